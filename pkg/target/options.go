@@ -14,6 +14,9 @@ type Options struct {
 	Profile, Region, EndpointURL string
 	// Settle is how long a job whose answer is missing is looked for; 0 stands for once.DefaultSettle.
 	Settle time.Duration
+	// Resumes says that the command does all that earlier commands left, so that opening the target
+	// need not.
+	Resumes bool
 	// Executor is for the commands that run jobs.
 	Executor ExecutorOptions
 }

@@ -110,7 +110,7 @@ func benchJobs(con *term.Console, c *cli.Context) error {
 	if cmdline.TargetOptions(c).NameFrom(platform) == target.Local {
 		why = target.ToRun
 	}
-	if b.Target, err = session.OpenTarget(c.Context, con, c, platform, why); err != nil {
+	if b.Target, err = session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), platform, why); err != nil {
 		return err
 	}
 	note, err := b.Repeat(c.Context)

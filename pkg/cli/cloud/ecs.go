@@ -87,7 +87,7 @@ func openECS(con *term.Console, c *cli.Context, platform *document.Platform, why
 	case name == target.Local:
 		name = target.AWS
 	}
-	t, err := session.OpenNamed(c.Context, con, c, platform, name, why)
+	t, err := session.OpenNamed(c.Context, con, cmdline.TargetOptions(c), platform, name, why)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
 		return nil, exit.Usage("infra is about stacks in AWS: the local engine needs none").Try("name a target: batchctl infra %s --target NAME", c.Command.Name)
 	}
-	if call.Target, err = session.OpenTarget(c.Context, con, c, in.Platform, why); err != nil {
+	if call.Target, err = session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, why); err != nil {
 		return nil, err
 	}
 	call.Stacks = Stacks(con, call.Target, all, c.String("prefix"))

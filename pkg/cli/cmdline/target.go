@@ -13,6 +13,7 @@ import (
 func TargetOptions(c *cli.Context) target.Options {
 	return target.Options{Name: c.String("target"), StateDir: c.String("state-dir"), Platform: c.String("platform"), Profile: c.String("profile"),
 		Region: c.String("region"), EndpointURL: c.String("endpoint-url"), Settle: c.Duration("settle"),
+		Resumes: c.Command != nil && c.Command.Name == "resume",
 		Executor: target.ExecutorOptions{
 			Runs: c.Command != nil && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") }),
 			Name: c.String("executor"), AllowMounts: c.StringSlice("allow-mount"), AllowProcess: c.Bool("allow-process"),
@@ -46,4 +47,9 @@ func TargetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`NAME` of a target: local, aws, or one of the platform file's (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
 		&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
 	}, awsFlags()...)
+}
+
+// SubmissionFlag names a submission in the place of jobs.
+func SubmissionFlag() cli.Flag {
+	return &cli.StringFlag{Name: "submission", Usage: "all jobs of one `SUBMISSION`: named by a job of it (name or short id), or by its file"}
 }

@@ -69,7 +69,7 @@ func OpenFor(con *term.Console, c *cli.Context, why target.Need) (*Call, error) 
 			return nil, err
 		}
 	}
-	t, err := session.OpenTarget(c.Context, con, c, in.Platform, why)
+	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, why)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func Resolve(con *term.Console, c *cli.Context, t *target.Target, platform *docu
 	case submission != "":
 		return session.SubmissionCalled(con, t, submission)
 	case len(words) == 0:
-		return session.LastSubmission(con, c, t)
+		return session.LastSubmission(con, c.Command.Name, t)
 	}
 	queues := QueueNames(t, platform)
 	var jobs []once.Submitted
@@ -194,7 +194,7 @@ func StatusCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is shown; several\n"+
 			"jobs as a tree of their dependencies.",
 			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status --submission workflow.json"),
-		Flags:  Flags(append(cmdline.OutputFlags(), session.SubmissionFlag())...),
+		Flags:  Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag())...),
 		Action: func(c *cli.Context) error { return status(con, c) },
 	}
 }

@@ -42,7 +42,7 @@ func LogsCommand(con *term.Console) *cli.Command {
 			"1000 lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
-		Flags: Flags(append(cmdline.OutputFlags(), session.SubmissionFlag(),
+		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the job has ended"},
 			&cli.BoolFlag{Name: "timestamps", Usage: "put the time before each line"},
 			&cli.IntFlag{Name: "attempt", Usage: "the log of attempt `N`, from 1 (default: the last one)"},

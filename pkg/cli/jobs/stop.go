@@ -33,7 +33,7 @@ func StopCommand(con *term.Console) *cli.Command {
 			"SIGTERM, and SIGKILL after 30 seconds; an array ends with all its children. stop waits until the jobs have\n"+
 			"ended, and says what it left alone.",
 			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop --submission workflow.json --dry-run"),
-		Flags: Flags(append(cmdline.OutputFlags(), session.SubmissionFlag(),
+		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the `TEXT` that Batch keeps with the job"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be sent"},
 			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait this `DURATION` for the jobs to end"})...),

@@ -32,7 +32,7 @@ func WaitCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Exit code 0 when every job SUCCEEDED, 1 when one FAILED, 3 when that is unknown. Ctrl-C stops\n"+
 			"the waiting, not the job.",
 			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait --submission workflow.json"),
-		Flags: Flags(append(cmdline.OutputFlags(), session.SubmissionFlag(),
+		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
 			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
 		Action: func(c *cli.Context) error { return wait(con, c) },
 	}

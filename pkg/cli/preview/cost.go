@@ -14,7 +14,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
-	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -34,7 +33,7 @@ func CostCommand(con *term.Console) *cli.Command {
 			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
 				"batchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
 		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
-			PricesFlag(), MaxCostFlag(), session.SubmissionFlag(),
+			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "add up by job, array, workflow or tag:`NAME`"},
 			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
 			&cli.StringSliceFlag{Name: "jobs", Usage: "what this `JOB` did cost; may be repeated, and more may follow"},

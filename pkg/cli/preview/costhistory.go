@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -52,7 +53,7 @@ func openHistory(con *term.Console, c *cli.Context, in *input.Input, w *plan.Wor
 		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
 		return h, nil
 	}
-	t, err := session.OpenTarget(c.Context, con, c, in.Platform, target.ToRead)
+	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToRead)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func GraphCommand(con *term.Console) *cli.Command {
 			"will be submitted. --submission draws what was submitted, with how it stands.",
 			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
 				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
-		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), session.SubmissionFlag(),
+		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: by the ending of --out, else text)"},
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
 		Action: func(c *cli.Context) error { return drawGraph(con, c) },

@@ -79,7 +79,7 @@ func look(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (
 	}
 	ctx, cancel := context.WithTimeout(c.Context, lookTimeout)
 	defer cancel()
-	t, err := session.OpenNamed(ctx, con, c, in.Platform, name, target.ToRead)
+	t, err := session.OpenNamed(ctx, con, cmdline.TargetOptions(c), in.Platform, name, target.ToRead)
 	if err != nil {
 		f := exit.From(err)
 		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") { // which may be given where jobs are submitted

@@ -54,7 +54,7 @@ func verifyFiles(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := session.OpenTarget(c.Context, con, c, in.Platform, target.ToRead)
+	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToRead)
 	if err != nil {
 		return err
 	}

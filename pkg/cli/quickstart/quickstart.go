@@ -143,7 +143,7 @@ func runQuickstart(con *term.Console, c *cli.Context) error {
 
 // open finds target, directory, and what an earlier process has left there.
 func (q *quickstart) open(platform *document.Platform) (err error) {
-	if q.t, err = session.OpenTarget(q.c.Context, q.Console, q.c, platform, target.ToChange); err != nil {
+	if q.t, err = session.OpenTarget(q.c.Context, q.Console, cmdline.TargetOptions(q.c), platform, target.ToChange); err != nil {
 		return err
 	}
 	if platform != nil {
@@ -385,7 +385,7 @@ func (q *quickstart) local(platform *document.Platform) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.Target, err = session.OpenTarget(q.c.Context, q.Console, q.c, platform, target.ToRun); err != nil {
+	if b.Target, err = session.OpenTarget(q.c.Context, q.Console, cmdline.TargetOptions(q.c), platform, target.ToRun); err != nil {
 		return err
 	}
 	note, err := b.Repeat(q.c.Context)

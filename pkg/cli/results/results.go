@@ -44,7 +44,7 @@ func ResultsCommand(con *term.Console) *cli.Command {
 			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
 				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
 				"batchctl results train --outputs\nbatchctl results train --fetch --to results"),
-		Flags: jobs.Flags(append([]cli.Flag{session.SubmissionFlag(),
+		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
 			&cli.BoolFlag{Name: "every-line", Usage: "each line that is a JSON object is a row, from the whole log"},

@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
@@ -26,9 +23,9 @@ import (
 // target where it is due, and names those for which it is not due yet. What fails is
 // reported and left to the next command: this one has other work to do. Where requests may be
 // repeated, jobs that nothing was wrong with are checked once more, too.
-func checkDue(con *term.Console, c *cli.Context, t *target.Target) {
-	there := recheck(con, c, t)
-	if c.Command.Name == "resume" {
+func checkDue(ctx context.Context, con *term.Console, o target.Options, t *target.Target) {
+	there := recheck(ctx, con, o, t)
+	if o.Resumes {
 		return // which does all that is open
 	}
 	open, err := t.Submissions.OpenRuns()
@@ -40,7 +37,7 @@ func checkDue(con *term.Console, c *cli.Context, t *target.Target) {
 			continue
 		}
 		if there == nil {
-			there = changing(con, c, t)
+			there = changing(ctx, con, o, t)
 		}
 		if r.Target != there.Ledger.Target {
 			continue
@@ -50,28 +47,28 @@ func checkDue(con *term.Console, c *cli.Context, t *target.Target) {
 				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.Flags)
 			continue
 		}
-		err := there.CheckDuplicates(c.Context, r.Name)
+		err := there.CheckDuplicates(ctx, r.Name)
 		_, locked := errors.AsType[*once.LockedError](err)
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			continue // it is done, or another process does it
 		}
-		con.Explain(exit.From(SubmitFailure(c.Context, t, err)))
+		con.Explain(exit.From(SubmitFailure(ctx, t, err)))
 	}
 }
 
 // recheck ends duplicates of jobs that earlier commands submitted and that turned up since. It
 // returns the client that it used; nil if it had nothing to check.
-func recheck(con *term.Console, c *cli.Context, t *target.Target) *once.Client {
+func recheck(ctx context.Context, con *term.Console, o target.Options, t *target.Target) *once.Client {
 	if !t.Replayable {
 		return nil
 	}
 	if jobs, err := t.Submissions.Unverified(); err != nil || len(jobs) == 0 {
 		return nil // an error is reported where the command reads the ledger
 	}
-	there := changing(con, c, t)
-	err := there.RecheckDuplicates(c.Context)
+	there := changing(ctx, con, o, t)
+	err := there.RecheckDuplicates(ctx)
 	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
-		con.Explain(exit.From(SubmitFailure(c.Context, t, twice)))
+		con.Explain(exit.From(SubmitFailure(ctx, t, twice)))
 	} else if err != nil {
 		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.Redacted(err.Error())))
 	}
@@ -80,16 +77,16 @@ func recheck(con *term.Console, c *cli.Context, t *target.Target) *once.Client {
 
 // changing is a client for the target that may change it: its ledger knows the account, for
 // which a command that only reads has not asked.
-func changing(con *term.Console, c *cli.Context, t *target.Target) *once.Client {
+func changing(ctx context.Context, con *term.Console, o target.Options, t *target.Target) *once.Client {
 	ledger := target.LedgerIn(con, t.Submissions.Dir)
-	account, err := target.AccountsIn(ledger.Dir).Of(c.Context, t.Config, target.AccountOf)
+	account, err := target.AccountsIn(ledger.Dir).Of(ctx, t.Config, target.AccountOf)
 	if err != nil {
 		account = ""
 	}
 	ledger.Target = target.AWSLabel(cmp.Or(account, "(account not known)"), t.Config)
 	there := once.New(t.Config)
 	there.Ledger, there.Replayable = ledger, t.Replayable
-	target.SubmitsWith(con, cmdline.TargetOptions(c), there)
+	target.SubmitsWith(con, o, there)
 	return there
 }
 
@@ -151,15 +148,15 @@ func runOf(err error) string {
 
 // OpenTarget finds the target that the command line, the environment and the platform
 // file ask for, in this order.
-func OpenTarget(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, why target.Need) (*target.Target, error) {
-	return OpenNamed(ctx, con, c, platform, cmdline.TargetOptions(c).NameFrom(platform), why)
+func OpenTarget(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, why target.Need) (*target.Target, error) {
+	return OpenNamed(ctx, con, o, platform, o.NameFrom(platform), why)
 }
 
 // OpenNamed opens the target of a name, and does the check for duplicates that earlier commands left there.
-func OpenNamed(ctx context.Context, con *term.Console, c *cli.Context, platform *document.Platform, name string, why target.Need) (*target.Target, error) {
-	t, err := target.Open(ctx, con, cmdline.TargetOptions(c), platform, name, why)
+func OpenNamed(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, name string, why target.Need) (*target.Target, error) {
+	t, err := target.Open(ctx, con, o, platform, name, why)
 	if err == nil && !t.IsLocal() {
-		checkDue(con, c, t)
+		checkDue(ctx, con, o, t)
 	}
 	return t, err
 }

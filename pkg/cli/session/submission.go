@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -23,10 +21,6 @@ import (
 // A submission is what one command submitted together, as the ledger knows it: a
 // workflow's jobs, or one job.
 
-func SubmissionFlag() cli.Flag {
-	return &cli.StringFlag{Name: "submission", Usage: "all jobs of one `SUBMISSION`: named by a job of it (name or short id), or by its file"}
-}
-
 // Entries reads the ledger's jobs of this target and names lines that it cannot read.
 func Entries(con *term.Console, t *target.Target) ([]once.Entry, error) {
 	entries, err := t.Submissions.Entries()
@@ -40,13 +34,13 @@ func Entries(con *term.Console, t *target.Target) ([]once.Entry, error) {
 }
 
 // LastSubmission returns the jobs that were submitted last to this target.
-func LastSubmission(con *term.Console, c *cli.Context, t *target.Target) ([]once.Submitted, error) {
+func LastSubmission(con *term.Console, command string, t *target.Target) ([]once.Submitted, error) {
 	entries, err := Entries(con, t)
 	if err != nil {
 		return nil, err
 	}
 	if len(entries) == 0 {
-		return nil, exit.Usage("%s needs a job", c.Command.Name).Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", c.Command.Name, t.Flags)
+		return nil, exit.Usage("%s needs a job", command).Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", command, t.Flags)
 	}
 	return together(entries, len(entries)-1), nil
 }

@@ -68,7 +68,7 @@ func resume(con *term.Console, c *cli.Context) error {
 	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
 		return err
 	}
-	t, err := session.OpenTarget(c.Context, con, c, in.Platform, target.ToChange)
+	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToChange)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func RetryCommand(con *term.Console) *cli.Command {
 			"the retry of a retry; a plain array needs a shell in its image for that. array:3 names one child. Without a JOB it is the last submission.",
 			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
 				"batchctl results pi-sweep pi-sweep-retry"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), session.SubmissionFlag(), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), cmdline.SubmissionFlag(), settleFlag(),
 			&cli.BoolFlag{Name: "failed", Usage: "the children that FAILED: there is no other choice yet, and it may be left out"},
 			&cli.BoolFlag{Name: "partial", Usage: "of an array that has not ended, those that failed so far"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan --json does, and send nothing"},

@@ -59,7 +59,7 @@ func run(con *term.Console, c *cli.Context) error {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
-	t, err := session.OpenNamed(c.Context, con, c, in.Platform, target.Local, target.ToRun)
+	t, err := session.OpenNamed(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.Local, target.ToRun)
 	if err != nil {
 		return err
 	}

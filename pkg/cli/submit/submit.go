@@ -74,7 +74,7 @@ func submit(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	file.Drop() // it can be written
-	t, err := session.OpenTarget(c.Context, con, c, in.Platform, target.ToChange)
+	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToChange)
 	if err != nil {
 		return err
 	}
