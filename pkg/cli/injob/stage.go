@@ -15,9 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -27,47 +25,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-func StageCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:  "stage",
-		Usage: "inside a container: bring a job's inputs, run its program, carry its outputs away",
-		UsageText: "batchctl stage -- PROGRAM [ARGUMENT ...]\n" +
-			"batchctl stage in\n" +
-			"batchctl stage out [EXIT-CODE]\n" +
-			"batchctl stage install DIRECTORY",
-		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" begin with it: copy batchctl into the image. What is to be moved stands in\n"+
-			"BATCHCTL_STAGE. The program's exit code is the job's. Those of batchctl itself are 64 for a document or a variable\n"+
-			"that makes no sense, 66 for inputs that did not come, 73 for outputs that did not arrive though the program succeeded,\n"+
-			"126 and 127 for a program that cannot be run.\n\n"+
-			"in and out do one part alone, for a script of your own; EXIT-CODE is that of the program (0), and decides with \"when\"\n"+
-			"which outputs are due. install copies batchctl, and the machine's CA certificates where it has some, to a directory:\n"+
-			"so a container that starts first brings it to one whose image lacks it, on a volume that they share.",
-			"batchctl stage -- python train.py --epochs 10\n"+
-				`ENTRYPOINT ["/usr/local/bin/batchctl", "stage", "--"]`+"\n"+
-				"batchctl stage install /shared"),
-		SkipFlagParsing: true,
-		BashComplete: func(c *cli.Context) {
-			if c.NArg() == 0 {
-				fmt.Fprintln(c.App.Writer, strings.Join([]string{"in", "install", "out"}, "\n"))
-			}
-		},
-		Action: func(c *cli.Context) error { return stageJob(con, c) },
-	}
-}
-
-func stageJob(con *term.Console, c *cli.Context) error {
-	args := c.Args().Slice()
+func stageJob(ctx context.Context, con *term.Console, args []string) error {
 	word := ""
 	if len(args) > 0 {
 		word, args = args[0], args[1:]
 	}
 	switch {
-	case cmdline.IsHelp(word) || word != "--" && len(args) > 0 && cmdline.IsHelp(args[0]):
-		return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 	case word == "install" && len(args) == 1:
 		return install(con, args[0])
 	case word == "in" && len(args) == 0, word == "out" && len(args) <= 1, word == "--" && len(args) > 0:
-		return runStaged(c.Context, con, word, args)
+		return runStaged(ctx, con, word, args)
 	case word == "install":
 		return exit.Usage("stage install takes one directory").Try("batchctl stage install DIRECTORY")
 	case word == "in" || word == "out":
