@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -26,54 +24,32 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-func ExplainCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "explain",
-		Usage:     "say why a job waits or failed: the cause, its evidence, and what to do",
-		UsageText: "batchctl explain [FLAGS] [JOB]",
-		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is explained. What scale-up also\n"+
-			"shows is no cause until it has stood for 10 minutes and was seen again: until then the answer says when to ask again.\n"+
-			"--record keeps the evidence, without credentials, for somebody else to look at: --bundle.",
-			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
-				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
-		Flags: Flags(append(cmdline.OutputFlags(),
-			&cli.StringFlag{Name: "file", Usage: "the `FILE` that the job was submitted from: the fix then says its line"},
-			&cli.StringFlag{Name: "bundle", Usage: "explain the evidence in this `FILE`, and ask nobody"},
-			&cli.StringFlag{Name: "record", Usage: "write the evidence to this `FILE`"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "look again until the answer will not change soon"},
-			&cli.DurationFlag{Name: "timeout", Usage: "with --wait: stop looking after this `DURATION`, such as 30m"},
-		)...),
-		Action: func(c *cli.Context) error { return explainJob(con, c) },
+func explainJob(ctx context.Context, con *term.Console, o explainOptions) error {
+	if o.bundle != "" {
+		return explainBundle(con, o)
 	}
-}
-
-func explainJob(con *term.Console, c *cli.Context) error {
-	if c.String("bundle") != "" {
-		return explainBundle(con, c)
+	if len(o.Words) > 1 {
+		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", o.Words[0])
 	}
-	if c.Args().Len() > 1 {
-		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", c.Args().First())
-	}
-	call, err := OpenJobs(con, c, target.ToRead)
+	call, err := OpenJobs(ctx, con, o.Options, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	ctx := c.Context
-	if d := c.Duration("timeout"); d > 0 {
+	if d := o.timeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
 	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, call.Jobs[0].ID) }
-	b, waitErr := lookUntilFirm(ctx, con, c.Bool("wait"), call.Flags, gather)
+	b, waitErr := lookUntilFirm(ctx, con, o.wait, call.Flags, gather)
 	if b == nil {
 		return waitErr
 	}
-	if b.Places, err = placesOf(con, c.String("file"), call.Jobs[0].Name); err != nil {
+	if b.Places, err = placesOf(con, o.file, call.Jobs[0].Name); err != nil {
 		return err
 	}
-	if path := c.String("record"); path != "" {
+	if path := o.record; path != "" {
 		if err := recordBundle(con, path, b); err != nil {
 			return err
 		}
@@ -81,18 +57,12 @@ func explainJob(con *term.Console, c *cli.Context) error {
 	return errors.Join(printAnswer(con, call.Format, explain.Explain(b)), waitErr)
 }
 
-func explainBundle(con *term.Console, c *cli.Context) error {
-	path := c.String("bundle")
-	for _, other := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
-		if c.IsSet(other) {
-			return exit.Usage("--bundle asks nobody: it does not go with --%s", other).Try("batchctl explain --bundle %s", path)
-		}
+func explainBundle(con *term.Console, o explainOptions) error {
+	path := o.bundle
+	for _, other := range o.asks {
+		return exit.Usage("--bundle asks nobody: it does not go with --%s", other).Try("batchctl explain --bundle %s", path)
 	}
-	format, err := cmdline.OutputFormat(c)
-	if err != nil {
-		return err
-	}
-	if c.Args().Present() {
+	if len(o.Words) > 0 {
 		return exit.Usage("--bundle holds the job: name none").Try("batchctl explain --bundle %s", path)
 	}
 	in := io.Reader(con.In)
@@ -108,7 +78,7 @@ func explainBundle(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return exit.Fail(exit.NotDone, "read %s: %v", path, err).Try("make one: batchctl explain JOB --record FILE")
 	}
-	return printAnswer(con, format, explain.Explain(b))
+	return printAnswer(con, o.Format, explain.Explain(b))
 }
 
 func recordBundle(con *term.Console, path string, b *explain.Bundle) error {

@@ -13,11 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
-	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -30,32 +27,6 @@ import (
 // mostLogs is how many logs one command reads unless it is told otherwise: each is
 // a call or more, and CloudWatch Logs answers 25 a second.
 const mostLogs = 200
-
-func LogsCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "logs",
-		Usage:     "print what jobs wrote: one, a child, all children merged, or each distinct failure once",
-		UsageText: "batchctl logs [FLAGS] [JOB ...]",
-		Description: cmdline.Help("The log of the last attempt goes to stdout. With --follow it goes on until the job has ended.\n"+
-			"A child of an array is named by its index: 3f2a91c0:7; the array itself stands for all its children, which\n"+
-			"are printed one after the other. --first-error prints a line for each distinct failure, found in the last\n"+
-			"1000 lines of each log.",
-			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
-				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
-		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the job has ended"},
-			&cli.BoolFlag{Name: "timestamps", Usage: "put the time before each line"},
-			&cli.IntFlag{Name: "attempt", Usage: "the log of attempt `N`, from 1 (default: the last one)"},
-			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"},
-			&cli.StringFlag{Name: "since", Usage: "only lines from this `TIME` on: 2026-03-31T14:00:00Z, or a while ago: 90m"},
-			&cli.StringFlag{Name: "children", Usage: "only these children of an array: `RANGE`, such as 0-9,17"},
-			&cli.BoolFlag{Name: "failed", Usage: "only jobs and children that FAILED"},
-			&cli.BoolFlag{Name: "first-error", Usage: "one line for each distinct failure, with how many failed like it"},
-			input.RawFlag(con),
-			&cli.IntFlag{Name: "limit", Value: mostLogs, Usage: "read at most `N` logs; 0 reads all"})...),
-		Action: func(c *cli.Context) error { return logs(con, c) },
-	}
-}
 
 // logCall is a logs command, once its words are understood.
 type logCall struct {
@@ -70,50 +41,50 @@ type logCall struct {
 	failed bool
 }
 
-func logs(con *term.Console, c *cli.Context) error {
+func logs(ctx context.Context, con *term.Console, o logOptions) error {
 	why := target.ToRead
-	if c.Bool("follow") {
+	if o.follow {
 		why = target.ToChange // somebody has to run the job that we follow
 	}
-	l, err := parseLogs(c)
+	l, err := o.parse()
 	if err != nil {
 		return err
 	}
-	if l.Call, err = OpenJobs(con, c, why); err != nil {
+	if l.Call, err = OpenJobs(ctx, con, o.Options, why); err != nil {
 		return err
 	}
 	defer l.Close()
-	ids, err := l.wanted(c)
+	ids, err := l.wanted(ctx, o.failed || o.firstError)
 	if err != nil {
 		return err
 	}
-	if c.Bool("first-error") {
-		return firstErrors(c.Context, con, l, ids)
+	if o.firstError {
+		return firstErrors(ctx, con, l, ids)
 	}
 	unread := l.bound(&ids)
-	err = printLogs(c.Context, con, l, ids)
+	err = printLogs(ctx, con, l, ids)
 	if err == nil && unread != "" {
 		fmt.Fprintln(con.Err, unread)
 	}
 	return err
 }
 
-func parseLogs(c *cli.Context) (*logCall, error) {
-	l := &logCall{timestamps: c.Bool("timestamps"), limit: c.Int("limit"), names: map[string]string{}}
-	l.Follow, l.Attempt, l.Tail = c.Bool("follow"), c.Int("attempt"), c.Int("tail")
+func (o logOptions) parse() (*logCall, error) {
+	l := &logCall{timestamps: o.timestamps, limit: o.limit, names: map[string]string{}}
+	l.Follow, l.Attempt, l.Tail = o.follow, o.attempt, o.tail
 	var err error
-	if l.Since, err = ParseTime(c, "since", time.Now()); err != nil {
+	if l.Since, err = ParseTime("since", o.since, time.Now()); err != nil {
 		return nil, err
 	}
-	if l.children, err = parseRanges(c.String("children")); err != nil {
+	if l.children, err = parseRanges(o.children); err != nil {
 		return nil, err
 	}
 	switch {
 	case l.Attempt < 0 || l.Tail < 0 || l.limit < 0:
 		return nil, exit.Usage("--attempt, --tail and --limit count from 0 up").Try("leave out what is negative")
-	case c.Bool("first-error") && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
+	case o.firstError && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
 		return nil, exit.Usage("--first-error reads the end of the last attempt's log").Try("leave out --follow, --attempt, --tail and --since")
-	case c.Bool("failed") && l.Follow:
+	case o.failed && l.Follow:
 		return nil, exit.Usage("a job that FAILED writes no more").Try("leave out --follow, or --failed")
 	}
 	return l, nil
@@ -147,8 +118,7 @@ func (l *logCall) wants(index int) bool {
 
 // wanted are the ids of the jobs whose logs are asked for, with the children in the
 // place of their array.
-func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
-	onlyFailed := c.Bool("failed") || c.Bool("first-error")
+func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, err error) {
 	arrays := 0
 	names := session.Labels(named(l.Known))
 	for _, job := range l.Known {
@@ -157,7 +127,7 @@ func (l *logCall) wanted(c *cli.Context) (ids []string, err error) {
 		switch {
 		case batch.ArraySize(job.JobDetail) > 0:
 			arrays++
-			some, err := l.ofArray(c.Context, job, onlyFailed)
+			some, err := l.ofArray(ctx, job, onlyFailed)
 			if err != nil {
 				return nil, err
 			}

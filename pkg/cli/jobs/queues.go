@@ -10,10 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -21,20 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
-
-func QueuesCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "queues",
-		Usage:     "show the job queues: what waits and runs in them, and on what",
-		UsageText: "batchctl queues [FLAGS] [QUEUE ...]",
-		Description: cmdline.Help("Counts the jobs of each queue that have not ended, and the children of arrays. IN USE is what they hold, CAPACITY the\n"+
-			"most vCPUs of the queue's compute environments together; SHARES is what the shares of a fair-share queue hold.\n"+
-			"batchctl top shows the same, and the jobs, as they change.",
-			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
-		Flags:  Flags(cmdline.OutputFlags()...),
-		Action: func(c *cli.Context) error { return queues(con, c) },
-	}
-}
 
 // QueueState is what the command prints of a queue.
 type QueueState struct {
@@ -55,13 +39,13 @@ type Native[T any] struct{ Shape T }
 
 func (n Native[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(n.Shape) }
 
-func queues(con *term.Console, c *cli.Context) error {
-	call, err := OpenFor(con, c, target.ToRead)
+func queues(ctx context.Context, con *term.Console, o Options) error {
+	call, err := OpenFor(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	queues, denied, err := call.states(c.Context, c.Args().Slice())
+	queues, denied, err := call.states(ctx, o.Words)
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -23,23 +20,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
 )
-
-func StopCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "stop",
-		Usage:     "end jobs: cancel those that wait, terminate those that run",
-		UsageText: "batchctl stop [FLAGS] JOB ...",
-		Description: cmdline.Help("Each job is named, or all of one submission; nothing is stopped by a name's prefix. A running job gets\n"+
-			"SIGTERM, and SIGKILL after 30 seconds; an array ends with all its children. stop waits until the jobs have\n"+
-			"ended, and says what it left alone.",
-			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop --submission workflow.json --dry-run"),
-		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the `TEXT` that Batch keeps with the job"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be sent"},
-			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait this `DURATION` for the jobs to end"})...),
-		Action: func(c *cli.Context) error { return stop(con, c) },
-	}
-}
 
 type stopRow struct {
 	Name    string `json:"name"`
@@ -77,25 +57,25 @@ func rowOf(j once.Submitted) stopRow {
 	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
 }
 
-func stop(con *term.Console, c *cli.Context) error {
-	if !c.Args().Present() && c.String("submission") == "" {
+func stop(ctx context.Context, con *term.Console, o stopOptions) error {
+	if len(o.Words) == 0 && o.Submission == "" {
 		return exit.Usage("stop needs a job").Try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
 	}
 	why := target.ToChange
-	if c.Bool("dry-run") {
+	if o.dryRun {
 		why = target.ToRead
 	}
-	call, err := OpenJobs(con, c, why)
+	call, err := OpenJobs(ctx, con, o.Options, why)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	rows, err := stopJobs(con, c, call)
+	rows, err := stopJobs(ctx, o, call)
 	if err != nil {
 		return err
 	}
-	namesakes, unchecked := call.namesakes(c.Context)
-	if unchecked != nil && c.Context.Err() == nil {
+	namesakes, unchecked := call.namesakes(ctx)
+	if unchecked != nil && ctx.Err() == nil {
 		fmt.Fprintf(con.Err, "batchctl: whether other jobs have the same names was not checked: %s\n", diag.Printable(unchecked.Error()))
 	}
 	rows = append(rows, namesakes...)
@@ -111,7 +91,7 @@ func stop(con *term.Console, c *cli.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case c.Context.Err() != nil:
+	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "interrupted; what was sent cannot be taken back").
 			Try("look: batchctl status %[1]s    go on: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
@@ -123,13 +103,13 @@ func stop(con *term.Console, c *cli.Context) error {
 
 // stopJobs stops the jobs, or says what that would be, in the order in which they
 // were named.
-func stopJobs(con *term.Console, c *cli.Context, call *Call) ([]stopRow, error) {
+func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error) {
 	rows := make([]stopRow, len(call.Jobs))
 	var live []string
 	for i, j := range call.Jobs {
 		known := call.Known[i]
 		rows[i] = rowOf(j)
-		rows[i].Before, rows[i].Status, rows[i].DryRun = string(known.Status), string(known.Status), c.Bool("dry-run")
+		rows[i].Before, rows[i].Status, rows[i].DryRun = string(known.Status), string(known.Status), o.dryRun
 		switch {
 		case known.Forgotten:
 			rows[i].LeftAlone = serviceOf(call.Target) + " no longer has it"
@@ -140,12 +120,12 @@ func stopJobs(con *term.Console, c *cli.Context, call *Call) ([]stopRow, error) 
 			live = append(live, j.ID)
 		}
 	}
-	if c.Bool("dry-run") || len(live) == 0 {
+	if o.dryRun || len(live) == 0 {
 		return rows, nil
 	}
-	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	done := call.StopAll(ctx, live, c.String("reason"))
+	done := call.StopAll(ctx, live, o.reason)
 	for i := range rows {
 		if at := slices.Index(live, rows[i].ID); at >= 0 {
 			rows[i].take(done[at])

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -24,30 +22,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-func WaitCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "wait",
-		Usage:     "wait until jobs have ended, and end with their verdict",
-		UsageText: "batchctl wait [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Exit code 0 when every job SUCCEEDED, 1 when one FAILED, 3 when that is unknown. Ctrl-C stops\n"+
-			"the waiting, not the job.",
-			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait --submission workflow.json"),
-		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
-			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
-		Action: func(c *cli.Context) error { return wait(con, c) },
-	}
-}
-
-func wait(con *term.Console, c *cli.Context) error {
-	call, err := OpenJobs(con, c, target.ToChange)
+func wait(ctx context.Context, con *term.Console, o Options, timeout time.Duration) error {
+	call, err := OpenJobs(ctx, con, o, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	ctx := c.Context
-	if d := c.Duration("timeout"); d > 0 {
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	err = waitKnown(ctx, con, call)

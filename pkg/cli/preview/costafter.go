@@ -53,7 +53,7 @@ type account struct {
 // costAfter is the way of jobs that were submitted.
 func costAfter(con *term.Console, c *cli.Context, by cost.By) error {
 	now := time.Now()
-	since, err := jobs.ParseTime(c, "since", now)
+	since, err := jobs.ParseTime("since", c.String("since"), now)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func costAfter(con *term.Console, c *cli.Context, by cost.By) error {
 	if err != nil {
 		return err
 	}
-	call, err := jobs.OpenFor(con, c, target.ToRead)
+	call, err := jobs.OpenForFlags(con, c, target.ToRead)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func costlyJobs(con *term.Console, c *cli.Context, call *jobs.Call, since time.T
 		return jobsSince(call, c, words, since)
 	}
 	if len(words) == 0 {
-		found, err := jobs.Resolve(con, c, call.Target, call.Platform)
+		found, err := jobs.Resolve(c.Context, con, jobs.Options{Command: c.Command.Name, Submission: c.String("submission")}, call.Target, call.Platform)
 		for _, job := range found {
 			ids = append(ids, job.ID)
 		}
@@ -139,7 +139,7 @@ func costlyJobs(con *term.Console, c *cli.Context, call *jobs.Call, since time.T
 	}
 	queues := jobs.QueueNames(call.Target, call.Platform)
 	for _, word := range words {
-		id, err := jobs.ResolveFor(call.Target, c, word, queues)
+		id, err := jobs.ResolveFor(c.Context, call.Target, c.Command.Name, word, queues)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func jobsSince(call *jobs.Call, c *cli.Context, names []string, since time.Time)
 	if word := c.String("queue"); word != "" && !call.IsLocal() {
 		filter.Queues = []string{word}
 	}
-	if filter, err = jobs.PlaceFilter(call.Target, c, call.Platform, filter); err != nil {
+	if filter, err = jobs.PlaceFilter(c.Context, call.Target, c.String("array"), call.Platform, filter); err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {

@@ -94,7 +94,7 @@ func graphOf(con *term.Console, c *cli.Context) (*graph.Graph, error) {
 	if c.Args().Present() {
 		return nil, exit.Usage("--submission names what is drawn, and %s is named too", c.Args().First()).Try("say one of them")
 	}
-	call, err := jobs.OpenJobs(con, c, target.ToRead)
+	call, err := jobs.OpenJobsFlags(con, c, target.ToRead)
 	if err != nil {
 		return nil, err
 	}

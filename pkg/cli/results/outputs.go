@@ -69,7 +69,7 @@ func outputs(con *term.Console, c *cli.Context) error {
 			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
-	call, err := jobs.OpenJobs(con, c, target.ToRead)
+	call, err := jobs.OpenJobsFlags(con, c, target.ToRead)
 	if err != nil {
 		return err
 	}

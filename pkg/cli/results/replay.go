@@ -104,13 +104,13 @@ func prepareReplay(con *term.Console, c *cli.Context) (*replay.Attempt, target.E
 // findAttempt asks the target about the job. A child's array is asked for, too: it alone
 // knows how many children there are.
 func findAttempt(con *term.Console, c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
-	call, err := jobs.OpenFor(con, c, target.ToRead)
+	call, err := jobs.OpenForFlags(con, c, target.ToRead)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer call.Close()
 	queues := jobs.QueueNames(call.Target, call.Platform)
-	id, err := jobs.ResolveFor(call.Target, c, word, queues)
+	id, err := jobs.ResolveFor(c.Context, call.Target, c.Command.Name, word, queues)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -71,7 +71,7 @@ func printResultsOf(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	defer h.drop()
-	call, err := jobs.OpenJobs(con, c, target.ToRead)
+	call, err := jobs.OpenJobsFlags(con, c, target.ToRead)
 	if err != nil {
 		return err
 	}

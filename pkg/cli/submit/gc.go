@@ -46,7 +46,7 @@ func gc(con *term.Console, c *cli.Context) error {
 	if c.Bool("dry-run") {
 		why = target.ToRead
 	}
-	call, err := jobs.OpenFor(con, c, why)
+	call, err := jobs.OpenForFlags(con, c, why)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func retry(con *term.Console, c *cli.Context) error {
 	if c.Bool("dry-run") {
 		why = target.ToRead
 	}
-	call, err := jobs.OpenJobs(con, c, why)
+	call, err := jobs.OpenJobsFlags(con, c, why)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func parseInterval(word string) (time.Duration, error) {
 func topLive(con *term.Console, c *cli.Context, out *os.File, interval time.Duration) error {
 	var said bytes.Buffer
 	behind := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &said}, Sources: con.Sources}
-	reader := &topReader{words: c.Args().Slice(), open: func() (*jobs.Call, error) { return jobs.OpenFor(behind, c, target.ToRead) }}
+	reader := &topReader{words: c.Args().Slice(), open: func() (*jobs.Call, error) { return jobs.OpenForFlags(behind, c, target.ToRead) }}
 	loop := &topLoop{
 		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, screen: &term.Screen{Out: out}, reader: reader,
 		pace: topPace{interval: interval},
@@ -94,7 +94,7 @@ func topLive(con *term.Console, c *cli.Context, out *os.File, interval time.Dura
 
 // topPrinted prints as many snapshots as are asked for.
 func topPrinted(con *term.Console, c *cli.Context, format string, interval time.Duration) error {
-	reader := &topReader{words: c.Args().Slice(), open: func() (*jobs.Call, error) { return jobs.OpenFor(con, c, target.ToRead) }}
+	reader := &topReader{words: c.Args().Slice(), open: func() (*jobs.Call, error) { return jobs.OpenForFlags(con, c, target.ToRead) }}
 	defer reader.close()
 	look := func() (*topSnapshot, error) { return reader.look(c.Context, nil) }
 	return printSnapshots(c.Context, con, look, topPace{interval: interval}, c.Int("iterations"), format)

@@ -1,0 +1,253 @@
+package jobs
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// ExplainCommand is batchctl explain.
+func ExplainCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "say why a job waits or failed: the cause, its evidence, and what to do",
+		UsageText: "batchctl explain [FLAGS] [JOB]",
+		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is explained. What scale-up also\n"+
+			"shows is no cause until it has stood for 10 minutes and was seen again: until then the answer says when to ask again.\n"+
+			"--record keeps the evidence, without credentials, for somebody else to look at: --bundle.",
+			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
+				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
+		Flags: Flags(append(cmdline.OutputFlags(),
+			&cli.StringFlag{Name: "file", Usage: "the `FILE` that the job was submitted from: the fix then says its line"},
+			&cli.StringFlag{Name: "bundle", Usage: "explain the evidence in this `FILE`, and ask nobody"},
+			&cli.StringFlag{Name: "record", Usage: "write the evidence to this `FILE`"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "look again until the answer will not change soon"},
+			&cli.DurationFlag{Name: "timeout", Usage: "with --wait: stop looking after this `DURATION`, such as 30m"},
+		)...),
+		Action: with(func(c *cli.Context, o Options) error {
+			x := explainOptions{Options: o, bundle: c.String("bundle"), record: c.String("record"), file: c.String("file"), wait: c.Bool("wait"), timeout: c.Duration("timeout")}
+			for _, flag := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
+				if c.IsSet(flag) {
+					x.asks = append(x.asks, flag)
+				}
+			}
+			return explainJob(c.Context, con, x)
+		}),
+	}
+}
+
+// Flags are the flags of every command that names jobs, and more.
+func Flags(more ...cli.Flag) []cli.Flag {
+	platform := &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from here)"}
+	return append(append([]cli.Flag{platform}, cmdline.TargetFlags()...), more...)
+}
+
+// StatusCommand is batchctl status.
+func StatusCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "status",
+		Usage:     "say how jobs stand: state, durations, attempts, and why one waits or failed",
+		UsageText: "batchctl status [FLAGS] [JOB ...]",
+		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is shown; several\n"+
+			"jobs as a tree of their dependencies.",
+			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status --submission workflow.json"),
+		Flags:  Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag())...),
+		Action: with(func(c *cli.Context, o Options) error { return status(c.Context, con, o) }),
+	}
+}
+
+// ListCommand is batchctl list.
+func ListCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "list jobs in all states",
+		UsageText: "batchctl list [FLAGS]",
+		Description: cmdline.Help("Newest first; a job is listed if all that is asked for holds. Array children are listed with --array JOB.\n"+
+			"A TIME is a date, a date with a time of day, or a while ago: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
+			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\nbatchctl list --status FAILED --created-after 24h\n"+
+				"batchctl list --name 'resnet*' --output json"),
+		Flags: Flags(append(cmdline.OutputFlags(),
+			&cli.StringSliceFlag{Name: "status", Usage: "only jobs in this `STATUS`; may be repeated"},
+			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
+			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * matches the rest"},
+			&cli.StringFlag{Name: "definition", Usage: "only jobs of this job `DEFINITION`: name, name:revision or ARN; a name's trailing * matches the rest"},
+			&cli.StringFlag{Name: "share", Usage: "only jobs of this fair-share `IDENTIFIER`"},
+			&cli.StringFlag{Name: "created-after", Usage: "only jobs from this `TIME` on"},
+			&cli.StringFlag{Name: "created-before", Usage: "only jobs from before this `TIME`"},
+			&cli.StringFlag{Name: "array", Usage: "the children of this array `JOB`"},
+			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most `N` jobs; 0 lists all"},
+		)...),
+		Action: with(func(c *cli.Context, o Options) error {
+			return list(c.Context, con, listOptions{Options: o, statuses: c.StringSlice("status"), queues: c.StringSlice("queue"), name: c.String("name"),
+				definition: c.String("definition"), share: c.String("share"), createdAfter: c.String("created-after"), createdBefore: c.String("created-before"),
+				array: c.String("array"), limit: c.Int("limit")})
+		}),
+	}
+}
+
+// LogsCommand is batchctl logs.
+func LogsCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "logs",
+		Usage:     "print what jobs wrote: one, a child, all children merged, or each distinct failure once",
+		UsageText: "batchctl logs [FLAGS] [JOB ...]",
+		Description: cmdline.Help("The log of the last attempt goes to stdout. With --follow it goes on until the job has ended.\n"+
+			"A child of an array is named by its index: 3f2a91c0:7; the array itself stands for all its children, which\n"+
+			"are printed one after the other. --first-error prints a line for each distinct failure, found in the last\n"+
+			"1000 lines of each log.",
+			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
+				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
+		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the job has ended"},
+			&cli.BoolFlag{Name: "timestamps", Usage: "put the time before each line"},
+			&cli.IntFlag{Name: "attempt", Usage: "the log of attempt `N`, from 1 (default: the last one)"},
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"},
+			&cli.StringFlag{Name: "since", Usage: "only lines from this `TIME` on: 2026-03-31T14:00:00Z, or a while ago: 90m"},
+			&cli.StringFlag{Name: "children", Usage: "only these children of an array: `RANGE`, such as 0-9,17"},
+			&cli.BoolFlag{Name: "failed", Usage: "only jobs and children that FAILED"},
+			&cli.BoolFlag{Name: "first-error", Usage: "one line for each distinct failure, with how many failed like it"},
+			input.RawFlag(con),
+			&cli.IntFlag{Name: "limit", Value: mostLogs, Usage: "read at most `N` logs; 0 reads all"})...),
+		Action: with(func(c *cli.Context, o Options) error {
+			return logs(c.Context, con, logOptions{Options: o, follow: c.Bool("follow"), timestamps: c.Bool("timestamps"), failed: c.Bool("failed"),
+				firstError: c.Bool("first-error"), attempt: c.Int("attempt"), tail: c.Int("tail"), limit: c.Int("limit"), since: c.String("since"),
+				children: c.String("children")})
+		}),
+	}
+}
+
+// QueuesCommand is batchctl queues.
+func QueuesCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "queues",
+		Usage:     "show the job queues: what waits and runs in them, and on what",
+		UsageText: "batchctl queues [FLAGS] [QUEUE ...]",
+		Description: cmdline.Help("Counts the jobs of each queue that have not ended, and the children of arrays. IN USE is what they hold, CAPACITY the\n"+
+			"most vCPUs of the queue's compute environments together; SHARES is what the shares of a fair-share queue hold.\n"+
+			"batchctl top shows the same, and the jobs, as they change.",
+			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
+		Flags:  Flags(cmdline.OutputFlags()...),
+		Action: with(func(c *cli.Context, o Options) error { return queues(c.Context, con, o) }),
+	}
+}
+
+// StopCommand is batchctl stop.
+func StopCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "stop",
+		Usage:     "end jobs: cancel those that wait, terminate those that run",
+		UsageText: "batchctl stop [FLAGS] JOB ...",
+		Description: cmdline.Help("Each job is named, or all of one submission; nothing is stopped by a name's prefix. A running job gets\n"+
+			"SIGTERM, and SIGKILL after 30 seconds; an array ends with all its children. stop waits until the jobs have\n"+
+			"ended, and says what it left alone.",
+			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop --submission workflow.json --dry-run"),
+		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
+			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the `TEXT` that Batch keeps with the job"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be sent"},
+			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait this `DURATION` for the jobs to end"})...),
+		Action: with(func(c *cli.Context, o Options) error {
+			return stop(c.Context, con, stopOptions{Options: o, dryRun: c.Bool("dry-run"), timeout: c.Duration("timeout"), reason: c.String("reason")})
+		}),
+	}
+}
+
+// WaitCommand is batchctl wait.
+func WaitCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "wait",
+		Usage:     "wait until jobs have ended, and end with their verdict",
+		UsageText: "batchctl wait [FLAGS] [JOB ...]",
+		Description: cmdline.Help("Exit code 0 when every job SUCCEEDED, 1 when one FAILED, 3 when that is unknown. Ctrl-C stops\n"+
+			"the waiting, not the job.",
+			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait --submission workflow.json"),
+		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
+			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
+		Action: with(func(c *cli.Context, o Options) error { return wait(c.Context, con, o, c.Duration("timeout")) }),
+	}
+}
+
+// Options are what a command line says about jobs and where they are.
+type Options struct {
+	// Command is the command's name, for what it says to do next.
+	Command string
+	// Words name jobs; without any, the last submission is meant, or Submission.
+	Words      []string
+	Submission string
+	// Format is text or json, or another one that the command has.
+	Format string
+	Target target.Options
+}
+
+// OptionsOf reads what every command that names jobs has.
+func OptionsOf(c *cli.Context) (Options, error) {
+	format, err := cmdline.OutputFormat(c)
+	return Options{Command: c.Command.Name, Words: c.Args().Slice(), Submission: c.String("submission"), Format: format, Target: cmdline.TargetOptions(c)}, err
+}
+
+// with runs a command with its options.
+func with(run func(*cli.Context, Options) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		o, err := OptionsOf(c)
+		if err != nil {
+			return err
+		}
+		return run(c, o)
+	}
+}
+
+// OpenForFlags is OpenFor with the options of a command line.
+func OpenForFlags(con *term.Console, c *cli.Context, why target.Need) (*Call, error) {
+	o, err := OptionsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return OpenFor(c.Context, con, o, why)
+}
+
+// OpenJobsFlags is OpenJobs with the options of a command line.
+func OpenJobsFlags(con *term.Console, c *cli.Context, why target.Need) (*Call, error) {
+	o, err := OptionsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return OpenJobs(c.Context, con, o, why)
+}
+
+// listOptions are those of list.
+type listOptions struct {
+	Options
+	statuses, queues               []string
+	name, definition, share, array string
+	createdAfter, createdBefore    string // as they were written
+	limit                          int    // 0: none
+}
+
+// logOptions are those of logs.
+type logOptions struct {
+	Options
+	follow, timestamps, failed, firstError bool
+	attempt, tail, limit                   int
+	since, children                        string // as they were written
+}
+
+// stopOptions are those of stop.
+type stopOptions struct {
+	Options
+	dryRun  bool
+	timeout time.Duration
+	reason  string
+}
+
+// explainOptions are those of explain.
+type explainOptions struct {
+	Options
+	bundle, record, file string // paths
+	wait                 bool
+	timeout              time.Duration // 0: none
+	asks                 []string      // the flags given that --bundle does not go with
+}

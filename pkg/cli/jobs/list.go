@@ -1,0 +1,205 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func list(ctx context.Context, con *term.Console, o listOptions) error {
+	if len(o.Words) > 0 {
+		return exit.Usage("list takes no operands").Try("did you mean: batchctl status %s", o.Words[0])
+	}
+	filter, err := o.filter(time.Now())
+	if err != nil {
+		return err
+	}
+	call, err := OpenFor(ctx, con, o.Options, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	jobs, err := call.newest(ctx, o.array, filter)
+	if err != nil {
+		return err
+	}
+	hidden := 0
+	if limit := o.limit; limit > 0 && len(jobs) > limit {
+		hidden, jobs = len(jobs)-limit, jobs[:limit]
+	}
+	if call.Format == "json" {
+		err = WriteShapes(con, jobs)
+	} else {
+		err = printSummaries(con, jobs)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(con.Err, "%d more; see them all: batchctl list --limit 0%s\n", hidden, call.Flags)
+	}
+	return err
+}
+
+// newest lists the jobs that the flags ask for, the newest first.
+func (call *Call) newest(ctx context.Context, array string, filter client.Filter) ([]types.JobSummary, error) {
+	named := array != "" || filter.Share != "" || len(filter.Queues) > 0 // the ledger cannot tell these
+	filter, err := PlaceFilter(ctx, call.Target, array, call.Platform, filter)
+	if err != nil {
+		return nil, err
+	}
+	jobs := []types.JobSummary{}
+	for job, err := range call.List(ctx, filter) {
+		if err != nil && len(filter.Queues) > 0 && Gone(err) {
+			return nil, exit.From(err).Try("see them all: batchctl queues%s", call.Flags)
+		}
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, job)
+	}
+	old, err := call.forgotten(ctx, named, filter, jobs)
+	if err != nil {
+		return nil, err
+	}
+	jobs = append(jobs, old...)
+	slices.SortStableFunc(jobs, func(a, b types.JobSummary) int {
+		return cmp.Compare(aws.ToInt64(b.CreatedAt), aws.ToInt64(a.CreatedAt))
+	})
+	return jobs, nil
+}
+
+// mostForgotten is how many jobs that Batch has forgotten a list shows at most.
+const mostForgotten = 100
+
+// forgotten are the jobs that only the ledger remembers, as far as it can tell that
+// they are asked for. That they are from there stands in the reason.
+func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filter, listed []types.JobSummary) ([]types.JobSummary, error) {
+	if named {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	for _, job := range listed {
+		seen[aws.ToString(job.JobId)] = true
+	}
+	jobs, err := call.Forgotten(ctx, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
+	for i, job := range jobs {
+		jobs[i].StatusReason = aws.String(term.JoinClauses(session.LedgerNote(serviceOf(call.Target)), aws.ToString(job.StatusReason)))
+	}
+	return jobs, err
+}
+
+// filter reads the flags that say which jobs to list.
+func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
+	f = client.Filter{Name: o.name, Queues: o.queues, Definition: o.definition, Share: o.share}
+	if f.Statuses, err = parseStatuses(o.statuses); err != nil {
+		return f, err
+	}
+	if f.CreatedAfter, err = ParseTime("created-after", o.createdAfter, now); err != nil {
+		return f, err
+	}
+	if f.CreatedBefore, err = ParseTime("created-before", o.createdBefore, now); err != nil {
+		return f, err
+	}
+	if !f.CreatedBefore.IsZero() && !f.CreatedAfter.Before(f.CreatedBefore) {
+		return f, exit.Usage("no job is from after %s and before %s", o.createdAfter, o.createdBefore).
+			Try("--created-after is the earlier one of the two")
+	}
+	return f, nil
+}
+
+// timeLayouts are how --created-after and --created-before may be written; without
+// a zone the time is this machine's.
+var timeLayouts = [...]string{time.DateOnly, "2006-01-02 15:04", time.DateTime, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
+
+// ParseTime reads a flag that holds a moment, or how long ago it was; zero for none.
+func ParseTime(flag, word string, now time.Time) (time.Time, error) {
+	if word == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(word, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil
+		}
+	}
+	if d, err := time.ParseDuration(word); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range timeLayouts {
+		if at, err := time.ParseInLocation(layout, word, time.Local); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, exit.Usage("--%s %q is no time", flag, word).
+		Try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
+}
+
+// PlaceFilter finds the queues and the array that a filter names at the target.
+func PlaceFilter(ctx context.Context, t *target.Target, array string, platform *document.Platform, f client.Filter) (client.Filter, error) {
+	queues := QueueNames(t, platform)
+	if platform != nil {
+		for i, word := range f.Queues {
+			if q, ok := platform.Queue(word); ok {
+				f.Queues[i] = q.Name
+			}
+		}
+	}
+	if len(f.Queues) == 0 {
+		f.Queues = queues
+	}
+	if array != "" {
+		id, err := session.ResolveWord(ctx, t, array, queues)
+		if err != nil {
+			return f, err
+		}
+		known, err := t.Recall(ctx, id)
+		if err != nil {
+			return f, err
+		}
+		if batch.ArraySize(known[0].JobDetail) == 0 && known[0].Status != once.StatusExpired {
+			return f, exit.Fail(exit.NotDone, "list the children of %s: it is not an array", array).Try("show the job: batchctl status %s%s", array, t.Flags)
+		}
+		f.ArrayOf = id
+	}
+	return f, nil
+}
+
+func printSummaries(con *term.Console, jobs []types.JobSummary) error {
+	if len(jobs) == 0 {
+		fmt.Fprintln(con.Err, "no jobs")
+		return nil
+	}
+	now := time.Now()
+	t := con.Table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
+	for _, j := range jobs {
+		t.Row(batch.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), term.Ago(j.CreatedAt, now),
+			term.Took(j.StartedAt, j.StoppedAt, now), cmp.Or(session.ListedReason(j), "-"))
+	}
+	return t.Flush()
+}
+
+func parseStatuses(words []string) ([]types.JobStatus, error) {
+	known := types.JobStatus("").Values()
+	var out []types.JobStatus
+	for _, w := range words {
+		status := types.JobStatus(strings.ToUpper(w))
+		if !slices.Contains(known, status) {
+			return nil, exit.Usage("unknown status %q", w).Try("the states are: %v", known)
+		}
+		out = append(out, status)
+	}
+	return out, nil
+}

@@ -1,0 +1,236 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+func status(ctx context.Context, con *term.Console, o Options) error {
+	call, err := OpenJobs(ctx, con, o, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	now := time.Now()
+	if call.Format == "json" {
+		return writeJobs(con, call.Known, now)
+	}
+	if len(call.Known) > 1 {
+		fmt.Fprintf(con.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.Label), batch.ShortID(call.Jobs[0].ID), call.Flags)
+		asked, failed := session.AskedOf(call.Target, call.Known)
+		err = errors.Join(failed, printJobTree(con, call.Target, call.Known, asked, call.whys(ctx, now), now))
+		session.TellNext(con, call.Target, session.Live(call.Known))
+		return err
+	}
+	for _, job := range call.Known {
+		text := jobText(con, call.Target, job, now)
+		if !job.Forgotten {
+			text += session.CellLine(ctx, call.Target, job.JobDetail) + call.whyLine(ctx, job.JobDetail)
+		}
+		err = errors.Join(err, con.Print(text))
+	}
+	session.TellNext(con, call.Target, session.Live(call.Known))
+	return err
+}
+
+// printJobTree prints jobs as a tree of their dependencies, below the name of their workflow.
+// whys says why some jobs wait.
+func printJobTree(con *term.Console, t *target.Target, jobs []once.Recalled, asked session.Asked, whys map[string]string, now time.Time) error {
+	forgotten := map[string]bool{}
+	for _, job := range jobs {
+		forgotten[aws.ToString(job.JobId)] = job.Forgotten
+	}
+	note := func(job types.JobDetail) string {
+		if forgotten[aws.ToString(job.JobId)] {
+			return fromLedger(job, serviceOf(t), now)
+		}
+		return term.JoinClauses(session.RollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
+	}
+	var b strings.Builder
+	if title := asked.Title; title != "" {
+		b.WriteString(term.Text(secret.Mask("", title), "").Cut(cmp.Or(term.Width(con.Out), len(title))).Render(term.Color(con.Out)) + "\n")
+	}
+	for _, l := range treeLines(treeRows(details(jobs), asked, note, term.IsTerminal(con.Out)), term.Width(con.Out)) {
+		b.WriteString(l.Render(term.Color(con.Out)) + "\n")
+	}
+	return con.Print(b.String())
+}
+
+// serviceOf is who runs the target's jobs, as a sentence names it.
+func serviceOf(t *target.Target) string {
+	if t.IsLocal() {
+		return "the local engine"
+	}
+	return "AWS Batch"
+}
+
+// fromLedger says how a job ended that only the ledger remembers. service is the target's.
+func fromLedger(job types.JobDetail, service string, now time.Time) string {
+	source := "from the ledger; " + service + " no longer has it"
+	if job.Status == once.StatusExpired {
+		return fmt.Sprintf("submitted %s; how it ended was never seen (%s)", longAgo(job.CreatedAt, now), source)
+	}
+	how := term.JoinClauses(string(job.Status), Outcome(job))
+	return fmt.Sprintf("ended %s: %s (%s)", longAgo(job.StoppedAt, now), how, source)
+}
+
+// longAgo is ago for what is days old.
+func longAgo(millis *int64, now time.Time) string {
+	if aws.ToInt64(millis) == 0 {
+		return "long ago"
+	}
+	if days := int(now.Sub(time.UnixMilli(*millis)).Hours() / 24); days > 1 {
+		return fmt.Sprintf("%d days ago", days)
+	}
+	return term.Ago(millis, now)
+}
+
+// lasted says how long a job waited and ran, by the service's own clock.
+func lasted(job types.JobDetail, now time.Time) string {
+	started := aws.ToInt64(job.StartedAt) > 0
+	switch over := batch.HasEnded(job.Status); {
+	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == once.StatusExpired || job.Status == api.StatusUnknown:
+		return ""
+	case batch.ArraySize(job) > 0 && over: // an array itself never starts
+		return "took " + term.Took(job.CreatedAt, job.StoppedAt, now)
+	case batch.ArraySize(job) > 0:
+		return "for " + term.Took(job.CreatedAt, nil, now)
+	case over && started:
+		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", ran " + term.Took(job.StartedAt, job.StoppedAt, now)
+	case over:
+		return "waited " + term.Took(job.CreatedAt, job.StoppedAt, now)
+	case started && job.Status == types.JobStatusRunning:
+		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", running for " + term.Took(job.StartedAt, nil, now)
+	default:
+		return "waiting for " + term.Took(job.CreatedAt, nil, now)
+	}
+}
+
+// writeJobs prints jobs under their AWS names, and what batchctl adds under its own.
+func writeJobs(con *term.Console, jobs []once.Recalled, now time.Time) error {
+	all := []json.RawMessage{}
+	for _, job := range jobs {
+		shape, err := wire.Marshal(job.JobDetail)
+		if err != nil {
+			return err
+		}
+		added, err := json.Marshal(struct {
+			Added addedRow `json:"batchctl"`
+		}{addedOf(job, now)})
+		if err != nil {
+			return err
+		}
+		all = append(all, joinObjects(shape, added))
+	}
+	return con.JSON(all)
+}
+
+// joinObjects puts the members of b behind those of a.
+func joinObjects(a, b []byte) json.RawMessage {
+	if string(a) == "{}" {
+		return b
+	}
+	return append(append(slices.Clone(a[:len(a)-1]), ','), b[1:]...)
+}
+
+// addedRow is what batchctl says of a job beside AWS Batch. Durations are in
+// milliseconds; one that has not begun is left out.
+type addedRow struct {
+	ShortID string `json:"shortId"`
+	// WaitedMs is from creation to the start of the last attempt, or until now.
+	WaitedMs *int64 `json:"waitedMs,omitempty"`
+	RanMs    *int64 `json:"ranMs,omitempty"`
+	// TookMs is of an array, from creation to its end.
+	TookMs *int64 `json:"tookMs,omitempty"`
+	// Forgotten says that all this comes from the ledger.
+	Forgotten bool `json:"forgotten,omitempty"`
+}
+
+func addedOf(job once.Recalled, now time.Time) addedRow {
+	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
+	switch {
+	case job.Status == once.StatusExpired || job.Status == api.StatusUnknown:
+	case batch.ArraySize(job.JobDetail) > 0:
+		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
+	default:
+		row.WaitedMs = span64(job.CreatedAt, cmp.Or(job.StartedAt, job.StoppedAt), now)
+		row.RanMs = span64(job.StartedAt, job.StoppedAt, now)
+	}
+	return row
+}
+
+// span64 is the milliseconds between two stamps, or until now; nil before the first.
+func span64(from, to *int64, now time.Time) *int64 {
+	if aws.ToInt64(from) == 0 {
+		return nil
+	}
+	end := now.UnixMilli()
+	if aws.ToInt64(to) > 0 {
+		end = *to
+	}
+	return aws.Int64(max(0, end-*from))
+}
+
+// jobText is the full view of one job.
+func jobText(con *term.Console, t *target.Target, job once.Recalled, now time.Time) string {
+	d := job.JobDetail
+	var b strings.Builder
+	field := func(name, value string) {
+		if value != "" && value != "-" {
+			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(con.Redacted(value)))
+		}
+	}
+	field("job", aws.ToString(d.JobName)+"  "+batch.ShortID(aws.ToString(d.JobId)))
+	field("status", term.JoinClauses(string(d.Status), session.RollUp(d)))
+	if chart := arrayChart(d); chart != nil && term.IsTerminal(con.Out) {
+		fmt.Fprintf(&b, "%-11s %s\n", "children", chart.Render(term.Color(con.Out)))
+	}
+	if job.Forgotten {
+		field("remembered", fromLedger(d, serviceOf(t), now))
+	} else {
+		field("reason", Outcome(d))
+	}
+	field("queue", batch.Name(aws.ToString(d.JobQueue))+" on "+t.Label)
+	field("definition", batch.Name(aws.ToString(d.JobDefinition)))
+	field("created", term.Ago(d.CreatedAt, now))
+	if d.Status != once.StatusExpired && d.Status != api.StatusUnknown {
+		field("waited", term.Took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
+		field("ran", term.Took(d.StartedAt, d.StoppedAt, now))
+	}
+	for i, a := range d.Attempts {
+		text := term.Took(a.StartedAt, a.StoppedAt, now)
+		if a.Container != nil && a.Container.ExitCode != nil {
+			text += fmt.Sprintf(", exit code %d", *a.Container.ExitCode)
+		}
+		field(fmt.Sprintf("attempt %d", i+1), term.JoinClauses(text, aws.ToString(a.StatusReason)))
+	}
+	return b.String()
+}
+
+// PrintJobs prints what Batch says of the jobs, as JSON.
+func PrintJobs(con *term.Console, t *target.Target, jobs []once.Submitted) error {
+	known, err := t.Recall(context.Background(), session.IDs(jobs)...)
+	if err != nil {
+		return err
+	}
+	return writeJobs(con, known, time.Now())
+}
