@@ -7,9 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -23,38 +20,18 @@ const topFastest = 100 * time.Millisecond
 // topSlow is how long a look may take before what is shown is said to be old.
 const topSlow = 5 * time.Second
 
-func TopCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "top",
-		Usage:     "watch the queues and the jobs that run or wait, as they change",
-		UsageText: "batchctl top [FLAGS] [QUEUE ...]",
-		Description: cmdline.Help("On a terminal the view is drawn anew every two seconds; ? shows its keys, q leaves. Elsewhere, or with --iterations or\n"+
-			"--output json, snapshots are printed. A snapshot costs six calls a queue and shows at most 1,000 jobs.",
-			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top --output json\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
-		Flags: jobs.Flags(append(cmdline.OutputFlags(),
-			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "the `TIME` between two looks, such as 500ms, 5 or 1m; without a unit it is in seconds"},
-			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots and end; 0 goes on until it is interrupted"},
-		)...),
-		Action: func(c *cli.Context) error { return top(con, c) },
-	}
-}
-
-func top(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
+func top(ctx context.Context, con *term.Console, o options) error {
+	interval, err := parseInterval(o.interval)
 	if err != nil {
 		return err
 	}
-	interval, err := parseInterval(c.String("interval"))
-	if err != nil {
-		return err
-	}
-	if n := c.Int("iterations"); n < 0 {
+	if n := o.iterations; n < 0 {
 		return exit.Usage("--iterations %d is less than none", n).Try("0 goes on until it is interrupted")
 	}
-	if out, ok := con.Out.(*os.File); ok && term.IsTerminal(con.Out) && format == "text" && !c.IsSet("iterations") {
-		return topLive(con, c, out, interval)
+	if out, ok := con.Out.(*os.File); ok && term.IsTerminal(con.Out) && o.Format == "text" && !o.printed {
+		return topLive(ctx, con, o, out, interval)
 	}
-	return topPrinted(con, c, format, interval)
+	return topPrinted(ctx, con, o, interval)
 }
 
 // parseInterval reads a duration, or a number of seconds.
@@ -73,16 +50,16 @@ func parseInterval(word string) (time.Duration, error) {
 
 // topLive shows the view on a terminal. What is said meanwhile is kept, and told
 // when the view is left.
-func topLive(con *term.Console, c *cli.Context, out *os.File, interval time.Duration) error {
+func topLive(ctx context.Context, con *term.Console, o options, out *os.File, interval time.Duration) error {
 	var said bytes.Buffer
 	behind := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &said}, Sources: con.Sources}
-	reader := &topReader{words: c.Args().Slice(), open: func() (*jobs.Call, error) { return jobs.OpenForFlags(behind, c, target.ToRead) }}
+	reader := &topReader{words: o.Words, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, behind, o.Options, target.ToRead) }}
 	loop := &topLoop{
 		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, screen: &term.Screen{Out: out}, reader: reader,
 		pace: topPace{interval: interval},
 		say:  func(err error) string { return con.Redacted(exit.From(err).Message) },
 	}
-	err := loop.run(c.Context, con.In)
+	err := loop.run(ctx, con.In)
 	if closing := reader.close(); err == nil {
 		err = closing
 	}
@@ -93,11 +70,11 @@ func topLive(con *term.Console, c *cli.Context, out *os.File, interval time.Dura
 }
 
 // topPrinted prints as many snapshots as are asked for.
-func topPrinted(con *term.Console, c *cli.Context, format string, interval time.Duration) error {
-	reader := &topReader{words: c.Args().Slice(), open: func() (*jobs.Call, error) { return jobs.OpenForFlags(con, c, target.ToRead) }}
+func topPrinted(ctx context.Context, con *term.Console, o options, interval time.Duration) error {
+	reader := &topReader{words: o.Words, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
 	defer reader.close()
-	look := func() (*topSnapshot, error) { return reader.look(c.Context, nil) }
-	return printSnapshots(c.Context, con, look, topPace{interval: interval}, c.Int("iterations"), format)
+	look := func() (*topSnapshot, error) { return reader.look(ctx, nil) }
+	return printSnapshots(ctx, con, look, topPace{interval: interval}, o.iterations, o.Format)
 }
 
 // printSnapshots prints what wanted looks show; 0 are without end. Once one has

@@ -1,0 +1,40 @@
+package top
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+)
+
+// TopCommand is batchctl top.
+func TopCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "top",
+		Usage:     "watch the queues and the jobs that run or wait, as they change",
+		UsageText: "batchctl top [FLAGS] [QUEUE ...]",
+		Description: cmdline.Help("On a terminal the view is drawn anew every two seconds; ? shows its keys, q leaves. Elsewhere, or with --iterations or\n"+
+			"--output json, snapshots are printed. A snapshot costs six calls a queue and shows at most 1,000 jobs.",
+			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top --output json\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
+		Flags: jobs.Flags(append(cmdline.OutputFlags(),
+			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "the `TIME` between two looks, such as 500ms, 5 or 1m; without a unit it is in seconds"},
+			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots and end; 0 goes on until it is interrupted"},
+		)...),
+		Action: func(c *cli.Context) error {
+			of, err := jobs.OptionsOf(c)
+			if err != nil {
+				return err
+			}
+			return top(c.Context, con, options{Options: of, interval: c.String("interval"), iterations: c.Int("iterations"), printed: c.IsSet("iterations")})
+		},
+	}
+}
+
+// options are those of top; its words are queues.
+type options struct {
+	jobs.Options
+	interval   string // as it was written
+	iterations int    // snapshots to print; 0: without end
+	printed    bool   // snapshots are asked for, whatever the output is
+}
