@@ -6,23 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/heatmap"
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/results"
 )
-
-func heatmapFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "heatmap", Usage: "draw a heat map to this `FILE`, .png or .svg"},
-		&cli.StringFlag{Name: "axes", Usage: "`X,Y`: the columns of the heat map's axes (default: the first two axes)"},
-		&cli.StringFlag{Name: "value", Usage: "the `COLUMN` whose numbers are drawn (default: the only one that has numbers)"},
-		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean), Usage: "what becomes of several values of one place: mean, min or max"},
-	}
-}
 
 // heatmapCall is what is asked for with --heatmap; nil for nothing.
 type heatmapCall struct {
@@ -34,11 +23,11 @@ type heatmapCall struct {
 	file *newfile.File
 }
 
-func parseHeatmap(c *cli.Context) (*heatmapCall, error) {
-	h := &heatmapCall{path: c.String("heatmap"), value: c.String("value"), Combine: heatmap.Combine(c.String("combine"))}
+func parseHeatmap(o options) (*heatmapCall, error) {
+	h := &heatmapCall{path: o.heatmap, value: o.value, Combine: heatmap.Combine(o.combine)}
 	if h.path == "" {
 		for _, name := range []string{"axes", "value", "combine"} {
-			if c.IsSet(name) {
+			if o.given(name) {
 				return nil, exit.Usage("--%s is of a heat map", name).Try("add --heatmap FILE.svg")
 			}
 		}
@@ -50,12 +39,12 @@ func parseHeatmap(c *cli.Context) (*heatmapCall, error) {
 	if !slices.Contains([]heatmap.Combine{heatmap.Mean, heatmap.Min, heatmap.Max}, h.Combine) {
 		return nil, exit.Usage("--combine %s is not known", h.Combine).Try("the choice is: mean min max")
 	}
-	if axes := c.String("axes"); axes != "" {
+	if axes := o.axes; axes != "" {
 		if h.axes = strings.Split(axes, ","); len(h.axes) != 2 {
 			return nil, exit.Usage("--axes %s: a heat map has two axes", axes).Try("for example: --axes lr,seed")
 		}
 	}
-	h.title = strings.Join(c.Args().Slice(), " ")
+	h.title = strings.Join(o.Words, " ")
 	var err error
 	h.file, err = newfile.Begin(h.path, newfile.ForAll)
 	return h, err

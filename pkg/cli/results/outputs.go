@@ -14,7 +14,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
@@ -60,21 +59,18 @@ type outputRow struct {
 }
 
 // outputs lists what jobs carried away, or fetches it.
-func outputs(con *term.Console, c *cli.Context) error {
-	if format := c.String("output"); format != "text" && format != "json" {
-		return exit.Usage("--outputs and --fetch print text or json").Try("batchctl results %s --outputs --json", strings.Join(c.Args().Slice(), " "))
-	}
+func outputs(ctx context.Context, con *term.Console, o options) error {
 	for _, flag := range []string{"to", "force"} {
-		if c.IsSet(flag) && !c.Bool("fetch") {
+		if o.given(flag) && !o.fetch {
 			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
-	call, err := jobs.OpenJobsFlags(con, c, target.ToRead)
+	call, err := jobs.OpenJobs(ctx, con, o.Options, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	outputs, err := outputsOf(c.Context, call)
+	outputs, err := outputsOf(ctx, call)
 	if err != nil {
 		return err
 	}
@@ -82,17 +78,17 @@ func outputs(con *term.Console, c *cli.Context) error {
 		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
 	}
 	store := storeOf(con, call.Target)
-	store.NoReplace = !c.Bool("force")
-	if err := store.find(c.Context, outputs); err != nil {
+	store.NoReplace = !o.force
+	if err := store.find(ctx, outputs); err != nil {
 		return err
 	}
-	if !c.Bool("fetch") {
+	if !o.fetch {
 		return writeOutputs(con, call.Format, outputs)
 	}
-	if err := placeOutputs(outputs, c.String("to")); err != nil {
+	if err := placeOutputs(outputs, o.to); err != nil {
 		return err
 	}
-	fetchErr := fetch(c.Context, con, store, outputs)
+	fetchErr := fetch(ctx, con, store, outputs)
 	if call.Format == "json" {
 		return errors.Join(writeOutputs(con, call.Format, outputs), fetchErr)
 	}

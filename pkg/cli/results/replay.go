@@ -10,10 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -29,25 +27,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-func ReplayCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "replay",
-		Usage:     "run an attempt of a job again on this machine: same image, command, environment, index, limits and timeout",
-		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
-		Description: cmdline.Help("The attempt must have ended; without a number it is the last one. What cannot be the same here is named: secrets, roles,\n"+
-			"volumes, devices that this machine lacks. Its output goes to stdout. A COMMAND runs in place of the job's, with the\n"+
-			"same environment.",
-			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
-				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
-		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
-			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` to add to the environment, or in place of the job's; may be repeated"},
-			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
-		Action: func(c *cli.Context) error { return replayJob(con, c) },
-	}
-}
-
-func replayJob(con *term.Console, c *cli.Context) error {
-	a, x, flags, err := prepareReplay(con, c)
+func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
+	a, x, flags, err := prepareReplay(ctx, con, o)
 	if err != nil {
 		return err
 	}
@@ -56,15 +37,15 @@ func replayJob(con *term.Console, c *cli.Context) error {
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
 	}
-	dir, done, err := replayDir(c.String("dir"))
+	dir, done, err := replayDir(o.dir)
 	if err != nil {
 		return err
 	}
-	exit, err := runReplay(c.Context, con, a, x, dir, gpus)
+	exit, err := runReplay(ctx, con, a, x, dir, gpus)
 	if left := done(); left {
 		fmt.Fprintf(con.Err, "what it left: %s\n", diag.Printable(dir))
 	}
-	err = replayVerdict(c.Context, con, a, exit, err)
+	err = replayVerdict(ctx, con, a, exit, err)
 	if was := a.Original.Container; exit > 0 && was != nil && aws.ToInt32(was.ExitCode) != 0 {
 		fmt.Fprintf(con.Err, "next: batchctl explain %s%s\n", batch.ShortID(a.Job), diag.Printable(flags))
 	}
@@ -72,20 +53,20 @@ func replayJob(con *term.Console, c *cli.Context) error {
 }
 
 // prepareReplay finds the attempt, what runs it, and the flags that lead to its target.
-func prepareReplay(con *term.Console, c *cli.Context) (*replay.Attempt, target.Executor, string, error) {
+func prepareReplay(ctx context.Context, con *term.Console, options replayOptions) (*replay.Attempt, target.Executor, string, error) {
 	var none target.Executor
-	if !c.Args().Present() {
+	if len(options.Words) == 0 {
 		return nil, none, "", exit.Usage("replay needs a job").Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
 	}
-	word, number, err := replay.Split(c.Args().First())
+	word, number, err := replay.Split(options.Words[0])
 	if err != nil {
 		return nil, none, "", exit.Usage("%v", err).Try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
 	}
-	environment, err := input.ParseEnvironment(c.StringSlice("env"))
+	environment, err := input.ParseEnvironment(options.env)
 	if err != nil {
 		return nil, none, "", err
 	}
-	o := replay.Options{Command: c.Args().Tail()}
+	o := replay.Options{Command: options.Words[1:]}
 	for v := range environment.Children() {
 		con.Sources = append(con.Sources, v.Source)
 		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})
@@ -93,24 +74,24 @@ func prepareReplay(con *term.Console, c *cli.Context) (*replay.Attempt, target.E
 	if len(o.Command) == 0 {
 		o.Command = nil
 	}
-	a, platform, err := findAttempt(con, c, word, number, o)
+	a, platform, err := findAttempt(ctx, con, options, word, number, o)
 	if err != nil {
 		return nil, none, "", err
 	}
-	x, err := replayExecutor(con, c, platform)
-	return a, x, cmdline.TargetOptions(c).FlagsTo(platform, cmdline.TargetOptions(c).NameFrom(platform)), err
+	x, err := replayExecutor(ctx, con, options.Target, platform)
+	return a, x, options.Target.FlagsTo(platform, options.Target.NameFrom(platform)), err
 }
 
 // findAttempt asks the target about the job. A child's array is asked for, too: it alone
 // knows how many children there are.
-func findAttempt(con *term.Console, c *cli.Context, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
-	call, err := jobs.OpenForFlags(con, c, target.ToRead)
+func findAttempt(ctx context.Context, con *term.Console, options replayOptions, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
+	call, err := jobs.OpenFor(ctx, con, options.Options, target.ToRead)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer call.Close()
 	queues := jobs.QueueNames(call.Target, call.Platform)
-	id, err := jobs.ResolveFor(c.Context, call.Target, c.Command.Name, word, queues)
+	id, err := jobs.ResolveFor(ctx, call.Target, options.Command, word, queues)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +99,7 @@ func findAttempt(con *term.Console, c *cli.Context, word string, number int, o r
 	if array, _, isChild := batch.SplitChildID(id); isChild {
 		ids = append(ids, array)
 	}
-	jobs, err := call.Describe(c.Context, ids...)
+	jobs, err := call.Describe(ctx, ids...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +112,7 @@ func findAttempt(con *term.Console, c *cli.Context, word string, number int, o r
 	}
 	if o.Command != nil {
 		o.Command = afterInputs(jobs[0], o.Command)
-		of, err := session.FindSweep(c.Context, call.Target, jobs[0])
+		of, err := session.FindSweep(ctx, call.Target, jobs[0])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -191,20 +172,20 @@ func launchedAs(of *session.SweepOf, job types.JobDetail, command []string) []st
 
 // replayExecutor is the executor of the local target, as its flags and the platform
 // file choose it.
-func replayExecutor(con *term.Console, c *cli.Context, platform *document.Platform) (target.Executor, error) {
+func replayExecutor(ctx context.Context, con *term.Console, options target.Options, platform *document.Platform) (target.Executor, error) {
 	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(target.Local)
 	}
-	choice, err := cmdline.TargetOptions(c).Executor.Choose(entry)
+	choice, err := options.Executor.Choose(entry)
 	if err != nil {
 		return target.Executor{}, err
 	}
-	dir, err := cmdline.TargetOptions(c).Dir()
+	dir, err := options.Dir()
 	if err != nil {
 		return target.Executor{}, err
 	}
-	x, err := target.OpenExecutor(c.Context, dir, choice)
+	x, err := target.OpenExecutor(ctx, dir, choice)
 	if err == nil {
 		target.NameExecutor(con, x.Label, true)
 	}

@@ -11,10 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -30,64 +28,35 @@ import (
 // resultLines is how many lines at the end of a log may hold a result.
 const resultLines = 1000
 
-func ResultsCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "results",
-		Usage:     "make a table of what the children of an array printed as JSON, with the values of their cells",
-		UsageText: "batchctl results [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Of each child the last JSON object in its log counts, in the last 1000 lines. Its members become columns, beside the\n"+
-			"axes of the matrix or the columns of the table. Of several jobs, such as an array and its retry, the newer one's cell\n"+
-			"counts. Without a JOB it is the last submission.\n\n"+
-			"--outputs lists what the jobs carried away in place of that: the \"outputs\" of their files. --fetch brings it to this\n"+
-			"machine: to \"local\" of the output, or to JOB/INDEX/NAME; with --to everything goes below that directory. A file that\n"+
-			"is there and differs stays unless --force is said.",
-			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
-				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
-				"batchctl results train --outputs\nbatchctl results train --fetch --to results"),
-		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
-			&cli.BoolFlag{Name: "every-line", Usage: "each line that is a JSON object is a row, from the whole log"},
-			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
-			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs' outputs left, with size, age and URL"},
-			&cli.BoolFlag{Name: "fetch", Usage: "fetch those files"},
-			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` for --fetch (default: where the outputs say, below this one)"},
-			&cli.BoolFlag{Name: "force", Usage: "--fetch replaces files that are there and differ"}}, heatmapFlags()...)...),
-		Action: func(c *cli.Context) error { return printResultsOf(con, c) },
-	}
-}
-
-func printResultsOf(con *term.Console, c *cli.Context) error {
-	if c.Bool("outputs") || c.Bool("fetch") {
-		return outputs(con, c)
-	}
+// printResults prints the table, or draws it.
+func printResults(ctx context.Context, con *term.Console, o options) error {
 	for _, flag := range []string{"to", "force"} {
-		if c.IsSet(flag) {
+		if o.given(flag) {
 			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
-	h, err := parseHeatmap(c)
+	h, err := parseHeatmap(o)
 	if err != nil {
 		return err
 	}
 	defer h.drop()
-	call, err := jobs.OpenJobsFlags(con, c, target.ToRead)
+	call, err := jobs.OpenJobs(ctx, con, o.Options, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	axes, children, err := cells(c.Context, con, call)
+	axes, children, err := cells(ctx, con, call)
 	if err != nil {
 		return err
 	}
-	table, err := readResults(con, c, call, axes, children)
+	table, err := readResults(ctx, con, o, call, axes, children)
 	if err != nil {
 		return err
 	}
 	if err := h.draw(table, len(axes)); err != nil {
 		return err
 	}
-	if h != nil && !c.IsSet("output") && !c.Bool("json") {
+	if h != nil && !o.given("output") && !o.given("json") {
 		return nil // the picture is what was asked for
 	}
 	return writeTable(con, call.Format, table)
@@ -170,9 +139,9 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 }
 
 // readResults reads the ends of the children's logs.
-func readResults(con *term.Console, c *cli.Context, call *jobs.Call, axes []string, children []resultChild) (*results.Table, error) {
+func readResults(ctx context.Context, con *term.Console, options options, call *jobs.Call, axes []string, children []resultChild) (*results.Table, error) {
 	o := client.LogOptions{Tail: resultLines}
-	every := c.Bool("every-line")
+	every := options.everyLine
 	if every {
 		o.Tail = 0
 	}
@@ -183,7 +152,7 @@ func readResults(con *term.Console, c *cli.Context, call *jobs.Call, axes []stri
 		}
 	}
 	outputs := map[string]*results.Output{}
-	table := results.New(axes, results.Options{ExitCode: c.Bool("exit-code"), Mask: secret.Mask})
+	table := results.New(axes, results.Options{ExitCode: options.exitCode, Mask: secret.Mask})
 	next := 0
 	// Logs come one after the other, so a child is complete when another one's begins.
 	add := func(until string) error {
@@ -198,7 +167,7 @@ func readResults(con *term.Console, c *cli.Context, call *jobs.Call, axes []stri
 		return nil
 	}
 	unread := 0
-	for line, err := range call.MergedLogs(c.Context, ids, o) {
+	for line, err := range call.MergedLogs(ctx, ids, o) {
 		if err != nil && line.Job == "" {
 			return nil, err
 		}

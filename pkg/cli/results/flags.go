@@ -1,0 +1,112 @@
+package results
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/heatmap"
+)
+
+func heatmapFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "heatmap", Usage: "draw a heat map to this `FILE`, .png or .svg"},
+		&cli.StringFlag{Name: "axes", Usage: "`X,Y`: the columns of the heat map's axes (default: the first two axes)"},
+		&cli.StringFlag{Name: "value", Usage: "the `COLUMN` whose numbers are drawn (default: the only one that has numbers)"},
+		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean), Usage: "what becomes of several values of one place: mean, min or max"},
+	}
+}
+
+// ReplayCommand is batchctl replay.
+func ReplayCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "replay",
+		Usage:     "run an attempt of a job again on this machine: same image, command, environment, index, limits and timeout",
+		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
+		Description: cmdline.Help("The attempt must have ended; without a number it is the last one. What cannot be the same here is named: secrets, roles,\n"+
+			"volumes, devices that this machine lacks. Its output goes to stdout. A COMMAND runs in place of the job's, with the\n"+
+			"same environment.",
+			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
+				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
+		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
+			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` to add to the environment, or in place of the job's; may be repeated"},
+			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
+		Action: func(c *cli.Context) error {
+			of, err := jobs.OptionsOf(c)
+			if err != nil {
+				return err
+			}
+			return replayJob(c.Context, con, replayOptions{Options: of, dir: c.String("dir"), env: c.StringSlice("env")})
+		},
+	}
+}
+
+// ResultsCommand is batchctl results.
+func ResultsCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "results",
+		Usage:     "make a table of what the children of an array printed as JSON, with the values of their cells",
+		UsageText: "batchctl results [FLAGS] [JOB ...]",
+		Description: cmdline.Help("Of each child the last JSON object in its log counts, in the last 1000 lines. Its members become columns, beside the\n"+
+			"axes of the matrix or the columns of the table. Of several jobs, such as an array and its retry, the newer one's cell\n"+
+			"counts. Without a JOB it is the last submission.\n\n"+
+			"--outputs lists what the jobs carried away in place of that: the \"outputs\" of their files. --fetch brings it to this\n"+
+			"machine: to \"local\" of the output, or to JOB/INDEX/NAME; with --to everything goes below that directory. A file that\n"+
+			"is there and differs stays unless --force is said.",
+			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
+				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
+				"batchctl results train --outputs\nbatchctl results train --fetch --to results"),
+		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			&cli.BoolFlag{Name: "every-line", Usage: "each line that is a JSON object is a row, from the whole log"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
+			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs' outputs left, with size, age and URL"},
+			&cli.BoolFlag{Name: "fetch", Usage: "fetch those files"},
+			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` for --fetch (default: where the outputs say, below this one)"},
+			&cli.BoolFlag{Name: "force", Usage: "--fetch replaces files that are there and differ"}}, heatmapFlags()...)...),
+		Action: func(c *cli.Context) error {
+			o, err := optionsOf(c)
+			if err != nil {
+				return err
+			}
+			if o.outputs || o.fetch {
+				return outputs(c.Context, con, o)
+			}
+			return printResults(c.Context, con, o)
+		},
+	}
+}
+
+// options are those of results.
+type options struct {
+	jobs.Options
+	outputs, fetch, force bool
+	to                    string // a directory, for fetch
+	everyLine, exitCode   bool
+	heatmap, value, axes  string // a path, a column, two columns
+	combine               string
+	// given are the flags on the command line.
+	given func(flag string) bool
+}
+
+func optionsOf(c *cli.Context) (options, error) {
+	of, err := jobs.OptionsOf(c)
+	o := options{Options: of, outputs: c.Bool("outputs"), fetch: c.Bool("fetch"), force: c.Bool("force"), to: c.String("to"), everyLine: c.Bool("every-line"),
+		exitCode: c.Bool("exit-code"), heatmap: c.String("heatmap"), value: c.String("value"), axes: c.String("axes"), combine: c.String("combine"), given: c.IsSet}
+	if format := c.String("output"); (o.outputs || o.fetch) && format != "text" && format != "json" {
+		return o, exit.Usage("--outputs and --fetch print text or json").Try("batchctl results %s --outputs --json", strings.Join(o.Words, " "))
+	}
+	return o, err
+}
+
+// replayOptions are those of replay; its words are a job and a command.
+type replayOptions struct {
+	jobs.Options
+	dir string // where it runs; "" for a directory that is removed
+	env []string
+}
