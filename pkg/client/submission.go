@@ -57,6 +57,7 @@ func JobName(name, submission string) string {
 	return CutName(name) + "-" + suffixEncoding().EncodeToString(id)
 }
 
+// CutName cuts a name to what leaves room for a submission's id.
 func CutName(name string) string { return name[:min(len(name), MaxUserName)] }
 
 // DisplayName is the user's own name in a jobName that batchctl made, and any

@@ -15,6 +15,7 @@ func Cause(err error) error {
 	return err
 }
 
+// IsDirectory reports whether there is a directory at path.
 func IsDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

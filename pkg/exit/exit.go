@@ -40,12 +40,15 @@ type Failure struct {
 	Hint    string
 }
 
+// Error is what went wrong; "" if that has been said.
 func (f *Failure) Error() string { return f.Message }
 
+// Fail ends a command with a code and what went wrong.
 func Fail(code int, format string, args ...any) *Failure {
 	return &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// Usage ends a command whose command line cannot be understood.
 func Usage(format string, args ...any) *Failure { return Fail(BadUsage, format, args...) }
 
 // Silent ends a command with a code after everything has been printed.

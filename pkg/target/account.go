@@ -20,6 +20,7 @@ type accounts struct{ path string }
 // every few hours.
 const mostAccounts = 200
 
+// AccountsIn are the accounts that a state directory remembers.
 func AccountsIn(stateDir string) accounts { return accounts{filepath.Join(stateDir, "accounts.json")} }
 
 // Of is the account of the credentials, from memory or by asking.

@@ -8,4 +8,5 @@ import "syscall"
 // hang-up do not reach it.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
+// SetUmask sets the umask of a background engine.
 func SetUmask(mask int) { syscall.Umask(mask) }

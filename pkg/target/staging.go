@@ -140,6 +140,7 @@ func oldStaged(dir string, before time.Time) (old []string, err error) {
 	return old, nil
 }
 
+// Removed is a thing that gc removed, or would.
 type Removed struct {
 	Definition string `json:"definition,omitempty"`
 	Resource   string `json:"consumableResource,omitempty"`

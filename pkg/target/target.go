@@ -60,6 +60,7 @@ type Target struct {
 	store *objects.Store // by objects
 }
 
+// IsLocal reports whether the target is the local engine.
 func (t *Target) IsLocal() bool { return t.Name == Local }
 
 // Kind is what the ledger remembers of the target: `local`, or account and
@@ -194,6 +195,7 @@ func Exists(name string, platform *document.Platform) bool {
 // over its address and key.
 const enginePatience = 20 * time.Second
 
+// Unknown is the error of a target that does not exist.
 func Unknown(name string, platform *document.Platform) error {
 	names := []string{Local, AWS}
 	if platform != nil {
@@ -306,6 +308,7 @@ func connect(con *term.Console, t *Target, connection local.Connection, cwd, dir
 	return nil
 }
 
+// EngineOptions are how the local engine of a state directory is opened.
 func EngineOptions(dir string, entry document.Target, choice ExecutorChoice) local.Options {
 	o := local.Options{
 		Dir:       dir,

@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// ConvertCommand is batchctl convert.
 func ConvertCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "convert",

@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// FmtCommand is batchctl fmt.
 func FmtCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "fmt",

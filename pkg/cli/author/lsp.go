@@ -8,6 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lsp"
 )
 
+// LSPCommand is batchctl lsp.
 func LSPCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "lsp",

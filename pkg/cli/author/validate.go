@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 )
 
+// ValidateCommand is batchctl validate.
 func ValidateCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "validate",

@@ -27,6 +27,7 @@ import (
 	"github.com/batchctl/batchctl/workloads"
 )
 
+// BenchCommand is batchctl bench.
 func BenchCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "bench",

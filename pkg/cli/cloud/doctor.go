@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
+// DoctorCommand is batchctl doctor.
 func DoctorCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",

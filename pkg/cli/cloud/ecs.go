@@ -29,6 +29,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// ECSCommand is batchctl ecs.
 func ECSCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "ecs",

@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
+// EnvCommand is batchctl env.
 func EnvCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "env",

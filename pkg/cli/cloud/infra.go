@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/templates"
 )
 
+// InfraCommand is batchctl infra.
 func InfraCommand(con *term.Console) *cli.Command {
 	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: cmdline.Help(what, examples), Action: action,

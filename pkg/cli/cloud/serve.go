@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// ServeCommand is batchctl serve.
 func ServeCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "serve",

@@ -271,6 +271,7 @@ type HelpWriter struct {
 	Err error
 }
 
+// Write passes a text on, and keeps the first error.
 func (w *HelpWriter) Write(text []byte) (int, error) {
 	n, err := w.Writer.Write(text)
 	w.Err = cmp.Or(w.Err, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
+// OutputFlags are --output and --json.
 func OutputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text or json"},
@@ -32,6 +33,7 @@ func IDsFile(c *cli.Context) string {
 	return ""
 }
 
+// OutputFormat is the format that the flags ask for: one of those that the command has.
 func OutputFormat(c *cli.Context) (string, error) {
 	if c.Bool("json") {
 		return "json", nil

@@ -152,6 +152,7 @@ func (in *Input) useRemembered(o target.Options) error {
 	return nil
 }
 
+// UsePlatform reads the platform file at a path, with its problems.
 func (in *Input) UsePlatform(path string) error {
 	read, err := check.ReadPlatform(path, check.InstanceTypes{Catalog: in.Types, Unneeded: in.PlacesNothing})
 	if err != nil {

@@ -45,6 +45,7 @@ type Setting struct {
 	value *jsontree.Node
 }
 
+// ParseSettings reads the words of --set.
 func ParseSettings(words []string) ([]Setting, error) {
 	var all []Setting
 	for _, word := range words {

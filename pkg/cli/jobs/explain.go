@@ -59,8 +59,8 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 
 func explainBundle(con *term.Console, o explainOptions) error {
 	path := o.bundle
-	for _, other := range o.asks {
-		return exit.Usage("--bundle asks nobody: it does not go with --%s", other).Try("batchctl explain --bundle %s", path)
+	if len(o.asks) > 0 {
+		return exit.Usage("--bundle asks nobody: it does not go with --%s", o.asks[0]).Try("batchctl explain --bundle %s", path)
 	}
 	if len(o.Words) > 0 {
 		return exit.Usage("--bundle holds the job: name none").Try("batchctl explain --bundle %s", path)
@@ -134,6 +134,7 @@ func printAnswer(con *term.Console, format string, a explain.Answer) error {
 	return con.Print(AnswerText(a))
 }
 
+// AnswerText is an answer as people read it.
 func AnswerText(a explain.Answer) string {
 	var b strings.Builder
 	field := func(name, value string) {

@@ -48,6 +48,7 @@ type follower struct {
 	shown    map[string]chan struct{} // jobs whose log is followed; closed at its end
 }
 
+// NewFollower returns a follower of jobs at a target.
 func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) *follower {
 	f := &follower{
 		Story: con.NewStory(log), target: t, jobs: jobs, began: time.Now(),

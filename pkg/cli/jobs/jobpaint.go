@@ -32,6 +32,7 @@ func endStyle(status types.JobStatus) string {
 	return StyleOf(status)
 }
 
+// StyleOf is the colour of a status.
 func StyleOf(status types.JobStatus) string {
 	switch status {
 	case types.JobStatusRunning, types.JobStatusStarting:

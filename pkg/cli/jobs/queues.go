@@ -62,6 +62,7 @@ func queues(ctx context.Context, con *term.Console, o Options) error {
 	return PrintQueues(con, queues)
 }
 
+// PrintQueues prints queues as a table.
 func PrintQueues(con *term.Console, queues []QueueState) error {
 	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY", "ENVIRONMENTS"}
 	shared := slices.ContainsFunc(queues, QueueState.isShared)

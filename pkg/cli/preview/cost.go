@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
+// CostCommand is batchctl cost.
 func CostCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "cost",
@@ -42,10 +43,12 @@ func CostCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// PricesFlag names a file of prices.
 func PricesFlag() cli.Flag {
 	return &cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions, on demand and on Spot: lines of " + catalog.PricesHead + " (default: the platform file's prices)"}
 }
 
+// MaxCostFlag bounds what jobs may cost.
 func MaxCostFlag() cli.Flag {
 	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or nobody knows how much: see batchctl cost"}
 }
@@ -250,6 +253,7 @@ func headOf(by cost.By) string {
 	return strings.ToUpper(string(by))
 }
 
+// TimeoutText is a timeout as people read it.
 func TimeoutText(seconds int64) string {
 	if seconds == 0 {
 		return "-"

@@ -24,6 +24,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// GraphCommand is batchctl graph.
 func GraphCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "graph",

@@ -25,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// PlanCommand is batchctl plan.
 func PlanCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "plan",
@@ -47,11 +48,13 @@ func PlanCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// PlanFlags are the flags that change a plan.
 func PlanFlags() []cli.Flag {
 	return append(input.VariationFlags(),
 		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
 }
 
+// PlanFiles prints the plan of the files that are named.
 func PlanFiles(con *term.Console, c *cli.Context) error {
 	format, err := cmdline.OutputFormat(c)
 	if err != nil {

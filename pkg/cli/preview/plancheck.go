@@ -43,6 +43,7 @@ func review(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan)
 	return ReviewOf(in, made, w, prices), nil
 }
 
+// ReviewOf compares a plan with what its target says.
 func ReviewOf(in *input.Input, made *plan.Plan, w *plan.World, prices *catalog.Prices) *plan.Review {
 	v := made.Hold(w, in.Platform, prices)
 	if in.PlatformFile != "" {

@@ -29,6 +29,7 @@ type PlanPage struct {
 // indentPlan is where the text beside the labels begins.
 const indentPlan = 12
 
+// Line adds a line.
 func (g *PlanPage) Line(label, format string, args ...any) {
 	text := diag.Printable(g.Con.Redacted(fmt.Sprintf(format, args...)))
 	fmt.Fprintf(&g.Text, "%s\n", fold(fmt.Sprintf("%-*s%s", indentPlan, label, text), g.Width))

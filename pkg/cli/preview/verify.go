@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/verify"
 )
 
+// VerifyCommand is batchctl verify.
 func VerifyCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",

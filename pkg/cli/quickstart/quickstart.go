@@ -37,6 +37,7 @@ import (
 // outputs, bench, and at the end infra destroy. Here is the order, and what it needs to
 // know of itself to go on where it was cut off.
 
+// QuickstartCommand is batchctl quickstart.
 func QuickstartCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "quickstart",

@@ -65,6 +65,7 @@ func Parts(job types.JobDetail) (ids []string) {
 	return ids
 }
 
+// IDs are the ids of jobs.
 func IDs(jobs []once.Submitted) []string {
 	var out []string
 	for _, j := range WithID(jobs) {
@@ -73,6 +74,7 @@ func IDs(jobs []once.Submitted) []string {
 	return out
 }
 
+// WithID keeps the jobs that have an id.
 func WithID(jobs []once.Submitted) []once.Submitted {
 	var out []once.Submitted
 	for _, j := range jobs {

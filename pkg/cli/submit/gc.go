@@ -20,6 +20,7 @@ import (
 // is asked for: enough to go back to what ran last month.
 const keptRevisions = 5
 
+// GCCommand is batchctl gc.
 func GCCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "gc",

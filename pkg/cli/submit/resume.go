@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// ResumeCommand is batchctl resume.
 func ResumeCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "resume",

@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// RetryCommand is batchctl retry.
 func RetryCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "retry",

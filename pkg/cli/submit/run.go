@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// RunCommand is batchctl run.
 func RunCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "run",

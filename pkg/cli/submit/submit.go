@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// SubmitCommand is batchctl submit.
 func SubmitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "submit",

@@ -86,10 +86,12 @@ func (con *Console) Diff(src *diag.Source, text, instead string) error {
 	return con.Print(diff)
 }
 
+// TextOptions are how problems are printed to w.
 func TextOptions(con *Console, w io.Writer) diag.TextOptions {
 	return diag.TextOptions{Color: Color(w), Width: Width(w)}
 }
 
+// Plural is a number and a word, with an s unless the number is 1.
 func Plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
@@ -127,6 +129,7 @@ func (con *Console) MaskedJSON(v any) error {
 	return con.Print(string(text))
 }
 
+// JSONText is data for machines: indented, and with < > & as they are.
 func JSONText(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

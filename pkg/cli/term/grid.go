@@ -24,6 +24,7 @@ func Text(s, style string) Line {
 	return Line{{diag.Printable(s), style}}
 }
 
+// Width is how many columns the line takes.
 func (l Line) Width() int {
 	n := 0
 	for _, s := range l {

@@ -39,6 +39,7 @@ type Story struct {
 	Unread func()
 }
 
+// NewStory returns a story on Err whose log lines go to log.
 func (con *Console) NewStory(log io.Writer) *Story {
 	return &Story{err: con.Err, Log: log, logText: con.LogText, Live: IsTerminal(con.Err), Color: Color(con.Err), Size: func() (int, int) { return sizeOf(con.Err) }}
 }
@@ -177,6 +178,7 @@ func Columns(name, id string, nameWidth int) string {
 	return runewidth.FillRight(name, nameWidth) + "  " + runewidth.FillRight(id, 8)
 }
 
+// JoinClauses joins the clauses that are not empty.
 func JoinClauses(clauses ...string) string {
 	var kept []string
 	for _, c := range clauses {

@@ -20,10 +20,12 @@ type Table struct {
 	Rows  [][]string
 }
 
+// Table returns a table on Out with these headings.
 func (con *Console) Table(head ...string) *Table {
 	return &Table{Out: con.Out, Width: Width(con.Out), Rows: [][]string{head}}
 }
 
+// Row adds a row. Credentials are masked.
 func (t *Table) Row(cells ...string) {
 	for i, cell := range cells {
 		cells[i] = diag.Printable(secret.Mask("", cell))
@@ -31,6 +33,7 @@ func (t *Table) Row(cells ...string) {
 	t.Rows = append(t.Rows, cells)
 }
 
+// Flush prints the table.
 func (t *Table) Flush() error {
 	widths := make([]int, len(t.Rows[0]))
 	for _, row := range t.Rows {
