@@ -219,7 +219,11 @@ func (b *Benchmark) loadPart(c *cli.Context, part *BenchPart) error {
 		return err
 	}
 	part.Input = in
-	part.Made, err = preview.BuildPlan(b.Console, c, in, b.Options.IsLocal(in))
+	planned, err := preview.OptionsOf(c)
+	if err != nil {
+		return err
+	}
+	part.Made, err = preview.BuildPlan(c.Context, b.Console, planned, in, b.Options.IsLocal(in))
 	return err
 }
 

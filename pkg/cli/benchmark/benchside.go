@@ -333,7 +333,7 @@ func (b *Benchmark) tellWhyFailed(ctx context.Context, id string) {
 
 // prices are those of the instances on which the sides' jobs run, where that is known.
 func (b *Benchmark) prices(c *cli.Context) (bench.Prices, error) {
-	table, err := preview.PricesFor(c, b.Sides[0].Parts[0].Input)
+	table, err := preview.PricesFor(c.String("prices"), b.Sides[0].Parts[0].Input)
 	if err != nil || b.Target.IsLocal() {
 		return bench.Prices{}, err
 	}

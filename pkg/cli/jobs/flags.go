@@ -200,24 +200,6 @@ func with(run func(*cli.Context, Options) error) cli.ActionFunc {
 	}
 }
 
-// OpenForFlags is OpenFor with the options of a command line.
-func OpenForFlags(con *term.Console, c *cli.Context, why target.Need) (*Call, error) {
-	o, err := OptionsOf(c)
-	if err != nil {
-		return nil, err
-	}
-	return OpenFor(c.Context, con, o, why)
-}
-
-// OpenJobsFlags is OpenJobs with the options of a command line.
-func OpenJobsFlags(con *term.Console, c *cli.Context, why target.Need) (*Call, error) {
-	o, err := OptionsOf(c)
-	if err != nil {
-		return nil, err
-	}
-	return OpenJobs(c.Context, con, o, why)
-}
-
 // listOptions are those of list.
 type listOptions struct {
 	Options

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,10 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
@@ -21,136 +19,107 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// CostCommand is batchctl cost.
-func CostCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "cost",
-		Usage:     "say what jobs will cost, from their timeouts and earlier runs, or what they did cost",
-		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...",
-		Description: cmdline.Help("Of job files: from one attempt as long as the median of earlier runs, on the job's share of the cheapest machine, to every\n"+
-			"attempt in full use of its timeout, alone on the smallest machine that holds it. Of jobs: the seconds of every attempt, and\n"+
-			"which of them were waste. What has no figure is said, and is not in the sums. The start of instances, idle time, storage,\n"+
-			"logs and transfers come on top. Prices are those of their day; Spot prices move.",
-			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
-				"batchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
-			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "add up by job, array, workflow or tag:`NAME`"},
-			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
-			&cli.StringSliceFlag{Name: "jobs", Usage: "what this `JOB` did cost; may be repeated, and more may follow"},
-			&cli.StringFlag{Name: "since", Usage: "what all jobs of these names from this `TIME` on did cost, such as 7d; a trailing * matches the rest"}),
-		Action: func(c *cli.Context) error { return printCosts(con, c) },
-	}
+// costOptions are those of batchctl cost.
+type costOptions struct {
+	Options
+	by cost.By
+	// jobs are those of --jobs; more may be among the paths.
+	jobs              []string
+	submission, since string
 }
 
-// PricesFlag names a file of prices.
-func PricesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions, on demand and on Spot: lines of " + catalog.PricesHead + " (default: the platform file's prices)"}
-}
-
-// MaxCostFlag bounds what jobs may cost.
-func MaxCostFlag() cli.Flag {
-	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or nobody knows how much: see batchctl cost"}
-}
-
-func printCosts(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
-	if err != nil {
-		return err
+func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
+	if !o.by.Valid() {
+		return exit.Usage("--by %s is not known", o.by).Try("the choice is: job array workflow tag:NAME")
 	}
-	by := cost.By(c.String("by"))
-	if !by.Valid() {
-		return exit.Usage("--by %s is not known", by).Try("the choice is: job array workflow tag:NAME")
-	}
-	if namesJobs(c) {
-		if c.IsSet("max-cost") {
-			return exit.Usage("--max-cost bounds what jobs of a file may cost").Try("batchctl cost job.json --max-cost %s", c.String("max-cost"))
+	if o.namesJobs() {
+		if o.MaxCost != "" {
+			return exit.Usage("--max-cost bounds what jobs of a file may cost").Try("batchctl cost job.json --max-cost %s", o.MaxCost)
 		}
-		return costAfter(con, c, by)
+		return costAfter(ctx, con, o)
 	}
-	return costBefore(con, c, by, format)
+	return costBefore(ctx, con, o)
 }
 
 // namesJobs tells jobs that were submitted from files with jobs.
-func namesJobs(c *cli.Context) bool {
-	if c.IsSet("jobs") || c.IsSet("since") || c.IsSet("submission") || !c.Args().Present() {
+func (o costOptions) namesJobs() bool {
+	if len(o.jobs) > 0 || o.since != "" || o.submission != "" || len(o.Paths) == 0 {
 		return true
 	}
-	return !slices.ContainsFunc(c.Args().Slice(), func(word string) bool {
+	return !slices.ContainsFunc(o.Paths, func(word string) bool {
 		_, err := os.Stat(word)
 		return err == nil || word == "-" || filepath.Ext(word) == ".json" || strings.ContainsRune(word, filepath.Separator)
 	})
 }
 
 // costBefore is the way of files.
-func costBefore(con *term.Console, c *cli.Context, by cost.By, format string) error {
-	in, err := input.Load(con, input.OptionsOf(c))
+func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
+	in, err := input.Load(con, o.Options.Options)
 	if err != nil {
 		return err
 	}
-	made, err := PlanForTarget(con, c, in)
+	made, err := PlanForTarget(ctx, con, o.Options, in)
 	if err != nil {
 		return err
 	}
-	prices, err := PricesFor(c, in)
+	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
 		return err
 	}
-	v, err := review(con, c, in, made)
+	v, err := review(ctx, con, o.Options, in, made)
 	if err != nil {
 		return err
 	}
-	h, err := openHistory(con, c, in, v.World)
+	h, err := openHistory(ctx, con, o.Target, in, v.World)
 	if err != nil {
 		return err
 	}
 	defer h.close()
 	list := cost.Before(made.Name, v, prices, h.of)
 	if len(list) == 0 {
-		return exit.Usage("%s submits no job", strings.Join(c.Args().Slice(), " ")).Try("name a job file or a workflow")
+		return exit.Usage("%s submits no job", strings.Join(o.Paths, " ")).Try("name a job file or a workflow")
 	}
-	if format == "json" {
-		err = con.JSON(newCostDocument(v.World.Target, by, prices, list))
+	if o.Format == "json" {
+		err = con.JSON(newCostDocument(v.World.Target, o.by, prices, list))
 	} else {
-		err = printCost(con, targetText(v.World), by, prices, list)
+		err = printCost(con, targetText(v.World), o.by, prices, list)
 	}
-	return cmp.Or(err, overCost(c, list, ""))
+	return cmp.Or(err, overCost(o.MaxCost, list, ""))
 }
 
 // WithinCost refuses a plan that may cost more than --max-cost. It only asks: nothing has
 // been sent.
-func WithinCost(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) error {
-	if !c.IsSet("max-cost") {
+func WithinCost(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) error {
+	if o.MaxCost == "" {
 		return nil
 	}
-	v, err := review(con, c, in, made)
+	v, err := review(ctx, con, o, in, made)
 	if err != nil {
 		return err
 	}
-	return reviewCost(con, c, in, made, v, ": nothing was sent")
+	return reviewCost(o, in, made, v, ": nothing was sent")
 }
 
 // reviewCost holds a review against --max-cost. The upper bound needs no history.
-func reviewCost(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan, v *plan.Review, outcome string) error {
-	if !c.IsSet("max-cost") {
+func reviewCost(o Options, in *input.Input, made *plan.Plan, v *plan.Review, outcome string) error {
+	if o.MaxCost == "" {
 		return nil
 	}
-	prices, err := PricesFor(c, in)
+	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
 		return err
 	}
-	return overCost(c, cost.Before(made.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
+	return overCost(o.MaxCost, cost.Before(made.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
 }
 
 // overCost is the failure of jobs that may cost more than --max-cost.
-func overCost(c *cli.Context, list []cost.Estimate, outcome string) error {
-	word := c.String("max-cost")
-	if word == "" {
+func overCost(maxCost string, list []cost.Estimate, outcome string) error {
+	if maxCost == "" {
 		return nil
 	}
-	most, err := cost.ParseUSD(word)
+	most, err := cost.ParseUSD(maxCost)
 	if err != nil {
-		return exit.Usage("--max-cost %s: %v", word, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
+		return exit.Usage("--max-cost %s: %v", maxCost, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	}
 	over := cost.Over(list, most)
 	if over == nil {

@@ -12,11 +12,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -51,41 +49,41 @@ type account struct {
 }
 
 // costAfter is the way of jobs that were submitted.
-func costAfter(con *term.Console, c *cli.Context, by cost.By) error {
+func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 	now := time.Now()
-	since, err := jobs.ParseTime("since", c.String("since"), now)
+	since, err := jobs.ParseTime("since", o.since, now)
 	if err != nil {
 		return err
 	}
 	in := &input.Input{}
-	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
+	if err := in.FindPlatform(o.Target); err != nil {
 		return err
 	}
-	prices, err := PricesFor(c, in)
+	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
 		return err
 	}
-	call, err := jobs.OpenForFlags(con, c, target.ToRead)
+	call, err := jobs.OpenFor(ctx, con, o.ofJobs(o.submission), target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	a := &account{Call: call, in: in, prices: prices, sums: cost.Sums{By: by}, now: now, rates: map[string]cost.Rate{}}
-	if a.queue, err = stoodInFor(c, call, in); err != nil {
+	a := &account{Call: call, in: in, prices: prices, sums: cost.Sums{By: o.by}, now: now, rates: map[string]cost.Rate{}}
+	if a.queue, err = stoodInFor(o.Queue, call, in); err != nil {
 		return err
 	}
-	ids, err := costlyJobs(con, c, call, since)
+	ids, err := costlyJobs(ctx, con, o, call, since)
 	if err != nil {
 		return err
 	}
-	if err := a.readWorld(c.Context); err != nil {
+	if err := a.readWorld(ctx); err != nil {
 		return err
 	}
 	if a.runs, err = runsOf(con, call.Target); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(ids, describedAtOnce) {
-		if err := a.add(c.Context, some, ids); err != nil {
+		if err := a.add(ctx, some, ids); err != nil {
 			return err
 		}
 	}
@@ -93,14 +91,13 @@ func costAfter(con *term.Console, c *cli.Context, by cost.By) error {
 		fmt.Fprintf(con.Err, "note: %s of arrays that %s does not know any more\n", term.Plural(a.gone, "child"), diag.Printable(call.Label))
 	}
 	if call.Format == "json" {
-		return con.JSON(costDocument{Target: call.Kind(), Prices: newPriceTable(prices, a.allRates()), By: by, Rows: a.sums.Rows, Total: a.sums.Total})
+		return con.JSON(costDocument{Target: call.Kind(), Prices: newPriceTable(prices, a.allRates()), By: o.by, Rows: a.sums.Rows, Total: a.sums.Total})
 	}
 	return printSpent(con, a)
 }
 
 // stoodInFor is the queue whose machines and prices stand in for the local engine's.
-func stoodInFor(c *cli.Context, call *jobs.Call, in *input.Input) (string, error) {
-	word := c.String("queue")
+func stoodInFor(word string, call *jobs.Call, in *input.Input) (string, error) {
 	if !call.IsLocal() || word == "" {
 		return "", nil
 	}
@@ -122,24 +119,24 @@ func aliases(in *input.Input) (names []string) {
 }
 
 // costlyJobs are the ids of the jobs that the command line names.
-func costlyJobs(con *term.Console, c *cli.Context, call *jobs.Call, since time.Time) (ids []string, err error) {
-	words := append(c.StringSlice("jobs"), c.Args().Slice()...)
+func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *jobs.Call, since time.Time) (ids []string, err error) {
+	words := slices.Concat(o.jobs, o.Paths)
 	if !since.IsZero() {
-		return jobsSince(call, c, words, since)
+		return jobsSince(ctx, call, o, words, since)
 	}
 	if len(words) == 0 {
-		found, err := jobs.Resolve(c.Context, con, jobs.Options{Command: c.Command.Name, Submission: c.String("submission")}, call.Target, call.Platform)
+		found, err := jobs.Resolve(ctx, con, jobs.Options{Command: o.Command, Submission: o.submission}, call.Target, call.Platform)
 		for _, job := range found {
 			ids = append(ids, job.ID)
 		}
 		return ids, err
 	}
-	if c.String("submission") != "" {
+	if o.submission != "" {
 		return nil, exit.Usage("--submission names all jobs, and %s is named too", words[0]).Try("say one of them")
 	}
 	queues := jobs.QueueNames(call.Target, call.Platform)
 	for _, word := range words {
-		id, err := jobs.ResolveFor(c.Context, call.Target, c.Command.Name, word, queues)
+		id, err := jobs.ResolveFor(ctx, call.Target, o.Command, word, queues)
 		if err != nil {
 			return nil, err
 		}
@@ -151,15 +148,15 @@ func costlyJobs(con *term.Console, c *cli.Context, call *jobs.Call, since time.T
 }
 
 // jobsSince lists the jobs of some names that were created since; of any, without names.
-func jobsSince(call *jobs.Call, c *cli.Context, names []string, since time.Time) (ids []string, err error) {
-	if c.IsSet("jobs") || c.String("submission") != "" {
-		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", c.String("since"))
+func jobsSince(ctx context.Context, call *jobs.Call, o costOptions, names []string, since time.Time) (ids []string, err error) {
+	if len(o.jobs) > 0 || o.submission != "" {
+		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", o.since)
 	}
 	filter := client.Filter{CreatedAfter: since}
-	if word := c.String("queue"); word != "" && !call.IsLocal() {
+	if word := o.Queue; word != "" && !call.IsLocal() {
 		filter.Queues = []string{word}
 	}
-	if filter, err = jobs.PlaceFilter(c.Context, call.Target, c.String("array"), call.Platform, filter); err != nil {
+	if filter, err = jobs.PlaceFilter(ctx, call.Target, "", call.Platform, filter); err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
@@ -167,7 +164,7 @@ func jobsSince(call *jobs.Call, c *cli.Context, names []string, since time.Time)
 	}
 	known := map[string]bool{}
 	for _, filter.Name = range names {
-		for job, err := range call.List(c.Context, filter) {
+		for job, err := range call.List(ctx, filter) {
 			if err != nil {
 				return nil, err
 			}
@@ -178,8 +175,8 @@ func jobsSince(call *jobs.Call, c *cli.Context, names []string, since time.Time)
 		}
 	}
 	if len(ids) == 0 {
-		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(names, " "), "any name"), c.String("since")).
-			Try("see what there is: batchctl list --created-after %s%s", c.String("since"), call.Flags)
+		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(names, " "), "any name"), o.since).
+			Try("see what there is: batchctl list --created-after %s%s", o.since, call.Flags)
 	}
 	return ids, nil
 }

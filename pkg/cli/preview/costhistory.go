@@ -9,10 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -43,21 +41,21 @@ type history struct {
 }
 
 // openHistory opens the target for a look at earlier runs, if it can be reached.
-func openHistory(con *term.Console, c *cli.Context, in *input.Input, w *plan.World) (*history, error) {
+func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input, w *plan.World) (*history, error) {
 	h := &history{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
 		h.why = "earlier runs are not known: " + w.Unreached
 		return h, nil
-	case w.Local && neverRan(c):
+	case w.Local && neverRan(o):
 		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
 		return h, nil
 	}
-	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToRead)
+	t, err := session.OpenTarget(whole, con, o, in.Platform, target.ToRead)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(c.Context, 2*lookTimeout)
+	ctx, cancel := context.WithTimeout(whole, 2*lookTimeout)
 	h.ctx, h.t, h.close = ctx, t, func() { cancel(); _ = t.Close() }
 	return h, nil
 }

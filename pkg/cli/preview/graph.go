@@ -1,16 +1,15 @@
 package preview
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -24,51 +23,38 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// GraphCommand is batchctl graph.
-func GraphCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "graph",
-		Usage:     "draw the jobs of a file, or of a submission, and what they wait for",
-		UsageText: "batchctl graph [FLAGS] [FILE ...]",
-		Description: cmdline.Help("The jobs of the files are planned, and nobody is asked: arrays that are split and steps that are inserted are drawn as they\n"+
-			"will be submitted. --submission draws what was submitted, with how it stands.",
-			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
-				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
-		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: by the ending of --out, else text)"},
-			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
-		Action: func(c *cli.Context) error { return drawGraph(con, c) },
-	}
+// graphOptions are those of batchctl graph; without a Format, the ending of out decides.
+type graphOptions struct {
+	Options
+	submission, out string
 }
 
-func drawGraph(con *term.Console, c *cli.Context) error {
-	format, err := graphFormat(c)
+func drawGraph(ctx context.Context, con *term.Console, o graphOptions) error {
+	format, err := graphFormat(o)
 	if err != nil {
 		return err
 	}
-	g, err := graphOf(con, c)
+	g, err := graphOf(ctx, con, o)
 	if err != nil {
 		return err
 	}
-	drawn, err := draw(con, format, c.String("out"), g)
+	drawn, err := draw(con, format, o.out, g)
 	if err != nil {
 		return err
 	}
-	if path := c.String("out"); path != "" {
-		return newfile.Write(path, newfile.ForAll, newfile.Bytes([]byte(drawn)))
+	if o.out != "" {
+		return newfile.Write(o.out, newfile.ForAll, newfile.Bytes([]byte(drawn)))
 	}
 	_, err = con.Out.Write([]byte(drawn))
 	return err
 }
 
 // graphFormat is --output, else what the ending of --out's file stands for.
-func graphFormat(c *cli.Context) (string, error) {
-	format, err := cmdline.OutputFormat(c)
-	path := c.String("out")
-	if err != nil || path == "" || c.IsSet("output") || c.IsSet("o") {
-		return format, err
+func graphFormat(o graphOptions) (string, error) {
+	if o.Format != "" {
+		return o.Format, nil
 	}
-	switch ending := strings.ToLower(filepath.Ext(path)); ending {
+	switch ending := strings.ToLower(filepath.Ext(o.out)); ending {
 	case ".svg":
 		return "svg", nil
 	case ".dot", ".gv":
@@ -76,26 +62,26 @@ func graphFormat(c *cli.Context) (string, error) {
 	case ".txt", ".text", "":
 		return "text", nil
 	}
-	return "", exit.Usage("--out %s: no graph format has this ending", path).Try("use .svg, .dot or .txt, or name the format: --output svg")
+	return "", exit.Usage("--out %s: no graph format has this ending", o.out).Try("use .svg, .dot or .txt, or name the format: --output svg")
 }
 
 // graphOf is the graph of the files, or of a submission.
-func graphOf(con *term.Console, c *cli.Context) (*graph.Graph, error) {
-	if c.String("submission") == "" {
-		in, err := input.Load(con, input.OptionsOf(c))
+func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Graph, error) {
+	if o.submission == "" {
+		in, err := input.Load(con, o.Options.Options)
 		if err != nil {
 			return nil, err
 		}
-		made, err := PlanForTarget(con, c, in)
+		made, err := PlanForTarget(ctx, con, o.Options, in)
 		if err != nil {
 			return nil, err
 		}
 		return planned(con, made), nil
 	}
-	if c.Args().Present() {
-		return nil, exit.Usage("--submission names what is drawn, and %s is named too", c.Args().First()).Try("say one of them")
+	if len(o.Paths) > 0 {
+		return nil, exit.Usage("--submission names what is drawn, and %s is named too", o.Paths[0]).Try("say one of them")
 	}
-	call, err := jobs.OpenJobsFlags(con, c, target.ToRead)
+	call, err := jobs.OpenJobs(ctx, con, o.ofJobs(o.submission), target.ToRead)
 	if err != nil {
 		return nil, err
 	}

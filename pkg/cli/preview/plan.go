@@ -9,9 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -25,53 +23,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// PlanCommand is batchctl plan.
-func PlanCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "plan",
-		Usage:     "show what submitting a job file would do: definition, queue, machines, price; change nothing",
-		UsageText: "batchctl plan [FLAGS] FILE ...",
-		Description: cmdline.Help("The file is validated first. Then the target is asked, for at most 5 seconds and only to read, what is registered and\n"+
-			"what its queues and compute environments are; --offline asks nobody. What could not be looked at is said.\n\n"+
-			"It ends with 0 if every job definition is registered as it is, and under --offline; with 4 if one would be registered, or if\n"+
-			"that could not be checked; with 1 if the target would refuse the jobs or leave them waiting for ever.\n\n"+
-			"With --json stdout holds the requests as `aws batch ... --cli-input-json` takes them. --operation prints one of them and\n"+
-			"asks nobody.",
-			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
-				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.OutputFlags()...), cmdline.TargetFlags()...),
-			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
-			PricesFlag(), MaxCostFlag(),
-			&cli.StringFlag{Name: "out", Usage: "write the plan to this `FILE` as well, for submit --check"},
-			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
-		Action: func(c *cli.Context) error { return PlanFiles(con, c) },
-	}
-}
-
-// PlanFlags are the flags that change a plan.
-func PlanFlags() []cli.Flag {
-	return append(input.VariationFlags(),
-		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
+// Print says what becomes of a plan.
+type Print struct {
+	// Out is the path of a file for the plan as JSON; "" for none.
+	Out string
+	// Operation names the one request that is printed; "" prints the plan.
+	Operation string
 }
 
 // PlanFiles prints the plan of the files that are named.
-func PlanFiles(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
+func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error {
+	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
 	}
-	in, err := input.Load(con, input.OptionsOf(c))
+	made, err := PlanForTarget(ctx, con, o, in)
 	if err != nil {
 		return err
 	}
-	made, err := PlanForTarget(con, c, in)
-	if err != nil {
-		return err
+	if p.Operation != "" {
+		return printRequest(con, made, p.Operation)
 	}
-	if operation := c.String("operation"); operation != "" {
-		return printRequest(con, made, operation)
-	}
-	v, err := review(con, c, in, made)
+	v, err := review(ctx, con, o, in, made)
 	if err != nil {
 		return err
 	}
@@ -80,25 +53,25 @@ func PlanFiles(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	document = append(diag.PrintableJSON(document), '\n')
-	if path := c.String("out"); path != "" {
-		if err := writePlan(con, path, document); err != nil {
+	if p.Out != "" {
+		if err := writePlan(con, p.Out, document); err != nil {
 			return err
 		}
 	}
-	if format == "json" {
+	if o.Format == "json" {
 		_, err = con.Out.Write(document)
 	} else {
-		err = printPlan(con, c, v)
+		err = printPlan(con, o, p.Out, v)
 	}
-	return cmp.Or(err, reviewCost(con, c, in, made, v, ""), planVerdict(c, v))
+	return cmp.Or(err, reviewCost(o, in, made, v, ""), planVerdict(o, v))
 }
 
 // planVerdict is the exit code of a plan, after everything has been printed.
-func planVerdict(c *cli.Context, v *plan.Review) error {
+func planVerdict(o Options, v *plan.Review) error {
 	if problems := v.Problems(); len(problems) > 0 {
 		return exit.Fail(exit.Problem, "%s: as the target is now, this plan cannot be carried out", term.Plural(len(problems), "problem"))
 	}
-	if changes, known := v.Changes(); changes || !known && !c.Bool("offline") {
+	if changes, known := v.Changes(); changes || !known && !o.Offline {
 		return exit.Silent(exit.Change)
 	}
 	return nil
@@ -106,46 +79,43 @@ func planVerdict(c *cli.Context, v *plan.Review) error {
 
 // PlanForTarget is makePlan for the target that the command line, the environment or the platform file
 // names. The target decides which queues there are, so an unknown one is reported before what follows from it.
-func PlanForTarget(con *term.Console, c *cli.Context, in *input.Input) (*plan.Plan, error) {
-	name := cmdline.TargetOptions(c).NameFrom(in.Platform)
+func PlanForTarget(ctx context.Context, con *term.Console, o Options, in *input.Input) (*plan.Plan, error) {
+	name := o.Target.NameFrom(in.Platform)
 	if !target.Exists(name, in.Platform) {
 		return nil, target.Unknown(name, in.Platform)
 	}
-	return BuildPlan(con, c, in, name == target.Local)
+	return BuildPlan(ctx, con, o, in, name == target.Local)
 }
 
 // BuildPlan validates and plans. On the local engine a job that names no queue goes
 // to the engine's default queue, unless a platform file lists queues to choose from.
-func BuildPlan(con *term.Console, c *cli.Context, in *input.Input, isLocal bool) (*plan.Plan, error) {
+func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Input, isLocal bool) (*plan.Plan, error) {
 	if err := input.Complain(con, in.Problems); err != nil {
 		return nil, err
 	}
-	o := plan.Options{Queue: c.String("queue")}
+	build := plan.Options{Queue: o.Queue}
 	if isLocal {
-		o.LocalQueue = target.DefaultQueue
+		build.LocalQueue = target.DefaultQueue
 	}
 	var err error
-	if o.Staging, err = cmdline.TargetOptions(c).StagingOf(in.Platform, isLocal); err != nil {
+	if build.Staging, err = o.Target.StagingOf(in.Platform, isLocal); err != nil {
 		return nil, err
 	}
-	if o.Published, err = measure(c.Context, con, in.Files, o.Staging); err != nil {
+	if build.Published, err = measure(ctx, in.Files, build.Staging); err != nil {
 		return nil, err
 	}
-	made, problems := plan.Build(in.Files, in.Platform, o)
+	made, problems := plan.Build(in.Files, in.Platform, build)
 	if err := input.Complain(con, problems); err != nil {
 		return nil, err
 	}
 	if len(made.Jobs) == 0 {
-		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(c.Args().Slice(), " ")).
-			Try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", c.Command.Name)
+		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(o.Paths, " ")).
+			Try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", o.Command)
 	}
 	NoteRequests(con, in.Files)
-	if n := c.Int("count"); c.IsSet("count") {
-		if n < 1 {
-			return nil, exit.Usage("--count %d: a job is submitted once at least", n)
-		}
-		if made, err = plan.Repeat(made, n); err != nil {
-			return nil, exit.Usage("--count %d: %v", n, err)
+	if o.Times > 1 {
+		if made, err = plan.Repeat(made, o.Times); err != nil {
+			return nil, exit.Usage("--count %d: %v", o.Times, err)
 		}
 	}
 	return made, nil
@@ -185,23 +155,29 @@ func printRequest(con *term.Console, made *plan.Plan, operation string) error {
 
 // nextCommand repeats the flags that shape the plan, so that what is sent is
 // what was shown.
-func nextCommand(c *cli.Context, verb string) string {
+func nextCommand(o Options, verb string) string {
 	words := []string{"batchctl", verb}
-	words = append(words, c.Args().Slice()...)
-	for _, name := range []string{"target", "profile", "region", "endpoint-url", "queue", "platform", "catalog", "prices", "max-cost"} {
-		if v := c.String(name); v != "" {
-			words = append(words, "--"+name, v)
+	words = append(words, o.Paths...)
+	for _, f := range []struct{ name, value string }{
+		{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL}, {"queue", o.Queue},
+		{"platform", o.Target.Platform}, {"catalog", o.Catalog}, {"prices", o.Prices}, {"max-cost", o.MaxCost},
+	} {
+		if f.value != "" {
+			words = append(words, "--"+f.name, f.value)
 		}
 	}
-	for _, flag := range []string{"parameters", "set", "env"} {
-		for _, v := range c.StringSlice(flag) {
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{{"parameters", o.Parameters}, {"set", o.Set}, {"env", o.Env}} {
+		for _, v := range f.values {
 			if name, value, ok := strings.Cut(v, "="); ok {
 				v = name + "=" + secret.Mask(name, value)
 			}
-			words = append(words, "--"+flag, v)
+			words = append(words, "--"+f.name, v)
 		}
 	}
-	if c.Bool("keep-going") {
+	if o.KeepGoing {
 		words = append(words, "--keep-going")
 	}
 	for i, w := range words {
@@ -250,7 +226,7 @@ func describeDefinition(j *plan.Job) string {
 
 // measure reads what the files' jobs bring from this machine. place is the target's; "":
 // it has none, which the plan says.
-func measure(ctx context.Context, con *term.Console, files []*document.File, place string) (map[string]plan.Published, error) {
+func measure(ctx context.Context, files []*document.File, place string) (map[string]plan.Published, error) {
 	if place == "" {
 		return nil, nil
 	}

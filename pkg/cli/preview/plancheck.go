@@ -10,11 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -31,12 +28,12 @@ import (
 const lookTimeout = 5 * time.Second
 
 // review holds a plan against its target, the prices and the platform file.
-func review(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (*plan.Review, error) {
-	prices, err := PricesFor(c, in)
+func review(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.Review, error) {
+	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
 		return nil, err
 	}
-	w, err := look(con, c, in, made)
+	w, err := look(ctx, con, o, in, made)
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +61,23 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 
 // look asks the target what the plan needs to know. Only a target that does not
 // exist is an error: what cannot be asked is said in the answer.
-func look(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (*plan.World, error) {
-	name := cmdline.TargetOptions(c).NameFrom(in.Platform)
+func look(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.World, error) {
+	name := o.Target.NameFrom(in.Platform)
 	var entry document.Target
 	if in.Platform != nil {
 		entry, _ = in.Platform.Target(name)
 	}
-	unasked := &plan.World{Target: name, Local: name == target.Local, Region: cmdline.TargetOptions(c).Override(entry).Region}
-	if c.Bool("offline") {
+	unasked := &plan.World{Target: name, Local: name == target.Local, Region: o.Target.Override(entry).Region}
+	if o.Offline {
 		unasked.Unreached = "--offline"
 		return unasked, nil
 	}
-	if unasked.Local && neverRan(c) {
+	if unasked.Local && neverRan(o.Target) {
 		return unasked, nil // an engine that nobody has started yet has nothing
 	}
-	ctx, cancel := context.WithTimeout(c.Context, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	t, err := session.OpenNamed(ctx, con, cmdline.TargetOptions(c), in.Platform, name, target.ToRead)
+	t, err := session.OpenNamed(ctx, con, o.Target, in.Platform, name, target.ToRead)
 	if err != nil {
 		f := exit.From(err)
 		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") { // which may be given where jobs are submitted
@@ -97,8 +94,8 @@ func look(con *term.Console, c *cli.Context, in *input.Input, made *plan.Plan) (
 }
 
 // neverRan reports that there is no state directory of a local engine.
-func neverRan(c *cli.Context) bool {
-	dir, err := cmdline.TargetOptions(c).Dir()
+func neverRan(o target.Options) bool {
+	dir, err := o.Dir()
 	if err != nil {
 		return false
 	}
@@ -118,10 +115,10 @@ func worldOf(ctx context.Context, t *target.Target, made *plan.Plan) *plan.World
 	return w
 }
 
-// PricesFor reads the prices that the command line names, or the platform file;
-// nil is those that batchctl carries.
-func PricesFor(c *cli.Context, in *input.Input) (*catalog.Prices, error) {
-	path, named := c.String("prices"), ""
+// PricesFor reads the prices in the file at path; if that is "", in the file that the
+// platform file names. nil stands for the prices that batchctl carries.
+func PricesFor(path string, in *input.Input) (*catalog.Prices, error) {
+	named := ""
 	if path == "" && in.Platform != nil && in.Platform.PricesFile != "" {
 		path, named = in.Platform.PricesPath(in.PlatformFile), ", which "+in.PlatformFile+" names"
 	}

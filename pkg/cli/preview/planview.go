@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/mattn/go-runewidth"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -55,7 +54,7 @@ func fold(line string, width int) string {
 	return out
 }
 
-func printPlan(con *term.Console, c *cli.Context, v *plan.Review) error {
+func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 	g := &PlanPage{Con: con, Width: term.Width(con.Out)}
 	g.target(v.World)
 	for _, j := range v.Jobs {
@@ -66,14 +65,14 @@ func printPlan(con *term.Console, c *cli.Context, v *plan.Review) error {
 	for _, problem := range v.Problems() {
 		g.Line("problem", "%s", problem)
 	}
-	fmt.Fprintf(&g.Text, "\nnext: %s\n", diag.Printable(con.Redacted(next(c, v))))
+	fmt.Fprintf(&g.Text, "\nnext: %s\n", diag.Printable(con.Redacted(next(o, out, v))))
 	return con.Print(g.Text.String())
 }
 
 // next is the command that goes on from the plan.
-func next(c *cli.Context, v *plan.Review) string {
-	command := nextCommand(c, "submit")
-	if out := c.String("out"); out != "" {
+func next(o Options, out string, v *plan.Review) string {
+	command := nextCommand(o, "submit")
+	if out != "" {
 		command += " --check " + term.Quoted(out)
 	}
 	if len(v.Problems()) > 0 {

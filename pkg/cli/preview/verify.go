@@ -1,12 +1,10 @@
 package preview
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -16,21 +14,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/verify"
 )
 
-// VerifyCommand is batchctl verify.
-func VerifyCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "verify",
-		Usage:     "look up at the target what the jobs of a file need, before the first submit; change nothing",
-		UsageText: "batchctl verify [FLAGS] FILE ...",
-		Description: cmdline.Help("The file is validated and planned first. Then are looked up: "+strings.Join(checkNames(), ", ")+".\n"+
-			"What the caller may not look at is not checked, and said so; --strict ends with code 3 then.",
-			"batchctl verify job.json --target prod\nbatchctl verify jobs/*.json --target prod --strict --output json"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
-			&cli.BoolFlag{Name: "strict", Usage: "what could not be checked is a failure"}),
-		Action: func(c *cli.Context) error { return verifyFiles(con, c) },
-	}
-}
-
 func checkNames() (names []string) {
 	for _, c := range verify.Checks() {
 		names = append(names, c.Name)
@@ -38,24 +21,20 @@ func checkNames() (names []string) {
 	return names
 }
 
-func verifyFiles(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
+func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool) error {
+	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
 	}
-	in, err := input.Load(con, input.OptionsOf(c))
-	if err != nil {
-		return err
-	}
-	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
+	if o.Target.NameFrom(in.Platform) == target.Local {
 		return exit.Usage("verify asks AWS: the local engine needs nothing but the file").
-			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(c, "verify"), strings.Join(c.Args().Slice(), " "))
+			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(o, "verify"), strings.Join(o.Paths, " "))
 	}
-	made, err := BuildPlan(con, c, in, false)
+	made, err := BuildPlan(ctx, con, o, in, false)
 	if err != nil {
 		return err
 	}
-	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToRead)
+	t, err := session.OpenTarget(ctx, con, o.Target, in.Platform, target.ToRead)
 	if err != nil {
 		return err
 	}
@@ -64,11 +43,11 @@ func verifyFiles(con *term.Console, c *cli.Context) error {
 	if in.Platform != nil {
 		v.Types = in.Platform.Catalog
 	}
-	results, err := v.Run(c.Context, made)
+	results, err := v.Run(ctx, made)
 	if err != nil {
 		return err
 	}
-	if format == "json" {
+	if o.Format == "json" {
 		err = con.MaskedJSON(results)
 	} else {
 		err = printResults(con, results)
@@ -76,7 +55,7 @@ func verifyFiles(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return verified(con, t, results, c.Bool("strict"), nextCommand(c, "submit"))
+	return verified(con, t, results, strict, nextCommand(o, "submit"))
 }
 
 func printResults(con *term.Console, results []verify.Result) error {

@@ -44,7 +44,7 @@ func (q *quickstart) offer() (*quickOffer, error) {
 		return nil, err
 	}
 	o := &quickOffer{region: q.t.Config.Region, longest: time.Hour}
-	if o.prices, err = preview.PricesFor(q.c, planned.Sides[0].Parts[0].Input); err != nil {
+	if o.prices, err = preview.PricesFor(q.c.String("prices"), planned.Sides[0].Parts[0].Input); err != nil {
 		return nil, err
 	}
 	if !o.prices.Has(o.region) {

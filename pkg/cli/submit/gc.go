@@ -2,13 +2,11 @@ package submit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -20,39 +18,28 @@ import (
 // is asked for: enough to go back to what ran last month.
 const keptRevisions = 5
 
-// GCCommand is batchctl gc.
-func GCCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "gc",
-		Usage:     "deregister old revisions of job definitions and remove bounds on arrays, as far as batchctl made them",
-		UsageText: "batchctl gc [FLAGS] [DEFINITION ...]",
-		Description: cmdline.Help("The last revisions of each name stay, and every one that a job which has not ended or an open submission\n"+
-			"uses. What something else registered is left alone. Without a DEFINITION all names are looked at, and the\n"+
-			"consumable resources that held maxParallel and that no job needs any more; and on the local engine the texts that were\n"+
-			"too long for a request and have not been submitted for 90 days.",
-			"batchctl gc --dry-run --target prod\nbatchctl gc --keep 10 resnet-train"),
-		Flags: jobs.Flags(append(cmdline.OutputFlags(),
-			&cli.IntFlag{Name: "keep", Value: keptRevisions, Usage: "leave the last `N` revisions of each name"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be deregistered, and change nothing"})...),
-		Action: func(c *cli.Context) error { return gc(con, c) },
-	}
+// gcOptions are those of batchctl gc; its words are names of job definitions.
+type gcOptions struct {
+	jobs.Options
+	// keep is how many revisions of each definition stay.
+	keep   int
+	dryRun bool
 }
 
-func gc(con *term.Console, c *cli.Context) error {
-	keep := c.Int("keep")
-	if keep < 1 {
-		return exit.Usage("--keep %d would leave nothing to submit with", keep).Try("the least is --keep 1")
+func gc(ctx context.Context, con *term.Console, o gcOptions) error {
+	if o.keep < 1 {
+		return exit.Usage("--keep %d would leave nothing to submit with", o.keep).Try("the least is --keep 1")
 	}
 	why := target.ToChange
-	if c.Bool("dry-run") {
+	if o.dryRun {
 		why = target.ToRead
 	}
-	call, err := jobs.OpenForFlags(con, c, why)
+	call, err := jobs.OpenFor(ctx, con, o.Options, why)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	revisions, other, err := call.Revisions(c.Context, keep, c.Args().Slice()...)
+	revisions, other, err := call.Revisions(ctx, o.keep, o.Words...)
 	if err != nil {
 		return err
 	}
@@ -62,9 +49,9 @@ func gc(con *term.Console, c *cli.Context) error {
 		row := target.Removed{Definition: batch.Name(r.ARN), Action: "kept", Reason: r.Kept}
 		if r.Kept == "" && failed == nil {
 			row.Action = "would be deregistered"
-			if !c.Bool("dry-run") {
+			if !o.dryRun {
 				row.Action = "deregistered"
-				failed = call.Deregister(c.Context, r)
+				failed = call.Deregister(ctx, r)
 			}
 		}
 		if failed != nil && r.Kept == "" {
@@ -72,11 +59,11 @@ func gc(con *term.Console, c *cli.Context) error {
 		}
 		rows = append(rows, row)
 	}
-	if !c.Args().Present() && failed == nil {
+	if len(o.Words) == 0 && failed == nil {
 		var more []target.Removed
-		more, failed = gcResources(con, c, call)
+		more, failed = gcResources(ctx, con, call, o.dryRun)
 		rows = append(rows, more...)
-		old, err := call.DropStaged(c.Bool("dry-run"), time.Now())
+		old, err := call.DropStaged(o.dryRun, time.Now())
 		if err != nil {
 			return err
 		}
@@ -93,8 +80,8 @@ func gc(con *term.Console, c *cli.Context) error {
 
 // gcResources removes the consumable resources that bounded arrays. Who may not see any,
 // or asks a service that has none, has nothing to remove.
-func gcResources(con *term.Console, c *cli.Context, call *jobs.Call) (rows []target.Removed, failed error) {
-	resources, err := call.Resources(c.Context)
+func gcResources(ctx context.Context, con *term.Console, call *jobs.Call, dryRun bool) (rows []target.Removed, failed error) {
+	resources, err := call.Resources(ctx)
 	if err != nil {
 		fmt.Fprintf(con.Err, "not looked at: consumable resources: %s\n", diag.Printable(err.Error()))
 		return nil, nil
@@ -103,13 +90,13 @@ func gcResources(con *term.Console, c *cli.Context, call *jobs.Call) (rows []tar
 		row := target.Removed{Resource: r.Name, Action: "kept", Reason: r.Kept}
 		switch {
 		case r.Kept != "":
-		case c.Bool("dry-run"):
+		case dryRun:
 			row.Action = "would be removed"
 		case failed != nil:
 			row.Reason = "not removed: a call failed"
 		default:
 			row.Action = "removed"
-			if failed = call.RemoveResource(c.Context, r); failed != nil {
+			if failed = call.RemoveResource(ctx, r); failed != nil {
 				row.Action, row.Reason = "kept", "not removed: a call failed"
 			}
 		}

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -21,30 +18,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// ResumeCommand is batchctl resume.
-func ResumeCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "resume",
-		Usage:     "go on with submissions that did not come to their end",
-		UsageText: "batchctl resume [FLAGS] [RUN ...]",
-		Description: cmdline.Help("A RUN is a submission that was interrupted, or of which an answer is missing; submit names it. What may have\n"+
-			"been accepted is looked up, the rest is submitted, and duplicates of a job are ended. Without a\n"+
-			"RUN all that went to the target are gone on with. It goes on only at the account and the Region of the submission.",
-			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), settleFlag(),
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what is open, and change nothing"},
-			&cli.BoolFlag{Name: "drop", Usage: "leave the rest of the runs unsubmitted, and forget them; what was accepted goes on"},
-			&cli.BoolFlag{Name: "submit-again", Usage: "submit jobs again that are so old that Batch may have forgotten them"})...),
-		Action: func(c *cli.Context) error { return resume(con, c) },
-	}
+// resumeOptions are those of batchctl resume; its words name open runs.
+type resumeOptions struct {
+	jobs.Options
+	dryRun, drop, submitAgain bool
 }
 
-func resume(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
-	if err != nil {
-		return err
-	}
-	dir, err := cmdline.TargetOptions(c).Dir()
+func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
+	dir, err := o.Target.Dir()
 	if err != nil {
 		return err
 	}
@@ -55,28 +36,28 @@ func resume(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if open, err = chosen(open, c.Args().Slice()); err != nil {
+	if open, err = chosen(open, o.Words); err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		return printOpen(con, open, format)
+	if o.dryRun {
+		return printOpen(con, open, o.Format)
 	}
 	if len(open) == 0 {
 		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
-		return endResume(con, nil, nil, format, nil)
+		return endResume(con, nil, nil, o.Format, nil)
 	}
 	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
+	if err := in.FindPlatform(o.Target); err != nil {
 		return err
 	}
-	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToChange)
+	t, err := session.OpenTarget(ctx, con, o.Target, in.Platform, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	t.SubmitAgain = c.Bool("submit-again")
-	jobs, err := resumeEach(con, c, t, open)
-	return endResume(con, t, jobs, format, err)
+	t.SubmitAgain = o.submitAgain
+	jobs, err := resumeEach(ctx, t, o, open)
+	return endResume(con, t, jobs, o.Format, err)
 }
 
 // chosen are the open runs that the words name; without words all.
@@ -94,11 +75,11 @@ func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
 
 // resumeEach goes on with the runs of this target. Those of another one are named:
 // a failure if they were asked for, or if there is nothing else.
-func resumeEach(con *term.Console, c *cli.Context, t *target.Target, open []once.OpenRun) (jobs []once.Submitted, failed error) {
+func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []once.OpenRun) (jobs []once.Submitted, failed error) {
 	here := 0
 	var damaged error
 	for _, r := range open {
-		if r.Damage != nil && !c.Bool("drop") {
+		if r.Damage != nil && !o.drop {
 			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).
 				Try("look what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.Flags))
 			continue
@@ -109,27 +90,22 @@ func resumeEach(con *term.Console, c *cli.Context, t *target.Target, open []once
 		}
 		here++
 		act := t.Resume
-		if c.Bool("drop") {
-			act = func(a0 context.Context, name string) ([]once.Submitted, error) { return dropRun(a0, t, name) }
+		if o.drop {
+			act = func(_ context.Context, name string) ([]once.Submitted, error) { return t.Drop(name) }
 		}
-		more, err := act(c.Context, r.Name)
+		more, err := act(ctx, r.Name)
 		jobs = append(jobs, more...)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // closed just now
 		}
-		if err = session.SubmitFailure(c.Context, t, err); err != nil {
+		if err = session.SubmitFailure(ctx, t, err); err != nil {
 			return jobs, errors.Join(err, damaged)
 		}
 	}
-	if here > 0 && !c.Args().Present() {
+	if here > 0 && len(o.Words) == 0 {
 		failed = nil
 	}
 	return jobs, errors.Join(damaged, failed)
-}
-
-// dropRun has the shape of Resume.
-func dropRun(_ context.Context, t *target.Target, name string) ([]once.Submitted, error) {
-	return t.Drop(name)
 }
 
 func elsewhere(r once.OpenRun, t *target.Target) error {

@@ -1,12 +1,10 @@
 package submit
 
 import (
+	"context"
 	"errors"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -16,41 +14,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// RetryCommand is batchctl retry.
-func RetryCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "retry",
-		Usage:     "submit again what failed: of an array only the cells that FAILED, as a new array",
-		UsageText: "batchctl retry [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Definition, queue, overrides, timeout and retry strategy are those of the job; it is called NAME-retry and has the tag\n"+
-			"batchctl:retry-of. It waits for the retries of jobs that it waited for. Each child gets the cell of one that failed, also in\n"+
-			"the retry of a retry; a plain array needs a shell in its image for that. array:3 names one child. Without a JOB it is the last submission.",
-			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
-				"batchctl results pi-sweep pi-sweep-retry"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), cmdline.SubmissionFlag(), settleFlag(),
-			&cli.BoolFlag{Name: "failed", Usage: "the children that FAILED: there is no other choice yet, and it may be left out"},
-			&cli.BoolFlag{Name: "partial", Usage: "of an array that has not ended, those that failed so far"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan --json does, and send nothing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the jobs to their end"})...),
-		Action: func(c *cli.Context) error { return retry(con, c) },
-	}
+// retryOptions are those of batchctl retry.
+type retryOptions struct {
+	jobs.Options
+	deliverOptions
+	partial, dryRun bool
 }
 
-func retry(con *term.Console, c *cli.Context) error {
+func retry(ctx context.Context, con *term.Console, o retryOptions) error {
 	why := target.ToChange
-	if c.Bool("dry-run") {
+	if o.dryRun {
 		why = target.ToRead
 	}
-	call, err := jobs.OpenJobsFlags(con, c, why)
+	call, err := jobs.OpenJobs(ctx, con, o.Options, why)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	made, err := call.Retry(c.Context, session.IDs(call.Jobs), once.RetryOptions{Partial: c.Bool("partial")})
+	made, err := call.Retry(ctx, session.IDs(call.Jobs), once.RetryOptions{Partial: o.partial})
 	if err != nil {
 		return retryFailure(call.Target, err)
 	}
-	if c.Bool("dry-run") {
+	if o.dryRun {
 		document, err := made.JSON(nil)
 		if err != nil {
 			return err
@@ -58,7 +43,7 @@ func retry(con *term.Console, c *cli.Context) error {
 		_, err = con.Out.Write(append(diag.PrintableJSON(document), '\n'))
 		return err
 	}
-	return deliver(con, c, call.Target, made, call.Format)
+	return deliver(ctx, con, o.deliverOptions, call.Target, made)
 }
 
 // retryFailure gives the ways in which there is nothing to retry their codes.

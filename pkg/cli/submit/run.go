@@ -11,10 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -26,32 +23,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// RunCommand is batchctl run.
-func RunCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "run",
-		Usage:     "run a job file on this machine and follow it to its end",
-		UsageText: "batchctl run [FLAGS] FILE ...",
-		Description: cmdline.Help("The same as submit --wait on the local target, with the engine in this process: no account, no\n"+
-			"container daemon, no service. The job's output goes to stdout; a line of an array's child begins with\n"+
-			"name:index. Ctrl-C ends the job (SIGTERM, and SIGKILL after 30 seconds); what it did is kept for status and logs.",
-			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
-		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags()...),
-			append(cmdline.ExecutorFlags(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
-		Action: func(c *cli.Context) error { return run(con, c) },
-	}
-}
-
-func run(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
+func run(ctx context.Context, con *term.Console, o preview.Options) error {
+	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
 	}
-	in, err := input.Load(con, input.OptionsOf(c))
-	if err != nil {
-		return err
-	}
-	made, err := preview.BuildPlan(con, c, in, true)
+	made, err := preview.BuildPlan(ctx, con, o, in, true)
 	if err != nil {
 		return err
 	}
@@ -60,11 +37,11 @@ func run(con *term.Console, c *cli.Context) error {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
-	t, err := session.OpenNamed(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.Local, target.ToRun)
+	t, err := session.OpenNamed(ctx, con, o.Target, in.Platform, target.Local, target.ToRun)
 	if err != nil {
 		return err
 	}
-	err = runPlan(c.Context, con, t, made, format)
+	err = runPlan(ctx, con, t, made, o.Format)
 	if closeErr := t.Close(); err == nil && closeErr != nil {
 		err = exit.Fail(exit.NotDone, "close the local engine: %v", closeErr)
 	}

@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -26,83 +23,77 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// SubmitCommand is batchctl submit.
-func SubmitCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "submit",
-		Usage:     "validate, plan and submit a job file; --wait ends with the job's verdict",
-		UsageText: "batchctl submit [FLAGS] FILE ...",
-		Description: cmdline.Help("The target is named before anything is sent. On the local target an engine is started in the\n"+
-			"background if none runs, and the job outlives this command. Each job is submitted once: a ledger is written\n"+
-			"before the first call, and an answer that is missing is looked up. What is open at the end, resume goes on with.",
-			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
-		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...)...),
-			settleFlag(), preview.PricesFlag(), preview.MaxCostFlag(),
-			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
-			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "when a job of several is refused: resume leaves the others and what is missing to batchctl resume, stop ends those that were accepted"},
-			&cli.StringFlag{Name: "check", Usage: "send nothing unless all is as it was when `PLAN` was made: a file of plan --out"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, as plan does, and send nothing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the job to its end; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
-		Action: func(c *cli.Context) error { return submit(con, c) },
-	}
+// submitOptions are those of batchctl submit.
+type submitOptions struct {
+	preview.Options
+	deliverOptions
+	// onFailure is onFailureResume or onFailureStop.
+	onFailure string
+	// check is the path of a plan that must still hold; "" for none.
+	check  string
+	dryRun bool
 }
 
-func submit(con *term.Console, c *cli.Context) error {
-	if c.Bool("dry-run") {
-		return dryRun(con, c)
+// deliverOptions say how the jobs that are submitted are told.
+type deliverOptions struct {
+	format string
+	// idsFile is the path of a file for them; "" for none.
+	idsFile string
+	// wait follows them to their end.
+	wait bool
+}
+
+func submit(ctx context.Context, con *term.Console, o submitOptions) error {
+	if o.dryRun {
+		return dryRun(ctx, con, o.Options)
 	}
-	format, err := cmdline.OutputFormat(c)
+	if o.onFailure != onFailureResume && o.onFailure != onFailureStop {
+		return exit.Usage("--on-failure %s is not known", o.onFailure).Try("the choice is: resume stop")
+	}
+	in, err := input.Load(con, o.Options.Options)
 	if err != nil {
 		return err
 	}
-	onFailure := c.String("on-failure")
-	if onFailure != onFailureResume && onFailure != onFailureStop {
-		return exit.Usage("--on-failure %s is not known", onFailure).Try("the choice is: resume stop")
-	}
-	in, err := input.Load(con, input.OptionsOf(c))
+	made, err := preview.PlanForTarget(ctx, con, o.Options, in)
 	if err != nil {
 		return err
 	}
-	made, err := preview.PlanForTarget(con, c, in)
-	if err != nil {
+	if err := preview.WithinCost(ctx, con, o.Options, in, made); err != nil {
 		return err
 	}
-	if err := preview.WithinCost(con, c, in, made); err != nil {
-		return err
-	}
-	file, err := newfile.Begin(cmdline.IDsFile(c), newfile.ForAll)
+	file, err := newfile.Begin(o.idsFile, newfile.ForAll)
 	if err != nil {
 		return err
 	}
 	file.Drop() // it can be written
-	t, err := session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, target.ToChange)
+	t, err := session.OpenTarget(ctx, con, o.Target, in.Platform, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	t.StopOnFailure = onFailure == onFailureStop
-	if path := c.String("check"); path != "" {
-		if err := preview.CheckPlan(c.Context, con, t, in, made, path); err != nil {
+	t.StopOnFailure = o.onFailure == onFailureStop
+	if o.check != "" {
+		if err := preview.CheckPlan(ctx, con, t, in, made, o.check); err != nil {
 			return err
 		}
 	}
 	if err := nameEarlier(con, t); err != nil {
 		return err
 	}
-	return deliver(con, c, t, made, format)
+	return deliver(ctx, con, o.deliverOptions, t, made)
 }
 
 // deliver submits the plan, says what came of it and follows it if that is asked for.
-func deliver(con *term.Console, c *cli.Context, t *target.Target, made *plan.Plan, format string) error {
+func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, made *plan.Plan) error {
 	s := &Sending{con, t, made}
-	d := &delivery{con: con, t: t, format: format, path: cmdline.IDsFile(c), whole: !c.Bool("wait") || !s.HoldsBack()}
+	d := &delivery{con: con, t: t, format: o.format, path: o.idsFile, whole: !o.wait || !s.HoldsBack()}
 	t.LeaveLook = d.whole // the ids are printed before the wait for that
-	if !c.Bool("wait") {
-		jobs, err := s.Now(c.Context)
+	if !o.wait {
+		jobs, err := s.Now(ctx)
 		if err = errors.Join(err, d.tell(jobs)); err != nil || len(session.WithID(jobs)) == 0 {
 			return err
 		}
-		if err := lateLook(c.Context, con, t, jobs)(); err != nil {
+		if err := lateLook(ctx, con, t, jobs)(); err != nil {
 			return err
 		}
 		nextSteps(con, t, jobs)
@@ -110,17 +101,17 @@ func deliver(con *term.Console, c *cli.Context, t *target.Target, made *plan.Pla
 		return nil
 	}
 	look := func() error { return nil }
-	jobs, code, err := s.Following(c.Context, func(some []once.Submitted) (int, error) {
+	jobs, code, err := s.Following(ctx, func(some []once.Submitted) (int, error) {
 		if err := d.tell(some); err != nil {
 			return 0, err
 		}
 		if d.whole {
-			look = lateLook(c.Context, con, t, some)
+			look = lateLook(ctx, con, t, some)
 		}
-		return jobs.WaitFor(c.Context, con, t, some, d.log())
+		return jobs.WaitFor(ctx, con, t, some, d.log())
 	})
 	if err == nil && code != exit.OK {
-		session.TellNextOf(c.Context, con, t, jobs)
+		session.TellNextOf(ctx, con, t, jobs)
 	}
 	err = errors.Join(err, d.end(jobs), exit.Silent(code))
 	if some := session.WithID(jobs); len(some) > 0 {
@@ -190,19 +181,13 @@ const (
 )
 
 // dryRun is plan, to which something to send is no news.
-func dryRun(con *term.Console, c *cli.Context) error {
-	err := preview.PlanFiles(con, c)
+func dryRun(ctx context.Context, con *term.Console, o preview.Options) error {
+	err := preview.PlanFiles(ctx, con, o, preview.Print{})
 	if f, ok := errors.AsType[*exit.Failure](err); err != nil && (!ok || f.Code != exit.Change) {
 		return err
 	}
 	fmt.Fprintln(con.Err, "dry run: nothing was sent")
 	return nil
-}
-
-// settleFlag bounds the look-up after an answer that is missing.
-func settleFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "settle", Value: once.DefaultSettle,
-		Usage: "look for a job whose answer is missing for this `DURATION` before it counts as not accepted"}
 }
 
 // openOf are the open runs of this target that the jobs belong to and of which a job may

@@ -1,0 +1,164 @@
+package preview
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+// CostCommand is batchctl cost.
+func CostCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "cost",
+		Usage:     "say what jobs will cost, from their timeouts and earlier runs, or what they did cost",
+		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...",
+		Description: cmdline.Help("Of job files: from one attempt as long as the median of earlier runs, on the job's share of the cheapest machine, to every\n"+
+			"attempt in full use of its timeout, alone on the smallest machine that holds it. Of jobs: the seconds of every attempt, and\n"+
+			"which of them were waste. What has no figure is said, and is not in the sums. The start of instances, idle time, storage,\n"+
+			"logs and transfers come on top. Prices are those of their day; Spot prices move.",
+			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
+				"batchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
+			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
+			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "add up by job, array, workflow or tag:`NAME`"},
+			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
+			&cli.StringSliceFlag{Name: "jobs", Usage: "what this `JOB` did cost; may be repeated, and more may follow"},
+			&cli.StringFlag{Name: "since", Usage: "what all jobs of these names from this `TIME` on did cost, such as 7d; a trailing * matches the rest"}),
+		Action: with(func(c *cli.Context, o Options) error {
+			return printCosts(c.Context, con, costOptions{Options: o, by: cost.By(c.String("by")), jobs: c.StringSlice("jobs"), submission: c.String("submission"), since: c.String("since")})
+		}),
+	}
+}
+
+// PricesFlag names a file of prices.
+func PricesFlag() cli.Flag {
+	return &cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions, on demand and on Spot: lines of " + catalog.PricesHead + " (default: the platform file's prices)"}
+}
+
+// MaxCostFlag bounds what jobs may cost.
+func MaxCostFlag() cli.Flag {
+	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or nobody knows how much: see batchctl cost"}
+}
+
+// GraphCommand is batchctl graph.
+func GraphCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "graph",
+		Usage:     "draw the jobs of a file, or of a submission, and what they wait for",
+		UsageText: "batchctl graph [FLAGS] [FILE ...]",
+		Description: cmdline.Help("The jobs of the files are planned, and nobody is asked: arrays that are split and steps that are inserted are drawn as they\n"+
+			"will be submitted. --submission draws what was submitted, with how it stands.",
+			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
+				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
+		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: by the ending of --out, else text)"},
+			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
+		Action: with(func(c *cli.Context, o Options) error {
+			g := graphOptions{Options: o, submission: c.String("submission"), out: c.String("out")}
+			if g.out != "" && !c.IsSet("output") && !c.IsSet("o") {
+				g.Format = ""
+			}
+			return drawGraph(c.Context, con, g)
+		}),
+	}
+}
+
+// PlanCommand is batchctl plan.
+func PlanCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "plan",
+		Usage:     "show what submitting a job file would do: definition, queue, machines, price; change nothing",
+		UsageText: "batchctl plan [FLAGS] FILE ...",
+		Description: cmdline.Help("The file is validated first. Then the target is asked, for at most 5 seconds and only to read, what is registered and\n"+
+			"what its queues and compute environments are; --offline asks nobody. What could not be looked at is said.\n\n"+
+			"It ends with 0 if every job definition is registered as it is, and under --offline; with 4 if one would be registered, or if\n"+
+			"that could not be checked; with 1 if the target would refuse the jobs or leave them waiting for ever.\n\n"+
+			"With --json stdout holds the requests as `aws batch ... --cli-input-json` takes them. --operation prints one of them and\n"+
+			"asks nobody.",
+			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
+				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json"),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.OutputFlags()...), cmdline.TargetFlags()...),
+			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
+			PricesFlag(), MaxCostFlag(),
+			&cli.StringFlag{Name: "out", Usage: "write the plan to this `FILE` as well, for submit --check"},
+			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
+		Action: with(func(c *cli.Context, o Options) error {
+			return PlanFiles(c.Context, con, o, Print{Out: c.String("out"), Operation: c.String("operation")})
+		}),
+	}
+}
+
+// PlanFlags are the flags that change a plan.
+func PlanFlags() []cli.Flag {
+	return append(input.VariationFlags(),
+		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
+}
+
+// VerifyCommand is batchctl verify.
+func VerifyCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "look up at the target what the jobs of a file need, before the first submit; change nothing",
+		UsageText: "batchctl verify [FLAGS] FILE ...",
+		Description: cmdline.Help("The file is validated and planned first. Then are looked up: "+strings.Join(checkNames(), ", ")+".\n"+
+			"What the caller may not look at is not checked, and said so; --strict ends with code 3 then.",
+			"batchctl verify job.json --target prod\nbatchctl verify jobs/*.json --target prod --strict --output json"),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
+			&cli.BoolFlag{Name: "strict", Usage: "what could not be checked is a failure"}),
+		Action: with(func(c *cli.Context, o Options) error { return verifyFiles(c.Context, con, o, c.Bool("strict")) }),
+	}
+}
+
+// Options are what a command line says about a plan.
+type Options struct {
+	input.Options
+	// Format is text or json, or another one that the command has; "" for the command's choice.
+	Format string
+	// Queue is the queue of jobs that name none: alias, name or ARN.
+	Queue string
+	// Times is how often each job is submitted; 0 is once.
+	Times int
+	// Prices is the path of a file of prices; "" for the platform file's, else the built-in ones.
+	Prices string
+	// MaxCost is the most that the jobs may cost, as written, in US dollars; "" sets no bound.
+	MaxCost string
+	// Offline says that no target is asked.
+	Offline bool
+}
+
+// OptionsOf reads input.Flags, PlanFlags and the flags that bound or repeat a plan.
+func OptionsOf(c *cli.Context) (Options, error) {
+	format, err := cmdline.OutputFormat(c)
+	if err != nil {
+		return Options{}, err
+	}
+	if c.IsSet("count") && c.Int("count") < 1 {
+		return Options{}, exit.Usage("--count %d: a job is submitted once at least", c.Int("count"))
+	}
+	return Options{Options: input.OptionsOf(c), Format: format, Queue: c.String("queue"), Times: c.Int("count"), Prices: c.String("prices"),
+		MaxCost: c.String("max-cost"), Offline: c.Bool("offline")}, nil
+}
+
+// with runs a command with its options.
+func with(run func(*cli.Context, Options) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		o, err := OptionsOf(c)
+		if err != nil {
+			return err
+		}
+		return run(c, o)
+	}
+}
+
+// ofJobs are the options of a command that takes jobs in the place of files.
+func (o Options) ofJobs(submission string) jobs.Options {
+	return jobs.Options{Command: o.Command, Words: o.Paths, Submission: submission, Format: o.Format, Target: o.Target}
+}
