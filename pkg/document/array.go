@@ -1,33 +1,10 @@
 package document
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
-
-// RuleArrayCells holds the number of children that a matrix or a table makes.
-const RuleArrayCells = "array-cells"
-
-// differing are the members of an array that give every child something of its own.
-var differing = [...]string{"matrix", "table", "commands"}
-
-// ArraySource is the member of Job.Array that gives every child something of its own:
-// matrix, table or commands; nil for a job without an array, and for an array of which
-// the children differ in their index alone.
-func ArraySource(array *jsontree.Node) *jsontree.Node {
-	for _, name := range differing {
-		if m := array.Get(name); m != nil {
-			return m
-		}
-	}
-	return nil
-}
 
 // differ returns what the children of the job differ in; nil if that is nothing but
 // the index, or cannot be known.
@@ -56,17 +33,6 @@ func (l *lowering) differ(o Options) *sweep.Sweep {
 	s.MaxParallel = whole(array.Get("maxParallel"))
 	s.Launcher = launcherOf(array)
 	return s
-}
-
-// launcherOf is what gives the children their values; "" where they have none.
-func launcherOf(array *jsontree.Node) sweep.Launcher {
-	switch launcher := array.Get("launcher"); {
-	case ArraySource(array) == nil:
-		return ""
-	case launcher != nil:
-		return sweep.Launcher(launcher.Str())
-	}
-	return sweep.Shell
 }
 
 // arrayMembers holds that an array says in one way what its children are.
@@ -191,97 +157,4 @@ func (l *lowering) severalContainers(job *Job) *jsontree.Node {
 		}
 	}
 	return nil
-}
-
-// commandOf is the command that the container runs, as far as the job says; nil if
-// it says nothing.
-func commandOf(job *Job) *jsontree.Node {
-	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"), job.Register.Get("containerProperties")} {
-		if command := n.Get("command"); command.Len() > 0 {
-			return command
-		}
-	}
-	return nil
-}
-
-// tableCells reads the table that an array names.
-func (l *lowering) tableCells(n *jsontree.Node, o Options) *sweep.Sweep {
-	if n.Str() != "" && !isTable(n.Str()) {
-		l.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "the ending of %s does not say how to read the table", strconv.Quote(clip(n.Str())))
-		return nil
-	}
-	src := l.read(RuleTableFile, n, o)
-	if src == nil {
-		return nil
-	}
-	names, rows, diags := readTable(src)
-	l.diags = append(l.diags, diags...)
-	if len(diags) > 0 {
-		return nil
-	}
-	return &sweep.Sweep{Kind: sweep.Table, Names: names, Rows: rows}
-}
-
-// read reads a file that a member names; nil if that cannot be done.
-func (l *lowering) read(rule string, n *jsontree.Node, o Options) *diag.Source {
-	if o.Read == nil {
-		return nil
-	}
-	if n.Str() == "" {
-		l.report(rule, n, n.Span, "write the path of a file", "%s is empty", n.Name)
-		return nil
-	}
-	src, err := o.Read(n.Str())
-	if err != nil {
-		l.report(rule, n, n.Span, hintOf(err), "cannot read %s: %v", clip(n.Str()), err)
-		return nil
-	}
-	return src
-}
-
-// namesSeen is the names of axes or columns by the variables that hold their values.
-type namesSeen map[string]string
-
-const nameAdvice = "letters, digits, hyphens and underscores, a letter or an underscore first"
-
-// add takes the next name of that kind ("axis", "column"), and says what is wrong
-// with it and what to do; "" for one that is good.
-func (s namesSeen) add(name, what string) (wrong, hint string) {
-	if !sweep.ValidName(name) {
-		return fmt.Sprintf("%s is no name of %s", strconv.Quote(clip(name)), article(what)), nameHint(name)
-	}
-	variable := sweep.Variable(name)
-	other, twice := s[variable]
-	switch {
-	case !twice:
-		s[variable] = name
-		return "", ""
-	case other == name:
-		return fmt.Sprintf("there is %s %s already", article(what), strconv.Quote(name)), "give each its own name"
-	}
-	return fmt.Sprintf("%s and %s are both the variable %s", strconv.Quote(other), strconv.Quote(name), variable), "give one of them another name"
-}
-
-func article(noun string) string {
-	if strings.HasPrefix(noun, "a") {
-		return "an " + noun
-	}
-	return "a " + noun
-}
-
-// nameHint writes a name with underscores in the place of what no name has.
-func nameHint(name string) string {
-	mended := strings.Trim(strings.Map(func(r rune) rune {
-		if r < 0x80 && sweep.ValidName("a"+string(r)) {
-			return r
-		}
-		return '_'
-	}, strings.TrimSpace(name)), "_")
-	if len(mended) > 0 && mended[0] >= '0' && mended[0] <= '9' {
-		mended = "_" + mended
-	}
-	if len(mended) > 60 || !sweep.ValidName(mended) {
-		return "a name is " + nameAdvice
-	}
-	return "write " + strconv.Quote(mended)
 }

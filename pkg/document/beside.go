@@ -39,15 +39,6 @@ func Beside(document string) func(path string) (*diag.Source, error) {
 	}
 }
 
-// Found is a file or a directory of this machine.
-type Found struct {
-	// Path leads there from the working directory.
-	Path string
-	Dir  bool
-	// Bytes is the size of a file.
-	Bytes int64
-}
-
 // FindBeside is for Options.Find: it finds a file or a directory by its path relative to
 // the directory of a document, with the same bounds and errors as Beside. What it finds
 // is sent away by whoever submits, so it, too, must not lie anywhere.
@@ -172,4 +163,22 @@ func nearFile(path, name string) string {
 		return "a path is relative to the directory of this file"
 	}
 	return fmt.Sprintf("write %q", path[:len(path)-len(filepath.Base(name))]+near)
+}
+
+func regular(info os.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("it is a directory")
+	case !info.Mode().IsRegular():
+		return errors.New("it is no regular file")
+	}
+	return nil
+}
+
+// beside is a file that another one names, relative to itself.
+func beside(path, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(filepath.Dir(path), file)
 }

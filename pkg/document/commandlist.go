@@ -9,9 +9,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// RuleCommandList holds the list of commands that an array shares.
-const RuleCommandList = "command-list"
-
 // commandList reads the list of command lines that the children share, or notes
 // where it is in S3.
 func (l *lowering) commandList(array *jsontree.Node, o Options) *sweep.Sweep {
@@ -84,5 +81,3 @@ func s3Location(url string, object bool) (location string, ok bool) {
 	}
 	return strings.TrimRight(url, "/"), true
 }
-
-func isTrue(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "true" }

@@ -107,15 +107,6 @@ func Native(job *Job) (register, submit *jsontree.Node) {
 	return register, submit
 }
 
-// compaction moves members of the requests into a compact job. What is not
-// taken in the end is the rest.
-type compaction struct {
-	register, submit, job *jsontree.Node
-	// main is the request that the members are from which both have.
-	main  *jsontree.Node
-	taken map[*jsontree.Node]bool
-}
-
 func (c *compaction) possible() bool {
 	switch {
 	case c.main == nil:
@@ -126,22 +117,6 @@ func (c *compaction) possible() bool {
 		return false
 	}
 	return fragmentName(c.register) != "" || c.register.Get("containerProperties").Get("image") != nil
-}
-
-// move gives the job a member in place of one of a request, in the short form
-// if there is one that says the same.
-func (c *compaction) move(name string, from *jsontree.Node, short ...func(*jsontree.Node) *jsontree.Node) {
-	if from == nil {
-		return
-	}
-	value := from
-	for _, f := range short {
-		if s := f(from); s != nil {
-			value = s
-		}
-	}
-	c.job.Set(name, value.Clone())
-	c.taken[from] = true
 }
 
 // drop leaves out a member that lowering makes by itself.

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -90,29 +89,11 @@ func Regular(path string) error {
 	return regular(info)
 }
 
-func regular(info os.FileInfo) error {
-	switch {
-	case info.IsDir():
-		return errors.New("it is a directory")
-	case !info.Mode().IsRegular():
-		return errors.New("it is no regular file")
-	}
-	return nil
-}
-
 // CatalogPath is where CatalogFile lies, path being the platform file's.
 func (p *Platform) CatalogPath(path string) string { return beside(path, p.CatalogFile) }
 
 // PricesPath is where PricesFile lies, path being the platform file's.
 func (p *Platform) PricesPath(path string) string { return beside(path, p.PricesFile) }
-
-// beside is a file that another one names, relative to itself.
-func beside(path, file string) string {
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(filepath.Dir(path), file)
-}
 
 func (l *lowering) target(m *jsontree.Node) Target {
 	t := Target{
@@ -167,24 +148,4 @@ func (l *lowering) defaultTarget(p *Platform) {
 	}
 	n := p.Root.Get("defaultTarget")
 	l.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no target is named %s", strconv.Quote(clip(name)))
-}
-
-func texts(array *jsontree.Node) []string {
-	var out []string
-	for n := range array.Children() {
-		out = append(out, n.Str())
-	}
-	return out
-}
-
-func whole(n *jsontree.Node) int {
-	i, _ := n.Int()
-	return int(i)
-}
-
-func numberText(n *jsontree.Node) string {
-	if !n.Is(jsontree.Number) {
-		return "0"
-	}
-	return n.Text
 }

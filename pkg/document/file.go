@@ -1,6 +1,10 @@
-// Package spec is the documents batchctl reads: job, workflow, platform and AWS
-// request files. It checks a file against its schema and lowers every job to
-// the two native requests it stands for.
+// Package document reads the documents of batchctl: job, workflow, platform and AWS
+// request files. It checks a file against its schema and lowers every job to the two
+// AWS requests that it stands for.
+//
+// Load is at the top. Below it are, from the top down: finding the kind (recognize.go,
+// likeness.go), checking (check.go, words.go), lowering (lower.go and a file for each part
+// of a job), and at the bottom what all of them speak of (job.go, kind.go, options.go).
 package document
 
 import (
@@ -9,35 +13,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/sweep"
-)
-
-// Kind says which document a file is.
-type Kind string
-
-// The documents batchctl reads. Those named after an operation hold that AWS
-// request in its native form, as `aws batch ... --cli-input-json` reads it.
-const (
-	KindJob           Kind = "job"
-	KindWorkflow      Kind = "workflow"
-	KindPlatform      Kind = "platform"
-	KindJobDefinition Kind = "RegisterJobDefinition"
-	KindSubmitJob     Kind = "SubmitJob"
-
-	// KindJobList is several SubmitJob requests that may wait for each other.
-	KindJobList Kind = "jobs"
-
-	KindComputeEnvironment Kind = "CreateComputeEnvironment"
-	KindJobQueue           Kind = "CreateJobQueue"
-	KindSchedulingPolicy   Kind = "CreateSchedulingPolicy"
-	KindConsumableResource Kind = "CreateConsumableResource"
-
-	// Those about hosts, which Load reads where Options.Hosts asks for them: a template
-	// of CloudFormation, a launch template of EC2, and the user data of an instance, the
-	// one document that is no JSON. They have no schema here.
-	KindTemplate       Kind = "CloudFormation"
-	KindLaunchTemplate Kind = "CreateLaunchTemplate"
-	KindUserData       Kind = "user-data"
 )
 
 // File is one document after loading.
@@ -59,193 +34,6 @@ type File struct {
 	// Requests holds Request, and behind it those for the other things in the
 	// list that a describe operation printed.
 	Requests []*jsontree.Node
-}
-
-// Job is one job, as written and as the native requests that it stands for.
-// The nodes of Register and Submit carry the places of what the user wrote, so
-// one rule over the native form serves the compact form too.
-type Job struct {
-	Name string
-	// Node is what the user wrote: the compact job, or the native request.
-	Node *jsontree.Node
-	// Register is the RegisterJobDefinition request; nil when the job names a
-	// definition that is already registered.
-	Register *jsontree.Node
-	// Submit is the SubmitJob request; nil for a job definition alone. It lacks
-	// jobQueue when the file names none, and never holds a dependency by name.
-	Submit *jsontree.Node
-	// DependsOn holds the dependencies by the name of a job in the same file.
-	DependsOn []Dependency
-	// Earlier holds those on jobs that were submitted before, by name or short id.
-	Earlier []Dependency
-	// When is when the job runs once its dependencies have ended: "" when all of them
-	// succeeded, as Batch has it; WhenFailure when one of them failed, WhenAlways in
-	// any case.
-	When string
-	// Sweep is what the children differ in; nil for a job without an array, for one of
-	// so many children that differ in their index alone, and where it could not be
-	// read. Array is what the file says of it. Register and Submit hold the user's own
-	// command, and the size of the first of the arrays that come of it.
-	Sweep *sweep.Sweep
-	Array *jsontree.Node
-	// Inputs and Outputs are what is brought into the container and carried away, in the
-	// order of the file. The command in Register and Submit is the user's own.
-	Inputs  []Input
-	Outputs []Output
-	// Waivers are the rules that the job may break: its own first, then those of
-	// the workflow's defaults. A native request has none.
-	Waivers []Waiver
-}
-
-// The values of Job.When.
-const (
-	WhenAlways  = "always"
-	WhenFailure = "failure"
-)
-
-// Dependency is an edge of a workflow or a job list: the job waits for the job of that name.
-type Dependency struct {
-	Job string
-	// Type is "", "N_TO_N" or "SEQUENTIAL", as in SubmitJob.dependsOn.
-	Type string
-	Node *jsontree.Node
-}
-
-// Options for Load. The zero value finds the kind from the members and applies
-// no defaults.
-type Options struct {
-	// Kind forces the document's kind.
-	Kind Kind
-	// Platform supplies the organisation's defaults; may be nil.
-	Platform *Platform
-	// FromDescribe takes what a describe operation of AWS printed as the requests
-	// that would make the same things again: one for each thing in a list. What
-	// only says how things stand (ARNs, status, times) is dropped. A job keeps the
-	// command, environment and resources of its container as overrides.
-	FromDescribe bool
-	// Recognize is for a text that a walk through a directory found: Load returns
-	// nil and no problems for one that is not Ours. It reads the text once, where
-	// two calls would read it twice.
-	Recognize bool
-	// Recognized receives the answer with Recognize; may be nil.
-	Recognized *Recognition
-	// Hosts takes the documents about hosts too; without it they are no documents.
-	Hosts bool
-	// Arena is where the nodes come from; may be nil. The file must not be used after
-	// the arena's Reset.
-	Arena *jsontree.Arena
-	// Read reads a file that the document names, by its path relative to the document's
-	// place: the table or the command list of an array (see Beside). Without it nothing
-	// is read, and the jobs that need it have no Sweep.
-	Read func(path string) (*diag.Source, error)
-	// Find finds a file or a directory that a document names as an input, by the
-	// document's name and the path in it (FindBeside). Without it nothing is looked for.
-	Find func(document, path string) (Found, error)
-	// KeepGoing lets the children of command lists try the lines behind one that failed.
-	KeepGoing bool
-	// Parameters is an object of strings laid over every job's parameters in
-	// SubmitJob; may be nil. It comes from the command line.
-	Parameters *jsontree.Node
-	// Environment is an object of strings that every job gets as containerOverrides of
-	// SubmitJob, before those of the same names; may be nil. It, too, comes from the
-	// command line.
-	Environment *jsontree.Node
-	// Edit changes the document before it is checked, and says what it could not do;
-	// may be nil.
-	Edit func(root *jsontree.Node) diag.List
-}
-
-// Load parses, checks against the schema and lowers one document. The file is
-// nil only when the text is not JSON at all; otherwise it holds whatever could
-// be understood, so that rules can go on after schema errors.
-func Load(src *diag.Source, o Options) (*File, diag.List) {
-	if o.isUserData(src) {
-		return &File{Source: src, Kind: KindUserData, Name: src.Name}, nil
-	}
-	if IsYAML(src) {
-		return loadYAML(src, o)
-	}
-	root, diags := o.Arena.Parse(src)
-	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") && o.recognized(recognize(src, root)) != Ours {
-		return nil, nil
-	}
-	if root == nil {
-		return nil, diags
-	}
-	if o.Edit != nil {
-		diags = append(diags, o.Edit(root)...)
-	}
-	f := &File{Source: src, Root: root, Kind: o.Kind}
-	if f.Kind == "" && root.Is(jsontree.Object) {
-		if o.Hosts {
-			f.Kind = kindOfHosts(root)
-		}
-		if !o.Hosts && isTemplate(root) {
-			return f, append(diags, notAJobFile(root))
-		}
-		if f.Kind == "" {
-			f.Kind = kindOf(root)
-		}
-	}
-	if f.Kind == KindTemplate || f.Kind == KindLaunchTemplate {
-		return f, diags
-	}
-	found := f.load(o)
-	if len(diags) > 0 {
-		// What a slip has swallowed is not missing.
-		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissingMember })
-	}
-	diags = append(diags, found...)
-	diags.Sort()
-	return f, diags
-}
-
-// recognized hands the answer on to the caller.
-func (o *Options) recognized(r Recognition) Recognition {
-	if o.Recognized != nil {
-		*o.Recognized = r
-	}
-	return r
-}
-
-// load checks the tree against the schema of its kind and lowers it.
-func (f *File) load(o Options) (diags diag.List) {
-	var surplus []*jsontree.Node
-	if d, listed := describedIn(f.Root); d != nil {
-		if o.FromDescribe {
-			return f.fromDescribe(d, listed, o)
-		}
-		refusal, members := d.refuse(f.Root, listed)
-		if diags = append(diags, refusal); listed {
-			return diags
-		}
-		surplus = members
-	}
-	if compiled[f.Kind] == nil || !f.Root.Is(jsontree.Object) {
-		if len(diags) == 0 {
-			diags = append(diags, notADocument(f.Root))
-		}
-		return diags
-	}
-	c := check(f.Root, f.Kind, surplus...)
-	diags = append(diags, c.diags...)
-	if c.overflow {
-		return diags
-	}
-	if f.Kind == KindJob || f.Kind == KindWorkflow {
-		return append(diags, f.lower(c, o)...)
-	}
-	root := f.clean(c)
-	switch f.Kind {
-	case KindPlatform:
-		platform, problems := newPlatform(root)
-		f.Platform = platform
-		return append(diags, problems...)
-	case KindJobList:
-		return append(diags, f.list(root, c, o)...)
-	}
-	f.take(f.Root, root, o)
-	return diags
 }
 
 // take adds a native request, written being what the user wrote.

@@ -102,3 +102,22 @@ func userDataForm(text string) bool {
 	}
 	return false
 }
+
+// speaksOfHosts reports whether a text names a resource that is checked. It spares a
+// walk the reading of all other YAML, of which some is none before a program has filled
+// it in.
+func speaksOfHosts(text string) bool {
+	if !strings.Contains(text, "Resources") {
+		return false
+	}
+	for _, kind := range checkedResources {
+		if strings.Contains(text, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkedResources are the types of resources that are looked into.
+var checkedResources = [...]string{"AWS::Batch::ComputeEnvironment", "AWS::Batch::JobQueue", "AWS::Batch::JobDefinition", "AWS::Batch::SchedulingPolicy", "AWS::Batch::ConsumableResource",
+	"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration"}

@@ -9,21 +9,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// RuleJobReference holds the form of ${name}, by which a job of a list names
-// another one.
-const RuleJobReference = "job-reference"
-
-// isJobList tells a list of SubmitJob requests from a workflow: its first job
-// has a jobName or a jobQueue and looks more like such a request than like a job.
-func isJobList(root *jsontree.Node) bool {
-	jobs := root.Get("jobs")
-	if !jobs.Is(jsontree.Array) || root.Get("defaults") != nil {
-		return false
-	}
-	first := jobs.Index(0)
-	return (first.Get("jobName") != nil || first.Get("jobQueue") != nil) && KindSubmitJob.likeness(first) > KindJob.likeness(first)
-}
-
 // list makes the jobs of a job list, root being the clean copy.
 func (f *File) list(root *jsontree.Node, c *checker, o Options) (diags diag.List) {
 	written := kept(f.Root.Get("jobs"), c.bad)

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"slices"
-
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -104,28 +102,6 @@ func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 // registered definition. The others would replace what that definition says.
 var submitMembers = [...]string{"queue", "tags", "shareIdentifier", "submitJob"}
 
-func only(layer *jsontree.Node, names []string) *jsontree.Node {
-	return filter(layer, func(m *jsontree.Node) bool { return slices.Contains(names, m.Name) })
-}
-
-func without(layer *jsontree.Node, names []string) *jsontree.Node {
-	return filter(layer, func(m *jsontree.Node) bool { return !slices.Contains(names, m.Name) })
-}
-
-// filter returns a copy of an object with the members that keep wants.
-func filter(layer *jsontree.Node, keep func(member *jsontree.Node) bool) *jsontree.Node {
-	if layer == nil {
-		return nil
-	}
-	out := jsontree.NewObject(layer)
-	for m := range layer.Children() {
-		if keep(m) {
-			out.Append(m.Clone())
-		}
-	}
-	return out
-}
-
 // lay merges over onto n. What both say stands where over says it. A map and
 // AWS's list of the same variables are one thing in two forms, so they are
 // merged too.
@@ -192,4 +168,17 @@ func asMap(n *jsontree.Node, value string) *jsontree.Node {
 		}
 	}
 	return out
+}
+
+// NoWaivers is what to do about waivers in an AWS request.
+const NoWaivers = "AWS Batch takes no waivers: make it a job file, which does (batchctl convert), or list the problem in a baseline (validate --write-baseline FILE)"
+
+// waiversOf returns the waivers of the layers, those of the first layer first.
+func waiversOf(layers ...*jsontree.Node) (list []Waiver) {
+	for _, layer := range layers {
+		for n := range layer.Get("waivers").Children() {
+			list = append(list, Waiver{Rule: n.Get("rule").Str(), Reason: n.Get("reason").Str(), Until: n.Get("until").Str(), Node: n})
+		}
+	}
+	return list
 }

@@ -1,29 +1,9 @@
 package document
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/sweep"
 )
-
-// RuleMemberConflict holds members that exclude each other.
-const RuleMemberConflict = "member-conflict"
-
-// lowering makes the two requests of one compact job.
-type lowering struct {
-	// job is the job on top of the defaults; all of its members are of the
-	// types that the schema wants.
-	job   *jsontree.Node
-	means means
-	arena *jsontree.Arena
-	diags diag.List
-	// spoilt says that a part of the array is left out because its type is wrong.
-	spoilt bool
-	sweep  *sweep.Sweep
-}
 
 // lower returns the job that stands for a compact job on top of the defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
@@ -116,38 +96,6 @@ func (l *lowering) complete(job *Job) {
 	l.diags = append(l.diags, check(submit, KindSubmitJob).diags...)
 }
 
-func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
-	l.diags = append(l.diags, problem(rule, n.Source, span, hint, format, args...))
-}
-
-// problems is what a part of the lowering finds.
-type problems struct{ diags diag.List }
-
-func (p *problems) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
-	p.diags = append(p.diags, problem(rule, n.Source, span, hint, format, args...))
-}
-
-func problem(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) diag.Diagnostic {
-	return diag.Diagnostic{Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint}
-}
-
-// get returns a copy of a member, to be placed in a request.
-func (l *lowering) get(name string) *jsontree.Node { return l.arena.Clone(l.job.Get(name)) }
-
-// object returns an empty object that stands where from stands, text a string and
-// number a number.
-func (l *lowering) object(from *jsontree.Node) *jsontree.Node {
-	return l.arena.New(jsontree.Object, "", from)
-}
-
-func (l *lowering) text(text string, from *jsontree.Node) *jsontree.Node {
-	return l.arena.New(jsontree.String, text, from)
-}
-
-func (l *lowering) number(n int64, from *jsontree.Node) *jsontree.Node {
-	return l.arena.New(jsontree.Number, strconv.FormatInt(n, 10), from)
-}
-
 // register makes the RegisterJobDefinition request.
 func (l *lowering) register() *jsontree.Node {
 	r := l.object(l.job)
@@ -172,11 +120,6 @@ func (l *lowering) jobType() *jsontree.Node {
 		return jsontree.NewString("multinode", at(node, node.Key))
 	}
 	return l.text("container", l.job)
-}
-
-// at is an empty node that stands at span in the text of n, to build others from.
-func at(n *jsontree.Node, span diag.Span) *jsontree.Node {
-	return &jsontree.Node{Source: n.Source, Span: span, Key: n.Key}
 }
 
 func (l *lowering) container() *jsontree.Node {

@@ -138,18 +138,6 @@ func (m *matrixReader) axisHint(name string) string {
 	return namesHint(name, names)
 }
 
-// namesHint says which of the names was meant, or which there are.
-func namesHint(name string, names []string) string {
-	const most = 10
-	if near := diag.Near(name, slices.Values(names)); near != "" {
-		return "write " + strconv.Quote(near)
-	}
-	if len(names) == 1 {
-		return "there is only " + strconv.Quote(names[0])
-	}
-	return "there are " + and(quoteAll(names[:min(len(names), most)]))
-}
-
 // slip puts what package sweep found into words.
 func (m *matrixReader) slip(s sweep.Slip, array *jsontree.Node) {
 	switch s.Kind {

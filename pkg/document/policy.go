@@ -8,31 +8,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Policy is what the platform team demands beyond what AWS checks. The zero
-// value demands nothing. In patterns * matches any run of characters.
-type Policy struct {
-	// Owner says who to ask, and Waiver how a job gets excepted; "" if not given.
-	Owner, Waiver string
-
-	RequiredTags  []string
-	AllowedImages []string // patterns
-	DenyLatestTag bool
-	MaxAttempts   int // 0: no bound
-	MaxTimeout    int // seconds per attempt; 0: no bound
-
-	AllowedQueues         []string // patterns: alias, name or ARN; none: no bound
-	AllowedJobRoles       []string // patterns: ARN, or name without a colon; none: no bound
-	AllowedExecutionRoles []string
-
-	// The most that a job may ask for in all, and the most children of an array.
-	MaxvCpus     float64 // 0: no bound
-	MaxMemoryMiB int     // 0: no bound
-	MaxGPUs      *int    // nil: no bound
-	MaxArraySize int     // 0: no bound
-
-	Node *jsontree.Node
-}
-
 func (l *lowering) policy(m *jsontree.Node) Policy {
 	p := Policy{
 		Owner:         m.Get("owner").Str(),

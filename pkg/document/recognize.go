@@ -13,21 +13,6 @@ import (
 // FileName is the name of the platform file.
 const FileName = "batchctl.json"
 
-// Recognition says whether a text that a walk through a directory found is one
-// of our documents. A directory holds the JSON of other tools too, which must not
-// be checked as if it were ours.
-type Recognition int
-
-// The answers of Recognize.
-const (
-	// Foreign is the file of another tool.
-	Foreign Recognition = iota
-	// Unclear has some marks of our documents, but too few to be sure.
-	Unclear
-	// Ours is one of our documents, with or without mistakes.
-	Ours
-)
-
 // Recognize judges a text by its $schema if that is ours, by the platform file's
 // name, or by its members. No single member decides, since that one may be misspelt
 // or missing: a file with two of a job's members is a job file.
@@ -150,19 +135,6 @@ func recognizedJobs(root *jsontree.Node) Recognition {
 	return Foreign
 }
 
-// jobsOf returns the list of jobs, also under a near name.
-func jobsOf(root *jsontree.Node) *jsontree.Node {
-	if jobs := root.Get("jobs"); jobs != nil {
-		return jobs
-	}
-	for m := range root.Children() {
-		if m.Is(jsontree.Array) && len(m.Name) <= 6 && m.Index(0).Is(jsontree.Object) && nearMark(m.Name) == "jobs" {
-			return m
-		}
-	}
-	return nil
-}
-
 // isPlatform tells a platform file of another name from files with members of the
 // same names: a queue of ours says where jobs go and what is behind it.
 func isPlatform(root *jsontree.Node) bool {
@@ -275,17 +247,6 @@ func (m *traits) add(n, member *jsontree.Node) {
 			m.unknown++
 		}
 	}
-}
-
-// plain returns a name in small letters without separators: JobName and job_name
-// are slips for jobName.
-func plain(name string) string {
-	for i := range len(name) {
-		if c := name[i]; c >= 'A' && c <= 'Z' || c == '_' || c == '-' {
-			return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-		}
-	}
-	return name
 }
 
 // count counts a member by its plain name, and returns false if it is of no job and
@@ -428,35 +389,4 @@ func setOf(names ...string) map[string]bool {
 		set[name] = true
 	}
 	return set
-}
-
-// telling are the members whose misspellings are looked for.
-var telling = [...]string{
-	"name", "image", "jobs", "command", "resources", "definition", "timeout", "environment", "retryStrategy",
-	"containerProperties", "nodeProperties", "jobDefinitionName", "jobDefinition", "jobName", "jobQueue", "containerOverrides", "arrayProperties",
-	"computeEnvironmentName", "computeResources", "computeEnvironmentOrder", "jobQueueName", "consumableResourceName", "fairsharePolicy",
-}
-
-// nearMark returns the telling member that a name is a misspelling of, or "". Most
-// files of a walk are not ours, so it looks closely only at words that begin alike.
-func nearMark(name string) string {
-	if len(name) < 3 || len(name) > 26 {
-		return ""
-	}
-	return diag.Near(name, func(yield func(string) bool) {
-		for _, t := range telling {
-			if d := len(name) - len(t); d < -3 || d > 3 || !beginAlike(name, t) {
-				continue
-			}
-			if !yield(t) {
-				return
-			}
-		}
-	})
-}
-
-// beginAlike reports whether two words share a letter among their first two.
-func beginAlike(a, b string) bool {
-	a0, a1, b0, b1 := a[0]|0x20, a[1]|0x20, b[0]|0x20, b[1]|0x20
-	return a0 == b0 || a1 == b1 || a0 == b1 || a1 == b0
 }

@@ -3,19 +3,10 @@ package document
 import (
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
-
-// RuleMatrixReference holds the texts ${{ matrix.name }}, which stand for the values
-// of a child.
-const RuleMatrixReference = "matrix-reference"
-
-// referenceMark begins a reference. A file without it has none, and most have none.
-const referenceMark = "${{"
 
 // references makes the references in the requests of a job canonical, and notes the
 // environment variables that hold some. It reports those that nothing stands behind.
@@ -43,15 +34,6 @@ func (l *lowering) references(job *Job) {
 	}
 	r.places(job)
 	l.diags = append(l.diags, r.diags...)
-}
-
-// referring goes through the requests of one job.
-type referring struct {
-	problems
-	sweep  *sweep.Sweep
-	source *jsontree.Node // of the array; nil if it has none
-	// without says why there is nothing to refer to; "" where there is.
-	without string
 }
 
 func (r *referring) container(n *jsontree.Node) {
@@ -93,50 +75,4 @@ func (r *referring) replacedEach(list *jsontree.Node) {
 	for n := range list.Children() {
 		r.replaced(n)
 	}
-}
-
-// replaced makes the references of a text canonical that is replaced in the
-// container, and reports whether it holds some.
-func (r *referring) replaced(n *jsontree.Node) bool {
-	if !strings.Contains(n.Str(), referenceMark) {
-		return false
-	}
-	list := sweep.References(n.Text)
-	for _, ref := range list {
-		switch {
-		case r.without != "":
-			r.blame(n, ref, `say "matrix" or "table" in its array`, "%s stands for nothing: %s", clip(n.Text[ref.From:ref.To]), r.without)
-		case r.sweep != nil && !slices.Contains(r.sweep.Names, ref.Name):
-			hint := namesHint(ref.Name, r.sweep.Names)
-			r.blame(n, ref, hint, "the %s has no %s", r.source.Name, strconv.Quote(clip(ref.Name)))
-		}
-	}
-	if len(list) > 0 {
-		n.Text = sweep.Canonical(n.Text)
-	}
-	return len(list) > 0
-}
-
-const unknownHere = "a child's values are known only inside of its container"
-
-// misplaced reports the references below a node that is read before there is a child.
-func (r *referring) misplaced(n *jsontree.Node, why string) {
-	if strings.Contains(n.Str(), referenceMark) {
-		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "it can stand in command, environment and parameters",
-				"%s has no value here: %s", clip(n.Text[ref.From:ref.To]), why)
-		}
-	}
-	for child := range n.Children() {
-		r.misplaced(child, why)
-	}
-}
-
-// blame reports a reference, at its own place if the text is written as it reads.
-func (r *referring) blame(n *jsontree.Node, ref sweep.Mention, hint, format string, args ...any) {
-	span := n.Span
-	if span.End-span.Start == len(n.Text)+2 {
-		span = diag.Span{Start: span.Start + 1 + ref.From, End: span.Start + 1 + ref.To}
-	}
-	r.report(RuleMatrixReference, n, span, hint, format, args...)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -19,20 +18,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/schemas"
 )
-
-// base makes the names of the embedded schemas into URLs.
-const base = "embed:///"
-
-// location is where the schema of a kind stands.
-func (k Kind) location() string {
-	switch k {
-	case KindJob, KindWorkflow, KindPlatform:
-		return base + string(k) + ".schema.json"
-	case KindJobList:
-		return base + "joblist.schema.json"
-	}
-	return base + "native.schema.json#/$defs/" + string(k)
-}
 
 // compiled holds the validators. Each is built when a document first needs it
 // and never changes after that.
@@ -123,21 +108,6 @@ func lookup(location string) (file string, v any) {
 		}
 	}
 	return file, v
-}
-
-// tokens splits a JSON pointer as the validator writes it, URL-escaped.
-func tokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	list := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, t := range list {
-		if u, err := url.PathUnescape(t); err == nil {
-			t = u
-		}
-		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(t)
-	}
-	return list
 }
 
 func rawOf(location string) (raw, bool) {
@@ -272,3 +242,14 @@ func typeOf(v any) string {
 }
 
 func names(members map[string]raw) []string { return slices.Sorted(maps.Keys(members)) }
+
+// takes reports whether a node of this JSON type can satisfy the schema.
+func (r raw) takes(n *jsontree.Node) bool {
+	for _, t := range r.types() {
+		_, whole := n.Int()
+		if t == jsonTypes[n.Kind] || t == "integer" && whole {
+			return true
+		}
+	}
+	return false
+}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,4 +156,27 @@ func (s *shape) each(f func(*shape)) {
 func (s *shape) fitsSome(n *jsontree.Node) (ok bool) {
 	s.each(func(alt *shape) { ok = ok || alt.types != 0 && alt.fits(n) })
 	return ok
+}
+
+// maxChildren bounds the members of an object and the elements of an array.
+// Nothing that AWS takes comes near it, and the validator's memory grows with
+// every value that is wrong.
+const maxChildren = 10000
+
+// jsonTypes names the types as schemas do, by jsontree.Kind.
+var jsonTypes = [...]string{"null", "boolean", "number", "string", "array", "object"}
+
+// tokens splits a JSON pointer as the validator writes it, URL-escaped.
+func tokens(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	list := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, t := range list {
+		if u, err := url.PathUnescape(t); err == nil {
+			t = u
+		}
+		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(t)
+	}
+	return list
 }

@@ -102,11 +102,6 @@ func (l *lowering) sharedMemory(container *jsontree.Node) {
 	linux.Set("sharedMemorySize", l.number(mib, m))
 }
 
-// wrote reports whether a value stands in the job itself, not in defaults.
-func (l *lowering) wrote(n *jsontree.Node) bool {
-	return n.Source == l.job.Source && l.job.Span.Start <= n.Span.Start && n.Span.End <= l.job.Span.End
-}
-
 // pairs lowers a map of strings to the list of names and values that AWS
 // takes; a list is kept as it is.
 func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {

@@ -13,46 +13,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// RuleInputFile holds the files and directories of this machine that inputs name.
-const RuleInputFile = "input-file"
-
-// Input is what is brought into a job's container before its program begins.
-type Input struct {
-	// Node is the member of inputs; its key, and Path, is the path in the container.
-	Node *jsontree.Node
-	Path string
-	// Source is where it comes from, as the file says: a URL, or a path of this machine.
-	Source *jsontree.Node
-	// SHA256 is what the content is held against; nil without.
-	SHA256 *jsontree.Node
-	// Local is where a source of this machine lies, from the working directory; without a
-	// Path for a URL, and for what is not there.
-	Local Found
-}
-
-// Output is what is carried away when the program has ended.
-type Output struct {
-	// Node is the member of outputs; its key, and Path, is the path in the container.
-	Node *jsontree.Node
-	Path string
-	// Destination is where it goes, as the file says: a URL, or a path of this machine.
-	Destination *jsontree.Node
-	// When is "" for after success, or "failure" or "always".
-	When string
-}
-
-// IsLocal reports whether a source or a destination is a path of this machine: it has
-// no scheme, as in s3://bucket/key.
-func IsLocal(place string) bool {
-	scheme, _, ok := strings.Cut(place, ":")
-	if !ok || len(scheme) < 2 { // C:\data
-		return true
-	}
-	return strings.ContainsFunc(scheme, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '-' && r != '.'
-	})
-}
-
 // stage reads what the job has brought to it and carried away, and holds that its command
 // can be started with that.
 func (l *lowering) stage(job *Job, o Options) {
@@ -129,9 +89,6 @@ func (l *lowering) staged(job *Job) {
 			"%s are moved by batchctl stage, which then runs the job's command: what the image runs by itself is not known", member.Name)
 	}
 }
-
-// IsStaged reports whether something is brought to the job or carried away.
-func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 }
 
 // places goes through the references in inputs and outputs, which the launcher replaces
 // as it does in the variable that batchctl stage reads.

@@ -12,12 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Names of the rules that hold the short forms of units.
-const (
-	RuleResourceUnit = "resource-unit"
-	RuleDuration     = "duration"
-)
-
 // unitError is a value that cannot be read, and what to write in its place.
 type unitError struct{ message, hint string }
 

@@ -84,18 +84,6 @@ func short(v any) string {
 	return strings.ReplaceAll(string(text), `","`, `", "`)
 }
 
-func either(list []string) string { return series(list, " or ") }
-
-func and(list []string) string { return series(list, " and ") }
-
-func series(list []string, last string) string {
-	n := len(list) - 1
-	if n < 1 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:n], ", ") + last + list[n]
-}
-
 // rewrite offers the value in a type that is wanted, or nothing.
 func rewrite(node *jsontree.Node, types []string, schemas []raw) string {
 	wanted := func(typ string) bool { return slices.Contains(types, typ) }
@@ -148,13 +136,6 @@ func keyMap(node *jsontree.Node) string {
 		}
 	}
 	return ""
-}
-
-func first(node *jsontree.Node) *jsontree.Node {
-	for child := range node.Children() {
-		return child
-	}
-	return nil
 }
 
 // onlyMember writes a scalar as the object that requires nothing but it, or that an
@@ -270,9 +251,6 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 	}
 	c.report(RuleMissingMember, node.Source, brace(node), hint, "missing %s %s", noun, and(missing))
 }
-
-// brace is the place of what an object lacks.
-func brace(n *jsontree.Node) diag.Span { return Opening(n) }
 
 // instead says what to do about an unknown member, and returns the name to write
 // in its place if nothing else is wrong with it: the right case, the word of this

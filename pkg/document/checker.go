@@ -1,0 +1,122 @@
+package document
+
+import (
+	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// checker turns what the validator found into problems with a place. The
+// validator only says which keyword of which schema refuses which value; the
+// words are made here, from the schema and the tree.
+type checker struct {
+	root   *jsontree.Node
+	top    raw
+	native bool // the document is an AWS request, or a list of them
+	diags  diag.List
+	// bad is the values that must not be lowered.
+	bad map[*jsontree.Node]bool
+	// overflow says that there were too many problems to find them all.
+	overflow bool
+	// searches bounds the look-ups of near words, which cost more than all the rest.
+	searches int
+}
+
+func (c *checker) report(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) {
+	c.diags = append(c.diags, diag.Diagnostic{
+		Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// maxProblems bounds what is reported of one document.
+const maxProblems = 1000
+
+// label names a value by the end of its path: "timeout", "resources.vcpus",
+// "command[1]".
+func (c *checker) label(steps ...string) string {
+	if len(steps) == 0 {
+		return "the document"
+	}
+	n, index := len(steps), ""
+	for n > 1 && c.root.At(steps[:n-1]...).Is(jsontree.Array) {
+		index = "[" + steps[n-1] + "]" + index
+		n--
+	}
+	name := steps[n-1]
+	if n > 1 && !c.root.At(steps[:n-2]...).Is(jsontree.Array) && !c.root.At(steps[:n-1]...).Is(jsontree.Array) {
+		name = steps[n-2] + "." + name
+	}
+	return clip(name) + index
+}
+
+// schemasAt returns the schemas that a path of the document leads to.
+func (c *checker) schemasAt(steps []string) []raw {
+	level, node := []raw{c.top}, c.root
+	for _, step := range steps {
+		var next []raw
+		for _, r := range level {
+			next = append(next, r.step(node, step)...)
+		}
+		level, node = next, node.At(step)
+	}
+	return level
+}
+
+// lost reports whether the job said what runs, but in a way that is left out.
+func (c *checker) lost(job *jsontree.Node) bool {
+	if len(c.bad) == 0 {
+		return false
+	}
+	top, _ := rawOf(KindJob.location())
+	members := top.members()
+	for m := range job.Children() {
+		if !c.bad[m] {
+			continue
+		}
+		switch name := c.spelling(m.Name, members); name {
+		case "image", "definition", "jobDefinition":
+			return true
+		}
+	}
+	return c.bad[job]
+}
+
+// spoilt reports whether a value, or one inside of it, is left out.
+func (c *checker) spoilt(n *jsontree.Node) bool {
+	if len(c.bad) == 0 || n == nil {
+		return false
+	}
+	if c.bad[n] {
+		return true
+	}
+	for child := range n.Children() {
+		if c.spoilt(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// clean returns a copy of what can be lowered: without the values found bad,
+// comments, and the $schema of a document or of a job in its list. Of members of one
+// name only the first is there, which is the one that was judged.
+func (c *checker) clean(n *jsontree.Node) *jsontree.Node {
+	if n.Kind != jsontree.Object && n.Kind != jsontree.Array {
+		return n.Clone()
+	}
+	out := *jsontree.NewObject(n)
+	out.Kind, out.Name = n.Kind, n.Name
+	seen := map[string]bool{}
+	for child := range n.Children() {
+		if n.Kind == jsontree.Object && seen[child.Name] {
+			continue
+		}
+		seen[child.Name] = true
+		// In a map such as tags $schema is a name like any other.
+		if !c.bad[child] && child.Name != "$comment" && (child.Name != "$schema" || n.Name != "") {
+			out.Append(c.clean(child))
+		}
+	}
+	return &out
+}

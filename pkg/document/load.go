@@ -1,0 +1,101 @@
+package document
+
+import (
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// Load parses, checks against the schema and lowers one document. The file is
+// nil only when the text is not JSON at all; otherwise it holds whatever could
+// be understood, so that rules can go on after schema errors.
+func Load(src *diag.Source, o Options) (*File, diag.List) {
+	if o.isUserData(src) {
+		return &File{Source: src, Kind: KindUserData, Name: src.Name}, nil
+	}
+	if IsYAML(src) {
+		return loadYAML(src, o)
+	}
+	root, diags := o.Arena.Parse(src)
+	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") && o.recognized(recognize(src, root)) != Ours {
+		return nil, nil
+	}
+	if root == nil {
+		return nil, diags
+	}
+	if o.Edit != nil {
+		diags = append(diags, o.Edit(root)...)
+	}
+	f := &File{Source: src, Root: root, Kind: o.Kind}
+	if f.Kind == "" && root.Is(jsontree.Object) {
+		if o.Hosts {
+			f.Kind = kindOfHosts(root)
+		}
+		if !o.Hosts && isTemplate(root) {
+			return f, append(diags, notAJobFile(root))
+		}
+		if f.Kind == "" {
+			f.Kind = kindOf(root)
+		}
+	}
+	if f.Kind == KindTemplate || f.Kind == KindLaunchTemplate {
+		return f, diags
+	}
+	found := f.load(o)
+	if len(diags) > 0 {
+		// What a slip has swallowed is not missing.
+		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissingMember })
+	}
+	diags = append(diags, found...)
+	diags.Sort()
+	return f, diags
+}
+
+// recognized hands the answer on to the caller.
+func (o *Options) recognized(r Recognition) Recognition {
+	if o.Recognized != nil {
+		*o.Recognized = r
+	}
+	return r
+}
+
+// load checks the tree against the schema of its kind and lowers it.
+func (f *File) load(o Options) (diags diag.List) {
+	var surplus []*jsontree.Node
+	if d, listed := describedIn(f.Root); d != nil {
+		if o.FromDescribe {
+			return f.fromDescribe(d, listed, o)
+		}
+		refusal, members := d.refuse(f.Root, listed)
+		if diags = append(diags, refusal); listed {
+			return diags
+		}
+		surplus = members
+	}
+	if compiled[f.Kind] == nil || !f.Root.Is(jsontree.Object) {
+		if len(diags) == 0 {
+			diags = append(diags, notADocument(f.Root))
+		}
+		return diags
+	}
+	c := check(f.Root, f.Kind, surplus...)
+	diags = append(diags, c.diags...)
+	if c.overflow {
+		return diags
+	}
+	if f.Kind == KindJob || f.Kind == KindWorkflow {
+		return append(diags, f.lower(c, o)...)
+	}
+	root := f.clean(c)
+	switch f.Kind {
+	case KindPlatform:
+		platform, problems := newPlatform(root)
+		f.Platform = platform
+		return append(diags, problems...)
+	case KindJobList:
+		return append(diags, f.list(root, c, o)...)
+	}
+	f.take(f.Root, root, o)
+	return diags
+}

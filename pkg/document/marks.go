@@ -1,0 +1,63 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// jobsOf returns the list of jobs, also under a near name.
+func jobsOf(root *jsontree.Node) *jsontree.Node {
+	if jobs := root.Get("jobs"); jobs != nil {
+		return jobs
+	}
+	for m := range root.Children() {
+		if m.Is(jsontree.Array) && len(m.Name) <= 6 && m.Index(0).Is(jsontree.Object) && nearMark(m.Name) == "jobs" {
+			return m
+		}
+	}
+	return nil
+}
+
+// plain returns a name in small letters without separators: JobName and job_name
+// are slips for jobName.
+func plain(name string) string {
+	for i := range len(name) {
+		if c := name[i]; c >= 'A' && c <= 'Z' || c == '_' || c == '-' {
+			return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+		}
+	}
+	return name
+}
+
+// telling are the members whose misspellings are looked for.
+var telling = [...]string{
+	"name", "image", "jobs", "command", "resources", "definition", "timeout", "environment", "retryStrategy",
+	"containerProperties", "nodeProperties", "jobDefinitionName", "jobDefinition", "jobName", "jobQueue", "containerOverrides", "arrayProperties",
+	"computeEnvironmentName", "computeResources", "computeEnvironmentOrder", "jobQueueName", "consumableResourceName", "fairsharePolicy",
+}
+
+// nearMark returns the telling member that a name is a misspelling of, or "". Most
+// files of a walk are not ours, so it looks closely only at words that begin alike.
+func nearMark(name string) string {
+	if len(name) < 3 || len(name) > 26 {
+		return ""
+	}
+	return diag.Near(name, func(yield func(string) bool) {
+		for _, t := range telling {
+			if d := len(name) - len(t); d < -3 || d > 3 || !beginAlike(name, t) {
+				continue
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	})
+}
+
+// beginAlike reports whether two words share a letter among their first two.
+func beginAlike(a, b string) bool {
+	a0, a1, b0, b1 := a[0]|0x20, a[1]|0x20, b[0]|0x20, b[1]|0x20
+	return a0 == b0 || a1 == b1 || a0 == b1 || a1 == b0
+}
