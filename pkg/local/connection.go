@@ -24,7 +24,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
 const connectionFile = "connection.json"
@@ -235,7 +234,6 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	if ready != nil {
 		ready(c)
 	}
-	process.AskForTimeSlices()
 	server := &http.Server{Handler: e.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ConnContext: e.connected, ConnState: e.disconnected,
 		ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}

@@ -172,7 +172,7 @@ func (w *war) start() (*exec.Cmd, *awsbatch.Client) {
 	if err := servant.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if c, err := Connect(filepath.Join(w.dir, "state")); err == nil && c.PID == servant.Process.Pid {
 			return servant, awsbatch.NewFromConfig(c.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 		}

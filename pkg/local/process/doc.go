@@ -8,5 +8,4 @@
 //	ulimits                ulimits_linux.go                        confine_other.go      confine_other.go
 //	memory as a limit      memory.go, memory_linux.go              confine_other.go      confine_other.go
 //	inherited descriptors  descriptors_unix.go                     descriptors_unix.go   descriptors_other.go
-//	time slices            timeslice_linux.go                      timeslice_other.go    timeslice_other.go
 package process

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package process
-
-// AskForTimeSlices does nothing: only Linux has time slices to ask for.
-func AskForTimeSlices() {}
