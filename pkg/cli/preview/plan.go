@@ -82,6 +82,11 @@ func planVerdict(o Options, v *plan.Review) error {
 func PlanForTarget(ctx context.Context, con *term.Console, o Options, in *input.Input) (*plan.Plan, error) {
 	name := o.Target.NameFrom(in.Platform)
 	if !target.Exists(name, in.Platform) {
+		if name != o.Target.NameFrom(nil) { // the platform file names it, which is a problem of that file
+			if err := input.Complain(con, in.Problems); err != nil {
+				return nil, err
+			}
+		}
 		return nil, target.Unknown(name, in.Platform)
 	}
 	return BuildPlan(ctx, con, o, in, name == target.Local)
