@@ -23,7 +23,7 @@ import (
 func workloadCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "workload",
-		Usage:     "the programs that the reference jobs run: matrix and image",
+		Usage:     "run the reference workloads, matrix and image",
 		UsageText: "batchctl workload list | batchctl workload run NAME [FLAGS]",
 		Description: cmdline.Help("The same programs stand in the container image batchctl-workloads.",
 			"batchctl workload list\nbatchctl workload run matrix --sizes 500,1000\nbatchctl workload run image --help"),
@@ -69,7 +69,7 @@ func listWorkloads(con *term.Console, c *cli.Context) error {
 func schemaCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "schema",
-		Usage:     "print the JSON schema of a document, for editors",
+		Usage:     "print the JSON schema of a document",
 		UsageText: "batchctl schema [job|workflow|platform|native]",
 		Description: cmdline.Help("Without a name, the schemas are listed. Name one in a file's \"$schema\" and the editor completes and explains.",
 			"batchctl schema job > job.schema.json\nbatchctl schema platform"),
@@ -110,7 +110,7 @@ func schema(con *term.Console, c *cli.Context) error {
 func initCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "init",
-		Usage:     "write a job file, or a platform file, to start from",
+		Usage:     "write a job file or a platform file to start from",
 		UsageText: "batchctl init [FLAGS] [FILE]",
 		Description: cmdline.Help("Without a FILE it goes to stdout. A file that is there is never overwritten.",
 			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json"),

@@ -54,14 +54,20 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	return f.Code
 }
 
+// group gives commands the headline that they have in batchctl's help.
+func group(headline string, commands ...*cli.Command) []*cli.Command {
+	for _, c := range commands {
+		c.Category = headline
+	}
+	return commands
+}
+
 func app(con *term.Console) *cli.App {
 	onUsage := func(c *cli.Context, err error, _ bool) error { return cmdline.BadValue(c, err) }
 	app := &cli.App{
-		Name:      "batchctl",
-		Usage:     "check, plan, submit and run AWS Batch jobs from one short file",
-		UsageText: "batchctl COMMAND [FLAGS] [FILES or JOBS]",
-		Description: "A job file runs on this machine and on AWS Batch alike:\n\n" +
-			"   batchctl run jobs/matrix-cpu.json\n   batchctl submit jobs/matrix-cpu.json --target prod --wait\n",
+		Name:                 "batchctl",
+		Usage:                "check, plan, submit and run AWS Batch jobs",
+		UsageText:            "batchctl COMMAND [FLAGS] [FILE or JOB ...]",
 		ErrWriter:            con.Err,
 		HideHelpCommand:      true,
 		HideVersion:          false,
@@ -72,12 +78,16 @@ func app(con *term.Console) *cli.App {
 		OnUsageError:              onUsage,
 		// The exit code is main's business; urfave/cli would call os.Exit.
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands: []*cli.Command{
-			author.ValidateCommand(con), preview.PlanCommand(con), preview.CostCommand(con), preview.GraphCommand(con), submit.SubmitCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con), submit.RunCommand(con), submit.GCCommand(con),
-			jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), results.ResultsCommand(con), results.ReplayCommand(con), jobs.StopCommand(con), jobs.ExplainCommand(con), preview.VerifyCommand(con), cloud.DoctorCommand(con),
-			jobs.QueuesCommand(con), quickstart.QuickstartCommand(con), cloud.InfraCommand(con), top.TopCommand(con), cloud.ECSCommand(con), cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con), benchmark.BenchCommand(con), injob.ChildCommand(con), injob.StageCommand(con), schemaCommand(con), initCommand(con), author.ConvertCommand(con), author.FmtCommand(con), author.LSPCommand(con),
-			versionCommand(con), completionCommand(con),
-		},
+		Commands: slices.Concat(
+			group("Write jobs", initCommand(con), author.ValidateCommand(con), author.FmtCommand(con), author.ConvertCommand(con), preview.GraphCommand(con)),
+			group("Submit", preview.PlanCommand(con), preview.CostCommand(con), submit.SubmitCommand(con), submit.RunCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con)),
+			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), results.ResultsCommand(con), jobs.StopCommand(con)),
+			group("Diagnose", jobs.ExplainCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
+			group("Platform", jobs.QueuesCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
+			group("Local engine", cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con)),
+			group("Editors and CI", author.LSPCommand(con), schemaCommand(con), completionCommand(con), versionCommand(con)),
+			group("Inside containers", injob.ChildCommand(con), injob.StageCommand(con)),
+		),
 		Action: func(c *cli.Context) error { return cmdline.ShowHelp(con.Out, c.App, c.App.Name, nil) },
 	}
 	for _, c := range app.Commands {

@@ -59,7 +59,7 @@ complete -c batchctl -a '(__batchctl)'
 func completionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print the completion script of a shell: bash, zsh or fish",
+		Usage:     "print a shell completion script",
 		UsageText: "batchctl completion bash|zsh|fish",
 		Description: cmdline.Help("Commands, flags and the names of submitted jobs complete.",
 			"source <(batchctl completion bash)\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),

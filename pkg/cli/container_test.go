@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/batchctl/batchctl/pkg/testtool"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // TestContainers runs the scripts of testdata/container: the children of arrays in
@@ -58,7 +59,7 @@ func TestContainers(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/container",
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition:           condition,

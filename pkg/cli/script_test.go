@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,9 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/testtool"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the files that scripts compare with")
 
 // TestMain lets the test binary stand in for batchctl: the scripts, the engine
 // in the background and the shipped workloads all start it again.
@@ -32,7 +30,7 @@ func batchctl() {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition:           condition,

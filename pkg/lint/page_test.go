@@ -2,6 +2,7 @@ package lint
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -9,15 +10,67 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-var pages = []string{rulesPage, hostsPage}
+// pagesDir holds the pages: an index and a page for each topic.
+const pagesDir = "../../docs/checks"
+
+func checkPages() map[string]string {
+	pages := map[string]string{"README.md": indexPage()}
+	for _, t := range topics(Documented()) {
+		pages[pageName(t.title)] = t.page()
+	}
+	return pages
+}
 
 func TestPages(t *testing.T) {
-	for _, file := range pages {
-		page := pageOfFile(file)
+	pages := checkPages()
+	for name, page := range pages {
+		file := filepath.Join(pagesDir, name)
 		if golden.Updating() {
 			golden.File(t, file, page)
-		} else if page != read(t, file) {
-			t.Errorf("%s is stale, run go generate ./pkg/lint", file)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || string(text) != page {
+			t.Errorf("%s is stale, run go generate ./pkg/lint (%v)", file, err)
+		}
+	}
+	there, err := os.ReadDir(pagesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range there {
+		if pages[f.Name()] != "" {
+			continue
+		}
+		if file := filepath.Join(pagesDir, f.Name()); !golden.Updating() {
+			t.Errorf("%s is the page of no topic", file)
+		} else if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every rule's URL leads to one headline, and every link within the pages leads somewhere.
+func TestPageLinks(t *testing.T) {
+	pages := checkPages()
+	anchors := map[string]bool{}
+	for name, page := range pages {
+		if !utf8.ValidString(page) || len(page) > 512<<10 {
+			t.Errorf("%s has %d bytes, and GitHub lays out no more than 512 KiB: shorten the examples, or lower longExample", name, len(page))
+		}
+		for line := range strings.SplitSeq(page, "\n") {
+			if h := strings.TrimLeft(line, "#"); h != line && strings.HasPrefix(h, " ") {
+				if a := name + "#" + anchor(h[1:]); anchors[a] {
+					t.Errorf("two headlines have the anchor %s", a)
+				} else {
+					anchors[a] = true
+				}
+			}
+		}
+	}
+	for _, r := range Documented() {
+		if at, ours := strings.CutPrefix(r.URL(), PagesURL); !ours || !anchors[at] {
+			t.Errorf("%s leads to no headline: %s", r.Name, r.URL())
 		}
 	}
 }
@@ -29,39 +82,4 @@ func read(t testing.TB, file string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// Every reader finds each rule once, and every link on the page leads somewhere on
-// it.
-func TestPageLinks(t *testing.T) {
-	for _, file := range pages {
-		t.Run(file, func(t *testing.T) { holdPage(t, file) })
-	}
-}
-
-func holdPage(t *testing.T, file string) {
-	page := pageOfFile(file)
-	if !utf8.ValidString(page) || len(page) > 512<<10 {
-		t.Errorf("the page has %d bytes, and GitHub lays out no more than 512 KiB: shorten the examples, or lower longExample", len(page))
-	}
-	anchors := map[string]bool{}
-	for line := range strings.SplitSeq(page, "\n") {
-		if h := strings.TrimLeft(line, "#"); h != line && strings.HasPrefix(h, " ") {
-			if a := anchor(h[1:]); anchors[a] {
-				t.Errorf("two headlines have the anchor %s", a)
-			} else {
-				anchors[a] = true
-			}
-		}
-	}
-	for _, part := range strings.Split(page, "](#")[1:] {
-		if a, _, _ := strings.Cut(part, ")"); !anchors[a] {
-			t.Errorf("nothing has the anchor %s", a)
-		}
-	}
-	for _, r := range Documented() {
-		if at, ours := strings.CutPrefix(r.URL(), strings.TrimSuffix(PageURL, rulesPage)+file+"#"); ours && !anchors[at] {
-			t.Errorf("%s is not on the page", r.Name)
-		}
-	}
 }

@@ -16,7 +16,7 @@ func TestDiagnosticsShowNoCredential(t *testing.T) {
 		if strings.Contains(p.Message, "hunter2") || p.Data != nil && strings.Contains(p.Data.Title, "hunter2") {
 			t.Errorf("%s: %s %v", p.Code, p.Message, p.Data)
 		}
-		if p.CodeDescription == nil || !strings.HasSuffix(p.CodeDescription.Href, "/pkg/lint/RULES.md#"+p.Code) {
+		if p.CodeDescription == nil || !strings.Contains(p.CodeDescription.Href, "/docs/checks/") || !strings.HasSuffix(p.CodeDescription.Href, ".md#"+p.Code) {
 			t.Errorf("%s leads to %v", p.Code, p.CodeDescription)
 		}
 		for _, a := range actionsAt(c, p.Range, "") {

@@ -28,13 +28,12 @@ const (
 func ShowHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
 	h := &helpPage{width: HelpColumns(w)}
 	if c == nil {
-		c = &cli.Command{Usage: app.Usage, UsageText: app.UsageText, Description: app.Description, Subcommands: app.Commands, Flags: app.Flags}
+		h.overview(app)
+		_, err := io.WriteString(w, h.text.String())
+		return err
 	}
 	h.section("NAME", path+" - "+c.Usage)
 	h.section("USAGE", cmp.Or(c.UsageText, path+" [FLAGS]"))
-	if path == app.Name {
-		h.section("VERSION", app.Version)
-	}
 	h.section("DESCRIPTION", "")
 	h.prose(strings.TrimRight(c.Description, "\n"))
 	if _, listed := ExitTable()[commandPath(path)]; listed {
@@ -120,6 +119,26 @@ type helpPage struct {
 	text  strings.Builder
 }
 
+// overview is batchctl's own help: the commands in their groups, on a screen of 50 lines.
+func (h *helpPage) overview(app *cli.App) {
+	h.wrapped("", "   ", app.Name+" - "+app.Usage)
+	h.wrapped("", "   ", "Usage: "+app.UsageText)
+	var rows [][2]string
+	headline := ""
+	for _, c := range app.Commands {
+		if c.Hidden {
+			continue
+		}
+		if c.Category != headline {
+			headline = c.Category
+			rows = append(rows, [2]string{"", headline})
+		}
+		rows = append(rows, [2]string{c.Name, c.Usage})
+	}
+	h.rows(rows)
+	h.wrapped("", "", app.Name+" COMMAND --help shows the flags, examples and exit codes of a command.")
+}
+
 func (h *helpPage) section(head, text string) {
 	if h.text.Len() > 0 {
 		h.text.WriteString("\n")
@@ -170,6 +189,10 @@ func (h *helpPage) rows(rows [][2]string) {
 	}
 	indent := strings.Repeat(" ", 3+column+2)
 	for _, r := range rows {
+		if r[0] == "" { // a headline
+			h.wrapped("", "", r[1])
+			continue
+		}
 		if n := runewidth.StringWidth(r[0]); n <= column {
 			h.wrapped("   "+r[0]+strings.Repeat(" ", column-n+2), indent, r[1])
 			continue
@@ -200,15 +223,14 @@ var ExitMeanings = []struct {
 	Code int
 	Text string
 }{
-	{exit.OK, "done"}, {exit.Problem, "problems in the files, or the job FAILED"}, {exit.BadUsage, "usage"}, {exit.NotDone, "could not be checked or done"},
-	{exit.Change, "something would change"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but no answer came"},
+	{exit.OK, "done"}, {exit.Problem, "the files have problems, or the job FAILED"}, {exit.BadUsage, "wrong usage"}, {exit.NotDone, "not done or not checked"},
+	{exit.Change, "something would change"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but an answer is missing"},
 	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
 }
 
 // ExitTable has the codes of each command beside those that every command has.
 func ExitTable() map[string][]int {
 	table := map[string][]int{
-		"":        {exit.Problem, exit.Change, exit.Unplaceable, exit.Unknown, exit.TimedOut}, // batchctl's own help lists the codes of all commands
 		"submit":  {exit.Problem, exit.Change, exit.Unknown},
 		"wait":    {exit.Problem, exit.TimedOut},
 		"explain": {exit.Problem, exit.TimedOut},
@@ -262,6 +284,13 @@ func exitText(path string, columns int) string {
 // Help builds the description in a command's --help; showHelp adds its exit codes.
 func Help(what, examples string) string {
 	return what + "\n\nExamples:\n   " + term.Indent(examples)
+}
+
+// Paragraphs are the two parts of a description that Help built, without the indentation of
+// the examples.
+func Paragraphs(description string) (what, examples string) {
+	what, examples, _ = strings.Cut(description, "\n\nExamples:\n   ")
+	return what, strings.ReplaceAll(strings.TrimRight(examples, "\n"), "\n   ", "\n")
 }
 
 // HelpWriter is where urfave/cli writes help and version. It keeps the first error, which

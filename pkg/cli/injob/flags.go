@@ -14,7 +14,7 @@ import (
 func ChildCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "child",
-		Usage:     "inside a container: run a child of an array with the values of its cell",
+		Usage:     "run one child of an array",
 		UsageText: "batchctl child COMMAND [ARGUMENT ...]",
 		Description: cmdline.Help("Jobs whose array has a matrix, a table or a command list, and \"launcher\": \"batchctl\", begin with it: copy batchctl\n"+
 			"into the image. It takes the cell of AWS_BATCH_JOB_ARRAY_INDEX from BATCHCTL_ARRAY, or from the object or file that\n"+
@@ -37,7 +37,7 @@ func ChildCommand(con *term.Console) *cli.Command {
 func StageCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:  "stage",
-		Usage: "inside a container: bring a job's inputs, run its program, carry its outputs away",
+		Usage: "download inputs, run a program, upload outputs",
 		UsageText: "batchctl stage -- PROGRAM [ARGUMENT ...]\n" +
 			"batchctl stage in\n" +
 			"batchctl stage out [EXIT-CODE]\n" +

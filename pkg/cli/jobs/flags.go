@@ -15,7 +15,7 @@ import (
 func ExplainCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "say why a job waits or failed: the cause, its evidence, and what to do",
+		Usage:     "explain why a job waits or failed",
 		UsageText: "batchctl explain [FLAGS] [JOB]",
 		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is explained. What scale-up also\n"+
 			"shows is no cause until it has stood for 10 minutes and was seen again: until then the answer says when to ask again.\n"+
@@ -51,7 +51,7 @@ func Flags(more ...cli.Flag) []cli.Flag {
 func StatusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "status",
-		Usage:     "say how jobs stand: state, durations, attempts, and why one waits or failed",
+		Usage:     "show the status of jobs",
 		UsageText: "batchctl status [FLAGS] [JOB ...]",
 		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is shown; several\n"+
 			"jobs as a tree of their dependencies.",
@@ -65,7 +65,7 @@ func StatusCommand(con *term.Console) *cli.Command {
 func ListCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "list",
-		Usage:     "list jobs in all states",
+		Usage:     "list jobs",
 		UsageText: "batchctl list [FLAGS]",
 		Description: cmdline.Help("Newest first; a job is listed if all that is asked for holds. Array children are listed with --array JOB.\n"+
 			"A TIME is a date, a date with a time of day, or a while ago: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
@@ -94,7 +94,7 @@ func ListCommand(con *term.Console) *cli.Command {
 func LogsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "logs",
-		Usage:     "print what jobs wrote: one, a child, all children merged, or each distinct failure once",
+		Usage:     "print job logs",
 		UsageText: "batchctl logs [FLAGS] [JOB ...]",
 		Description: cmdline.Help("The log of the last attempt goes to stdout. With --follow it goes on until the job has ended.\n"+
 			"A child of an array is named by its index: 3f2a91c0:7; the array itself stands for all its children, which\n"+
@@ -125,7 +125,7 @@ func LogsCommand(con *term.Console) *cli.Command {
 func QueuesCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "queues",
-		Usage:     "show the job queues: what waits and runs in them, and on what",
+		Usage:     "show the job queues and their capacity",
 		UsageText: "batchctl queues [FLAGS] [QUEUE ...]",
 		Description: cmdline.Help("Counts the jobs of each queue that have not ended, and the children of arrays. IN USE is what they hold, CAPACITY the\n"+
 			"most vCPUs of the queue's compute environments together; SHARES is what the shares of a fair-share queue hold.\n"+
@@ -140,7 +140,7 @@ func QueuesCommand(con *term.Console) *cli.Command {
 func StopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
-		Usage:     "end jobs: cancel those that wait, terminate those that run",
+		Usage:     "cancel or terminate jobs",
 		UsageText: "batchctl stop [FLAGS] JOB ...",
 		Description: cmdline.Help("Each job is named, or all of one submission; nothing is stopped by a name's prefix. A running job gets\n"+
 			"SIGTERM, and SIGKILL after 30 seconds; an array ends with all its children. stop waits until the jobs have\n"+
@@ -160,7 +160,7 @@ func StopCommand(con *term.Console) *cli.Command {
 func WaitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "wait",
-		Usage:     "wait until jobs have ended, and end with their verdict",
+		Usage:     "wait until jobs finish",
 		UsageText: "batchctl wait [FLAGS] [JOB ...]",
 		Description: cmdline.Help("Exit code 0 when every job SUCCEEDED, 1 when one FAILED, 3 when that is unknown. Ctrl-C stops\n"+
 			"the waiting, not the job.",

@@ -18,7 +18,7 @@ import (
 func CostCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "cost",
-		Usage:     "say what jobs will cost, from their timeouts and earlier runs, or what they did cost",
+		Usage:     "estimate what jobs will cost, or show what they did cost",
 		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...",
 		Description: cmdline.Help("Of job files: from one attempt as long as the median of earlier runs, on the job's share of the cheapest machine, to every\n"+
 			"attempt in full use of its timeout, alone on the smallest machine that holds it. Of jobs: the seconds of every attempt, and\n"+
@@ -52,7 +52,7 @@ func MaxCostFlag() cli.Flag {
 func GraphCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "graph",
-		Usage:     "draw the jobs of a file, or of a submission, and what they wait for",
+		Usage:     "draw the jobs of a file and their dependencies",
 		UsageText: "batchctl graph [FLAGS] [FILE ...]",
 		Description: cmdline.Help("The jobs of the files are planned, and nobody is asked: arrays that are split and steps that are inserted are drawn as they\n"+
 			"will be submitted. --submission draws what was submitted, with how it stands.",
@@ -75,7 +75,7 @@ func GraphCommand(con *term.Console) *cli.Command {
 func PlanCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "plan",
-		Usage:     "show what submitting a job file would do: definition, queue, machines, price; change nothing",
+		Usage:     "show what a submission would do; change nothing",
 		UsageText: "batchctl plan [FLAGS] FILE ...",
 		Description: cmdline.Help("The file is validated first. Then the target is asked, for at most 5 seconds and only to read, what is registered and\n"+
 			"what its queues and compute environments are; --offline asks nobody. What could not be looked at is said.\n\n"+
@@ -106,7 +106,7 @@ func PlanFlags() []cli.Flag {
 func VerifyCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
-		Usage:     "look up at the target what the jobs of a file need, before the first submit; change nothing",
+		Usage:     "check that everything a job needs exists at the target",
 		UsageText: "batchctl verify [FLAGS] FILE ...",
 		Description: cmdline.Help("The file is validated and planned first. Then are looked up: "+strings.Join(checkNames(), ", ")+".\n"+
 			"What the caller may not look at is not checked, and said so; --strict ends with code 3 then.",

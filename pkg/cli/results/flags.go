@@ -25,7 +25,7 @@ func heatmapFlags() []cli.Flag {
 func ReplayCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "replay",
-		Usage:     "run an attempt of a job again on this machine: same image, command, environment, index, limits and timeout",
+		Usage:     "run one attempt of a job again on this machine",
 		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
 		Description: cmdline.Help("The attempt must have ended; without a number it is the last one. What cannot be the same here is named: secrets, roles,\n"+
 			"volumes, devices that this machine lacks. Its output goes to stdout. A COMMAND runs in place of the job's, with the\n"+
@@ -49,7 +49,7 @@ func ReplayCommand(con *term.Console) *cli.Command {
 func ResultsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "results",
-		Usage:     "make a table of what the children of an array printed as JSON, with the values of their cells",
+		Usage:     "collect the results of an array as a table",
 		UsageText: "batchctl results [FLAGS] [JOB ...]",
 		Description: cmdline.Help("Of each child the last JSON object in its log counts, in the last 1000 lines. Its members become columns, beside the\n"+
 			"axes of the matrix or the columns of the table. Of several jobs, such as an array and its retry, the newer one's cell\n"+

@@ -15,7 +15,7 @@ import (
 func GCCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "gc",
-		Usage:     "deregister old revisions of job definitions and remove bounds on arrays, as far as batchctl made them",
+		Usage:     "deregister unused revisions of job definitions",
 		UsageText: "batchctl gc [FLAGS] [DEFINITION ...]",
 		Description: cmdline.Help("The last revisions of each name stay, and every one that a job which has not ended or an open submission\n"+
 			"uses. What something else registered is left alone. Without a DEFINITION all names are looked at, and the\n"+
@@ -39,7 +39,7 @@ func GCCommand(con *term.Console) *cli.Command {
 func ResumeCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "resume",
-		Usage:     "go on with submissions that did not come to their end",
+		Usage:     "resume interrupted submissions",
 		UsageText: "batchctl resume [FLAGS] [RUN ...]",
 		Description: cmdline.Help("A RUN is a submission that was interrupted, or of which an answer is missing; submit names it. What may have\n"+
 			"been accepted is looked up, the rest is submitted, and duplicates of a job are ended. Without a\n"+
@@ -63,7 +63,7 @@ func ResumeCommand(con *term.Console) *cli.Command {
 func RetryCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
-		Usage:     "submit again what failed: of an array only the cells that FAILED, as a new array",
+		Usage:     "resubmit failed jobs; for an array, its failed children",
 		UsageText: "batchctl retry [FLAGS] [JOB ...]",
 		Description: cmdline.Help("Definition, queue, overrides, timeout and retry strategy are those of the job; it is called NAME-retry and has the tag\n"+
 			"batchctl:retry-of. It waits for the retries of jobs that it waited for. Each child gets the cell of one that failed, also in\n"+
@@ -89,7 +89,7 @@ func RetryCommand(con *term.Console) *cli.Command {
 func RunCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "run a job file on this machine and follow it to its end",
+		Usage:     "run a job file on this machine",
 		UsageText: "batchctl run [FLAGS] FILE ...",
 		Description: cmdline.Help("The same as submit --wait on the local target, with the engine in this process: no account, no\n"+
 			"container daemon, no service. The job's output goes to stdout; a line of an array's child begins with\n"+
@@ -111,7 +111,7 @@ func RunCommand(con *term.Console) *cli.Command {
 func SubmitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "submit",
-		Usage:     "validate, plan and submit a job file; --wait ends with the job's verdict",
+		Usage:     "submit a job file",
 		UsageText: "batchctl submit [FLAGS] FILE ...",
 		Description: cmdline.Help("The target is named before anything is sent. On the local target an engine is started in the\n"+
 			"background if none runs, and the job outlives this command. Each job is submitted once: a ledger is written\n"+

@@ -12,34 +12,109 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestReadme runs the console blocks of README.md, in order and in one copy of
-// the jobs and schemas, and compares what they print. `...` in the README stands
-// for any text; figures that differ from run to run are compared as figures.
-func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+// pages are README.md and everything below docs that people write.
+func pages(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(names) < 10 {
+		t.Fatalf("found %d pages in docs, %v", len(names), err)
 	}
-	dir := readmeDir(t)
-	writeNamedBlocks(t, dir, string(text))
+	return append(names, "../../README.md")
+}
+
+// TestPages runs the console blocks of README.md and of each page of docs, in order and in
+// one copy of the jobs and schemas for each page, and compares what they print. `...` on a
+// page stands for any text; figures that differ from run to run are compared as figures.
+func TestPages(t *testing.T) {
 	steps := 0
 	_, noAWK := exec.LookPath("awk")
-	for _, block := range consoleBlocks(string(text)) {
-		for _, step := range block {
-			steps++
-			got := runShell(t, dir, step.command)
-			if noAWK != nil && strings.Contains(step.command, "array-pi") {
-				continue // the job runs awk; the engine that it starts is still needed
-			}
-			if !matches(step.want, got) {
-				t.Errorf("$ %s\nREADME.md says:\n%s\nit prints:\n%s", step.command, step.want, got)
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := readmeDir(t)
+		writeNamedBlocks(t, dir, string(text))
+		for _, block := range consoleBlocks(string(text)) {
+			for _, step := range block {
+				steps++
+				got := runShell(t, dir, step.command)
+				if noAWK != nil && strings.Contains(step.command, "array-pi") {
+					continue // the job runs awk; the engine that it starts is still needed
+				}
+				if !matches(step.want, got) {
+					t.Errorf("$ %s\n%s says:\n%s\nit prints:\n%s", step.command, page, step.want, got)
+				}
 			}
 		}
 	}
-	if steps < 5 {
-		t.Errorf("found %d commands in README.md's console blocks, so most of it went untested", steps)
+	if steps < 15 {
+		t.Errorf("found %d commands in the console blocks, so most of them went untested", steps)
 	}
 	testtool.Need(t, "awk")
+}
+
+// TestPageLinks follows the links of all Markdown files to files and headlines of this
+// repository.
+func TestPageLinks(t *testing.T) {
+	root := filepath.Join("..", "..")
+	var files []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "templates/*/*.md"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, names...)
+	}
+	headlines := map[string][]string{}
+	read := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile("(?ms)^(`{3,}).*?^`{3,}").ReplaceAllString(string(text), "")
+	}
+	for _, file := range files {
+		for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(read(file), -1) {
+			headlines[file] = append(headlines[file], anchorOf(m[1]))
+		}
+	}
+	links := 0
+	for _, file := range files {
+		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(read(file), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			links++
+			path, anchor, _ := strings.Cut(m[1], "#")
+			to := file
+			if path != "" {
+				to = filepath.Join(filepath.Dir(file), path)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %s leads nowhere: %v", file, m[1], err)
+			} else if anchor != "" && !slices.Contains(headlines[to], anchor) {
+				t.Errorf("%s: %s: the page has no such headline", file, m[1])
+			}
+		}
+	}
+	if links < 500 {
+		t.Errorf("found %d links, so most of them went untested", links)
+	}
+}
+
+// anchorOf is the name that GitHub gives a headline.
+func anchorOf(headline string) string {
+	headline = regexp.MustCompile(`\]\([^)]*\)|[\[\]`+"`"+`]`).ReplaceAllString(headline, "")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_':
+			return r
+		}
+		return -1
+	}, strings.ToLower(headline))
 }
 
 // writeNamedBlocks writes the blocks that carry a file's name, as their reader
