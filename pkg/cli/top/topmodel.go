@@ -61,8 +61,9 @@ func (o topOrder) compare(a, b topJob) int {
 	return 0
 }
 
-// take shows a new snapshot.
+// take shows a new snapshot, with its credentials masked.
 func (m *topModel) take(s *topSnapshot) {
+	s.mask()
 	m.snapshot, m.failure = s, ""
 	m.scroll(0)
 }

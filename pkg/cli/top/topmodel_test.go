@@ -3,6 +3,7 @@ package top
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 )
 
 var topNow = time.Date(2026, 3, 31, 14, 0, 0, 0, time.UTC)
@@ -285,6 +287,27 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 	}
 	if press(m, "/"); press(m, "q") || m.filter != "q" || !press(m, ctrlC) {
 		t.Error("q leaves while a filter is typed, or Ctrl-C does not")
+	}
+}
+
+// A credential in a name or a reason is not on the screen, not even a part of it that
+// has been cut.
+func TestTopMasksCredentials(t *testing.T) {
+	token := "ghp_" + secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789", 36)
+	s := aSnapshot()
+	s.Target, s.Note, s.Queues[0].Head.JobName, s.Queues[0].Head.StatusReason = "at "+token, token, token, "no "+token
+	s.Queues[1].Utilization.Shape.FairshareUtilization.TopCapacityUtilization[0].ShareIdentifier = &token
+	for i, j := range s.Jobs {
+		s.Jobs[i].Queue, j.Job.Shape.JobName, j.Job.Shape.StatusReason = aws.ToString(&token), aws.String("with-"+token), aws.String("password="+token)
+	}
+	part := token[4:12]
+	m := &topModel{}
+	m.take(s)
+	for _, width := range []int{30, 80, 300} {
+		m.resize(width, 40)
+		if screen := strings.Join(m.frame(topNow), "\n"); strings.Contains(screen, part) {
+			t.Errorf("%s on a screen of %d columns:\n%s", token, width, screen)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// topProgram is the live view as Bubble Tea runs it: the model, and one look at a time.
+// topProgram runs the live view with Bubble Tea: it takes one look at a time, and
+// passes keys, sizes and snapshots to the model.
 type topProgram struct {
 	model  *topModel
 	reader *topReader
@@ -39,20 +40,21 @@ type (
 	topClock struct{} // a second has passed
 )
 
-// run shows the view on out until the user leaves it. Its error is that of a first
-// look, or why ctx has ended.
+// run shows the view on out until you leave it. It returns the error of a first look
+// that fails, or the cause of the end of ctx.
 func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error {
 	if !term.IsTerminal(in) {
-		in = nil // Ctrl-C is a signal then
+		// Ctrl-C is a signal then: the library must not change how the keyboard sends it.
+		in = nil
 	}
 	looks, stop := context.WithCancel(ctx)
 	p.looks = looks
-	// The interrupts of the command line end ctx, so the library handles no signals. Its
-	// colours are those of the lines: the model knows whether there are any.
+	// Signals end ctx, so the library handles none. The model decides about colours, and
+	// uses no others than the 16 of ANSI.
 	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(quietTerminal{out}),
 		tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.ANSI)).Run()
 	stop()
-	p.looking.Lock() // the look under way has ended: nobody else uses the reader
+	p.looking.Lock() // waits until the look under way has ended
 	defer p.looking.Unlock()
 	switch {
 	case ctx.Err() != nil:
@@ -65,13 +67,13 @@ func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error 
 	return p.err
 }
 
-// quietTerminal is a terminal that the library asks nothing. Answers that arrive after
-// the end, over a slow line, would be typed into the shell.
+// quietTerminal drops the library's queries. Over a slow connection, an answer can
+// arrive after the end, and the shell would read it as typed text.
 type quietTerminal struct{ *os.File }
 
 var queries = strings.NewReplacer(ansi.RequestModeSynchronizedOutput, "", ansi.RequestModeUnicodeCore, "", ansi.RequestKittyKeyboard, "")
 
-// Write writes text without queries. The library writes each of them in one piece.
+// Write writes text without queries. The library writes each query in one piece.
 func (t quietTerminal) Write(text []byte) (int, error) {
 	if _, err := queries.WriteString(t.File, string(text)); err != nil {
 		return 0, err
@@ -113,13 +115,14 @@ func (p *topProgram) View() tea.View {
 	return v
 }
 
+// leave ends the view with err.
 func (p *topProgram) leave(err error) tea.Cmd {
 	p.err = err
 	return tea.Quit
 }
 
-// leaving is how the program ends after a key: Ctrl-C is the same interruption as in
-// any command, and needs no words here.
+// leaving returns the error with which a key ends the program: Ctrl-C is the same
+// interruption as in any command, without a message.
 func leaving(k tea.KeyPressMsg) error {
 	if k.String() == keyInterrupt {
 		return exit.Silent(exit.Interrupted)
