@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
 	"golang.org/x/sys/unix"
 )
 
@@ -22,6 +25,7 @@ type pty struct {
 	terminal *os.File // what the program has
 	mu       sync.Mutex
 	seen     string
+	screen   *vt.Emulator // shows what was written, and answers queries
 }
 
 func openPTY(t *testing.T) *pty {
@@ -43,9 +47,11 @@ func openPTY(t *testing.T) *pty {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { terminal.Close() })
-	p := &pty{t: t, person: person, terminal: terminal}
+	p := &pty{t: t, person: person, terminal: terminal, screen: vt.NewEmulator(100, 24)}
+	t.Cleanup(func() { p.screen.Close() })
 	p.resize(100, 24)
 	go p.watch()
+	go io.Copy(person, p.screen)
 	return p
 }
 
@@ -54,6 +60,7 @@ func (p *pty) watch() {
 		n, err := p.person.Read(buf)
 		p.mu.Lock()
 		p.seen += string(buf[:n])
+		p.screen.Write(buf[:n])
 		p.mu.Unlock()
 		if err != nil {
 			return
@@ -63,6 +70,9 @@ func (p *pty) watch() {
 
 func (p *pty) resize(columns, lines uint16) {
 	p.t.Helper()
+	p.mu.Lock()
+	p.screen.Resize(int(columns), int(lines))
+	p.mu.Unlock()
 	if err := unix.IoctlSetWinsize(int(p.person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: lines}); err != nil {
 		p.t.Fatal(err)
 	}
@@ -91,6 +101,23 @@ func (p *pty) see(text string) {
 		}
 		if time.Now().After(end) {
 			p.t.Fatalf("%q was not written, but %q", text, seen[max(0, len(seen)-2000):])
+		}
+	}
+}
+
+// shows waits until a line of the screen, counted from 1, has the text; 0 is any line.
+func (p *pty) shows(line int, text string) {
+	p.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		p.mu.Lock()
+		screen := p.screen.String()
+		p.mu.Unlock()
+		lines := strings.Split(screen, "\n")
+		if line == 0 && strings.Contains(screen, text) || line > 0 && line <= len(lines) && strings.Contains(lines[line-1], text) {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%q is not on the screen (line %d):\n%s", text, line, screen)
 		}
 	}
 }
@@ -129,7 +156,7 @@ func exitCode(t *testing.T, cmd *exec.Cmd) int {
 
 const (
 	screenTaken = "\x1b[?1049h\x1b[?25l"
-	screenGiven = "\x1b[?25h\x1b[?1049l"
+	screenGiven = "\x1b[?1049l\x1b[?25h"
 )
 
 // However the view is left, the terminal is as it was before.
@@ -149,7 +176,7 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 			before := p.settings()
 			cmd := p.start(t.TempDir(), "top")
 			p.see(screenTaken)
-			p.see("no job runs or waits")
+			p.shows(0, "no job runs or waits")
 			if during := p.settings(); during.Lflag&(unix.ECHO|unix.ICANON|unix.ISIG) != 0 {
 				t.Error("keys are echoed, or come by the line")
 			}
@@ -174,37 +201,56 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 	p := openPTY(t)
 	cmd := p.start(state, "top", "--interval", "100ms")
-	p.see("no engine runs")
-	p.see("q leave")
+	p.shows(0, "no engine runs")
+	p.shows(0, "q leave")
 	p.press("?")
-	p.see("leave; the jobs go on")
+	p.shows(0, "leave; the jobs go on")
 	p.press(" ")
-	p.see("QUEUE")
+	p.shows(0, "QUEUE")
 	p.press("s")
-	p.see("no job")
+	p.shows(0, "no job")
 
 	defer runIn(t, state, "serve", "--stop")
 	submitJobs(t, state, "train", "train", "eval")
-	p.see("engine at http://127.0.0.1:")
-	p.see("train")
-	p.see("jobs 1-3 of 3, oldest first")
+	p.shows(0, "engine at http://127.0.0.1:")
+	p.shows(0, "train")
+	p.shows(0, "jobs 1-3 of 3, oldest first")
 	p.press("/eva")
-	p.see("name: eva_")
+	p.shows(0, "name: eva_")
 	p.press("\r")
-	p.see(`jobs 1-1 of 1, named "eva"`)
+	p.shows(0, `jobs 1-1 of 1, named "eva"`)
 	p.resize(40, 10)
-	p.see("\x1b[2J")
-	p.see("\x1b[10;1H") // the last line
+	p.shows(10, "jobs 1-1 of 1")
 	p.press("\x1b")
-	p.see(" of 3, oldest first")
+	p.shows(0, " of 3, oldest first")
 	p.resize(100, 24)
 
 	if _, _, said := runIn(t, state, "serve", "--stop"); !strings.Contains(said, "the engine has stopped, and 3 jobs with it") {
 		t.Error(said)
 	}
-	p.see("no engine runs")
+	p.shows(0, "no engine runs")
 	p.press("q")
 	p.see(screenGiven)
+	if code := exitCode(t, cmd); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Nothing is asked of the terminal: answers that arrive after the end would be typed
+// into the shell.
+func TestTopAsksTheTerminalNothing(t *testing.T) {
+	p := openPTY(t)
+	cmd := p.start(t.TempDir(), "top")
+	p.shows(0, "no job runs or waits")
+	p.mu.Lock()
+	written := p.seen
+	p.mu.Unlock()
+	for _, query := range []string{ansi.RequestModeSynchronizedOutput, ansi.RequestModeUnicodeCore, ansi.RequestKittyKeyboard, ansi.RequestPrimaryDeviceAttributes} {
+		if strings.Contains(written, query) {
+			t.Errorf("%q is written", query)
+		}
+	}
+	p.press("q")
 	if code := exitCode(t, cmd); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

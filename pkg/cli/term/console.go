@@ -1,4 +1,4 @@
-// Package term prints for people and machines: colours, widths, tables, live views, keys, and JSON. It
+// Package term prints for people and machines: colours, widths, tables, live lines, and JSON. It
 // knows neither commands nor AWS.
 package term
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-runewidth"
+	"golang.org/x/term"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 )
@@ -48,7 +49,9 @@ func (con *Console) NewStory(log io.Writer) *Story {
 // does not say.
 func sizeOf(w io.Writer) (width, height int) {
 	if f, ok := Unmasked(w).(*os.File); ok {
-		return (&Screen{Out: f}).Size()
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
+			return width, height
+		}
 	}
 	return 80, 24
 }

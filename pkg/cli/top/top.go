@@ -54,12 +54,12 @@ func topLive(ctx context.Context, con *term.Console, o options, out *os.File, in
 	var said bytes.Buffer
 	behind := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &said}, Sources: con.Sources}
 	reader := &topReader{words: o.Words, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, behind, o.Options, target.ToRead) }}
-	loop := &topLoop{
-		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, screen: &term.Screen{Out: out}, reader: reader,
+	program := &topProgram{
+		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, reader: reader,
 		pace: topPace{interval: interval},
 		say:  func(err error) string { return con.Redacted(exit.From(err).Message) },
 	}
-	err := loop.run(ctx, con.In)
+	err := program.run(ctx, con.In, out)
 	if closing := reader.close(); err == nil {
 		err = closing
 	}

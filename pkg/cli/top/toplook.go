@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -278,6 +279,34 @@ func (s *topSnapshot) describe(ctx context.Context, c *once.Client, wanted []str
 		}
 	}
 	return nil
+}
+
+// mask masks credentials in the texts that the live view shows. The screen is written
+// cell by cell, so a writer could not find them.
+func (s *topSnapshot) mask() {
+	mask := func(texts ...*string) {
+		for _, text := range texts {
+			if text != nil {
+				*text = secret.Mask("", *text)
+			}
+		}
+	}
+	mask(&s.Target, &s.Note)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		mask(&q.Name)
+		if q.Head != nil {
+			mask(&q.Head.JobName, &q.Head.StatusReason)
+		}
+		if q.Utilization.Shape != nil && q.Utilization.Shape.FairshareUtilization != nil {
+			for _, share := range q.Utilization.Shape.FairshareUtilization.TopCapacityUtilization {
+				mask(share.ShareIdentifier)
+			}
+		}
+	}
+	for i := range s.Jobs {
+		mask(&s.Jobs[i].Queue, s.Jobs[i].Job.Shape.JobName, s.Jobs[i].Job.Shape.StatusReason)
+	}
 }
 
 // asked are the ids for one call: heads of queues, what is wanted, and then the

@@ -7,7 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/batchctl/batchctl/pkg/cli/term"
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
@@ -60,8 +61,9 @@ func (o topOrder) compare(a, b topJob) int {
 	return 0
 }
 
-// take shows a new snapshot.
+// take shows a new snapshot, with its credentials masked.
 func (m *topModel) take(s *topSnapshot) {
+	s.mask()
 	m.snapshot, m.failure = s, ""
 	m.scroll(0)
 }
@@ -114,68 +116,74 @@ func (m *topModel) scroll(by int) {
 	m.top = max(0, min(m.top+by, n-m.room(n)))
 }
 
+// keyInterrupt is Ctrl-C.
+const keyInterrupt = "ctrl+c"
+
 // press does what a key stands for; leave is true when the view is to end.
-func (m *topModel) press(k term.Key) (leave bool) {
+func (m *topModel) press(k tea.KeyPressMsg) (leave bool) {
 	switch {
-	case k == term.KeyInterrupt:
+	case k.String() == keyInterrupt:
 		return true
 	case m.typing:
 		m.typeKey(k)
 	case m.help:
 		m.help = false
-		return k == 'q'
+		return k.String() == "q"
 	default:
-		return m.command(k)
+		return m.command(k.String())
 	}
 	return false
 }
 
 // command is a key outside the filter.
-func (m *topModel) command(k term.Key) (leave bool) {
+func (m *topModel) command(key string) (leave bool) {
 	page := max(1, m.room(len(m.jobs()))-1)
-	switch k {
-	case 'q', 'Q':
+	switch key {
+	case "q", "Q":
 		return true
-	case 'j', term.KeyDown, term.KeyEnter:
+	case "j", "down", "enter":
 		m.scroll(1)
-	case 'k', term.KeyUp:
+	case "k", "up":
 		m.scroll(-1)
-	case term.KeyPageDown, ' ', 'f':
+	case "pgdown", "space", "f":
 		m.scroll(page)
-	case term.KeyPageUp, 'b':
+	case "pgup", "b":
 		m.scroll(-page)
-	case term.KeyHome, 'g':
+	case "home", "g":
 		m.top = 0
-	case term.KeyEnd, 'G':
+	case "end", "G":
 		m.scroll(len(m.jobs()))
-	case 's':
+	case "s":
 		m.order, m.top = (m.order+1)%topOrders, 0
-	case '/':
+	case "/":
 		m.typing = true
-	case term.KeyEscape:
+	case "esc":
 		m.filter, m.top = "", 0
-	case '?', 'h':
+	case "?", "h":
 		m.help = true
 	}
 	return false
 }
 
 // typeKey is a key within the filter, which holds while it is typed.
-func (m *topModel) typeKey(k term.Key) {
-	const clear term.Key = 0x15 // Ctrl-U
-	switch {
-	case k == term.KeyEnter || k == '\n':
+func (m *topModel) typeKey(k tea.KeyPressMsg) {
+	switch k.String() {
+	case "enter", "ctrl+j":
 		m.typing = false
-	case k == term.KeyEscape:
+	case "esc":
 		m.typing, m.filter = false, ""
-	case k == term.KeyBackspace || k == term.KeyErase:
+	case "backspace", "ctrl+h":
 		if typed := []rune(m.filter); len(typed) > 0 {
 			m.filter = string(typed[:len(typed)-1])
 		}
-	case k == clear:
+	case "ctrl+u":
 		m.filter = ""
-	case k > 0 && unicode.IsPrint(rune(k)):
-		m.filter += string(rune(k))
+	default:
+		for _, r := range k.Text {
+			if unicode.IsPrint(r) {
+				m.filter += string(r)
+			}
+		}
 	}
 	m.top = 0
 }

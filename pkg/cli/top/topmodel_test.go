@@ -3,6 +3,7 @@ package top
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,16 +13,18 @@ import (
 	"time"
 	"unicode"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/google/go-cmp/cmp"
 	"github.com/mattn/go-runewidth"
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 )
 
 var topNow = time.Date(2026, 3, 31, 14, 0, 0, 0, time.UTC)
@@ -74,17 +77,32 @@ func aSnapshot() *topSnapshot {
 	return s
 }
 
+// pressAll presses the keys of which a terminal sends these characters.
 func pressAll(m *topModel, keys string) {
-	typed, _ := term.DecodeKeys([]byte(keys))
-	for _, k := range typed {
+	for _, k := range keysOf(keys) {
 		m.press(k)
 	}
 }
+
+func keysOf(sent string) (keys []tea.KeyPressMsg) {
+	var decoder uv.EventDecoder
+	for left := []byte(sent); len(left) > 0; {
+		n, event := decoder.Decode(left)
+		if k, ok := event.(uv.KeyPressEvent); ok {
+			keys = append(keys, tea.KeyPressMsg(k))
+		}
+		left = left[max(n, 1):]
+	}
+	return keys
+}
+
+func press(m *topModel, key string) (leave bool) { return m.press(keysOf(key)[0]) }
 
 const (
 	arrowDown  = "\x1b[B"
 	pageDown   = "\x1b[6~"
 	endKey     = "\x1bOF"
+	ctrlC      = "\x03"
 	leftBehind = 2 * time.Minute
 )
 
@@ -241,7 +259,7 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 		for _, id := range m.visible() {
 			seen[id] = true
 		}
-		m.press('j')
+		press(m, "j")
 	}
 	if len(seen) != len(m.snapshot.Jobs) {
 		t.Errorf("saw %d of %d jobs", len(seen), len(m.snapshot.Jobs))
@@ -253,7 +271,7 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 		}
 	}
 	last := m.top
-	m.press(term.KeyDown)
+	press(m, arrowDown)
 	if m.top != last {
 		t.Errorf("scrolled behind the last job")
 	}
@@ -262,13 +280,34 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 	if m.take(fewer); m.top != 0 {
 		t.Errorf("4 jobs that all fit are scrolled by %d", m.top)
 	}
-	m.press('G')
-	m.press('g')
-	if m.top != 0 || !m.press('q') || !m.press(term.KeyInterrupt) {
+	press(m, "G")
+	press(m, "g")
+	if m.top != 0 || !press(m, "q") || !press(m, ctrlC) {
 		t.Error("g does not go to the first job, or q or Ctrl-C does not leave")
 	}
-	if m.press('/'); m.press('q') || m.filter != "q" || !m.press(term.KeyInterrupt) {
+	if press(m, "/"); press(m, "q") || m.filter != "q" || !press(m, ctrlC) {
 		t.Error("q leaves while a filter is typed, or Ctrl-C does not")
+	}
+}
+
+// A credential in a name or a reason is not on the screen, not even a part of it that
+// has been cut.
+func TestTopMasksCredentials(t *testing.T) {
+	token := "ghp_" + secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789", 36)
+	s := aSnapshot()
+	s.Target, s.Note, s.Queues[0].Head.JobName, s.Queues[0].Head.StatusReason = "at "+token, token, token, "no "+token
+	s.Queues[1].Utilization.Shape.FairshareUtilization.TopCapacityUtilization[0].ShareIdentifier = &token
+	for i, j := range s.Jobs {
+		s.Jobs[i].Queue, j.Job.Shape.JobName, j.Job.Shape.StatusReason = aws.ToString(&token), aws.String("with-"+token), aws.String("password="+token)
+	}
+	part := token[4:12]
+	m := &topModel{}
+	m.take(s)
+	for _, width := range []int{30, 80, 300} {
+		m.resize(width, 40)
+		if screen := strings.Join(m.frame(topNow), "\n"); strings.Contains(screen, part) {
+			t.Errorf("%s on a screen of %d columns:\n%s", token, width, screen)
+		}
 	}
 }
 

@@ -2,128 +2,159 @@ package top
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
+	"strings"
+	"sync"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// topAnswer is the outcome of one look.
-type topAnswer struct {
-	snapshot *topSnapshot
-	err      error
-}
-
-// topLoop is the live view at work: the model, the screen, and one look at a time.
-type topLoop struct {
+// topProgram runs the live view with Bubble Tea: it takes one look at a time, and
+// passes keys, sizes and snapshots to the model.
+type topProgram struct {
 	model  *topModel
-	screen *term.Screen
 	reader *topReader
 	pace   topPace
-	say    func(error) string // an error in words for people
+	say    func(error) string // an error as text for people
 
-	answers chan topAnswer
-	looking bool             // an answer is to come
-	due     <-chan time.Time // when the next look is
+	looks   context.Context // ends the look under way
+	looking sync.Mutex      // held during a look
+	err     error           // why the view ended; nil after q
 }
 
-// show draws the model as it is now, in the size that the terminal has now.
-func (l *topLoop) show(now time.Time) error {
-	if width, height := l.screen.Size(); width != l.model.width || height != l.model.height {
-		l.screen.Clear()
-		l.model.resize(width, height)
+// The messages of the view, besides keys and sizes.
+type (
+	topAnswer struct { // the outcome of one look
+		snapshot *topSnapshot
+		err      error
 	}
-	return l.screen.Draw(l.model.frame(now))
-}
+	topDue   struct{} // the next look is due
+	topClock struct{} // a second has passed
+)
 
-// run shows the view until it is left. Its error is that of a first look, or why
-// ctx has ended.
-func (l *topLoop) run(ctx context.Context, in io.Reader) error {
-	restore, err := l.screen.Open(in)
-	if err != nil {
+// run shows the view on out until you leave it. It returns the error of a first look
+// that fails, or the cause of the end of ctx.
+func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error {
+	if !term.IsTerminal(in) {
+		// Ctrl-C is a signal then: the library must not change how the keyboard sends it.
+		in = nil
+	}
+	looks, stop := context.WithCancel(ctx)
+	p.looks = looks
+	// Signals end ctx, so the library handles none. The model decides about colours, and
+	// uses no others than the 16 of ANSI.
+	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(quietTerminal{out}),
+		tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.ANSI)).Run()
+	stop()
+	p.looking.Lock() // waits until the look under way has ended
+	defer p.looking.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && !errors.Is(err, tea.ErrProgramPanic):
+		return exit.Fail(exit.NotDone, "use the terminal: %v", err).Try("print one snapshot instead: batchctl top | cat")
+	case err != nil:
 		return err
 	}
-	defer restore()
-	looks, stop := context.WithCancel(ctx)
-	l.answers = make(chan topAnswer)
-	defer l.settle(stop)
-	keys := make(chan []term.Key)
-	go term.ReadKeys(in, keys)
-	resized, unwatch := term.WatchSize()
-	defer unwatch()
-	clock := time.NewTicker(time.Second)
-	defer clock.Stop()
-
-	l.look(looks)
-	for {
-		if err := l.show(time.Now()); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-clock.C:
-		case <-resized:
-		case <-l.due:
-			l.look(looks)
-		case answer := <-l.answers:
-			if err := l.take(answer); err != nil {
-				return err
-			}
-		case pressed, open := <-keys:
-			if !open {
-				keys = nil // no keys any more; Ctrl-C is a signal then
-			}
-			for _, k := range pressed {
-				if l.model.press(k) {
-					return leaving(k)
-				}
-			}
-		}
-	}
+	return p.err
 }
 
-// leaving is how the program ends after a key: Ctrl-C is the same interruption as in
-// any command, and needs no words here.
-func leaving(k term.Key) error {
-	if k == term.KeyInterrupt {
+// quietTerminal drops the library's queries. Over a slow connection, an answer can
+// arrive after the end, and the shell would read it as typed text.
+type quietTerminal struct{ *os.File }
+
+var queries = strings.NewReplacer(ansi.RequestModeSynchronizedOutput, "", ansi.RequestModeUnicodeCore, "", ansi.RequestKittyKeyboard, "")
+
+// Write writes text without queries. The library writes each query in one piece.
+func (t quietTerminal) Write(text []byte) (int, error) {
+	if _, err := queries.WriteString(t.File, string(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Init starts the first look and the clock.
+func (p *topProgram) Init() tea.Cmd { return tea.Batch(p.look(), clock()) }
+
+// clock redraws the view every second, for the times in it.
+func clock() tea.Cmd {
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return topClock{} })
+}
+
+// Update takes a message.
+func (p *topProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.model.resize(msg.Width, msg.Height)
+	case tea.KeyPressMsg:
+		if p.model.press(msg) {
+			return p, p.leave(leaving(msg))
+		}
+	case topClock:
+		return p, clock()
+	case topDue:
+		return p, p.look()
+	case topAnswer:
+		return p, p.take(msg)
+	}
+	return p, nil
+}
+
+// View draws the model as it is now on the alternate screen.
+func (p *topProgram) View() tea.View {
+	v := tea.NewView(strings.Join(p.model.frame(time.Now()), "\n"))
+	v.AltScreen, v.DisableBracketedPasteMode = true, true
+	return v
+}
+
+// leave ends the view with err.
+func (p *topProgram) leave(err error) tea.Cmd {
+	p.err = err
+	return tea.Quit
+}
+
+// leaving returns the error with which a key ends the program: Ctrl-C is the same
+// interruption as in any command, without a message.
+func leaving(k tea.KeyPressMsg) error {
+	if k.String() == keyInterrupt {
 		return exit.Silent(exit.Interrupted)
 	}
 	return nil
 }
 
-// look starts one.
-func (l *topLoop) look(ctx context.Context) {
-	l.looking = true
-	wanted := l.model.visible()
-	go func() {
-		snapshot, err := l.reader.look(ctx, wanted)
-		l.answers <- topAnswer{snapshot, err}
-	}()
-}
-
-// settle ends a look that is under way, so that the reader is nobody's but ours.
-func (l *topLoop) settle(stop func()) {
-	stop()
-	if l.looking {
-		<-l.answers
+// look takes one snapshot.
+func (p *topProgram) look() tea.Cmd {
+	wanted := p.model.visible()
+	return func() tea.Msg {
+		p.looking.Lock()
+		defer p.looking.Unlock()
+		if p.looks.Err() != nil {
+			return nil
+		}
+		snapshot, err := p.reader.look(p.looks, wanted)
+		return topAnswer{snapshot, err}
 	}
 }
 
 // take shows an answer and plans the next look. The error of a target that never
 // answered ends the view: there is nothing to show.
-func (l *topLoop) take(a topAnswer) error {
-	l.looking = false
-	if a.err != nil && l.model.snapshot == nil {
-		return a.err
+func (p *topProgram) take(a topAnswer) tea.Cmd {
+	if a.err != nil && p.model.snapshot == nil {
+		return p.leave(a.err)
 	}
-	pause := l.pace.next(a.err)
-	l.due = time.After(pause)
+	pause := p.pace.next(a.err)
 	if a.err != nil {
-		l.model.fail(l.say(a.err), time.Now().Add(pause))
-		return nil
+		p.model.fail(p.say(a.err), time.Now().Add(pause))
+	} else {
+		p.model.take(a.snapshot)
 	}
-	l.model.take(a.snapshot)
-	return nil
+	return tea.Tick(pause, func(time.Time) tea.Msg { return topDue{} })
 }
