@@ -113,8 +113,12 @@ func runQuickstart(con *term.Console, c *cli.Context) error {
 	if c.Args().Present() {
 		return exit.Usage("quickstart takes no names").Try("it has one command: batchctl quickstart destroy")
 	}
-	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark.Benchmark{Console: con}}
-	if err := q.bench.Measures(c); err != nil {
+	of, err := benchmark.OptionsOf(c)
+	if err != nil {
+		return err
+	}
+	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark.Benchmark{Console: con, Options: of}}
+	if err := q.bench.Options.Check(); err != nil {
 		return err
 	}
 	in := &input.Input{PlacesNothing: true}
@@ -135,7 +139,7 @@ func runQuickstart(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	defer q.t.Close()
-	err := q.road(c.Context)
+	err = q.road(c.Context)
 	if q.agreed && c.Bool("destroy-after") {
 		return errors.Join(err, q.destroyAfter(err))
 	}
@@ -203,7 +207,7 @@ func (q *quickstart) road(ctx context.Context) error {
 
 // prepare reads everything that can be wrong before something is made.
 func (q *quickstart) prepare(ctx context.Context) error {
-	if _, err := benchmark.BeginReport(q.dir); err != nil {
+	if err := benchmark.BeginReport(q.dir); err != nil {
 		return err
 	}
 	given, err := cloud.StackParameters(q.c.StringSlice("parameter"))
@@ -379,11 +383,10 @@ func (q *quickstart) local(platform *document.Platform) (err error) {
 	}
 	b := q.bench
 	q.jobs(true, "")
-	if err := b.Load(q.c); err != nil {
+	if err := b.Load(q.c.Context); err != nil {
 		return err
 	}
-	out, err := benchmark.BeginReport(q.dir)
-	if err != nil {
+	if err := benchmark.BeginReport(q.dir); err != nil {
 		return err
 	}
 	if b.Target, err = session.OpenTarget(q.c.Context, q.Console, cmdline.TargetOptions(q.c), platform, target.ToRun); err != nil {
@@ -393,7 +396,7 @@ func (q *quickstart) local(platform *document.Platform) (err error) {
 	if err = errors.Join(err, b.Target.Close()); err != nil {
 		return err
 	}
-	if err := b.Report(q.c, out, note); err != nil {
+	if err := b.Report(note); err != nil {
 		return err
 	}
 	fmt.Fprintln(q.Err, "nothing is left running; the same on AWS: batchctl quickstart --target aws")

@@ -52,7 +52,11 @@ func quickstartDestroy(con *term.Console, c *cli.Context) error {
 	if !c.Bool("yes") && !term.IsTerminal(con.In) {
 		return exit.Usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").Try("say --yes")
 	}
-	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark.Benchmark{Console: con}}
+	of, err := benchmark.OptionsOf(c)
+	if err != nil {
+		return err
+	}
+	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark.Benchmark{Console: con, Options: of}}
 	in := &input.Input{PlacesNothing: true}
 	if err := q.findPlatform(in); err != nil {
 		return err

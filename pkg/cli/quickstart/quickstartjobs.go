@@ -30,7 +30,7 @@ func (q *quickstart) jobs(isLocal bool, platform string) {
 	o := &q.bench.Options
 	o.Workloads, o.Platform = []string{"matrix", "image"}, platform
 	o.IsLocal = func(*input.Input) bool { return isLocal }
-	o.Parameters = func(workload string) []string {
+	o.ParametersOf = func(workload string) []string {
 		if workload == "matrix" {
 			sizes := q.c.String("sizes")
 			if isLocal && !q.c.IsSet("sizes") {
@@ -40,7 +40,7 @@ func (q *quickstart) jobs(isLocal bool, platform string) {
 		}
 		return []string{"sizes=" + q.c.String("image-sizes"), "batch=" + q.c.String("batch")}
 	}
-	o.Settings = func(side, workload string) []string {
+	o.SettingsOf = func(side, workload string) []string {
 		if isLocal {
 			return nil
 		}
@@ -82,7 +82,7 @@ func (q *quickstart) measure(ctx context.Context) error {
 	b.Target = q.t
 	q.jobs(false, q.platformFile())
 	b.Options.Keeps = true
-	if err := b.Load(q.c); err != nil {
+	if err := b.Load(ctx); err != nil {
 		return err
 	}
 	work := map[*benchmark.BenchPart]string{}
@@ -115,7 +115,7 @@ func (q *quickstart) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Report(q.c, &benchmark.ReportDir{Path: q.dir}, note); err != nil {
+	if err := b.Report(note); err != nil {
 		return err
 	}
 	q.memory.Measured = time.Now().UTC().Truncate(time.Second)

@@ -84,7 +84,7 @@ func (q *quickstart) planned() (*benchmark.Benchmark, error) {
 	}
 	q.jobs(false, file.Name())
 	planned := &benchmark.Benchmark{Console: q.Console, Options: q.bench.Options}
-	return planned, planned.Load(q.c)
+	return planned, planned.Load(q.c.Context)
 }
 
 func (q *quickstart) plannedQueue(alias, kind string) infra.Queue {
