@@ -83,10 +83,10 @@ func (w *workloadImages) offer() (lines []string) {
 // chooseImages finds out which images are needed, which are there, and that the others can
 // be built.
 func (q *quickstart) chooseImages(ctx context.Context) (*workloadImages, error) {
-	w := &workloadImages{given: map[string]string{}, registry: strings.TrimSuffix(q.c.String("registry"), "/")}
+	w := &workloadImages{given: map[string]string{"CPU": q.o.cpuImage, "GPU": q.o.gpuImage}, registry: strings.TrimSuffix(q.o.registry, "/")}
 	var sides []string
 	for _, side := range []string{"GPU", "CPU"} {
-		if w.given[side] = q.c.String(strings.ToLower(side) + "-image"); w.given[side] == "" {
+		if w.given[side] == "" {
 			sides = append(sides, side)
 		}
 	}
@@ -101,7 +101,7 @@ func (q *quickstart) chooseImages(ctx context.Context) (*workloadImages, error) 
 	}
 	missing := w.registry != ""
 	if !missing {
-		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.given["RepositoryName"])
+		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.parameters["RepositoryName"])
 		if err != nil {
 			return nil, cloud.StackFailure(ctx, err, q.look(), q.again(""))
 		}
@@ -114,7 +114,7 @@ func (q *quickstart) chooseImages(ctx context.Context) (*workloadImages, error) 
 		return w, nil
 	}
 	var err error
-	w.builder, err = container.NewImages(ctx, q.c.String("builder"))
+	w.builder, err = container.NewImages(ctx, q.o.builder)
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return nil, exit.Fail(exit.NotDone, "images have to be built, and %s", unavailable.Problem).
 			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (made where there is one: make image-gpu)")
@@ -126,7 +126,7 @@ func (q *quickstart) chooseImages(ctx context.Context) (*workloadImages, error) 
 // nothing else, and the one that looks for a GPU's driver, which serves both sides where
 // there is no other.
 func (q *quickstart) findPrograms(w *workloadImages, sides []string) error {
-	dir := q.c.String("workloads")
+	dir := q.o.programs
 	if dir == "" {
 		path, err := os.Executable()
 		if err == nil {
@@ -152,8 +152,8 @@ func (q *quickstart) findPrograms(w *workloadImages, sides []string) error {
 		}
 	}
 	var args []string
-	if base := q.c.String("gpu-base"); base != "" {
-		args = []string{"BASE=" + base}
+	if q.o.gpuBase != "" {
+		args = []string{"BASE=" + q.o.gpuBase}
 	}
 	needsGPU := slices.Contains(sides, "GPU") || static == nil
 	if needsGPU && dynamic == nil {
@@ -212,9 +212,9 @@ func (q *quickstart) bringImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(q.dir, imageLog))
+	log, err := os.Create(filepath.Join(q.o.Dir, imageLog))
 	if err != nil {
-		return exit.Fail(exit.NotDone, "write %s: %v", filepath.Join(q.dir, imageLog), exit.Cause(err))
+		return exit.Fail(exit.NotDone, "write %s: %v", filepath.Join(q.o.Dir, imageLog), exit.Cause(err))
 	}
 	defer log.Close()
 	for _, image := range w.built {

@@ -1,6 +1,7 @@
 package quickstart
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -38,20 +39,20 @@ type quickOffer struct {
 
 // offer finds out what the quick start will cost, from the parameters of the stacks and
 // the plan of the jobs. Nothing has to be there for that.
-func (q *quickstart) offer() (*quickOffer, error) {
-	planned, err := q.planned()
+func (q *quickstart) offer(ctx context.Context) (*quickOffer, error) {
+	planned, err := q.planned(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := &quickOffer{region: q.t.Config.Region, longest: time.Hour}
-	if o.prices, err = preview.PricesFor(q.c.String("prices"), planned.Sides[0].Parts[0].Input); err != nil {
+	if o.prices, err = preview.PricesFor(q.o.Prices, planned.Sides[0].Parts[0].Input); err != nil {
 		return nil, err
 	}
 	if !o.prices.Has(o.region) {
 		o.region, o.elswhere = catalog.PricesRegion, true
 	}
 	for _, s := range planned.Sides {
-		types := strings.Split(q.given[map[string]string{"CPU": "CpuInstanceTypes", "GPU": "GpuInstanceTypes"}[s.Name]], ",")
+		types := strings.Split(q.parameters[map[string]string{"CPU": "CpuInstanceTypes", "GPU": "GpuInstanceTypes"}[s.Name]], ",")
 		for _, part := range s.Parts {
 			v := preview.ReviewOf(part.Input, part.Made, &plan.World{Target: q.t.Kind(), Region: q.t.Config.Region}, o.prices)
 			o.add(cost.Before(part.Made.Name, v, o.prices, func(plan.JobReview) cost.History { return cost.History{} }), types)
@@ -60,20 +61,20 @@ func (q *quickstart) offer() (*quickOffer, error) {
 	for _, part := range planned.Sides[0].Parts { // both sides of a workload run together
 		o.longest += planned.Options.StartLimit + longestOf(o.jobs, part.Made.Name)
 	}
-	o.stand(q.given)
+	o.stand(q.parameters)
 	return o, nil
 }
 
 // planned is the benchmark as it would be submitted once the stacks are there.
-func (q *quickstart) planned() (*benchmark.Benchmark, error) {
+func (q *quickstart) planned(ctx context.Context) (*benchmark.Benchmark, error) {
 	queues := []infra.Queue{q.plannedQueue("cpu", "Cpu"), q.plannedQueue("gpu", "Gpu")}
 	text, _, err := cloud.WithQueues(diag.NewSource("", "{}\n"), queues)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.CreateTemp(q.dir, ".planned-*.json")
+	file, err := os.CreateTemp(q.o.Dir, ".planned-*.json")
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.dir, exit.Cause(err))
+		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.o.Dir, exit.Cause(err))
 	}
 	defer os.Remove(file.Name())
 	if _, err := file.WriteString(text); err != nil {
@@ -84,14 +85,14 @@ func (q *quickstart) planned() (*benchmark.Benchmark, error) {
 	}
 	q.jobs(false, file.Name())
 	planned := &benchmark.Benchmark{Console: q.Console, Options: q.bench.Options}
-	return planned, planned.Load(q.c.Context)
+	return planned, planned.Load(ctx)
 }
 
 func (q *quickstart) plannedQueue(alias, kind string) infra.Queue {
 	most := int32(0)
-	_, _ = fmt.Sscan(q.given[kind+"MaxvCpus"], &most) // CloudFormation refuses what is no number
+	_, _ = fmt.Sscan(q.parameters[kind+"MaxvCpus"], &most) // CloudFormation refuses what is no number
 	return infra.Queue{Alias: alias, JobQueue: q.stacks.Prefix + "-" + alias,
-		Environments: []infra.Environment{{Name: q.stacks.Prefix + "-" + alias, Type: "EC2", InstanceTypes: strings.Split(q.given[kind+"InstanceTypes"], ","), MaxvCpus: most}}}
+		Environments: []infra.Environment{{Name: q.stacks.Prefix + "-" + alias, Type: "EC2", InstanceTypes: strings.Split(q.parameters[kind+"InstanceTypes"], ","), MaxvCpus: most}}}
 }
 
 func longestOf(jobs []cost.Estimate, name string) time.Duration {
@@ -205,7 +206,7 @@ func (o *quickOffer) text(q *quickstart) string {
 	}
 	g.Line("prices", "%s", from)
 	after := "gone afterwards: --destroy-after"
-	if !q.c.Bool("destroy-after") {
+	if !q.o.destroyAfter {
 		after = "removed by: " + q.again("destroy")
 	}
 	g.Line("ends", "%s", after)

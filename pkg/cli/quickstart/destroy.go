@@ -10,12 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/benchmark"
 	"github.com/batchctl/batchctl/pkg/cli/cloud"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -45,52 +42,48 @@ type logStream struct{ group, name string }
 // awslogs log driver").
 const batchLogs = "/aws/batch/job"
 
-func quickstartDestroy(con *term.Console, c *cli.Context) error {
-	if c.Args().Present() {
-		return exit.Usage("quickstart destroy takes no names").Try("it removes what stands under --prefix %s", c.String("prefix"))
+func destroy(ctx context.Context, con *term.Console, o options) error {
+	if len(o.Paths) > 0 {
+		return exit.Usage("quickstart destroy takes no names").Try("it removes what stands under --prefix %s", o.prefix)
 	}
-	if !c.Bool("yes") && !term.IsTerminal(con.In) {
+	if !o.yes && !term.IsTerminal(con.In) {
 		return exit.Usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").Try("say --yes")
 	}
-	of, err := benchmark.OptionsOf(c)
-	if err != nil {
-		return err
-	}
-	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark.Benchmark{Console: con, Options: of}}
+	q := begin(con, o)
 	in := &input.Input{PlacesNothing: true}
 	if err := q.findPlatform(in); err != nil {
 		return err
 	}
-	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
+	if o.Target.NameFrom(in.Platform) == target.Local {
 		return exit.Usage("on this machine a quick start leaves nothing that runs").Try("name a target: batchctl quickstart destroy --target NAME")
 	}
-	if err := q.open(in.Platform); err != nil {
+	if err := q.open(ctx, in.Platform); err != nil {
 		return err
 	}
 	defer q.t.Close()
-	r, err := q.remains(c.Context)
+	r, err := q.remains(ctx)
 	if err != nil {
 		return err
 	}
 	if r.nothing() {
-		return q.prove(c.Context)
+		return q.prove(ctx)
 	}
-	yes, err := cloud.Confirm(q.Console, c, "remove all of it?")
+	yes, err := o.confirm("remove all of it?")
 	if err != nil || !yes {
 		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed: nothing was removed"))
 	}
-	return q.remove(c.Context, r)
+	return q.remove(ctx, r)
 }
 
 // findPlatform finds the platform file that names the target: the quick start's own comes
 // first, so that the command needs no flags.
 func (q *quickstart) findPlatform(in *input.Input) error {
 	var err error
-	said := q.c.String("platform")+q.c.String("target")+os.Getenv("BATCHCTL_TARGET") != "" || cmdline.TargetOptions(q.c).SaysAWS()
+	said := q.o.Target.Platform+q.o.Target.Name+os.Getenv("BATCHCTL_TARGET") != "" || q.o.Target.SaysAWS()
 	if _, none := os.Stat(q.platformFile()); !said && none == nil {
 		err = in.UsePlatform(q.platformFile())
 	} else {
-		err = in.FindPlatform(cmdline.TargetOptions(q.c))
+		err = in.FindPlatform(q.o.Target)
 	}
 	if err == nil && in.Problems.HasErrors() {
 		err = input.Complain(q.Console, in.Problems)
@@ -267,7 +260,7 @@ func (q *quickstart) prove(ctx context.Context) error {
 	}
 	fmt.Fprintf(q.Err, "nothing is left in %s: no stack with the tag %s and the prefix %s, no repository, no job definition\n",
 		diag.Printable(q.t.Label), infra.Mark, q.stacks.Prefix)
-	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n", diag.Printable(q.dir))
+	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n", diag.Printable(q.o.Dir))
 	return nil
 }
 
@@ -288,7 +281,7 @@ func isStackError(err error) bool {
 
 // tellStanding says what is still there and costs, and what removes it.
 func (q *quickstart) tellStanding(o *quickOffer) {
-	if q.c.Bool("destroy-after") {
+	if q.o.destroyAfter {
 		return
 	}
 	price := "which costs"

@@ -32,13 +32,13 @@ func (q *quickstart) jobs(isLocal bool, platform string) {
 	o.IsLocal = func(*input.Input) bool { return isLocal }
 	o.ParametersOf = func(workload string) []string {
 		if workload == "matrix" {
-			sizes := q.c.String("sizes")
-			if isLocal && !q.c.IsSet("sizes") {
+			sizes := q.o.sizes
+			if isLocal && !q.o.given("sizes") {
 				sizes = quickLocalSizes
 			}
 			return []string{"sizes=" + sizes, "type=float32"}
 		}
-		return []string{"sizes=" + q.c.String("image-sizes"), "batch=" + q.c.String("batch")}
+		return []string{"sizes=" + q.o.imageSizes, "batch=" + q.o.batchSizes}
 	}
 	o.SettingsOf = func(side, workload string) []string {
 		if isLocal {
