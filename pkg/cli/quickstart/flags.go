@@ -13,6 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/quickstart"
 )
 
 // QuickstartCommand is batchctl quickstart.
@@ -56,7 +57,7 @@ func quickstartFlags() []cli.Flag {
 		prefixFlag(), yesFlag(), preview.MaxCostFlag(),
 		&cli.BoolFlag{Name: "destroy-after", Usage: "remove all of it at the end, also after a failure and after Ctrl-C"},
 		&cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` of a template's parameter, such as GpuInstanceTypes=g5.xlarge; may be repeated"},
-		&cli.StringFlag{Name: "sizes", Value: "1000,5000,8000,10000", Usage: "`SIZES` of the matrices (with --target local: " + quickLocalSizes + ")"},
+		&cli.StringFlag{Name: "sizes", Value: "1000,5000,8000,10000", Usage: "`SIZES` of the matrices (with --target local: " + quickstart.LocalSizes + ")"},
 		&cli.StringFlag{Name: "image-sizes", Value: "2048,4096", Usage: "`SIZES` of the images"},
 		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "`NUMBERS` of images at a time"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` of the jobs, such as repeats=9; may be repeated"},

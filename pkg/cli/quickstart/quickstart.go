@@ -23,31 +23,31 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/quickstart"
 	"github.com/batchctl/batchctl/pkg/target"
-	"github.com/batchctl/batchctl/templates"
 )
 
 // The quick start is a sequence of what other commands do: infra deploy, an image, infra
 // outputs, bench, and at the end infra destroy. Here is the order, and what it needs to
 // know of itself to go on where it was cut off.
 
-// quickstart is a quick start on its way.
-type quickstart struct {
+// sequence is a quick start on its way.
+type sequence struct {
 	*term.Console
 	o          options
 	t          *target.Target
 	entry      document.Target // t as the platform file has it
 	stacks     *infra.Stacks
-	memory     *quickstartMemory
+	memory     *quickstart.Memory
 	parameters map[string]string // of the templates
-	images     *workloadImages
+	images     images
 	bench      *benchmark.Benchmark
 	// agreed says that the question was answered yes: from then on things are made.
 	agreed bool
 }
 
-func begin(con *term.Console, o options) *quickstart {
-	return &quickstart{Console: con, o: o, bench: &benchmark.Benchmark{Console: con, Options: o.Options}}
+func begin(con *term.Console, o options) *sequence {
+	return &sequence{Console: con, o: o, bench: &benchmark.Benchmark{Console: con, Options: o.Options}}
 }
 
 func run(ctx context.Context, con *term.Console, o options) error {
@@ -65,7 +65,7 @@ func run(ctx context.Context, con *term.Console, o options) error {
 	if o.Target.NameFrom(in.Platform) == target.Local {
 		return q.local(ctx, in.Platform)
 	}
-	if !quickPrefix(o.prefix) {
+	if !quickstart.ValidPrefix(o.prefix) {
 		return exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("3 to 26 lower-case letters, digits and hyphens, a letter first, such as: --prefix trial")
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
@@ -84,20 +84,20 @@ func run(ctx context.Context, con *term.Console, o options) error {
 }
 
 // open finds target, directory, and what an earlier process has left there.
-func (q *quickstart) open(ctx context.Context, platform *document.Platform) (err error) {
+func (q *sequence) open(ctx context.Context, platform *document.Platform) (err error) {
 	if q.t, err = session.OpenTarget(ctx, q.Console, q.o.Target, platform, target.ToChange); err != nil {
 		return err
 	}
 	if platform != nil {
 		q.entry, _ = platform.Target(q.t.Name)
 	}
-	if q.memory, err = recallQuickstart(q.o.Dir); err != nil {
+	if q.memory, err = quickstart.Recall(q.o.Dir); err != nil {
 		return err
 	}
-	if err := q.memory.belongs(q.t, q.o.prefix, q.o.Dir); err != nil {
+	if err := q.memory.Belongs(q.t.Kind(), q.o.prefix, q.o.Dir); err != nil {
 		return err
 	}
-	q.stacks = cloud.Stacks(q.Console, q.t, quickTemplates(), q.o.prefix)
+	q.stacks = cloud.Stacks(q.Console, q.t, quickstart.Templates(), q.o.prefix)
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
 		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action, term.Plural(len(proposal.Changes), "change"))
@@ -111,7 +111,7 @@ func (q *quickstart) open(ctx context.Context, platform *document.Platform) (err
 }
 
 // road is the quick start from nothing to the summary.
-func (q *quickstart) road(ctx context.Context) error {
+func (q *sequence) road(ctx context.Context) error {
 	if err := q.prepare(ctx); err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (q *quickstart) road(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(q.Err, offer.text(q))
-	if err := offer.within(q.o.MaxCost); err != nil {
+	fmt.Fprint(q.Err, q.text(offer))
+	if err := within(offer, q.o.MaxCost); err != nil {
 		return err
 	}
 	yes, err := q.o.confirm("go on?")
@@ -128,10 +128,10 @@ func (q *quickstart) road(ctx context.Context) error {
 		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed: nothing was made").Try("to see it without AWS: batchctl quickstart --target local")))
 	}
 	q.agreed = true
-	if err := q.memory.begin(q.t, q.stacks.Prefix); err != nil {
+	if err := q.memory.Begin(q.t.Kind(), q.stacks.Prefix); err != nil {
 		return err
 	}
-	if _, err := cloud.DeployStacks(ctx, q.Console, q.stacks, q.wanted(), q.parameters); err != nil {
+	if _, err := cloud.DeployStacks(ctx, q.Console, q.stacks, quickstart.Wanted(q.parameters), q.parameters); err != nil {
 		return cloud.StackFailure(ctx, err, q.look(), q.again(""))
 	}
 	if err := q.provide(ctx); err != nil {
@@ -143,7 +143,7 @@ func (q *quickstart) road(ctx context.Context) error {
 }
 
 // prepare reads everything that can be wrong before something is made.
-func (q *quickstart) prepare(ctx context.Context) error {
+func (q *sequence) prepare(ctx context.Context) error {
 	if err := benchmark.BeginReport(q.o.Dir); err != nil {
 		return err
 	}
@@ -151,60 +151,21 @@ func (q *quickstart) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.parameters = quickParameters(q.stacks.Prefix)
+	q.parameters = quickstart.Parameters(q.stacks.Prefix)
 	maps.Copy(q.parameters, given)
 	call := &cloud.InfraCall{Stacks: q.stacks, Given: given}
 	if err := call.KnowsParameters(ctx); err != nil {
 		return cloud.StackFailure(ctx, err, q.look(), q.again(""))
 	}
-	q.images, err = q.chooseImages(ctx)
-	return err
+	return q.chooseImages(ctx)
 }
-
-// quickTemplates are the templates in their order of which the quick start deploys some.
-func quickTemplates() (all []infra.Template) {
-	for _, t := range templates.Infra() {
-		all = append(all, infra.Template(t))
-	}
-	return all
-}
-
-// wanted are the templates that the quick start deploys. Where there is a NAT gateway no
-// interface endpoints are needed: they cost four times as much, and minutes.
-func (q *quickstart) wanted() []infra.Template {
-	names := []string{"network", "iam", "ecr", "gpu-host", "batch"}
-	if q.parameters["Nat"] != "true" {
-		names = append(names, "endpoints")
-	}
-	return slices.DeleteFunc(slices.Clone(q.stacks.Templates), func(t infra.Template) bool { return !slices.Contains(names, t.Name) })
-}
-
-// quickParameters are the parameters of the templates where the quick start wants
-// something else than their defaults: one machine of each kind at most, so that nothing
-// can cost more than that.
-func quickParameters(prefix string) map[string]string {
-	return map[string]string{
-		"Nat": "true", "RepositoryName": quickRepository(prefix), "ImageRepositories": prefix + "/*", "RootVolumeSize": "60",
-		"CpuInstanceTypes": "c6i.4xlarge,m6i.4xlarge", "CpuMaxvCpus": "16", "GpuInstanceTypes": "g4dn.xlarge,g5.xlarge", "GpuMaxvCpus": "4",
-	}
-}
-
-// quickPrefix reports whether the templates take a prefix as their Project.
-func quickPrefix(prefix string) bool {
-	plain := !strings.ContainsFunc(prefix, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r) })
-	return plain && len(prefix) >= 3 && len(prefix) <= 26 && prefix[0] >= 'a' && !strings.HasSuffix(prefix, "-") && !strings.Contains(prefix, "--")
-}
-
-// quickRepository is the repository of a quick start's images. Its last part is the name
-// by which the local engine knows the image of the shipped workloads.
-func quickRepository(prefix string) string { return prefix + "/batchctl-workloads" }
 
 // provide brings the images to where the jobs find them and writes the platform file.
-func (q *quickstart) provide(ctx context.Context) error {
+func (q *sequence) provide(ctx context.Context) error {
 	if err := q.bringImages(ctx); err != nil {
 		return err
 	}
-	outputs, err := q.stacks.Outputs(ctx, q.wanted())
+	outputs, err := q.stacks.Outputs(ctx, quickstart.Wanted(q.parameters))
 	if err != nil {
 		return cloud.StackFailure(ctx, err, q.look(), q.again(""))
 	}
@@ -221,7 +182,7 @@ func (q *quickstart) provide(ctx context.Context) error {
 
 // writePlatform writes the quick start's own platform file, with which other commands find
 // its jobs: batchctl status --platform DIRECTORY/batchctl.json.
-func (q *quickstart) writePlatform(queues []infra.Queue) error {
+func (q *sequence) writePlatform(queues []infra.Queue) error {
 	entry := map[string]string{"region": q.t.Config.Region}
 	of := q.o.Target.Override(q.entry)
 	for name, value := range map[string]string{"profile": of.Profile, "roleArn": of.RoleARN, "accountId": of.AccountID, "endpoint": of.Endpoint} {
@@ -242,15 +203,15 @@ func (q *quickstart) writePlatform(queues []infra.Queue) error {
 
 const quickTarget = "quickstart"
 
-func (q *quickstart) platformFile() string { return filepath.Join(q.o.Dir, document.PlatformFile) }
+func (q *sequence) platformFile() string { return filepath.Join(q.o.Dir, document.PlatformFile) }
 
 // look is the command that shows the stacks, again the one that goes on, or another one of
 // the quick start.
-func (q *quickstart) look() string {
+func (q *sequence) look() string {
 	return "batchctl infra status --prefix " + q.o.prefix + q.where()
 }
 
-func (q *quickstart) again(verb string) string {
+func (q *sequence) again(verb string) string {
 	line := "batchctl quickstart"
 	if verb != "" {
 		line += " " + verb
@@ -265,7 +226,7 @@ func (q *quickstart) again(verb string) string {
 }
 
 // where are the flags that lead to the target.
-func (q *quickstart) where() string {
+func (q *sequence) where() string {
 	line := ""
 	for _, flag := range [][2]string{{"target", q.o.Target.Name}, {"profile", q.o.Target.Profile}, {"region", q.o.Target.Region}, {"endpoint-url", q.o.Target.EndpointURL}, {"platform", q.o.Target.Platform}} {
 		if flag[1] != "" {
@@ -276,7 +237,7 @@ func (q *quickstart) where() string {
 }
 
 // quarters tells a stack's progress at each quarter, and what fails at once.
-func (q *quickstart) quarters() func(infra.Progress) {
+func (q *sequence) quarters() func(infra.Progress) {
 	told := map[string]int{}
 	return func(progress infra.Progress) {
 		if strings.HasSuffix(progress.Event.Status, "_FAILED") {
@@ -294,7 +255,7 @@ func (q *quickstart) quarters() func(infra.Progress) {
 }
 
 // removeAfter is --destroy-after: it goes on after Ctrl-C, and a second one ends it.
-func (q *quickstart) removeAfter(ctx context.Context, why error) error {
+func (q *sequence) removeAfter(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
@@ -311,7 +272,7 @@ func (q *quickstart) removeAfter(ctx context.Context, why error) error {
 }
 
 // local is the quick start without AWS: both benchmarks on the engine of this machine.
-func (q *quickstart) local(ctx context.Context, platform *document.Platform) (err error) {
+func (q *sequence) local(ctx context.Context, platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
 		if q.o.given(name) {
 			return exit.Usage("--%s is of a quick start on AWS", name).Try("leave it out, or name a target: --target NAME")
