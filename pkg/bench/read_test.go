@@ -242,3 +242,33 @@ func TestCeilings(t *testing.T) {
 		t.Errorf("%v, %v", r.percentOfCeiling(), err)
 	}
 }
+
+// TestReadMeasurement: a side of a report has the lines of its logs, and a log its own, whatever
+// the side.
+func TestReadMeasurement(t *testing.T) {
+	base := logOf(t, good)
+	other := logOf(t, strings.Replace(good, `{"kind":"cpu"}`, `{"kind":"cuda"}`, 1))
+	report, err := (&Report{Comparison: Against(NewSide("CPU", "cpu", base), NewSide("GPU", "cuda", other))}).JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		text     string
+		isReport bool
+		want     []Result
+	}{
+		"CPU":     {string(report), true, base.Results},
+		"GPU":     {string(report), true, other.Results},
+		"neither": {string(report), true, nil},
+		"log":     {good, false, base.Results},
+	} {
+		log, isReport, err := ReadMeasurement([]byte(test.text), name)
+		if err != nil || isReport != test.isReport {
+			t.Errorf("%s: a report %v, %v", name, isReport, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, log.Results); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -140,6 +140,18 @@ func AbsentSide(name, why string) *Side {
 	return &Side{Name: name, Absent: strings.TrimRight(why, ".")}
 }
 
+// Untimed says why no row of the side has a time; "" where one has.
+func (s *Side) Untimed() string {
+	why := cmp.Or(s.Absent, "there is no result line")
+	for _, row := range s.Rows {
+		if row.Summary != nil {
+			return ""
+		}
+		why = row.Name() + ": " + row.Problem
+	}
+	return why
+}
+
 // NewSide groups the result lines of the logs by key and variant. A row of another
 // device than kind has no time, since it is not what the side is for; "" takes all.
 func NewSide(name, kind string, logs ...*Log) *Side {

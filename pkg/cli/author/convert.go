@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -18,35 +15,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// ConvertCommand is batchctl convert.
-func ConvertCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "convert",
-		Usage:     "turn native AWS requests into a job file, and a job file into the requests",
-		UsageText: "batchctl convert [FLAGS] FILE ...",
-		Description: cmdline.Help("Native requests (a RegisterJobDefinition, a SubmitJob, or both) become one compact job file, those of\n"+
-			"several jobs a workflow. A job file becomes its two requests, a workflow a list of such pairs, or with\n"+
-			"--operation SubmitJob a job list. Nothing but comments is lost: what has no short form is in jobDefinition\n"+
-			"and submitJob. The result goes to stdout.",
-			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json\n"+
-				"batchctl convert flow.json --job train --operation RegisterJobDefinition > register.json"),
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "operation", Usage: "of a job file's requests print only this one: RegisterJobDefinition or SubmitJob"},
-			&cli.StringFlag{Name: "job", Usage: "of several jobs take only the one of this `NAME`"},
-			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-job-definitions printed"},
-		},
-		Action: func(c *cli.Context) error { return convert(con, c) },
-	}
-}
-
-func convert(con *term.Console, c *cli.Context) error {
-	operation := c.String("operation")
-	switch operation {
+func convert(con *term.Console, o convertOptions) error {
+	switch o.operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
-		return exit.Usage("--operation %s is not known", operation).Try("it is RegisterJobDefinition or SubmitJob")
+		return exit.Usage("--operation %s is not known", o.operation).Try("it is RegisterJobDefinition or SubmitJob")
 	}
-	files, err := loadEach(con, c)
+	files, err := loadEach(con, o)
 	if err != nil {
 		return err
 	}
@@ -58,13 +33,13 @@ func convert(con *term.Console, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if pairs, err = preview.Pick(pairs, c.String("job")); err != nil {
+	if pairs, err = preview.Pick(pairs, o.job); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(files, func(f *document.File) bool { return hasComment(f.Root) }) {
 		fmt.Fprintln(con.Err, `note: comments (members named "$comment") are left out`)
 	}
-	if native && operation != "" {
+	if native && o.operation != "" {
 		return exit.Usage("--operation is for job files, and these are requests").Try("leave it out")
 	}
 	if native {
@@ -73,22 +48,22 @@ func convert(con *term.Console, c *cli.Context) error {
 	if slices.ContainsFunc(pairs, func(r preview.Requests) bool { return r.Waives }) {
 		fmt.Fprintln(con.Err, "note: waivers are left out: AWS requests have no place for them; validate such files with --baseline")
 	}
-	return printNative(con, pairs, operation)
+	return printNative(con, pairs, o.operation)
 }
 
 // loadEach loads the files as they are, without a platform file's defaults.
-func loadEach(con *term.Console, c *cli.Context) ([]*document.File, error) {
-	if !c.Args().Present() {
-		return nil, exit.Usage("%s needs a file", c.Command.Name).Try("for example: batchctl %s job.json", c.Command.Name)
+func loadEach(con *term.Console, o convertOptions) ([]*document.File, error) {
+	if len(o.paths) == 0 {
+		return nil, exit.Usage("convert needs a file").Try("for example: batchctl convert job.json")
 	}
 	var files []*document.File
 	var problems diag.List
-	for _, word := range c.Args().Slice() {
-		src, err := input.Read(con, word)
+	for _, path := range o.paths {
+		src, err := input.Read(con, path)
 		if err != nil {
 			return nil, err
 		}
-		file, found := document.Load(src, document.Options{FromDescribe: c.Bool("from-describe")})
+		file, found := document.Load(src, document.Options{FromDescribe: o.fromDescribe})
 		problems = append(problems, found...)
 		if file != nil {
 			files = append(files, file)

@@ -5,25 +5,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// rules prints the rules: a table, JSON, or the page of the documentation; of rules
-// that are named, their entries.
-func rules(con *term.Console, c *cli.Context) error {
-	format := c.String("output")
-	if c.Bool("json") {
-		format = "json"
-	}
+// rules prints the rules: a table, JSON, or the page of the documentation; with names, the
+// entries of these rules.
+func rules(con *term.Console, format string, names []string) error {
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
 		return exit.Usage("--output %s is not a format of the rules", format).Try("the formats are: text json markdown")
 	}
-	named, err := rulesNamed(c.Args().Slice())
+	named, err := rulesNamed(names)
 	switch {
 	case err != nil:
 		return err

@@ -1,15 +1,13 @@
 package author
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
@@ -21,119 +19,81 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 )
 
-// ValidateCommand is batchctl validate.
-func ValidateCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "validate",
-		Usage:     "find everything in job files that AWS Batch would refuse or leave stuck",
-		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
-		Description: cmdline.Help("Every problem is reported at file:line:column with the rule's name and what to do.\n"+
-			"Problems go to stdout. Warnings leave the exit code at 0. In a directory, batchctl documents are\n"+
-			"checked, other files are skipped and counted, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.\n"+
-			"Templates of CloudFormation are checked too, in JSON and in YAML: their AWS Batch resources by the rules of job\n"+
-			"files, and what hosts start from; launch template data and user data also by themselves.",
-			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
-				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
-				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
-		Flags: append(input.Flags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT`: " + formatNames()},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
-			&cli.BoolFlag{Name: "summary", Usage: "count the problems by rule instead of printing each"},
-			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
-			&cli.BoolFlag{Name: "strict", Usage: "fail when something could not be checked, such as placement without a platform file, or a file that may be a job file"},
-			&cli.StringSliceFlag{Name: "include", Usage: "in directories check what matches this `PATTERN`, whatever it holds; may be repeated"},
-			&cli.BoolFlag{Name: "only-recognized", Usage: "skip files that are not batchctl documents (for pre-commit)"},
-			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files"},
-			&cli.StringFlag{Name: "kind", Usage: "take the files for this `KIND` of document instead of finding out: " + kindNames()},
-			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-* printed, less what a request cannot hold"},
-			&cli.BoolFlag{Name: "fix", Usage: "mend in the files what has an obvious edit"},
-			&cli.BoolFlag{Name: "diff", Usage: "show what --fix would change, and change nothing"},
-			&cli.StringFlag{Name: "baseline", Usage: "leave out the problems that this `FILE` lists"},
-			&cli.StringFlag{Name: "write-baseline", Usage: "write the problems there are into this `FILE`, for --baseline"},
-			&cli.BoolFlag{Name: "rules", Usage: "list the rules, or explain those that are named, with examples; --output markdown makes a page of them"},
-		),
-		Action: func(c *cli.Context) error { return validate(con, c) },
-	}
-}
-
-func validate(con *term.Console, c *cli.Context) error {
-	if c.Bool("rules") {
-		return rules(con, c)
-	}
-	if !c.Args().Present() {
+func validate(ctx context.Context, con *term.Console, o validateOptions) error {
+	if len(o.Paths) == 0 {
 		return exit.Usage("validate needs a job file").Try("for example: batchctl validate job.json")
 	}
-	format, err := validateFormat(c)
+	format, err := reportFormat(o.format)
 	if err != nil {
 		return err
 	}
-	k, err := validateChecker(con, c)
+	k, err := newChecker(con, o)
 	if err != nil {
 		return err
 	}
-	documents, unread := check.Find(c.Args().Slice(), c.StringSlice("include"), check.AllFiles)
-	if c.Bool("only-recognized") {
+	documents, unread := check.Find(o.Paths, o.include, check.AllFiles)
+	if o.onlyRecognized {
 		for i := range documents {
 			documents[i].Named = false
 		}
 	}
-	if c.Bool("fix") || c.Bool("diff") {
-		if err := fixFiles(con, k, documents, c.Bool("diff")); err != nil {
+	if o.fix || o.diff {
+		if err := fixFiles(con, k, documents, o.diff); err != nil {
 			return err
 		}
-		if c.Bool("diff") {
+		if o.diff {
 			return nil
 		}
-		if k, err = validateChecker(con, c); err != nil { // the platform file may have changed
+		if k, err = newChecker(con, o); err != nil { // the platform file may have changed
 			return err
 		}
 	}
-	all, err := k.Until(c.Context, documents)
+	all, err := k.Until(ctx, documents)
 	if err != nil {
 		return err
 	}
 	all.Unread = append(unread, all.Unread...)
-	if len(all.Checked) == 0 && len(all.Unread) == 0 && !c.Bool("only-recognized") {
-		reportSkipped(con, all.Skipped, c.Bool("verbose"))
-		return exit.Fail(exit.NotDone, "%s holds no job files", strings.Join(c.Args().Slice(), " ")).
+	if len(all.Checked) == 0 && len(all.Unread) == 0 && !o.onlyRecognized {
+		reportSkipped(con, all.Skipped, o.verbose)
+		return exit.Fail(exit.NotDone, "%s holds no job files", strings.Join(o.Paths, " ")).
 			Try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
 	}
-	if err := applyBaseline(con, c, all); err != nil {
+	if err := applyBaseline(con, o, all); err != nil {
 		return err
 	}
-	if err := printProblems(con, c, format, all); err != nil {
+	if err := printProblems(con, o, format, all); err != nil {
 		return err
 	}
-	return verdict(con, c, all)
+	return verdict(con, o, all)
 }
 
-func validateChecker(con *term.Console, c *cli.Context) (*check.Checker, error) {
-	parameters, err := input.ParseParameters(c.StringSlice("parameters"))
+func newChecker(con *term.Console, o validateOptions) (*check.Checker, error) {
+	parameters, err := input.ParseParameters(o.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	switch on := c.String("fail-on"); on {
+	switch o.failOn {
 	case "error", "warning":
 	default:
-		return nil, exit.Usage("--fail-on %s is not known", on).Try("the severities are: error warning")
+		return nil, exit.Usage("--fail-on %s is not known", o.failOn).Try("the severities are: error warning")
 	}
-	types, err := input.SuppliedTypes(c.String("catalog"))
+	types, err := input.SuppliedTypes(o.Catalog)
 	if err != nil {
 		return nil, err
 	}
-	o := check.Options{PlatformFile: c.String("platform"), Catalog: types, Stdin: con.In,
-		Load: document.Options{Parameters: parameters, FromDescribe: c.Bool("from-describe")}}
-	if name := c.String("kind"); name != "" {
-		if o.Load.Kind, err = parseKind(name); err != nil {
+	how := check.Options{PlatformFile: o.Target.Platform, Catalog: types, Stdin: con.In,
+		Load: document.Options{Parameters: parameters, FromDescribe: o.fromDescribe}}
+	if o.kind != "" {
+		if how.Load.Kind, err = parseKind(o.kind); err != nil {
 			return nil, err
 		}
 	}
-	return check.New(o), nil
+	return check.New(how), nil
 }
 
 // printProblems prints the problems, or their counts, on stdout.
-func printProblems(con *term.Console, c *cli.Context, format diag.Format, all *check.Result) error {
-	if c.Bool("summary") {
+func printProblems(con *term.Console, o validateOptions, format diag.Format, all *check.Result) error {
+	if o.summary {
 		return diag.WriteSummary(con.Out, all.Problems)
 	}
 	report := diag.Report{Files: all.Checked, Text: term.TextOptions(con, con.Out)}
@@ -143,14 +103,14 @@ func printProblems(con *term.Console, c *cli.Context, format diag.Format, all *c
 	if format.Name == "sarif" {
 		report.Tool = tool(all.Problems)
 	}
-	if c.String("fail-on") == "warning" {
+	if o.failOn == "warning" {
 		report.FailOn = diag.Warning
 	}
 	return format.Write(con.Out, all.Problems, report)
 }
 
 // verdict tells the three outcomes apart: pass, fail, not checked.
-func verdict(con *term.Console, c *cli.Context, all *check.Result) error {
+func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	errors, warnings := all.Problems.Count()
 	for _, err := range all.Unread {
 		con.Explain(input.FailureOf(err))
@@ -160,7 +120,7 @@ func verdict(con *term.Console, c *cli.Context, all *check.Result) error {
 		fmt.Fprintf(con.Err, ", %d waived", waived)
 	}
 	fmt.Fprintln(con.Err)
-	reportSkipped(con, all.Skipped, c.Bool("verbose"))
+	reportSkipped(con, all.Skipped, o.verbose)
 	if all.Unknown > 0 {
 		fmt.Fprintf(con.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", term.Plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
 	}
@@ -173,9 +133,9 @@ func verdict(con *term.Console, c *cli.Context, all *check.Result) error {
 	switch {
 	case len(all.Unread) > 0:
 		return exit.Silent(exit.NotDone)
-	case errors > 0, warnings > 0 && c.String("fail-on") == "warning":
+	case errors > 0, warnings > 0 && o.failOn == "warning":
 		return exit.Silent(exit.Problem)
-	case (all.Unplaced || all.Unknown > 0 || len(all.Skipped.Unclear) > 0) && c.Bool("strict"):
+	case (all.Unplaced || all.Unknown > 0 || len(all.Skipped.Unclear) > 0) && o.strict:
 		return exit.Silent(exit.NotDone)
 	}
 	return nil
@@ -209,8 +169,8 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 }
 
 // applyBaseline leaves out the problems that were there before.
-func applyBaseline(con *term.Console, c *cli.Context, all *check.Result) error {
-	if path := c.String("write-baseline"); path != "" {
+func applyBaseline(con *term.Console, o validateOptions, all *check.Result) error {
+	if path := o.writeBaseline; path != "" {
 		if err := newfile.Write(path, newfile.ForAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
 			return err
 		}
@@ -218,18 +178,17 @@ func applyBaseline(con *term.Console, c *cli.Context, all *check.Result) error {
 		all.Problems = slices.DeleteFunc(all.Problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
-	path := c.String("baseline")
-	if path == "" {
+	if o.baseline == "" {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(o.baseline)
 	if err != nil {
-		return input.Unreadable(&check.ReadError{Path: path, Err: exit.Cause(err)}, input.MakeBaseline)
+		return input.Unreadable(&check.ReadError{Path: o.baseline, Err: exit.Cause(err)}, input.MakeBaseline)
 	}
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read baseline %s: %v", path, err).Try("make a new one: %s %s", input.MakeBaseline, term.Quoted(path))
+		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, err).Try("make a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
 	all.Problems = kept
@@ -241,17 +200,14 @@ func applyBaseline(con *term.Console, c *cli.Context, all *check.Result) error {
 	return nil
 }
 
-func validateFormat(c *cli.Context) (diag.Format, error) {
-	word := c.String("output")
-	if c.Bool("json") {
-		word = "json"
-	}
+// reportFormat is the format of this name.
+func reportFormat(name string) (diag.Format, error) {
 	for _, f := range diag.Formats() {
-		if f.Name == word {
+		if f.Name == name {
 			return f, nil
 		}
 	}
-	return diag.Format{}, exit.Usage("--output %s is not known", word).Try("the formats are: %s", formatNames())
+	return diag.Format{}, exit.Usage("--output %s is not known", name).Try("the formats are: %s", formatNames())
 }
 
 func formatNames() string {

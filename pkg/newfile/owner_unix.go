@@ -1,6 +1,6 @@
 //go:build unix
 
-package author
+package newfile
 
 import (
 	"io/fs"

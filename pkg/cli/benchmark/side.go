@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -83,18 +81,6 @@ func (s *benchSide) side() *bench.Side {
 		return bench.AbsentSide(s.Name, strings.Join(whys, "; "))
 	}
 	return bench.NewSide(s.Name, s.kind, s.logs...)
-}
-
-// why says why no row of the side has a time; "" where one has.
-func (s *benchSide) why(side *bench.Side) string {
-	why := cmp.Or(side.Absent, "there is no result line")
-	for _, row := range side.Rows {
-		if row.Summary != nil {
-			return ""
-		}
-		why = row.Name() + ": " + row.Problem
-	}
-	return why
 }
 
 // job is what a change of the job file is made of; with several parts there is no one
@@ -332,8 +318,8 @@ func (b *Benchmark) tellWhyFailed(ctx context.Context, id string) {
 }
 
 // prices are those of the instances on which the sides' jobs run, where that is known.
-func (b *Benchmark) prices(c *cli.Context) (bench.Prices, error) {
-	table, err := preview.PricesFor(c.String("prices"), b.Sides[0].Parts[0].Input)
+func (b *Benchmark) prices() (bench.Prices, error) {
+	table, err := preview.PricesFor(b.Options.Prices, b.Sides[0].Parts[0].Input)
 	if err != nil || b.Target.IsLocal() {
 		return bench.Prices{}, err
 	}
@@ -353,11 +339,9 @@ func (b *Benchmark) price(s *benchSide, table *catalog.Prices) *bench.Price {
 	return &bench.Price{USDPerHour: usd, What: name + " in " + region + ", on demand", Source: table.String()}
 }
 
-// ReportDir is the directory of a report. It is made, and written to once, before
+// BeginReport makes the directory of a report and writes to it once. It is called before
 // anything is submitted.
-type ReportDir struct{ Path string }
-
-func BeginReport(path string) (*ReportDir, error) {
+func BeginReport(path string) error {
 	err := os.MkdirAll(path, 0o755)
 	var probe *os.File
 	if err == nil {
@@ -367,14 +351,14 @@ func BeginReport(path string) (*ReportDir, error) {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "write the report to %s: %v", path, exit.Cause(err)).Try("name another directory: --out DIRECTORY")
+		return exit.Fail(exit.NotDone, "write the report to %s: %v", path, exit.Cause(err)).Try("name another directory: --out DIRECTORY")
 	}
-	return &ReportDir{path}, nil
+	return nil
 }
 
-func (d *ReportDir) keep(files []bench.File) error {
+func keepReport(dir string, files []bench.File) error {
 	for _, f := range files {
-		if err := newfile.Write(filepath.Join(d.Path, f.Name), newfile.ForAll, newfile.Bytes(f.Data)); err != nil {
+		if err := newfile.Write(filepath.Join(dir, f.Name), newfile.ForAll, newfile.Bytes(f.Data)); err != nil {
 			return err
 		}
 	}

@@ -10,12 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/benchmark"
 	"github.com/batchctl/batchctl/pkg/cli/cloud"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -25,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/quickstart"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -45,48 +43,48 @@ type logStream struct{ group, name string }
 // awslogs log driver").
 const batchLogs = "/aws/batch/job"
 
-func quickstartDestroy(con *term.Console, c *cli.Context) error {
-	if c.Args().Present() {
-		return exit.Usage("quickstart destroy takes no names").Try("it removes what stands under --prefix %s", c.String("prefix"))
+func destroy(ctx context.Context, con *term.Console, o options) error {
+	if len(o.Paths) > 0 {
+		return exit.Usage("quickstart destroy takes no names").Try("it removes what stands under --prefix %s", o.prefix)
 	}
-	if !c.Bool("yes") && !term.IsTerminal(con.In) {
+	if !o.yes && !term.IsTerminal(con.In) {
 		return exit.Usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").Try("say --yes")
 	}
-	q := &quickstart{Console: con, c: c, dir: c.String("out"), bench: &benchmark.Benchmark{Console: con}}
+	q := begin(con, o)
 	in := &input.Input{PlacesNothing: true}
 	if err := q.findPlatform(in); err != nil {
 		return err
 	}
-	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
+	if o.Target.NameFrom(in.Platform) == target.Local {
 		return exit.Usage("on this machine a quick start leaves nothing that runs").Try("name a target: batchctl quickstart destroy --target NAME")
 	}
-	if err := q.open(in.Platform); err != nil {
+	if err := q.open(ctx, in.Platform); err != nil {
 		return err
 	}
 	defer q.t.Close()
-	r, err := q.remains(c.Context)
+	r, err := q.remains(ctx)
 	if err != nil {
 		return err
 	}
 	if r.nothing() {
-		return q.prove(c.Context)
+		return q.prove(ctx)
 	}
-	yes, err := cloud.Confirm(q.Console, c, "remove all of it?")
+	yes, err := o.confirm("remove all of it?")
 	if err != nil || !yes {
 		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed: nothing was removed"))
 	}
-	return q.remove(c.Context, r)
+	return q.remove(ctx, r)
 }
 
 // findPlatform finds the platform file that names the target: the quick start's own comes
 // first, so that the command needs no flags.
-func (q *quickstart) findPlatform(in *input.Input) error {
+func (q *sequence) findPlatform(in *input.Input) error {
 	var err error
-	said := q.c.String("platform")+q.c.String("target")+os.Getenv("BATCHCTL_TARGET") != "" || cmdline.TargetOptions(q.c).SaysAWS()
+	said := q.o.Target.Platform+q.o.Target.Name+os.Getenv("BATCHCTL_TARGET") != "" || q.o.Target.SaysAWS()
 	if _, none := os.Stat(q.platformFile()); !said && none == nil {
 		err = in.UsePlatform(q.platformFile())
 	} else {
-		err = in.FindPlatform(cmdline.TargetOptions(q.c))
+		err = in.FindPlatform(q.o.Target)
 	}
 	if err == nil && in.Problems.HasErrors() {
 		err = input.Complain(q.Console, in.Problems)
@@ -95,7 +93,7 @@ func (q *quickstart) findPlatform(in *input.Input) error {
 }
 
 // remains finds out what there is, and lists it.
-func (q *quickstart) remains(ctx context.Context) (*quickRemains, error) {
+func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 	r := &quickRemains{}
 	var err error
 	if r.doomed, err = q.stacks.Doomed(ctx, q.stacks.Templates); err != nil {
@@ -104,7 +102,7 @@ func (q *quickstart) remains(ctx context.Context) (*quickRemains, error) {
 	if r.jobs, err = q.running(ctx, r.doomed.Queues); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
-	repository := quickRepository(q.stacks.Prefix)
+	repository := quickstart.Repository(q.stacks.Prefix)
 	var there bool
 	if r.tags, there, err = q.stacks.Cloud.RepositoryTags(ctx, repository); err != nil {
 		return nil, q.notRemoved(ctx, err)
@@ -113,7 +111,7 @@ func (q *quickstart) remains(ctx context.Context) (*quickRemains, error) {
 		r.repository = repository
 		r.doomed.Keeps = slices.DeleteFunc(r.doomed.Keeps, func(k infra.Kept) bool { return k.ID == repository })
 	}
-	if r.definitions, _, err = q.t.Revisions(ctx, 0, quickJobNames(q.stacks.Prefix)...); err != nil {
+	if r.definitions, _, err = q.t.Revisions(ctx, 0, quickstart.JobNames(q.stacks.Prefix)...); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
 	if r.streams, err = q.logs(ctx); err != nil {
@@ -123,7 +121,7 @@ func (q *quickstart) remains(ctx context.Context) (*quickRemains, error) {
 }
 
 // running are the jobs in the stacks' queues that have not ended.
-func (q *quickstart) running(ctx context.Context, queues []string) (list []types.JobSummary, err error) {
+func (q *sequence) running(ctx context.Context, queues []string) (list []types.JobSummary, err error) {
 	for _, queue := range queues {
 		for job, err := range q.t.List(ctx, client.Filter{Queues: []string{queue}}) {
 			if err != nil {
@@ -141,7 +139,7 @@ func (q *quickstart) running(ctx context.Context, queues []string) (list []types
 }
 
 // logs are the streams of the jobs that the directory remembers.
-func (q *quickstart) logs(ctx context.Context) (streams []logStream, err error) {
+func (q *sequence) logs(ctx context.Context) (streams []logStream, err error) {
 	for _, id := range q.memory.Logs {
 		known, err := q.t.Describe(ctx, id)
 		if err != nil {
@@ -170,7 +168,7 @@ func (r *quickRemains) nothing() bool {
 }
 
 // list says what will be removed.
-func (q *quickstart) list(r *quickRemains) error {
+func (q *sequence) list(r *quickRemains) error {
 	t := &term.Table{Out: q.Err, Width: term.Width(q.Err)}
 	for _, j := range r.jobs {
 		t.Row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
@@ -198,7 +196,7 @@ func (q *quickstart) list(r *quickRemains) error {
 
 // remove removes it, in an order in which it can be begun again at any point, and proves
 // that nothing is left.
-func (q *quickstart) remove(ctx context.Context, r *quickRemains) error {
+func (q *sequence) remove(ctx context.Context, r *quickRemains) error {
 	for _, j := range r.jobs {
 		id := aws.ToString(j.JobId)
 		if _, err := q.t.Stop(ctx, id, "batchctl quickstart destroy"); err != nil {
@@ -232,16 +230,16 @@ func (q *quickstart) remove(ctx context.Context, r *quickRemains) error {
 }
 
 // prove looks at the account and says what is left of the quick start there.
-func (q *quickstart) prove(ctx context.Context) error {
+func (q *sequence) prove(ctx context.Context) error {
 	stacks, err := q.stacks.Left(ctx)
 	if err != nil {
 		return q.notRemoved(ctx, err)
 	}
-	_, repository, err := q.stacks.Cloud.RepositoryTags(ctx, quickRepository(q.stacks.Prefix))
+	_, repository, err := q.stacks.Cloud.RepositoryTags(ctx, quickstart.Repository(q.stacks.Prefix))
 	if err != nil {
 		return q.notRemoved(ctx, err)
 	}
-	definitions, _, err := q.t.Revisions(ctx, 0, quickJobNames(q.stacks.Prefix)...)
+	definitions, _, err := q.t.Revisions(ctx, 0, quickstart.JobNames(q.stacks.Prefix)...)
 	if err != nil {
 		return q.notRemoved(ctx, err)
 	}
@@ -250,7 +248,7 @@ func (q *quickstart) prove(ctx context.Context) error {
 		left = append(left, "stack "+s)
 	}
 	if repository {
-		left = append(left, "repository "+quickRepository(q.stacks.Prefix))
+		left = append(left, "repository "+quickstart.Repository(q.stacks.Prefix))
 	}
 	if len(definitions) > 0 {
 		left = append(left, term.Plural(len(definitions), "job definition"))
@@ -258,17 +256,17 @@ func (q *quickstart) prove(ctx context.Context) error {
 	if len(left) > 0 {
 		return exit.Fail(exit.NotDone, "still there: %s", strings.Join(left, ", ")).Try("again: %s", q.again("destroy"))
 	}
-	if err := q.memory.forget(); err != nil {
+	if err := q.memory.Forget(); err != nil {
 		return err
 	}
 	fmt.Fprintf(q.Err, "nothing is left in %s: no stack with the tag %s and the prefix %s, no repository, no job definition\n",
 		diag.Printable(q.t.Label), infra.Mark, q.stacks.Prefix)
-	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n", diag.Printable(q.dir))
+	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n", diag.Printable(q.o.Dir))
 	return nil
 }
 
 // notRemoved says why removing ended, and how to go on.
-func (q *quickstart) notRemoved(ctx context.Context, err error) error {
+func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && !cloud.LogIn(err) && !rpc.Denied(err) {
 		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("go on: %s", q.again("destroy"))
 	}
@@ -283,13 +281,13 @@ func isStackError(err error) bool {
 }
 
 // tellStanding says what is still there and costs, and what removes it.
-func (q *quickstart) tellStanding(o *quickOffer) {
-	if q.c.Bool("destroy-after") {
+func (q *sequence) tellStanding(o *quickstart.Offer) {
+	if q.o.destroyAfter {
 		return
 	}
 	price := "which costs"
-	if o.why == "" {
-		price = fmt.Sprintf("which costs %s USD an hour", cost.Figure(o.hourly))
+	if o.Why == "" {
+		price = fmt.Sprintf("which costs %s USD an hour", cost.Figure(o.Hourly))
 	}
-	fmt.Fprintf(q.Err, "still there: %s, %s; machines end by themselves\nremove all of it: %s\n", strings.Join(o.standing, " and "), price, q.again("destroy"))
+	fmt.Fprintf(q.Err, "still there: %s, %s; machines end by themselves\nremove all of it: %s\n", strings.Join(o.Standing, " and "), price, q.again("destroy"))
 }

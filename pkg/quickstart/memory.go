@@ -1,6 +1,7 @@
 package quickstart
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,18 +10,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/newfile"
-	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// quickstartFile is what a quick start remembers of itself, in its directory.
-const quickstartFile = "quickstart.json"
+// memoryFile is what a quick start remembers of itself, in its directory.
+const memoryFile = "quickstart.json"
 
-// quickstartMemory is what a quick start remembers: whose it is, and the jobs that go on
+// Memory is what a quick start remembers: whose it is, and the jobs that go on
 // without it. All else is found out anew.
-type quickstartMemory struct {
+type Memory struct {
 	path string
 
 	Began  time.Time `json:"began"`
@@ -28,31 +28,32 @@ type quickstartMemory struct {
 	Prefix string    `json:"prefix"`
 	// Jobs are those of the benchmark under way, by part ("CPU matrix"); Measured says
 	// that it is done, and the next one begins anew.
-	Jobs     map[string]quickJobs `json:"jobs,omitempty"`
-	Measured time.Time            `json:"measured,omitzero"`
+	Jobs     map[string]Jobs `json:"jobs,omitempty"`
+	Measured time.Time       `json:"measured,omitzero"`
 	// Logs are the ids of all jobs, also of earlier benchmarks, whose logs are removed at
 	// the end.
 	Logs []string `json:"logs,omitempty"`
 }
 
-// quickJobs are the jobs of a part.
-type quickJobs struct {
+// Jobs are the jobs of a part.
+type Jobs struct {
 	// Work is the hash of their requests.
 	Work string `json:"work"`
 	// Asked is when they began to be submitted. Without IDs it is not known whether they
 	// were.
-	Asked time.Time  `json:"asked"`
-	Jobs  []quickJob `json:"jobs,omitempty"`
+	Asked time.Time `json:"asked"`
+	Jobs  []Job     `json:"jobs,omitempty"`
 }
 
-type quickJob struct {
+// Job is a job that was submitted.
+type Job struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
 }
 
-// recallQuickstart reads what an earlier process remembered; nothing where there is none.
-func recallQuickstart(dir string) (*quickstartMemory, error) {
-	m := &quickstartMemory{path: filepath.Join(dir, quickstartFile)}
+// Recall reads what an earlier process remembered; nothing where there is none.
+func Recall(dir string) (*Memory, error) {
+	m := &Memory{path: filepath.Join(dir, memoryFile)}
 	text, err := os.ReadFile(m.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -66,11 +67,11 @@ func recallQuickstart(dir string) (*quickstartMemory, error) {
 	return m, nil
 }
 
-// belongs refuses the memory of another account, Region or prefix.
-func (m *quickstartMemory) belongs(t *target.Target, prefix, dir string) error {
+// Belongs refuses the memory of another account, Region or prefix.
+func (m *Memory) Belongs(target, prefix, dir string) error {
 	switch {
-	case m.Target != "" && m.Target != t.Kind():
-		return exit.Fail(exit.NotDone, "%s is the directory of a quick start in %s, and this is %s: nothing was done", dir, m.Target, t.Kind()).
+	case m.Target != "" && m.Target != target:
+		return exit.Fail(exit.NotDone, "%s is the directory of a quick start in %s, and this is %s: nothing was done", dir, m.Target, target).
 			Try("name another one: --out DIRECTORY    or that target: --target NAME")
 	case m.Prefix != "" && m.Prefix != prefix:
 		return exit.Fail(exit.NotDone, "%s is the directory of a quick start with --prefix %s: nothing was done", dir, m.Prefix).
@@ -79,30 +80,34 @@ func (m *quickstartMemory) belongs(t *target.Target, prefix, dir string) error {
 	return nil
 }
 
-// begin notes whose the quick start is, before anything is made.
-func (m *quickstartMemory) begin(t *target.Target, prefix string) error {
-	m.Target, m.Prefix = t.Kind(), prefix
+// Begin notes whose the quick start is, before anything is made.
+func (m *Memory) Begin(target, prefix string) error {
+	m.Target, m.Prefix = target, prefix
 	if m.Began.IsZero() {
 		m.Began = time.Now().UTC().Truncate(time.Second)
 	}
 	if !m.Measured.IsZero() { // a new benchmark
 		m.Jobs, m.Measured = nil, time.Time{}
 	}
-	return m.keep()
+	return m.Keep()
 }
 
-func (m *quickstartMemory) keep() error {
-	text, err := term.JSONText(m)
-	if err != nil {
+// Keep writes the memory into the directory of the quick start.
+func (m *Memory) Keep() error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(m); err != nil {
 		return err
 	}
-	return newfile.Write(m.path, newfile.ForAll, newfile.Bytes(text))
+	return newfile.Write(m.path, newfile.ForAll, newfile.Bytes(diag.PrintableJSON(text.Bytes())))
 }
 
-// note remembers the jobs of a part.
-func (m *quickstartMemory) note(part string, jobs quickJobs) error {
+// Note remembers the jobs of a part.
+func (m *Memory) Note(part string, jobs Jobs) error {
 	if m.Jobs == nil {
-		m.Jobs = map[string]quickJobs{}
+		m.Jobs = map[string]Jobs{}
 	}
 	m.Jobs[part] = jobs
 	for _, j := range jobs.Jobs {
@@ -110,11 +115,11 @@ func (m *quickstartMemory) note(part string, jobs quickJobs) error {
 			m.Logs = append(m.Logs, j.ID)
 		}
 	}
-	return m.keep()
+	return m.Keep()
 }
 
-// forget removes the memory: nothing of the quick start is left.
-func (m *quickstartMemory) forget() error {
+// Forget removes the memory: nothing of the quick start is left.
+func (m *Memory) Forget() error {
 	if err := os.Remove(m.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return exit.Fail(exit.NotDone, "remove %s: %v", m.path, exit.Cause(err))
 	}

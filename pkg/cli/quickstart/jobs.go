@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -21,68 +20,40 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/quickstart"
 )
 
 // jobs says what the benchmark's jobs are: the reference jobs with the sizes of the
-// published table. On AWS they have names of the quick start's own, a machine of 16 vCPUs
-// on the CPU's side, and half an hour once, which bounds what they cost.
-func (q *quickstart) jobs(isLocal bool, platform string) {
+// published table.
+func (q *sequence) jobs(isLocal bool, platform string) {
 	o := &q.bench.Options
-	o.Workloads, o.Platform = []string{"matrix", "image"}, platform
+	o.Workloads, o.Platform = quickstart.Workloads(), platform
 	o.IsLocal = func(*input.Input) bool { return isLocal }
-	o.Parameters = func(workload string) []string {
+	o.ParametersOf = func(workload string) []string {
 		if workload == "matrix" {
-			sizes := q.c.String("sizes")
-			if isLocal && !q.c.IsSet("sizes") {
-				sizes = quickLocalSizes
+			sizes := q.o.sizes
+			if isLocal && !q.o.given("sizes") {
+				sizes = quickstart.LocalSizes
 			}
 			return []string{"sizes=" + sizes, "type=float32"}
 		}
-		return []string{"sizes=" + q.c.String("image-sizes"), "batch=" + q.c.String("batch")}
+		return []string{"sizes=" + q.o.imageSizes, "batch=" + q.o.batchSizes}
 	}
-	o.Settings = func(side, workload string) []string {
+	o.SettingsOf = func(side, workload string) []string {
 		if isLocal {
 			return nil
 		}
-		words := []string{"name=" + quickJobName(q.stacks.Prefix, side, workload), "queue=" + strings.ToLower(side), "timeout=30m", `retryStrategy={"attempts": 1}`}
-		if side == "CPU" {
-			words = append(words, "resources.vcpus=16", "resources.memory=8 GiB")
-		} else {
-			words = append(words, "resources.memory=12 GiB")
-		}
-		if image := q.images.of(side); image != "" {
-			words = append(words, "image="+image)
-		}
-		return words
+		return quickstart.Settings(q.stacks.Prefix, side, workload, q.images.Of(side))
 	}
-}
-
-// quickLocalSizes are those of the published table's matrices that a laptop multiplies in
-// seconds; the larger ones take minutes.
-const quickLocalSizes = "1000,5000"
-
-// quickJobName is the name of a job and of its definition.
-func quickJobName(prefix, side, workload string) string {
-	return prefix + "-" + workload + "-" + strings.ToLower(side)
-}
-
-// quickJobNames are all of them.
-func quickJobNames(prefix string) (names []string) {
-	for _, side := range []string{"CPU", "GPU"} {
-		for _, workload := range []string{"matrix", "image"} {
-			names = append(names, quickJobName(prefix, side, workload))
-		}
-	}
-	return names
 }
 
 // measure runs the benchmark, or goes on with it, and writes the reports.
-func (q *quickstart) measure(ctx context.Context) error {
+func (q *sequence) measure(ctx context.Context) error {
 	b := q.bench
 	b.Target = q.t
 	q.jobs(false, q.platformFile())
 	b.Options.Keeps = true
-	if err := b.Load(q.c); err != nil {
+	if err := b.Load(ctx); err != nil {
 		return err
 	}
 	work := map[*benchmark.BenchPart]string{}
@@ -99,14 +70,14 @@ func (q *quickstart) measure(ctx context.Context) error {
 		}
 	}
 	b.Options.Submitting = func(part *benchmark.BenchPart) error {
-		return q.memory.note(part.Label(), quickJobs{Work: work[part], Asked: time.Now().UTC()})
+		return q.memory.Note(part.Label(), quickstart.Jobs{Work: work[part], Asked: time.Now().UTC()})
 	}
 	b.Options.Submitted = func(part *benchmark.BenchPart) error {
-		jobs := quickJobs{Work: work[part], Asked: q.memory.Jobs[part.Label()].Asked}
+		jobs := quickstart.Jobs{Work: work[part], Asked: q.memory.Jobs[part.Label()].Asked}
 		for _, j := range part.Jobs {
-			jobs.Jobs = append(jobs.Jobs, quickJob{j.Name, j.ID})
+			jobs.Jobs = append(jobs.Jobs, quickstart.Job{Name: j.Name, ID: j.ID})
 		}
-		return q.memory.note(part.Label(), jobs)
+		return q.memory.Note(part.Label(), jobs)
 	}
 	note, err := b.Repeat(ctx)
 	if ctx.Err() != nil {
@@ -115,11 +86,11 @@ func (q *quickstart) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Report(q.c, &benchmark.ReportDir{Path: q.dir}, note); err != nil {
+	if err := b.Report(note); err != nil {
 		return err
 	}
 	q.memory.Measured = time.Now().UTC().Truncate(time.Second)
-	if err := q.memory.keep(); err != nil {
+	if err := q.memory.Keep(); err != nil {
 		return err
 	}
 	return b.Verdict()
@@ -134,7 +105,7 @@ func workOf(made *plan.Plan) (string, error) {
 
 // earlier are the jobs of a part that an earlier process submitted for the same work and
 // that have not failed; none where it has to be submitted.
-func (q *quickstart) earlier(ctx context.Context, part *benchmark.BenchPart, work string) ([]once.Submitted, error) {
+func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work string) ([]once.Submitted, error) {
 	noted, ok := q.memory.Jobs[part.Label()]
 	if !ok || noted.Work != work {
 		return nil, nil
@@ -165,7 +136,7 @@ func (q *quickstart) earlier(ctx context.Context, part *benchmark.BenchPart, wor
 
 // lost finds the job that a process asked for which ended before it could note the answer:
 // an open submission is brought to its end, and then the ledger knows.
-func (q *quickstart) lost(ctx context.Context, part *benchmark.BenchPart, asked time.Time) ([]once.Submitted, error) {
+func (q *sequence) lost(ctx context.Context, part *benchmark.BenchPart, asked time.Time) ([]once.Submitted, error) {
 	open, err := q.t.Submissions.OpenRuns()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,89 @@
+package benchmark
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/bench"
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+func compare(con *term.Console, o compareOptions) error {
+	if len(o.paths) != 2 {
+		return exit.Usage("compare takes an old measurement and a new one").Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
+	}
+	var sides [2]*bench.Side
+	for i, path := range o.paths {
+		var err error
+		if sides[i], err = measurement(path, o.side); err != nil {
+			return err
+		}
+	}
+	threshold := o.threshold / 100
+	if !(threshold >= 0) { // also NaN
+		return exit.Usage("--threshold is 0 %% or more").Try("for example: --threshold 5")
+	}
+	if threshold == 0 {
+		threshold = -1 // any slowdown that is significant
+	}
+	diffs := bench.Compare(sides[0], sides[1], bench.CompareOptions{Threshold: threshold})
+	if err := printDiffs(con, o.format, diffs); err != nil {
+		return err
+	}
+	if !o.failOnRegression {
+		return nil
+	}
+	if slower := diffs.Regressions(); len(slower) > 0 {
+		return exit.Fail(exit.Problem, "%s became slower by more than %g %%", term.Plural(len(slower), "row"), o.threshold)
+	}
+	if untold := diffs.Untold(); len(untold) > 0 {
+		hint := "measure with more repeats: --parameters repeats=9"
+		if slices.ContainsFunc(untold, func(d *bench.Diff) bool { return d.Verdict == bench.NotMeasured }) {
+			hint = "measure again on an idle machine, or with more runs: batchctl bench --runs 5"
+		}
+		return exit.Fail(exit.NotDone, "of %s nothing can be told", term.Plural(len(untold), "row")).Try("%s", hint)
+	}
+	return nil
+}
+
+func printDiffs(con *term.Console, format string, diffs *bench.Diffs) error {
+	switch format {
+	case "json":
+		text, err := diffs.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = con.Out.Write(diag.PrintableJSON(text))
+		return err
+	case "markdown":
+		return con.Print(diffs.Markdown())
+	}
+	return con.Print(diffs.Text())
+}
+
+// measurement reads a side of a report, or the result lines of a log.
+func measurement(path, side string) (*bench.Side, error) {
+	kind, ok := map[string]string{"CPU": "cpu", "GPU": "cuda"}[side]
+	if !ok {
+		return nil, exit.Usage("--side %s is not known", side).Try("the sides are: CPU GPU")
+	}
+	text, err := check.AppendFile(nil, path)
+	if err != nil {
+		return nil, input.Unreadable(err, input.MakeLog)
+	}
+	log, isReport, err := bench.ReadMeasurement(text, side)
+	if err != nil {
+		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, err)
+	}
+	if len(log.Results) == 0 {
+		return nil, exit.Fail(exit.NotDone, "%s holds no result lines of the %s", path, side).Try("name a report's benchmark.json, or a log: batchctl logs JOB > old.log")
+	}
+	if !isReport {
+		kind = "" // a log is of one job
+	}
+	return bench.NewSide(fmt.Sprintf("%s of %s", side, path), kind, log), nil
+}

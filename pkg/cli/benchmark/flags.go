@@ -1,0 +1,129 @@
+package benchmark
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+)
+
+// BenchCommand is batchctl bench.
+func BenchCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "bench",
+		Usage:     "run the same work on CPU and GPU, and decide: speed-up, cost, break-even size, what to change",
+		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW",
+		Description: cmdline.Help("Without files it is the reference jobs of a workload, or of all. Other files are jobs that print the same result lines, as\n"+
+			"--format json of the workloads does. Both are submitted to their queues and followed together, again and again until\n"+
+			"every median is known to 5 % or --runs are done; on the local engine one after the other. Only verified results have a time. What\n"+
+			"cannot be measured here is said, with the reason.",
+			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+
+				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
+		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), cmdline.ExecutorFlags()...), MeasureFlags(3, "benchmark", 0)...),
+			&cli.StringFlag{Name: "workload", Value: "matrix", Usage: "`matrix|image|all`: the reference jobs"}),
+		Subcommands: []*cli.Command{benchCompareCommand(con)},
+		Action: func(c *cli.Context) error {
+			o, err := OptionsOf(c)
+			if err != nil {
+				return err
+			}
+			return benchJobs(c.Context, con, benchOptions{Options: o, workload: c.String("workload"), chosen: c.IsSet("workload")})
+		},
+	}
+}
+
+// MeasureFlags are the flags of how a benchmark is measured and reported. start is how long
+// a job may wait for its start by default.
+func MeasureFlags(runs int, out string, start time.Duration) []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "runs", Value: runs, Usage: "submit each job `N` times at most"},
+		&cli.Float64Flag{Name: "tight", Value: 5, Usage: "enough is measured when each median is known to `PERCENT`"},
+		&cli.DurationFlag{Name: "limit", Usage: "begin no further run after this `DURATION`"},
+		&cli.DurationFlag{Name: "start-limit", Value: start, Usage: "give a job up that has not started after this `DURATION`, and say why; 0 waits for ever"},
+		&cli.BoolFlag{Name: "published", Usage: "the report shows the table published with AWS Batch's GPU demonstration beside ours"},
+		&cli.StringFlag{Name: "out", Value: out, Usage: "the `DIRECTORY` of the report"},
+		&cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions (default: the platform file's prices)"},
+	}
+}
+
+func benchCompareCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "compare",
+		Usage:     "hold two measurements against each other, row by row, with a test of significance",
+		UsageText: "batchctl bench compare [FLAGS] OLD NEW",
+		Description: cmdline.Help("OLD and NEW are a report's benchmark.json, or logs with result lines. A row is faster or slower only where a rank test\n"+
+			"says so; with fewer than 4 repeats nothing can be told. With --fail-on-regression the exit code is 1 for a row that\n"+
+			"became slower by more than --threshold, and 3 where a row could not be told.",
+			"batchctl bench compare old/benchmark.json new/benchmark.json\nbatchctl bench compare --side GPU old.json new.json --fail-on-regression"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			&cli.StringFlag{Name: "side", Value: "CPU", Usage: "`CPU|GPU`: the side of a report"},
+			&cli.Float64Flag{Name: "threshold", Value: 5, Usage: "how much slower is a regression, in `PERCENT`"},
+			&cli.BoolFlag{Name: "fail-on-regression", Usage: "end with 1 for a regression, with 3 where nothing can be told: for CI"}},
+		Action: func(c *cli.Context) error {
+			format, err := cmdline.OutputFormat(c)
+			if err != nil {
+				return err
+			}
+			return compare(con, compareOptions{format: format, paths: c.Args().Slice(), side: c.String("side"), threshold: c.Float64("threshold"),
+				failOnRegression: c.Bool("fail-on-regression")})
+		},
+	}
+}
+
+// Options say what is measured, and how.
+type Options struct {
+	// Options.Paths are the CPU's file and the GPU's; none: the reference jobs of Workloads.
+	preview.Options
+	Workloads []string
+	// Platform is the platform file; "" stands for the one that the flags or the working
+	// directory lead to.
+	Platform string
+	IsLocal  func(*input.Input) bool
+	// ParametersOf are NAME=VALUE for the jobs of a workload, SettingsOf PATH=VALUE for those of
+	// a side ("CPU", "GPU") and a workload; the command line's come after both.
+	ParametersOf func(workload string) []string
+	SettingsOf   func(side, workload string) []string
+	// Runs is how often each job is submitted at most. Tight is how well each median is to be
+	// known, of 1. No run begins after Limit. A job that has not started after StartLimit is
+	// given up; 0: never.
+	Runs              int
+	Tight             float64
+	Limit, StartLimit time.Duration
+	// Dir is the directory of the report; Published shows the published table beside ours.
+	Dir       string
+	Published bool
+	// Keeps says that jobs go on when the benchmark is interrupted.
+	Keeps bool
+	// Submitting is told before a part's jobs are submitted, Submitted when they were
+	// accepted; nil for nobody.
+	Submitting, Submitted func(*BenchPart) error
+}
+
+// OptionsOf reads MeasureFlags, and what preview.OptionsOf reads.
+func OptionsOf(c *cli.Context) (Options, error) {
+	o, err := preview.OptionsOf(c)
+	return Options{Options: o, Runs: c.Int("runs"), Tight: c.Float64("tight") / 100, Limit: c.Duration("limit"), StartLimit: c.Duration("start-limit"),
+		Dir: c.String("out"), Published: c.Bool("published")}, err
+}
+
+// benchOptions are those of bench.
+type benchOptions struct {
+	Options
+	workload string
+	chosen   bool // --workload is on the command line
+}
+
+// compareOptions are those of bench compare.
+type compareOptions struct {
+	format           string
+	paths            []string // old, new
+	side             string   // of a report
+	threshold        float64  // in percent
+	failOnRegression bool
+}

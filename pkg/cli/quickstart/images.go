@@ -1,0 +1,192 @@
+package quickstart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local/container"
+	"github.com/batchctl/batchctl/pkg/quickstart"
+)
+
+// images are the images of the jobs, and how they come to the hosts.
+type images struct {
+	quickstart.Images
+	builder  *container.Images // nil where nothing has to be built
+	registry string            // "" for the stack's repository
+}
+
+// offer says what will be built.
+func (w *images) offer() (lines []string) {
+	for _, side := range []string{"CPU", "GPU"} {
+		if w.Given[side] != "" {
+			lines = append(lines, fmt.Sprintf("no image for the %s: %s", side, w.Given[side]))
+		}
+	}
+	for _, image := range w.Built {
+		how := "is there already"
+		if !image.There {
+			how = fmt.Sprintf("built here by %s, %.1f MB and its base", w.builder, float64(len(image.Program))/1e6)
+		}
+		lines = append(lines, fmt.Sprintf("image %s for %s: %s", image.Tag, strings.Join(image.Sides, " and "), how))
+	}
+	return lines
+}
+
+// chooseImages finds out which images are needed, which are there, and that the others can
+// be built.
+func (q *sequence) chooseImages(ctx context.Context) error {
+	w := &q.images
+	w.Given = map[string]string{"CPU": q.o.cpuImage, "GPU": q.o.gpuImage}
+	w.registry = strings.TrimSuffix(q.o.registry, "/")
+	var sides []string
+	for _, side := range []string{"GPU", "CPU"} {
+		if w.Given[side] == "" {
+			sides = append(sides, side)
+		}
+	}
+	if len(sides) == 0 {
+		return nil
+	}
+	if w.registry != "" && !strings.Contains(w.registry, "/") {
+		return exit.Usage("--registry %s has no prefix", w.registry).Try("for example: --registry registry.example.com/team")
+	}
+	if err := q.findPrograms(sides); err != nil {
+		return err
+	}
+	missing := w.registry != ""
+	if !missing {
+		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.parameters["RepositoryName"])
+		if err != nil {
+			return cloud.StackFailure(ctx, err, q.look(), q.again(""))
+		}
+		for _, image := range w.Built {
+			image.There = slices.Contains(tags, image.Tag)
+			missing = missing || !image.There
+		}
+	}
+	if !missing {
+		return nil
+	}
+	var err error
+	w.builder, err = container.NewImages(ctx, q.o.builder)
+	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
+		return exit.Fail(exit.NotDone, "images have to be built, and %s", unavailable.Problem).
+			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (made where there is one: make image-gpu)")
+	}
+	return err
+}
+
+// findPrograms finds the programs of the images that the sides need.
+func (q *sequence) findPrograms(sides []string) error {
+	dir := q.o.programs
+	if dir == "" {
+		path, err := os.Executable()
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return exit.Fail(exit.NotDone, "find batchctl: %v", err).Try("name the folder of batchctl-workloads: --workloads DIRECTORY")
+		}
+		dir = filepath.Dir(path)
+	}
+	programs, err := quickstart.FindPrograms(dir)
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if q.images.Built, ok = programs.Images(sides, q.o.gpuBase); !ok {
+		return exit.Fail(exit.NotDone, "%s holds no batchctl-workloads for Linux on x86_64 that can reach a GPU: jobs on AWS need it in an image", dir).
+			Try("make it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or images that are there: --cpu-image IMAGE --gpu-image IMAGE", dir)
+	}
+	return nil
+}
+
+// imageLog is what the builder told.
+const imageLog = "images.log"
+
+// bringImages builds and pushes what is not there.
+func (q *sequence) bringImages(ctx context.Context) error {
+	w := &q.images
+	if len(w.Built) == 0 {
+		return nil
+	}
+	repository, err := q.repository(ctx)
+	if err != nil {
+		return err
+	}
+	log, err := os.Create(filepath.Join(q.o.Dir, imageLog))
+	if err != nil {
+		return exit.Fail(exit.NotDone, "write %s: %v", filepath.Join(q.o.Dir, imageLog), exit.Cause(err))
+	}
+	defer log.Close()
+	for _, image := range w.Built {
+		image.Name = repository + ":" + image.Tag
+		if !image.There {
+			err = w.bring(ctx, q, image, log)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return exit.Fail(exit.Interrupted, "interrupted: what was made stays").Try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
+		case err != nil && cloud.LogIn(err):
+			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("log in: aws sso login; then: %s", q.again(""))
+		case err != nil:
+			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("all that was said stands in %s; go on: %s", log.Name(), q.again(""))
+		}
+		word := "pushed"
+		if image.There {
+			word = "there already"
+		}
+		fmt.Fprintf(q.Err, "image %s: %s\n", diag.Printable(image.Name), word)
+	}
+	return nil
+}
+
+// repository is what images' names begin with.
+func (q *sequence) repository(ctx context.Context) (string, error) {
+	if q.images.registry != "" {
+		return q.images.registry + "/batchctl-workloads", nil
+	}
+	outputs, err := q.stacks.Outputs(ctx, quickstart.Wanted(q.parameters))
+	if err != nil {
+		return "", cloud.StackFailure(ctx, err, q.look(), q.again(""))
+	}
+	for _, o := range outputs {
+		if o.Name == "RepositoryUri" {
+			return o.Value, nil
+		}
+	}
+	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which the images' names begin with").Try("see them: %s", q.look())
+}
+
+// bring pushes an image, built from the program alone unless it is here.
+func (w *images) bring(ctx context.Context, q *sequence, image *quickstart.Image, log io.Writer) error {
+	if w.registry != "" && !w.builder.Has(ctx, image.Name) && w.builder.Pull(ctx, image.Name, log) == nil {
+		image.There = true
+		return nil
+	}
+	if !w.builder.Has(ctx, image.Name) {
+		fmt.Fprintf(q.Err, "image %s: building with %s\n", diag.Printable(image.Tag), w.builder)
+		if err := image.Build(ctx, w.builder, log); err != nil {
+			return err
+		}
+	}
+	var login *container.Login
+	if w.registry == "" {
+		l, err := q.stacks.Cloud.LogInToRegistry(ctx)
+		if err != nil {
+			return err
+		}
+		host, _, _ := strings.Cut(image.Name, "/")
+		login = &container.Login{Host: host, User: l.User, Password: l.Password}
+	}
+	return w.builder.Push(ctx, image.Name, login, log)
+}

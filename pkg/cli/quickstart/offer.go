@@ -1,0 +1,124 @@
+package quickstart
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/cli/benchmark"
+	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/quickstart"
+)
+
+// offer finds out what the quick start will cost, from the parameters of the stacks and
+// the plan of the jobs. Nothing has to be there for that.
+func (q *sequence) offer(ctx context.Context) (*quickstart.Offer, error) {
+	planned, err := q.planned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	prices, err := preview.PricesFor(q.o.Prices, planned.Sides[0].Parts[0].Input)
+	if err != nil {
+		return nil, err
+	}
+	region := q.t.Config.Region
+	o := quickstart.NewOffer(prices, region)
+	for _, s := range planned.Sides {
+		types := quickstart.InstanceTypes(q.parameters, s.Name)
+		for _, part := range s.Parts {
+			v := preview.ReviewOf(part.Input, part.Made, &plan.World{Target: q.t.Kind(), Region: region}, prices)
+			o.Add(cost.Before(part.Made.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), types)
+		}
+	}
+	for _, part := range planned.Sides[0].Parts { // both sides of a workload run together
+		o.Wait(part.Made.Name, planned.Options.StartLimit)
+	}
+	o.Stand(q.parameters)
+	return o, nil
+}
+
+// planned is the benchmark as it would be submitted once the stacks are there.
+func (q *sequence) planned(ctx context.Context) (*benchmark.Benchmark, error) {
+	text, _, err := cloud.WithQueues(diag.NewSource("", "{}\n"), quickstart.Queues(q.stacks.Prefix, q.parameters))
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(q.o.Dir, ".planned-*.json")
+	if err != nil {
+		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.o.Dir, exit.Cause(err))
+	}
+	defer os.Remove(file.Name())
+	if _, err := file.WriteString(text); err != nil {
+		return nil, err
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	q.jobs(false, file.Name())
+	planned := &benchmark.Benchmark{Console: q.Console, Options: q.bench.Options}
+	return planned, planned.Load(ctx)
+}
+
+// within refuses what may cost more than --max-cost.
+func within(o *quickstart.Offer, word string) error {
+	if word == "" {
+		return nil
+	}
+	limit, err := cost.ParseUSD(word)
+	switch {
+	case err != nil:
+		return exit.Usage("--max-cost %s: %v", word, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
+	case o.Why != "":
+		return exit.Fail(exit.Problem, "whether it stays within %s USD is not known: %s: nothing was made", cost.Figure(limit), o.Why).
+			Try("give prices: --prices FILE, or leave --max-cost out")
+	case o.All() > limit:
+		return exit.Fail(exit.Problem, "it may cost %s USD, and %s are allowed: nothing was made", cost.Figure(o.All()), cost.Figure(limit)).
+			Try("shorten the jobs: --set timeout=10m, and the wait for their start: --start-limit 15m")
+	}
+	return nil
+}
+
+// text is the offer for people.
+func (q *sequence) text(o *quickstart.Offer) string {
+	g := &preview.PlanPage{Con: q.Console, Width: term.Width(q.Err)}
+	var names []string
+	for _, t := range quickstart.Wanted(q.parameters) {
+		names = append(names, t.Name)
+	}
+	g.Line("makes", "%s %s-NAME: %s", term.Plural(len(names), "CloudFormation stack"), q.stacks.Prefix, strings.Join(names, ", "))
+	for _, line := range q.images.offer() {
+		g.More("%s", line)
+	}
+	for i, e := range o.Jobs {
+		label := ""
+		if i == 0 {
+			label = "runs"
+		}
+		g.Line(label, "%s on %s, %s at most", e.Job, e.Queue, preview.TimeoutText(e.TimeoutSeconds*int64(e.Attempts)))
+	}
+	g.Line("takes", "about 20 minutes, half of it for the stacks; %.0f h at most", o.Hours())
+	if o.Why != "" {
+		g.Line("costs", "not known: %s", o.Why)
+	} else {
+		g.Line("costs", "%s USD at most: %s for the jobs, %s for the rest in %.0f h", cost.Figure(o.All()), cost.Figure(o.Most), cost.Figure(o.All()-o.Most), o.Hours())
+		g.More("starts and idle minutes of machines, disks, logs, transfers come on top")
+	}
+	g.Line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.Hourly), strings.Join(o.Standing, " and "))
+	from := o.Prices.String() + ", " + o.Region
+	if o.Elsewhere {
+		from += ", for want of those of " + q.t.Config.Region + ": --prices FILE"
+	}
+	g.Line("prices", "%s", from)
+	after := "gone afterwards: --destroy-after"
+	if !q.o.destroyAfter {
+		after = "removed by: " + q.again("destroy")
+	}
+	g.Line("ends", "%s", after)
+	return g.Text.String()
+}

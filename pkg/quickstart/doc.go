@@ -1,0 +1,2 @@
+// Package quickstart knows what a quick start deploys, builds and costs, and remembers its jobs.
+package quickstart

@@ -1,0 +1,101 @@
+package quickstart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cost"
+)
+
+// Offer is what a quick start will cost, and how long it takes.
+type Offer struct {
+	Jobs   []cost.Estimate
+	Prices *catalog.Prices
+	// Region is the Region whose prices are taken. Elsewhere says that it is not the target's,
+	// for want of its prices.
+	Region    string
+	Elsewhere bool
+	// Most is what the jobs cost at most, in US dollars; Why says why nobody knows.
+	Most float64
+	Why  string
+	// Standing are what costs by the hour for as long as it is there, Hourly all of it, in US
+	// dollars.
+	Standing []string
+	Hourly   float64
+	// Longest is how long all of it takes at most.
+	Longest time.Duration
+}
+
+// NewOffer is the offer of a quick start without jobs in a Region: an hour for its stacks.
+func NewOffer(prices *catalog.Prices, region string) *Offer {
+	o := &Offer{Prices: prices, Region: region, Longest: time.Hour}
+	if !prices.Has(region) {
+		o.Region, o.Elsewhere = catalog.PricesRegion, true
+	}
+	return o
+}
+
+// Add counts jobs that run on one of the types: all of their time, on the dearest. Of a
+// family the estimate's own bound is taken.
+func (o *Offer) Add(jobs []cost.Estimate, types []string) {
+	o.Jobs = append(o.Jobs, jobs...)
+	for _, e := range jobs {
+		dearest, known := 0.0, true
+		for _, name := range types {
+			usd, ok := o.Prices.Instance(o.Region, strings.TrimSpace(name))
+			dearest, known = max(dearest, usd), known && ok
+		}
+		high := e.Cost.High
+		switch {
+		case e.TimeoutSeconds == 0:
+			o.Why = cost.NoTimeout
+		case known:
+			o.Most += dearest * float64(e.TimeoutSeconds) / 3600 * float64(e.Attempts)
+		case high.Known():
+			o.Most += high.USD
+		default:
+			o.Why = high.Without[0].Why
+		}
+	}
+}
+
+// Stand adds what costs by the hour, with these parameters of the templates.
+func (o *Offer) Stand(parameters map[string]string) {
+	items := map[string]int{catalog.NATGateway: 1, catalog.PublicIPv4: 1}
+	words := map[string]string{catalog.NATGateway: "a NAT gateway", catalog.PublicIPv4: "its address"}
+	if parameters["Nat"] != "true" {
+		zones := 2
+		if parameters["Zones"] == "3" {
+			zones = 3
+		}
+		n := interfaceEndpoints()
+		items, words = map[string]int{catalog.VPCEndpoint: n * zones}, map[string]string{catalog.VPCEndpoint: fmt.Sprintf("%d interface endpoints in %d zones", n, zones)}
+	}
+	for _, item := range catalog.StandingItems() {
+		if items[item] == 0 {
+			continue
+		}
+		usd, ok := o.Prices.Standing(o.Region, item)
+		if !ok {
+			o.Why = fmt.Sprintf("there is no price of %s in %s", item, o.Region)
+		}
+		o.Hourly += usd * float64(items[item])
+		o.Standing = append(o.Standing, words[item])
+	}
+}
+
+// Wait counts the longest time of a job that was added: start for its start, and all its attempts.
+func (o *Offer) Wait(job string, start time.Duration) {
+	i := slices.IndexFunc(o.Jobs, func(e cost.Estimate) bool { return e.Job == job })
+	o.Longest += start + time.Duration(o.Jobs[i].TimeoutSeconds)*time.Duration(o.Jobs[i].Attempts)*time.Second
+}
+
+// All is what all of it costs at most, in its longest time, in US dollars.
+func (o *Offer) All() float64 { return o.Most + o.Hourly*o.Hours() }
+
+// Hours is the longest time in whole hours, as what stands is billed.
+func (o *Offer) Hours() float64 { return math.Ceil(o.Longest.Hours()) }
