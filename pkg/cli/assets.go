@@ -171,7 +171,7 @@ func writeNew(path string, data []byte) error {
 
 func versionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version, the commit and the versions it was built with",
+		Name: "version", Usage: "print version information",
 		UsageText:   "batchctl version [FLAGS]",
 		Description: cmdline.Help("What to put into a bug report.", "batchctl version\nbatchctl version --output json"),
 		Flags:       cmdline.OutputFlags(),

@@ -14,7 +14,7 @@ import (
 func ConvertCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "convert",
-		Usage:     "turn native AWS requests into a job file, and a job file into the requests",
+		Usage:     "convert AWS requests to a job file, or back",
 		UsageText: "batchctl convert [FLAGS] FILE ...",
 		Description: cmdline.Help("Native requests (a RegisterJobDefinition, a SubmitJob, or both) become one compact job file, those of\n"+
 			"several jobs a workflow. A job file becomes its two requests, a workflow a list of such pairs, or with\n"+
@@ -37,7 +37,7 @@ func ConvertCommand(con *term.Console) *cli.Command {
 func FmtCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "fmt",
-		Usage:     "lay job files out in one way: short objects on a line, two blanks a level",
+		Usage:     "format job files",
 		UsageText: "batchctl fmt [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
 		Description: cmdline.Help("Without flags the result goes to stdout. Values and their order stay as they are.",
 			"batchctl fmt job.json\nbatchctl fmt --write jobs/\nbatchctl fmt --check jobs/    # exit code 1 and the names, for CI"),
@@ -57,7 +57,7 @@ func FmtCommand(con *term.Console) *cli.Command {
 func LSPCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "lsp",
-		Usage:     "speak the Language Server Protocol with an editor, on standard input and output",
+		Usage:     "run the language server for editors",
 		UsageText: "batchctl lsp",
 		Description: cmdline.Help("Problems as you type, with quick fixes; hover explains a member, completion offers the next one.\n"+
 			"An editor starts this command; it is of no use in a shell.",
@@ -72,7 +72,7 @@ func LSPCommand(con *term.Console) *cli.Command {
 func ValidateCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
-		Usage:     "find everything in job files that AWS Batch would refuse or leave stuck",
+		Usage:     "check files for what AWS Batch would reject or leave stuck",
 		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
 		Description: cmdline.Help("Every problem is reported at file:line:column with the rule's name and what to do.\n"+
 			"Problems go to stdout. Warnings leave the exit code at 0. In a directory, batchctl documents are\n"+

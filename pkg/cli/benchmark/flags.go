@@ -15,7 +15,7 @@ import (
 func BenchCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "bench",
-		Usage:     "run the same work on CPU and GPU, and decide: speed-up, cost, break-even size, what to change",
+		Usage:     "compare CPU and GPU: speed-up, cost, break-even size",
 		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW",
 		Description: cmdline.Help("Without files it is the reference jobs of a workload, or of all. Other files are jobs that print the same result lines, as\n"+
 			"--format json of the workloads does. Both are submitted to their queues and followed together, again and again until\n"+

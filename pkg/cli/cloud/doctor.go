@@ -19,7 +19,7 @@ import (
 func DoctorCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "on a GPU host or in a job's container: say what is wrong with it, why, and what to do",
+		Usage:     "diagnose a GPU host or a job's container",
 		UsageText: "batchctl doctor [FLAGS]",
 		Description: cmdline.Help("It finds out where it runs, and looks at "+strings.Join(doctorTopics(), ", ")+".\n"+
 			"It reads and asks, changes nothing, and ends whatever hangs: after 40 seconds at most what has not answered is said. Without root it says what it could not read.\n"+

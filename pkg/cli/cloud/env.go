@@ -15,7 +15,7 @@ import (
 func EnvCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "env",
-		Usage:     "print what a shell needs to talk to the local engine",
+		Usage:     "print the environment for other AWS clients",
 		UsageText: "batchctl env [FLAGS]",
 		Description: cmdline.Help("The engine is the one that batchctl serve or batchctl submit has started. Only AWS Batch, CloudWatch Logs and\n"+
 			"ECS are sent to it; other services still go to AWS. The output contains a key that works for this engine alone,\n"+

@@ -37,7 +37,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
 	return &cli.Command{
 		Name:      "infra",
-		Usage:     "the CloudFormation stacks under the job queues: deploy, status, diff, destroy, outputs",
+		Usage:     "manage the queues' CloudFormation stacks",
 		UsageText: "batchctl infra deploy|status|diff|destroy|outputs [FLAGS]",
 		Description: cmdline.Help("Each template is a stack PREFIX-NAME. What is done is begun by AWS and goes on there: a command that is\n"+
 			"cut off is run again, and goes on from where AWS is.",

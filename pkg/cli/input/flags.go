@@ -43,7 +43,7 @@ func Flags() []cli.Flag {
 func VariationFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "set", Usage: "`PATH=VALUE` changes a member of the file, as in resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON, or else text; may be repeated"},
-		&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` for the container's environment, or NAME for the value that it has here; may be repeated"},
+		&cli.StringSliceFlag{Name: "env", Usage: "print the environment for other AWS clients"},
 		&cli.BoolFlag{Name: "keep-going", Usage: "a child of a command list tries the lines behind one that failed"},
 	}
 }

@@ -20,7 +20,7 @@ import (
 func QuickstartCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "quickstart",
-		Usage:     "from nothing to a benchmark of CPU and GPU on AWS Batch in one command, and all of it away in another",
+		Usage:     "deploy, run the CPU/GPU benchmark, and clean up",
 		UsageText: "batchctl quickstart [FLAGS]\n   batchctl quickstart destroy [FLAGS]",
 		Description: cmdline.Help("Says what it makes and costs, asks, deploys the stacks, brings the images into ECR, runs the matrix and the image benchmark\n"+
 			"on CPU and GPU, and writes cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and the other reports. Cut off at\n"+
@@ -61,7 +61,7 @@ func quickstartFlags() []cli.Flag {
 		&cli.StringFlag{Name: "image-sizes", Value: "2048,4096", Usage: "`SIZES` of the images"},
 		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "`NUMBERS` of images at a time"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` of the jobs, such as repeats=9; may be repeated"},
-		&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` for the jobs' environment; may be repeated"},
+		&cli.StringSliceFlag{Name: "env", Usage: "print the environment for other AWS clients"},
 		&cli.StringSliceFlag{Name: "set", Usage: "`PATH=VALUE` changes a member of all jobs, as in timeout=1h; may be repeated"},
 		&cli.StringFlag{Name: "cpu-image", Usage: "the `IMAGE` of the CPU jobs: none is built for them"},
 		&cli.StringFlag{Name: "gpu-image", Usage: "the `IMAGE` of the GPU jobs: none is built for them"},

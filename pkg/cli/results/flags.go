@@ -33,7 +33,7 @@ func ReplayCommand(con *term.Console) *cli.Command {
 			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
 				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
 		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
-			&cli.StringSliceFlag{Name: "env", Usage: "`NAME=VALUE` to add to the environment, or in place of the job's; may be repeated"},
+			&cli.StringSliceFlag{Name: "env", Usage: "print the environment for other AWS clients"},
 			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
 		Action: func(c *cli.Context) error {
 			of, err := jobs.OptionsOf(c)

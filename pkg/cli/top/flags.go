@@ -12,7 +12,7 @@ import (
 func TopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "top",
-		Usage:     "watch the queues and the jobs that run or wait, as they change",
+		Usage:     "watch queues and jobs live",
 		UsageText: "batchctl top [FLAGS] [QUEUE ...]",
 		Description: cmdline.Help("On a terminal the view is drawn anew every two seconds; ? shows its keys, q leaves. Elsewhere, or with --iterations or\n"+
 			"--output json, snapshots are printed. A snapshot costs six calls a queue and shows at most 1,000 jobs.",
