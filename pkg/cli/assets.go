@@ -25,13 +25,14 @@ func workloadCommand(con *term.Console) *cli.Command {
 		Name:      "workload",
 		Usage:     "run the reference workloads, matrix and image",
 		UsageText: "batchctl workload list | batchctl workload run NAME [FLAGS]",
-		Description: cmdline.Help("The same programs stand in the container image batchctl-workloads.",
+		Description: cmdline.Help("The image batchctl-workloads contains the same programs.",
 			"batchctl workload list\nbatchctl workload run matrix --sizes 500,1000\nbatchctl workload run image --help"),
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
-				Description: cmdline.Help("One line each.", "batchctl workload list --output json"),
-				Flags:       cmdline.OutputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
+				Description: cmdline.Help("Lists the newest jobs first. A job must match all flags. --array JOB lists the children of an array.\n\nA TIME is a date, a date "+
+					"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.", "batchctl workload list --output json"),
+				Flags: cmdline.OutputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
 				Name: "run", Usage: "run one on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
@@ -71,7 +72,8 @@ func schemaCommand(con *term.Console) *cli.Command {
 		Name:      "schema",
 		Usage:     "print the JSON schema of a document",
 		UsageText: "batchctl schema [job|workflow|platform|native]",
-		Description: cmdline.Help("Without a name, the schemas are listed. Name one in a file's \"$schema\" and the editor completes and explains.",
+		Description: cmdline.Help("Without a name it lists the schemas. Put the name of one into a file's \"$schema\", and your editor completes and explains its "+
+			"members.",
 			"batchctl schema job > job.schema.json\nbatchctl schema platform"),
 		Action: func(c *cli.Context) error { return schema(con, c) },
 	}
@@ -112,10 +114,10 @@ func initCommand(con *term.Console) *cli.Command {
 		Name:      "init",
 		Usage:     "write a job file or a platform file to start from",
 		UsageText: "batchctl init [FLAGS] [FILE]",
-		Description: cmdline.Help("Without a FILE it goes to stdout. A file that is there is never overwritten.",
+		Description: cmdline.Help("Without a FILE, the result goes to stdout. It never overwrites an existing file.",
 			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json"),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "gpu", Usage: "a job that asks for a GPU"},
+			&cli.BoolFlag{Name: "gpu", Usage: "a job that requests a GPU"},
 			&cli.BoolFlag{Name: "array", Usage: "an array job"},
 			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
 			&cli.BoolFlag{Name: "platform", Usage: "the organisation's platform file, batchctl.json"},
@@ -173,7 +175,7 @@ func versionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print version information",
 		UsageText:   "batchctl version [FLAGS]",
-		Description: cmdline.Help("What to put into a bug report.", "batchctl version\nbatchctl version --output json"),
+		Description: cmdline.Help("Include this in a bug report.", "batchctl version\nbatchctl version --output json"),
 		Flags:       cmdline.OutputFlags(),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {

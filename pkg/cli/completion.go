@@ -61,7 +61,7 @@ func completionCommand(con *term.Console) *cli.Command {
 		Name:      "completion",
 		Usage:     "print a shell completion script",
 		UsageText: "batchctl completion bash|zsh|fish",
-		Description: cmdline.Help("Commands, flags and the names of submitted jobs complete.",
+		Description: cmdline.Help("Completes commands, flags and the names of submitted jobs.",
 			"source <(batchctl completion bash)\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 1); err != nil {

@@ -16,16 +16,15 @@ func ConvertCommand(con *term.Console) *cli.Command {
 		Name:      "convert",
 		Usage:     "convert AWS requests to a job file, or back",
 		UsageText: "batchctl convert [FLAGS] FILE ...",
-		Description: cmdline.Help("Native requests (a RegisterJobDefinition, a SubmitJob, or both) become one compact job file, those of\n"+
-			"several jobs a workflow. A job file becomes its two requests, a workflow a list of such pairs, or with\n"+
-			"--operation SubmitJob a job list. Nothing but comments is lost: what has no short form is in jobDefinition\n"+
-			"and submitJob. The result goes to stdout.",
+		Description: cmdline.Help("AWS requests (a RegisterJobDefinition, a SubmitJob, or both) become one job file; those of several jobs become a workflow. A job "+
+			"file becomes its two requests. A workflow becomes a list of such pairs, or with --operation SubmitJob a job list.\n\nOnly comments "+
+			"are lost. Members without a short form go to jobDefinition and submitJob. The result goes to stdout.",
 			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json\n"+
 				"batchctl convert flow.json --job train --operation RegisterJobDefinition > register.json"),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "operation", Usage: "of a job file's requests print only this one: RegisterJobDefinition or SubmitJob"},
-			&cli.StringFlag{Name: "job", Usage: "of several jobs take only the one of this `NAME`"},
-			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-job-definitions printed"},
+			&cli.StringFlag{Name: "operation", Usage: "print only this request: RegisterJobDefinition or SubmitJob"},
+			&cli.StringFlag{Name: "job", Usage: "convert only the job of this `NAME`"},
+			&cli.BoolFlag{Name: "from-describe", Usage: "read the output of aws batch describe-job-definitions"},
 		},
 		Action: func(c *cli.Context) error {
 			return convert(con, convertOptions{paths: c.Args().Slice(), operation: c.String("operation"), job: c.String("job"), fromDescribe: c.Bool("from-describe")})
@@ -39,11 +38,11 @@ func FmtCommand(con *term.Console) *cli.Command {
 		Name:      "fmt",
 		Usage:     "format job files",
 		UsageText: "batchctl fmt [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
-		Description: cmdline.Help("Without flags the result goes to stdout. Values and their order stay as they are.",
+		Description: cmdline.Help("Without flags, the result goes to stdout. Values and their order do not change.",
 			"batchctl fmt job.json\nbatchctl fmt --write jobs/\nbatchctl fmt --check jobs/    # exit code 1 and the names, for CI"),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "rewrite the files that are laid out otherwise"},
-			&cli.BoolFlag{Name: "check", Usage: "only name the files that are laid out otherwise"},
+			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "rewrite files that are not formatted"},
+			&cli.BoolFlag{Name: "check", Usage: "list files that are not formatted; exit with status 1 if there are any"},
 			&cli.BoolFlag{Name: "diff", Usage: "show what --write would change"},
 			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files of a directory"},
 		},
@@ -59,8 +58,8 @@ func LSPCommand(con *term.Console) *cli.Command {
 		Name:      "lsp",
 		Usage:     "run the language server for editors",
 		UsageText: "batchctl lsp",
-		Description: cmdline.Help("Problems as you type, with quick fixes; hover explains a member, completion offers the next one.\n"+
-			"An editor starts this command; it is of no use in a shell.",
+		Description: cmdline.Help("Reports problems with quick fixes while you type. Hover explains a member; completion offers the next one. An editor starts this "+
+			"command.",
 			"-- Neovim\nvim.lsp.config('batchctl', { cmd = { 'batchctl', 'lsp' }, filetypes = { 'json' } })\nvim.lsp.enable('batchctl')"),
 		Action: func(c *cli.Context) error {
 			return lsp.Serve(c.Context, con.In, con.Out, lsp.Options{Version: cmdline.Version().Version, Log: con.Err})
@@ -74,11 +73,10 @@ func ValidateCommand(con *term.Console) *cli.Command {
 		Name:      "validate",
 		Usage:     "check files for what AWS Batch would reject or leave stuck",
 		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
-		Description: cmdline.Help("Every problem is reported at file:line:column with the rule's name and what to do.\n"+
-			"Problems go to stdout. Warnings leave the exit code at 0. In a directory, batchctl documents are\n"+
-			"checked, other files are skipped and counted, and .gitignore is respected. What a job waives is listed with its reason and fails nothing.\n"+
-			"Templates of CloudFormation are checked too, in JSON and in YAML: their AWS Batch resources by the rules of job\n"+
-			"files, and what hosts start from; launch template data and user data also by themselves.",
+		Description: cmdline.Help("Reports every problem at file:line:column, with the name of the rule and what to do. Problems go to stdout. Warnings do not change "+
+			"the exit code.\n\nIn a directory it checks batchctl documents, skips and counts other files, and respects .gitignore. Waived "+
+			"problems are listed with their reasons. validate also checks CloudFormation templates in JSON and YAML, launch templates and user "+
+			"data.",
 			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
 				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
 				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
@@ -87,17 +85,17 @@ func ValidateCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
 			&cli.BoolFlag{Name: "summary", Usage: "count the problems by rule instead of printing each"},
 			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
-			&cli.BoolFlag{Name: "strict", Usage: "fail when something could not be checked, such as placement without a platform file, or a file that may be a job file"},
-			&cli.StringSliceFlag{Name: "include", Usage: "in directories check what matches this `PATTERN`, whatever it holds; may be repeated"},
+			&cli.BoolFlag{Name: "strict", Usage: "fail if something could not be checked, such as placement without a platform file, or a skipped file that may be a job file"},
+			&cli.StringSliceFlag{Name: "include", Usage: "in directories, check every file that matches this `PATTERN`; may be repeated"},
 			&cli.BoolFlag{Name: "only-recognized", Usage: "skip files that are not batchctl documents (for pre-commit)"},
 			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files"},
-			&cli.StringFlag{Name: "kind", Usage: "take the files for this `KIND` of document instead of finding out: " + kindNames()},
-			&cli.BoolFlag{Name: "from-describe", Usage: "take what aws batch describe-* printed, less what a request cannot hold"},
-			&cli.BoolFlag{Name: "fix", Usage: "mend in the files what has an obvious edit"},
-			&cli.BoolFlag{Name: "diff", Usage: "show what --fix would change, and change nothing"},
-			&cli.StringFlag{Name: "baseline", Usage: "leave out the problems that this `FILE` lists"},
-			&cli.StringFlag{Name: "write-baseline", Usage: "write the problems there are into this `FILE`, for --baseline"},
-			&cli.BoolFlag{Name: "rules", Usage: "list the rules, or explain those that are named, with examples; --output markdown makes a page of them"},
+			&cli.StringFlag{Name: "kind", Usage: "treat the files as this `KIND` of document: " + kindNames()},
+			&cli.BoolFlag{Name: "from-describe", Usage: "read the output of aws batch describe-*, without the members that a request cannot have"},
+			&cli.BoolFlag{Name: "fix", Usage: "fix in place what can be fixed safely"},
+			&cli.BoolFlag{Name: "diff", Usage: "show what --fix would change; change nothing"},
+			&cli.StringFlag{Name: "baseline", Usage: "ignore the problems listed in this `FILE`"},
+			&cli.StringFlag{Name: "write-baseline", Usage: "write the current problems to this `FILE`, for --baseline"},
+			&cli.BoolFlag{Name: "rules", Usage: "list the rules, or explain the named ones with examples; --output markdown prints a page"},
 		),
 		Action: func(c *cli.Context) error {
 			o := validateOptionsOf(c)

@@ -17,10 +17,9 @@ func BenchCommand(con *term.Console) *cli.Command {
 		Name:      "bench",
 		Usage:     "compare CPU and GPU: speed-up, cost, break-even size",
 		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW",
-		Description: cmdline.Help("Without files it is the reference jobs of a workload, or of all. Other files are jobs that print the same result lines, as\n"+
-			"--format json of the workloads does. Both are submitted to their queues and followed together, again and again until\n"+
-			"every median is known to 5 % or --runs are done; on the local engine one after the other. Only verified results have a time. What\n"+
-			"cannot be measured here is said, with the reason.",
+		Description: cmdline.Help("Without files it runs the reference jobs of a workload. Other files are your own jobs that print the same result lines. Both jobs "+
+			"are submitted to their queues and followed together, until every median is within 5 % or --runs is reached; the local engine runs "+
+			"them one after the other.\n\nOnly verified results have a time. The report says what could not be measured, and why.",
 			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+
 				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
 		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), cmdline.ExecutorFlags()...), MeasureFlags(3, "benchmark", 0)...),
@@ -40,31 +39,31 @@ func BenchCommand(con *term.Console) *cli.Command {
 // a job may wait for its start by default.
 func MeasureFlags(runs int, out string, start time.Duration) []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "runs", Value: runs, Usage: "submit each job `N` times at most"},
-		&cli.Float64Flag{Name: "tight", Value: 5, Usage: "enough is measured when each median is known to `PERCENT`"},
-		&cli.DurationFlag{Name: "limit", Usage: "begin no further run after this `DURATION`"},
-		&cli.DurationFlag{Name: "start-limit", Value: start, Usage: "give a job up that has not started after this `DURATION`, and say why; 0 waits for ever"},
-		&cli.BoolFlag{Name: "published", Usage: "the report shows the table published with AWS Batch's GPU demonstration beside ours"},
+		&cli.IntFlag{Name: "runs", Value: runs, Usage: "submit each job at most `N` times"},
+		&cli.Float64Flag{Name: "tight", Value: 5, Usage: "stop when every median is within `PERCENT`"},
+		&cli.DurationFlag{Name: "limit", Usage: "start no further run after this `DURATION`"},
+		&cli.DurationFlag{Name: "start-limit", Value: start, Usage: "give up on a job that has not started after this `DURATION`, and explain why; 0 waits indefinitely"},
+		&cli.BoolFlag{Name: "published", Usage: "compare with the table published with AWS Batch's GPU demonstration"},
 		&cli.StringFlag{Name: "out", Value: out, Usage: "the `DIRECTORY` of the report"},
-		&cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions (default: the platform file's prices)"},
+		&cli.StringFlag{Name: "prices", Usage: "a `FILE` of newer prices, or of other Regions (default: the platform file's prices)"},
 	}
 }
 
 func benchCompareCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "compare",
-		Usage:     "hold two measurements against each other, row by row, with a test of significance",
+		Usage:     "compare two measurements row by row, with a significance test",
 		UsageText: "batchctl bench compare [FLAGS] OLD NEW",
-		Description: cmdline.Help("OLD and NEW are a report's benchmark.json, or logs with result lines. A row is faster or slower only where a rank test\n"+
-			"says so; with fewer than 4 repeats nothing can be told. With --fail-on-regression the exit code is 1 for a row that\n"+
-			"became slower by more than --threshold, and 3 where a row could not be told.",
+		Description: cmdline.Help("OLD and NEW are the benchmark.json of a report, or logs with result lines. A row counts as faster or slower only if a rank test "+
+			"confirms it, which needs at least 4 repeats. With --fail-on-regression the exit code is 1 if a row became slower by more than "+
+			"--threshold, and 3 if a row could not be compared.",
 			"batchctl bench compare old/benchmark.json new/benchmark.json\nbatchctl bench compare --side GPU old.json new.json --fail-on-regression"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
 			&cli.StringFlag{Name: "side", Value: "CPU", Usage: "`CPU|GPU`: the side of a report"},
-			&cli.Float64Flag{Name: "threshold", Value: 5, Usage: "how much slower is a regression, in `PERCENT`"},
-			&cli.BoolFlag{Name: "fail-on-regression", Usage: "end with 1 for a regression, with 3 where nothing can be told: for CI"}},
+			&cli.Float64Flag{Name: "threshold", Value: 5, Usage: "report a regression above this `PERCENT`"},
+			&cli.BoolFlag{Name: "fail-on-regression", Usage: "exit with status 1 for a regression, 3 if rows could not be compared (for CI)"}},
 		Action: func(c *cli.Context) error {
 			format, err := cmdline.OutputFormat(c)
 			if err != nil {

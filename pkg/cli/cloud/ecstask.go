@@ -37,7 +37,8 @@ func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
 func ecsStatusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
-		Description: cmdline.Help("A task is named by its name, the beginning of its id, or its ARN. ECS forgets a task about an hour after it has stopped.",
+		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, status shows the last submission. Several jobs are shown as a "+
+			"tree of their dependencies.",
 			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
 		Flags: ecsTaskFlags(cmdline.OutputFlags()...), Action: func(c *cli.Context) error { return ecsStatus(con, c) },
 	}
@@ -46,7 +47,7 @@ func ecsStatusCommand(con *term.Console) *cli.Command {
 func ecsWaitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
-		Description: cmdline.Help("Exit code 0 when every essential container ended with 0, else 1. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
+		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
 		Flags:       ecsTaskFlags(), Action: func(c *cli.Context) error { return ecsWait(con, c) },
 	}
 }
@@ -54,7 +55,9 @@ func ecsWaitCommand(con *term.Console) *cli.Command {
 func ecsLogsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
-		Description: cmdline.Help("The log goes to stdout, with the containers' names in front if there are several.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
+		Description: cmdline.Help("Prints the log of the last attempt. With --follow it continues until the job has finished.\n\nAdd the index to name a child of an "+
+			"array: 3f2a91c0:7. The name of an array means all its children, one after the other. --first-error prints one line for each "+
+			"distinct failure, found in the last 1000 lines of each log.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
 		Flags: ecsTaskFlags(
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
 			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, input.RawFlag(con)),
@@ -65,7 +68,9 @@ func ecsLogsCommand(con *term.Console) *cli.Command {
 func ecsStopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
-		Description: cmdline.Help("The containers get SIGTERM, and SIGKILL after their stop timeout, 30 seconds by default.",
+		Description: cmdline.Help("Name each job, or one submission with --submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
+			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
+			"not stop.",
 			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
 		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the `TEXT` that ECS keeps with the task"}),
 		Action: func(c *cli.Context) error { return ecsStop(con, c) },

@@ -33,23 +33,23 @@ func awsFlags() []cli.Flag {
 // ExecutorFlags are the flags of the commands that run jobs.
 func ExecutorFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "executor", Usage: "how the local engine runs jobs: `process|docker|podman|container` (container: docker if its daemon answers, else podman; default: the platform file's targets.local.executor, else process)"},
-		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let jobs in containers mount this `DIRECTORY` and what is below it; may be given more than once"},
-		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + attempt.ExecutorTag + "=process run as processes of this machine where the others run in containers"},
-		&cli.BoolFlag{Name: "allow-root", Usage: "as root, let other clients of the engine (aws CLI, SDKs) start processes too; BATCHCTL_ALLOW_ROOT=1 does the same"},
-		&cli.BoolFlag{Name: "allow-privileged", Usage: "let jobs in containers be privileged and use devices: either gives them this machine"},
+		&cli.StringFlag{Name: "executor", Usage: "the `EXECUTOR` of local jobs: process, docker, podman, or container (docker if its daemon answers, else podman) (default: targets.local.executor of the platform file, else process)"},
+		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let containers mount this `DIRECTORY` and everything below it; may be repeated"},
+		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + attempt.ExecutorTag + "=process run as processes although other jobs run in containers"},
+		&cli.BoolFlag{Name: "allow-root", Usage: "as root, also let other clients (aws CLI, SDKs) start processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
+		&cli.BoolFlag{Name: "allow-privileged", Usage: "allow privileged containers and devices; either gives a job full control of this machine"},
 	}
 }
 
 // TargetFlags are the flags that lead to a target.
 func TargetFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`NAME` of a target: local, aws, or one of the platform file's (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
-		&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the `NAME` of the target: local, aws, or one of the platform file (default: $BATCHCTL_TARGET, else defaultTarget of the platform file, else local)"},
+		&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
 	}, awsFlags()...)
 }
 
 // SubmissionFlag names a submission in the place of jobs.
 func SubmissionFlag() cli.Flag {
-	return &cli.StringFlag{Name: "submission", Usage: "all jobs of one `SUBMISSION`: named by a job of it (name or short id), or by its file"}
+	return &cli.StringFlag{Name: "submission", Usage: "all jobs of a `SUBMISSION`: one of its jobs (name or short id), or its file"}
 }

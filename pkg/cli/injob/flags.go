@@ -16,11 +16,10 @@ func ChildCommand(con *term.Console) *cli.Command {
 		Name:      "child",
 		Usage:     "run one child of an array",
 		UsageText: "batchctl child COMMAND [ARGUMENT ...]",
-		Description: cmdline.Help("Jobs whose array has a matrix, a table or a command list, and \"launcher\": \"batchctl\", begin with it: copy batchctl\n"+
-			"into the image. It takes the cell of AWS_BATCH_JOB_ARRAY_INDEX from BATCHCTL_ARRAY, or from the object or file that\n"+
-			"BATCHCTL_ARRAY_URL names, sets MATRIX_NAME for each value, replaces ${{ matrix.NAME }} in the arguments and becomes the\n"+
-			"command. Without a command it runs the child's slice of a command list. An image can have it as its entry point,\n"+
-			"with \"launcher\": \"image\".",
+		Description: cmdline.Help("Runs one child of an array whose job has \"launcher\": \"batchctl\". Copy batchctl into the image. child reads the cell of "+
+			"AWS_BATCH_JOB_ARRAY_INDEX from BATCHCTL_ARRAY, or from the URL or file in BATCHCTL_ARRAY_URL. It sets MATRIX_NAME for each value, "+
+			"replaces ${{ matrix.NAME }} in the arguments, and starts the command.\n\nWithout a command it runs the child's part of a command "+
+			"list. With \"launcher\": \"image\", make it the entry point of the image.",
 			`ENTRYPOINT ["/usr/local/bin/batchctl", "child"]`),
 		SkipFlagParsing: true,
 		Action: func(c *cli.Context) error {
@@ -42,13 +41,12 @@ func StageCommand(con *term.Console) *cli.Command {
 			"batchctl stage in\n" +
 			"batchctl stage out [EXIT-CODE]\n" +
 			"batchctl stage install DIRECTORY",
-		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" begin with it: copy batchctl into the image. What is to be moved stands in\n"+
-			"BATCHCTL_STAGE. The program's exit code is the job's. Those of batchctl itself are 64 for a document or a variable\n"+
-			"that makes no sense, 66 for inputs that did not come, 73 for outputs that did not arrive though the program succeeded,\n"+
-			"126 and 127 for a program that cannot be run.\n\n"+
-			"in and out do one part alone, for a script of your own; EXIT-CODE is that of the program (0), and decides with \"when\"\n"+
-			"which outputs are due. install copies batchctl, and the machine's CA certificates where it has some, to a directory:\n"+
-			"so a container that starts first brings it to one whose image lacks it, on a volume that they share.",
+		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" start with stage. Copy batchctl into the image. BATCHCTL_STAGE says what to download and "+
+			"upload. The exit code is that of the program. batchctl's own exit codes are 64 for an invalid document or variable, 66 if an input "+
+			"could not be downloaded, 73 if an output could not be uploaded although the program succeeded, and 126 and 127 if the program "+
+			"cannot be started.\n\nin and out do one part each, for your own scripts. EXIT-CODE is that of the program (default 0) and decides "+
+			"which outputs are uploaded. install copies batchctl and the CA certificates of the machine to a directory, so that a container "+
+			"that starts first can pass them on in a shared volume.",
 			"batchctl stage -- python train.py --epochs 10\n"+
 				`ENTRYPOINT ["/usr/local/bin/batchctl", "stage", "--"]`+"\n"+
 				"batchctl stage install /shared"),

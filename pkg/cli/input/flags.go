@@ -33,8 +33,8 @@ func OptionsOf(c *cli.Context) Options {
 // Flags are the flags of every command that loads documents.
 func Flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from the job file)"},
-		&cli.StringFlag{Name: "catalog", Usage: "`FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ": what " + catalog.Command + " prints (default: the platform file's catalog)"},
+		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json beside or above the job file)"},
+		&cli.StringFlag{Name: "catalog", Usage: "a `FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
 	}
 }
@@ -42,13 +42,13 @@ func Flags() []cli.Flag {
 // VariationFlags are the flags that change a document before it is checked.
 func VariationFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "set", Usage: "`PATH=VALUE` changes a member of the file, as in resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON, or else text; may be repeated"},
-		&cli.StringSliceFlag{Name: "env", Usage: "print the environment for other AWS clients"},
-		&cli.BoolFlag{Name: "keep-going", Usage: "a child of a command list tries the lines behind one that failed"},
+		&cli.StringSliceFlag{Name: "set", Usage: "change a member of the file, `PATH=VALUE`: resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON or text; may be repeated"},
+		&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the container, `NAME=VALUE`, or NAME to copy your own; may be repeated"},
+		&cli.BoolFlag{Name: "keep-going", Usage: "continue with the next lines of a command list after one failed"},
 	}
 }
 
 // RawFlag is for commands that print what jobs wrote.
 func RawFlag(con *term.Console) cli.Flag {
-	return &cli.BoolFlag{Name: "raw", Destination: &con.RawLog, Usage: "print what jobs wrote unchanged, with escape sequences and control characters"}
+	return &cli.BoolFlag{Name: "raw", Destination: &con.RawLog, Usage: "print job output unchanged, with escape sequences and control characters"}
 }

@@ -17,17 +17,17 @@ func ExplainCommand(con *term.Console) *cli.Command {
 		Name:      "explain",
 		Usage:     "explain why a job waits or failed",
 		UsageText: "batchctl explain [FLAGS] [JOB]",
-		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is explained. What scale-up also\n"+
-			"shows is no cause until it has stood for 10 minutes and was seen again: until then the answer says when to ask again.\n"+
-			"--record keeps the evidence, without credentials, for somebody else to look at: --bundle.",
+		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, explain uses the last submission.\n\nSome causes also appear "+
+			"while instances start. explain reports them only after 10 minutes and two observations; until then it says when to ask again. "+
+			"--record saves the evidence, without credentials, for a colleague to read with --bundle.",
 			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
 				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
 		Flags: Flags(append(cmdline.OutputFlags(),
-			&cli.StringFlag{Name: "file", Usage: "the `FILE` that the job was submitted from: the fix then says its line"},
-			&cli.StringFlag{Name: "bundle", Usage: "explain the evidence in this `FILE`, and ask nobody"},
+			&cli.StringFlag{Name: "file", Usage: "the job's `FILE`; the fix then names the line"},
+			&cli.StringFlag{Name: "bundle", Usage: "explain the evidence in this `FILE`; query nothing"},
 			&cli.StringFlag{Name: "record", Usage: "write the evidence to this `FILE`"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "look again until the answer will not change soon"},
-			&cli.DurationFlag{Name: "timeout", Usage: "with --wait: stop looking after this `DURATION`, such as 30m"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "repeat until the answer is final"},
+			&cli.DurationFlag{Name: "timeout", Usage: "with --wait, stop after this `DURATION`, such as 30m"},
 		)...),
 		Action: with(func(c *cli.Context, o Options) error {
 			x := explainOptions{Options: o, bundle: c.String("bundle"), record: c.String("record"), file: c.String("file"), wait: c.Bool("wait"), timeout: c.Duration("timeout")}
@@ -43,7 +43,7 @@ func ExplainCommand(con *term.Console) *cli.Command {
 
 // Flags are the flags of every command that names jobs, and more.
 func Flags(more ...cli.Flag) []cli.Flag {
-	platform := &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json, found by walking up from here)"}
+	platform := &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json in this directory or above)"}
 	return append(append([]cli.Flag{platform}, cmdline.TargetFlags()...), more...)
 }
 
@@ -53,8 +53,8 @@ func StatusCommand(con *term.Console) *cli.Command {
 		Name:      "status",
 		Usage:     "show the status of jobs",
 		UsageText: "batchctl status [FLAGS] [JOB ...]",
-		Description: cmdline.Help("A JOB is a short id, a job's name or a whole id. Without one, the last submission is shown; several\n"+
-			"jobs as a tree of their dependencies.",
+		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, status shows the last submission. Several jobs are shown as a "+
+			"tree of their dependencies.",
 			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status --submission workflow.json"),
 		Flags:  Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag())...),
 		Action: with(func(c *cli.Context, o Options) error { return status(c.Context, con, o) }),
@@ -67,20 +67,20 @@ func ListCommand(con *term.Console) *cli.Command {
 		Name:      "list",
 		Usage:     "list jobs",
 		UsageText: "batchctl list [FLAGS]",
-		Description: cmdline.Help("Newest first; a job is listed if all that is asked for holds. Array children are listed with --array JOB.\n"+
-			"A TIME is a date, a date with a time of day, or a while ago: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
+		Description: cmdline.Help("Lists the newest jobs first. A job must match all flags. --array JOB lists the children of an array.\n\nA TIME is a date, a date "+
+			"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
 			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\nbatchctl list --status FAILED --created-after 24h\n"+
 				"batchctl list --name 'resnet*' --output json"),
 		Flags: Flags(append(cmdline.OutputFlags(),
 			&cli.StringSliceFlag{Name: "status", Usage: "only jobs in this `STATUS`; may be repeated"},
 			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
-			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * matches the rest"},
-			&cli.StringFlag{Name: "definition", Usage: "only jobs of this job `DEFINITION`: name, name:revision or ARN; a name's trailing * matches the rest"},
+			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * is a wildcard"},
+			&cli.StringFlag{Name: "definition", Usage: "only jobs of this `DEFINITION`: name, name:revision or ARN; a trailing * is a wildcard"},
 			&cli.StringFlag{Name: "share", Usage: "only jobs of this fair-share `IDENTIFIER`"},
-			&cli.StringFlag{Name: "created-after", Usage: "only jobs from this `TIME` on"},
-			&cli.StringFlag{Name: "created-before", Usage: "only jobs from before this `TIME`"},
+			&cli.StringFlag{Name: "created-after", Usage: "only jobs created since this `TIME`"},
+			&cli.StringFlag{Name: "created-before", Usage: "only jobs created before this `TIME`"},
 			&cli.StringFlag{Name: "array", Usage: "the children of this array `JOB`"},
-			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most `N` jobs; 0 lists all"},
+			&cli.IntFlag{Name: "limit", Value: 50, Usage: "list at most `N` jobs; 0 lists all"},
 		)...),
 		Action: with(func(c *cli.Context, o Options) error {
 			return list(c.Context, con, listOptions{Options: o, statuses: c.StringSlice("status"), queues: c.StringSlice("queue"), name: c.String("name"),
@@ -96,21 +96,20 @@ func LogsCommand(con *term.Console) *cli.Command {
 		Name:      "logs",
 		Usage:     "print job logs",
 		UsageText: "batchctl logs [FLAGS] [JOB ...]",
-		Description: cmdline.Help("The log of the last attempt goes to stdout. With --follow it goes on until the job has ended.\n"+
-			"A child of an array is named by its index: 3f2a91c0:7; the array itself stands for all its children, which\n"+
-			"are printed one after the other. --first-error prints a line for each distinct failure, found in the last\n"+
-			"1000 lines of each log.",
+		Description: cmdline.Help("Prints the log of the last attempt. With --follow it continues until the job has finished.\n\nAdd the index to name a child of an "+
+			"array: 3f2a91c0:7. The name of an array means all its children, one after the other. --first-error prints one line for each "+
+			"distinct failure, found in the last 1000 lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
 		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the job has ended"},
-			&cli.BoolFlag{Name: "timestamps", Usage: "put the time before each line"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the job has finished"},
+			&cli.BoolFlag{Name: "timestamps", Usage: "print the time before each line"},
 			&cli.IntFlag{Name: "attempt", Usage: "the log of attempt `N`, from 1 (default: the last one)"},
 			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"},
-			&cli.StringFlag{Name: "since", Usage: "only lines from this `TIME` on: 2026-03-31T14:00:00Z, or a while ago: 90m"},
+			&cli.StringFlag{Name: "since", Usage: "only lines since this `TIME`: 2026-03-31T14:00:00Z, or an age such as 90m"},
 			&cli.StringFlag{Name: "children", Usage: "only these children of an array: `RANGE`, such as 0-9,17"},
 			&cli.BoolFlag{Name: "failed", Usage: "only jobs and children that FAILED"},
-			&cli.BoolFlag{Name: "first-error", Usage: "one line for each distinct failure, with how many failed like it"},
+			&cli.BoolFlag{Name: "first-error", Usage: "print one line for each distinct failure, and how many jobs have it"},
 			input.RawFlag(con),
 			&cli.IntFlag{Name: "limit", Value: mostLogs, Usage: "read at most `N` logs; 0 reads all"})...),
 		Action: with(func(c *cli.Context, o Options) error {
@@ -127,9 +126,9 @@ func QueuesCommand(con *term.Console) *cli.Command {
 		Name:      "queues",
 		Usage:     "show the job queues and their capacity",
 		UsageText: "batchctl queues [FLAGS] [QUEUE ...]",
-		Description: cmdline.Help("Counts the jobs of each queue that have not ended, and the children of arrays. IN USE is what they hold, CAPACITY the\n"+
-			"most vCPUs of the queue's compute environments together; SHARES is what the shares of a fair-share queue hold.\n"+
-			"batchctl top shows the same, and the jobs, as they change.",
+		Description: cmdline.Help("Counts the unfinished jobs of each queue, children of arrays included. IN USE is the vCPUs of running jobs. CAPACITY is the total "+
+			"maxvCpus of the queue's compute environments. SHARES lists what each share of a fair-share queue uses.\n\nbatchctl top shows the "+
+			"same, and the jobs, live.",
 			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
 		Flags:  Flags(cmdline.OutputFlags()...),
 		Action: with(func(c *cli.Context, o Options) error { return queues(c.Context, con, o) }),
@@ -142,14 +141,14 @@ func StopCommand(con *term.Console) *cli.Command {
 		Name:      "stop",
 		Usage:     "cancel or terminate jobs",
 		UsageText: "batchctl stop [FLAGS] JOB ...",
-		Description: cmdline.Help("Each job is named, or all of one submission; nothing is stopped by a name's prefix. A running job gets\n"+
-			"SIGTERM, and SIGKILL after 30 seconds; an array ends with all its children. stop waits until the jobs have\n"+
-			"ended, and says what it left alone.",
+		Description: cmdline.Help("Name each job, or one submission with --submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
+			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
+			"not stop.",
 			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop --submission workflow.json --dry-run"),
 		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the `TEXT` that Batch keeps with the job"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be sent"},
-			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait this `DURATION` for the jobs to end"})...),
+			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the reason `TEXT` that AWS Batch stores with the job"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be stopped; change nothing"},
+			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait at most this `DURATION` for the jobs to finish"})...),
 		Action: with(func(c *cli.Context, o Options) error {
 			return stop(c.Context, con, stopOptions{Options: o, dryRun: c.Bool("dry-run"), timeout: c.Duration("timeout"), reason: c.String("reason")})
 		}),
@@ -162,8 +161,7 @@ func WaitCommand(con *term.Console) *cli.Command {
 		Name:      "wait",
 		Usage:     "wait until jobs finish",
 		UsageText: "batchctl wait [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Exit code 0 when every job SUCCEEDED, 1 when one FAILED, 3 when that is unknown. Ctrl-C stops\n"+
-			"the waiting, not the job.",
+		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.",
 			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait --submission workflow.json"),
 		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
 			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),

@@ -20,18 +20,18 @@ func CostCommand(con *term.Console) *cli.Command {
 		Name:      "cost",
 		Usage:     "estimate what jobs will cost, or show what they did cost",
 		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...",
-		Description: cmdline.Help("Of job files: from one attempt as long as the median of earlier runs, on the job's share of the cheapest machine, to every\n"+
-			"attempt in full use of its timeout, alone on the smallest machine that holds it. Of jobs: the seconds of every attempt, and\n"+
-			"which of them were waste. What has no figure is said, and is not in the sums. The start of instances, idle time, storage,\n"+
-			"logs and transfers come on top. Prices are those of their day; Spot prices move.",
+		Description: cmdline.Help("For job files, the lower bound is one attempt as long as the median of earlier runs, on the job's share of the cheapest machine. "+
+			"The upper bound is every attempt for its whole timeout, alone on the smallest machine that fits.\n\nFor jobs, the cost is the time "+
+			"of every attempt; the report shows which attempts were wasted. Jobs without a figure are listed and are not in the sums. The start "+
+			"of instances, idle time, storage, logs and transfers are not included. Spot prices vary.",
 			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
 				"batchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
 		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
 			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "add up by job, array, workflow or tag:`NAME`"},
-			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
-			&cli.StringSliceFlag{Name: "jobs", Usage: "what this `JOB` did cost; may be repeated, and more may follow"},
-			&cli.StringFlag{Name: "since", Usage: "what all jobs of these names from this `TIME` on did cost, such as 7d; a trailing * matches the rest"}),
+			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "group by job, array, workflow or tag:`NAME`"},
+			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
+			&cli.StringSliceFlag{Name: "jobs", Usage: "the actual cost of this `JOB`; may be repeated"},
+			&cli.StringFlag{Name: "since", Usage: "the actual cost of all jobs of these names created since this `TIME`, such as 7d; a trailing * is a wildcard"}),
 		Action: with(func(c *cli.Context, o Options) error {
 			return printCosts(c.Context, con, costOptions{Options: o, by: cost.By(c.String("by")), jobs: c.StringSlice("jobs"), submission: c.String("submission"), since: c.String("since")})
 		}),
@@ -40,12 +40,12 @@ func CostCommand(con *term.Console) *cli.Command {
 
 // PricesFlag names a file of prices.
 func PricesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "prices", Usage: "`FILE` of prices newer than the built-in ones, or of other Regions, on demand and on Spot: lines of " + catalog.PricesHead + " (default: the platform file's prices)"}
+	return &cli.StringFlag{Name: "prices", Usage: "a `FILE` of newer prices, or of other Regions, on demand and on Spot, with the columns " + catalog.PricesHead + " (default: the platform file's prices)"}
 }
 
 // MaxCostFlag bounds what jobs may cost.
 func MaxCostFlag() cli.Flag {
-	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or nobody knows how much: see batchctl cost"}
+	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or that have no upper bound; see batchctl cost"}
 }
 
 // GraphCommand is batchctl graph.
@@ -54,13 +54,13 @@ func GraphCommand(con *term.Console) *cli.Command {
 		Name:      "graph",
 		Usage:     "draw the jobs of a file and their dependencies",
 		UsageText: "batchctl graph [FLAGS] [FILE ...]",
-		Description: cmdline.Help("The jobs of the files are planned, and nobody is asked: arrays that are split and steps that are inserted are drawn as they\n"+
-			"will be submitted. --submission draws what was submitted, with how it stands.",
+		Description: cmdline.Help("Draws the jobs as they would be submitted, with split arrays and inserted steps. It does not query the target. With --submission "+
+			"it draws submitted jobs with their status.",
 			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
 				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: by the ending of --out, else text)"},
-			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` in place of stdout"}),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: the extension of --out, else text)"},
+			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of stdout"}),
 		Action: with(func(c *cli.Context, o Options) error {
 			g := graphOptions{Options: o, submission: c.String("submission"), out: c.String("out")}
 			if g.out != "" && !c.IsSet("output") && !c.IsSet("o") {
@@ -77,18 +77,17 @@ func PlanCommand(con *term.Console) *cli.Command {
 		Name:      "plan",
 		Usage:     "show what a submission would do; change nothing",
 		UsageText: "batchctl plan [FLAGS] FILE ...",
-		Description: cmdline.Help("The file is validated first. Then the target is asked, for at most 5 seconds and only to read, what is registered and\n"+
-			"what its queues and compute environments are; --offline asks nobody. What could not be looked at is said.\n\n"+
-			"It ends with 0 if every job definition is registered as it is, and under --offline; with 4 if one would be registered, or if\n"+
-			"that could not be checked; with 1 if the target would refuse the jobs or leave them waiting for ever.\n\n"+
-			"With --json stdout holds the requests as `aws batch ... --cli-input-json` takes them. --operation prints one of them and\n"+
-			"asks nobody.",
+		Description: cmdline.Help("Validates the file. Then it queries the target for at most 5 seconds and reads the registered definitions, queues and compute "+
+			"environments. --offline queries nothing. The plan lists what could not be checked.\n\nThe exit code is 0 if every job definition "+
+			"is already registered, and with --offline. It is 4 if a definition would be registered or could not be checked, and 1 if the "+
+			"target would reject the jobs or leave them waiting indefinitely.\n\nWith --json, stdout contains the requests for `aws batch ... "+
+			"--cli-input-json`. --operation prints one of them and queries nothing.",
 			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
 				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json"),
 		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.OutputFlags()...), cmdline.TargetFlags()...),
-			&cli.BoolFlag{Name: "offline", Usage: "ask no target: go by the files alone"},
+			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
 			PricesFlag(), MaxCostFlag(),
-			&cli.StringFlag{Name: "out", Usage: "write the plan to this `FILE` as well, for submit --check"},
+			&cli.StringFlag{Name: "out", Usage: "also write the plan to this `FILE`, for submit --check"},
 			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
 		Action: with(func(c *cli.Context, o Options) error {
 			return PlanFiles(c.Context, con, o, Print{Out: c.String("out"), Operation: c.String("operation")})
@@ -99,7 +98,7 @@ func PlanCommand(con *term.Console) *cli.Command {
 // PlanFlags are the flags that change a plan.
 func PlanFlags() []cli.Flag {
 	return append(input.VariationFlags(),
-		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` of jobs that name none: alias, name or ARN"})
+		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` for jobs that do not name one: alias, name or ARN"})
 }
 
 // VerifyCommand is batchctl verify.
@@ -108,11 +107,11 @@ func VerifyCommand(con *term.Console) *cli.Command {
 		Name:      "verify",
 		Usage:     "check that everything a job needs exists at the target",
 		UsageText: "batchctl verify [FLAGS] FILE ...",
-		Description: cmdline.Help("The file is validated and planned first. Then are looked up: "+strings.Join(checkNames(), ", ")+".\n"+
-			"What the caller may not look at is not checked, and said so; --strict ends with code 3 then.",
+		Description: cmdline.Help("Validates and plans the file. Then it checks: "+strings.Join(checkNames(), ", ")+".\n\n"+
+			"Checks that your credentials do not allow are reported as \"not checked\"; with --strict, the exit code is then 3.",
 			"batchctl verify job.json --target prod\nbatchctl verify jobs/*.json --target prod --strict --output json"),
 		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
-			&cli.BoolFlag{Name: "strict", Usage: "what could not be checked is a failure"}),
+			&cli.BoolFlag{Name: "strict", Usage: "exit with status 3 if something could not be checked"}),
 		Action: with(func(c *cli.Context, o Options) error { return verifyFiles(c.Context, con, o, c.Bool("strict")) }),
 	}
 }

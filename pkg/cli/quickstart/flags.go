@@ -22,17 +22,18 @@ func QuickstartCommand(con *term.Console) *cli.Command {
 		Name:      "quickstart",
 		Usage:     "deploy, run the CPU/GPU benchmark, and clean up",
 		UsageText: "batchctl quickstart [FLAGS]\n   batchctl quickstart destroy [FLAGS]",
-		Description: cmdline.Help("Says what it makes and costs, asks, deploys the stacks, brings the images into ECR, runs the matrix and the image benchmark\n"+
-			"on CPU and GPU, and writes cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and the other reports. Cut off at\n"+
-			"any moment, the same command goes on. A job that fails or does not start ends the wait, with the reason. What it made stays\n"+
-			"until batchctl quickstart destroy, or --destroy-after. --target local does the same on this machine and needs nothing.",
+		Description: cmdline.Help("Prints what it will create and the highest cost, and asks. Then it deploys the stacks, pushes the images to ECR, runs the matrix "+
+			"and image benchmarks on CPU and GPU, and writes cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and the other "+
+			"reports.\n\nIf it is interrupted, run the same command again. If a job fails or does not start, it stops and gives the reason. "+
+			"Everything it created stays until batchctl quickstart destroy, or is deleted with --destroy-after. --target local runs the same on "+
+			"this machine.",
 			"batchctl quickstart --target local\nbatchctl quickstart --target aws --max-cost 5\nbatchctl quickstart --target aws --yes --destroy-after --published\n"+
 				"batchctl quickstart destroy"),
 		Flags: jobs.Flags(slices.Concat(cmdline.ExecutorFlags(), benchmark.MeasureFlags(1, "quickstart", 30*time.Minute), quickstartFlags())...),
 		Subcommands: []*cli.Command{{
-			Name: "destroy", Usage: "remove all that the quick start made: jobs, stacks, images, job definitions, logs",
+			Name: "destroy", Usage: "delete everything that the quick start created",
 			UsageText: "batchctl quickstart destroy [FLAGS]",
-			Description: cmdline.Help("Lists it, asks, removes it, and looks at the end whether anything is left. The reports stay in their directory.",
+			Description: cmdline.Help("Lists everything that the quick start created, asks, deletes it, and checks that nothing is left. The reports are kept.",
 				"batchctl quickstart destroy\nbatchctl quickstart destroy --target prod --prefix trial --yes"),
 			Flags: jobs.Flags(quickstartOut(), prefixFlag(), yesFlag()), Action: with(con, destroy),
 		}},
@@ -41,11 +42,11 @@ func QuickstartCommand(con *term.Console) *cli.Command {
 }
 
 func quickstartOut() cli.Flag {
-	return &cli.StringFlag{Name: "out", Value: "quickstart", Usage: "the `DIRECTORY` of the quick start: its reports, platform file and memory"}
+	return &cli.StringFlag{Name: "out", Value: "quickstart", Usage: "the `DIRECTORY` for reports, platform file and state"}
 }
 
 func prefixFlag() cli.Flag {
-	return &cli.StringFlag{Name: "prefix", Value: "batchctl-quickstart", Usage: "names of all that is made begin with `PREFIX`"}
+	return &cli.StringFlag{Name: "prefix", Value: "batchctl-quickstart", Usage: "the `PREFIX` of all names"}
 }
 
 func yesFlag() cli.Flag {
@@ -55,20 +56,20 @@ func yesFlag() cli.Flag {
 func quickstartFlags() []cli.Flag {
 	return []cli.Flag{
 		prefixFlag(), yesFlag(), preview.MaxCostFlag(),
-		&cli.BoolFlag{Name: "destroy-after", Usage: "remove all of it at the end, also after a failure and after Ctrl-C"},
-		&cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` of a template's parameter, such as GpuInstanceTypes=g5.xlarge; may be repeated"},
+		&cli.BoolFlag{Name: "destroy-after", Usage: "delete everything at the end, also after a failure or Ctrl-C"},
+		&cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`, such as GpuInstanceTypes=g5.xlarge; may be repeated"},
 		&cli.StringFlag{Name: "sizes", Value: "1000,5000,8000,10000", Usage: "`SIZES` of the matrices (with --target local: " + quickstart.LocalSizes + ")"},
 		&cli.StringFlag{Name: "image-sizes", Value: "2048,4096", Usage: "`SIZES` of the images"},
-		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "`NUMBERS` of images at a time"},
+		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "the `NUMBERS` of images processed at a time"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` of the jobs, such as repeats=9; may be repeated"},
-		&cli.StringSliceFlag{Name: "env", Usage: "print the environment for other AWS clients"},
-		&cli.StringSliceFlag{Name: "set", Usage: "`PATH=VALUE` changes a member of all jobs, as in timeout=1h; may be repeated"},
-		&cli.StringFlag{Name: "cpu-image", Usage: "the `IMAGE` of the CPU jobs: none is built for them"},
-		&cli.StringFlag{Name: "gpu-image", Usage: "the `IMAGE` of the GPU jobs: none is built for them"},
+		&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the jobs, `NAME=VALUE`; may be repeated"},
+		&cli.StringSliceFlag{Name: "set", Usage: "change a member of all jobs, `PATH=VALUE`, such as timeout=1h; may be repeated"},
+		&cli.StringFlag{Name: "cpu-image", Usage: "use this `IMAGE` for the CPU jobs instead of building one"},
+		&cli.StringFlag{Name: "gpu-image", Usage: "use this `IMAGE` for the GPU jobs instead of building one"},
 		&cli.StringFlag{Name: "builder", Value: "container", Usage: "what builds and pushes images: `docker|podman|container` (container: docker if its daemon answers, else podman)"},
 		&cli.StringFlag{Name: "workloads", Usage: "the `DIRECTORY` of batchctl-workloads for Linux on x86_64 (default: beside batchctl)"},
-		&cli.StringFlag{Name: "gpu-base", Usage: "the `IMAGE` with a C library, or with CUDA too, that the GPU image is built on (default: the Dockerfile's)"},
-		&cli.StringFlag{Name: "registry", Usage: "push to `HOST/PREFIX` in place of the stack's ECR repository, with your own login: a registry of the organisation, which the hosts must reach"},
+		&cli.StringFlag{Name: "gpu-base", Usage: "the base `IMAGE` of the GPU image, with a C library or CUDA (default: the Dockerfile's)"},
+		&cli.StringFlag{Name: "registry", Usage: "push to the registry `HOST/PREFIX` instead of ECR, with your own login; the hosts must reach it"},
 	}
 }
 

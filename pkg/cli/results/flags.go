@@ -17,7 +17,7 @@ func heatmapFlags() []cli.Flag {
 		&cli.StringFlag{Name: "heatmap", Usage: "draw a heat map to this `FILE`, .png or .svg"},
 		&cli.StringFlag{Name: "axes", Usage: "`X,Y`: the columns of the heat map's axes (default: the first two axes)"},
 		&cli.StringFlag{Name: "value", Usage: "the `COLUMN` whose numbers are drawn (default: the only one that has numbers)"},
-		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean), Usage: "what becomes of several values of one place: mean, min or max"},
+		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean), Usage: "how to combine several values of one cell: mean, min or max"},
 	}
 }
 
@@ -27,14 +27,14 @@ func ReplayCommand(con *term.Console) *cli.Command {
 		Name:      "replay",
 		Usage:     "run one attempt of a job again on this machine",
 		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
-		Description: cmdline.Help("The attempt must have ended; without a number it is the last one. What cannot be the same here is named: secrets, roles,\n"+
-			"volumes, devices that this machine lacks. Its output goes to stdout. A COMMAND runs in place of the job's, with the\n"+
-			"same environment.",
+		Description: cmdline.Help("The attempt must have finished. Without a number it is the last one. replay lists what cannot be the same on this machine: "+
+			"secrets, roles, volumes, missing devices. The output goes to stdout. A COMMAND replaces the job's command and gets the same "+
+			"environment.",
 			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
 				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
 		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
-			&cli.StringSliceFlag{Name: "env", Usage: "print the environment for other AWS clients"},
-			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, empty or not there yet (default: a new one, kept if something is left in it)"})...),
+			&cli.StringSliceFlag{Name: "env", Usage: "add or replace a variable, `NAME=VALUE`; may be repeated"},
+			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, which must be empty or missing (default: a new one, kept if the job leaves files)"})...),
 		Action: func(c *cli.Context) error {
 			of, err := jobs.OptionsOf(c)
 			if err != nil {
@@ -51,24 +51,23 @@ func ResultsCommand(con *term.Console) *cli.Command {
 		Name:      "results",
 		Usage:     "collect the results of an array as a table",
 		UsageText: "batchctl results [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Of each child the last JSON object in its log counts, in the last 1000 lines. Its members become columns, beside the\n"+
-			"axes of the matrix or the columns of the table. Of several jobs, such as an array and its retry, the newer one's cell\n"+
-			"counts. Without a JOB it is the last submission.\n\n"+
-			"--outputs lists what the jobs carried away in place of that: the \"outputs\" of their files. --fetch brings it to this\n"+
-			"machine: to \"local\" of the output, or to JOB/INDEX/NAME; with --to everything goes below that directory. A file that\n"+
-			"is there and differs stays unless --force is said.",
+		Description: cmdline.Help("Each child's row is the last JSON object in the last 1000 lines of its log. Its members become columns, beside the axes of the "+
+			"matrix or the columns of the table. If you name several jobs, such as an array and its retry, the newer result of a cell counts. "+
+			"Without a JOB, results uses the last submission.\n\n--outputs lists the files that the jobs uploaded as \"outputs\". --fetch "+
+			"downloads them: to the local path of the output, or to JOB/INDEX/NAME; --to sets another directory. A local file that differs is "+
+			"kept, unless you pass --force.",
 			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
 				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
 				"batchctl results train --outputs\nbatchctl results train --fetch --to results"),
 		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
-			&cli.BoolFlag{Name: "every-line", Usage: "each line that is a JSON object is a row, from the whole log"},
+			&cli.BoolFlag{Name: "every-line", Usage: "make a row of every line that is a JSON object, from the whole log"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
-			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs' outputs left, with size, age and URL"},
-			&cli.BoolFlag{Name: "fetch", Usage: "fetch those files"},
-			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` for --fetch (default: where the outputs say, below this one)"},
-			&cli.BoolFlag{Name: "force", Usage: "--fetch replaces files that are there and differ"}}, heatmapFlags()...)...),
+			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs uploaded, with size, age and URL"},
+			&cli.BoolFlag{Name: "fetch", Usage: "download those files"},
+			&cli.StringFlag{Name: "to", Usage: "the `DIRECTORY` for --fetch (default: the local paths of the outputs)"},
+			&cli.BoolFlag{Name: "force", Usage: "let --fetch overwrite files that differ"}}, heatmapFlags()...)...),
 		Action: func(c *cli.Context) error {
 			o, err := optionsOf(c)
 			if err != nil {

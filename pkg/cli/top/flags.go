@@ -14,12 +14,12 @@ func TopCommand(con *term.Console) *cli.Command {
 		Name:      "top",
 		Usage:     "watch queues and jobs live",
 		UsageText: "batchctl top [FLAGS] [QUEUE ...]",
-		Description: cmdline.Help("On a terminal the view is drawn anew every two seconds; ? shows its keys, q leaves. Elsewhere, or with --iterations or\n"+
-			"--output json, snapshots are printed. A snapshot costs six calls a queue and shows at most 1,000 jobs.",
+		Description: cmdline.Help("On a terminal the view refreshes every two seconds; ? shows the keys, q quits. Elsewhere, or with --iterations or --output json, "+
+			"it prints snapshots. A snapshot needs six calls for each queue and shows at most 1,000 jobs.",
 			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top --output json\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(),
-			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "the `TIME` between two looks, such as 500ms, 5 or 1m; without a unit it is in seconds"},
-			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots and end; 0 goes on until it is interrupted"},
+			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "refresh every `TIME`, such as 500ms, 5 (seconds) or 1m"},
+			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots; 0 prints until interrupted"},
 		)...),
 		Action: func(c *cli.Context) error {
 			of, err := jobs.OptionsOf(c)
