@@ -409,8 +409,8 @@ func TestQuickstart(t *testing.T) {
 		a.wants(said, "quickstart")
 	}
 	out, said := a.types(0, line)
-	a.wants(said, "stack trial-network: unchanged", "stack trial-batch: unchanged", "going on with job", "still there: a NAT gateway and its address, which costs 0.05 USD an hour",
-		"remove all of it: batchctl quickstart destroy --prefix trial")
+	a.wants(said, "stack trial-network: unchanged", "stack trial-batch: unchanged", "continuing with job", "still there: a NAT gateway and its address, which costs 0.05 USD an hour",
+		"delete everything: batchctl quickstart destroy --prefix trial")
 	a.wants(out, "GPU seconds", "Matrix multiplication 64x64 (float32)", "Gaussian blur 64x64 batch 1", "Published elsewhere", "Decision", "trial-matrix-cpu", "trial-image-gpu")
 	if strings.Contains(out, " none  ") {
 		t.Errorf("a row has no time:\n%s", out)
@@ -434,7 +434,7 @@ func TestQuickstart(t *testing.T) {
 	// A second benchmark is measured anew, on what is there.
 	_, said = a.types(0, line)
 	a.wants(said, "stack trial-ecr: unchanged")
-	if strings.Contains(said, "going on with job") || strings.Contains(said, "building with") {
+	if strings.Contains(said, "continuing with job") || strings.Contains(said, "building with") {
 		t.Errorf("not begun anew:\n%s", said)
 	}
 

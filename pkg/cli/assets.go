@@ -150,7 +150,7 @@ func writeStart(con *term.Console, c *cli.Context) error {
 	path := c.Args().First()
 	switch err := writeNew(path, data); {
 	case os.IsExist(err):
-		return exit.Fail(exit.NotDone, "%s is there already", path).Try("choose another name; nothing was changed")
+		return exit.Fail(exit.NotDone, "%s already exists", path).Try("choose another name; nothing was changed")
 	case err != nil:
 		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
 	}

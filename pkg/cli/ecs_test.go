@@ -156,7 +156,7 @@ func TestECSRoad(t *testing.T) {
 	g.mu.Lock()
 	g.tasks, g.exit = map[string]shape{}, 3
 	g.mu.Unlock()
-	a.said(exit.Problem, "ecs run train.json --cluster gpu --wait", "train:1, as it is registered", "exit code 3")
+	a.said(exit.Problem, "ecs run train.json --cluster gpu --wait", "train:1, already registered", "exit code 3")
 	a.said(exit.Problem, "ecs wait", "exit code 3")
 	g.mu.Lock()
 	g.tasks = map[string]shape{}
@@ -241,7 +241,7 @@ func TestECSMoto(t *testing.T) {
 	a.json(rpc.ECS, "CreateCluster", map[string]string{"clusterName": "gpu"})
 	a.must(a.registerInstance("gpu"))
 	a.said(exit.OK, "ecs run train.json --cluster gpu", "train:1")
-	a.said(exit.OK, "ecs run train.json --cluster gpu", "train:1, as it is registered")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "train:1, already registered")
 	a.said(exit.OK, "ecs run train.json --cluster gpu --set resources.memory=1GiB", "train:2, registered", "containerDefinitions[default].memory: 2048 -> 1024")
 	a.said(exit.OK, "ecs status", "train", "default") // moto moves a task on whenever it is described
 	a.said(exit.OK, "ecs stop train", "STOPPED, was")

@@ -182,5 +182,5 @@ func TestInfraLongTemplate(t *testing.T) {
 
 	u.write("stacks/20-repo.json", strings.Replace(infraRepo, `"Resources"`, `"Metadata": {"Padding": "`+strings.Repeat("x", 1<<20)+`"}, "Resources"`, 1))
 	_, said = u.types(exit.NotDone, "infra deploy"+with)
-	u.wants(said, "and CloudFormation takes 1048576 at most", "divide it into several templates")
+	u.wants(said, "and CloudFormation takes 1048576 at most", "split it into several templates")
 }

@@ -43,10 +43,10 @@ func TestInterruptedWait(t *testing.T) {
 		ready string // what is printed once it waits
 		want  string
 	}{
-		{[]string{"wait", "hold"}, "RUNNING", `batchctl: stopped waiting; the job goes on
+		{[]string{"wait", "hold"}, "RUNNING", `batchctl: stopped waiting; the job continues
   wait on: batchctl wait ID    stop: batchctl stop ID
 `},
-		{[]string{"logs", "hold", "--follow"}, "begun", `batchctl: stopped following; the job goes on
+		{[]string{"logs", "hold", "--follow"}, "begun", `batchctl: stopped following; the job continues
   follow on: batchctl logs ID --follow    stop it: batchctl stop ID
 `},
 	} {
@@ -81,7 +81,7 @@ func TestHangup(t *testing.T) {
 	c.Dir = dir
 	c.Env = append(os.Environ(), "BATCHCTL_STATE_DIR="+filepath.Join(dir, "state"))
 	code, said := signalAfter(t, c, syscall.SIGHUP, "begun", "ending the job")
-	if code != exit.Interrupted || !strings.HasSuffix(said, "batchctl: interrupted; the job has been ended\n") {
+	if code != exit.Interrupted || !strings.HasSuffix(said, "batchctl: interrupted; the job was stopped\n") {
 		t.Errorf("exit %d, said %q", code, said)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "left")); err != nil {

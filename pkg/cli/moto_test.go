@@ -247,7 +247,7 @@ func TestMotoResume(t *testing.T) {
 
 	out, said := u.types(exit.Unknown, "submit flow.json")
 	u.wants(out, "prepare")
-	u.wants(said, "job report: no clear answer", "1 of 2 jobs were accepted, of 1 it is not known", "go on: batchctl resume ")
+	u.wants(said, "job report: no clear answer", "1 of 2 jobs were accepted, of 1 it is not known", "continue: batchctl resume ")
 	out, _ = u.types(exit.OK, "resume --dry-run")
 	u.wants(out, "ACCEPTED")
 	u.types(exit.Unknown, "resume")

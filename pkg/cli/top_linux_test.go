@@ -204,7 +204,7 @@ func TestTopOnATerminal(t *testing.T) {
 	p.shows(0, "no engine runs")
 	p.shows(0, "q leave")
 	p.press("?")
-	p.shows(0, "leave; the jobs go on")
+	p.shows(0, "quit; the jobs continue")
 	p.press(" ")
 	p.shows(0, "QUEUE")
 	p.press("s")

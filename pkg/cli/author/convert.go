@@ -19,7 +19,7 @@ func convert(con *term.Console, o convertOptions) error {
 	switch o.operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
-		return exit.Usage("--operation %s is not known", o.operation).Try("it is RegisterJobDefinition or SubmitJob")
+		return exit.Usage("unknown --operation %s", o.operation).Try("use RegisterJobDefinition or SubmitJob")
 	}
 	files, err := loadEach(con, o)
 	if err != nil {
@@ -40,13 +40,13 @@ func convert(con *term.Console, o convertOptions) error {
 		fmt.Fprintln(con.Err, `note: comments (members named "$comment") are left out`)
 	}
 	if native && o.operation != "" {
-		return exit.Usage("--operation is for job files, and these are requests").Try("leave it out")
+		return exit.Usage("--operation works only with job files; these are requests").Try("omit it")
 	}
 	if native {
 		return printCompact(con, pairs, baseName(files[0]))
 	}
 	if slices.ContainsFunc(pairs, func(r preview.Requests) bool { return r.Waives }) {
-		fmt.Fprintln(con.Err, "note: waivers are left out: AWS requests have no place for them; validate such files with --baseline")
+		fmt.Fprintln(con.Err, "note: AWS requests cannot contain waivers, so they are omitted; validate the requests with --baseline")
 	}
 	return printNative(con, pairs, o.operation)
 }
@@ -81,12 +81,12 @@ func areNative(files []*document.File) (bool, error) {
 		case len(f.Jobs) > 0:
 		case f.Request != nil:
 			return false, exit.Usage("%s is a request of %s, which has no other form", f.Source.Name, f.Kind).
-				Try("convert takes jobs; hand the file to the AWS CLI as it is")
+				Try("convert reads jobs only; pass this file to the AWS CLI")
 		default:
-			return false, exit.Usage("%s holds no job", f.Source.Name).Try("convert takes job files, workflows, job definitions and submissions")
+			return false, exit.Usage("%s holds no job", f.Source.Name).Try("convert reads job files, workflows, job definitions and submissions")
 		}
 		if isNative(f) != isNative(files[0]) {
-			return false, exit.Usage("%s and %s are of two forms", files[0].Source.Name, f.Source.Name).
+			return false, exit.Usage("%s and %s have different forms", files[0].Source.Name, f.Source.Name).
 				Try("convert the requests in one run, and the job files in another")
 		}
 	}
@@ -183,7 +183,7 @@ func printDefinition(con *term.Console, pairs []preview.Requests) error {
 	case 1:
 		return printTree(con, defining[0].Register)
 	}
-	return exit.Usage("the files hold %d job definitions, and a file takes one request", len(defining)).
+	return exit.Usage("the files contain %d job definitions; this output is one request", len(defining)).
 		Try("add --job with one of: %s", preview.Names(defining))
 }
 
@@ -198,7 +198,7 @@ func printSubmissions(con *term.Console, pairs []preview.Requests) error {
 	for _, r := range pairs {
 		name := r.Submit.Get("jobName").Str()
 		if seen[name] {
-			return exit.Usage("two jobs are submitted as %s, and a job list tells them apart by that name", name).
+			return exit.Usage("two jobs are named %s; a job list needs distinct names", name).
 				Try("add --job with one of: %s", preview.Names(pairs))
 		}
 		seen[name] = true
@@ -206,7 +206,7 @@ func printSubmissions(con *term.Console, pairs []preview.Requests) error {
 	}
 	list := jsontree.NewObject(nil)
 	list.Set("jobs", jobs)
-	fmt.Fprintln(con.Err, "note: this is a job list, which batchctl reads; the AWS CLI takes one request at a time: choose it with --job")
+	fmt.Fprintln(con.Err, "note: only batchctl reads a job list; the AWS CLI takes one request, which you choose with --job")
 	return printTree(con, list)
 }
 

@@ -16,13 +16,13 @@ func rewrite(con *term.Console, src *diag.Source, text string) error {
 	links, err := newfile.Replace(src.Name, src.Text, text)
 	switch {
 	case errors.Is(err, newfile.ErrChanged):
-		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, err).Try("run the command again: it reads the new text")
+		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, err).Try("run the command again to use the new text")
 	case errors.Is(err, newfile.ErrReadOnly):
-		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, err).Try("allow writing first, such as with chmod u+w")
+		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, err).Try("make it writable: chmod u+w")
 	case err != nil:
 		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, exit.Cause(err)).Try("the file is unchanged")
 	case links > 1:
-		fmt.Fprintf(con.Err, "note: %s has other hard links, and they keep the old text\n", diag.Printable(src.Name))
+		fmt.Fprintf(con.Err, "note: %s has other hard links, which keep the old text\n", diag.Printable(src.Name))
 	}
 	return nil
 }

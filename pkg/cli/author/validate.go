@@ -75,7 +75,7 @@ func newChecker(con *term.Console, o validateOptions) (*check.Checker, error) {
 	switch o.failOn {
 	case "error", "warning":
 	default:
-		return nil, exit.Usage("--fail-on %s is not known", o.failOn).Try("the severities are: error warning")
+		return nil, exit.Usage("unknown --fail-on %s", o.failOn).Try("the severities are: error warning")
 	}
 	types, err := input.SuppliedTypes(o.Catalog)
 	if err != nil {
@@ -188,13 +188,13 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, err).Try("make a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
+		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, err).Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
 	all.Problems = kept
 	fmt.Fprintf(con.Err, "baseline: %s left out", term.Plural(known, "known problem"))
 	if len(stale) > 0 {
-		fmt.Fprintf(con.Err, ", %s mended since: write it anew", term.Plural(len(stale), "entry of it"))
+		fmt.Fprintf(con.Err, ", %s fixed since: write it again", term.Plural(len(stale), "entry of it"))
 	}
 	fmt.Fprintln(con.Err)
 	return nil
@@ -207,7 +207,7 @@ func reportFormat(name string) (diag.Format, error) {
 			return f, nil
 		}
 	}
-	return diag.Format{}, exit.Usage("--output %s is not known", name).Try("the formats are: %s", formatNames())
+	return diag.Format{}, exit.Usage("unknown --output %s", name).Try("the formats are: %s", formatNames())
 }
 
 func formatNames() string {
@@ -238,7 +238,7 @@ func parseKind(word string) (document.Kind, error) {
 			return k, nil
 		}
 	}
-	return "", exit.Usage("--kind %s is not known", word).Try("the kinds are: %s", kindNames())
+	return "", exit.Usage("unknown --kind %s", word).Try("the kinds are: %s", kindNames())
 }
 
 // tool describes batchctl and the rules that found something: a report of every rule is

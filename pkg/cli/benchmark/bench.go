@@ -71,12 +71,12 @@ func benchJobs(ctx context.Context, con *term.Console, o benchOptions) error {
 func (o benchOptions) check() error {
 	switch {
 	case len(o.Paths) == 0 && !slices.Contains([]string{"matrix", "image", "all"}, o.workload):
-		return exit.Usage("--workload %s is not known", o.workload).Try("the workloads are: matrix image all")
+		return exit.Usage("unknown --workload %s", o.workload).Try("the workloads are: matrix image all")
 	case len(o.Paths) == 0:
 	case len(o.Paths) != 2:
-		return exit.Usage("bench takes the CPU's file and the GPU's, or none for the reference jobs").Try("for example: batchctl bench my-cpu.json my-gpu.json")
+		return exit.Usage("bench needs a CPU file and a GPU file, or no files for the reference jobs").Try("for example: batchctl bench my-cpu.json my-gpu.json")
 	case o.chosen:
-		return exit.Usage("--workload is of the reference jobs, and files are named, too").Try("leave one of them out")
+		return exit.Usage("--workload cannot be combined with files").Try("omit one of them")
 	}
 	return o.Check()
 }
@@ -84,7 +84,7 @@ func (o benchOptions) check() error {
 // Check refuses what cannot be measured.
 func (o Options) Check() error {
 	if o.Runs < 1 || !(o.Tight > 0) { // also NaN
-		return exit.Usage("--runs counts from 1 up, and --tight is more than 0 %%").Try("for example: --runs 3 --tight 5")
+		return exit.Usage("--runs must be at least 1, and --tight more than 0 %%").Try("for example: --runs 3 --tight 5")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 func compare(con *term.Console, o compareOptions) error {
 	if len(o.paths) != 2 {
-		return exit.Usage("compare takes an old measurement and a new one").Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
+		return exit.Usage("compare needs an old and a new measurement").Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
 	}
 	var sides [2]*bench.Side
 	for i, path := range o.paths {
@@ -25,7 +25,7 @@ func compare(con *term.Console, o compareOptions) error {
 	}
 	threshold := o.threshold / 100
 	if !(threshold >= 0) { // also NaN
-		return exit.Usage("--threshold is 0 %% or more").Try("for example: --threshold 5")
+		return exit.Usage("--threshold must not be negative").Try("for example: --threshold 5")
 	}
 	if threshold == 0 {
 		threshold = -1 // any slowdown that is significant
@@ -45,7 +45,7 @@ func compare(con *term.Console, o compareOptions) error {
 		if slices.ContainsFunc(untold, func(d *bench.Diff) bool { return d.Verdict == bench.NotMeasured }) {
 			hint = "measure again on an idle machine, or with more runs: batchctl bench --runs 5"
 		}
-		return exit.Fail(exit.NotDone, "of %s nothing can be told", term.Plural(len(untold), "row")).Try("%s", hint)
+		return exit.Fail(exit.NotDone, "%s could not be compared", term.Plural(len(untold), "row")).Try("%s", hint)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func printDiffs(con *term.Console, format string, diffs *bench.Diffs) error {
 func measurement(path, side string) (*bench.Side, error) {
 	kind, ok := map[string]string{"CPU": "cpu", "GPU": "cuda"}[side]
 	if !ok {
-		return nil, exit.Usage("--side %s is not known", side).Try("the sides are: CPU GPU")
+		return nil, exit.Usage("unknown --side %s", side).Try("the sides are: CPU GPU")
 	}
 	text, err := check.AppendFile(nil, path)
 	if err != nil {

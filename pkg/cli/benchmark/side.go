@@ -311,7 +311,7 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 func (b *Benchmark) tellWhyFailed(ctx context.Context, id string) {
 	evidence, err := jobs.EvidenceOf(ctx, b.Target, id)
 	if err != nil {
-		fmt.Fprintf(b.Err, "why it failed is not known: %s\n", diag.Printable(err.Error()))
+		fmt.Fprintf(b.Err, "the cause of the failure is unknown: %s\n", diag.Printable(err.Error()))
 		return
 	}
 	fmt.Fprint(b.Err, b.Redacted(jobs.AnswerText(explain.Explain(evidence))))

@@ -46,7 +46,7 @@ func examine(con *term.Console, c *cli.Context) error {
 		return err
 	}
 	if c.Args().Present() {
-		return exit.Usage("doctor takes no operands").Try("to look at a directory: batchctl doctor --root %s", c.Args().First())
+		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s", c.Args().First())
 	}
 	host, err := hostAt(c.String("root"))
 	if err != nil {
@@ -79,7 +79,7 @@ func hostAt(dir string) (doctor.Host, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return doctor.Host{}, exit.Fail(exit.NotDone, "read %s: %v", dir, exit.Cause(err)).Try("name the directory that stands for the host's /")
+		return doctor.Host{}, exit.Fail(exit.NotDone, "read %s: %v", dir, exit.Cause(err)).Try("name the root directory of the host")
 	}
 	return doctor.Host{FS: root.FS(), Root: dir}, nil
 }
@@ -87,9 +87,9 @@ func hostAt(dir string) (doctor.Host, error) {
 // examined says what the findings add up to, and gives the exit code.
 func examined(con *term.Console, r doctor.Report) error {
 	if r.Empty() {
-		f := exit.Fail(exit.NotDone, "nothing could be looked at")
+		f := exit.Fail(exit.NotDone, "nothing could be checked")
 		if r.Root != "" {
-			return f.Try("name the directory that stands for the host's /: it holds etc, var, proc")
+			return f.Try("name the root directory of the host: it holds etc, var, proc")
 		}
 		return f.Try("root sees more: sudo batchctl doctor")
 	}

@@ -84,7 +84,7 @@ func openECS(con *term.Console, c *cli.Context, platform *document.Platform, why
 	name := cmdline.TargetOptions(c).NameFrom(platform)
 	switch {
 	case name == target.Local && c.String("target") == target.Local:
-		return nil, exit.Usage("the local engine is no ECS cluster").Try("name a target: --target aws; or run the job here: batchctl run FILE")
+		return nil, exit.Usage("the local engine is not an ECS cluster").Try("name a target: --target aws; or run the job here: batchctl run FILE")
 	case name == target.Local:
 		name = target.AWS
 	}
@@ -144,13 +144,13 @@ func ecsOptions(c *cli.Context) (ecs.Options, error) {
 		Subnets: commas(c.StringSlice("subnets")), SecurityGroups: commas(c.StringSlice("security-groups")), PublicIP: c.Bool("public-ip")}
 	switch {
 	case o.LaunchType != "" && o.CapacityProvider != "":
-		return o, exit.Usage("a task has a launch type or a capacity provider, and not both").Try("leave --launch-type out")
+		return o, exit.Usage("use either a launch type or a capacity provider").Try("omit --launch-type")
 	case o.LaunchType != "" && o.LaunchType != ecs.EC2 && o.LaunchType != ecs.Fargate:
-		return o, exit.Usage("--launch-type %s is not known", c.String("launch-type")).Try("the choice is: EC2 FARGATE")
+		return o, exit.Usage("unknown --launch-type %s", c.String("launch-type")).Try("use one of: EC2 FARGATE")
 	case len(o.Subnets) == 0 && (len(o.SecurityGroups) > 0 || o.PublicIP):
-		return o, exit.Usage("--security-groups and --public-ip are of a network interface of the task's own").Try("say where that is, too: --subnets SUBNET,SUBNET")
+		return o, exit.Usage("--security-groups and --public-ip need --subnets").Try("add --subnets SUBNET,SUBNET")
 	case c.String("operation") != "" && !c.Bool("dry-run"):
-		return o, exit.Usage("--operation prints a request").Try("say --dry-run, too")
+		return o, exit.Usage("--operation prints a request").Try("add --dry-run")
 	}
 	return o, nil
 }
@@ -191,7 +191,7 @@ func ecsJob(con *term.Console, c *cli.Context, in *input.Input) (*plan.Job, *aws
 	case len(jobs) == 0:
 		return nil, nil, exit.Usage("%s holds no job", words).Try("name a job file: batchctl ecs run job.json")
 	case len(jobs) > 1:
-		return nil, nil, exit.Fail(exit.Problem, "%s holds %d jobs, and an ECS task is one: nothing was sent", words, len(jobs)).
+		return nil, nil, exit.Fail(exit.Problem, "%s holds %d jobs, but an ECS task is one job; nothing was sent", words, len(jobs)).
 			Try("name a file of one job; a workflow or a large array belongs on AWS Batch: batchctl submit %s", words)
 	}
 	return jobs[0], definitionIn(made, jobs[0]), nil
@@ -273,10 +273,10 @@ func ecsSend(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task) (*
 			Try("look: aws ecs list-tasks --cluster %s --started-by %s --desired-status STOPPED    then run another: --again", forgotten.Cluster, forgotten.Token)
 	}
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "write down what is sent: %v", err)
+		return nil, exit.Fail(exit.NotDone, "write the record of the request: %v", err)
 	}
 	if intent.Earlier {
-		fmt.Fprintf(con.Err, "note: the answer to the command of %s is missing; this one asks for the same task, and starts no second one\n", intent.Began.Local().Format(time.DateTime))
+		fmt.Fprintf(con.Err, "note: the answer to the command of %s is missing; this command requests the same task and does not start a second one\n", intent.Began.Local().Format(time.DateTime))
 	}
 	state, err := t.ecs.Run(c.Context, task.Stamped(intent.Token))
 	if err == nil {
@@ -296,7 +296,7 @@ func ecsSend(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task) (*
 
 func tellRegistered(con *term.Console, r ecs.Registered) {
 	if !r.Fresh {
-		fmt.Fprintf(con.Err, "task definition: %s, as it is registered\n", diag.Printable(batch.Name(r.Arn)))
+		fmt.Fprintf(con.Err, "task definition: %s, already registered\n", diag.Printable(batch.Name(r.Arn)))
 		return
 	}
 	fmt.Fprintf(con.Err, "task definition: %s, registered\n", diag.Printable(batch.Name(r.Arn)))
@@ -315,7 +315,7 @@ func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) er
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "%s: interrupted", action)
 	case isMissing:
-		return exit.Fail(exit.NotDone, "%v", missing).Try("look at --cluster and --region; the log may still be there: batchctl ecs logs %s%s", short8(missing.Task), t.Flags)
+		return exit.Fail(exit.NotDone, "%v", missing).Try("check --cluster and --region; the log may still exist: batchctl ecs logs %s%s", short8(missing.Task), t.Flags)
 	case failed:
 		return exit.Fail(exit.NotDone, "%s", text)
 	case answer != nil && answer.Code == "ClusterNotFoundException":

@@ -128,17 +128,17 @@ func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ec
 	case word != "" && cluster != "":
 		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil
 	case word == "":
-		return e, exit.Usage("no task was run from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", c.Command.Name, call.Flags)
+		return e, exit.Usage("no task was started from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", c.Command.Name, call.Flags)
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
-	f := exit.Fail(exit.NotDone, "no task %s was run from here at this target", word)
+	f := exit.Fail(exit.NotDone, "no task %s was started from here at this target", word)
 	if near := diag.Near(word, slices.Values(names)); near != "" {
 		return e, f.Try("did you mean %s?", near)
 	}
-	return e, f.Try("a task of somebody else is named with its cluster: batchctl ecs %s %s --cluster NAME%s", c.Command.Name, word, call.Flags)
+	return e, f.Try("name the cluster of a task that was not started here: batchctl ecs %s %s --cluster NAME%s", c.Command.Name, word, call.Flags)
 }
 
 // oneTask is the task of a command that takes one.
@@ -249,11 +249,11 @@ func (f *ecsFollow) run(ctx context.Context) error {
 	id := short8(f.task) + f.t.Flags
 	switch {
 	case ctx.Err() != nil:
-		return exit.Fail(exit.Interrupted, "stopped waiting; the task goes on").Try("wait on: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
+		return exit.Fail(exit.Interrupted, "stopped waiting; the task continues").Try("continue waiting: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
 	case err != nil:
 		trouble := exit.From(f.t.ecsFailure(ctx, "follow task "+f.name, err))
 		if trouble.Hint == "" {
-			return trouble.Try("wait on: batchctl ecs wait %s", id)
+			return trouble.Try("continue waiting: batchctl ecs wait %s", id)
 		}
 		return trouble
 	case ecs.Succeeded(state, logs):
@@ -317,7 +317,7 @@ func (f *ecsFollow) trouble(err error) {
 
 func ecsLogs(con *term.Console, c *cli.Context) error {
 	if c.Int("tail") < 0 {
-		return exit.Usage("--tail counts from 0 up").Try("leave out what is negative")
+		return exit.Usage("--tail must not be negative").Try("use numbers from 0 up")
 	}
 	call, e, err := oneTask(con, c, target.ToRead)
 	if err != nil {
@@ -376,7 +376,7 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 		}
 	}
 	if lines == 0 && !f.failed {
-		fmt.Fprintf(f.con.Err, "%s has written nothing; batchctl ecs status %s%s says how it stands\n", diag.Printable(f.name), short8(f.task), f.t.Flags)
+		fmt.Fprintf(f.con.Err, "%s has written nothing; its status: batchctl ecs status %s%s\n", diag.Printable(f.name), short8(f.task), f.t.Flags)
 	}
 	return nil
 }
@@ -405,9 +405,9 @@ func ecsStop(con *term.Console, c *cli.Context) error {
 	after, _, err := call.ecs.Follow(ctx, e.Cluster, e.Task, ecs.Watcher{})
 	switch {
 	case c.Context.Err() != nil:
-		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).Try("look: batchctl ecs status %s", short8(e.Task)+call.Flags)
+		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
 	case err != nil:
-		return exit.Fail(exit.NotDone, "task %s was asked to stop, and was not seen to end: %v", e.Name, err).Try("look: batchctl ecs status %s", short8(e.Task)+call.Flags)
+		return exit.Fail(exit.NotDone, "task %s was asked to stop; whether it stopped is unknown: %v", e.Name, err).Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
 	}
 	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(aws.ToString(after.TaskArn)), diag.Printable(e.Name), aws.ToString(before.LastStatus)))
 }

@@ -36,7 +36,7 @@ func EnvCommand(con *term.Console) *cli.Command {
 			}
 			if c.Bool("unset") {
 				if format != "text" {
-					return exit.Usage("--unset prints shell commands, not %s", format).Try("leave --output out: batchctl env --unset")
+					return exit.Usage("--unset prints shell commands, not %s", format).Try("omit --output: batchctl env --unset")
 				}
 				return con.PrintUnmasked(unsetExports() + "\n")
 			}

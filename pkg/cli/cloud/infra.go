@@ -111,7 +111,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 		return nil, err
 	}
 	if why == target.ToChange && !c.Bool("yes") && !term.IsTerminal(con.In) {
-		return nil, exit.Usage("infra %s asks before it changes anything, and there is no terminal to ask on", c.Command.Name).
+		return nil, exit.Usage("infra %s needs a confirmation, and there is no terminal", c.Command.Name).
 			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], cmdline.TargetOptions(c).FlagsTo(nil, ""))
 	}
 	in := &input.Input{PlacesNothing: true}
@@ -122,7 +122,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 		return nil, input.Complain(con, in.Problems)
 	}
 	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
-		return nil, exit.Usage("infra is about stacks in AWS: the local engine needs none").Try("name a target: batchctl infra %s --target NAME", c.Command.Name)
+		return nil, exit.Usage("infra manages stacks in AWS; the local engine needs none").Try("name a target: batchctl infra %s --target NAME", c.Command.Name)
 	}
 	if call.Target, err = session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, why); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func infraTemplates(dir string) (all []infra.Template, err error) {
 		all = append(all, infra.Template{Name: cmp.Or(strings.TrimLeft(name, "0123456789-_"), name), Body: body})
 	}
 	if len(all) == 0 {
-		return nil, exit.Fail(exit.NotDone, "no templates in %s", dir).Try("a template is a file that ends in .json, .yaml or .yml")
+		return nil, exit.Fail(exit.NotDone, "no templates in %s", dir).Try("use a file with the extension .json, .yaml or .yml")
 	}
 	return all, nil
 }
@@ -309,7 +309,7 @@ func StackFailure(ctx context.Context, err error, look, again string) error {
 		return f.Try("see: %s    come back: %s", look, again)
 	}
 	if e, ok := errors.AsType[*infra.DrainError](err); ok {
-		return exit.Fail(code, "job queues %s are disabled, and jobs in them go on", strings.Join(e.Queues, ", ")).
+		return exit.Fail(code, "job queues %s are disabled; jobs in them continue", strings.Join(e.Queues, ", ")).
 			Try("come back: %s    stop jobs: batchctl stop ID", again)
 	}
 	switch {
@@ -318,7 +318,7 @@ func StackFailure(ctx context.Context, err error, look, again string) error {
 	case LogIn(err):
 		return exit.Fail(exit.NotDone, "%v", err).Try("log in: aws sso login; then: %s", again)
 	case errors.Is(err, infra.ErrDeclined):
-		return exit.Fail(exit.NotDone, "not confirmed: nothing more was changed").Try("see: %s", look)
+		return exit.Fail(exit.NotDone, "not confirmed; nothing more was changed").Try("see: %s", look)
 	}
 	return stacksRefused(err, again)
 }
@@ -326,7 +326,7 @@ func StackFailure(ctx context.Context, err error, look, again string) error {
 // stacksRefused says what an error means that neither time nor a login mends.
 func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.FailedError](err); ok {
-		return exit.Fail(exit.NotDone, "%v", e).Try("mend what the reason names, then: %s", again)
+		return exit.Fail(exit.NotDone, "%v", e).Try("fix the cause, then: %s", again)
 	}
 	if e, ok := errors.AsType[*infra.StuckError](err); ok {
 		return exit.Fail(exit.NotDone, "%v", e).Try("%s", e.Way)
@@ -339,12 +339,12 @@ func stacksRefused(err error, again string) error {
 		return exit.Fail(exit.NotDone, "%v", e).Try("use names of your own: --prefix NAME")
 	}
 	if e, ok := errors.AsType[*infra.MissingParameterError](err); ok {
-		return exit.Usage("%v", e).Try("give it: --parameter %s=VALUE", e.Parameter)
+		return exit.Usage("%v", e).Try("set it: --parameter %s=VALUE", e.Parameter)
 	}
 	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= rpc.MaxTemplate {
-		return exit.Fail(exit.NotDone, "%v", e).Try("name a bucket: --template-bucket NAME    or make one: batchctl infra deploy --only data    then: %s", again)
+		return exit.Fail(exit.NotDone, "%v", e).Try("name a bucket: --template-bucket NAME    or create one: batchctl infra deploy --only data    then: %s", again)
 	} else if ok {
-		return exit.Fail(exit.NotDone, "%v", e).Try("divide it into several templates")
+		return exit.Fail(exit.NotDone, "%v", e).Try("split it into several templates")
 	}
 	return err
 }

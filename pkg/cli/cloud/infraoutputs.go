@@ -102,7 +102,7 @@ func writeMade(con *term.Console, path string, m *madeBy) error {
 	}
 	if text != src.Text {
 		if err := newfile.Write(path, 0o644, newfile.Bytes([]byte(text))); err != nil {
-			return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).Try("the file is as it was")
+			return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).Try("the file is unchanged")
 		}
 	}
 	word := map[bool]string{true: "added", false: "as it was"}

@@ -128,13 +128,13 @@ const maxVCPUs = 1e6
 func checkServe(c *cli.Context) error {
 	switch v := c.Float64("vcpus"); {
 	case !(v >= 0 && v <= maxVCPUs): // not a number either
-		return exit.Usage("--vcpus %v is no number of vCPUs", v).Try("for example: --vcpus 4")
+		return exit.Usage("--vcpus %v is not a number of vCPUs", v).Try("for example: --vcpus 4")
 	case c.Int("memory") < 0:
-		return exit.Usage("--memory %d is no number of MiB", c.Int("memory")).Try("for example: --memory 8192")
+		return exit.Usage("--memory %d is not a number of MiB", c.Int("memory")).Try("for example: --memory 8192")
 	case c.Int("log-limit") < 0:
-		return exit.Usage("--log-limit %d is no number of MiB", c.Int("log-limit")).Try("for example: --log-limit 100; 0 keeps everything")
+		return exit.Usage("--log-limit %d is not a number of MiB", c.Int("log-limit")).Try("for example: --log-limit 100; 0 keeps everything")
 	case c.Int("gpus") < -1:
-		return exit.Usage("--gpus %d is no number of GPUs", c.Int("gpus")).Try("for example: --gpus 1; without it those found are used")
+		return exit.Usage("--gpus %d is not a number of GPUs", c.Int("gpus")).Try("for example: --gpus 1; without it those found are used")
 	case c.Duration("exit-when-idle") < 0:
 		return exit.Usage("--exit-when-idle %s is before now", c.Duration("exit-when-idle")).Try("for example: --exit-when-idle 10m")
 	}
@@ -222,7 +222,7 @@ func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	case len(jobs) == 0:
 		fmt.Fprintln(con.Err, "the engine has stopped")
 	default:
-		fmt.Fprintf(con.Err, "the engine has stopped, and %s with it: %s\n", term.Plural(len(jobs), "job"), diag.Printable(target.SomeOf(jobs)))
+		fmt.Fprintf(con.Err, "the engine has stopped, with %s: %s\n", term.Plural(len(jobs), "job"), diag.Printable(target.SomeOf(jobs)))
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func listenLoopback(address string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "listen on %s: %v", address, err).Try("--listen 127.0.0.1:0 takes a free port")
+		return nil, exit.Fail(exit.NotDone, "listen on %s: %v", address, err).Try("--listen 127.0.0.1:0 uses a free port")
 	}
 	return listener, nil
 }

@@ -48,7 +48,7 @@ func OutputFormat(c *cli.Context) (string, error) {
 		return "text", nil
 	}
 	if !slices.Contains(formats, format) {
-		return "", exit.Usage("--output %s is not known", format).Try("the formats are: %s", strings.Join(formats, " "))
+		return "", exit.Usage("unknown --output %s", format).Try("the formats are: %s", strings.Join(formats, " "))
 	}
 	return format, nil
 }

@@ -38,11 +38,11 @@ func stageJob(ctx context.Context, con *term.Console, args []string) error {
 	case word == "install":
 		return exit.Usage("stage install takes one directory").Try("batchctl stage install DIRECTORY")
 	case word == "in" || word == "out":
-		return exit.Usage("too many words after stage %s", word).Try("to run a program called so: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
+		return exit.Usage("too many arguments after stage %s", word).Try("to run a program of that name: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
 	case word == "" || word == "--":
 		return exit.Usage("stage has no program to run").Try("batchctl stage -- PROGRAM [ARGUMENT ...]; see batchctl stage --help")
 	}
-	return exit.Usage("stage does not know %q", word).Try("a program stands behind --: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
+	return exit.Usage("unknown argument %q", word).Try("put the program after --: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
 }
 
 // runStaged does the work of a job, or one part of it.
@@ -67,7 +67,7 @@ func runStaged(ctx context.Context, con *term.Console, word string, args []strin
 	code := 0
 	if len(args) > 0 {
 		if code, err = strconv.Atoi(args[0]); err != nil {
-			return exit.Usage("%q is no exit code", args[0]).Try("batchctl stage out $?")
+			return exit.Usage("%q is not an exit code", args[0]).Try("batchctl stage out $?")
 		}
 	}
 	d, err := s.Document()
@@ -132,7 +132,7 @@ func install(con *term.Console, dir string) error {
 	}
 	bundle := Certificates()
 	if bundle == "" {
-		fmt.Fprintln(con.Err, "there are no CA certificates here to install: without some in the other image S3 cannot be reached")
+		fmt.Fprintln(con.Err, "no CA certificates found to install; without them, the other image cannot reach S3")
 		return nil
 	}
 	if err := copyTo(filepath.Join(dir, besideName), newfile.ForAll, bundle); err != nil {

@@ -39,7 +39,7 @@ func ofCheck(err error) *exit.Failure {
 	case errors.As(err, &pattern):
 		return exit.Usage("%v", err)
 	case errors.As(err, &types):
-		return exit.Fail(exit.NotDone, "%v", err).Try("make it: %s > %s", catalog.Command, types.Path)
+		return exit.Fail(exit.NotDone, "%v", err).Try("create it: %s > %s", catalog.Command, types.Path)
 	}
 	return nil
 }
@@ -73,5 +73,5 @@ func Unreadable(err error, maker string) error {
 	if strings.HasPrefix(path, "-") {
 		path = "./" + path
 	}
-	return f.Try("make one: %s %s", maker, term.Quoted(path))
+	return f.Try("create one: %s %s", maker, term.Quoted(path))
 }

@@ -169,7 +169,7 @@ func ParseEnvironment(words []string) (*jsontree.Node, error) {
 		if !given {
 			var here bool
 			if value, here = os.LookupEnv(name); !here {
-				return nil, exit.Usage("--env %s: no variable of that name is set here", name).Try("say the value: --env %s=VALUE", name)
+				return nil, exit.Usage("--env %s: no variable of that name is set here", name).Try("give the value: --env %s=VALUE", name)
 			}
 		}
 		if name == "" {

@@ -60,23 +60,23 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 func explainBundle(con *term.Console, o explainOptions) error {
 	path := o.bundle
 	if len(o.asks) > 0 {
-		return exit.Usage("--bundle asks nobody: it does not go with --%s", o.asks[0]).Try("batchctl explain --bundle %s", path)
+		return exit.Usage("--bundle cannot be combined with --%s", o.asks[0]).Try("batchctl explain --bundle %s", path)
 	}
 	if len(o.Words) > 0 {
-		return exit.Usage("--bundle holds the job: name none").Try("batchctl explain --bundle %s", path)
+		return exit.Usage("--bundle contains the job; do not name one").Try("batchctl explain --bundle %s", path)
 	}
 	in := io.Reader(con.In)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("make one: batchctl explain JOB --record %s", path)
+			return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("create one: batchctl explain JOB --record %s", path)
 		}
 		defer f.Close()
 		in = f
 	}
 	b, err := explain.Read(in)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read %s: %v", path, err).Try("make one: batchctl explain JOB --record FILE")
+		return exit.Fail(exit.NotDone, "read %s: %v", path, err).Try("create one: batchctl explain JOB --record FILE")
 	}
 	return printAnswer(con, o.Format, explain.Explain(b))
 }
@@ -111,7 +111,7 @@ func lookUntilFirm(ctx context.Context, con *term.Console, wait bool, flags stri
 		}
 		if a.Standing != said {
 			said = a.Standing
-			fmt.Fprintf(con.Err, "%s; looking on until %s\n", diag.Printable(said), a.AskAgain)
+			fmt.Fprintf(con.Err, "%s; watching until %s\n", diag.Printable(said), a.AskAgain)
 		}
 		pause := time.NewTimer(lookEvery)
 		select {
@@ -119,9 +119,9 @@ func lookUntilFirm(ctx context.Context, con *term.Console, wait bool, flags stri
 		case <-ctx.Done():
 			pause.Stop()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return b, exit.Fail(exit.TimedOut, "no answer is firm yet").Try("look on: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
+				return b, exit.Fail(exit.TimedOut, "no cause is certain yet").Try("watch: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
 			}
-			return b, exit.Fail(exit.Interrupted, "stopped looking; the job goes on")
+			return b, exit.Fail(exit.Interrupted, "stopped; the job continues")
 		}
 	}
 }
@@ -200,7 +200,7 @@ func placesOf(con *term.Console, path, job string) ([]explain.Place, error) {
 	con.Sources = append(con.Sources, src)
 	file, _ := document.Load(src, document.Options{})
 	if file == nil {
-		return nil, exit.Fail(exit.Problem, "%s is no job file", path).Try("see why: batchctl validate %s", path)
+		return nil, exit.Fail(exit.Problem, "%s is not a job file", path).Try("see why: batchctl validate %s", path)
 	}
 	var named *document.Job // a submitted job's name may have more behind it; "train-eval" is not "train"
 	for _, j := range file.Jobs {
@@ -209,7 +209,7 @@ func placesOf(con *term.Console, path, job string) ([]explain.Place, error) {
 		}
 	}
 	if named == nil {
-		return nil, exit.Fail(exit.BadUsage, "%s holds no job %s", path, job).Try("leave --file out, or name the file that holds it")
+		return nil, exit.Fail(exit.BadUsage, "%s holds no job %s", path, job).Try("omit --file, or name the file that contains it")
 	}
 	return memberPlaces(named), nil
 }

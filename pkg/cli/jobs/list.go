@@ -24,7 +24,7 @@ import (
 
 func list(ctx context.Context, con *term.Console, o listOptions) error {
 	if len(o.Words) > 0 {
-		return exit.Usage("list takes no operands").Try("did you mean: batchctl status %s", o.Words[0])
+		return exit.Usage("list takes no arguments").Try("did you mean: batchctl status %s", o.Words[0])
 	}
 	filter, err := o.filter(time.Now())
 	if err != nil {
@@ -115,7 +115,7 @@ func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
 		return f, err
 	}
 	if !f.CreatedBefore.IsZero() && !f.CreatedAfter.Before(f.CreatedBefore) {
-		return f, exit.Usage("no job is from after %s and before %s", o.createdAfter, o.createdBefore).
+		return f, exit.Usage("no job was created after %s and before %s", o.createdAfter, o.createdBefore).
 			Try("--created-after is the earlier one of the two")
 	}
 	return f, nil
@@ -143,7 +143,7 @@ func ParseTime(flag, word string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, exit.Usage("--%s %q is no time", flag, word).
+	return time.Time{}, exit.Usage("--%s %q is not a time", flag, word).
 		Try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
 }
 

@@ -81,11 +81,11 @@ func (o logOptions) parse() (*logCall, error) {
 	}
 	switch {
 	case l.Attempt < 0 || l.Tail < 0 || l.limit < 0:
-		return nil, exit.Usage("--attempt, --tail and --limit count from 0 up").Try("leave out what is negative")
+		return nil, exit.Usage("--attempt, --tail and --limit must not be negative").Try("use numbers from 0 up")
 	case o.firstError && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
-		return nil, exit.Usage("--first-error reads the end of the last attempt's log").Try("leave out --follow, --attempt, --tail and --since")
+		return nil, exit.Usage("--first-error reads the end of the last attempt's log").Try("omit --follow, --attempt, --tail and --since")
 	case o.failed && l.Follow:
-		return nil, exit.Usage("a job that FAILED writes no more").Try("leave out --follow, or --failed")
+		return nil, exit.Usage("a FAILED job writes nothing more").Try("omit --follow or --failed")
 	}
 	return l, nil
 }
@@ -105,7 +105,7 @@ func parseRanges(word string) (ranges []indexRange, err error) {
 		first, err1 := strconv.ParseUint(from, 10, 31)
 		last, err2 := strconv.ParseUint(to, 10, 31)
 		if err1 != nil || err2 != nil || last < first {
-			return nil, exit.Usage("--children %q is no range", word).Try("write indexes and ranges of them: --children 0-9,17")
+			return nil, exit.Usage("--children %q is not a range", word).Try("use indexes and ranges: --children 0-9,17")
 		}
 		ranges = append(ranges, indexRange{int(first), int(last)})
 	}
@@ -141,7 +141,7 @@ func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, er
 		}
 	}
 	if len(l.children) > 0 && arrays == 0 {
-		return nil, exit.Usage("--children is of an array, and %s is none", l.Jobs[0].Name).Try("leave it out")
+		return nil, exit.Usage("--children applies only to arrays, and %s is not an array", l.Jobs[0].Name).Try("omit it")
 	}
 	return ids, nil
 }
@@ -323,7 +323,7 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 		case job.Status == types.JobStatusFailed || job.Forgotten:
 			fmt.Fprintf(con.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
-			fmt.Fprintf(con.Err, "%s has written nothing; it is %s: batchctl status %s%s says more\n",
+			fmt.Fprintf(con.Err, "%s has written nothing; it is %s; details: batchctl status %s%s\n",
 				diag.Printable(session.NameOf(job.JobDetail)), diag.Printable(term.JoinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.Flags)
 		}
 	}

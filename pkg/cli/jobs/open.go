@@ -124,7 +124,7 @@ func Resolve(ctx context.Context, con *term.Console, o Options, t *target.Target
 	words, submission := o.Words, o.Submission
 	switch {
 	case submission != "" && len(words) > 0:
-		return nil, exit.Usage("--submission names all jobs, and %s is named too", words[0]).Try("say one of them: batchctl %s --submission %s", o.Command, submission)
+		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
 	case submission != "":
 		return session.SubmissionCalled(con, t, submission)
 	case len(words) == 0:

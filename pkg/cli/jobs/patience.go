@@ -85,7 +85,7 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 		if !late {
 			return ""
 		}
-		return fmt.Sprintf("the job had not started after %s, and why is not known: %v", term.Short(limit), err)
+		return fmt.Sprintf("the job had not started after %s, and the reason is unknown: %v", term.Short(limit), err)
 	}
 	a := explain.Explain(evidence)
 	if !late && !proved(a) {

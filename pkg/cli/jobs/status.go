@@ -35,7 +35,7 @@ func status(ctx context.Context, con *term.Console, o Options) error {
 		return writeJobs(con, call.Known, now)
 	}
 	if len(call.Known) > 1 {
-		fmt.Fprintf(con.Err, "on %s; one job in full: batchctl status %s%s\n", diag.Printable(call.Label), batch.ShortID(call.Jobs[0].ID), call.Flags)
+		fmt.Fprintf(con.Err, "on %s; details of one job: batchctl status %s%s\n", diag.Printable(call.Label), batch.ShortID(call.Jobs[0].ID), call.Flags)
 		asked, failed := session.AskedOf(call.Target, call.Known)
 		err = errors.Join(failed, printJobTree(con, call.Target, call.Known, asked, call.whys(ctx, now), now))
 		session.TellNext(con, call.Target, session.Live(call.Known))

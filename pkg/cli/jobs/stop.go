@@ -48,7 +48,7 @@ func (r stopRow) text() string {
 	case r.DryRun:
 		return head + fmt.Sprintf("would be sent %s, is %s", r.Call, r.Before)
 	case r.Children > 0:
-		return head + fmt.Sprintf("%s, was %s (%s, and TerminateJob to %d children that went on)", r.Status, r.Before, r.Call, r.Children)
+		return head + fmt.Sprintf("%s, was %s (%s, and TerminateJob to %d children that still ran)", r.Status, r.Before, r.Call, r.Children)
 	}
 	return head + fmt.Sprintf("%s, was %s (%s)", r.Status, r.Before, r.Call)
 }
@@ -76,7 +76,7 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	}
 	namesakes, unchecked := call.namesakes(ctx)
 	if unchecked != nil && ctx.Err() == nil {
-		fmt.Fprintf(con.Err, "batchctl: whether other jobs have the same names was not checked: %s\n", diag.Printable(unchecked.Error()))
+		fmt.Fprintf(con.Err, "batchctl: could not check for jobs of the same names: %s\n", diag.Printable(unchecked.Error()))
 	}
 	rows = append(rows, namesakes...)
 	if call.Format == "json" {
@@ -92,8 +92,8 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return exit.Fail(exit.Interrupted, "interrupted; what was sent cannot be taken back").
-			Try("look: batchctl status %[1]s    go on: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
+		return exit.Fail(exit.Interrupted, "interrupted; requests that were sent cannot be undone").
+			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
 		return exit.Fail(exit.NotDone, "not all jobs were stopped").
 			Try("look: batchctl status %[1]s    again: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))

@@ -81,7 +81,7 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 	case err == nil:
 		return code, nil
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return code, exit.Fail(exit.TimedOut, "not all has ended in time; %s", goesOn(len(jobs))).Try("%s", next)
+		return code, exit.Fail(exit.TimedOut, "not everything finished in time; %s", goesOn(len(jobs))).Try("%s", next)
 	case ctx.Err() != nil:
 		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", goesOn(len(jobs))).Try("%s", next)
 	case client.Expired(err) || strings.Contains(err.Error(), "get credentials"):
@@ -93,7 +93,7 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 	}
 	if t.IsLocal() {
 		if _, gone := local.Connect(t.Submissions.Dir); gone != nil {
-			return code, exit.Fail(exit.NotDone, "stopped waiting: the local engine was killed, and its jobs with it").
+			return code, exit.Fail(exit.NotDone, "stopped waiting: the local engine and its jobs were killed").
 				Try("start it again, which retries or fails its jobs: batchctl wait %s", words)
 		}
 	}
@@ -102,9 +102,9 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 
 func goesOn(jobs int) string {
 	if jobs == 1 {
-		return "the job goes on"
+		return "the job continues"
 	}
-	return "the jobs go on"
+	return "the jobs continue"
 }
 
 // troubles says once of each kind what a watch lives through.
@@ -116,7 +116,7 @@ func troubles(con *term.Console, say func(string)) func(error) {
 		kind := "failing"
 		switch {
 		case client.Expired(err):
-			kind, text = "expired", "note: the credentials had expired and are loaded anew"
+			kind, text = "expired", "note: the credentials expired; they are loaded again"
 		case client.Throttled(err):
 			kind, text = "throttled", "note: the service is asked too often, by all who use it together; this command asks less often now"
 		}

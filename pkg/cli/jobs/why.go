@@ -35,7 +35,7 @@ func (call *Call) whys(ctx context.Context, now time.Time) map[string]string {
 		if id := aws.ToString(job.JobId); len(whys) < whyMost && !job.Forgotten && explain.Waits(job.JobDetail, now) {
 			text, err := whyOf(ctx, call.Target, job.JobId)
 			if err != nil {
-				text = "why is not known: " + err.Error()
+				text = "the reason is unknown: " + err.Error()
 			}
 			whys[id] = text + "; more: batchctl explain " + batch.ShortID(id) + call.Flags
 		}

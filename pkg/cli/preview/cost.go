@@ -30,11 +30,11 @@ type costOptions struct {
 
 func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
 	if !o.by.Valid() {
-		return exit.Usage("--by %s is not known", o.by).Try("the choice is: job array workflow tag:NAME")
+		return exit.Usage("unknown --by %s", o.by).Try("use one of: job array workflow tag:NAME")
 	}
 	if o.namesJobs() {
 		if o.MaxCost != "" {
-			return exit.Usage("--max-cost bounds what jobs of a file may cost").Try("batchctl cost job.json --max-cost %s", o.MaxCost)
+			return exit.Usage("--max-cost limits the jobs of a file; these jobs are already submitted").Try("batchctl cost job.json --max-cost %s", o.MaxCost)
 		}
 		return costAfter(ctx, con, o)
 	}
@@ -285,11 +285,11 @@ func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
 	}
 	g.Line("prices", "%s, %s", t.Table, t.Region)
 	if t.StandsFor != "" {
-		g.More("none of %s here, so those of %s stand in: --prices FILE", t.StandsFor, t.Region)
+		g.More("no prices for %s; using those of %s (--prices FILE has others)", t.StandsFor, t.Region)
 	}
 	if slices.ContainsFunc(rates, func(r cost.Rate) bool { return r.Spot != nil }) {
 		g.More("%s", spotNote(prices))
 	} else {
-		g.More("no Spot price of these is known: --prices FILE, with lines of spot:TYPE")
+		g.More("no Spot price is known; --prices FILE can add lines of spot:TYPE")
 	}
 }

@@ -88,7 +88,7 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 		}
 	}
 	if a.gone > 0 {
-		fmt.Fprintf(con.Err, "note: %s of arrays that %s does not know any more\n", term.Plural(a.gone, "child"), diag.Printable(call.Label))
+		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.gone, "child"), diag.Printable(call.Label))
 	}
 	if call.Format == "json" {
 		return con.JSON(costDocument{Target: call.Kind(), Prices: newPriceTable(prices, a.allRates()), By: o.by, Rows: a.sums.Rows, Total: a.sums.Total})
@@ -132,7 +132,7 @@ func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *job
 		return ids, err
 	}
 	if o.submission != "" {
-		return nil, exit.Usage("--submission names all jobs, and %s is named too", words[0]).Try("say one of them")
+		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
 	queues := jobs.QueueNames(call.Target, call.Platform)
 	for _, word := range words {
@@ -362,7 +362,7 @@ func printSpent(con *term.Console, a *account) error {
 		g.Line("so far", "%s not ended", term.Plural(total.Unended, "run")+" of them")
 	}
 	if isFree {
-		g.Line("prices", "none: this machine costs nothing; what it would have cost: --queue QUEUE of the platform file")
+		g.Line("prices", "none: this machine costs nothing; --queue QUEUE of the platform file shows what it would have cost")
 	} else {
 		if total.Alone.Known() && total.Alone.USD > total.Cost.High.USD {
 			g.Line("at most", "%s USD, if every attempt had its machine alone", cost.Figure(total.Alone.USD))

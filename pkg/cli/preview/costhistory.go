@@ -45,7 +45,7 @@ func openHistory(whole context.Context, con *term.Console, o target.Options, in 
 	h := &history{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
-		h.why = "earlier runs are not known: " + w.Unreached
+		h.why = "earlier runs are unknown: " + w.Unreached
 		return h, nil
 	case w.Local && neverRan(o):
 		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
@@ -81,9 +81,9 @@ func (h *history) of(j plan.JobReview) cost.History {
 		seconds, err := h.seconds(queue, definition)
 		switch found = cost.HistoryOf(seconds); {
 		case errors.Is(err, context.DeadlineExceeded):
-			found = cost.History{Unknown: "earlier runs are not known: no answer in time"}
+			found = cost.History{Unknown: "earlier runs are unknown: no answer in time"}
 		case err != nil:
-			found = cost.History{Unknown: "earlier runs are not known: " + exit.From(err).Message}
+			found = cost.History{Unknown: "earlier runs are unknown: " + exit.From(err).Message}
 		case found.Runs == 0:
 			found.Unknown = none
 		}

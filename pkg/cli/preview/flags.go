@@ -140,7 +140,7 @@ func OptionsOf(c *cli.Context) (Options, error) {
 		return Options{}, err
 	}
 	if c.IsSet("count") && c.Int("count") < 1 {
-		return Options{}, exit.Usage("--count %d: a job is submitted once at least", c.Int("count"))
+		return Options{}, exit.Usage("--count must be at least 1, not %d", c.Int("count"))
 	}
 	return Options{Options: input.OptionsOf(c), Format: format, Queue: c.String("queue"), Times: c.Int("count"), Prices: c.String("prices"),
 		MaxCost: c.String("max-cost"), Offline: c.Bool("offline")}, nil

@@ -79,7 +79,7 @@ func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Gra
 		return planned(con, made), nil
 	}
 	if len(o.Paths) > 0 {
-		return nil, exit.Usage("--submission names what is drawn, and %s is named too", o.Paths[0]).Try("say one of them")
+		return nil, exit.Usage("--submission already names the jobs; do not name %s", o.Paths[0]).Try("use one of them")
 	}
 	call, err := jobs.OpenJobs(ctx, con, o.ofJobs(o.submission), target.ToRead)
 	if err != nil {

@@ -48,7 +48,7 @@ func join(all []Requests) (out []Requests, err error) {
 			continue
 		}
 		if definitions[r.Name] != nil {
-			return nil, exit.Usage("two job definitions are named %s", r.Name).Try("keep the one that is meant, or rename one of them")
+			return nil, exit.Usage("two job definitions are named %s", r.Name).Try("remove one, or rename one of them")
 		}
 		definitions[r.Name] = r.Register
 	}
@@ -74,14 +74,14 @@ func Pick(all []Requests, name string) ([]Requests, error) {
 	if name != "" {
 		i := slices.IndexFunc(all, func(r Requests) bool { return r.Name == name })
 		if i < 0 {
-			return nil, exit.Usage("the files hold no job %s", name).Try("their jobs are: %s", Names(all))
+			return nil, exit.Usage("the files contain no job %s", name).Try("their jobs are: %s", Names(all))
 		}
 		return all[i : i+1], nil
 	}
 	defined := slices.IndexFunc(all, func(r Requests) bool { return r.Submit == nil })
 	if defined > 0 { // behind submissions
 		unused := all[defined].Name
-		return nil, exit.Usage("no submission names the job definition %s", unused).
+		return nil, exit.Usage("no submission uses the job definition %s", unused).
 			Try(`the jobDefinition of one must be "%s", without a revision; or convert the definition alone: --job %s`, unused, unused)
 	}
 	return all, nil

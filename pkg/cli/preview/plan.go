@@ -69,7 +69,7 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 // planVerdict is the exit code of a plan, after everything has been printed.
 func planVerdict(o Options, v *plan.Review) error {
 	if problems := v.Problems(); len(problems) > 0 {
-		return exit.Fail(exit.Problem, "%s: as the target is now, this plan cannot be carried out", term.Plural(len(problems), "problem"))
+		return exit.Fail(exit.Problem, "%s: the target cannot carry out this plan now", term.Plural(len(problems), "problem"))
 	}
 	if changes, known := v.Changes(); changes || !known && !o.Offline {
 		return exit.Silent(exit.Change)
@@ -131,7 +131,7 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 func NoteRequests(con *term.Console, files []*document.File) {
 	for _, f := range files {
 		if f.Request != nil {
-			fmt.Fprintf(con.Err, "note: %s is read along and not sent: only jobs are; %s --cli-input-json sends it\n",
+			fmt.Fprintf(con.Err, "note: %s is checked but not sent, because only jobs are submitted; to send it: %s --cli-input-json\n",
 				f.Source.Name, f.Kind.Command())
 		}
 	}
@@ -246,7 +246,7 @@ func measure(ctx context.Context, files []*document.File, place string) (map[str
 				}
 				from, size, err := store.Measure(ctx, place, path)
 				if err != nil && ctx.Err() != nil {
-					return nil, exit.Fail(exit.Interrupted, "interrupted while %s was read; nothing was sent", path)
+					return nil, exit.Fail(exit.Interrupted, "interrupted while reading %s; nothing was sent", path)
 				}
 				if err != nil {
 					return nil, exit.Fail(exit.NotDone, "read %s, an input of %s: %v", path, j.Name, err)

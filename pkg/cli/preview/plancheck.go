@@ -166,7 +166,7 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	}
 	changes, notChecked, err := plan.Moved(bytes.TrimSpace(then), now)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read the plan %s: %v", path, err).Try("make it: %s %s", input.MakePlan, term.Quoted(path))
+		return exit.Fail(exit.NotDone, "read the plan %s: %v", path, err).Try("create it: %s %s", input.MakePlan, term.Quoted(path))
 	}
 	for _, reason := range notChecked {
 		fmt.Fprintf(con.Err, "note: the plan is not checked in full: %s\n", diag.Printable(con.Redacted(reason)))

@@ -122,9 +122,9 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.World) {
 	}
 	switch j.When {
 	case document.WhenAlways:
-		g.Line("  when", "always: whoever waits submits it once these have ended")
+		g.Line("  when", "always: batchctl submits it when these have finished")
 	case document.WhenFailure:
-		g.Line("  when", "failure: whoever waits submits it once these have ended and one of them has failed")
+		g.Line("  when", "failure: batchctl submits it when these have finished and one of them has failed")
 	}
 	g.Text.WriteString("\n")
 }
@@ -132,7 +132,7 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.World) {
 // array says what the children of an array differ in, as far as its requests do not.
 func (g *PlanPage) array(j *plan.Job) {
 	if j.Join {
-		g.Line("  inserted", "it does nothing: a job waits for 20 others at most")
+		g.Line("  inserted", "does nothing; AWS Batch allows at most 20 dependencies")
 	}
 	if what := session.DescribeSweep(session.PlannedSweep(j)); what != "" {
 		g.Line("  children", "%s", what)
@@ -141,13 +141,13 @@ func (g *PlanPage) array(j *plan.Job) {
 		g.Line("  cells", "%s of the array %s", j.Cells, j.Group)
 	}
 	if j.MaxParallel > 0 {
-		g.Line("  parallel", "at most %d children at once: a consumable resource is made for it, and removed after it", j.MaxParallel)
+		g.Line("  parallel", "at most %d children at once, with a consumable resource that is deleted afterwards", j.MaxParallel)
 	}
 	for _, pub := range j.Published {
 		g.Line("  publishes", "%s: %s, to %s", pub.Path, DescribePublished(pub), pub.URL)
 	}
 	for _, s := range j.Staged {
-		g.Line("  stages", "%s, %d bytes that are too long for a request", s.URL, len(s.Text))
+		g.Line("  stages", "%s, %d bytes, too many for a request", s.URL, len(s.Text))
 	}
 }
 
@@ -174,9 +174,9 @@ func (g *PlanPage) definition(j plan.JobReview, w *plan.World) {
 	case plan.DefinitionSame:
 		g.More("no change: revision %d has this content", d.Revision)
 	case plan.DefinitionNew:
-		g.More("new: nothing is registered under this name at %s", w.Target)
+		g.More("new: no definition of this name is registered at %s", w.Target)
 	case plan.DefinitionChanged:
-		g.More("change: a new revision, since revision %d is not the same", d.Revision)
+		g.More("change: a new revision; revision %d differs", d.Revision)
 		for i, change := range d.Changes {
 			if i == manyChanges {
 				g.More("  and %d more", len(d.Changes)-i)
@@ -185,14 +185,14 @@ func (g *PlanPage) definition(j plan.JobReview, w *plan.World) {
 			g.More("  %s", cutChange(change.String()))
 		}
 		if len(d.Changes) == 0 {
-			g.More("  no member differs: it was not registered by batchctl, and has no tag that says so")
+			g.More("  no member differs, but it has no tag of batchctl: another tool registered it")
 		}
 	case plan.DefinitionNamed:
 		g.Line("  uses", "revision %d of the definition", d.Revision)
 	case plan.DefinitionEarlier:
 		g.Line("  uses", "the definition of a job above")
 	case plan.DefinitionMissing:
-		g.Line("  uses", "a definition that is not there")
+		g.Line("  uses", "a definition that does not exist")
 	case plan.DefinitionNotChecked:
 		g.More("not checked: what is registered%s", unlessSaid(d.Reason, w))
 	}
@@ -211,7 +211,7 @@ func (g *PlanPage) queue(j plan.JobReview, w *plan.World) {
 	case !q.Asked:
 		g.More("not checked: the queue's state%s", unlessSaid(q.Reason, w))
 	case !q.Found && w.Local:
-		g.More("submit makes this queue on the local engine")
+		g.More("submit creates this queue on the local engine")
 	case !q.Found:
 		g.More("it is not there")
 	case q.Status == types.JQStatusValid:
@@ -289,7 +289,7 @@ func (g *PlanPage) cost(c *plan.Cost) {
 	case c == nil:
 		return
 	case c.Unknown != "":
-		g.Line("  price", "not known: %s", c.Unknown)
+		g.Line("  price", "unknown: %s", c.Unknown)
 		return
 	}
 	what := between(c.Least, c.Most)
@@ -298,7 +298,7 @@ func (g *PlanPage) cost(c *plan.Cost) {
 	}
 	g.Line("  price", "%s; on demand in %s, %s", what, c.Region, c.Prices)
 	if c.Stands != "" {
-		g.More("no prices of %s here, so those of %s stand in: --prices FILE", c.Stands, c.Region)
+		g.More("no prices for %s; using those of %s (--prices FILE has others)", c.Stands, c.Region)
 	}
 	if c.Most == c.Least {
 		g.More("%s", arithmetic(c, true))
@@ -418,11 +418,11 @@ func (g *PlanPage) total(v *plan.Review) {
 		without = append(without, term.Plural(sum.Unbounded, "job")+" without a timeout")
 	}
 	if sum.Unknown > 0 {
-		without = append(without, term.Plural(sum.Unknown, "job")+" whose price is not known")
+		without = append(without, term.Plural(sum.Unknown, "job")+" with an unknown price")
 	}
 	switch {
 	case sum.Priced == 0:
-		g.Line("total", "not known: %s", term.JoinClauses(without...))
+		g.Line("total", "unknown: %s", term.JoinClauses(without...))
 	case len(without) > 0:
 		g.Line("total", "%s for %s, and in addition %s", between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
 	default:
@@ -436,14 +436,14 @@ func (g *PlanPage) policy(v *plan.PolicyReview) {
 		g.Line("policy", "none: there is no platform file")
 		return
 	case len(v.Demands) == 0:
-		g.Line("policy", "%s demands nothing", v.File)
+		g.Line("policy", "%s has no rules", v.File)
 		return
 	}
 	if len(v.Waived) == 0 {
-		g.Line("policy", "%s of %s, all met", term.Plural(len(v.Demands), "demand"), v.File)
+		g.Line("policy", "%s of %s, all met", term.Plural(len(v.Demands), "rule"), v.File)
 		return
 	}
-	g.Line("policy", "%s of %s, met but for", term.Plural(len(v.Demands), "demand"), v.File)
+	g.Line("policy", "%s of %s, met but for", term.Plural(len(v.Demands), "rule"), v.File)
 	for _, w := range v.Waived {
 		until := ""
 		if w.Until != "" {

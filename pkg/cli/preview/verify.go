@@ -27,7 +27,7 @@ func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool)
 		return err
 	}
 	if o.Target.NameFrom(in.Platform) == target.Local {
-		return exit.Usage("verify asks AWS: the local engine needs nothing but the file").
+		return exit.Usage("verify queries AWS; the local engine needs only the file").
 			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(o, "verify"), strings.Join(o.Paths, " "))
 	}
 	made, err := BuildPlan(ctx, con, o, in, false)
@@ -81,7 +81,7 @@ func verified(con *term.Console, t *target.Target, results []verify.Result, stri
 	case counts[verify.Fail] > 0:
 		return exit.Silent(exit.Problem)
 	case counts[verify.NotChecked] > 0 && strict:
-		return exit.Fail(exit.NotDone, "%s not be checked", term.Plural(counts[verify.NotChecked], "thing")+" could").
+		return exit.Fail(exit.NotDone, "could not check %s", term.Plural(counts[verify.NotChecked], "thing")).
 			Try("ask for the permissions that the lines name, or leave --strict out")
 	}
 	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.Redacted(next)))

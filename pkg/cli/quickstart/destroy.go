@@ -45,10 +45,10 @@ const batchLogs = "/aws/batch/job"
 
 func destroy(ctx context.Context, con *term.Console, o options) error {
 	if len(o.Paths) > 0 {
-		return exit.Usage("quickstart destroy takes no names").Try("it removes what stands under --prefix %s", o.prefix)
+		return exit.Usage("quickstart destroy takes no names").Try("it deletes everything with the prefix %s", o.prefix)
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
-		return exit.Usage("quickstart destroy asks before it removes anything, and there is no terminal to ask on").Try("say --yes")
+		return exit.Usage("quickstart destroy needs a confirmation, and there is no terminal").Try("pass --yes")
 	}
 	q := begin(con, o)
 	in := &input.Input{PlacesNothing: true}
@@ -56,7 +56,7 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	if o.Target.NameFrom(in.Platform) == target.Local {
-		return exit.Usage("on this machine a quick start leaves nothing that runs").Try("name a target: batchctl quickstart destroy --target NAME")
+		return exit.Usage("a local quick start leaves nothing running").Try("name a target: batchctl quickstart destroy --target NAME")
 	}
 	if err := q.open(ctx, in.Platform); err != nil {
 		return err
@@ -71,7 +71,7 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 	}
 	yes, err := o.confirm("remove all of it?")
 	if err != nil || !yes {
-		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed: nothing was removed"))
+		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed; nothing was deleted"))
 	}
 	return q.remove(ctx, r)
 }
@@ -268,7 +268,7 @@ func (q *sequence) prove(ctx context.Context) error {
 // notRemoved says why removing ended, and how to go on.
 func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && !cloud.LogIn(err) && !rpc.Denied(err) {
-		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("go on: %s", q.again("destroy"))
+		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("continue: %s", q.again("destroy"))
 	}
 	return cloud.StackFailure(ctx, err, q.look(), q.again("destroy"))
 }
@@ -289,5 +289,5 @@ func (q *sequence) tellStanding(o *quickstart.Offer) {
 	if o.Why == "" {
 		price = fmt.Sprintf("which costs %s USD an hour", cost.Figure(o.Hourly))
 	}
-	fmt.Fprintf(q.Err, "still there: %s, %s; machines end by themselves\nremove all of it: %s\n", strings.Join(o.Standing, " and "), price, q.again("destroy"))
+	fmt.Fprintf(q.Err, "still there: %s, %s; machines stop on their own\ndelete everything: %s\n", strings.Join(o.Standing, " and "), price, q.again("destroy"))
 }

@@ -79,7 +79,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	var err error
 	w.builder, err = container.NewImages(ctx, q.o.builder)
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
-		return exit.Fail(exit.NotDone, "images have to be built, and %s", unavailable.Problem).
+		return exit.Fail(exit.NotDone, "images must be built, but %s", unavailable.Problem).
 			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (made where there is one: make image-gpu)")
 	}
 	return err
@@ -135,11 +135,11 @@ func (q *sequence) bringImages(ctx context.Context) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return exit.Fail(exit.Interrupted, "interrupted: what was made stays").Try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
+			return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept").Try("continue: %s    delete everything: %s", q.again(""), q.again("destroy"))
 		case err != nil && cloud.LogIn(err):
 			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("log in: aws sso login; then: %s", q.again(""))
 		case err != nil:
-			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("all that was said stands in %s; go on: %s", log.Name(), q.again(""))
+			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("the output is in %s; continue: %s", log.Name(), q.again(""))
 		}
 		word := "pushed"
 		if image.There {
@@ -164,7 +164,7 @@ func (q *sequence) repository(ctx context.Context) (string, error) {
 			return o.Value, nil
 		}
 	}
-	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which the images' names begin with").Try("see them: %s", q.look())
+	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").Try("see them: %s", q.look())
 }
 
 // bring pushes an image, built from the program alone unless it is here.

@@ -81,7 +81,7 @@ func (q *sequence) measure(ctx context.Context) error {
 	}
 	note, err := b.Repeat(ctx)
 	if ctx.Err() != nil {
-		return exit.Fail(exit.Interrupted, "interrupted: what was made stays, and jobs go on").Try("go on: %s    remove all of it: %s", q.again(""), q.again("destroy"))
+		return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept, and jobs continue").Try("continue: %s    delete everything: %s", q.again(""), q.again("destroy"))
 	}
 	if err != nil {
 		return err
@@ -126,10 +126,10 @@ func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work 
 			return nil, err
 		}
 		if len(known) == 0 || known[0].Forgotten || known[0].Status == types.JobStatusFailed {
-			fmt.Fprintf(q.Err, "%s: job %s of the run before is not usable; it is submitted again\n", part.Label(), batch.ShortID(j.ID))
+			fmt.Fprintf(q.Err, "%s: job %s of the run before is not usable; submitting it again\n", part.Label(), batch.ShortID(j.ID))
 			return nil, nil
 		}
-		fmt.Fprintf(q.Err, "%s: going on with job %s\n", diag.Printable(part.Label()), batch.ShortID(j.ID))
+		fmt.Fprintf(q.Err, "%s: continuing with job %s\n", diag.Printable(part.Label()), batch.ShortID(j.ID))
 	}
 	return jobs, nil
 }

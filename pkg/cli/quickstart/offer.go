@@ -75,10 +75,10 @@ func within(o *quickstart.Offer, word string) error {
 	case err != nil:
 		return exit.Usage("--max-cost %s: %v", word, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	case o.Why != "":
-		return exit.Fail(exit.Problem, "whether it stays within %s USD is not known: %s: nothing was made", cost.Figure(limit), o.Why).
+		return exit.Fail(exit.Problem, "cannot tell whether it stays within %s USD: %s; nothing was created", cost.Figure(limit), o.Why).
 			Try("give prices: --prices FILE, or leave --max-cost out")
 	case o.All() > limit:
-		return exit.Fail(exit.Problem, "it may cost %s USD, and %s are allowed: nothing was made", cost.Figure(o.All()), cost.Figure(limit)).
+		return exit.Fail(exit.Problem, "it may cost %s USD, and the limit is %s; nothing was created", cost.Figure(o.All()), cost.Figure(limit)).
 			Try("shorten the jobs: --set timeout=10m, and the wait for their start: --start-limit 15m")
 	}
 	return nil
@@ -91,7 +91,7 @@ func (q *sequence) text(o *quickstart.Offer) string {
 	for _, t := range quickstart.Wanted(q.parameters) {
 		names = append(names, t.Name)
 	}
-	g.Line("makes", "%s %s-NAME: %s", term.Plural(len(names), "CloudFormation stack"), q.stacks.Prefix, strings.Join(names, ", "))
+	g.Line("creates", "%s %s-NAME: %s", term.Plural(len(names), "CloudFormation stack"), q.stacks.Prefix, strings.Join(names, ", "))
 	for _, line := range q.images.offer() {
 		g.More("%s", line)
 	}
@@ -104,10 +104,10 @@ func (q *sequence) text(o *quickstart.Offer) string {
 	}
 	g.Line("takes", "about 20 minutes, half of it for the stacks; %.0f h at most", o.Hours())
 	if o.Why != "" {
-		g.Line("costs", "not known: %s", o.Why)
+		g.Line("costs", "unknown: %s", o.Why)
 	} else {
 		g.Line("costs", "%s USD at most: %s for the jobs, %s for the rest in %.0f h", cost.Figure(o.All()), cost.Figure(o.Most), cost.Figure(o.All()-o.Most), o.Hours())
-		g.More("starts and idle minutes of machines, disks, logs, transfers come on top")
+		g.More("without the start and idle time of machines, disks, logs and transfers")
 	}
 	g.Line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.Hourly), strings.Join(o.Standing, " and "))
 	from := o.Prices.String() + ", " + o.Region

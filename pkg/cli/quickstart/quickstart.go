@@ -66,10 +66,10 @@ func run(ctx context.Context, con *term.Console, o options) error {
 		return q.local(ctx, in.Platform)
 	}
 	if !quickstart.ValidPrefix(o.prefix) {
-		return exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("3 to 26 lower-case letters, digits and hyphens, a letter first, such as: --prefix trial")
+		return exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("use 3 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
-		return exit.Usage("quickstart asks before it makes anything, and there is no terminal to ask on").
+		return exit.Usage("quickstart needs a confirmation, and there is no terminal").
 			Try("say --yes, and --max-cost USD; or without AWS: batchctl quickstart --target local")
 	}
 	if err := q.open(ctx, in.Platform); err != nil {
@@ -123,9 +123,9 @@ func (q *sequence) road(ctx context.Context) error {
 	if err := within(offer, q.o.MaxCost); err != nil {
 		return err
 	}
-	yes, err := q.o.confirm("go on?")
+	yes, err := q.o.confirm("continue?")
 	if err != nil || !yes {
-		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed: nothing was made").Try("to see it without AWS: batchctl quickstart --target local")))
+		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").Try("to see it without AWS: batchctl quickstart --target local")))
 	}
 	q.agreed = true
 	if err := q.memory.Begin(q.t.Kind(), q.stacks.Prefix); err != nil {
@@ -175,7 +175,7 @@ func (q *sequence) provide(ctx context.Context) error {
 	}
 	queues = slices.DeleteFunc(queues, func(queue infra.Queue) bool { return queue.Alias != "cpu" && queue.Alias != "gpu" })
 	if len(queues) < 2 {
-		return exit.Fail(exit.NotDone, "the stacks' outputs lead to %s, and a CPU and a GPU queue are needed", term.Plural(len(queues), "job queue")).Try("see them: %s", q.look())
+		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the quick start needs a CPU and a GPU queue", term.Plural(len(queues), "job queue")).Try("see them: %s", q.look())
 	}
 	return q.writePlatform(queues)
 }
@@ -260,7 +260,7 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		fmt.Fprintf(q.Err, "interrupted; --destroy-after removes what was made. Once more Ctrl-C leaves it: %s\n", q.again("destroy"))
+		fmt.Fprintf(q.Err, "interrupted; --destroy-after deletes everything. Press Ctrl-C again to keep it: %s\n", q.again("destroy"))
 	} else if why != nil {
 		fmt.Fprintln(q.Err, "--destroy-after removes what was made:")
 	}
@@ -275,7 +275,7 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 func (q *sequence) local(ctx context.Context, platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
 		if q.o.given(name) {
-			return exit.Usage("--%s is of a quick start on AWS", name).Try("leave it out, or name a target: --target NAME")
+			return exit.Usage("--%s works only for a quick start on AWS", name).Try("omit it, or name a target: --target NAME")
 		}
 	}
 	b := q.bench

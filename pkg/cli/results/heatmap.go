@@ -28,16 +28,16 @@ func parseHeatmap(o options) (*heatmapCall, error) {
 	if h.path == "" {
 		for _, name := range []string{"axes", "value", "combine"} {
 			if o.given(name) {
-				return nil, exit.Usage("--%s is of a heat map", name).Try("add --heatmap FILE.svg")
+				return nil, exit.Usage("--%s works only with --heatmap", name).Try("add --heatmap FILE.svg")
 			}
 		}
 		return nil, nil
 	}
 	if ext := filepath.Ext(h.path); ext != ".png" && ext != ".svg" {
-		return nil, exit.Usage("--heatmap %s: the file's ending says how it is drawn", h.path).Try("name it .png or .svg")
+		return nil, exit.Usage("--heatmap %s: unknown file extension", h.path).Try("name it .png or .svg")
 	}
 	if !slices.Contains([]heatmap.Combine{heatmap.Mean, heatmap.Min, heatmap.Max}, h.Combine) {
-		return nil, exit.Usage("--combine %s is not known", h.Combine).Try("the choice is: mean min max")
+		return nil, exit.Usage("unknown --combine %s", h.Combine).Try("use one of: mean min max")
 	}
 	if axes := o.axes; axes != "" {
 		if h.axes = strings.Split(axes, ","); len(h.axes) != 2 {
@@ -85,7 +85,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	names := h.axes
 	if names == nil {
 		if axes < 2 {
-			return 0, 0, 0, exit.Usage("a heat map has two axes, and the array has %d", axes).Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
+			return 0, 0, 0, exit.Usage("a heat map needs two axes; the array has %d", axes).Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
 		}
 		names = []string{t.Axis(0), t.Axis(1)}
 	}
@@ -126,7 +126,7 @@ func onlyNumbers(t *results.Table, axes int) (int, error) {
 		}
 	}
 	if len(found) != 1 {
-		return 0, exit.Usage("which column is to be drawn? %s have numbers", term.Plural(len(found), "column")).Try("say --value COLUMN; there are: %s", strings.Join(found, " "))
+		return 0, exit.Usage("several columns have numbers: %s", term.Plural(len(found), "column")).Try("add --value COLUMN; there are: %s", strings.Join(found, " "))
 	}
 	return slices.Index(t.Columns(), found[0]), nil
 }

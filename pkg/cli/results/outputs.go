@@ -62,7 +62,7 @@ type outputRow struct {
 func outputs(ctx context.Context, con *term.Console, o options) error {
 	for _, flag := range []string{"to", "force"} {
 		if o.given(flag) && !o.fetch {
-			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
+			return exit.Usage("--%s works only with --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
 	call, err := jobs.OpenJobs(ctx, con, o.Options, target.ToRead)
@@ -325,7 +325,7 @@ func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error 
 		return con.JSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(con.Err, "the outputs have no files yet")
+		fmt.Fprintln(con.Err, "the jobs have not uploaded any files yet")
 		return nil
 	}
 	now := time.Now()
@@ -355,14 +355,14 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 			local = ofChild(local, o.index)
 		}
 		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
-			return exit.Fail(exit.NotDone, "the job says that its output goes to %s, out of this directory", local).Try("name a directory: --to DIRECTORY; or fetch it by itself: aws s3 cp --recursive %s DIRECTORY", o.at)
+			return exit.Fail(exit.NotDone, "output path %s is outside this directory", local).Try("choose a directory with --to DIRECTORY, or download it: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
 		// .git/hooks and .ssh/authorized_keys lie below this directory too
 		if dir == "" && slices.ContainsFunc(strings.Split(path.Clean(local), "/"), func(name string) bool { return strings.HasPrefix(name, ".") }) {
-			return exit.Fail(exit.NotDone, "the job says that its output goes to the hidden %s", local).Try("name a directory: --to DIRECTORY")
+			return exit.Fail(exit.NotDone, "output path %s is hidden", local).Try("name a directory: --to DIRECTORY")
 		}
 		if taken[local] {
-			return exit.Fail(exit.NotDone, "two outputs go to %s", local).Try("name a directory, below which every job has its own: --to DIRECTORY")
+			return exit.Fail(exit.NotDone, "two outputs go to %s", local).Try("choose a directory: --to DIRECTORY; each job gets a subdirectory")
 		}
 		taken[local] = true
 		o.local = filepath.FromSlash(local)
@@ -413,7 +413,7 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 	for _, o := range outputs {
 		if len(o.found) == 0 {
 			mu.Lock()
-			fmt.Fprintf(con.Err, "%s: nothing is there\n", diag.Printable(o.url))
+			fmt.Fprintf(con.Err, "%s does not exist\n", diag.Printable(o.url))
 			mu.Unlock()
 			continue
 		}
@@ -438,7 +438,7 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed > 0 && differ:
-		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output")).Try("to replace files that are there: --force; to keep both: --to DIRECTORY")
+		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output")).Try("overwrite with --force, or keep both with --to DIRECTORY")
 	case failed > 0:
 		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output"))
 	}

@@ -104,7 +104,7 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 		return nil, nil, err
 	}
 	if batch.ArraySize(jobs[0]) > 0 {
-		return nil, nil, exit.Usage("%s is an array of %d: its children run, not itself", word, batch.ArraySize(jobs[0])).
+		return nil, nil, exit.Usage("%s is an array of %d; choose one of its children", word, batch.ArraySize(jobs[0])).
 			Try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", word, call.Flags)
 	}
 	if len(jobs) > 1 {
@@ -122,7 +122,7 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 	if err != nil {
 		f := exit.Fail(exit.NotDone, "%v", err)
 		if made := len(jobs[0].Attempts); made > 0 && number > made {
-			return nil, nil, f.Try("name one that has ended: batchctl replay %s#%d%s", word, made, call.Flags)
+			return nil, nil, f.Try("name one that has finished: batchctl replay %s#%d%s", word, made, call.Flags)
 		}
 		return nil, nil, f
 	}
@@ -155,7 +155,7 @@ func keepOutputs(con *term.Console, a *replay.Attempt) {
 		text := document.StageText(&d)
 		a.Environment = slices.Clone(a.Environment)
 		a.Environment[i].Value = &text
-		fmt.Fprintln(con.Err, "note: outputs: the replay carries nothing away; what the job itself left there stays")
+		fmt.Fprintln(con.Err, "note: outputs: the replay uploads nothing; files of the original attempt are kept")
 	}
 }
 
@@ -241,9 +241,9 @@ func replayVerdict(ctx context.Context, con *term.Console, a *replay.Attempt, co
 	}
 	switch {
 	case ctx.Err() != nil:
-		return exit.Fail(exit.Interrupted, "interrupted; the replay has been ended")
+		return exit.Fail(exit.Interrupted, "interrupted; the replay was stopped")
 	case err != nil && code < 0:
-		return exit.Fail(exit.NotDone, "the replay did not end by itself: %v", err)
+		return exit.Fail(exit.NotDone, "the replay did not finish: %v", err)
 	case err != nil:
 		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", code, diag.Printable(err.Error()), diag.Printable(before))
 	default:

@@ -32,7 +32,7 @@ const resultLines = 1000
 func printResults(ctx context.Context, con *term.Console, o options) error {
 	for _, flag := range []string{"to", "force"} {
 		if o.given(flag) {
-			return exit.Usage("--%s is for --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
+			return exit.Usage("--%s works only with --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
 	h, err := parseHeatmap(o)
@@ -159,7 +159,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		for next < len(children) && children[next].id != until {
 			child := children[next]
 			if err := table.Add(child.Child, outputs[child.id]); err != nil {
-				return exit.Fail(exit.NotDone, "%v", err).Try("read fewer: name children as in JOB:3, or leave out --every-line")
+				return exit.Fail(exit.NotDone, "%v", err).Try("name single children as in JOB:3, or omit --every-line")
 			}
 			delete(outputs, child.id)
 			next++

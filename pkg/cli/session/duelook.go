@@ -121,7 +121,7 @@ func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	f := exit.Fail(code, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	switch {
 	case errors.As(err, &forgotten):
-		return f.Try("look into your results, then: batchctl resume --submit-again %[1]s    or give it up: batchctl resume --drop %[1]s", runOf(err)+t.Flags)
+		return f.Try("check your results, then: batchctl resume --submit-again %[1]s    or drop it: batchctl resume --drop %[1]s", runOf(err)+t.Flags)
 	case errors.As(err, &due):
 		return f.Try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.Flags)
 	case errors.As(err, &twice) && !errors.As(err, &open):
@@ -129,9 +129,9 @@ func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	case errors.As(err, &locked):
 		return f
 	case errors.As(err, &open):
-		return f.Try("go on: batchctl resume %[1]s    or leave the rest: batchctl resume --drop %[1]s", open.Run+t.Flags)
+		return f.Try("continue: batchctl resume %[1]s    or drop the rest: batchctl resume --drop %[1]s", open.Run+t.Flags)
 	case errors.Is(err, context.Canceled):
-		return exit.Fail(exit.Interrupted, "interrupted; no job was accepted").Try("nothing is left behind: submit again")
+		return exit.Fail(exit.Interrupted, "interrupted; no job was accepted").Try("nothing was created; submit again")
 	case code == exit.NotDone:
 		return exit.From(LeadOn(t, err))
 	}

@@ -95,7 +95,7 @@ func submissionOf(con *term.Console, t *target.Target, entries []once.Entry, pat
 	}
 	f := exit.Fail(exit.NotDone, "the ledger has no submission of the jobs of %s to this target", path)
 	if partly != nil {
-		return nil, f.Try("the last with one of them is %s: batchctl status --submission %s%s shows it",
+		return nil, f.Try("the newest submission with one of them is %s: batchctl status --submission %s%s",
 			strings.Join(sortedNames(partly), " "), batch.ShortID(partly[0].ID), t.Flags)
 	}
 	return nil, f.Try("see what there is: batchctl list%s", t.Flags)

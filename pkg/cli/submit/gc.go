@@ -28,7 +28,7 @@ type gcOptions struct {
 
 func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 	if o.keep < 1 {
-		return exit.Usage("--keep %d would leave nothing to submit with", o.keep).Try("the least is --keep 1")
+		return exit.Usage("--keep must be at least 1, not %d", o.keep).Try("use --keep 1 or more")
 	}
 	why := target.ToChange
 	if o.dryRun {
@@ -73,7 +73,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		return err
 	}
 	if other > 0 {
-		fmt.Fprintf(con.Err, "left alone: %d revisions that batchctl did not register\n", other)
+		fmt.Fprintf(con.Err, "kept: %d revisions that another tool registered\n", other)
 	}
 	return failed
 }
@@ -83,7 +83,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 func gcResources(ctx context.Context, con *term.Console, call *jobs.Call, dryRun bool) (rows []target.Removed, failed error) {
 	resources, err := call.Resources(ctx)
 	if err != nil {
-		fmt.Fprintf(con.Err, "not looked at: consumable resources: %s\n", diag.Printable(err.Error()))
+		fmt.Fprintf(con.Err, "not checked: consumable resources: %s\n", diag.Printable(err.Error()))
 		return nil, nil
 	}
 	for _, r := range resources {
@@ -110,7 +110,7 @@ func printGC(con *term.Console, format string, rows []target.Removed) error {
 		return con.MaskedJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(con.Err, "nothing that batchctl registered or made")
+		fmt.Fprintln(con.Err, "nothing that batchctl registered or created")
 		return nil
 	}
 	t := con.Table("WHAT", "", "REASON")

@@ -39,18 +39,18 @@ func (s *Sending) publish(ctx context.Context) error {
 			if bucket, ok := strings.CutPrefix(want.URL, "s3://"); ok {
 				place = "s3://" + slash.Dir(bucket)
 			} else if err := os.MkdirAll(filepath.FromSlash(place), 0o700); err != nil {
-				return exit.Fail(exit.NotDone, "make the place for inputs: %v", err)
+				return exit.Fail(exit.NotDone, "create the directory for inputs: %v", err)
 			}
 			in, moved, err := s.Target.Objects().Publish(ctx, place, want.Path)
 			switch {
 			case err != nil && ctx.Err() != nil:
-				return exit.Fail(exit.Interrupted, "interrupted while %s was published; no job was accepted", want.Path).Try("nothing is left behind: submit again")
+				return exit.Fail(exit.Interrupted, "interrupted while uploading %s; no job was accepted", want.Path).Try("nothing was created; submit again")
 			case err != nil && objects.Missing(err):
 				return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err).Try(`make the bucket, or give the target another "staging" in the platform file`)
 			case err != nil:
 				return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err)
 			case in.From != want.URL:
-				return exit.Fail(exit.Problem, "%s was changed while it was submitted", want.Path).Try("submit again when it stays as it is")
+				return exit.Fail(exit.Problem, "%s changed during the submission", want.Path).Try("submit again when it no longer changes")
 			}
 			if s.Target.IsLocal() {
 				if err := os.Chtimes(want.URL, time.Time{}, time.Now()); err != nil { // it is in use again
@@ -81,7 +81,7 @@ func (s *Sending) mayPlace() error {
 		refuse := func(path string, src *diag.Source, span diag.Span) {
 			if strings.HasPrefix(path, "/") {
 				problems = append(problems, diag.Diagnostic{Severity: diag.Error, Rule: "stage-process-path", Source: src, Span: span,
-					Message: fmt.Sprintf("%q would be a path of this machine: the job runs as a process of it", path),
+					Message: fmt.Sprintf("%q would be a path on this machine, because the job runs as a process", path),
 					Hint:    "run it in a container: --executor podman; or write a relative path, below the directory in which the job runs"})
 			}
 		}
@@ -118,7 +118,7 @@ func tellOutputs(con *term.Console, made *plan.Plan, id string) {
 		}
 		for _, out := range j.Stage.Outputs {
 			if out.Local != "" {
-				fmt.Fprintf(con.Err, "its outputs, once it has ended: batchctl results %s --fetch\n", id)
+				fmt.Fprintf(con.Err, "get its outputs when it has finished: batchctl results %s --fetch\n", id)
 				return
 			}
 		}

@@ -43,7 +43,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 		return printOpen(con, open, o.Format)
 	}
 	if len(open) == 0 {
-		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
+		fmt.Fprintln(con.Err, "nothing to resume: every submission is complete")
 		return endResume(con, nil, nil, o.Format, nil)
 	}
 	in := &input.Input{PlacesNothing: true}
@@ -64,7 +64,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
 	for _, w := range words {
 		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == w }) {
-			return nil, exit.Fail(exit.NotDone, "no open run is called %s", w).Try("see what is open: batchctl resume --dry-run")
+			return nil, exit.Fail(exit.NotDone, "no open run is named %s", w).Try("see what is open: batchctl resume --dry-run")
 		}
 	}
 	if len(words) == 0 {
@@ -111,7 +111,7 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []o
 func elsewhere(r once.OpenRun, t *target.Target) error {
 	hint := "choose that account and Region: --target, or AWS_PROFILE and AWS_REGION"
 	if r.Target == target.Local {
-		hint = "go on there: batchctl resume --target local " + r.Name
+		hint = "resume there: batchctl resume --target local " + r.Name
 	}
 	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, There: r.Target, Here: t.Submissions.Target}).Try("%s", hint)
 }
@@ -160,7 +160,7 @@ func printOpen(con *term.Console, open []once.OpenRun, format string) error {
 		return con.MaskedJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(con.Err, "nothing to resume: every submission came to its end")
+		fmt.Fprintln(con.Err, "nothing to resume: every submission is complete")
 		return nil
 	}
 	t := con.Table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")

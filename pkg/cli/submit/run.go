@@ -92,13 +92,13 @@ func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []onc
 		return exit.Fail(exit.Unplaceable, "%v", stuck).
 			Try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
 	case ctx.Err() != nil && len(list) > 0:
-		fmt.Fprintln(con.Err, "ending the job; once more Ctrl-C does not wait for it")
+		fmt.Fprintln(con.Err, "stopping the job; press Ctrl-C again to quit at once")
 		if endErr := EndAll(con, t, list, "interrupted"); endErr != nil {
 			return endErr
 		}
-		return exit.Fail(exit.Interrupted, "interrupted; the job has been ended")
+		return exit.Fail(exit.Interrupted, "interrupted; the job was stopped")
 	}
-	return errors.Join(err, EndAll(con, t, list, "it was not followed to its end"))
+	return errors.Join(err, EndAll(con, t, list, "batchctl stopped following it"))
 }
 
 // stopTime is longer than the 30 seconds between SIGTERM and SIGKILL.

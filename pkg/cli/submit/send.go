@@ -186,6 +186,6 @@ func (s *Sending) tellWaiting(w *once.Waiting) {
 	for _, step := range w.Steps {
 		names = append(names, step.Name)
 	}
-	fmt.Fprintf(s.Err, "%s (%s) run when others have ended, and AWS Batch does not wait for that: batchctl resume %s%s does, and submits them\n",
+	fmt.Fprintf(s.Err, "%s (%s) run after others have finished, which AWS Batch cannot wait for: batchctl resume %s%s waits and submits them\n",
 		term.Plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
 }

@@ -48,7 +48,7 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 		return dryRun(ctx, con, o.Options)
 	}
 	if o.onFailure != onFailureResume && o.onFailure != onFailureStop {
-		return exit.Usage("--on-failure %s is not known", o.onFailure).Try("the choice is: resume stop")
+		return exit.Usage("unknown --on-failure %s", o.onFailure).Try("use one of: resume stop")
 	}
 	in, err := input.Load(con, o.Options.Options)
 	if err != nil {
@@ -211,7 +211,7 @@ func nameEarlier(con *term.Console, t *target.Target) error {
 			fmt.Fprintf(con.Err, "note: the log of a submission is damaged: %s; what was accepted: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.Flags)
 		}
 		if r.Target == t.Submissions.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
-			fmt.Fprintf(con.Err, "note: the submission of %s did not come to its end; this one is another; go on with that: batchctl resume %s%s\n",
+			fmt.Fprintf(con.Err, "note: the submission of %s was interrupted, and this is a new one; to finish it: batchctl resume %s%s\n",
 				r.Began.Local().Format(time.DateTime), r.Name, t.Flags)
 		}
 	}

@@ -78,7 +78,7 @@ func Width(w io.Writer) int {
 func (con *Console) Diff(src *diag.Source, text, instead string) error {
 	diff := diag.UnifiedDiff(src.Name, secret.Mask("", src.Text), secret.Mask("", text))
 	if diff != diag.UnifiedDiff(src.Name, src.Text, text) {
-		fmt.Fprintf(con.Err, "note: %s: credentials are shown as asterisks, so the diff is no patch; %s makes the change\n", diag.Printable(src.Name), instead)
+		fmt.Fprintf(con.Err, "note: %s: the diff shows credentials as asterisks, so it is not a patch; %s makes the change\n", diag.Printable(src.Name), instead)
 	}
 	if IsTerminal(con.Out) {
 		diff = diag.PrintableLines(diff)

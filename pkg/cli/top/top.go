@@ -26,7 +26,7 @@ func top(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	if n := o.iterations; n < 0 {
-		return exit.Usage("--iterations %d is less than none", n).Try("0 goes on until it is interrupted")
+		return exit.Usage("--iterations must be at least 0, not %d", n).Try("0 prints until interrupted")
 	}
 	if out, ok := con.Out.(*os.File); ok && term.IsTerminal(con.Out) && o.Format == "text" && !o.printed {
 		return topLive(ctx, con, o, out, interval)
@@ -39,7 +39,7 @@ func parseInterval(word string) (time.Duration, error) {
 	interval, err := time.ParseDuration(word)
 	if err != nil {
 		if interval, err = time.ParseDuration(word + "s"); err != nil {
-			return 0, exit.Usage("--interval %q is no time", word).Try("write seconds, or a unit: --interval 5, --interval 1m")
+			return 0, exit.Usage("--interval %q is not a time", word).Try("write seconds, or a unit: --interval 5, --interval 1m")
 		}
 	}
 	if interval < topFastest {

@@ -364,7 +364,7 @@ func (m *topModel) position() string {
 func helpLines() []term.Line {
 	lines := []term.Line{nil}
 	for _, row := range [...][2]string{
-		{"q, Ctrl-C", "leave; the jobs go on"},
+		{"q, Ctrl-C", "quit; the jobs continue"},
 		{"j, k, arrows", "scroll by a job"},
 		{"PageDown, PageUp", "scroll by a screen; also space and b"},
 		{"Home, End", "the first job, the last one; also g and G"},
