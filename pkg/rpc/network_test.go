@@ -66,7 +66,7 @@ func TestUnanswered(t *testing.T) {
 					what string
 					make func(context.Context) error
 				}{
-					{"cloudformation DescribeStacks: ", func(ctx context.Context) error { _, err := New(cfg).FindStack(ctx, "a"); return err }},
+					{"iam GetRole: ", func(ctx context.Context) error { _, err := New(cfg).FindRole(ctx, "a"); return err }},
 					{"ecr ListImages: ", func(ctx context.Context) error { _, err := New(cfg).HasImages(ctx, "a"); return err }},
 				} {
 					err := call.make(t.Context())

@@ -21,11 +21,11 @@ func TestMotoRegistry(t *testing.T) {
 	if tags, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || there || tags != nil {
 		t.Errorf("%v %v %v", tags, there, err)
 	}
-	c.json(t, ECR, "CreateRepository", map[string]any{"repositoryName": "team/train"}, nil)
+	c.repository(t, "team/train")
 	if tags, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || !there || tags != nil {
 		t.Errorf("%v %v %v", tags, there, err)
 	}
-	c.json(t, ECR, "PutImage", map[string]any{"repositoryName": "team/train", "imageTag": "cpu-1", "imageManifest": manifest}, nil)
+	c.image(t, "team/train", "cpu-1")
 	if tags, _, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || !slices.Equal(tags, []string{"cpu-1"}) {
 		t.Errorf("%v %v", tags, err)
 	}

@@ -1,12 +1,9 @@
-// Package rpc calls the AWS services whose SDK is not built in: signed requests
-// in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
-// what explaining and verifying a job asks of them, and for what stacks need of
-// CloudFormation. Calls of the SDK's own clients (SDK, Attempt) have the same bounds and
-// errors. Two things write: the change sets and deletions of stacks, which carry
-// the caller's token, by which CloudFormation knows a request again, so that they too can
-// be sent once more; and the deletion of repositories and of log streams, which is the same
-// however often it is sent. Logs of jobs are no mere evidence, and are read as the SDK's own
-// client would. Objects of S3 are pkg/objects's business.
+// Package rpc calls AWS services with one limit of time and one kind of error: through the
+// SDK's own clients (SDK, Attempt, Again), and for services whose client is not built in with
+// signed requests in AWS JSON 1.1 and in Query with XML answers. Small functions on top ask
+// what explaining and verifying a job needs. Two calls write: the deletion of repositories and
+// of log streams, which has the same result however often it is sent. Logs of jobs are more
+// than evidence, and are read with the retries of the SDK's own client. pkg/objects has S3.
 package rpc
 
 import (
@@ -69,6 +66,16 @@ func (c *Client) In(region string) *Client {
 	return &Client{cfg: c.cfg, region: region, attempts: c.attempts}
 }
 
+// Renew drops the credentials that a service found expired, so that the next call
+// loads them anew; false where there is no way to get others.
+func (c *Client) Renew() bool {
+	provider, ok := c.cfg.Credentials.(interface{ Invalidate() })
+	if ok {
+		provider.Invalidate()
+	}
+	return ok
+}
+
 // JSON calls an operation of a service that speaks AWS JSON 1.1. in is encoded by
 // encoding/json, and the answer decoded into out. An error that the service
 // answers is an *Error.
@@ -116,13 +123,29 @@ func (c *Client) Query(ctx context.Context, s Service, operation string, in url.
 // stops there takes a part for the whole.
 var ErrEndless = errors.New("the list does not end: a page names itself as the next one")
 
-// goOn has a request of the Query API lead to the next page.
-func goOn(in url.Values, next string) error {
-	if in.Get("NextToken") == next {
-		return ErrEndless
+// Pages calls page with no token, and then with the token that each page returns until one
+// returns none. It returns the error of a page, and ErrEndless if a page returns its own token.
+func Pages(page func(token *string) (next *string, err error)) error {
+	var token *string
+	for {
+		next, err := page(token)
+		switch {
+		case err != nil:
+			return err
+		case aws.ToString(next) == "":
+			return nil
+		case aws.ToString(token) == *next:
+			return ErrEndless
+		}
+		token = next
 	}
-	in.Set("NextToken", next)
-	return nil
+}
+
+// inRegion returns a configuration for the SDK's own clients, with the client's Region.
+func (c *Client) inRegion() aws.Config {
+	cfg := SDK(c.cfg)
+	cfg.Region = c.region
+	return cfg
 }
 
 // call sends a request, and once more if the service throttles it.

@@ -31,18 +31,13 @@ type Service struct {
 	variants bool
 }
 
-// The services. Hosts, targets and versions are those of the AWS service models.
+// The services that are called without the SDK's client. Hosts, targets and versions are those of the AWS service models.
 var (
-	ECR            = Service{name: "ecr", id: "ECR", host: "api.ecr", signing: "ecr", target: "AmazonEC2ContainerRegistry_V20150921"}
-	Logs           = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328", millis: true, variants: true}
-	ECS            = Service{name: "ecs", id: "ECS", host: "ecs", signing: "ecs", target: "AmazonEC2ContainerServiceV20141113"}
-	SecretsManager = Service{name: "secretsmanager", id: "Secrets Manager", host: "secretsmanager", signing: "secretsmanager", target: "secretsmanager"}
-	SSM            = Service{name: "ssm", id: "SSM", host: "ssm", signing: "ssm", target: "AmazonSSM"}
-	ServiceQuotas  = Service{name: "servicequotas", id: "Service Quotas", host: "servicequotas", signing: "servicequotas", target: "ServiceQuotasV20190624"}
-	IAM            = Service{name: "iam", id: "IAM", host: "iam", signing: "iam", version: "2010-05-08", global: true}
-	AutoScaling    = Service{name: "autoscaling", id: "Auto Scaling", host: "autoscaling", signing: "autoscaling", version: "2011-01-01"}
-	CloudFormation = Service{name: "cloudformation", id: "CloudFormation", host: "cloudformation", signing: "cloudformation", version: "2010-05-15"}
-	EC2            = Service{name: "ec2", id: "EC2", host: "ec2", signing: "ec2", version: "2016-11-15"}
+	Logs          = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328", millis: true, variants: true}
+	SSM           = Service{name: "ssm", id: "SSM", host: "ssm", signing: "ssm", target: "AmazonSSM"}
+	ServiceQuotas = Service{name: "servicequotas", id: "Service Quotas", host: "servicequotas", signing: "servicequotas", target: "ServiceQuotasV20190624"}
+	IAM           = Service{name: "iam", id: "IAM", host: "iam", signing: "iam", version: "2010-05-08", global: true}
+	EC2           = Service{name: "ec2", id: "EC2", host: "ec2", signing: "ec2", version: "2016-11-15"}
 )
 
 // endpoint returns the URL of a service and the Region to sign for. An endpoint

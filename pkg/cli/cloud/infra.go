@@ -137,7 +137,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 // whom to ask.
 func Stacks(con *term.Console, t *target.Target, all []infra.Template, prefix string) *infra.Stacks {
 	return &infra.Stacks{
-		Cloud: rpc.New(t.Config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.Upload,
+		Cloud: infra.NewCloud(t.Config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.Upload,
 		Tell:     func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) },
 		Progress: func(progress infra.Progress) { StackEvent(con, progress) },
 	}
@@ -341,7 +341,7 @@ func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.MissingParameterError](err); ok {
 		return exit.Usage("%v", e).Try("give it: --parameter %s=VALUE", e.Parameter)
 	}
-	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= rpc.MaxTemplate {
+	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= infra.MaxTemplate {
 		return exit.Fail(exit.NotDone, "%v", e).Try("name a bucket: --template-bucket NAME    or make one: batchctl infra deploy --only data    then: %s", again)
 	} else if ok {
 		return exit.Fail(exit.NotDone, "%v", e).Try("divide it into several templates")

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
-	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -22,9 +22,9 @@ import (
 type deployed struct {
 	*infra.Proposal
 	// Outcome is created, updated, unchanged, failed or not done.
-	Outcome string              `json:"outcome"`
-	Reasons []string            `json:"reasons,omitempty"`
-	Left    []rpc.StackResource `json:"left,omitempty"`
+	Outcome string           `json:"outcome"`
+	Reasons []string         `json:"reasons,omitempty"`
+	Left    []infra.Resource `json:"left,omitempty"`
 }
 
 func infraDeploy(con *term.Console, c *cli.Context) error {
@@ -91,7 +91,7 @@ func deployedAs(proposal *infra.Proposal, err error) deployed {
 	case ok:
 		d.Outcome, d.Left = "failed", failed.Left
 		for _, e := range failed.Reasons {
-			d.Reasons = append(d.Reasons, e.Name+": "+e.Reason)
+			d.Reasons = append(d.Reasons, aws.ToString(e.LogicalResourceId)+": "+aws.ToString(e.ResourceStatusReason))
 		}
 	case err != nil:
 	case proposal.Action == infra.None:
@@ -172,7 +172,7 @@ func printProposal(con *term.Console, w io.Writer, proposal *infra.Proposal) err
 }
 
 // verb is what a change does to its resource.
-func verb(c rpc.Change) string {
+func verb(c infra.Change) string {
 	switch {
 	case c.Action == "Add":
 		return "+ add"
@@ -192,17 +192,18 @@ func ShortType(t string) string { return diag.Printable(strings.TrimPrefix(t, "A
 // StackEvent tells an event of a stack, and below it why something failed.
 func StackEvent(con *term.Console, progress infra.Progress) {
 	e := progress.Event
-	at := e.At
-	if t, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
-		at = t.UTC().Format("15:04:05Z")
+	at := ""
+	if e.Timestamp != nil {
+		at = e.Timestamp.UTC().Format("15:04:05Z")
 	}
 	count := ""
 	if progress.Total > 0 {
 		count = fmt.Sprintf("%d/%d  ", min(progress.Done, progress.Total), progress.Total)
 	}
-	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", diag.Printable(at), count, diag.Printable(e.Status), diag.Printable(e.Name))
-	if e.Reason != "" && (strings.HasSuffix(e.Status, "_FAILED") || strings.Contains(e.Status, "ROLLBACK")) {
-		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.Redacted(e.Reason)))
+	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", at, count, diag.Printable(string(e.ResourceStatus)), diag.Printable(aws.ToString(e.LogicalResourceId)))
+	status, reason := string(e.ResourceStatus), aws.ToString(e.ResourceStatusReason)
+	if reason != "" && (strings.HasSuffix(status, "_FAILED") || strings.Contains(status, "ROLLBACK")) {
+		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.Redacted(reason)))
 	}
 }
 

@@ -338,7 +338,7 @@ func (q *quickstart) where() string {
 func (q *quickstart) quarters() func(infra.Progress) {
 	told := map[string]int{}
 	return func(progress infra.Progress) {
-		if strings.HasSuffix(progress.Event.Status, "_FAILED") {
+		if strings.HasSuffix(string(progress.Event.ResourceStatus), "_FAILED") {
 			cloud.StackEvent(q.Console, progress)
 			return
 		}
