@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -27,28 +26,27 @@ type deployed struct {
 	Left    []infra.Resource `json:"left,omitempty"`
 }
 
-func infraDeploy(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToChange)
+func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	ctx := c.Context
 	if err := call.KnowsParameters(ctx); err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	wanted, err := call.wanted(ctx)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	call.Approve = func(proposal *infra.Proposal) (bool, error) {
-		if err := printProposal(con, storyOr(con, call.format), proposal); err != nil {
+		if err := printProposal(con, storyOr(con, o.Format), proposal); err != nil {
 			return false, err
 		}
-		return Confirm(con, c, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
+		return Confirm(ctx, con, o.yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
 	}
 	done, err := DeployStacks(ctx, con, call.Stacks, wanted, call.Given)
-	if call.format == "json" {
+	if o.Format == "json" {
 		if err := con.JSON(done); err != nil {
 			return err
 		}
@@ -56,7 +54,7 @@ func infraDeploy(con *term.Console, c *cli.Context) error {
 	if err == nil {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("outputs")))
 	}
-	return call.failed(err)
+	return call.failed(ctx, err)
 }
 
 // DeployStacks makes or changes the stacks of templates, in their order, until one fails.
@@ -112,34 +110,34 @@ func sayDeployed(con *term.Console, d deployed) {
 	}
 }
 
-func infraDiff(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToRead)
+func infraDiff(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
 	fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(call.Label)) // change sets are made there, and deleted
-	if err := call.KnowsParameters(c.Context); err != nil {
-		return call.failed(err)
+	if err := call.KnowsParameters(ctx); err != nil {
+		return call.failed(ctx, err)
 	}
-	wanted, err := call.wanted(c.Context)
+	wanted, err := call.wanted(ctx)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	proposals, changes := []*infra.Proposal{}, false
 	for _, t := range wanted {
-		proposal, err := call.Diff(c.Context, t, call.Given)
+		proposal, err := call.Diff(ctx, t, call.Given)
 		if err != nil {
-			return call.failed(err)
+			return call.failed(ctx, err)
 		}
 		proposals, changes = append(proposals, proposal), changes || proposal.Action != infra.None
-		if call.format == "text" {
+		if o.Format == "text" {
 			if err := printProposal(con, con.Out, proposal); err != nil {
 				return err
 			}
 		}
 	}
-	if call.format == "json" {
+	if o.Format == "json" {
 		if err := con.JSON(proposals); err != nil {
 			return err
 		}
@@ -207,17 +205,17 @@ func StackEvent(con *term.Console, progress infra.Progress) {
 	}
 }
 
-func infraStatus(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToRead)
+func infraStatus(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	states, err := call.Status(c.Context, call.chosen)
+	states, err := call.Status(ctx, call.chosen)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
-	if call.format == "json" {
+	if o.Format == "json" {
 		return con.JSON(states)
 	}
 	t := con.Table("STACK", "STATUS", "CHANGED", "REASON")
@@ -234,34 +232,34 @@ func infraStatus(con *term.Console, c *cli.Context) error {
 	return t.Flush()
 }
 
-func infraDestroy(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToChange)
+func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	d, err := call.Doomed(c.Context, call.chosen)
+	d, err := call.Doomed(ctx, call.chosen)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	if len(d.Stacks) == 0 {
 		fmt.Fprintln(con.Err, "no stacks that batchctl made")
 	} else {
-		if err := printDestruction(con, storyOr(con, call.format), d); err != nil {
+		if err := printDestruction(con, storyOr(con, o.Format), d); err != nil {
 			return err
 		}
-		yes, asked := Confirm(con, c, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
+		yes, asked := Confirm(ctx, con, o.yes, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}
 		if err == nil {
-			err = DestroyStacks(c.Context, con, call.Stacks, d)
+			err = DestroyStacks(ctx, con, call.Stacks, d)
 		}
 	}
-	if call.format == "json" && err == nil {
+	if o.Format == "json" && err == nil {
 		err = con.JSON(d)
 	}
-	return call.failed(err)
+	return call.failed(ctx, err)
 }
 
 // DestroyStacks deletes stacks, and says why that failed and what is kept against

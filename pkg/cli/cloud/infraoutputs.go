@@ -2,13 +2,12 @@ package cloud
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/cli/author"
@@ -23,28 +22,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-func infraOutputs(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToRead)
+func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	outputs, err := call.Outputs(c.Context, call.chosen)
+	outputs, err := call.Outputs(ctx, call.chosen)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	if len(outputs) == 0 {
 		return exit.Fail(exit.NotDone, "no stack of batchctl has outputs").Try("deploy first: %s", call.next("deploy"))
 	}
-	queues, err := call.Queues(c.Context, outputs)
+	queues, err := call.Queues(ctx, outputs)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	made := &madeBy{queues: queues, target: call.Target.Name, staging: infra.Staging(outputs)}
 	switch {
-	case c.Bool("write"):
-		return writeMade(con, c.String("platform"), made)
-	case call.format == "json":
+	case o.write:
+		return writeMade(con, o.Target.Platform, made)
+	case o.Format == "json":
 		return con.JSON(struct {
 			Outputs []infra.StackOutput    `json:"outputs"`
 			Queues  map[string]infra.Queue `json:"queues"`

@@ -182,7 +182,7 @@ func (q *quickstart) road(ctx context.Context) error {
 	if err := offer.within(q.c.String("max-cost")); err != nil {
 		return err
 	}
-	yes, err := cloud.Confirm(q.Console, q.c, "go on?")
+	yes, err := cloud.Confirm(ctx, q.Console, q.c.Bool("yes"), "go on?")
 	if err != nil || !yes {
 		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed: nothing was made").Try("to see it without AWS: batchctl quickstart --target local")))
 	}

@@ -71,7 +71,7 @@ func quickstartDestroy(con *term.Console, c *cli.Context) error {
 	if r.nothing() {
 		return q.prove(c.Context)
 	}
-	yes, err := cloud.Confirm(q.Console, c, "remove all of it?")
+	yes, err := cloud.Confirm(c.Context, q.Console, c.Bool("yes"), "remove all of it?")
 	if err != nil || !yes {
 		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed: nothing was removed"))
 	}
