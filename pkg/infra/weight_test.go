@@ -15,7 +15,8 @@ func TestWeight(t *testing.T) {
 		t.Fatalf("go list: %v", err)
 	}
 	deps := strings.Fields(string(out))
-	for service, version := range map[string]string{"cloudformation": "v1.81.2", "ecr": "v1.65.0", "autoscaling": "v1.78.0", "secretsmanager": "v1.49.0"} {
+	for service, version := range map[string]string{"cloudformation": "v1.81.2", "ecr": "v1.65.0", "autoscaling": "v1.78.0", "secretsmanager": "v1.49.0",
+		"cloudwatchlogs": "v1.87.0"} {
 		module := "github.com/aws/aws-sdk-go-v2/service/" + service
 		if !slices.Contains(deps, module+"/types") {
 			t.Errorf("%s is not among what is built: %q", module, deps)

@@ -3,7 +3,7 @@
 // signed requests in AWS JSON 1.1 and in Query with XML answers. Small functions on top ask
 // what explaining and verifying a job needs. Two calls write: the deletion of repositories and
 // of log streams, which has the same result however often it is sent. Logs of jobs are more
-// than evidence, and are read with the retries of the SDK's own client. pkg/objects has S3.
+// than evidence, and are read with the SDK's own retries. pkg/objects has S3.
 package rpc
 
 import (
@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
@@ -45,9 +44,9 @@ const (
 // Client calls services with the credentials, the Region, the endpoints and the
 // HTTP client of an aws.Config.
 type Client struct {
-	cfg      aws.Config
-	region   string
-	attempts *retry.Attempt // of patient calls
+	cfg    aws.Config
+	region string
+	logs   logCalls
 }
 
 // New returns a client for the account and Region that cfg leads to.
@@ -55,7 +54,7 @@ func New(cfg aws.Config) *Client {
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = awshttp.NewBuildableClient()
 	}
-	return &Client{cfg: cfg, region: cfg.Region, attempts: retries(cfg)}
+	return &Client{cfg: cfg, region: cfg.Region, logs: logCallsOf(cfg)}
 }
 
 // In returns a client for another Region; "" stands for the client's own.
@@ -63,7 +62,9 @@ func (c *Client) In(region string) *Client {
 	if region == "" {
 		return c
 	}
-	return &Client{cfg: c.cfg, region: region, attempts: c.attempts}
+	cfg := c.cfg
+	cfg.Region = region
+	return &Client{cfg: c.cfg, region: region, logs: logCallsOf(cfg)}
 }
 
 // Renew drops the credentials that a service found expired, so that the next call
@@ -84,22 +85,18 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 	if err != nil {
 		return err
 	}
-	answer, err := c.call(ctx, s, operation, jsonHeader(s, operation), body)
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
+	answer, err := c.call(ctx, s, operation, header, body)
 	if err != nil {
 		return err
 	}
 	if len(answer) == 0 { // of operations without an output
 		return nil
 	}
-	if err := json.Unmarshal(wire.PlainIntegers(answer, s.millis), out); err != nil {
+	if err := json.Unmarshal(wire.PlainIntegers(answer, false), out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
 	}
 	return nil
-}
-
-// jsonHeader says which operation a body in AWS JSON 1.1 is for.
-func jsonHeader(s Service, operation string) http.Header {
-	return http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
 }
 
 // Query calls an operation of a service that takes a form and answers in XML.
@@ -172,7 +169,7 @@ func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 func (c *Client) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
-	r, err := c.signed(ctx, s, header, body, time.Now())
+	r, err := c.signed(ctx, s, header, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	}
@@ -210,8 +207,8 @@ func readBody(answer *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// signed is a request with its signature (Signature Version 4) of a moment.
-func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte, now time.Time) (*http.Request, error) {
+// signed is a request with its signature (Signature Version 4).
+func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte) (*http.Request, error) {
 	endpoint, region, err := c.endpoint(ctx, s)
 	if err != nil {
 		return nil, err
@@ -221,11 +218,11 @@ func (c *Client) signed(ctx context.Context, s Service, header http.Header, body
 		return nil, err
 	}
 	r.Header = header.Clone()
-	return r, c.sign(ctx, r, payloadHash(body), s, region, now)
+	return r, c.sign(ctx, r, payloadHash(body), s, region)
 }
 
 // sign puts a signature into the header of a request.
-func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string, now time.Time) error {
+func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string) error {
 	if c.cfg.Credentials == nil {
 		return errors.New("there are no credentials")
 	}
@@ -233,7 +230,7 @@ func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Servi
 	if err != nil {
 		return fmt.Errorf("get credentials: %w", err)
 	}
-	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.signing, region, now)
+	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.name, region, time.Now())
 }
 
 // payloadHash is what a signature says of a body.
