@@ -3,6 +3,7 @@ package infra
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,24 @@ func (s *Stacks) state(ctx context.Context, t Template) (state State, err error)
 		state.Reason = aws.ToString(failed[0].LogicalResourceId) + ": " + aws.ToString(failed[0].ResourceStatusReason)
 	}
 	return state, err
+}
+
+// Wanted returns those of the templates that are deployed unless the user says otherwise: all
+// but the optional templates that have no stack of batchctl's and are not named in with.
+func (s *Stacks) Wanted(ctx context.Context, templates []Template, with []string) (wanted []Template, err error) {
+	for _, t := range templates {
+		if t.Optional && !slices.Contains(with, t.Name) {
+			state, err := s.state(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			if state.Status == Absent || state.Foreign {
+				continue
+			}
+		}
+		wanted = append(wanted, t)
+	}
+	return wanted, nil
 }
 
 // Outputs returns the outputs of the templates' stacks, in the order of the templates.

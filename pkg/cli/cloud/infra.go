@@ -148,26 +148,13 @@ func StackParameters(words []string) (map[string]string, error) {
 	return given, nil
 }
 
-// wanted are the templates that deploy and diff are about: those of --only; else all
-// but the optional ones that nobody names and that have no stack.
+// wanted returns the templates for deploy and diff: those of --only, or else those that
+// Stacks.Wanted returns.
 func (call *InfraCall) wanted(ctx context.Context) ([]infra.Template, error) {
 	if len(call.o.only) > 0 {
 		return call.chosen, nil
 	}
-	var wanted []infra.Template
-	for _, t := range call.chosen {
-		if t.Optional && !slices.Contains(call.o.with, t.Name) {
-			states, err := call.Status(ctx, []infra.Template{t})
-			if err != nil {
-				return nil, err
-			}
-			if states[0].Status == infra.Absent || states[0].Foreign {
-				continue
-			}
-		}
-		wanted = append(wanted, t)
-	}
-	return wanted, nil
+	return call.Wanted(ctx, call.chosen, call.o.with)
 }
 
 // KnowsParameters refuses a --parameter that no template has.
