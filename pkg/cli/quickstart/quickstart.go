@@ -292,7 +292,7 @@ func (q *quickstart) writePlatform(queues []infra.Queue) error {
 	if err != nil {
 		return err
 	}
-	text, _, err := cloud.WithQueues(diag.NewSource(document.PlatformFile, string(head)), queues)
+	text, _, err := infra.AddQueues(diag.NewSource(document.PlatformFile, string(head)), queues)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
@@ -67,7 +66,7 @@ func (q *quickstart) offer() (*quickOffer, error) {
 // planned is the benchmark as it would be submitted once the stacks are there.
 func (q *quickstart) planned() (*benchmark.Benchmark, error) {
 	queues := []infra.Queue{q.plannedQueue("cpu", "Cpu"), q.plannedQueue("gpu", "Gpu")}
-	text, _, err := cloud.WithQueues(diag.NewSource("", "{}\n"), queues)
+	text, _, err := infra.AddQueues(diag.NewSource("", "{}\n"), queues)
 	if err != nil {
 		return nil, err
 	}
