@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"pkg/verify":                    {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/cost":                      {"pkg/batch", "pkg/catalog", "pkg/document", "pkg/plan"},
 	"pkg/rpc":                       {"pkg/wire"},
-	"pkg/infra":                     {"pkg/batch", "pkg/client", "pkg/rpc"},
+	"pkg/infra":                     {"pkg/batch", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc"},
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
 	"pkg/local":                     {"pkg/local/api", "pkg/local/attempt", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process"},
 	"pkg/local/api":                 {"pkg/local/attempt", "pkg/local/logs", "pkg/local/model", "pkg/wire"},

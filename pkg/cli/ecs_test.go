@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/rpc"
@@ -238,7 +238,8 @@ func TestECSMoto(t *testing.T) {
 	a.endpoint = asModelled(t, a.endpoint)
 	a.must(os.WriteFile(filepath.Join(a.dir, "train.json"), []byte(ecsJob), 0o600))
 	a.said(exit.Problem, "ecs run train.json --cluster gpu", "ClusterNotFoundException", "aws ecs list-clusters")
-	a.json(rpc.ECS, "CreateCluster", map[string]string{"clusterName": "gpu"})
+	_, err := awsecs.NewFromConfig(a.cfg).CreateCluster(a.Context(), &awsecs.CreateClusterInput{ClusterName: aws.String("gpu")})
+	a.must(err)
 	a.must(a.registerInstance("gpu"))
 	a.said(exit.OK, "ecs run train.json --cluster gpu", "train:1")
 	a.said(exit.OK, "ecs run train.json --cluster gpu", "train:1, already registered")
@@ -250,7 +251,6 @@ func TestECSMoto(t *testing.T) {
 // registerInstance puts an instance of moto's into a cluster.
 func (a *account) registerInstance(cluster string) error {
 	a.Helper()
-	client := rpc.New(aws.Config{Region: "eu-central-1", BaseEndpoint: &a.endpoint, Credentials: credentials.NewStaticCredentialsProvider("x", "y", "")})
 	var images struct {
 		IDs []string `xml:"imagesSet>item>imageId"`
 	}
@@ -263,5 +263,6 @@ func (a *account) registerInstance(cluster string) error {
 	if err != nil {
 		return err
 	}
-	return client.JSON(a.Context(), rpc.ECS, "RegisterContainerInstance", map[string]string{"cluster": cluster, "instanceIdentityDocument": string(document)}, &struct{}{})
+	_, err = awsecs.NewFromConfig(a.cfg).RegisterContainerInstance(a.Context(), &awsecs.RegisterContainerInstanceInput{Cluster: &cluster, InstanceIdentityDocument: aws.String(string(document))})
+	return err
 }

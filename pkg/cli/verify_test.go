@@ -17,6 +17,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -92,9 +93,12 @@ func (a *account) furnish() {
 	_, err = a.batch.CreateJobQueue(a.Context(), &awsbatch.CreateJobQueueInput{JobQueueName: aws.String("cpu"), Priority: aws.Int32(1), State: types.JQStateEnabled,
 		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: aws.String("cpu")}}})
 	a.must(err)
-	a.json(rpc.ECR, "CreateRepository", map[string]any{"repositoryName": "train"})
-	a.json(rpc.ECR, "PutImage", map[string]any{"repositoryName": "train", "imageTag": "1", "imageManifest": `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
-		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":2,"digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"layers":[]}`})
+	images := ecr.NewFromConfig(a.cfg)
+	_, err = images.CreateRepository(a.Context(), &ecr.CreateRepositoryInput{RepositoryName: aws.String("train")})
+	a.must(err)
+	_, err = images.PutImage(a.Context(), &ecr.PutImageInput{RepositoryName: aws.String("train"), ImageTag: aws.String("1"), ImageManifest: aws.String(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":2,"digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"layers":[]}`)})
+	a.must(err)
 	a.json(rpc.SSM, "PutParameter", map[string]string{"Name": "/prod/key", "Value": "x", "Type": "SecureString"})
 	_, err = cloudwatchlogs.NewFromConfig(a.cfg).CreateLogGroup(a.Context(), &cloudwatchlogs.CreateLogGroupInput{LogGroupName: aws.String("/team/train")})
 	a.must(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -23,24 +22,6 @@ const (
 	// a definition and overrides as long as AWS takes them, are a fifth of it.
 	maxAnswer = 32 << 20
 )
-
-// inTime has each attempt of a call end after attemptTimeout.
-func inTime(stack *middleware.Stack) error {
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("BatchctlInTime",
-		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-			attempt, cancel := context.WithTimeout(ctx, AttemptTimeout)
-			defer cancel()
-			out, metadata, err := next.HandleFinalize(attempt, in)
-			if err != nil && attempt.Err() != nil && ctx.Err() == nil {
-				address := "the service"
-				if r, ok := in.Request.(*smithyhttp.Request); ok && r.URL != nil {
-					address = r.URL.String()
-				}
-				err = rpc.Silent(address, AttemptTimeout)
-			}
-			return out, metadata, err
-		}), "Retry", middleware.After)
-}
 
 // onward refuses a page that leads to itself: who follows it never comes to an end, and
 // who stops there takes a part for the whole.

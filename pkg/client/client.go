@@ -58,7 +58,7 @@ func New(cfg aws.Config) *Client {
 	c := &Client{logs: rpc.New(cfg)}
 	c.API = awsbatch.NewFromConfig(cfg, func(o *awsbatch.Options) {
 		c.Rate = NewRateLimit(aws.ToString(o.BaseEndpoint))
-		o.APIOptions = append(slices.Clip(o.APIOptions), c.Rate.middleware, inTime, onward)
+		o.APIOptions = append(slices.Clip(o.APIOptions), c.Rate.middleware, rpc.Within(AttemptTimeout), onward)
 		o.HTTPClient = bounded{o.HTTPClient}
 	})
 	return c

@@ -10,8 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/wire"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 )
 
 // errorWindow is how many lines at the end of a log are searched for the error:
@@ -146,7 +145,7 @@ func (c *Client) readErrors(ctx context.Context, jobs []*failed) error {
 func (c *Client) readError(ctx context.Context, f *failed) error {
 	var lines []string
 	for _, s := range f.streams {
-		in := &wire.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
+		in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
 		events, _, err := c.lastEvents(ctx, in, errorWindow)
 		if err != nil {
 			return err

@@ -12,10 +12,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // defaultLogGroup is where Batch sends logs unless the job says otherwise.
@@ -246,8 +247,8 @@ func (t *tail) ending(ctx context.Context, s stream, emit func(Line) bool) (fres
 	return fresh, nil
 }
 
-func (t *tail) request(s stream) *wire.GetLogEventsInput {
-	in := &wire.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
+func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
+	in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
 	if !t.Since.IsZero() {
 		in.StartTime = aws.Int64(t.Since.UnixMilli())
 	}
@@ -255,7 +256,7 @@ func (t *tail) request(s stream) *wire.GetLogEventsInput {
 }
 
 // events makes one GetLogEvents; nil stands for a stream that is not there (yet).
-func (c *Client) events(ctx context.Context, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
+func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
 	out, err := c.logs.GetLogEvents(ctx, in)
 	if rpc.Missing(err) {
 		return nil, nil
@@ -269,7 +270,7 @@ func (c *Client) events(ctx context.Context, in *wire.GetLogEventsInput) (*wire.
 // lastEvents returns the last n events of a stream, oldest first, and the token
 // from which it goes on; "" for a stream that is not there. Pages may be empty in
 // between: only the token that was sent, come back, is the beginning.
-func (c *Client) lastEvents(ctx context.Context, in *wire.GetLogEventsInput, n int) (events []wire.OutputLogEvent, token string, err error) {
+func (c *Client) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput, n int) (events []logtypes.OutputLogEvent, token string, err error) {
 	in.StartFromHead, in.Limit = aws.Bool(false), aws.Int32(int32(min(n, maxEvents)))
 	for len(events) < n {
 		out, err := c.events(ctx, in)
@@ -289,7 +290,7 @@ func (c *Client) lastEvents(ctx context.Context, in *wire.GetLogEventsInput, n i
 	return events[max(0, len(events)-n):], token, nil
 }
 
-func (s stream) line(e wire.OutputLogEvent) Line {
+func (s stream) line(e logtypes.OutputLogEvent) Line {
 	text := strings.TrimSuffix(strings.TrimSuffix(aws.ToString(e.Message), "\n"), "\r")
 	return Line{Time: time.UnixMilli(aws.ToInt64(e.Timestamp)), Text: text, Job: s.job, Stream: s.name}
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/smithy-go"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 const (
@@ -198,7 +198,7 @@ func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Lo
 	if l == nil {
 		return nil
 	}
-	out, err := g.rpc.GetLogEvents(ctx, &wire.GetLogEventsInput{LogGroupName: &l.Group, LogStreamName: &l.Stream,
+	out, err := g.rpc.GetLogEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &l.Group, LogStreamName: &l.Stream,
 		Limit: aws.Int32(logTail), StartFromHead: aws.Bool(false)})
 	if rpc.Missing(err) {
 		l.Missing = true

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -23,8 +27,8 @@ const (
 type Proposal struct {
 	Stack string `json:"stack"`
 	// Action is Create, Update or None.
-	Action  string       `json:"action"`
-	Changes []rpc.Change `json:"changes"`
+	Action  string   `json:"action"`
+	Changes []Change `json:"changes"`
 	// Replaced are the stack's state before it is deleted and made again; "" if it is not.
 	Replaced string `json:"replaces,omitempty"`
 
@@ -75,11 +79,11 @@ func (s *Stacks) Diff(ctx context.Context, t Template, given map[string]string) 
 	if err != nil {
 		return nil, err
 	}
-	if stack == nil || broken(stack.Status) || stack.Status == review {
+	if stack == nil || broken(stack.StackStatus) || stack.StackStatus == review {
 		return s.fresh(ctx, t, given, stack)
 	}
-	if inProgress(stack.Status) {
-		return nil, &GoesOnError{Stack: name, Err: errors.New("it is in " + stack.Status)}
+	if inProgress(stack.StackStatus) {
+		return nil, &GoesOnError{Stack: name, Err: fmt.Errorf("it is in %s", stack.StackStatus)}
 	}
 	p, err := s.propose(ctx, t, given, stack)
 	if err != nil || p.Action == None {
@@ -89,24 +93,24 @@ func (s *Stacks) Diff(ctx context.Context, t Template, given map[string]string) 
 }
 
 // fresh is the proposal for a stack that is to be made anew.
-func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string, old *rpc.Stack) (*Proposal, error) {
+func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string, old *types.Stack) (*Proposal, error) {
 	summary, _, err := s.request(ctx, t, given, nil)
 	if err != nil {
 		return nil, err
 	}
 	p := &Proposal{Stack: s.Name(t), Action: Create}
-	if old != nil && old.Status != review {
-		p.Replaced = old.Status
+	if old != nil && old.StackStatus != review {
+		p.Replaced = string(old.StackStatus)
 	}
 	for _, kind := range summary.ResourceTypes {
-		p.Changes = append(p.Changes, rpc.Change{Action: "Add", Type: kind})
+		p.Changes = append(p.Changes, Change{Action: "Add", Type: kind})
 	}
 	return p, nil
 }
 
 // settled is the stack once nothing goes on in it and a change set can be made for it;
 // nil where one has to be created.
-func (s *Stacks) settled(ctx context.Context, name string) (*rpc.Stack, error) {
+func (s *Stacks) settled(ctx context.Context, name string) (*types.Stack, error) {
 	stack, err := s.find(ctx, name)
 	if err == nil {
 		stack, err = s.resume(ctx, stack)
@@ -114,25 +118,25 @@ func (s *Stacks) settled(ctx context.Context, name string) (*rpc.Stack, error) {
 	switch {
 	case err != nil || stack == nil:
 		return nil, err
-	case stack.Status == review:
+	case stack.StackStatus == review:
 		s.Tell("stack %s is what a change set that was never executed left: deleting it", name)
 		return nil, s.remove(ctx, stack, nil)
-	case stack.Status == "UPDATE_ROLLBACK_FAILED":
-		return nil, &StuckError{name, stack.Status, stack.Reason,
+	case stack.StackStatus == types.StackStatusUpdateRollbackFailed:
+		return nil, &StuckError{name, string(stack.StackStatus), aws.ToString(stack.StackStatusReason),
 			"mend what the reason names, then: aws cloudformation continue-update-rollback --stack-name " + name + "; then deploy again"}
-	case broken(stack.Status):
+	case broken(stack.StackStatus):
 		return nil, s.clear(ctx, stack)
 	}
 	return stack, nil
 }
 
 // clear deletes a stack whose creation failed, if that is confirmed.
-func (s *Stacks) clear(ctx context.Context, stack *rpc.Stack) error {
-	left, err := s.left(ctx, stack.ID)
+func (s *Stacks) clear(ctx context.Context, stack *types.Stack) error {
+	left, err := s.left(ctx, *stack.StackId)
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("stack %s is in %s and can only be deleted and made again", stack.Name, stack.Status)
+	question := fmt.Sprintf("stack %s is in %s and can only be deleted and made again", *stack.StackName, stack.StackStatus)
 	if len(left) > 0 {
 		var names []string
 		for _, r := range left {
@@ -151,52 +155,65 @@ func (s *Stacks) clear(ctx context.Context, stack *rpc.Stack) error {
 }
 
 // request is what a change set of a template asks for. stack is nil to create.
-func (s *Stacks) request(ctx context.Context, t Template, given map[string]string, stack *rpc.Stack) (summary rpc.TemplateSummary, r rpc.ChangeSetRequest, err error) {
+func (s *Stacks) request(ctx context.Context, t Template, given map[string]string, stack *types.Stack) (summary *cloudformation.GetTemplateSummaryOutput, r *cloudformation.CreateChangeSetInput, err error) {
 	name := s.Name(t)
 	summary, text, err := s.read(ctx, t)
 	if err != nil {
 		return summary, r, err
 	}
-	r = rpc.ChangeSetRequest{Stack: name, Create: stack == nil, Template: text, Parameters: map[string]string{}, Token: token()}
-	r.Name = r.Token
-	r.Capabilities = slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.Capabilities, summary.Capabilities))))
+	once := token()
+	r = &cloudformation.CreateChangeSetInput{StackName: &name, ChangeSetName: &once, ClientToken: &once, ChangeSetType: types.ChangeSetTypeUpdate, TemplateBody: text.body, TemplateURL: text.url}
+	if stack == nil {
+		r.ChangeSetType = types.ChangeSetTypeCreate
+	}
+	for _, c := range t.Capabilities {
+		r.Capabilities = append(r.Capabilities, types.Capability(c))
+	}
+	r.Capabilities = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Capabilities, summary.Capabilities))))
 	handed, coming, err := s.handed(ctx, t)
 	if err != nil {
 		return summary, r, err
 	}
+	project := ""
 	for _, p := range summary.Parameters {
-		value, ok := given[p.Name]
+		key := aws.ToString(p.ParameterKey)
+		value, ok := given[key]
 		if !ok {
-			value, ok = handed[p.Name]
+			value, ok = handed[key]
+		}
+		old := stack != nil && slices.ContainsFunc(stack.Parameters, func(old types.Parameter) bool { return aws.ToString(old.ParameterKey) == key })
+		if !ok && !old && key == prefixParameter {
+			value, ok = s.Prefix, true
 		}
 		switch {
 		case ok:
-			r.Parameters[p.Name] = value
-		case stack != nil && slices.ContainsFunc(stack.Parameters, func(old rpc.Parameter) bool { return old.Name == p.Name }):
-			r.Previous = append(r.Previous, p.Name)
-		case p.Name == prefixParameter:
-			r.Parameters[p.Name] = s.Prefix
-		case p.Default == nil && !coming:
-			return summary, r, &MissingParameterError{name, p.Name}
+			r.Parameters = append(r.Parameters, types.Parameter{ParameterKey: &key, ParameterValue: &value})
+		case old:
+			r.Parameters = append(r.Parameters, types.Parameter{ParameterKey: &key, UsePreviousValue: aws.Bool(true)})
+		case p.DefaultValue == nil && !coming:
+			return summary, r, &MissingParameterError{name, key}
+		}
+		if key == prefixParameter {
+			project = value
 		}
 	}
-	r.Tags = tags(t, r.Parameters, stack)
+	r.Tags = tags(t, project, stack)
 	return summary, r, nil
 }
 
 // tags are those of a stack, which pass to what it makes. A stack that is there keeps its
 // own, whoever gave them: CloudFormation replaces compute environments and queues whose
 // tags change.
-func tags(t Template, parameters map[string]string, stack *rpc.Stack) (list []rpc.Tag) {
+func tags(t Template, project string, stack *types.Stack) (list []types.Tag) {
 	if stack == nil {
-		list = []rpc.Tag{{Key: Mark, Value: t.Name}}
-		if project := parameters[prefixParameter]; project != "" { // by which the template budget counts
-			list = append(list, rpc.Tag{Key: prefixParameter, Value: project})
+		list = []types.Tag{{Key: aws.String(Mark), Value: &t.Name}}
+		if project != "" { // by which the template budget counts
+			list = append(list, types.Tag{Key: aws.String(prefixParameter), Value: &project})
 		}
 		return list
 	}
 	for _, tag := range stack.Tags {
-		if !strings.HasPrefix(tag.Key, "aws:") { // CloudFormation's own
+		if !strings.HasPrefix(aws.ToString(tag.Key), "aws:") { // CloudFormation's own
 			list = append(list, tag)
 		}
 	}
@@ -220,8 +237,8 @@ func (s *Stacks) handed(ctx context.Context, t Template) (values map[string]stri
 			continue
 		}
 		for _, o := range stack.Outputs {
-			if o.Export == "" {
-				values[o.Name] = o.Value
+			if aws.ToString(o.ExportName) == "" {
+				values[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
 			}
 		}
 	}
@@ -229,25 +246,29 @@ func (s *Stacks) handed(ctx context.Context, t Template) (values map[string]stri
 }
 
 // propose has AWS make a change set and waits until it is ready.
-func (s *Stacks) propose(ctx context.Context, t Template, given map[string]string, stack *rpc.Stack) (*Proposal, error) {
+func (s *Stacks) propose(ctx context.Context, t Template, given map[string]string, stack *types.Stack) (*Proposal, error) {
 	_, r, err := s.request(ctx, t, given, stack)
 	if err != nil {
 		return nil, err
 	}
-	p := &Proposal{Stack: r.Stack, Action: Update}
+	name := *r.StackName
+	p := &Proposal{Stack: name, Action: Update}
 	if stack == nil {
 		p.Action = Create
 	}
 	err = s.patiently(ctx, func() error {
-		p.set, p.stackID, err = s.Cloud.CreateChangeSet(ctx, r)
+		out, err := rpc.Again(ctx, s.Cloud.api.CreateChangeSet, r)
+		if err == nil {
+			p.set, p.stackID = aws.ToString(out.Id), aws.ToString(out.StackId)
+		}
 		return err
 	})
 	if e, ok := errors.AsType[*rpc.Error](err); ok && noChange(e.Message) {
-		return &Proposal{Stack: r.Stack, Action: None}, nil
+		return &Proposal{Stack: name, Action: None}, nil
 	}
 	if err != nil {
 		if ctx.Err() != nil || transient(err) { // it may have been made all the same
-			p.set, p.stackID = r.Name, r.Stack
+			p.set, p.stackID = *r.ChangeSetName, name
 			return nil, errors.Join(err, s.discard(ctx, p))
 		}
 		return nil, err
@@ -256,20 +277,24 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 	switch {
 	case err != nil:
 		return nil, errors.Join(err, s.discard(ctx, p))
-	case set.Status == "FAILED" && noChange(set.Reason):
-		return &Proposal{Stack: r.Stack, Action: None}, s.discard(ctx, p)
-	case set.Status != "CREATE_COMPLETE":
-		return nil, errors.Join(&FailedError{Stack: r.Stack, Status: "change set " + set.Status + ": " + set.Reason}, s.discard(ctx, p))
+	case set.Status == types.ChangeSetStatusFailed && noChange(aws.ToString(set.StatusReason)):
+		return &Proposal{Stack: name, Action: None}, s.discard(ctx, p)
+	case set.Status != types.ChangeSetStatusCreateComplete:
+		return nil, errors.Join(&FailedError{Stack: name, Status: fmt.Sprintf("change set %s: %s", set.Status, aws.ToString(set.StatusReason))}, s.discard(ctx, p))
 	}
-	p.Changes = set.Changes
+	for _, c := range set.Changes {
+		if c.ResourceChange != nil {
+			p.Changes = append(p.Changes, change(c.ResourceChange))
+		}
+	}
 	return p, nil
 }
 
 // ready waits until a change set is made, or has failed.
-func (s *Stacks) ready(ctx context.Context, p *Proposal) (set *rpc.ChangeSet, err error) {
+func (s *Stacks) ready(ctx context.Context, p *Proposal) (set *cloudformation.DescribeChangeSetOutput, err error) {
 	err = s.until(ctx, func() (bool, error) {
-		set, err = s.Cloud.ChangeSet(ctx, p.set, p.stackID)
-		return err == nil && set.Status != "CREATE_PENDING" && set.Status != "CREATE_IN_PROGRESS", err
+		set, err = s.Cloud.changeSet(ctx, p.set, p.stackID)
+		return err == nil && set.Status != types.ChangeSetStatusCreatePending && set.Status != types.ChangeSetStatusCreateInProgress, err
 	})
 	return set, err
 }
@@ -295,11 +320,11 @@ const discardTime = 10 * time.Second
 func (s *Stacks) discard(ctx context.Context, p *Proposal) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
 	defer cancel()
-	err := s.Cloud.DeleteChangeSet(ctx, p.set, p.stackID)
+	err := s.Cloud.deleteChangeSet(ctx, p.set, p.stackID)
 	if err == nil && p.Action == Create {
-		var stack *rpc.Stack
-		if stack, err = s.Cloud.FindStack(ctx, p.stackID); err == nil && stack != nil && stack.Status == review && stack.Tag(Mark) != "" {
-			err = s.Cloud.DeleteStack(ctx, stack.ID, token(), nil)
+		var stack *types.Stack
+		if stack, err = s.Cloud.stack(ctx, p.stackID); err == nil && stack != nil && stack.StackStatus == review && marked(stack) {
+			err = s.Cloud.deleteStack(ctx, stack, token(), nil)
 		}
 	}
 	if err != nil {
@@ -319,7 +344,7 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	}
 	asked, once := false, token()
 	err = s.patiently(ctx, func() error {
-		err := s.Cloud.ExecuteChangeSet(ctx, p.set, p.stackID, once)
+		_, err := rpc.Again(ctx, s.Cloud.api.ExecuteChangeSet, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &p.set, StackName: &p.stackID, ClientRequestToken: &once})
 		if e, ok := errors.AsType[*rpc.Error](err); ok && asked && strings.HasPrefix(e.Code, "InvalidChangeSetStatus") {
 			return nil // an earlier request, whose answer was lost, has begun it
 		}
@@ -332,7 +357,7 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	case err != nil:
 		return errors.Join(err, s.discard(ctx, p))
 	}
-	c, err := s.follow(ctx, p.Stack, p.stackID, func() func(rpc.StackEvent) bool { return after(since) }, len(p.Changes))
+	c, err := s.follow(ctx, p.Stack, p.stackID, func() func(types.StackEvent) bool { return after(since) }, len(p.Changes))
 	if err != nil {
 		return err
 	}
@@ -355,7 +380,7 @@ func (s *Stacks) Unknown(ctx context.Context, given map[string]string) (unknown,
 			return nil, nil, err
 		}
 		for _, p := range summary.Parameters {
-			known[p.Name] = true
+			known[aws.ToString(p.ParameterKey)] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	cfn "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
@@ -24,7 +26,7 @@ type Destruction struct {
 	// Keeps is what stays: repositories that hold images, and what its template retains.
 	Keeps []Kept `json:"keeps"`
 
-	stacks []*rpc.Stack
+	stacks []*cfn.Stack
 }
 
 // Kept is a resource that stays when its stack is deleted.
@@ -53,7 +55,7 @@ func (s *Stacks) Doomed(ctx context.Context, templates []Template) (*Destruction
 		if stack == nil {
 			continue
 		}
-		d.stacks, d.Stacks = append(d.stacks, stack), append(d.Stacks, stack.Name)
+		d.stacks, d.Stacks = append(d.stacks, stack), append(d.Stacks, *stack.StackName)
 		if err := s.look(ctx, stack, d); err != nil {
 			return nil, err
 		}
@@ -62,8 +64,8 @@ func (s *Stacks) Doomed(ctx context.Context, templates []Template) (*Destruction
 }
 
 // look notes what of a stack needs care before it is deleted.
-func (s *Stacks) look(ctx context.Context, stack *rpc.Stack, d *Destruction) error {
-	left, err := s.left(ctx, stack.ID)
+func (s *Stacks) look(ctx context.Context, stack *cfn.Stack, d *Destruction) error {
+	left, err := s.left(ctx, *stack.StackId)
 	if err != nil || len(left) == 0 {
 		return err
 	}
@@ -74,7 +76,7 @@ func (s *Stacks) look(ctx context.Context, stack *rpc.Stack, d *Destruction) err
 	for _, r := range left {
 		switch {
 		case retains[r.Name]:
-			d.Keeps = append(d.Keeps, Kept{stack.Name, r.Type, r.ID, retained})
+			d.Keeps = append(d.Keeps, Kept{*stack.StackName, r.Type, r.ID, retained})
 		case r.Type == queueType:
 			d.Queues = append(d.Queues, batch.Name(r.ID))
 		case r.Type == repositoryType:
@@ -87,7 +89,7 @@ func (s *Stacks) look(ctx context.Context, stack *rpc.Stack, d *Destruction) err
 				return err
 			}
 			if images {
-				d.Keeps = append(d.Keeps, Kept{stack.Name, r.Type, r.ID, "it holds images"})
+				d.Keeps = append(d.Keeps, Kept{*stack.StackName, r.Type, r.ID, "it holds images"})
 			}
 		}
 	}
@@ -99,10 +101,10 @@ const retained = "its template retains it"
 
 // retains are the resources that a stack's template has CloudFormation keep. Of a
 // template in YAML they are only known when they have been skipped.
-func (s *Stacks) retains(ctx context.Context, stack *rpc.Stack) (map[string]bool, error) {
-	var body string
+func (s *Stacks) retains(ctx context.Context, stack *cfn.Stack) (map[string]bool, error) {
+	var out *cloudformation.GetTemplateOutput
 	err := s.patiently(ctx, func() (err error) {
-		body, err = s.Cloud.StackTemplate(ctx, stack.ID)
+		out, err = rpc.Again(ctx, s.Cloud.api.GetTemplate, &cloudformation.GetTemplateInput{StackName: stack.StackId})
 		return err
 	})
 	if err != nil {
@@ -111,7 +113,7 @@ func (s *Stacks) retains(ctx context.Context, stack *rpc.Stack) (map[string]bool
 	var template struct {
 		Resources map[string]struct{ DeletionPolicy string }
 	}
-	if json.Unmarshal([]byte(body), &template) != nil {
+	if json.Unmarshal([]byte(aws.ToString(out.TemplateBody)), &template) != nil {
 		return nil, nil
 	}
 	keep := map[string]bool{}
@@ -200,8 +202,8 @@ func (s *Stacks) living(ctx context.Context, queues []string) (living []string, 
 
 // remove deletes a stack and follows that to the end. What d keeps is retained when
 // CloudFormation cannot delete it, and what CloudFormation kept is noted there.
-func (s *Stacks) remove(ctx context.Context, stack *rpc.Stack, d *Destruction) error {
-	if stack.Status == review {
+func (s *Stacks) remove(ctx context.Context, stack *cfn.Stack, d *Destruction) error {
+	if stack.StackStatus == review {
 		return s.removeEmpty(ctx, stack)
 	}
 	c, err := s.deleted(ctx, stack, nil)
@@ -215,12 +217,13 @@ func (s *Stacks) remove(ctx context.Context, stack *rpc.Stack, d *Destruction) e
 		}
 	}
 	if c.end != "DELETE_COMPLETE" {
-		return s.failure(ctx, stack.Name, stack.ID, c)
+		return s.failure(ctx, *stack.StackName, *stack.StackId, c)
 	}
 	if d != nil {
 		for _, e := range c.events {
-			if e.Status == "DELETE_SKIPPED" && !slices.ContainsFunc(d.Keeps, func(k Kept) bool { return k.ID == e.PhysicalID }) {
-				d.Keeps = append(d.Keeps, Kept{stack.Name, e.Type, e.PhysicalID, retained})
+			id := aws.ToString(e.PhysicalResourceId)
+			if e.ResourceStatus == cfn.ResourceStatusDeleteSkipped && !slices.ContainsFunc(d.Keeps, func(k Kept) bool { return k.ID == id }) {
+				d.Keeps = append(d.Keeps, Kept{*stack.StackName, aws.ToString(e.ResourceType), id, retained})
 			}
 		}
 	}
@@ -228,14 +231,14 @@ func (s *Stacks) remove(ctx context.Context, stack *rpc.Stack, d *Destruction) e
 }
 
 // removeEmpty deletes a stack that never had a resource, and so tells no events.
-func (s *Stacks) removeEmpty(ctx context.Context, stack *rpc.Stack) error {
+func (s *Stacks) removeEmpty(ctx context.Context, stack *cfn.Stack) error {
 	once := token()
-	if err := s.patiently(ctx, func() error { return s.Cloud.DeleteStack(ctx, stack.ID, once, nil) }); err != nil {
+	if err := s.patiently(ctx, func() error { return s.Cloud.deleteStack(ctx, stack, once, nil) }); err != nil {
 		return err
 	}
 	return s.until(ctx, func() (bool, error) {
-		now, err := s.Cloud.FindStack(ctx, stack.ID)
-		return now == nil || now.Status == "DELETE_COMPLETE", err
+		now, err := s.Cloud.stack(ctx, *stack.StackId)
+		return now == nil || now.StackStatus == cfn.StackStatusDeleteComplete, err
 	})
 }
 
@@ -245,30 +248,32 @@ func keptOf(c *course, d *Destruction) (keep []string) {
 		return nil
 	}
 	for _, e := range c.reasons() {
-		if e.OfStack() {
+		if ofStack(e) {
 			continue
 		}
-		if !slices.ContainsFunc(d.Keeps, func(k Kept) bool { return k.ID == e.PhysicalID && k.Type == e.Type }) {
+		if !slices.ContainsFunc(d.Keeps, func(k Kept) bool {
+			return k.ID == aws.ToString(e.PhysicalResourceId) && k.Type == aws.ToString(e.ResourceType)
+		}) {
 			return nil
 		}
-		keep = append(keep, e.Name)
+		keep = append(keep, aws.ToString(e.LogicalResourceId))
 	}
 	return keep
 }
 
 // deleted begins to delete a stack and follows it to the end.
-func (s *Stacks) deleted(ctx context.Context, stack *rpc.Stack, retain []string) (*course, error) {
-	since, err := s.newest(ctx, stack.ID)
+func (s *Stacks) deleted(ctx context.Context, stack *cfn.Stack, retain []string) (*course, error) {
+	since, err := s.newest(ctx, *stack.StackId)
 	if err != nil {
 		return nil, err
 	}
 	once := token()
-	err = s.patiently(ctx, func() error { return s.Cloud.DeleteStack(ctx, stack.ID, once, retain) })
+	err = s.patiently(ctx, func() error { return s.Cloud.deleteStack(ctx, stack, once, retain) })
 	if err != nil && (ctx.Err() != nil || transient(err)) {
-		return nil, &GoesOnError{Stack: stack.Name, Maybe: true, Err: err}
+		return nil, &GoesOnError{Stack: *stack.StackName, Maybe: true, Err: err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.follow(ctx, stack.Name, stack.ID, func() func(rpc.StackEvent) bool { return after(since) }, 0)
+	return s.follow(ctx, *stack.StackName, *stack.StackId, func() func(cfn.StackEvent) bool { return after(since) }, 0)
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
 	"github.com/batchctl/batchctl/pkg/client"
-	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // cloud is a CloudFormation of three resources a stack, which takes a second for each,
@@ -49,14 +50,14 @@ type fakeStack struct {
 	events           []string // XML, oldest first
 	script           []func() // what is still to come
 	next             time.Time
-	tags             []rpc.Tag
+	tags             []types.Tag
 }
 
 type fakeSet struct {
 	stack  *fakeStack
 	create bool
 	params map[string]string
-	tags   []rpc.Tag
+	tags   []types.Tag
 	same   bool
 }
 
@@ -76,10 +77,12 @@ func (c *cloud) open(told *[]string) *Stacks {
 	cfg := aws.Config{Region: "eu-central-1", HTTPClient: c, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1}
 	tell := func(format string, args ...any) { *told = append(*told, fmt.Sprintf(format, args...)) }
 	return &Stacks{
-		Cloud: rpc.New(cfg), Batch: client.New(cfg), Templates: fakeTemplates, Prefix: "team", Tell: tell,
-		Progress: func(p Progress) { tell("%s %s %d/%d", p.Event.Status, p.Event.Name, p.Done, p.Total) },
-		Approve:  func(*Proposal) (bool, error) { return true, nil },
-		Confirm:  func(q string) (bool, error) { tell("%s", q); return true, nil },
+		Cloud: NewCloud(cfg), Batch: client.New(cfg), Templates: fakeTemplates, Prefix: "team", Tell: tell,
+		Progress: func(p Progress) {
+			tell("%s %s %d/%d", p.Event.ResourceStatus, *p.Event.LogicalResourceId, p.Done, p.Total)
+		},
+		Approve: func(*Proposal) (bool, error) { return true, nil },
+		Confirm: func(q string) (bool, error) { tell("%s", q); return true, nil },
 	}
 }
 
@@ -235,7 +238,7 @@ func (c *cloud) answer(operation string, form url.Values) (string, error) {
 	case "DescribeStacks":
 		tags := "<Tags>"
 		for _, tag := range s.tags {
-			tags += "<member><Key>" + tag.Key + "</Key><Value>" + tag.Value + "</Value></member>"
+			tags += "<member><Key>" + *tag.Key + "</Key><Value>" + *tag.Value + "</Value></member>"
 		}
 		tags += "</Tags>"
 		params := ""
@@ -298,17 +301,23 @@ func (c *cloud) createSet(s *fakeStack, form url.Values) (string, error) {
 		c.stackEvent(s, review)()
 	}
 	name := form.Get("ChangeSetName")
-	same := !create && s.params["Size"] == params["Size"] && c.changes == "" && slices.Equal(s.tags, tagsOf(form))
+	same := !create && s.params["Size"] == params["Size"] && c.changes == "" && sameTags(s.tags, tagsOf(form))
 	c.sets[name] = &fakeSet{s, create, params, tagsOf(form), same}
 	return wrapped("CreateChangeSet", "<Id>"+name+"</Id><StackId>"+s.id+"</StackId>"), nil
 }
 
 // tagsOf are the tags that a request gives a stack.
-func tagsOf(form url.Values) (list []rpc.Tag) {
+func tagsOf(form url.Values) (list []types.Tag) {
 	for i := 1; form.Has(fmt.Sprintf("Tags.member.%d.Key", i)); i++ {
-		list = append(list, rpc.Tag{Key: form.Get(fmt.Sprintf("Tags.member.%d.Key", i)), Value: form.Get(fmt.Sprintf("Tags.member.%d.Value", i))})
+		list = append(list, tag(form.Get(fmt.Sprintf("Tags.member.%d.Key", i)), form.Get(fmt.Sprintf("Tags.member.%d.Value", i))))
 	}
 	return list
+}
+
+func tag(key, value string) types.Tag { return types.Tag{Key: &key, Value: &value} }
+
+func sameTags(a, b []types.Tag) bool {
+	return slices.EqualFunc(a, b, func(a, b types.Tag) bool { return *a.Key == *b.Key && *a.Value == *b.Value })
 }
 
 func (c *cloud) describeSet(set *fakeSet) string {

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
 // course is what the events of an operation have told.
 type course struct {
-	events []rpc.StackEvent
+	events []types.StackEvent
 	done   map[string]bool // resources that are complete
 	end    string          // the stack's status at the end; "" before it
 }
@@ -18,8 +19,8 @@ type course struct {
 // newest returns the id of the newest event of a stack; "" where there is none.
 func (s *Stacks) newest(ctx context.Context, stack string) (id string, err error) {
 	err = s.patiently(ctx, func() error {
-		_, err := s.Cloud.StackEvents(ctx, stack, func(e rpc.StackEvent) bool {
-			id = e.ID
+		_, err := s.Cloud.events(ctx, stack, func(e types.StackEvent) bool {
+			id = aws.ToString(e.EventId)
 			return true
 		})
 		return err
@@ -28,19 +29,19 @@ func (s *Stacks) newest(ctx context.Context, stack string) (id string, err error
 }
 
 // after is true of one event, whose successors are wanted.
-func after(id string) func(rpc.StackEvent) bool {
-	return func(e rpc.StackEvent) bool { return e.ID == id }
+func after(id string) func(types.StackEvent) bool {
+	return func(e types.StackEvent) bool { return aws.ToString(e.EventId) == id }
 }
 
 // sinceItBegan is true of the event before the one that opened the stack's last
 // operation. It is good for one reading.
-func sinceItBegan() func(rpc.StackEvent) bool {
+func sinceItBegan() func(types.StackEvent) bool {
 	begun := false
-	return func(e rpc.StackEvent) bool {
+	return func(e types.StackEvent) bool {
 		if begun {
 			return true
 		}
-		begun = e.OfStack() && slices.Contains([]string{"CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS"}, e.Status)
+		begun = ofStack(e) && slices.Contains([]types.ResourceStatus{"CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS"}, e.ResourceStatus)
 		return false
 	}
 }
@@ -48,11 +49,11 @@ func sinceItBegan() func(rpc.StackEvent) bool {
 // follow tells the events of a stack's operation until its end. since makes a
 // function that is true of the last event before those that are wanted. total is how
 // many resources it is about, 0 where that is not known.
-func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(rpc.StackEvent) bool, total int) (*course, error) {
+func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(types.StackEvent) bool, total int) (*course, error) {
 	c := &course{done: map[string]bool{}}
 	pace := pace{stacks: s}
 	for {
-		events, err := s.Cloud.StackEvents(ctx, id, since())
+		events, err := s.Cloud.events(ctx, id, since())
 		if ctx.Err() != nil {
 			return c, &GoesOnError{Stack: name, Err: context.Cause(ctx)}
 		}
@@ -68,8 +69,8 @@ func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(
 			return c, nil
 		}
 		if n := len(c.events); n > 0 {
-			last := c.events[n-1].ID
-			since = func() func(rpc.StackEvent) bool { return after(last) }
+			last := aws.ToString(c.events[n-1].EventId)
+			since = func() func(types.StackEvent) bool { return after(last) }
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return c, &GoesOnError{Stack: name, Err: err}
@@ -77,25 +78,26 @@ func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(
 	}
 }
 
-func (c *course) take(e rpc.StackEvent) {
+func (c *course) take(e types.StackEvent) {
 	c.events = append(c.events, e)
+	name, status := aws.ToString(e.LogicalResourceId), string(e.ResourceStatus)
 	switch {
-	case e.OfStack() && !inProgress(e.Status):
-		c.end = e.Status
-	case e.OfStack():
-	case strings.HasSuffix(e.Status, "_COMPLETE") || e.Status == "DELETE_SKIPPED":
-		c.done[e.Name] = true
+	case ofStack(e) && !inProgress(status):
+		c.end = status
+	case ofStack(e):
+	case strings.HasSuffix(status, "_COMPLETE") || status == "DELETE_SKIPPED":
+		c.done[name] = true
 	default:
-		delete(c.done, e.Name)
+		delete(c.done, name)
 	}
 }
 
 // reasons are the events of what failed, without those that only failed because
 // something else did.
-func (c *course) reasons() []rpc.StackEvent {
-	var failed []rpc.StackEvent
+func (c *course) reasons() []types.StackEvent {
+	var failed []types.StackEvent
 	for _, e := range c.events {
-		if strings.HasSuffix(e.Status, "_FAILED") && !strings.HasSuffix(e.Reason, " cancelled") {
+		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") && !strings.HasSuffix(aws.ToString(e.ResourceStatusReason), " cancelled") {
 			failed = append(failed, e)
 		}
 	}
@@ -115,15 +117,15 @@ func (s *Stacks) failure(ctx context.Context, name, id string, c *course) error 
 }
 
 // left are the resources of a stack that are still there.
-func (s *Stacks) left(ctx context.Context, id string) (left []rpc.StackResource, err error) {
-	var all []rpc.StackResource
+func (s *Stacks) left(ctx context.Context, id string) (left []Resource, err error) {
+	var all []types.StackResourceSummary
 	err = s.patiently(ctx, func() error {
-		all, err = s.Cloud.StackResources(ctx, id)
+		all, err = s.Cloud.resources(ctx, id)
 		return err
 	})
 	for _, r := range all {
-		if r.Status != "DELETE_COMPLETE" && r.ID != "" {
-			left = append(left, r)
+		if id := aws.ToString(r.PhysicalResourceId); r.ResourceStatus != types.ResourceStatusDeleteComplete && id != "" {
+			left = append(left, Resource{aws.ToString(r.LogicalResourceId), id, aws.ToString(r.ResourceType), string(r.ResourceStatus), aws.ToString(r.ResourceStatusReason)})
 		}
 	}
 	return left, err
@@ -131,17 +133,17 @@ func (s *Stacks) left(ctx context.Context, id string) (left []rpc.StackResource,
 
 // resume follows a stack that is in the middle of something to its end, and returns
 // it as it is then; nil if it is gone.
-func (s *Stacks) resume(ctx context.Context, stack *rpc.Stack) (*rpc.Stack, error) {
-	for stack != nil && inProgress(stack.Status) && stack.Status != review {
-		s.Tell("stack %s is in %s: following it to its end", stack.Name, stack.Status)
-		name := stack.Name
-		if _, err := s.follow(ctx, name, stack.ID, sinceItBegan, 0); err != nil {
+func (s *Stacks) resume(ctx context.Context, stack *types.Stack) (*types.Stack, error) {
+	for stack != nil && inProgress(stack.StackStatus) && stack.StackStatus != review {
+		s.Tell("stack %s is in %s: following it to its end", *stack.StackName, stack.StackStatus)
+		name := *stack.StackName
+		if _, err := s.follow(ctx, name, *stack.StackId, sinceItBegan, 0); err != nil {
 			return nil, err
 		}
 		err := s.until(ctx, func() (bool, error) { // its status may lag behind its events
 			var err error
 			stack, err = s.find(ctx, name)
-			return stack == nil || !inProgress(stack.Status), err
+			return stack == nil || !inProgress(stack.StackStatus), err
 		})
 		if err != nil {
 			return nil, err

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -38,7 +40,7 @@ type Template struct {
 
 // Stacks are the stacks of one prefix in one account and Region.
 type Stacks struct {
-	Cloud *rpc.Client
+	Cloud *Cloud
 	Batch *client.Client
 	// Templates are all templates, in the order in which they are deployed. A parameter
 	// of one that is called as an output without export of an earlier one takes that
@@ -60,8 +62,8 @@ type Stacks struct {
 	// Confirm asks a question that can be answered yes or no.
 	Confirm func(question string) (bool, error)
 
-	served bool                        // an answer has come: the service is there
-	placed map[string]rpc.TemplateText // the long templates that were put into the bucket, by name
+	served bool              // an answer has come: the service is there
+	placed map[string]string // the URLs of the long templates in the bucket, by name
 }
 
 // ErrDeclined is what ends a command whose question was answered no. Nothing was
@@ -72,7 +74,7 @@ var ErrDeclined = errors.New("not confirmed")
 // is 0 where it is not known.
 type Progress struct {
 	Stack       string
-	Event       rpc.StackEvent
+	Event       types.StackEvent
 	Done, Total int
 }
 
@@ -80,9 +82,9 @@ type Progress struct {
 type FailedError struct {
 	Stack, Status string
 	// Reasons are the events of the resources that failed, the first first.
-	Reasons []rpc.StackEvent
+	Reasons []types.StackEvent
 	// Left are the resources that are still there after a failed create or delete.
-	Left []rpc.StackResource
+	Left []Resource
 }
 
 func (e *FailedError) Error() string { return fmt.Sprintf("stack %s: %s", e.Stack, e.Status) }
@@ -127,12 +129,12 @@ func (e *NotOursError) Error() string {
 func (s *Stacks) Name(t Template) string { return s.Prefix + "-" + t.Name }
 
 // find returns the stack of a name if it is there, and an error if it is not ours.
-func (s *Stacks) find(ctx context.Context, name string) (stack *rpc.Stack, err error) {
+func (s *Stacks) find(ctx context.Context, name string) (stack *types.Stack, err error) {
 	err = s.patiently(ctx, func() error {
-		stack, err = s.Cloud.FindStack(ctx, name)
+		stack, err = s.Cloud.stack(ctx, name)
 		return err
 	})
-	if err == nil && stack != nil && stack.Tag(Mark) == "" {
+	if err == nil && stack != nil && !marked(stack) {
 		return nil, &NotOursError{name}
 	}
 	return stack, err
@@ -141,15 +143,15 @@ func (s *Stacks) find(ctx context.Context, name string) (stack *rpc.Stack, err e
 // token names a request, so that CloudFormation knows it again.
 func token() string { return "batchctl-" + rand.Text() }
 
-func inProgress(status string) bool { return strings.HasSuffix(status, "_IN_PROGRESS") }
+func inProgress[Status ~string](s Status) bool { return strings.HasSuffix(string(s), "_IN_PROGRESS") }
 
 // review is the state of a stack that only a change set has been made for.
 const review = "REVIEW_IN_PROGRESS"
 
 // broken reports whether a stack can only be deleted: its first creation, or a
 // deletion, has failed (CloudFormation User Guide, "Stack status codes").
-func broken(status string) bool {
-	return slices.Contains([]string{"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"}, status)
+func broken[Status ~string](s Status) bool {
+	return slices.Contains([]string{"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"}, string(s))
 }
 
 // transient reports whether the same call may succeed a little later.

@@ -3,12 +3,19 @@ package infra
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -61,17 +68,17 @@ func TestTags(t *testing.T) {
 	in(t, func(t *testing.T, c *cloud, told *[]string) {
 		c.summary = "<Parameters><member><ParameterKey>Project</ParameterKey><DefaultValue>batchctl</DefaultValue></member></Parameters>"
 		s := c.open(told)
-		own := []rpc.Tag{{Key: Mark, Value: "net"}, {Key: "Project", Value: "team"}}
-		if _, err := s.Deploy(t.Context(), fakeTemplates[0], nil); err != nil || !slices.Equal(c.stacks["team-net"].tags, own) {
+		own := []types.Tag{tag(Mark, "net"), tag("Project", "team")}
+		if _, err := s.Deploy(t.Context(), fakeTemplates[0], nil); err != nil || !sameTags(c.stacks["team-net"].tags, own) {
 			t.Fatalf("%v %v", c.stacks["team-net"].tags, err)
 		}
-		for _, tags := range [][]rpc.Tag{
-			{{Key: Mark, Value: "net"}},
-			{{Key: "CostCenter", Value: "7"}, {Key: Mark, Value: "net"}, {Key: "Project", Value: "other"}},
+		for _, tags := range [][]types.Tag{
+			{tag(Mark, "net")},
+			{tag("CostCenter", "7"), tag(Mark, "net"), tag("Project", "other")},
 		} {
-			c.stacks["team-net"].tags = append(slices.Clone(tags), rpc.Tag{Key: "aws:x", Value: "y"})
+			c.stacks["team-net"].tags = append(slices.Clone(tags), tag("aws:x", "y"))
 			c.changes = "<member><ResourceChange><Action>Modify</Action></ResourceChange></member>"
-			if _, err := s.Deploy(t.Context(), fakeTemplates[0], nil); err != nil || !slices.Equal(c.stacks["team-net"].tags, tags) {
+			if _, err := s.Deploy(t.Context(), fakeTemplates[0], nil); err != nil || !sameTags(c.stacks["team-net"].tags, tags) {
 				t.Errorf("%v became %v: %v", tags, c.stacks["team-net"].tags, err)
 			}
 		}
@@ -117,7 +124,7 @@ func TestFailedCreate(t *testing.T) {
 		c.failing = "C"
 		_, err := deploy(t.Context(), s, "1")
 		failed, ok := errors.AsType[*FailedError](err)
-		if !ok || failed.Status != "ROLLBACK_COMPLETE" || len(failed.Reasons) != 1 || failed.Reasons[0].Reason != "no room for C" || len(failed.Left) == 0 {
+		if !ok || failed.Status != "ROLLBACK_COMPLETE" || len(failed.Reasons) != 1 || *failed.Reasons[0].ResourceStatusReason != "no room for C" || len(failed.Left) == 0 {
 			t.Fatalf("%+v", err)
 		}
 		states, err := s.Status(t.Context(), fakeTemplates)
@@ -361,8 +368,44 @@ func TestAlias(t *testing.T) {
 
 func TestOfStack(t *testing.T) {
 	c := course{done: map[string]bool{}}
-	c.take(rpc.StackEvent{StackID: "s", PhysicalID: "nested", Status: "CREATE_COMPLETE", Name: "N"})
+	c.take(types.StackEvent{StackId: aws.String("s"), PhysicalResourceId: aws.String("nested"), ResourceStatus: types.ResourceStatusCreateComplete, LogicalResourceId: aws.String("N")})
 	if c.end != "" || !c.done["N"] {
 		t.Errorf("a nested stack's end was taken for the stack's: %+v", c)
+	}
+}
+
+// endless answers each list with a page that names itself as the next one.
+type endless struct{ asked int }
+
+func (e *endless) Do(r *http.Request) (*http.Response, error) {
+	e.asked++
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, err
+	}
+	text := wrapped(form.Get("Action"), "<NextToken>again</NextToken>")
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Header: http.Header{}, Request: r}, nil
+}
+
+// TestListsThatDoNotEnd has each list name a page as its own next one.
+func TestListsThatDoNotEnd(t *testing.T) {
+	for name, list := range map[string]func(*Cloud) error{
+		"resources": func(c *Cloud) error { _, err := c.resources(t.Context(), "s"); return err },
+		"events": func(c *Cloud) error {
+			_, err := c.events(t.Context(), "s", func(types.StackEvent) bool { return false })
+			return err
+		},
+		"stacks":     func(c *Cloud) error { _, err := c.stacks(t.Context()); return err },
+		"change set": func(c *Cloud) error { _, err := c.changeSet(t.Context(), "c", "s"); return err },
+	} {
+		e := &endless{}
+		c := NewCloud(aws.Config{Region: "eu-central-1", HTTPClient: e, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
+		if err := list(c); !errors.Is(err, rpc.ErrEndless) || e.asked != 2 {
+			t.Errorf("%s: %v after %d calls", name, err, e.asked)
+		}
 	}
 }

@@ -1,10 +1,14 @@
 package infra
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
 // Absent is the state of a template that has no stack.
@@ -24,7 +28,7 @@ type State struct {
 	// Foreign says that batchctl did not make the stack of that name.
 	Foreign bool `json:"foreign,omitempty"`
 
-	stack *rpc.Stack
+	stack *types.Stack
 }
 
 // InProgress reports whether AWS is at work on the stack.
@@ -51,30 +55,48 @@ func (s *Stacks) Status(ctx context.Context, templates []Template) ([]State, err
 func (s *Stacks) state(ctx context.Context, t Template) (state State, err error) {
 	state = State{Template: t.Name, Title: t.Title, Stack: s.Name(t), Status: Absent}
 	err = s.patiently(ctx, func() error {
-		state.stack, err = s.Cloud.FindStack(ctx, state.Stack)
+		state.stack, err = s.Cloud.stack(ctx, state.Stack)
 		return err
 	})
 	if err != nil || state.stack == nil {
 		return state, err
 	}
-	state.Status, state.Reason, state.Changed = state.stack.Status, state.stack.Reason, state.stack.Created
-	if state.stack.Updated != "" {
-		state.Changed = state.stack.Updated
+	state.Status, state.Reason = string(state.stack.StackStatus), aws.ToString(state.stack.StackStatusReason)
+	if changed := cmp.Or(state.stack.LastUpdatedTime, state.stack.CreationTime); changed != nil {
+		state.Changed = changed.Format(time.RFC3339Nano)
 	}
-	state.Foreign = state.stack.Tag(Mark) == ""
+	state.Foreign = !marked(state.stack)
 	if !state.Failed() {
 		return state, nil
 	}
-	var events []rpc.StackEvent
+	var events []types.StackEvent
 	err = s.patiently(ctx, func() error {
-		events, err = s.Cloud.StackEvents(ctx, state.stack.ID, sinceItBegan())
+		events, err = s.Cloud.events(ctx, *state.stack.StackId, sinceItBegan())
 		return err
 	})
 	c := course{events: events}
 	if failed := c.reasons(); len(failed) > 0 {
-		state.Reason = failed[0].Name + ": " + failed[0].Reason
+		state.Reason = aws.ToString(failed[0].LogicalResourceId) + ": " + aws.ToString(failed[0].ResourceStatusReason)
 	}
 	return state, err
+}
+
+// Wanted returns those of the templates that are deployed unless the user says otherwise: all
+// but the optional templates that have no stack of batchctl's and are not named in with.
+func (s *Stacks) Wanted(ctx context.Context, templates []Template, with []string) (wanted []Template, err error) {
+	for _, t := range templates {
+		if t.Optional && !slices.Contains(with, t.Name) {
+			state, err := s.state(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			if state.Status == Absent || state.Foreign {
+				continue
+			}
+		}
+		wanted = append(wanted, t)
+	}
+	return wanted, nil
 }
 
 // Outputs returns the outputs of the templates' stacks, in the order of the templates.
@@ -89,29 +111,32 @@ func (s *Stacks) Outputs(ctx context.Context, templates []Template) ([]StackOutp
 			continue
 		}
 		for _, o := range stack.Outputs {
-			outputs = append(outputs, StackOutput{stack.Name, o})
+			outputs = append(outputs, StackOutput{*stack.StackName, aws.ToString(o.OutputKey), aws.ToString(o.OutputValue), aws.ToString(o.ExportName)})
 		}
 	}
 	return outputs, nil
 }
 
-// StackOutput is an output and the stack that it is of.
+// StackOutput is an output of a stack, and the name under which others import it, as
+// batchctl prints it.
 type StackOutput struct {
-	Stack string `json:"stack"`
-	rpc.Output
+	Stack  string `json:"stack"`
+	Name   string `json:"output"`
+	Value  string `json:"value"`
+	Export string `json:"export,omitempty"`
 }
 
 // Left returns the stacks with batchctl's tag whose names begin with the prefix, whatever
 // template they were made of: a look at the account, not at what should be there.
 func (s *Stacks) Left(ctx context.Context) (names []string, err error) {
-	var all []rpc.Stack
+	var all []types.Stack
 	err = s.patiently(ctx, func() error {
-		all, err = s.Cloud.Stacks(ctx)
+		all, err = s.Cloud.stacks(ctx)
 		return err
 	})
 	for _, stack := range all {
-		if stack.Tag(Mark) != "" && strings.HasPrefix(stack.Name, s.Prefix+"-") && stack.Status != "DELETE_COMPLETE" {
-			names = append(names, stack.Name)
+		if marked(&stack) && strings.HasPrefix(*stack.StackName, s.Prefix+"-") && stack.StackStatus != types.StackStatusDeleteComplete {
+			names = append(names, *stack.StackName)
 		}
 	}
 	return names, err

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 const (
@@ -31,7 +30,7 @@ func (e *StrandedError) Error() string {
 // deletes the old one last (CloudFormation User Guide, "Update behaviors of stack
 // resources": replacement).
 func (s *Stacks) stranded(ctx context.Context, p *Proposal) error {
-	var leaving []rpc.Change
+	var leaving []Change
 	for _, c := range p.Changes {
 		if c.Type == environmentType && leaves(c) && c.ID != "" {
 			leaving = append(leaving, c)
@@ -46,7 +45,7 @@ func (s *Stacks) stranded(ctx context.Context, p *Proposal) error {
 	}
 	for _, c := range leaving {
 		for _, q := range queues {
-			if names(q, c.ID) && !slices.ContainsFunc(p.Changes, func(other rpc.Change) bool { return moves(other, q) }) {
+			if names(q, c.ID) && !slices.ContainsFunc(p.Changes, func(other Change) bool { return moves(other, q) }) {
 				return &StrandedError{aws.ToString(q.JobQueueName), batch.Name(c.ID), action(c)}
 			}
 		}
@@ -55,11 +54,11 @@ func (s *Stacks) stranded(ctx context.Context, p *Proposal) error {
 }
 
 // leaves reports whether a resource may be another one afterwards, or none.
-func leaves(c rpc.Change) bool {
+func leaves(c Change) bool {
 	return c.Action == "Remove" || c.Replacement == "True" || c.Replacement == "Conditional"
 }
 
-func action(c rpc.Change) string {
+func action(c Change) string {
 	if c.Action == "Remove" {
 		return "removed"
 	}
@@ -74,7 +73,7 @@ func names(q types.JobQueueDetail, environment string) bool {
 }
 
 // moves reports whether a change gives the queue another order, or removes it.
-func moves(c rpc.Change, q types.JobQueueDetail) bool {
+func moves(c Change, q types.JobQueueDetail) bool {
 	if c.Type != queueType || batch.Name(c.ID) != aws.ToString(q.JobQueueName) {
 		return false
 	}

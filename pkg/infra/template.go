@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -19,19 +22,19 @@ type TooLongError struct {
 }
 
 func (e *TooLongError) Error() string {
-	if e.Size > rpc.MaxTemplate {
-		return fmt.Sprintf("template %s has %d bytes, and CloudFormation takes %d at most", e.Template, e.Size, rpc.MaxTemplate)
+	if e.Size > MaxTemplate {
+		return fmt.Sprintf("template %s has %d bytes, and CloudFormation takes %d at most", e.Template, e.Size, MaxTemplate)
 	}
-	return fmt.Sprintf("template %s has %d bytes: CloudFormation takes more than %d from a bucket only", e.Template, e.Size, rpc.MaxTemplateBody)
+	return fmt.Sprintf("template %s has %d bytes: CloudFormation takes more than %d from a bucket only", e.Template, e.Size, MaxTemplateBody)
 }
 
 // read has CloudFormation read a template, and returns how requests name it.
-func (s *Stacks) read(ctx context.Context, t Template) (summary rpc.TemplateSummary, text rpc.TemplateText, err error) {
+func (s *Stacks) read(ctx context.Context, t Template) (summary *cloudformation.GetTemplateSummaryOutput, text templateText, err error) {
 	if text, err = s.text(ctx, t); err != nil {
 		return summary, text, err
 	}
 	err = s.patiently(ctx, func() error {
-		summary, err = s.Cloud.TemplateSummary(ctx, text)
+		summary, err = rpc.Again(ctx, s.Cloud.api.GetTemplateSummary, &cloudformation.GetTemplateSummaryInput{TemplateBody: text.body, TemplateURL: text.url})
 		return err
 	})
 	if err != nil {
@@ -40,21 +43,25 @@ func (s *Stacks) read(ctx context.Context, t Template) (summary rpc.TemplateSumm
 	return summary, text, err
 }
 
+// templateText is a template in a request: its body, or the URL of an object in S3 that
+// contains it.
+type templateText struct{ body, url *string }
+
 // text is how requests name a template. A long one is put into the bucket, under the hash
 // of its text, so that one which is there is the same.
-func (s *Stacks) text(ctx context.Context, t Template) (rpc.TemplateText, error) {
-	if len(t.Body) <= rpc.MaxTemplateBody {
-		return rpc.TemplateText{Body: t.Body}, nil
+func (s *Stacks) text(ctx context.Context, t Template) (templateText, error) {
+	if len(t.Body) <= MaxTemplateBody {
+		return templateText{body: aws.String(string(t.Body))}, nil
 	}
-	if text, ok := s.placed[t.Name]; ok {
-		return text, nil
+	if url, ok := s.placed[t.Name]; ok {
+		return templateText{url: &url}, nil
 	}
 	bucket, err := s.bucket(ctx)
 	if err != nil {
-		return rpc.TemplateText{}, err
+		return templateText{}, err
 	}
-	if bucket == "" || len(t.Body) > rpc.MaxTemplate {
-		return rpc.TemplateText{}, &TooLongError{t.Name, len(t.Body)}
+	if bucket == "" || len(t.Body) > MaxTemplate {
+		return templateText{}, &TooLongError{t.Name, len(t.Body)}
 	}
 	sum := sha256.Sum256(t.Body)
 	key := "templates/" + hex.EncodeToString(sum[:16])
@@ -64,14 +71,14 @@ func (s *Stacks) text(ctx context.Context, t Template) (rpc.TemplateText, error)
 		return err
 	})
 	if err != nil {
-		return rpc.TemplateText{}, fmt.Errorf("template %s: %w", t.Name, err)
+		return templateText{}, fmt.Errorf("template %s: %w", t.Name, err)
 	}
 	s.Tell("template %s has %d bytes: put into s3://%s/%s", t.Name, len(t.Body), bucket, key)
 	if s.placed == nil {
-		s.placed = map[string]rpc.TemplateText{}
+		s.placed = map[string]string{}
 	}
-	s.placed[t.Name] = rpc.TemplateText{URL: url}
-	return s.placed[t.Name], nil
+	s.placed[t.Name] = url
+	return templateText{url: &url}, nil
 }
 
 // bucket is where long templates go; "" where none is known.
@@ -88,8 +95,8 @@ func (s *Stacks) bucket(ctx context.Context) (string, error) {
 			continue
 		}
 		for _, o := range stack.Outputs {
-			if o.Name == bucketOutput {
-				return o.Value, nil
+			if aws.ToString(o.OutputKey) == bucketOutput {
+				return aws.ToString(o.OutputValue), nil
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
@@ -64,45 +65,43 @@ const maxPages = 20
 // ScalingGroups returns the Auto Scaling groups that match keeps, without their
 // activities.
 func (c *Client) ScalingGroups(ctx context.Context, match func(name string) bool) (all []ScalingGroup, err error) {
-	in := url.Values{"MaxRecords": {"100"}}
+	api := autoscaling.NewFromConfig(c.inRegion())
+	in := &autoscaling.DescribeAutoScalingGroupsInput{MaxRecords: aws.Int32(100)}
 	for range maxPages {
-		var page struct {
-			Groups []struct {
-				Name      string   `xml:"AutoScalingGroupName"`
-				Desired   int64    `xml:"DesiredCapacity"`
-				Instances []string `xml:"Instances>member>InstanceId"`
-			} `xml:"DescribeAutoScalingGroupsResult>AutoScalingGroups>member"`
-			Next string `xml:"DescribeAutoScalingGroupsResult>NextToken"`
-		}
-		if err := c.Query(ctx, AutoScaling, "DescribeAutoScalingGroups", in, &page); err != nil {
+		page, err := Again(ctx, api.DescribeAutoScalingGroups, in)
+		if err != nil {
 			return nil, err
 		}
-		for _, g := range page.Groups {
-			if match(g.Name) {
-				all = append(all, ScalingGroup{Name: g.Name, Desired: g.Desired, Instances: g.Instances})
+		for _, g := range page.AutoScalingGroups {
+			name := aws.ToString(g.AutoScalingGroupName)
+			if !match(name) {
+				continue
 			}
+			group := ScalingGroup{Name: name, Desired: int64(aws.ToInt32(g.DesiredCapacity))}
+			for _, i := range g.Instances {
+				group.Instances = append(group.Instances, aws.ToString(i.InstanceId))
+			}
+			all = append(all, group)
 		}
-		if page.Next == "" {
+		if in.NextToken = page.NextToken; aws.ToString(in.NextToken) == "" {
 			return all, nil
 		}
-		in.Set("NextToken", page.Next)
 	}
 	return all, nil
 }
 
 // Activities returns what a group tried last, newest first.
 func (c *Client) Activities(ctx context.Context, group string) (all []Activity, err error) {
-	var out struct {
-		Activities []struct {
-			StartTime, StatusCode, Description, StatusMessage string
-		} `xml:"DescribeScalingActivitiesResult>Activities>member"`
-	}
-	in := url.Values{"AutoScalingGroupName": {group}, "MaxRecords": {"20"}}
-	if err := c.Query(ctx, AutoScaling, "DescribeScalingActivities", in, &out); err != nil {
+	out, err := Again(ctx, autoscaling.NewFromConfig(c.inRegion()).DescribeScalingActivities, &autoscaling.DescribeScalingActivitiesInput{AutoScalingGroupName: &group, MaxRecords: aws.Int32(20)})
+	if err != nil {
 		return nil, err
 	}
 	for _, a := range out.Activities {
-		all = append(all, Activity{millis(a.StartTime), a.StatusCode, a.Description, a.StatusMessage})
+		activity := Activity{Status: string(a.StatusCode), Description: aws.ToString(a.Description), Message: aws.ToString(a.StatusMessage)}
+		if a.StartTime != nil {
+			activity.At = a.StartTime.UnixMilli()
+		}
+		all = append(all, activity)
 	}
 	return all, nil
 }
@@ -166,7 +165,7 @@ func (c *Client) SpotRequest(ctx context.Context, id string) (*SpotRequest, erro
 // ContainerInstances returns the instances that have registered with a cluster,
 // at most maxInstances of them. A cluster that is not there has none.
 func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []ContainerInstance, err error) {
-	api := awsecs.NewFromConfig(SDK(c.cfg), func(o *awsecs.Options) { o.Region = c.region })
+	api := awsecs.NewFromConfig(c.inRegion())
 	list, err := Again(ctx, api.ListContainerInstances, &awsecs.ListContainerInstancesInput{Cluster: &cluster, MaxResults: aws.Int32(maxInstances)})
 	if Missing(err) || err == nil && len(list.ContainerInstanceArns) == 0 {
 		return nil, nil

@@ -3,7 +3,12 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
+	"github.com/aws/aws-sdk-go-v2/service/ecr/types"
 )
 
 // Image is an image in a private registry of ECR.
@@ -40,53 +45,44 @@ func ParseImage(name string) (i Image, ok bool) {
 	return i, i.Repository != ""
 }
 
-// imageID names an image to ECR.
-type imageID struct {
-	ImageTag    string `json:"imageTag,omitempty"`
-	ImageDigest string `json:"imageDigest,omitempty"`
-}
-
 // FindImage looks an image of ECR up by its tag or digest. That it is not there is
 // no error. Its architectures are left out where they cannot be told.
 func (c *Client) FindImage(ctx context.Context, i Image) (Image, error) {
-	c = c.In(i.Region)
-	id := imageID{ImageDigest: i.Digest}
-	if i.Digest == "" {
-		id.ImageTag = i.Tag
+	api := ecr.NewFromConfig(c.In(i.Region).inRegion())
+	ids := []types.ImageIdentifier{{ImageTag: &i.Tag}}
+	if i.Digest != "" {
+		ids[0] = types.ImageIdentifier{ImageDigest: &i.Digest}
 	}
-	in := map[string]any{"registryId": i.Registry, "repositoryName": i.Repository, "imageIds": []imageID{id}}
-	var found struct {
-		ImageDetails []struct{ ImageDigest string }
+	var registry *string
+	if i.Registry != "" {
+		registry = &i.Registry
 	}
-	err := c.JSON(ctx, ECR, "DescribeImages", in, &found)
-	if Missing(err) {
-		i.NoRepository = strings.HasPrefix(err.(*Error).Code, "Repository")
+	found, err := Again(ctx, api.DescribeImages, &ecr.DescribeImagesInput{RegistryId: registry, RepositoryName: &i.Repository, ImageIds: ids})
+	if e, ok := errors.AsType[*Error](err); ok && e.Missing() {
+		i.NoRepository = strings.HasPrefix(e.Code, "Repository")
 		return i, nil
 	}
 	if err != nil {
 		return i, err
 	}
 	if i.Found = len(found.ImageDetails) > 0; i.Found {
-		i.Architectures = c.architectures(ctx, in)
+		// Whether the manifest cannot be had or has no platforms, they stay unknown.
+		got, err := Again(ctx, api.BatchGetImage, &ecr.BatchGetImageInput{RegistryId: registry, RepositoryName: &i.Repository, ImageIds: ids})
+		if err == nil && len(got.Images) > 0 {
+			i.Architectures = architectures(aws.ToString(got.Images[0].ImageManifest))
+		}
 	}
 	return i, nil
 }
 
-// architectures reads the platforms of an image's index; none for any other
-// manifest, and where the manifest cannot be had.
-func (c *Client) architectures(ctx context.Context, in map[string]any) (all []string) {
-	var got struct {
-		Images []struct{ ImageManifest string }
-	}
-	if c.JSON(ctx, ECR, "BatchGetImage", in, &got) != nil || len(got.Images) == 0 {
-		return nil
-	}
+// architectures reads the platforms of an image's index; none for any other manifest.
+func architectures(manifest string) (all []string) {
 	var index struct {
 		Manifests []struct {
 			Platform struct{ Architecture string }
 		}
 	}
-	if json.Unmarshal([]byte(got.Images[0].ImageManifest), &index) != nil {
+	if json.Unmarshal([]byte(manifest), &index) != nil {
 		return nil
 	}
 	for _, m := range index.Manifests {

@@ -14,6 +14,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
+	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
@@ -96,10 +100,22 @@ func the[T any](t *testing.T) func(T, error) T {
 
 const manifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":2,"digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"layers":[]}`
 
+// repository creates a repository of ECR.
+func (c *Client) repository(t *testing.T, name string) {
+	t.Helper()
+	the[*ecr.CreateRepositoryOutput](t)(ecr.NewFromConfig(c.cfg).CreateRepository(t.Context(), &ecr.CreateRepositoryInput{RepositoryName: &name}))
+}
+
+// image puts an image with a tag into a repository.
+func (c *Client) image(t *testing.T, repository, tag string) {
+	t.Helper()
+	the[*ecr.PutImageOutput](t)(ecr.NewFromConfig(c.cfg).PutImage(t.Context(), &ecr.PutImageInput{RepositoryName: &repository, ImageTag: &tag, ImageManifest: aws.String(manifest)}))
+}
+
 func TestMotoImages(t *testing.T) {
 	c := moto(t)
-	c.json(t, ECR, "CreateRepository", map[string]any{"repositoryName": "team/train"}, nil)
-	c.json(t, ECR, "PutImage", map[string]any{"repositoryName": "team/train", "imageTag": "1", "imageManifest": manifest}, nil)
+	c.repository(t, "team/train")
+	c.image(t, "team/train", "1")
 	find := func(name string) Image {
 		t.Helper()
 		i, ok := ParseImage(name)
@@ -150,12 +166,12 @@ func TestMotoRoles(t *testing.T) {
 
 func TestMotoSecrets(t *testing.T) {
 	c := moto(t)
-	var made struct{ ARN string }
-	c.json(t, SecretsManager, "CreateSecret", map[string]string{"Name": "db", "SecretString": "x"}, &made)
+	secrets := secretsmanager.NewFromConfig(c.cfg)
+	arn := *the[*secretsmanager.CreateSecretOutput](t)(secrets.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("db"), SecretString: aws.String("x"), ClientRequestToken: aws.String("d0b5a1c2-0000-4000-8000-000000000000")})).ARN
 	c.json(t, SSM, "PutParameter", map[string]string{"Name": "/prod/key", "Value": "x", "Type": "SecureString"}, nil)
 	c.json(t, SSM, "PutParameter", map[string]string{"Name": "plain", "Value": "x", "Type": "String"}, nil)
 	for from, want := range map[string]bool{
-		made.ARN: true, made.ARN + ":password::": true, made.ARN[:len(made.ARN)-6] + "gone-AbCdEf": false,
+		arn: true, arn + ":password::": true, arn[:len(arn)-6] + "gone-AbCdEf": false,
 		"/prod/key": true, "plain": true, "gone": false, "arn:aws:ssm:eu-central-1:123456789012:parameter/prod/key": true,
 		"arn:aws:ssm:eu-central-1:123456789012:parameter/plain": true, "arn:aws:ssm:eu-central-1:123456789012:parameter/gone": false,
 	} {
@@ -163,8 +179,8 @@ func TestMotoSecrets(t *testing.T) {
 			t.Errorf("%s: %+v", from, s)
 		}
 	}
-	c.json(t, SecretsManager, "DeleteSecret", map[string]string{"SecretId": "db"}, nil)
-	if s := the[SecretState](t)(c.FindSecret(t.Context(), made.ARN)); !s.Deleted {
+	the[*secretsmanager.DeleteSecretOutput](t)(secrets.DeleteSecret(t.Context(), &secretsmanager.DeleteSecretInput{SecretId: aws.String("db")}))
+	if s := the[SecretState](t)(c.FindSecret(t.Context(), arn)); !s.Deleted {
 		t.Errorf("deleted: %+v", s)
 	}
 }
@@ -178,9 +194,11 @@ func TestMotoFleet(t *testing.T) {
 	if len(images.IDs) == 0 {
 		t.Fatal("moto has no images")
 	}
-	c.query(t, AutoScaling, "CreateLaunchConfiguration", nil, "LaunchConfigurationName", "l", "ImageId", images.IDs[0], "InstanceType", "t3.large")
-	c.query(t, AutoScaling, "CreateAutoScalingGroup", nil, "AutoScalingGroupName", "g5-asg-1", "LaunchConfigurationName", "l", "MinSize", "2", "MaxSize", "2",
-		"AvailabilityZones.member.1", "eu-central-1a")
+	scaling := autoscaling.NewFromConfig(c.cfg)
+	the[*autoscaling.CreateLaunchConfigurationOutput](t)(scaling.CreateLaunchConfiguration(t.Context(), &autoscaling.CreateLaunchConfigurationInput{
+		LaunchConfigurationName: aws.String("l"), ImageId: &images.IDs[0], InstanceType: aws.String("t3.large")}))
+	the[*autoscaling.CreateAutoScalingGroupOutput](t)(scaling.CreateAutoScalingGroup(t.Context(), &autoscaling.CreateAutoScalingGroupInput{
+		AutoScalingGroupName: aws.String("g5-asg-1"), LaunchConfigurationName: aws.String("l"), MinSize: aws.Int32(2), MaxSize: aws.Int32(2), AvailabilityZones: []string{"eu-central-1a"}}))
 	groups := the[[]ScalingGroup](t)(c.ScalingGroups(t.Context(), func(name string) bool { return strings.HasPrefix(name, "g5-") }))
 	if len(groups) != 1 || len(groups[0].Instances) != 2 || groups[0].Desired != 2 {
 		t.Fatalf("groups %+v", groups)
@@ -198,7 +216,8 @@ func TestMotoFleet(t *testing.T) {
 	if list, err := c.ContainerInstances(t.Context(), "gone"); list != nil || err != nil {
 		t.Errorf("no such cluster: %v %v", list, err)
 	}
-	c.json(t, ECS, "CreateCluster", map[string]string{"clusterName": "batch"}, nil)
+	clusters := awsecs.NewFromConfig(c.cfg)
+	the[*awsecs.CreateClusterOutput](t)(clusters.CreateCluster(t.Context(), &awsecs.CreateClusterInput{ClusterName: aws.String("batch")}))
 	if list, err := c.ContainerInstances(t.Context(), "batch"); list != nil || err != nil {
 		t.Errorf("an empty cluster: %v %v", list, err)
 	}
@@ -206,7 +225,8 @@ func TestMotoFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.json(t, ECS, "RegisterContainerInstance", map[string]string{"cluster": "batch", "instanceIdentityDocument": string(document)}, nil)
+	the[*awsecs.RegisterContainerInstanceOutput](t)(clusters.RegisterContainerInstance(t.Context(), &awsecs.RegisterContainerInstanceInput{
+		Cluster: aws.String("batch"), InstanceIdentityDocument: aws.String(string(document))}))
 	list := the[[]ContainerInstance](t)(c.ContainerInstances(t.Context(), "batch"))
 	if len(list) != 1 || list[0].Instance != instances[0].Id || list[0].Status != "ACTIVE" {
 		t.Errorf("registered %+v", list)

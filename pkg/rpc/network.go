@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
@@ -43,6 +44,25 @@ func (e *NetworkError) Unwrap() error { return e.Err }
 // not repeat such a call, since the limit is long.
 func Silent(address string, limit time.Duration) error {
 	return &NetworkError{Endpoint: endpointIn(address), Within: limit, Err: errSilent}
+}
+
+// Within has each attempt of a call of an SDK client end after a limit with the error Silent.
+func Within(limit time.Duration) func(*middleware.Stack) error {
+	bound := middleware.FinalizeMiddlewareFunc("BatchctlWithin",
+		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+			attempt, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			out, metadata, err := next.HandleFinalize(attempt, in)
+			if err != nil && attempt.Err() != nil && ctx.Err() == nil {
+				address := "the service"
+				if r, ok := in.Request.(*smithyhttp.Request); ok && r.URL != nil {
+					address = r.URL.String()
+				}
+				err = Silent(address, limit)
+			}
+			return out, metadata, err
+		})
+	return func(stack *middleware.Stack) error { return stack.Finalize.Insert(bound, "Retry", middleware.After) }
 }
 
 var errSilent = errors.New("no answer")

@@ -14,10 +14,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // mute is a server that takes a request and never answers, or never finishes its answer.
@@ -66,7 +65,7 @@ func TestUnanswered(t *testing.T) {
 					what string
 					make func(context.Context) error
 				}{
-					{"cloudformation DescribeStacks: ", func(ctx context.Context) error { _, err := New(cfg).FindStack(ctx, "a"); return err }},
+					{"iam GetRole: ", func(ctx context.Context) error { _, err := New(cfg).FindRole(ctx, "a"); return err }},
 					{"ecr ListImages: ", func(ctx context.Context) error { _, err := New(cfg).HasImages(ctx, "a"); return err }},
 				} {
 					err := call.make(t.Context())
@@ -85,7 +84,7 @@ func TestUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := aws.Config{Region: "eu-central-1", HTTPClient: mute{}, BaseEndpoint: aws.String("http://127.0.0.1:5000"),
 			Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "token"), RetryMaxAttempts: 1}
-		_, err := New(cfg).GetLogEvents(t.Context(), &wire.GetLogEventsInput{})
+		_, err := New(cfg).GetLogEvents(t.Context(), &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("g"), LogStreamName: aws.String("s")})
 		if err == nil || !strings.Contains(err.Error(), "no answer from http://127.0.0.1:5000 within 1m0s; check the target and the network") {
 			t.Error(err)
 		}

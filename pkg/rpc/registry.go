@@ -1,10 +1,14 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
 )
 
 // RegistryLogin is what a container program logs in to the account's registry with. It is
@@ -13,16 +17,14 @@ type RegistryLogin struct{ User, Password string }
 
 // LogInToRegistry asks ECR for a login to the registry of the account.
 func (c *Client) LogInToRegistry(ctx context.Context) (l RegistryLogin, err error) {
-	var out struct {
-		AuthorizationData []struct{ AuthorizationToken string }
-	}
-	if err := c.JSON(ctx, ECR, "GetAuthorizationToken", struct{}{}, &out); err != nil {
+	out, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).GetAuthorizationToken, &ecr.GetAuthorizationTokenInput{})
+	if err != nil {
 		return l, err
 	}
 	if len(out.AuthorizationData) == 0 {
 		return l, errors.New("ecr GetAuthorizationToken: the answer holds no token")
 	}
-	text, err := base64.StdEncoding.DecodeString(out.AuthorizationData[0].AuthorizationToken)
+	text, err := base64.StdEncoding.DecodeString(aws.ToString(out.AuthorizationData[0].AuthorizationToken))
 	user, password, ok := strings.Cut(string(text), ":")
 	if err != nil || !ok || password == "" {
 		return l, errors.New("ecr GetAuthorizationToken: the token is no user and password") // and is not repeated here
@@ -33,38 +35,42 @@ func (c *Client) LogInToRegistry(ctx context.Context) (l RegistryLogin, err erro
 // RepositoryTags returns the tags of a repository's images, and for one without a tag its
 // digest. there is false for a repository that is not there.
 func (c *Client) RepositoryTags(ctx context.Context, repository string) (tags []string, there bool, err error) {
-	in := map[string]any{"repositoryName": repository, "maxResults": 1000}
-	for {
-		var page struct {
-			ImageIDs  []struct{ ImageTag, ImageDigest string } `json:"imageIds"`
-			NextToken string
-		}
-		err := c.JSON(ctx, ECR, "ListImages", in, &page)
-		if Missing(err) {
-			return nil, false, nil
-		}
+	api := ecr.NewFromConfig(c.inRegion())
+	err = Pages(func(token *string) (*string, error) {
+		out, err := Again(ctx, api.ListImages, &ecr.ListImagesInput{RepositoryName: &repository, MaxResults: aws.Int32(1000), NextToken: token})
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		for _, id := range page.ImageIDs {
-			if id.ImageTag == "" {
-				id.ImageTag = id.ImageDigest
-			}
-			tags = append(tags, id.ImageTag)
+		for _, id := range out.ImageIds {
+			tags = append(tags, aws.ToString(cmp.Or(id.ImageTag, id.ImageDigest)))
 		}
-		if page.NextToken == "" {
-			return tags, true, nil
-		}
-		if in["nextToken"] == page.NextToken {
-			return nil, false, ErrEndless
-		}
-		in["nextToken"] = page.NextToken
+		return out.NextToken, nil
+	})
+	if Missing(err) {
+		return nil, false, nil
 	}
+	if err != nil {
+		return nil, false, err
+	}
+	return tags, true, nil
+}
+
+// HasImages reports whether an ECR repository contains images. A repository that does not
+// exist contains none.
+func (c *Client) HasImages(ctx context.Context, repository string) (bool, error) {
+	out, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).ListImages, &ecr.ListImagesInput{RepositoryName: &repository, MaxResults: aws.Int32(1)})
+	if err != nil {
+		if Missing(err) {
+			err = nil
+		}
+		return false, err
+	}
+	return len(out.ImageIds) > 0, nil
 }
 
 // DeleteRepository deletes a repository with its images; that it is gone is no error.
 func (c *Client) DeleteRepository(ctx context.Context, repository string) error {
-	err := c.JSON(ctx, ECR, "DeleteRepository", map[string]any{"repositoryName": repository, "force": true}, &struct{}{})
+	_, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).DeleteRepository, &ecr.DeleteRepositoryInput{RepositoryName: &repository, Force: true})
 	if Missing(err) {
 		return nil
 	}

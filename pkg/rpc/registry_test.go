@@ -3,6 +3,7 @@ package rpc
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
 	"io"
 	"net/http"
@@ -21,11 +22,11 @@ func TestMotoRegistry(t *testing.T) {
 	if tags, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || there || tags != nil {
 		t.Errorf("%v %v %v", tags, there, err)
 	}
-	c.json(t, ECR, "CreateRepository", map[string]any{"repositoryName": "team/train"}, nil)
+	c.repository(t, "team/train")
 	if tags, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || !there || tags != nil {
 		t.Errorf("%v %v %v", tags, there, err)
 	}
-	c.json(t, ECR, "PutImage", map[string]any{"repositoryName": "team/train", "imageTag": "cpu-1", "imageManifest": manifest}, nil)
+	c.image(t, "team/train", "cpu-1")
 	if tags, _, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || !slices.Equal(tags, []string{"cpu-1"}) {
 		t.Errorf("%v %v", tags, err)
 	}
@@ -37,10 +38,17 @@ func TestMotoRegistry(t *testing.T) {
 	if _, there, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || there {
 		t.Errorf("%v %v", there, err)
 	}
-	c.json(t, Logs, "CreateLogGroup", map[string]string{"logGroupName": "/aws/batch/job"}, nil)
-	c.json(t, Logs, "CreateLogStream", map[string]string{"logGroupName": "/aws/batch/job", "logStreamName": "train/default/1"}, nil)
+	group, stream := "/aws/batch/job", "train/default/1"
+	the[*cloudwatchlogs.CreateLogGroupOutput](t)(cloudwatchlogs.NewFromConfig(c.cfg).CreateLogGroup(t.Context(), &cloudwatchlogs.CreateLogGroupInput{LogGroupName: &group}))
+	the[*cloudwatchlogs.CreateLogStreamOutput](t)(cloudwatchlogs.NewFromConfig(c.cfg).CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &group, LogStreamName: &stream}))
+	if out := the[*cloudwatchlogs.DescribeLogGroupsOutput](t)(c.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &group})); len(out.LogGroups) != 1 {
+		t.Errorf("%+v", out.LogGroups)
+	}
+	if out := the[*cloudwatchlogs.GetLogEventsOutput](t)(c.GetLogEvents(t.Context(), &cloudwatchlogs.GetLogEventsInput{LogGroupName: &group, LogStreamName: &stream})); len(out.Events) != 0 {
+		t.Errorf("%+v", out.Events)
+	}
 	for range 2 {
-		if err := c.DeleteLogStream(t.Context(), "/aws/batch/job", "train/default/1"); err != nil {
+		if err := c.DeleteLogStream(t.Context(), group, stream); err != nil {
 			t.Fatal(err)
 		}
 	}

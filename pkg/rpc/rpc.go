@@ -1,12 +1,9 @@
-// Package rpc calls the AWS services whose SDK is not built in: signed requests
-// in AWS JSON 1.1 and in Query with XML answers, and small typed functions for
-// what explaining and verifying a job asks of them, and for what stacks need of
-// CloudFormation. Calls of the SDK's own clients (SDK, Attempt) have the same bounds and
-// errors. Two things write: the change sets and deletions of stacks, which carry
-// the caller's token, by which CloudFormation knows a request again, so that they too can
-// be sent once more; and the deletion of repositories and of log streams, which is the same
-// however often it is sent. Logs of jobs are no mere evidence, and are read as the SDK's own
-// client would. Objects of S3 are pkg/objects's business.
+// Package rpc calls AWS services with one limit of time and one kind of error: through the
+// SDK's own clients (SDK, Attempt, Again), and for services whose client is not built in with
+// signed requests in AWS JSON 1.1 and in Query with XML answers. Small functions on top ask
+// what explaining and verifying a job needs. Two calls write: the deletion of repositories and
+// of log streams, which has the same result however often it is sent. Logs of jobs are more
+// than evidence, and are read with the SDK's own retries. pkg/objects has S3.
 package rpc
 
 import (
@@ -25,7 +22,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
@@ -48,9 +44,9 @@ const (
 // Client calls services with the credentials, the Region, the endpoints and the
 // HTTP client of an aws.Config.
 type Client struct {
-	cfg      aws.Config
-	region   string
-	attempts *retry.Attempt // of patient calls
+	cfg    aws.Config
+	region string
+	logs   logCalls
 }
 
 // New returns a client for the account and Region that cfg leads to.
@@ -58,7 +54,7 @@ func New(cfg aws.Config) *Client {
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = awshttp.NewBuildableClient()
 	}
-	return &Client{cfg: cfg, region: cfg.Region, attempts: retries(cfg)}
+	return &Client{cfg: cfg, region: cfg.Region, logs: logCallsOf(cfg)}
 }
 
 // In returns a client for another Region; "" stands for the client's own.
@@ -66,7 +62,19 @@ func (c *Client) In(region string) *Client {
 	if region == "" {
 		return c
 	}
-	return &Client{cfg: c.cfg, region: region, attempts: c.attempts}
+	cfg := c.cfg
+	cfg.Region = region
+	return &Client{cfg: c.cfg, region: region, logs: logCallsOf(cfg)}
+}
+
+// Renew drops the credentials that a service found expired, so that the next call
+// loads them anew; false where there is no way to get others.
+func (c *Client) Renew() bool {
+	provider, ok := c.cfg.Credentials.(interface{ Invalidate() })
+	if ok {
+		provider.Invalidate()
+	}
+	return ok
 }
 
 // JSON calls an operation of a service that speaks AWS JSON 1.1. in is encoded by
@@ -77,22 +85,18 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 	if err != nil {
 		return err
 	}
-	answer, err := c.call(ctx, s, operation, jsonHeader(s, operation), body)
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
+	answer, err := c.call(ctx, s, operation, header, body)
 	if err != nil {
 		return err
 	}
 	if len(answer) == 0 { // of operations without an output
 		return nil
 	}
-	if err := json.Unmarshal(wire.PlainIntegers(answer, s.millis), out); err != nil {
+	if err := json.Unmarshal(wire.PlainIntegers(answer, false), out); err != nil {
 		return fmt.Errorf("%s %s: read the answer: %w", s.name, operation, err)
 	}
 	return nil
-}
-
-// jsonHeader says which operation a body in AWS JSON 1.1 is for.
-func jsonHeader(s Service, operation string) http.Header {
-	return http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
 }
 
 // Query calls an operation of a service that takes a form and answers in XML.
@@ -116,13 +120,29 @@ func (c *Client) Query(ctx context.Context, s Service, operation string, in url.
 // stops there takes a part for the whole.
 var ErrEndless = errors.New("the list does not end: a page names itself as the next one")
 
-// goOn has a request of the Query API lead to the next page.
-func goOn(in url.Values, next string) error {
-	if in.Get("NextToken") == next {
-		return ErrEndless
+// Pages calls page with no token, and then with the token that each page returns until one
+// returns none. It returns the error of a page, and ErrEndless if a page returns its own token.
+func Pages(page func(token *string) (next *string, err error)) error {
+	var token *string
+	for {
+		next, err := page(token)
+		switch {
+		case err != nil:
+			return err
+		case aws.ToString(next) == "":
+			return nil
+		case aws.ToString(token) == *next:
+			return ErrEndless
+		}
+		token = next
 	}
-	in.Set("NextToken", next)
-	return nil
+}
+
+// inRegion returns a configuration for the SDK's own clients, with the client's Region.
+func (c *Client) inRegion() aws.Config {
+	cfg := SDK(c.cfg)
+	cfg.Region = c.region
+	return cfg
 }
 
 // call sends a request, and once more if the service throttles it.
@@ -149,7 +169,7 @@ func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 func (c *Client) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
-	r, err := c.signed(ctx, s, header, body, time.Now())
+	r, err := c.signed(ctx, s, header, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	}
@@ -187,8 +207,8 @@ func readBody(answer *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// signed is a request with its signature (Signature Version 4) of a moment.
-func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte, now time.Time) (*http.Request, error) {
+// signed is a request with its signature (Signature Version 4).
+func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte) (*http.Request, error) {
 	endpoint, region, err := c.endpoint(ctx, s)
 	if err != nil {
 		return nil, err
@@ -198,11 +218,11 @@ func (c *Client) signed(ctx context.Context, s Service, header http.Header, body
 		return nil, err
 	}
 	r.Header = header.Clone()
-	return r, c.sign(ctx, r, payloadHash(body), s, region, now)
+	return r, c.sign(ctx, r, payloadHash(body), s, region)
 }
 
 // sign puts a signature into the header of a request.
-func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string, now time.Time) error {
+func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string) error {
 	if c.cfg.Credentials == nil {
 		return errors.New("there are no credentials")
 	}
@@ -210,7 +230,7 @@ func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Servi
 	if err != nil {
 		return fmt.Errorf("get credentials: %w", err)
 	}
-	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.signing, region, now)
+	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.name, region, time.Now())
 }
 
 // payloadHash is what a signature says of a body.

@@ -58,6 +58,9 @@ func sdkError(whole context.Context, address string, err error) error {
 		return err
 	}
 	service := strings.ToLower(strings.ReplaceAll(op.ServiceID, " ", ""))
+	if service == "cloudwatchlogs" {
+		service = "logs" // as in the permissions that it needs
+	}
 	status := 0
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		status = answer.HTTPStatusCode()

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 )
 
 // SecretState says whether a secret that a job names is there. Its value is never
@@ -40,15 +43,14 @@ func secretARN(valueFrom string) string {
 }
 
 func (c *Client) secret(ctx context.Context, arn string) (s SecretState, err error) {
-	var out struct {
-		DeletedDate float64
-		KmsKeyID    string `json:"KmsKeyId"`
+	out, err := Again(ctx, secretsmanager.NewFromConfig(c.inRegion()).DescribeSecret, &secretsmanager.DescribeSecretInput{SecretId: &arn})
+	if err != nil {
+		if Missing(err) {
+			err = nil
+		}
+		return s, err
 	}
-	err = c.JSON(ctx, SecretsManager, "DescribeSecret", map[string]string{"SecretId": arn}, &out)
-	if Missing(err) {
-		return s, nil
-	}
-	return SecretState{Found: err == nil, Deleted: out.DeletedDate > 0, Key: out.KmsKeyID}, err
+	return SecretState{Found: true, Deleted: out.DeletedDate != nil, Key: aws.ToString(out.KmsKeyId)}, nil
 }
 
 // parameter asks for a parameter by DescribeParameters, which does not show its

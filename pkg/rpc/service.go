@@ -14,35 +14,23 @@ import (
 
 // Service is an AWS service as far as a call needs it.
 type Service struct {
-	// name is what people are told.
+	// name is the service's name in messages, in the names of its endpoints and in signatures.
 	name string
 	// id is the SDK's service id, by which endpoints are configured.
 	id string
-	// host is the first part of the endpoint's name; signing is what requests are
-	// signed for.
-	host, signing string
 	// target is the prefix of X-Amz-Target; version that of the Query API.
 	target, version string
 	// global says that there is one endpoint for all Regions of a partition.
 	global bool
-	// millis reports that all its times are whole milliseconds.
-	millis bool
-	// variants says that it has endpoints for FIPS and for IPv6 by the usual names.
-	variants bool
 }
 
-// The services. Hosts, targets and versions are those of the AWS service models.
+// The services that are called without the SDK's client. Names, targets and versions are those
+// of the AWS service models.
 var (
-	ECR            = Service{name: "ecr", id: "ECR", host: "api.ecr", signing: "ecr", target: "AmazonEC2ContainerRegistry_V20150921"}
-	Logs           = Service{name: "logs", id: "CloudWatch Logs", host: "logs", signing: "logs", target: "Logs_20140328", millis: true, variants: true}
-	ECS            = Service{name: "ecs", id: "ECS", host: "ecs", signing: "ecs", target: "AmazonEC2ContainerServiceV20141113"}
-	SecretsManager = Service{name: "secretsmanager", id: "Secrets Manager", host: "secretsmanager", signing: "secretsmanager", target: "secretsmanager"}
-	SSM            = Service{name: "ssm", id: "SSM", host: "ssm", signing: "ssm", target: "AmazonSSM"}
-	ServiceQuotas  = Service{name: "servicequotas", id: "Service Quotas", host: "servicequotas", signing: "servicequotas", target: "ServiceQuotasV20190624"}
-	IAM            = Service{name: "iam", id: "IAM", host: "iam", signing: "iam", version: "2010-05-08", global: true}
-	AutoScaling    = Service{name: "autoscaling", id: "Auto Scaling", host: "autoscaling", signing: "autoscaling", version: "2011-01-01"}
-	CloudFormation = Service{name: "cloudformation", id: "CloudFormation", host: "cloudformation", signing: "cloudformation", version: "2010-05-15"}
-	EC2            = Service{name: "ec2", id: "EC2", host: "ec2", signing: "ec2", version: "2016-11-15"}
+	SSM           = Service{name: "ssm", id: "SSM", target: "AmazonSSM"}
+	ServiceQuotas = Service{name: "servicequotas", id: "Service Quotas", target: "ServiceQuotasV20190624"}
+	IAM           = Service{name: "iam", id: "IAM", version: "2010-05-08", global: true}
+	EC2           = Service{name: "ec2", id: "EC2", version: "2016-11-15"}
 )
 
 // endpoint returns the URL of a service and the Region to sign for. An endpoint
@@ -54,20 +42,17 @@ func (c *Client) endpoint(ctx context.Context, s Service) (address, region strin
 		return "", "", fmt.Errorf("there is no Region")
 	}
 	p := partitionOf(region)
-	name := s.host + "." + region + "." + p.suffix
-	switch {
-	case s.global:
+	name := s.name + "." + region + "." + p.suffix
+	if s.global {
 		region = p.home
 		switch p.home {
 		case "us-east-1":
-			name = s.host + "." + p.suffix
+			name = s.name + "." + p.suffix
 		case "us-gov-west-1":
-			name = s.host + ".us-gov." + p.suffix
+			name = s.name + ".us-gov." + p.suffix
 		default:
-			name = s.host + "." + p.home + "." + p.suffix
+			name = s.name + "." + p.home + "." + p.suffix
 		}
-	case s.variants:
-		name = c.variant(ctx, s, region, p)
 	}
 	if address = c.configured(ctx, s.id); address == "" {
 		address = "https://" + name
@@ -78,29 +63,6 @@ func (c *Client) endpoint(ctx context.Context, s Service) (address, region strin
 	}
 	u.Path = cmp.Or(u.Path, "/")
 	return u.String(), region, nil
-}
-
-// variant is the name of the endpoint that the configuration wants (AWS_USE_FIPS_ENDPOINT,
-// AWS_USE_DUALSTACK_ENDPOINT). In the Regions of the US government the plain one is for FIPS.
-func (c *Client) variant(ctx context.Context, s Service, region string, p partition) string {
-	fips, _ := said(c, func(source interface {
-		GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error)
-	}) (aws.FIPSEndpointState, bool, error) {
-		return source.GetUseFIPSEndpoint(ctx)
-	})
-	dual, _ := said(c, func(source interface {
-		GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error)
-	}) (aws.DualStackEndpointState, bool, error) {
-		return source.GetUseDualStackEndpoint(ctx)
-	})
-	host, suffix := s.host, p.suffix
-	if dual == aws.DualStackEndpointStateEnabled {
-		suffix = p.dual
-	}
-	if fips == aws.FIPSEndpointStateEnabled && (suffix != p.suffix || p.home != "us-gov-west-1") {
-		host += "-fips"
-	}
-	return host + "." + region + "." + suffix
 }
 
 // Endpoint returns the address that a configuration has for the service of an SDK id, such
@@ -145,22 +107,21 @@ func said[Source, Value any](c *Client, ask func(Source) (Value, bool, error)) (
 // partition is a group of Regions with names of their own.
 type partition struct {
 	regions string // what their names begin with
-	// suffix ends the names of endpoints, dual those of the ones that speak IPv6 too; home is
-	// the Region that global services sign for.
-	suffix, dual, home string
+	// suffix ends the names of endpoints; home is the Region that global services sign for.
+	suffix, home string
 }
 
 // partitions are those of the AWS General Reference and of the SDKs; the last has all other
 // Regions.
 var partitions = [...]partition{
-	{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn", "cn-north-1"},
-	{"us-gov-", "amazonaws.com", "api.aws", "us-gov-west-1"},
-	{"us-iso-", "c2s.ic.gov", "api.aws.ic.gov", "us-iso-east-1"},
-	{"us-isob-", "sc2s.sgov.gov", "api.aws.scloud", "us-isob-east-1"},
-	{"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov", "us-isof-south-1"},
-	{"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk", "eu-isoe-west-1"},
-	{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu", "eusc-de-east-1"},
-	{"", "amazonaws.com", "api.aws", "us-east-1"},
+	{"cn-", "amazonaws.com.cn", "cn-north-1"},
+	{"us-gov-", "amazonaws.com", "us-gov-west-1"},
+	{"us-iso-", "c2s.ic.gov", "us-iso-east-1"},
+	{"us-isob-", "sc2s.sgov.gov", "us-isob-east-1"},
+	{"us-isof-", "csp.hci.ic.gov", "us-isof-south-1"},
+	{"eu-isoe-", "cloud.adc-e.uk", "eu-isoe-west-1"},
+	{"eusc-", "amazonaws.eu", "eusc-de-east-1"},
+	{"", "amazonaws.com", "us-east-1"},
 }
 
 func partitionOf(region string) partition {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // tasksService is who assumes the roles of a job (ECS developer guide, task IAM role).
@@ -155,7 +155,7 @@ func checkLogGroup(ctx context.Context, v *Verifier, j *job) (results []Result) 
 }
 
 func (v *Verifier) logGroup(ctx context.Context, group, region string) Result {
-	out, err := v.rpc.In(region).DescribeLogGroups(ctx, &wire.DescribeLogGroupsInput{LogGroupNamePrefix: &group})
+	out, err := v.rpc.In(region).DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &group})
 	if err != nil {
 		return unknown(err)
 	}

@@ -1,37 +1,17 @@
 package cloud
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/doctor"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
-
-// DoctorCommand is batchctl doctor.
-func DoctorCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "doctor",
-		Usage:     "diagnose a GPU host or a job's container",
-		UsageText: "batchctl doctor [FLAGS]",
-		Description: cmdline.Help("It finds out where it runs, and looks at "+strings.Join(doctorTopics(), ", ")+".\n"+
-			"It reads and asks, changes nothing, and ends whatever hangs: after 40 seconds at most what has not answered is said. Without root it says what it could not read.\n"+
-			"--root looks at files alone: a broken host's disk, or what was copied from it.",
-			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
-		Flags: append(cmdline.OutputFlags(),
-			&cli.StringFlag{Name: "root", Usage: "look at the files below this `DIR`, and ask no program and no address"},
-			&cli.BoolFlag{Name: "verbose", Usage: "name what is as it should be, too"},
-		),
-		Action: func(c *cli.Context) error { return examine(con, c) },
-	}
-}
 
 func doctorTopics() (topics []string) {
 	for _, c := range doctor.Checks() {
@@ -40,26 +20,22 @@ func doctorTopics() (topics []string) {
 	return topics
 }
 
-func examine(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
+func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
+	if len(o.words) > 0 {
+		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s", o.words[0])
+	}
+	host, err := hostAt(o.root)
 	if err != nil {
 		return err
 	}
-	if c.Args().Present() {
-		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s", c.Args().First())
-	}
-	host, err := hostAt(c.String("root"))
-	if err != nil {
+	report := doctor.Examine(ctx, host)
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	report := doctor.Examine(c.Context, host)
-	if err := c.Context.Err(); err != nil {
-		return err
-	}
-	if format == "json" {
+	if o.format == "json" {
 		err = con.JSON(report)
 	} else {
-		err = con.Print(diag.PrintableLines(report.Text(c.Bool("verbose"))))
+		err = con.Print(diag.PrintableLines(report.Text(o.verbose)))
 	}
 	if err != nil {
 		return err

@@ -12,10 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -29,49 +27,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// ECSCommand is batchctl ecs.
-func ECSCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "ecs",
-		Usage:     "run a job file on an ECS cluster, without AWS Batch",
-		UsageText: "batchctl ecs COMMAND [FLAGS] [FILE or TASK]",
-		Description: cmdline.Help("The same job file as for AWS Batch becomes a task definition and one task. ECS has no queue, no arrays, no dependencies,\n"+
-			"no retries and no timeout: what would change the result is refused, and what else does not hold is said.",
-			"batchctl ecs run jobs/train-1gpu.json --cluster gpu --target prod --wait\nbatchctl ecs run jobs/train-8gpu.json --cluster gpu --dry-run\n"+
-				"batchctl ecs logs train-1gpu --follow\nbatchctl ecs stop train-1gpu"),
-		Subcommands: []*cli.Command{ecsRunCommand(con), ecsStatusCommand(con), ecsWaitCommand(con), ecsLogsCommand(con), ecsStopCommand(con)},
-	}
-}
-
-func ecsRunCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "run",
-		Usage:     "register the job's task definition if it has changed, and run one task of it",
-		UsageText: "batchctl ecs run [FLAGS] FILE",
-		Description: cmdline.Help("A command whose answer was lost can be repeated for 24 hours: it finds the task of the first, and runs no second one.\n"+
-			"With --dry-run stdout holds the requests as `aws ecs ... --cli-input-json` takes them, and nothing is sent. The target is AWS,\n"+
-			"also where other commands would take the local engine by default.",
-			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
-				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
-		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
-			clusterFlag("default"),
-			&cli.StringFlag{Name: "launch-type", Usage: "EC2 or FARGATE (default: the job's platformCapabilities, else EC2)"},
-			&cli.StringFlag{Name: "capacity-provider", Usage: "the `NAME` of a capacity provider of the cluster, in place of a launch type"},
-			&cli.StringSliceFlag{Name: "subnets", Usage: "`SUBNETS` of the task's own network interface, separated by commas (default: the network of the host)"},
-			&cli.StringSliceFlag{Name: "security-groups", Usage: "`GROUPS` of that interface, separated by commas"},
-			&cli.BoolFlag{Name: "public-ip", Usage: "give the interface a public address, on Fargate"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, and send nothing"},
-			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
-			&cli.BoolFlag{Name: "again", Usage: "run another task although the answer to an earlier command is missing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the task to its end; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
-		Action: func(c *cli.Context) error { return ecsRun(con, c) },
-	}
-}
-
-func clusterFlag(byDefault string) cli.Flag {
-	return &cli.StringFlag{Name: "cluster", Value: byDefault, Usage: "the ECS cluster's `NAME` or ARN"}
-}
-
 // ecsTarget is an account in which tasks run.
 type ecsTarget struct {
 	*target.Target
@@ -80,15 +35,15 @@ type ecsTarget struct {
 }
 
 // openECS opens the AWS target: what would be the local engine by default is AWS here.
-func openECS(con *term.Console, c *cli.Context, platform *document.Platform, why target.Need) (*ecsTarget, error) {
-	name := cmdline.TargetOptions(c).NameFrom(platform)
+func openECS(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, why target.Need) (*ecsTarget, error) {
+	name := o.NameFrom(platform)
 	switch {
-	case name == target.Local && c.String("target") == target.Local:
+	case name == target.Local && o.Name == target.Local:
 		return nil, exit.Usage("the local engine is not an ECS cluster").Try("name a target: --target aws; or run the job here: batchctl run FILE")
 	case name == target.Local:
 		name = target.AWS
 	}
-	t, err := session.OpenNamed(c.Context, con, cmdline.TargetOptions(c), platform, name, why)
+	t, err := session.OpenNamed(ctx, con, o, platform, name, why)
 	if err != nil {
 		return nil, err
 	}
@@ -97,62 +52,38 @@ func openECS(con *term.Console, c *cli.Context, platform *document.Platform, why
 	return e, nil
 }
 
-func ecsRun(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
+func ecsRun(ctx context.Context, con *term.Console, o ecsRunOptions) error {
+	in, err := input.Load(con, o.input)
 	if err != nil {
 		return err
 	}
-	o, err := ecsOptions(c)
-	if err != nil {
-		return err
-	}
-	in, err := input.Load(con, input.OptionsOf(c))
-	if err != nil {
-		return err
-	}
-	job, definition, err := ecsJob(con, c, in)
+	job, definition, err := ecsJob(con, strings.Join(o.input.Paths, " "), in)
 	if err != nil {
 		return err
 	}
 	// Nothing is asked before the task is known to be one: this opening only reads settings.
-	t, err := openECS(con, c, in.Platform, target.ToRead)
+	t, err := openECS(ctx, con, o.input.Target, in.Platform, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	o.Region = t.Config.Region
-	task, err := ecsTask(con, c, job, definition, o)
+	o.task.Region = t.Config.Region
+	task, err := ecsTask(con, job, definition, o.task)
 	if err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		return ecsDryRun(con, c, task)
+	if o.dryRun {
+		return ecsDryRun(con, o.operation, task)
 	}
-	if t, err = openECS(con, c, in.Platform, target.ToChange); err != nil {
+	if t, err = openECS(ctx, con, o.input.Target, in.Platform, target.ToChange); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Err, "cluster: %s\n", diag.Printable(o.Cluster))
-	state, err := ecsSend(con, c, t, task)
+	fmt.Fprintf(con.Err, "cluster: %s\n", diag.Printable(o.task.Cluster))
+	state, err := ecsSend(ctx, con, t, task, o.again)
 	if err != nil {
 		return err
 	}
-	return ecsTold(con, c, t, task, state, format)
-}
-
-func ecsOptions(c *cli.Context) (ecs.Options, error) {
-	o := ecs.Options{Cluster: c.String("cluster"), LaunchType: strings.ToUpper(c.String("launch-type")), CapacityProvider: c.String("capacity-provider"),
-		Subnets: commas(c.StringSlice("subnets")), SecurityGroups: commas(c.StringSlice("security-groups")), PublicIP: c.Bool("public-ip")}
-	switch {
-	case o.LaunchType != "" && o.CapacityProvider != "":
-		return o, exit.Usage("use either a launch type or a capacity provider").Try("omit --launch-type")
-	case o.LaunchType != "" && o.LaunchType != ecs.EC2 && o.LaunchType != ecs.Fargate:
-		return o, exit.Usage("unknown --launch-type %s", c.String("launch-type")).Try("use one of: EC2 FARGATE")
-	case len(o.Subnets) == 0 && (len(o.SecurityGroups) > 0 || o.PublicIP):
-		return o, exit.Usage("--security-groups and --public-ip need --subnets").Try("add --subnets SUBNET,SUBNET")
-	case c.String("operation") != "" && !c.Bool("dry-run"):
-		return o, exit.Usage("--operation prints a request").Try("add --dry-run")
-	}
-	return o, nil
+	return ecsTold(ctx, con, t, task, state, o)
 }
 
 func commas(words []string) (list []string) {
@@ -169,9 +100,9 @@ func commas(words []string) (list []string) {
 // noQueue stands for the queue of a job that names none.
 const noQueue = "none"
 
-// ecsJob plans the files, and finds the one job in them with its definition. Neither a
+// ecsJob plans the files, which words name, and finds the one job in them with its definition. Neither a
 // queue nor a place for texts is needed: what would need it is refused.
-func ecsJob(con *term.Console, c *cli.Context, in *input.Input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
+func ecsJob(con *term.Console, words string, in *input.Input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
 	if err := input.Complain(con, in.Problems); err != nil {
 		return nil, nil, err
 	}
@@ -186,7 +117,6 @@ func ecsJob(con *term.Console, c *cli.Context, in *input.Input) (*plan.Job, *aws
 			jobs = append(jobs, j)
 		}
 	}
-	words := strings.Join(c.Args().Slice(), " ")
 	switch {
 	case len(jobs) == 0:
 		return nil, nil, exit.Usage("%s holds no job", words).Try("name a job file: batchctl ecs run job.json")
@@ -211,7 +141,7 @@ func definitionIn(made *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitio
 }
 
 // ecsTask makes the task, and says what does not hold.
-func ecsTask(con *term.Console, c *cli.Context, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
+func ecsTask(con *term.Console, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
 	task, err := ecs.Build(job, definition, o)
 	if cannot, ok := errors.AsType[*ecs.CannotError](err); ok {
 		for _, reason := range cannot.Reasons {
@@ -237,19 +167,19 @@ type ecsRequestRow struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-func ecsDryRun(con *term.Console, c *cli.Context, task *ecs.Task) error {
+func ecsDryRun(con *term.Console, operation string, task *ecs.Task) error {
 	rows := []ecsRequestRow{}
 	requests, err := task.Requests()
 	if err != nil {
 		return err
 	}
 	for _, r := range requests {
-		if c.String("operation") == r.Operation {
+		if operation == r.Operation {
 			return con.JSON(r.Input)
 		}
 		rows = append(rows, ecsRequestRow{r.Operation, r.Command, r.Input})
 	}
-	if operation := c.String("operation"); operation != "" {
+	if operation != "" {
 		return exit.Usage("there is no %s", operation).Try("the operations are: RegisterTaskDefinition RunTask")
 	}
 	if err := con.JSON(rows); err != nil {
@@ -260,14 +190,14 @@ func ecsDryRun(con *term.Console, c *cli.Context, task *ecs.Task) error {
 }
 
 // ecsSend registers and runs the task, once.
-func ecsSend(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task) (*ecstypes.Task, error) {
-	registered, err := t.ecs.Register(c.Context, task.Definition)
+func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Task, again bool) (*ecstypes.Task, error) {
+	registered, err := t.ecs.Register(ctx, task.Definition)
 	if err != nil {
-		return nil, t.ecsFailure(c.Context, "register task definition "+aws.ToString(task.Definition.Family), err)
+		return nil, t.ecsFailure(ctx, "register task definition "+aws.ToString(task.Definition.Family), err)
 	}
 	tellRegistered(con, registered)
 	task.Run.TaskDefinition = &registered.Arn
-	intent, err := t.record.Begin(&task.Run, task.Name, time.Now(), c.Bool("again"))
+	intent, err := t.record.Begin(&task.Run, task.Name, time.Now(), again)
 	if forgotten, ok := errors.AsType[*ecs.ForgottenError](err); ok {
 		return nil, exit.Fail(exit.Unknown, "%v", err).
 			Try("look: aws ecs list-tasks --cluster %s --started-by %s --desired-status STOPPED    then run another: --again", forgotten.Cluster, forgotten.Token)
@@ -278,16 +208,16 @@ func ecsSend(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task) (*
 	if intent.Earlier {
 		fmt.Fprintf(con.Err, "note: the answer to the command of %s is missing; this command requests the same task and does not start a second one\n", intent.Began.Local().Format(time.DateTime))
 	}
-	state, err := t.ecs.Run(c.Context, task.Stamped(intent.Token))
+	state, err := t.ecs.Run(ctx, task.Stamped(intent.Token))
 	if err == nil {
 		return state, intent.Accepted(state, time.Now())
 	}
 	open, closing := intent.Failed(err)
 	if !open {
-		return state, errors.Join(t.ecsFailure(c.Context, "run task "+task.Name, err), closing)
+		return state, errors.Join(t.ecsFailure(ctx, "run task "+task.Name, err), closing)
 	}
 	code := exit.Unknown
-	if c.Context.Err() != nil {
+	if ctx.Err() != nil {
 		code = exit.Interrupted
 	}
 	return state, errors.Join(exit.Fail(code, "run task %s: %v; there may be a task", task.Name, err).
@@ -338,26 +268,26 @@ type ecsRunRow struct {
 }
 
 // ecsTold says which task it is, and follows it if that is asked for.
-func ecsTold(con *term.Console, c *cli.Context, t *ecsTarget, task *ecs.Task, state *ecstypes.Task, format string) error {
+func ecsTold(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Task, state *ecstypes.Task, o ecsRunOptions) error {
 	arn, definition, cluster := aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn), aws.ToString(task.Run.Cluster)
 	id := short8(arn)
 	row := ecsRunRow{task.Name, arn, id, cluster, definition, t.Label}
-	if format == "json" {
+	if o.format == "json" {
 		if err := con.JSON(row); err != nil {
 			return err
 		}
 	} else if err := con.Print(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(definition)))); err != nil {
 		return err
 	}
-	if !c.Bool("wait") {
+	if !o.wait {
 		fmt.Fprintf(con.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.Flags)
 		return nil
 	}
 	f := &ecsFollow{con: con, t: t, name: task.Name, cluster: cluster, task: arn, log: con.Out, marked: len(task.Definition.ContainerDefinitions) > 1}
-	if format == "json" {
+	if o.format == "json" {
 		f.log = con.Err
 	}
-	return f.run(c.Context)
+	return f.run(ctx)
 }
 
 // short8 is how people name a task: the beginning of its id.

@@ -13,12 +13,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -30,53 +27,6 @@ import (
 // The commands that name a task: its name, the beginning of its id, or its ARN. Without
 // a word the task is meant that was run last.
 
-func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
-	return jobs.Flags(append(more, clusterFlag(""))...)
-}
-
-func ecsStatusCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
-		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, status shows the last submission. Several jobs are shown as a "+
-			"tree of their dependencies.",
-			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
-		Flags: ecsTaskFlags(cmdline.OutputFlags()...), Action: func(c *cli.Context) error { return ecsStatus(con, c) },
-	}
-}
-
-func ecsWaitCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
-		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
-		Flags:       ecsTaskFlags(), Action: func(c *cli.Context) error { return ecsWait(con, c) },
-	}
-}
-
-func ecsLogsCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
-		Description: cmdline.Help("Prints the log of the last attempt. With --follow it continues until the job has finished.\n\nAdd the index to name a child of an "+
-			"array: 3f2a91c0:7. The name of an array means all its children, one after the other. --first-error prints one line for each "+
-			"distinct failure, found in the last 1000 lines of each log.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
-		Flags: ecsTaskFlags(
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
-			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, input.RawFlag(con)),
-		Action: func(c *cli.Context) error { return ecsLogs(con, c) },
-	}
-}
-
-func ecsStopCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
-		Description: cmdline.Help("Name each job, or one submission with --submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
-			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
-			"not stop.",
-			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
-		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the `TEXT` that ECS keeps with the task"}),
-		Action: func(c *cli.Context) error { return ecsStop(con, c) },
-	}
-}
-
 // ecsCall is a command that names tasks.
 type ecsCall struct {
 	*ecsTarget
@@ -84,15 +34,15 @@ type ecsCall struct {
 }
 
 // openTasks opens the target and finds the tasks that the words name; none is the last.
-func openTasks(con *term.Console, c *cli.Context, why target.Need) (*ecsCall, error) {
+func openTasks(ctx context.Context, con *term.Console, o taskOptions, why target.Need) (*ecsCall, error) {
 	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
+	if err := in.FindPlatform(o.Target); err != nil {
 		return nil, err
 	}
 	if in.Problems.HasErrors() {
 		return nil, input.Complain(con, in.Problems)
 	}
-	t, err := openECS(con, c, in.Platform, why)
+	t, err := openECS(ctx, con, o.Target, in.Platform, why)
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +52,12 @@ func openTasks(con *term.Console, c *cli.Context, why target.Need) (*ecsCall, er
 		return nil, errors.Join(err, t.Close())
 	}
 	entries = slices.DeleteFunc(entries, func(e ecs.Entry) bool { return !t.Submissions.Covers(e.Target) })
-	words := c.Args().Slice()
+	words := o.Words
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	for _, word := range words {
-		e, err := call.entry(c, entries, word)
+		e, err := call.entry(o, entries, word)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -116,9 +66,9 @@ func openTasks(con *term.Console, c *cli.Context, why target.Need) (*ecsCall, er
 	return call, nil
 }
 
-func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ecs.Entry, error) {
+func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, word string) (ecs.Entry, error) {
 	e, ok := ecs.Find(entries, word)
-	cluster := c.String("cluster")
+	cluster := o.cluster
 	switch {
 	case ok:
 		e.Cluster = cmp.Or(cluster, e.Cluster)
@@ -128,7 +78,7 @@ func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ec
 	case word != "" && cluster != "":
 		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil
 	case word == "":
-		return e, exit.Usage("no task was started from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", c.Command.Name, call.Flags)
+		return e, exit.Usage("no task was started from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", o.Command, call.Flags)
 	}
 	var names []string
 	for _, e := range entries {
@@ -138,15 +88,15 @@ func (call *ecsCall) entry(c *cli.Context, entries []ecs.Entry, word string) (ec
 	if near := diag.Near(word, slices.Values(names)); near != "" {
 		return e, f.Try("did you mean %s?", near)
 	}
-	return e, f.Try("name the cluster of a task that was not started here: batchctl ecs %s %s --cluster NAME%s", c.Command.Name, word, call.Flags)
+	return e, f.Try("name the cluster of a task that was not started here: batchctl ecs %s %s --cluster NAME%s", o.Command, word, call.Flags)
 }
 
 // oneTask is the task of a command that takes one.
-func oneTask(con *term.Console, c *cli.Context, why target.Need) (*ecsCall, ecs.Entry, error) {
-	if c.Args().Len() > 1 {
-		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", c.Command.Name).Try("name one: batchctl ecs %s %s", c.Command.Name, c.Args().First())
+func oneTask(ctx context.Context, con *term.Console, o taskOptions, why target.Need) (*ecsCall, ecs.Entry, error) {
+	if len(o.Words) > 1 {
+		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", o.Command).Try("name one: batchctl ecs %s %s", o.Command, o.Words[0])
 	}
-	call, err := openTasks(con, c, why)
+	call, err := openTasks(ctx, con, o, why)
 	if err != nil {
 		return nil, ecs.Entry{}, err
 	}
@@ -173,25 +123,21 @@ type ecsContainerRow struct {
 	Reason   string   `json:"reason,omitempty"`
 }
 
-func ecsStatus(con *term.Console, c *cli.Context) error {
-	format, err := cmdline.OutputFormat(c)
-	if err != nil {
-		return err
-	}
-	call, err := openTasks(con, c, target.ToRead)
+func ecsStatus(ctx context.Context, con *term.Console, o taskOptions) error {
+	call, err := openTasks(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
 	rows := []ecsRow{}
 	for _, e := range call.tasks {
-		s, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+		s, err := call.ecs.Describe(ctx, e.Cluster, e.Task)
 		if err != nil {
-			return call.ecsFailure(c.Context, "describe task "+e.Name, err)
+			return call.ecsFailure(ctx, "describe task "+e.Name, err)
 		}
 		rows = append(rows, ecsRowOf(e, s))
 	}
-	if format == "json" {
+	if o.Format == "json" {
 		return con.JSON(rows)
 	}
 	t := con.Table("TASK", "NAME", "STATUS", "CONTAINER", "EXIT", "GPUS", "WHY")
@@ -217,13 +163,13 @@ func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
 	return r
 }
 
-func ecsWait(con *term.Console, c *cli.Context) error {
-	call, e, err := oneTask(con, c, target.ToRead)
+func ecsWait(ctx context.Context, con *term.Console, o taskOptions) error {
+	call, e, err := oneTask(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	return (&ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task}).run(c.Context)
+	return (&ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task}).run(ctx)
 }
 
 // ecsFollow follows a task.
@@ -315,37 +261,37 @@ func (f *ecsFollow) trouble(err error) {
 	f.failed = true
 }
 
-func ecsLogs(con *term.Console, c *cli.Context) error {
-	if c.Int("tail") < 0 {
+func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
+	if o.tail < 0 {
 		return exit.Usage("--tail must not be negative").Try("use numbers from 0 up")
 	}
-	call, e, err := oneTask(con, c, target.ToRead)
+	call, e, err := oneTask(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
 	task, definition := e.Task, e.Definition // known here, though ECS may have forgotten the task
 	if definition == "" {
-		state, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+		state, err := call.ecs.Describe(ctx, e.Cluster, e.Task)
 		if err != nil {
-			return call.ecsFailure(c.Context, "describe task "+e.Name, err)
+			return call.ecsFailure(ctx, "describe task "+e.Name, err)
 		}
 		task, definition = aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn)
 	}
-	logs, err := call.ecs.Logs(c.Context, task, definition)
+	logs, err := call.ecs.Logs(ctx, task, definition)
 	if err != nil {
-		return call.ecsFailure(c.Context, "describe the task definition of "+e.Name, err)
+		return call.ecsFailure(ctx, "describe the task definition of "+e.Name, err)
 	}
-	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: c.Int("tail"), log: con.Out, marked: len(logs) > 1}
+	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: o.tail, log: con.Out, marked: len(logs) > 1}
 	for _, l := range logs {
 		if l.Stream == "" {
 			f.trouble(fmt.Errorf("container %s logs with the driver %s: that log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
 		}
 	}
-	if c.Bool("follow") {
-		err = f.run(c.Context)
+	if o.follow {
+		err = f.run(ctx)
 	} else {
-		err = f.once(c.Context, logs)
+		err = f.once(ctx, logs)
 	}
 	if err == nil && f.failed {
 		return exit.Silent(exit.NotDone)
@@ -381,30 +327,30 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 	return nil
 }
 
-func ecsStop(con *term.Console, c *cli.Context) error {
-	if !c.Args().Present() {
+func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
+	if len(o.Words) == 0 {
 		return exit.Usage("ecs stop needs a task").Try("name one: batchctl ecs stop NAME")
 	}
-	call, e, err := oneTask(con, c, target.ToChange)
+	call, e, err := oneTask(ctx, con, o, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	before, err := call.ecs.Describe(c.Context, e.Cluster, e.Task)
+	before, err := call.ecs.Describe(ctx, e.Cluster, e.Task)
 	if err != nil {
-		return call.ecsFailure(c.Context, "describe task "+e.Name, err)
+		return call.ecsFailure(ctx, "describe task "+e.Name, err)
 	}
 	if ecs.Stopped(before) {
 		return con.Print(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
 	}
-	if err := call.ecs.Stop(c.Context, e.Cluster, e.Task, c.String("reason")); err != nil {
-		return call.ecsFailure(c.Context, "stop task "+e.Name, err)
+	if err := call.ecs.Stop(ctx, e.Cluster, e.Task, o.reason); err != nil {
+		return call.ecsFailure(ctx, "stop task "+e.Name, err)
 	}
-	ctx, cancel := context.WithTimeout(c.Context, stopPatience)
+	following, cancel := context.WithTimeout(ctx, stopPatience)
 	defer cancel()
-	after, _, err := call.ecs.Follow(ctx, e.Cluster, e.Task, ecs.Watcher{})
+	after, _, err := call.ecs.Follow(following, e.Cluster, e.Task, ecs.Watcher{})
 	switch {
-	case c.Context.Err() != nil:
+	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
 	case err != nil:
 		return exit.Fail(exit.NotDone, "task %s was asked to stop; whether it stopped is unknown: %v", e.Name, err).Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)

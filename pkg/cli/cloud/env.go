@@ -3,57 +3,30 @@ package cloud
 import (
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
-// EnvCommand is batchctl env.
-func EnvCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "env",
-		Usage:     "print the environment for other AWS clients",
-		UsageText: "batchctl env [FLAGS]",
-		Description: cmdline.Help("The engine is the one that batchctl serve or batchctl submit has started. Only AWS Batch, CloudWatch Logs and\n"+
-			"ECS are sent to it; other services still go to AWS. The output contains a key that works for this engine alone,\n"+
-			"as long as it runs. That key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there:\n"+
-			"use a subshell, or --unset when you are done. --unset does not restore credentials that you had exported before.",
-			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
-				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --output json"),
-		Flags: append(cmdline.OutputFlags(),
-			&cli.BoolFlag{Name: "unset", Usage: "print what removes these variables from a shell; no engine is needed"},
-			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
-		Action: func(c *cli.Context) error {
-			if err := cmdline.Most(c, 0); err != nil {
-				return err
-			}
-			format, err := cmdline.OutputFormat(c)
-			if err != nil {
-				return err
-			}
-			if c.Bool("unset") {
-				if format != "text" {
-					return exit.Usage("--unset prints shell commands, not %s", format).Try("omit --output: batchctl env --unset")
-				}
-				return con.PrintUnmasked(unsetExports() + "\n")
-			}
-			dir, err := cmdline.TargetOptions(c).Dir()
-			if err != nil {
-				return err
-			}
-			if format == "text" {
-				return printExports(con, dir)
-			}
-			connection, err := connected(dir)
-			if err != nil {
-				return err
-			}
-			return con.JSON(connection)
-		},
+func printEnvironment(con *term.Console, o envOptions) error {
+	if o.unset {
+		if o.format != "text" {
+			return exit.Usage("--unset prints shell commands, not %s", o.format).Try("omit --output: batchctl env --unset")
+		}
+		return con.PrintUnmasked(unsetExports() + "\n")
 	}
+	dir, err := o.engine.Dir()
+	if err != nil {
+		return err
+	}
+	if o.format == "text" {
+		return printExports(con, dir)
+	}
+	connection, err := connected(dir)
+	if err != nil {
+		return err
+	}
+	return con.JSON(connection)
 }
 
 // connected is the way to the engine of a directory.

@@ -11,11 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -26,110 +22,54 @@ import (
 	"github.com/batchctl/batchctl/templates"
 )
 
-// InfraCommand is batchctl infra.
-func InfraCommand(con *term.Console) *cli.Command {
-	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
-		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: cmdline.Help(what, examples), Action: action,
-			Flags: jobs.Flags(append(append(infraFlags(), cmdline.OutputFlags()...), more...)...)}
-	}
-	given := &cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` of a template's parameter; others keep their value; may be repeated"}
-	with := &cli.StringSliceFlag{Name: "with", Usage: "also the optional template `NAME`; may be repeated"}
-	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
-	return &cli.Command{
-		Name:      "infra",
-		Usage:     "manage the queues' CloudFormation stacks",
-		UsageText: "batchctl infra deploy|status|diff|destroy|outputs [FLAGS]",
-		Description: cmdline.Help("Each template is a stack PREFIX-NAME. What is done is begun by AWS and goes on there: a command that is\n"+
-			"cut off is run again, and goes on from where AWS is.",
-			"batchctl infra diff --target prod\nbatchctl infra deploy --target prod\nbatchctl infra outputs --target prod --write"),
-		Subcommands: []*cli.Command{
-			sub("deploy", "make or change the stacks: shows each change set, asks, follows the events",
-				"Optional templates are left out unless --with or --only names them or their stack is there.",
-				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", func(c *cli.Context) error { return infraDeploy(con, c) }, given, with, yes),
-			sub("status", "show the stacks, their state and why the last operation failed", "Changes nothing.",
-				"batchctl infra status --target prod\nbatchctl infra status --output json", func(c *cli.Context) error { return infraStatus(con, c) }),
-			sub("diff", "show what deploy would change; exit code 4 if anything",
-				"For a stack that is there a change set is made, shown and deleted; nothing else is changed.",
-				"batchctl infra diff --target prod", func(c *cli.Context) error { return infraDiff(con, c) }, given, with),
-			sub("destroy", "disable and drain the queues, then delete the stacks in reverse order",
-				"Asks first, and lists what stays: repositories that hold images, and what the templates retain.\nOnly stacks with batchctl's tag "+infra.Mark+" are deleted.",
-				"batchctl infra destroy --target prod", func(c *cli.Context) error { return infraDestroy(con, c) }, yes),
-			sub("outputs", "print the platform file's queues from the stacks' outputs, or write them into it",
-				"--write adds the queues to the platform file, and to the target its \"staging\" where the template data is deployed, and leaves\neverything else in it as it is. --output json prints all outputs.",
-				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", func(c *cli.Context) error { return infraOutputs(con, c) },
-				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
-		},
-		Action: func(c *cli.Context) error {
-			if word := c.Args().First(); word != "" {
-				return exit.Usage("infra has no command %s", word).Try("it has: deploy status diff destroy outputs")
-			}
-			return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
-		},
-	}
-}
-
-func infraFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the stacks are called `PREFIX`-NAME"},
-		&cli.StringSliceFlag{Name: "only", Usage: "only the template `NAME`; may be repeated"},
-		&cli.StringFlag{Name: "templates", Usage: "`DIRECTORY` with templates (.json, .yaml) that take the place of batchctl's own, deployed in the order of their names; 10-network.json is the template network"},
-		&cli.StringFlag{Name: "template-bucket", Usage: "the `BUCKET` for templates of more than 51,200 bytes (default: the one of the template data, where that is deployed)"},
-	}
-}
-
 // InfraCall is an infra command once its words are understood.
 type InfraCall struct {
 	*infra.Stacks
 	*target.Target
-	c      *cli.Context
-	format string
+	o      infraOptions
 	chosen []infra.Template
 	Given  map[string]string
 }
 
 // openInfra opens the target and finds the templates.
-func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, error) {
-	format, err := cmdline.OutputFormat(c)
+func openInfra(ctx context.Context, con *term.Console, o infraOptions, why target.Need) (*InfraCall, error) {
+	call := &InfraCall{o: o}
+	if len(o.Words) > 0 {
+		return nil, exit.Usage("infra %s takes no names", o.Command).Try("choose templates with --only %s", o.Words[0])
+	}
+	all, err := infraTemplates(o.templates)
 	if err != nil {
 		return nil, err
 	}
-	call := &InfraCall{c: c, format: format}
-	if c.Args().Present() {
-		return nil, exit.Usage("infra %s takes no names", c.Command.Name).Try("choose templates with --only %s", c.Args().First())
-	}
-	all, err := infraTemplates(c.String("templates"))
-	if err != nil {
+	if call.chosen, err = chosenTemplates(all, o.only); err != nil {
 		return nil, err
 	}
-	if call.chosen, err = chosenTemplates(all, c.StringSlice("only")); err != nil {
+	if _, err := chosenTemplates(all, o.with); err != nil {
 		return nil, err
 	}
-	if _, err := chosenTemplates(all, c.StringSlice("with")); err != nil {
+	if call.Given, err = StackParameters(o.parameters); err != nil {
 		return nil, err
 	}
-	if call.Given, err = StackParameters(c.StringSlice("parameter")); err != nil {
-		return nil, err
-	}
-	if why == target.ToChange && !c.Bool("yes") && !term.IsTerminal(con.In) {
-		return nil, exit.Usage("infra %s needs a confirmation, and there is no terminal", c.Command.Name).
-			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[c.Command.Name], cmdline.TargetOptions(c).FlagsTo(nil, ""))
+	if why == target.ToChange && !o.yes && !term.IsTerminal(con.In) {
+		return nil, exit.Usage("infra %s needs a confirmation, and there is no terminal", o.Command).
+			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
 	}
 	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(cmdline.TargetOptions(c)); err != nil {
+	if err := in.FindPlatform(o.Target); err != nil {
 		return nil, err
 	}
 	if in.Problems.HasErrors() {
 		return nil, input.Complain(con, in.Problems)
 	}
-	if cmdline.TargetOptions(c).NameFrom(in.Platform) == target.Local {
-		return nil, exit.Usage("infra manages stacks in AWS; the local engine needs none").Try("name a target: batchctl infra %s --target NAME", c.Command.Name)
+	if o.Target.NameFrom(in.Platform) == target.Local {
+		return nil, exit.Usage("infra manages stacks in AWS; the local engine needs none").Try("name a target: batchctl infra %s --target NAME", o.Command)
 	}
-	if call.Target, err = session.OpenTarget(c.Context, con, cmdline.TargetOptions(c), in.Platform, why); err != nil {
+	if call.Target, err = session.OpenTarget(ctx, con, o.Target, in.Platform, why); err != nil {
 		return nil, err
 	}
-	call.Stacks = Stacks(con, call.Target, all, c.String("prefix"))
-	call.Bucket = c.String("template-bucket")
-	call.Confirm = func(question string) (bool, error) { return Confirm(con, c, question) }
+	call.Stacks = Stacks(con, call.Target, all, o.prefix)
+	call.Bucket = o.bucket
+	call.Confirm = func(question string) (bool, error) { return Confirm(ctx, con, o.yes, question) }
 	return call, nil
 }
 
@@ -137,7 +77,7 @@ func openInfra(con *term.Console, c *cli.Context, why target.Need) (*InfraCall, 
 // whom to ask.
 func Stacks(con *term.Console, t *target.Target, all []infra.Template, prefix string) *infra.Stacks {
 	return &infra.Stacks{
-		Cloud: rpc.New(t.Config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.Upload,
+		Cloud: infra.NewCloud(t.Config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.Upload,
 		Tell:     func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) },
 		Progress: func(progress infra.Progress) { StackEvent(con, progress) },
 	}
@@ -195,6 +135,7 @@ func chosenTemplates(all []infra.Template, words []string) ([]infra.Template, er
 	return slices.DeleteFunc(slices.Clone(all), func(t infra.Template) bool { return !slices.Contains(words, t.Name) }), nil
 }
 
+// StackParameters reads words of the form NAME=VALUE, of --parameter.
 func StackParameters(words []string) (map[string]string, error) {
 	given := map[string]string{}
 	for _, word := range words {
@@ -207,26 +148,13 @@ func StackParameters(words []string) (map[string]string, error) {
 	return given, nil
 }
 
-// wanted are the templates that deploy and diff are about: those of --only; else all
-// but the optional ones that nobody names and that have no stack.
+// wanted returns the templates for deploy and diff: those of --only, or else those that
+// Stacks.Wanted returns.
 func (call *InfraCall) wanted(ctx context.Context) ([]infra.Template, error) {
-	if len(call.c.StringSlice("only")) > 0 {
+	if len(call.o.only) > 0 {
 		return call.chosen, nil
 	}
-	var wanted []infra.Template
-	for _, t := range call.chosen {
-		if t.Optional && !slices.Contains(call.c.StringSlice("with"), t.Name) {
-			states, err := call.Status(ctx, []infra.Template{t})
-			if err != nil {
-				return nil, err
-			}
-			if states[0].Status == infra.Absent || states[0].Foreign {
-				continue
-			}
-		}
-		wanted = append(wanted, t)
-	}
-	return wanted, nil
+	return call.Wanted(ctx, call.chosen, call.o.with)
 }
 
 // KnowsParameters refuses a --parameter that no template has.
@@ -242,10 +170,11 @@ func (call *InfraCall) KnowsParameters(ctx context.Context) error {
 	return f.Try("the parameters are: %s", strings.Join(all, " "))
 }
 
-// Confirm asks on the terminal, unless --yes has answered. Ctrl-C ends the question.
-func Confirm(con *term.Console, c *cli.Context, question string) (bool, error) {
+// Confirm asks on the terminal, unless --yes has answered. The end of ctx, as by Ctrl-C, ends
+// the question.
+func Confirm(ctx context.Context, con *term.Console, yes bool, question string) (bool, error) {
 	fmt.Fprintf(con.Err, "%s ", diag.Printable(question))
-	if c.Bool("yes") {
+	if yes {
 		fmt.Fprintln(con.Err, "yes (--yes)")
 		return true, nil
 	}
@@ -256,9 +185,9 @@ func Confirm(con *term.Console, c *cli.Context, question string) (bool, error) {
 		answer <- line
 	}()
 	select {
-	case <-c.Context.Done():
+	case <-ctx.Done():
 		fmt.Fprintln(con.Err)
-		return false, context.Cause(c.Context)
+		return false, context.Cause(ctx)
 	case line := <-answer:
 		return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), nil
 	}
@@ -267,20 +196,22 @@ func Confirm(con *term.Console, c *cli.Context, question string) (bool, error) {
 // next is a command line of infra for the same stacks.
 func (call *InfraCall) next(verb string) string {
 	words := []string{"batchctl", "infra", verb}
-	for _, name := range []string{"target", "profile", "region", "endpoint-url", "platform", "templates", "template-bucket"} {
-		if v := call.c.String(name); v != "" {
-			words = append(words, "--"+name, v)
+	o := call.o
+	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL},
+		{"platform", o.Target.Platform}, {"templates", o.templates}, {"template-bucket", o.bucket}} {
+		if flag[1] != "" {
+			words = append(words, "--"+flag[0], flag[1])
 		}
 	}
-	if call.c.IsSet("prefix") {
-		words = append(words, "--prefix", call.c.String("prefix"))
+	if o.ownPrefix {
+		words = append(words, "--prefix", o.prefix)
 	}
 	return strings.Join(words, " ")
 }
 
 // failed says what an error of the stacks means, and the way on.
-func (call *InfraCall) failed(err error) error {
-	return StackFailure(call.c.Context, err, call.next("status"), call.next(call.c.Command.Name))
+func (call *InfraCall) failed(ctx context.Context, err error) error {
+	return StackFailure(ctx, err, call.next("status"), call.next(call.o.Command))
 }
 
 // StackFailure says what an error of stacks means: the command lines that look at them and
@@ -341,7 +272,7 @@ func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.MissingParameterError](err); ok {
 		return exit.Usage("%v", e).Try("set it: --parameter %s=VALUE", e.Parameter)
 	}
-	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= rpc.MaxTemplate {
+	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= infra.MaxTemplate {
 		return exit.Fail(exit.NotDone, "%v", e).Try("name a bucket: --template-bucket NAME    or create one: batchctl infra deploy --only data    then: %s", again)
 	} else if ok {
 		return exit.Fail(exit.NotDone, "%v", e).Try("split it into several templates")

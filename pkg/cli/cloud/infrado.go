@@ -8,13 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
-	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -22,33 +21,32 @@ import (
 type deployed struct {
 	*infra.Proposal
 	// Outcome is created, updated, unchanged, failed or not done.
-	Outcome string              `json:"outcome"`
-	Reasons []string            `json:"reasons,omitempty"`
-	Left    []rpc.StackResource `json:"left,omitempty"`
+	Outcome string           `json:"outcome"`
+	Reasons []string         `json:"reasons,omitempty"`
+	Left    []infra.Resource `json:"left,omitempty"`
 }
 
-func infraDeploy(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToChange)
+func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	ctx := c.Context
 	if err := call.KnowsParameters(ctx); err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	wanted, err := call.wanted(ctx)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	call.Approve = func(proposal *infra.Proposal) (bool, error) {
-		if err := printProposal(con, storyOr(con, call.format), proposal); err != nil {
+		if err := printProposal(con, storyOr(con, o.Format), proposal); err != nil {
 			return false, err
 		}
-		return Confirm(con, c, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
+		return Confirm(ctx, con, o.yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
 	}
 	done, err := DeployStacks(ctx, con, call.Stacks, wanted, call.Given)
-	if call.format == "json" {
+	if o.Format == "json" {
 		if err := con.JSON(done); err != nil {
 			return err
 		}
@@ -56,7 +54,7 @@ func infraDeploy(con *term.Console, c *cli.Context) error {
 	if err == nil {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("outputs")))
 	}
-	return call.failed(err)
+	return call.failed(ctx, err)
 }
 
 // DeployStacks makes or changes the stacks of templates, in their order, until one fails.
@@ -91,7 +89,7 @@ func deployedAs(proposal *infra.Proposal, err error) deployed {
 	case ok:
 		d.Outcome, d.Left = "failed", failed.Left
 		for _, e := range failed.Reasons {
-			d.Reasons = append(d.Reasons, e.Name+": "+e.Reason)
+			d.Reasons = append(d.Reasons, aws.ToString(e.LogicalResourceId)+": "+aws.ToString(e.ResourceStatusReason))
 		}
 	case err != nil:
 	case proposal.Action == infra.None:
@@ -112,34 +110,34 @@ func sayDeployed(con *term.Console, d deployed) {
 	}
 }
 
-func infraDiff(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToRead)
+func infraDiff(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
 	fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(call.Label)) // change sets are made there, and deleted
-	if err := call.KnowsParameters(c.Context); err != nil {
-		return call.failed(err)
+	if err := call.KnowsParameters(ctx); err != nil {
+		return call.failed(ctx, err)
 	}
-	wanted, err := call.wanted(c.Context)
+	wanted, err := call.wanted(ctx)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	proposals, changes := []*infra.Proposal{}, false
 	for _, t := range wanted {
-		proposal, err := call.Diff(c.Context, t, call.Given)
+		proposal, err := call.Diff(ctx, t, call.Given)
 		if err != nil {
-			return call.failed(err)
+			return call.failed(ctx, err)
 		}
 		proposals, changes = append(proposals, proposal), changes || proposal.Action != infra.None
-		if call.format == "text" {
+		if o.Format == "text" {
 			if err := printProposal(con, con.Out, proposal); err != nil {
 				return err
 			}
 		}
 	}
-	if call.format == "json" {
+	if o.Format == "json" {
 		if err := con.JSON(proposals); err != nil {
 			return err
 		}
@@ -172,7 +170,7 @@ func printProposal(con *term.Console, w io.Writer, proposal *infra.Proposal) err
 }
 
 // verb is what a change does to its resource.
-func verb(c rpc.Change) string {
+func verb(c infra.Change) string {
 	switch {
 	case c.Action == "Add":
 		return "+ add"
@@ -192,31 +190,32 @@ func ShortType(t string) string { return diag.Printable(strings.TrimPrefix(t, "A
 // StackEvent tells an event of a stack, and below it why something failed.
 func StackEvent(con *term.Console, progress infra.Progress) {
 	e := progress.Event
-	at := e.At
-	if t, err := time.Parse(time.RFC3339Nano, e.At); err == nil {
-		at = t.UTC().Format("15:04:05Z")
+	at := ""
+	if e.Timestamp != nil {
+		at = e.Timestamp.UTC().Format("15:04:05Z")
 	}
 	count := ""
 	if progress.Total > 0 {
 		count = fmt.Sprintf("%d/%d  ", min(progress.Done, progress.Total), progress.Total)
 	}
-	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", diag.Printable(at), count, diag.Printable(e.Status), diag.Printable(e.Name))
-	if e.Reason != "" && (strings.HasSuffix(e.Status, "_FAILED") || strings.Contains(e.Status, "ROLLBACK")) {
-		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.Redacted(e.Reason)))
+	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", at, count, diag.Printable(string(e.ResourceStatus)), diag.Printable(aws.ToString(e.LogicalResourceId)))
+	status, reason := string(e.ResourceStatus), aws.ToString(e.ResourceStatusReason)
+	if reason != "" && (strings.HasSuffix(status, "_FAILED") || strings.Contains(status, "ROLLBACK")) {
+		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.Redacted(reason)))
 	}
 }
 
-func infraStatus(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToRead)
+func infraStatus(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	states, err := call.Status(c.Context, call.chosen)
+	states, err := call.Status(ctx, call.chosen)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
-	if call.format == "json" {
+	if o.Format == "json" {
 		return con.JSON(states)
 	}
 	t := con.Table("STACK", "STATUS", "CHANGED", "REASON")
@@ -233,34 +232,34 @@ func infraStatus(con *term.Console, c *cli.Context) error {
 	return t.Flush()
 }
 
-func infraDestroy(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToChange)
+func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	d, err := call.Doomed(c.Context, call.chosen)
+	d, err := call.Doomed(ctx, call.chosen)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	if len(d.Stacks) == 0 {
 		fmt.Fprintln(con.Err, "no stacks that batchctl made")
 	} else {
-		if err := printDestruction(con, storyOr(con, call.format), d); err != nil {
+		if err := printDestruction(con, storyOr(con, o.Format), d); err != nil {
 			return err
 		}
-		yes, asked := Confirm(con, c, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
+		yes, asked := Confirm(ctx, con, o.yes, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}
 		if err == nil {
-			err = DestroyStacks(c.Context, con, call.Stacks, d)
+			err = DestroyStacks(ctx, con, call.Stacks, d)
 		}
 	}
-	if call.format == "json" && err == nil {
+	if o.Format == "json" && err == nil {
 		err = con.JSON(d)
 	}
-	return call.failed(err)
+	return call.failed(ctx, err)
 }
 
 // DestroyStacks deletes stacks, and says why that failed and what is kept against

@@ -2,13 +2,11 @@ package cloud
 
 import (
 	"cmp"
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/cli/author"
@@ -18,33 +16,32 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
-	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-func infraOutputs(con *term.Console, c *cli.Context) error {
-	call, err := openInfra(con, c, target.ToRead)
+func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error {
+	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	outputs, err := call.Outputs(c.Context, call.chosen)
+	outputs, err := call.Outputs(ctx, call.chosen)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	if len(outputs) == 0 {
 		return exit.Fail(exit.NotDone, "no stack of batchctl has outputs").Try("deploy first: %s", call.next("deploy"))
 	}
-	queues, err := call.Queues(c.Context, outputs)
+	queues, err := call.Queues(ctx, outputs)
 	if err != nil {
-		return call.failed(err)
+		return call.failed(ctx, err)
 	}
 	made := &madeBy{queues: queues, target: call.Target.Name, staging: infra.Staging(outputs)}
 	switch {
-	case c.Bool("write"):
-		return writeMade(con, c.String("platform"), made)
-	case call.format == "json":
+	case o.write:
+		return writeMade(con, o.Target.Platform, made)
+	case o.Format == "json":
 		return con.JSON(struct {
 			Outputs []infra.StackOutput    `json:"outputs"`
 			Queues  map[string]infra.Queue `json:"queues"`
@@ -69,10 +66,13 @@ type madeBy struct {
 
 // into is the text of a platform file with what it does not have yet.
 func (m *madeBy) into(src *diag.Source) (text string, err error) {
-	if text, m.addedQueues, err = WithQueues(src, m.queues); err != nil || m.staging == "" {
-		return text, err
+	text, m.addedQueues, err = infra.AddQueues(src, m.queues)
+	if err == nil && m.staging != "" {
+		text, m.addedStaging, err = infra.AddStaging(diag.NewSource(src.Name, text), m.target, m.staging)
 	}
-	text, m.addedStaging, err = withStaging(diag.NewSource(src.Name, text), m.target, m.staging)
+	if e, ok := errors.AsType[*infra.NotPlatformError](err); ok {
+		return "", exit.Fail(exit.Problem, "%v", e).Try("see what is wrong: batchctl validate %s", e.File)
+	}
 	return text, err
 }
 
@@ -113,90 +113,4 @@ func writeMade(con *term.Console, path string, m *madeBy) error {
 		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), word[m.addedStaging])
 	}
 	return nil
-}
-
-// WithQueues is the text of a platform file with those of the queues added that it
-// does not have, neither under their alias nor by their name; nothing else in it
-// changes. added are the aliases.
-func WithQueues(src *diag.Source, queues []infra.Queue) (text string, added []string, err error) {
-	root, problems := jsontree.Parse(src)
-	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
-		return "", nil, exit.Fail(exit.Problem, "%s is not a platform file", src.Name).Try("see what is wrong: batchctl validate %s", src.Name)
-	}
-	old := root.Get("queues")
-	var members []string
-	for _, q := range queues {
-		if hasQueue(old, q) {
-			continue
-		}
-		name, err := json.Marshal(q.Alias)
-		if err != nil {
-			return "", nil, err
-		}
-		value, err := json.MarshalIndent(q, "    ", "  ")
-		if err != nil {
-			return "", nil, err
-		}
-		members, added = append(members, "    "+string(name)+": "+string(value)), append(added, q.Alias)
-	}
-	if len(members) == 0 {
-		return src.Text, nil, nil
-	}
-	into, block := old, strings.Join(members, ",\n")
-	end := "\n  "
-	if old == nil {
-		into, block, end = root, "  \"queues\": {\n"+block+"\n  }", "\n"
-	}
-	return insert(src.Text, into, block, end), added, nil
-}
-
-// withStaging is the text of a platform file in which a target says where what is too long
-// for a request goes. A target that says it already is left as it is.
-func withStaging(src *diag.Source, target, staging string) (text string, added bool, err error) {
-	root, problems := jsontree.Parse(src)
-	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
-		return "", false, exit.Fail(exit.Problem, "%s is not a platform file", src.Name).Try("see what is wrong: batchctl validate %s", src.Name)
-	}
-	name, err := json.Marshal(target)
-	if err != nil {
-		return "", false, err
-	}
-	url, err := json.Marshal(staging)
-	if err != nil {
-		return "", false, err
-	}
-	targets := root.Get("targets")
-	entry := targets.Get(target)
-	switch {
-	case entry.Get("staging") != nil:
-		return src.Text, false, nil
-	case entry != nil:
-		return insert(src.Text, entry, fmt.Sprintf("      \"staging\": %s", url), "\n    "), true, nil
-	case targets != nil:
-		return insert(src.Text, targets, fmt.Sprintf("    %s: { \"staging\": %s }", name, url), "\n  "), true, nil
-	}
-	return insert(src.Text, root, fmt.Sprintf("  \"targets\": {\n    %s: { \"staging\": %s }\n  }", name, url), "\n"), true, nil
-}
-
-// hasQueue reports whether an object of queues has one under its alias or name.
-func hasQueue(old *jsontree.Node, q infra.Queue) bool {
-	for m := range old.Children() {
-		if name := m.Get("jobQueue"); m.Name == q.Alias || name != nil && (name.Text == q.JobQueue || strings.HasSuffix(name.Text, "job-queue/"+q.JobQueue)) {
-			return true
-		}
-	}
-	return false
-}
-
-// insert puts members behind those that an object has. end is what stands before its
-// bracket if it had none.
-func insert(text string, object *jsontree.Node, block, end string) string {
-	last := -1
-	for m := range object.Children() {
-		last = m.Span.End
-	}
-	if last < 0 {
-		return text[:object.Span.Start] + "{\n" + block + end + "}" + text[object.Span.End:]
-	}
-	return text[:last] + ",\n" + block + text[last:]
 }

@@ -9,9 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -21,75 +18,44 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// ServeCommand is batchctl serve.
-func ServeCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "serve",
-		Usage:     "serve the AWS Batch API on this machine",
-		UsageText: "batchctl serve [FLAGS]",
-		Description: cmdline.Help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
-			"machine can reach it, and only with its key. Jobs run on this machine as you. As root, jobs from other\n"+
-			"clients than batchctl run as processes only with --allow-root. Ctrl-C and --stop end the engine and its jobs;\n"+
-			"the state is kept.",
-			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback `ADDRESS`; port 0 takes a free one"},
-			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together", DefaultText: "this machine's"},
-			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together", DefaultText: "this machine's"},
-			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together", DefaultText: "those found"},
-			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "`MIB` of an attempt's log to keep; the job continues when its log is full; 0 keeps everything"},
-			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
-			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
-			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
-			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
-			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
-		}, cmdline.ExecutorFlags()...),
-		Action: func(c *cli.Context) error { return serve(con, c) },
-	}
-}
-
-func serve(con *term.Console, c *cli.Context) error {
-	if err := cmdline.Most(c, 0); err != nil {
-		return err
-	}
-	dir, err := cmdline.TargetOptions(c).Dir()
+func serve(ctx context.Context, con *term.Console, o serveOptions) error {
+	dir, err := o.engine.Dir()
 	if err != nil {
 		return err
 	}
 	switch {
-	case c.Bool("exports"):
+	case o.exports:
 		return printExports(con, dir)
-	case c.Bool("stop"):
-		return stopEngine(c.Context, con, dir)
+	case o.stop:
+		return stopEngine(ctx, con, dir)
 	}
-	if c.Bool("daemon") {
+	if o.daemon {
 		target.SetUmask(daemonUmask)
 	}
-	if err := checkServe(c); err != nil {
+	if err := checkServe(o); err != nil {
 		return err
 	}
-	choice, err := cmdline.TargetOptions(c).Executor.Choose(document.Target{})
+	choice, err := o.engine.Executor.Choose(document.Target{})
 	if err != nil {
 		return err
 	}
-	x, err := target.OpenExecutor(c.Context, dir, choice)
+	x, err := target.OpenExecutor(ctx, dir, choice)
 	if err != nil {
 		return err
 	}
 	var listener net.Listener
-	if c.IsSet("listen") {
-		if listener, err = listenLoopback(c.String("listen")); err != nil {
+	if o.listens {
+		if listener, err = listenLoopback(o.listen); err != nil {
 			return err
 		}
 		defer listener.Close()
 	}
-	options := target.EngineOptions(dir, document.Target{VCPUs: c.Float64("vcpus"), MemoryMiB: c.Int("memory"), GPUs: c.Int("gpus")}, x.ExecutorChoice)
-	if c.Int("gpus") == 0 {
+	options := target.EngineOptions(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory, GPUs: o.gpus}, x.ExecutorChoice)
+	if o.gpus == 0 {
 		options.GPUs = []string{}
 	}
-	options.Executor, options.Lenient = x.Executor, c.Bool("lenient")
-	if options.LogLimit = int64(c.Int("log-limit")) << 20; options.LogLimit == 0 {
+	options.Executor, options.Lenient = x.Executor, o.lenient
+	if options.LogLimit = int64(o.logLimit) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1
 	}
 	options.Log = slog.New(slog.NewTextHandler(con.Err, nil))
@@ -103,7 +69,7 @@ func serve(con *term.Console, c *cli.Context) error {
 		return exit.Fail(exit.NotDone, "open the engine: %v", err)
 	}
 	if err := x.Keep(dir); err != nil {
-		return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(c.Context))
+		return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(ctx))
 	}
 	target.NameExecutor(con, x.Label, false)
 	if options.ProcessesForBatchctlOnly {
@@ -111,11 +77,11 @@ func serve(con *term.Console, c *cli.Context) error {
 	}
 	if listener == nil {
 		if listener, err = engine.Listen(); err != nil {
-			return errors.Join(exit.Fail(exit.NotDone, "listen on 127.0.0.1: %v", err), engine.Close(c.Context))
+			return errors.Join(exit.Fail(exit.NotDone, "listen on 127.0.0.1: %v", err), engine.Close(ctx))
 		}
 		defer listener.Close()
 	}
-	return serveEngine(c.Context, con, engine, listener, dir, c.Duration("exit-when-idle"))
+	return serveEngine(ctx, con, engine, listener, dir, o.idle)
 }
 
 // daemonUmask is the usual one. A job's files do not depend on which shell happened to start the engine.
@@ -125,18 +91,18 @@ const daemonUmask = 0o022
 const maxVCPUs = 1e6
 
 // checkServe refuses amounts that no machine has; those that are not given are 0, or -1.
-func checkServe(c *cli.Context) error {
-	switch v := c.Float64("vcpus"); {
-	case !(v >= 0 && v <= maxVCPUs): // not a number either
-		return exit.Usage("--vcpus %v is not a number of vCPUs", v).Try("for example: --vcpus 4")
-	case c.Int("memory") < 0:
-		return exit.Usage("--memory %d is not a number of MiB", c.Int("memory")).Try("for example: --memory 8192")
-	case c.Int("log-limit") < 0:
-		return exit.Usage("--log-limit %d is not a number of MiB", c.Int("log-limit")).Try("for example: --log-limit 100; 0 keeps everything")
-	case c.Int("gpus") < -1:
-		return exit.Usage("--gpus %d is not a number of GPUs", c.Int("gpus")).Try("for example: --gpus 1; without it those found are used")
-	case c.Duration("exit-when-idle") < 0:
-		return exit.Usage("--exit-when-idle %s is before now", c.Duration("exit-when-idle")).Try("for example: --exit-when-idle 10m")
+func checkServe(o serveOptions) error {
+	switch {
+	case !(o.vcpus >= 0 && o.vcpus <= maxVCPUs): // not a number either
+		return exit.Usage("--vcpus %v is not a number of vCPUs", o.vcpus).Try("for example: --vcpus 4")
+	case o.memory < 0:
+		return exit.Usage("--memory %d is not a number of MiB", o.memory).Try("for example: --memory 8192")
+	case o.logLimit < 0:
+		return exit.Usage("--log-limit %d is not a number of MiB", o.logLimit).Try("for example: --log-limit 100; 0 keeps everything")
+	case o.gpus < -1:
+		return exit.Usage("--gpus %d is not a number of GPUs", o.gpus).Try("for example: --gpus 1; without it those found are used")
+	case o.idle < 0:
+		return exit.Usage("--exit-when-idle %s is before now", o.idle).Try("for example: --exit-when-idle 10m")
 	}
 	return nil
 }

@@ -107,5 +107,5 @@ func optionsOf(con *term.Console, c *cli.Context) (options, error) {
 		stackParameters: c.StringSlice("parameter"), sizes: c.String("sizes"), imageSizes: c.String("image-sizes"),
 		batchSizes: c.String("batch"), cpuImage: c.String("cpu-image"), gpuImage: c.String("gpu-image"), builder: c.String("builder"),
 		registry: c.String("registry"), gpuBase: c.String("gpu-base"), programs: c.String("workloads"), given: c.IsSet,
-		confirm: func(question string) (bool, error) { return cloud.Confirm(con, c, question) }}, err
+		confirm: func(question string) (bool, error) { return cloud.Confirm(c.Context, con, c.Bool("yes"), question) }}, err
 }

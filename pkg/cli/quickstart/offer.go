@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/quickstart"
 )
@@ -45,7 +45,7 @@ func (q *sequence) offer(ctx context.Context) (*quickstart.Offer, error) {
 
 // planned is the benchmark as it would be submitted once the stacks are there.
 func (q *sequence) planned(ctx context.Context) (*benchmark.Benchmark, error) {
-	text, _, err := cloud.WithQueues(diag.NewSource("", "{}\n"), quickstart.Queues(q.stacks.Prefix, q.parameters))
+	text, _, err := infra.AddQueues(diag.NewSource("", "{}\n"), quickstart.Queues(q.stacks.Prefix, q.parameters))
 	if err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func (q *sequence) writePlatform(queues []infra.Queue) error {
 	if err != nil {
 		return err
 	}
-	text, _, err := cloud.WithQueues(diag.NewSource(document.PlatformFile, string(head)), queues)
+	text, _, err := infra.AddQueues(diag.NewSource(document.PlatformFile, string(head)), queues)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (q *sequence) where() string {
 func (q *sequence) quarters() func(infra.Progress) {
 	told := map[string]int{}
 	return func(progress infra.Progress) {
-		if strings.HasSuffix(progress.Event.Status, "_FAILED") {
+		if strings.HasSuffix(string(progress.Event.ResourceStatus), "_FAILED") {
 			cloud.StackEvent(q.Console, progress)
 			return
 		}

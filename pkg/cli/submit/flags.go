@@ -97,7 +97,7 @@ func RunCommand(con *term.Console) *cli.Command {
 			"seconds. status and logs still show it.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
 		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags()...),
-			append(cmdline.ExecutorFlags(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
+			append(cmdline.ExecutorFlags(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
@@ -115,7 +115,7 @@ func SubmitCommand(con *term.Console) *cli.Command {
 		Usage:     "submit a job file",
 		UsageText: "batchctl submit [FLAGS] FILE ...",
 		Description: cmdline.Help("Prints the target before it sends anything. On the local target it starts an engine in the background if none runs, and the job "+
-			"outlives this command.\n\nEach job is submitted once: it is recorded before the first call, and batchctl checks for the job if an "+
+			"outlives this command.\n\nEach job is submitted once: batchctl records it before the first call, and checks for the job if an "+
 			"answer is missing. If the submission is interrupted, batchctl resume submits the rest.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...)...),

@@ -1,17 +1,16 @@
-package cloud
+package infra
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// TestWithQueues adds queues to platform files and leaves the rest as it is.
-func TestWithQueues(t *testing.T) {
-	queues := []infra.Queue{{Alias: "cpu", JobQueue: "team-cpu"}, {Alias: "gpu", JobQueue: "team-gpu"}}
+// TestAddQueues adds queues to platform files and leaves the rest as it is.
+func TestAddQueues(t *testing.T) {
+	queues := []Queue{{Alias: "cpu", JobQueue: "team-cpu"}, {Alias: "gpu", JobQueue: "team-gpu"}}
 	const cpu, gpu = "    \"cpu\": {\n      \"jobQueue\": \"team-cpu\"\n    }", "    \"gpu\": {\n      \"jobQueue\": \"team-gpu\"\n    }"
 	for _, test := range []struct {
 		old, want string
@@ -25,7 +24,7 @@ func TestWithQueues(t *testing.T) {
 		{`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`,
 			`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`, nil},
 	} {
-		text, added, err := WithQueues(diag.NewSource("batchctl.json", test.old), queues)
+		text, added, err := AddQueues(diag.NewSource("batchctl.json", test.old), queues)
 		if err != nil || text != test.want || !slices.Equal(added, test.added) {
 			t.Errorf("%s: %v %q\n%s", test.old, err, added, text)
 		}
@@ -33,13 +32,13 @@ func TestWithQueues(t *testing.T) {
 			t.Errorf("%s: no JSON any more: %s", test.old, text)
 		}
 	}
-	if _, _, err := WithQueues(diag.NewSource("batchctl.json", "[1"), queues); err == nil {
+	if _, _, err := AddQueues(diag.NewSource("batchctl.json", "[1"), queues); err == nil {
 		t.Error("a file that cannot be read was written")
 	}
 }
 
-// TestWithStaging adds the place for what is too long to a target, and touches nothing else.
-func TestWithStaging(t *testing.T) {
+// TestAddStaging adds the place for what is too long to a target, and touches nothing else.
+func TestAddStaging(t *testing.T) {
 	for _, test := range []struct {
 		old, want string
 		added     bool
@@ -49,7 +48,7 @@ func TestWithStaging(t *testing.T) {
 		{`{ "targets": { "other": {} } }`, "{ \"targets\": { \"other\": {},\n    \"prod\": { \"staging\": \"s3://b/staging\" } } }", true},
 		{`{ "targets": { "prod": { "staging": "s3://ours" } } }`, `{ "targets": { "prod": { "staging": "s3://ours" } } }`, false},
 	} {
-		text, added, err := withStaging(diag.NewSource("batchctl.json", test.old), "prod", "s3://b/staging")
+		text, added, err := AddStaging(diag.NewSource("batchctl.json", test.old), "prod", "s3://b/staging")
 		if err != nil || text != test.want || added != test.added {
 			t.Errorf("%s: %v %v\n%s", test.old, err, added, text)
 		}

@@ -1,0 +1,356 @@
+package cloud
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/ecs"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/infra"
+	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// DoctorCommand is batchctl doctor.
+func DoctorCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "diagnose a GPU host or a job's container",
+		UsageText: "batchctl doctor [FLAGS]",
+		Description: cmdline.Help("It finds out where it runs, and looks at "+strings.Join(doctorTopics(), ", ")+".\n"+
+			"It reads and asks, changes nothing, and ends whatever hangs: after 40 seconds at most what has not answered is said. Without root it says what it could not read.\n"+
+			"--root looks at files alone: a broken host's disk, or what was copied from it.",
+			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
+		Flags: append(cmdline.OutputFlags(),
+			&cli.StringFlag{Name: "root", Usage: "look at the files below this `DIR`, and ask no program and no address"},
+			&cli.BoolFlag{Name: "verbose", Usage: "name what is as it should be, too"},
+		),
+		Action: func(c *cli.Context) error {
+			format, err := cmdline.OutputFormat(c)
+			if err != nil {
+				return err
+			}
+			return examine(c.Context, con, doctorOptions{words: c.Args().Slice(), format: format, root: c.String("root"), verbose: c.Bool("verbose")})
+		},
+	}
+}
+
+// ECSCommand is batchctl ecs.
+func ECSCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "ecs",
+		Usage:     "run a job file on an ECS cluster, without AWS Batch",
+		UsageText: "batchctl ecs COMMAND [FLAGS] [FILE or TASK]",
+		Description: cmdline.Help("The same job file as for AWS Batch becomes a task definition and one task. ECS has no queue, no arrays, no dependencies,\n"+
+			"no retries and no timeout: what would change the result is refused, and what else does not hold is said.",
+			"batchctl ecs run jobs/train-1gpu.json --cluster gpu --target prod --wait\nbatchctl ecs run jobs/train-8gpu.json --cluster gpu --dry-run\n"+
+				"batchctl ecs logs train-1gpu --follow\nbatchctl ecs stop train-1gpu"),
+		Subcommands: []*cli.Command{ecsRunCommand(con), ecsStatusCommand(con), ecsWaitCommand(con), ecsLogsCommand(con), ecsStopCommand(con)},
+	}
+}
+
+func ecsRunCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "register the job's task definition if it has changed, and run one task of it",
+		UsageText: "batchctl ecs run [FLAGS] FILE",
+		Description: cmdline.Help("A command whose answer was lost can be repeated for 24 hours: it finds the task of the first, and runs no second one.\n"+
+			"With --dry-run stdout holds the requests as `aws ecs ... --cli-input-json` takes them, and nothing is sent. The target is AWS,\n"+
+			"also where other commands would take the local engine by default.",
+			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
+				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
+		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
+			clusterFlag("default"),
+			&cli.StringFlag{Name: "launch-type", Usage: "EC2 or FARGATE (default: the job's platformCapabilities, else EC2)"},
+			&cli.StringFlag{Name: "capacity-provider", Usage: "the `NAME` of a capacity provider of the cluster, in place of a launch type"},
+			&cli.StringSliceFlag{Name: "subnets", Usage: "`SUBNETS` of the task's own network interface, separated by commas (default: the network of the host)"},
+			&cli.StringSliceFlag{Name: "security-groups", Usage: "`GROUPS` of that interface, separated by commas"},
+			&cli.BoolFlag{Name: "public-ip", Usage: "give the interface a public address, on Fargate"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, and send nothing"},
+			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
+			&cli.BoolFlag{Name: "again", Usage: "run another task although the answer to an earlier command is missing"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the task to its end; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
+		Action: func(c *cli.Context) error {
+			o, err := ecsRunOptionsOf(c)
+			if err != nil {
+				return err
+			}
+			return ecsRun(c.Context, con, o)
+		},
+	}
+}
+
+func clusterFlag(byDefault string) cli.Flag {
+	return &cli.StringFlag{Name: "cluster", Value: byDefault, Usage: "the ECS cluster's `NAME` or ARN"}
+}
+
+func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
+	return jobs.Flags(append(more, clusterFlag(""))...)
+}
+
+func ecsStatusCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
+		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, status shows the last submission. Several jobs are shown as a "+
+			"tree of their dependencies.",
+			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
+		Flags: ecsTaskFlags(cmdline.OutputFlags()...), Action: withTasks(con, ecsStatus),
+	}
+}
+
+func ecsWaitCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
+		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
+		Flags:       ecsTaskFlags(), Action: withTasks(con, ecsWait),
+	}
+}
+
+func ecsLogsCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
+		Description: cmdline.Help("Prints the log of the last attempt. With --follow it continues until the job has finished.\n\nAdd the index to name a child of an "+
+			"array: 3f2a91c0:7. The name of an array means all its children, one after the other. --first-error prints one line for each "+
+			"distinct failure, found in the last 1000 lines of each log.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
+		Flags: ecsTaskFlags(
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
+			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, input.RawFlag(con)),
+		Action: withTasks(con, ecsLogs),
+	}
+}
+
+func ecsStopCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
+		Description: cmdline.Help("Name each job, or one submission with --submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
+			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
+			"not stop.",
+			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
+		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the `TEXT` that ECS keeps with the task"}),
+		Action: withTasks(con, ecsStop),
+	}
+}
+
+// EnvCommand is batchctl env.
+func EnvCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "env",
+		Usage:     "print the environment for other AWS clients",
+		UsageText: "batchctl env [FLAGS]",
+		Description: cmdline.Help("The engine is the one that batchctl serve or batchctl submit has started. Only AWS Batch, CloudWatch Logs and\n"+
+			"ECS are sent to it; other services still go to AWS. The output contains a key that works for this engine alone,\n"+
+			"as long as it runs. That key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there:\n"+
+			"use a subshell, or --unset when you are done. --unset does not restore credentials that you had exported before.",
+			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
+				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --output json"),
+		Flags: append(cmdline.OutputFlags(),
+			&cli.BoolFlag{Name: "unset", Usage: "print what removes these variables from a shell; no engine is needed"},
+			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
+		Action: func(c *cli.Context) error {
+			if err := cmdline.Most(c, 0); err != nil {
+				return err
+			}
+			format, err := cmdline.OutputFormat(c)
+			if err != nil {
+				return err
+			}
+			return printEnvironment(con, envOptions{format: format, unset: c.Bool("unset"), engine: cmdline.TargetOptions(c)})
+		},
+	}
+}
+
+// InfraCommand is batchctl infra.
+func InfraCommand(con *term.Console) *cli.Command {
+	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
+		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: cmdline.Help(what, examples), Action: action,
+			Flags: jobs.Flags(append(append(infraFlags(), cmdline.OutputFlags()...), more...)...)}
+	}
+	given := &cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` of a template's parameter; others keep their value; may be repeated"}
+	with := &cli.StringSliceFlag{Name: "with", Usage: "also the optional template `NAME`; may be repeated"}
+	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+	return &cli.Command{
+		Name:      "infra",
+		Usage:     "manage the queues' CloudFormation stacks",
+		UsageText: "batchctl infra deploy|status|diff|destroy|outputs [FLAGS]",
+		Description: cmdline.Help("Each template is a stack PREFIX-NAME. What is done is begun by AWS and goes on there: a command that is\n"+
+			"cut off is run again, and goes on from where AWS is.",
+			"batchctl infra diff --target prod\nbatchctl infra deploy --target prod\nbatchctl infra outputs --target prod --write"),
+		Subcommands: []*cli.Command{
+			sub("deploy", "make or change the stacks: shows each change set, asks, follows the events",
+				"Optional templates are left out unless --with or --only names them or their stack is there.",
+				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", withInfra(con, infraDeploy), given, with, yes),
+			sub("status", "show the stacks, their state and why the last operation failed", "Changes nothing.",
+				"batchctl infra status --target prod\nbatchctl infra status --output json", withInfra(con, infraStatus)),
+			sub("diff", "show what deploy would change; exit code 4 if anything",
+				"For a stack that is there a change set is made, shown and deleted; nothing else is changed.",
+				"batchctl infra diff --target prod", withInfra(con, infraDiff), given, with),
+			sub("destroy", "disable and drain the queues, then delete the stacks in reverse order",
+				"Asks first, and lists what stays: repositories that hold images, and what the templates retain.\nOnly stacks with batchctl's tag "+infra.Mark+" are deleted.",
+				"batchctl infra destroy --target prod", withInfra(con, infraDestroy), yes),
+			sub("outputs", "print the platform file's queues from the stacks' outputs, or write them into it",
+				"--write adds the queues to the platform file, and to the target its \"staging\" where the template data is deployed, and leaves\neverything else in it as it is. --output json prints all outputs.",
+				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", withInfra(con, infraOutputs),
+				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
+		},
+		Action: func(c *cli.Context) error {
+			if word := c.Args().First(); word != "" {
+				return exit.Usage("infra has no command %s", word).Try("it has: deploy status diff destroy outputs")
+			}
+			return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
+		},
+	}
+}
+
+func infraFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the stacks are called `PREFIX`-NAME"},
+		&cli.StringSliceFlag{Name: "only", Usage: "only the template `NAME`; may be repeated"},
+		&cli.StringFlag{Name: "templates", Usage: "`DIRECTORY` with templates (.json, .yaml) that take the place of batchctl's own, deployed in the order of their names; 10-network.json is the template network"},
+		&cli.StringFlag{Name: "template-bucket", Usage: "the `BUCKET` for templates of more than 51,200 bytes (default: the one of the template data, where that is deployed)"},
+	}
+}
+
+// ServeCommand is batchctl serve.
+func ServeCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "serve",
+		Usage:     "serve the AWS Batch API on this machine",
+		UsageText: "batchctl serve [FLAGS]",
+		Description: cmdline.Help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
+			"machine can reach it, and only with its key. Jobs run on this machine as you. As root, jobs from other\n"+
+			"clients than batchctl run as processes only with --allow-root. Ctrl-C and --stop end the engine and its jobs;\n"+
+			"the state is kept.",
+			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback `ADDRESS`; port 0 takes a free one"},
+			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together", DefaultText: "those found"},
+			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "`MIB` of an attempt's log to keep; the job continues when its log is full; 0 keeps everything"},
+			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
+			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
+			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
+			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
+			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
+		}, cmdline.ExecutorFlags()...),
+		Action: func(c *cli.Context) error {
+			if err := cmdline.Most(c, 0); err != nil {
+				return err
+			}
+			return serve(c.Context, con, serveOptionsOf(c))
+		},
+	}
+}
+
+// doctorOptions are those of doctor.
+type doctorOptions struct {
+	words   []string // operands, of which it takes none
+	format  string   // text or json
+	root    string   // the directory whose files are checked; "" for this machine
+	verbose bool
+}
+
+// envOptions are those of env.
+type envOptions struct {
+	format string // text or json
+	unset  bool
+	engine target.Options
+}
+
+// serveOptions are those of serve.
+type serveOptions struct {
+	engine                         target.Options
+	exports, stop, daemon, lenient bool
+	vcpus                          float64
+	memory, gpus, logLimit         int // MiB; -1 GPU stands for those found; MiB, 0 for no limit
+	idle                           time.Duration
+	listen                         string // the address of --listen, if listens
+	listens                        bool
+}
+
+func serveOptionsOf(c *cli.Context) serveOptions {
+	return serveOptions{engine: cmdline.TargetOptions(c), exports: c.Bool("exports"), stop: c.Bool("stop"), daemon: c.Bool("daemon"), lenient: c.Bool("lenient"),
+		vcpus: c.Float64("vcpus"), memory: c.Int("memory"), gpus: c.Int("gpus"), logLimit: c.Int("log-limit"), idle: c.Duration("exit-when-idle"),
+		listen: c.String("listen"), listens: c.IsSet("listen")}
+}
+
+// infraOptions are those of the infra commands; their words are none.
+type infraOptions struct {
+	jobs.Options
+	prefix     string
+	ownPrefix  bool     // --prefix is on the command line
+	only, with []string // names of templates
+	parameters []string // NAME=VALUE
+	templates  string   // a directory; "" for batchctl's own templates
+	bucket     string
+	yes, write bool
+}
+
+// withInfra runs an infra command with its options.
+func withInfra(con *term.Console, run func(context.Context, *term.Console, infraOptions) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		of, err := jobs.OptionsOf(c)
+		if err != nil {
+			return err
+		}
+		return run(c.Context, con, infraOptions{Options: of, prefix: c.String("prefix"), ownPrefix: c.IsSet("prefix"), only: c.StringSlice("only"), with: c.StringSlice("with"),
+			parameters: c.StringSlice("parameter"), templates: c.String("templates"), bucket: c.String("template-bucket"), yes: c.Bool("yes"), write: c.Bool("write")})
+	}
+}
+
+// ecsRunOptions are those of ecs run.
+type ecsRunOptions struct {
+	input               input.Options
+	format              string // text or json
+	task                ecs.Options
+	operation           string // the one request that a dry run prints; "" for all
+	dryRun, again, wait bool
+}
+
+func ecsRunOptionsOf(c *cli.Context) (o ecsRunOptions, err error) {
+	if o.format, err = cmdline.OutputFormat(c); err != nil {
+		return o, err
+	}
+	o.input, o.operation, o.dryRun, o.again, o.wait = input.OptionsOf(c), c.String("operation"), c.Bool("dry-run"), c.Bool("again"), c.Bool("wait")
+	o.task = ecs.Options{Cluster: c.String("cluster"), LaunchType: strings.ToUpper(c.String("launch-type")), CapacityProvider: c.String("capacity-provider"),
+		Subnets: commas(c.StringSlice("subnets")), SecurityGroups: commas(c.StringSlice("security-groups")), PublicIP: c.Bool("public-ip")}
+	switch task := o.task; {
+	case task.LaunchType != "" && task.CapacityProvider != "":
+		return o, exit.Usage("use either a launch type or a capacity provider").Try("omit --launch-type")
+	case task.LaunchType != "" && task.LaunchType != ecs.EC2 && task.LaunchType != ecs.Fargate:
+		return o, exit.Usage("unknown --launch-type %s", c.String("launch-type")).Try("use one of: EC2 FARGATE")
+	case len(task.Subnets) == 0 && (len(task.SecurityGroups) > 0 || task.PublicIP):
+		return o, exit.Usage("--security-groups and --public-ip need --subnets").Try("add --subnets SUBNET,SUBNET")
+	case o.operation != "" && !o.dryRun:
+		return o, exit.Usage("--operation prints a request").Try("add --dry-run")
+	}
+	return o, nil
+}
+
+// taskOptions are those of the ecs commands that name tasks; their words are tasks.
+type taskOptions struct {
+	jobs.Options
+	cluster string // "" for the cluster that the task was run in
+	follow  bool
+	tail    int    // lines of each log; 0 for all
+	reason  string // why a task is stopped
+}
+
+// withTasks runs an ecs command that names tasks with its options.
+func withTasks(con *term.Console, run func(context.Context, *term.Console, taskOptions) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		of, err := jobs.OptionsOf(c)
+		if err != nil {
+			return err
+		}
+		return run(c.Context, con, taskOptions{Options: of, cluster: c.String("cluster"), follow: c.Bool("follow"), tail: c.Int("tail"), reason: c.String("reason")})
+	}
+}

@@ -1,0 +1,179 @@
+package infra
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// MaxTemplateBody is the longest template that a request can contain, in bytes, and
+// MaxTemplate the longest that CloudFormation accepts at all, from S3 (CloudFormation User
+// Guide, "Quotas").
+const (
+	MaxTemplateBody = 51200
+	MaxTemplate     = 1 << 20
+)
+
+// Cloud calls CloudFormation, and through its Client the services beside it.
+type Cloud struct {
+	*rpc.Client
+	api *cloudformation.Client
+}
+
+// NewCloud returns a Cloud for the account and Region that cfg leads to.
+func NewCloud(cfg aws.Config) *Cloud {
+	return &Cloud{Client: rpc.New(cfg), api: cloudformation.NewFromConfig(rpc.SDK(cfg))}
+}
+
+// Resource is a resource of a stack, as batchctl prints it.
+type Resource struct {
+	Name string `json:"resource"`
+	// ID is the physical id: a name or an ARN; "" before there is one.
+	ID     string `json:"id,omitempty"`
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Change is what a change set would do to one resource, as batchctl prints it.
+type Change struct {
+	// Action is Add, Modify, Remove, Import or Dynamic.
+	Action string `json:"action"`
+	Name   string `json:"resource"`
+	ID     string `json:"id,omitempty"`
+	Type   string `json:"type"`
+	// Replacement is True, False or Conditional of a Modify; "" of others.
+	Replacement string `json:"replacement,omitempty"`
+	// Properties are the names of the properties that would change, as far as the change
+	// set names them.
+	Properties []string `json:"properties,omitempty"`
+}
+
+// change returns a change of the SDK as batchctl prints it.
+func change(c *types.ResourceChange) Change {
+	out := Change{Action: string(c.Action), Name: aws.ToString(c.LogicalResourceId), ID: aws.ToString(c.PhysicalResourceId),
+		Type: aws.ToString(c.ResourceType), Replacement: string(c.Replacement)}
+	for _, d := range c.Details {
+		if d.Target != nil && d.Target.Name != nil {
+			out.Properties = append(out.Properties, *d.Target.Name)
+		}
+	}
+	return out
+}
+
+// marked reports whether a stack has batchctl's tag.
+func marked(stack *types.Stack) bool {
+	return slices.ContainsFunc(stack.Tags, func(t types.Tag) bool { return aws.ToString(t.Key) == Mark && aws.ToString(t.Value) != "" })
+}
+
+// ofStack reports whether an event is about the stack as a whole.
+func ofStack(e types.StackEvent) bool {
+	return aws.ToString(e.PhysicalResourceId) == aws.ToString(e.StackId)
+}
+
+// noStack recognises the error for a stack that does not exist.
+func noStack(err error) bool {
+	e, ok := errors.AsType[*rpc.Error](err)
+	return ok && e.Code == "ValidationError" && strings.Contains(e.Message, "does not exist")
+}
+
+// stack returns the stack with a name or an id, and nil where there is none. A deleted
+// stack is found by its id for 90 days.
+func (c *Cloud) stack(ctx context.Context, name string) (*types.Stack, error) {
+	out, err := rpc.Again(ctx, c.api.DescribeStacks, &cloudformation.DescribeStacksInput{StackName: &name})
+	if noStack(err) || err == nil && len(out.Stacks) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &out.Stacks[0], nil
+}
+
+// stacks returns all stacks of the account and Region that are not deleted.
+func (c *Cloud) stacks(ctx context.Context) (all []types.Stack, err error) {
+	err = rpc.Pages(func(token *string) (*string, error) {
+		out, err := rpc.Again(ctx, c.api.DescribeStacks, &cloudformation.DescribeStacksInput{NextToken: token})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, out.Stacks...)
+		return out.NextToken, nil
+	})
+	return all, err
+}
+
+// resources returns the resources of a stack; of a deleted stack by its id.
+func (c *Cloud) resources(ctx context.Context, stack string) (all []types.StackResourceSummary, err error) {
+	err = rpc.Pages(func(token *string) (*string, error) {
+		out, err := rpc.Again(ctx, c.api.ListStackResources, &cloudformation.ListStackResourcesInput{StackName: &stack, NextToken: token})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, out.StackResourceSummaries...)
+		return out.NextToken, nil
+	})
+	return all, err
+}
+
+// events returns the events of a stack that are newer than the event for which until is
+// true, the oldest first; all that AWS keeps if until is true for none.
+func (c *Cloud) events(ctx context.Context, stack string, until func(types.StackEvent) bool) (events []types.StackEvent, err error) {
+	err = rpc.Pages(func(token *string) (*string, error) {
+		out, err := rpc.Again(ctx, c.api.DescribeStackEvents, &cloudformation.DescribeStackEventsInput{StackName: &stack, NextToken: token})
+		if err != nil {
+			return nil, err
+		}
+		if end := slices.IndexFunc(out.StackEvents, until); end >= 0 {
+			out.StackEvents, out.NextToken = out.StackEvents[:end], nil
+		}
+		events = append(events, out.StackEvents...)
+		return out.NextToken, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(events)
+	return events, nil
+}
+
+// changeSet describes a change set with all its changes.
+func (c *Cloud) changeSet(ctx context.Context, id, stack string) (set *cloudformation.DescribeChangeSetOutput, err error) {
+	var changes []types.Change
+	err = rpc.Pages(func(token *string) (*string, error) {
+		out, err := rpc.Again(ctx, c.api.DescribeChangeSet, &cloudformation.DescribeChangeSetInput{ChangeSetName: &id, StackName: &stack, NextToken: token})
+		if err != nil {
+			return nil, err
+		}
+		set, changes = out, append(changes, out.Changes...)
+		return out.NextToken, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	set.Changes = changes
+	return set, nil
+}
+
+// deleteChangeSet deletes a change set. A change set that does not exist is no error.
+func (c *Cloud) deleteChangeSet(ctx context.Context, id, stack string) error {
+	_, err := rpc.Again(ctx, c.api.DeleteChangeSet, &cloudformation.DeleteChangeSetInput{ChangeSetName: &id, StackName: &stack})
+	if rpc.Missing(err) || noStack(err) {
+		return nil
+	}
+	return err
+}
+
+// deleteStack has CloudFormation begin to delete a stack. The resources of retain stay;
+// CloudFormation accepts them only for a stack in DELETE_FAILED.
+func (c *Cloud) deleteStack(ctx context.Context, stack *types.Stack, token string, retain []string) error {
+	_, err := rpc.Again(ctx, c.api.DeleteStack, &cloudformation.DeleteStackInput{StackName: stack.StackId, ClientRequestToken: &token, RetainResources: retain})
+	return err
+}

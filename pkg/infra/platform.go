@@ -1,0 +1,102 @@
+package infra
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// NotPlatformError is a file that was to be a platform file and is not a JSON object.
+type NotPlatformError struct{ File string }
+
+func (e *NotPlatformError) Error() string { return e.File + " is not a platform file" }
+
+// AddQueues returns the text of a platform file with the queues that it does not have yet,
+// neither under their alias nor under their name, and the aliases of the added queues. Nothing
+// else in the file changes. The error is a *NotPlatformError if src is not a JSON object.
+func AddQueues(src *diag.Source, queues []Queue) (text string, added []string, err error) {
+	root, problems := jsontree.Parse(src)
+	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
+		return "", nil, &NotPlatformError{src.Name}
+	}
+	old := root.Get("queues")
+	var members []string
+	for _, q := range queues {
+		if hasQueue(old, q) {
+			continue
+		}
+		name, err := json.Marshal(q.Alias)
+		if err != nil {
+			return "", nil, err
+		}
+		value, err := json.MarshalIndent(q, "    ", "  ")
+		if err != nil {
+			return "", nil, err
+		}
+		members, added = append(members, "    "+string(name)+": "+string(value)), append(added, q.Alias)
+	}
+	if len(members) == 0 {
+		return src.Text, nil, nil
+	}
+	into, block := old, strings.Join(members, ",\n")
+	end := "\n  "
+	if old == nil {
+		into, block, end = root, "  \"queues\": {\n"+block+"\n  }", "\n"
+	}
+	return insert(src.Text, into, block, end), added, nil
+}
+
+// AddStaging returns the text of a platform file with the member "staging" of a target, and
+// whether it was added: a target that has the member keeps it. The error is a
+// *NotPlatformError if src is not a JSON object.
+func AddStaging(src *diag.Source, target, staging string) (text string, added bool, err error) {
+	root, problems := jsontree.Parse(src)
+	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
+		return "", false, &NotPlatformError{src.Name}
+	}
+	name, err := json.Marshal(target)
+	if err != nil {
+		return "", false, err
+	}
+	url, err := json.Marshal(staging)
+	if err != nil {
+		return "", false, err
+	}
+	targets := root.Get("targets")
+	entry := targets.Get(target)
+	switch {
+	case entry.Get("staging") != nil:
+		return src.Text, false, nil
+	case entry != nil:
+		return insert(src.Text, entry, fmt.Sprintf("      \"staging\": %s", url), "\n    "), true, nil
+	case targets != nil:
+		return insert(src.Text, targets, fmt.Sprintf("    %s: { \"staging\": %s }", name, url), "\n  "), true, nil
+	}
+	return insert(src.Text, root, fmt.Sprintf("  \"targets\": {\n    %s: { \"staging\": %s }\n  }", name, url), "\n"), true, nil
+}
+
+// hasQueue reports whether an object of queues has one under its alias or name.
+func hasQueue(old *jsontree.Node, q Queue) bool {
+	for m := range old.Children() {
+		if name := m.Get("jobQueue"); m.Name == q.Alias || name != nil && (name.Text == q.JobQueue || strings.HasSuffix(name.Text, "job-queue/"+q.JobQueue)) {
+			return true
+		}
+	}
+	return false
+}
+
+// insert adds a block of members after the members of an object. end is the text before its
+// closing brace if it had no members.
+func insert(text string, object *jsontree.Node, block, end string) string {
+	last := -1
+	for m := range object.Children() {
+		last = m.Span.End
+	}
+	if last < 0 {
+		return text[:object.Span.Start] + "{\n" + block + end + "}" + text[object.Span.End:]
+	}
+	return text[:last] + ",\n" + block + text[last:]
+}
