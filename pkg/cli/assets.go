@@ -31,7 +31,7 @@ func workloadCommand(con *term.Console) *cli.Command {
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
 				Description: cmdline.Help("Lists the newest jobs first. A job must match all flags. --array JOB lists the children of an array.\n\nA TIME is a date, a date "+
-			"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.", "batchctl workload list --output json"),
+					"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.", "batchctl workload list --output json"),
 				Flags: cmdline.OutputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{

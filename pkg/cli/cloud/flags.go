@@ -24,13 +24,11 @@ func DoctorCommand(con *term.Console) *cli.Command {
 		Name:      "doctor",
 		Usage:     "diagnose a GPU host or a job's container",
 		UsageText: "batchctl doctor [FLAGS]",
-		Description: cmdline.Help("It finds out where it runs, and looks at "+strings.Join(doctorTopics(), ", ")+".\n"+
-			"It reads and asks, changes nothing, and ends whatever hangs: after 40 seconds at most what has not answered is said. Without root it says what it could not read.\n"+
-			"--root looks at files alone: a broken host's disk, or what was copied from it.",
+		Description: cmdline.Help("Finds out whether it runs on a host or in a container, and checks "+strings.Join(doctorTopics(), ", ")+". It changes nothing. Checks that hang are reported after at most 40 seconds. Without root, it lists what it could not read.\n\n--root checks only files: the disk of a broken host, or a copy of it.",
 			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
 		Flags: append(cmdline.OutputFlags(),
-			&cli.StringFlag{Name: "root", Usage: "look at the files below this `DIR`, and ask no program and no address"},
-			&cli.BoolFlag{Name: "verbose", Usage: "name what is as it should be, too"},
+			&cli.StringFlag{Name: "root", Usage: "check only the files below this `DIR`; run no program and query no address"},
+			&cli.BoolFlag{Name: "verbose", Usage: "also list the checks that passed"},
 		),
 		Action: func(c *cli.Context) error {
 			format, err := cmdline.OutputFormat(c)
@@ -48,8 +46,7 @@ func ECSCommand(con *term.Console) *cli.Command {
 		Name:      "ecs",
 		Usage:     "run a job file on an ECS cluster, without AWS Batch",
 		UsageText: "batchctl ecs COMMAND [FLAGS] [FILE or TASK]",
-		Description: cmdline.Help("The same job file as for AWS Batch becomes a task definition and one task. ECS has no queue, no arrays, no dependencies,\n"+
-			"no retries and no timeout: what would change the result is refused, and what else does not hold is said.",
+		Description: cmdline.Help("The job file becomes a task definition and one task. ECS has no queues, arrays, dependencies, retries or timeouts. batchctl refuses a job whose result would change, and reports what else has no effect.",
 			"batchctl ecs run jobs/train-1gpu.json --cluster gpu --target prod --wait\nbatchctl ecs run jobs/train-8gpu.json --cluster gpu --dry-run\n"+
 				"batchctl ecs logs train-1gpu --follow\nbatchctl ecs stop train-1gpu"),
 		Subcommands: []*cli.Command{ecsRunCommand(con), ecsStatusCommand(con), ecsWaitCommand(con), ecsLogsCommand(con), ecsStopCommand(con)},
@@ -59,24 +56,22 @@ func ECSCommand(con *term.Console) *cli.Command {
 func ecsRunCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "register the job's task definition if it has changed, and run one task of it",
+		Usage:     "register the task definition if it changed, and run one task",
 		UsageText: "batchctl ecs run [FLAGS] FILE",
-		Description: cmdline.Help("A command whose answer was lost can be repeated for 24 hours: it finds the task of the first, and runs no second one.\n"+
-			"With --dry-run stdout holds the requests as `aws ecs ... --cli-input-json` takes them, and nothing is sent. The target is AWS,\n"+
-			"also where other commands would take the local engine by default.",
+		Description: cmdline.Help("If the answer to the command is lost, repeat it within 24 hours: it finds the first task and does not start a second one.\n\nWith --dry-run, stdout contains the requests for `aws ecs ... --cli-input-json`, and nothing is sent. The target is AWS, even if other commands use the local engine by default.",
 			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
 				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
 		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
 			clusterFlag("default"),
 			&cli.StringFlag{Name: "launch-type", Usage: "EC2 or FARGATE (default: the job's platformCapabilities, else EC2)"},
-			&cli.StringFlag{Name: "capacity-provider", Usage: "the `NAME` of a capacity provider of the cluster, in place of a launch type"},
+			&cli.StringFlag{Name: "capacity-provider", Usage: "the `NAME` of a capacity provider of the cluster, instead of a launch type"},
 			&cli.StringSliceFlag{Name: "subnets", Usage: "`SUBNETS` of the task's own network interface, separated by commas (default: the network of the host)"},
 			&cli.StringSliceFlag{Name: "security-groups", Usage: "`GROUPS` of that interface, separated by commas"},
-			&cli.BoolFlag{Name: "public-ip", Usage: "give the interface a public address, on Fargate"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "show what would be sent, and send nothing"},
-			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
-			&cli.BoolFlag{Name: "again", Usage: "run another task although the answer to an earlier command is missing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "follow the task to its end; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
+			&cli.BoolFlag{Name: "public-ip", Usage: "give the interface a public address (Fargate only)"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent; send nothing"},
+			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, print only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
+			&cli.BoolFlag{Name: "again", Usage: "run another task even if the answer to an earlier command is missing"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "wait until the task stops; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
 		Action: func(c *cli.Context) error {
 			o, err := ecsRunOptionsOf(c)
 			if err != nil {
@@ -97,9 +92,8 @@ func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
 
 func ecsStatusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
-		Name: "status", Usage: "show tasks: status, GPUs, exit code, why they stopped", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
-		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, status shows the last submission. Several jobs are shown as a "+
-			"tree of their dependencies.",
+		Name: "status", Usage: "show tasks: status, GPUs, exit code, stop reason", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
+		Description: cmdline.Help("Without a TASK it shows the tasks that were started from here.",
 			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
 		Flags: ecsTaskFlags(cmdline.OutputFlags()...), Action: withTasks(con, ecsStatus),
 	}
@@ -107,20 +101,18 @@ func ecsStatusCommand(con *term.Console) *cli.Command {
 
 func ecsWaitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
-		Name: "wait", Usage: "wait until a task has stopped, and end with its verdict", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
-		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
+		Name: "wait", Usage: "wait until a task has stopped", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
+		Description: cmdline.Help("The exit code is 0 if the task's containers succeeded, 1 if one failed, and 3 if the result is unknown. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
 		Flags:       ecsTaskFlags(), Action: withTasks(con, ecsWait),
 	}
 }
 
 func ecsLogsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
-		Name: "logs", Usage: "print what a task's containers wrote", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
-		Description: cmdline.Help("Prints the log of the last attempt. With --follow it continues until the job has finished.\n\nAdd the index to name a child of an "+
-			"array: 3f2a91c0:7. The name of an array means all its children, one after the other. --first-error prints one line for each "+
-			"distinct failure, found in the last 1000 lines of each log.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
+		Name: "logs", Usage: "print the logs of a task", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
+		Description: cmdline.Help("Prints the log. With --follow it continues until the task has stopped.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
 		Flags: ecsTaskFlags(
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the task has stopped"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the task has stopped"},
 			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, input.RawFlag(con)),
 		Action: withTasks(con, ecsLogs),
 	}
@@ -129,11 +121,9 @@ func ecsLogsCommand(con *term.Console) *cli.Command {
 func ecsStopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
-		Description: cmdline.Help("Name each job, or one submission with --submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
-			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
-			"not stop.",
+		Description: cmdline.Help("ECS sends SIGTERM, and SIGKILL after 30 seconds.",
 			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
-		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the `TEXT` that ECS keeps with the task"}),
+		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the reason `TEXT` that ECS stores with the task"}),
 		Action: withTasks(con, ecsStop),
 	}
 }
@@ -144,15 +134,12 @@ func EnvCommand(con *term.Console) *cli.Command {
 		Name:      "env",
 		Usage:     "print the environment for other AWS clients",
 		UsageText: "batchctl env [FLAGS]",
-		Description: cmdline.Help("The engine is the one that batchctl serve or batchctl submit has started. Only AWS Batch, CloudWatch Logs and\n"+
-			"ECS are sent to it; other services still go to AWS. The output contains a key that works for this engine alone,\n"+
-			"as long as it runs. That key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there:\n"+
-			"use a subshell, or --unset when you are done. --unset does not restore credentials that you had exported before.",
+		Description: cmdline.Help("Uses the engine that batchctl serve or batchctl submit started. Only AWS Batch, CloudWatch Logs and ECS requests go to it; other services still use AWS. The output contains a key that works only for this engine and only while it runs.\n\nThe key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there: use a subshell, or --unset afterwards. --unset does not restore credentials that you had exported before.",
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
 				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --output json"),
 		Flags: append(cmdline.OutputFlags(),
-			&cli.BoolFlag{Name: "unset", Usage: "print what removes these variables from a shell; no engine is needed"},
-			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
+			&cli.BoolFlag{Name: "unset", Usage: "print commands that unset these variables; needs no engine"},
+			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {
 				return err
@@ -172,30 +159,29 @@ func InfraCommand(con *term.Console) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: cmdline.Help(what, examples), Action: action,
 			Flags: jobs.Flags(append(append(infraFlags(), cmdline.OutputFlags()...), more...)...)}
 	}
-	given := &cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` of a template's parameter; others keep their value; may be repeated"}
-	with := &cli.StringSliceFlag{Name: "with", Usage: "also the optional template `NAME`; may be repeated"}
+	given := &cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`; others keep their value; may be repeated"}
+	with := &cli.StringSliceFlag{Name: "with", Usage: "also deploy the optional template `NAME`; may be repeated"}
 	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
 	return &cli.Command{
 		Name:      "infra",
 		Usage:     "manage the queues' CloudFormation stacks",
 		UsageText: "batchctl infra deploy|status|diff|destroy|outputs [FLAGS]",
-		Description: cmdline.Help("Each template is a stack PREFIX-NAME. What is done is begun by AWS and goes on there: a command that is\n"+
-			"cut off is run again, and goes on from where AWS is.",
+		Description: cmdline.Help("Each template is a stack PREFIX-NAME. AWS continues if a command is interrupted; run the command again to follow it.",
 			"batchctl infra diff --target prod\nbatchctl infra deploy --target prod\nbatchctl infra outputs --target prod --write"),
 		Subcommands: []*cli.Command{
-			sub("deploy", "make or change the stacks: shows each change set, asks, follows the events",
-				"Optional templates are left out unless --with or --only names them or their stack is there.",
+			sub("deploy", "create or update the stacks",
+				"Shows each change set, asks, and follows the events. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
 				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", withInfra(con, infraDeploy), given, with, yes),
-			sub("status", "show the stacks, their state and why the last operation failed", "Changes nothing.",
+			sub("status", "show the stacks and the last failure", "Changes nothing.",
 				"batchctl infra status --target prod\nbatchctl infra status --output json", withInfra(con, infraStatus)),
-			sub("diff", "show what deploy would change; exit code 4 if anything",
-				"For a stack that is there a change set is made, shown and deleted; nothing else is changed.",
+			sub("diff", "show what deploy would change",
+				"The exit code is 4 if something would change. For an existing stack it creates, shows and deletes a change set. Nothing else changes.",
 				"batchctl infra diff --target prod", withInfra(con, infraDiff), given, with),
-			sub("destroy", "disable and drain the queues, then delete the stacks in reverse order",
-				"Asks first, and lists what stays: repositories that hold images, and what the templates retain.\nOnly stacks with batchctl's tag "+infra.Mark+" are deleted.",
+			sub("destroy", "drain the queues and delete the stacks",
+				"Disables and drains the queues, then deletes the stacks in reverse order. Asks first, and lists what it keeps: repositories that contain images, and resources that the templates retain. Only stacks with batchctl's tag "+infra.Mark+" are deleted.",
 				"batchctl infra destroy --target prod", withInfra(con, infraDestroy), yes),
-			sub("outputs", "print the platform file's queues from the stacks' outputs, or write them into it",
-				"--write adds the queues to the platform file, and to the target its \"staging\" where the template data is deployed, and leaves\neverything else in it as it is. --output json prints all outputs.",
+			sub("outputs", "print the queues for the platform file, or add them to it",
+				"--write adds the queues to the platform file, and \"staging\" to the target if the template data is deployed. Nothing else in the file changes. --output json prints all outputs.",
 				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", withInfra(con, infraOutputs),
 				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
 		},
@@ -210,10 +196,10 @@ func InfraCommand(con *term.Console) *cli.Command {
 
 func infraFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the stacks are called `PREFIX`-NAME"},
-		&cli.StringSliceFlag{Name: "only", Usage: "only the template `NAME`; may be repeated"},
-		&cli.StringFlag{Name: "templates", Usage: "`DIRECTORY` with templates (.json, .yaml) that take the place of batchctl's own, deployed in the order of their names; 10-network.json is the template network"},
-		&cli.StringFlag{Name: "template-bucket", Usage: "the `BUCKET` for templates of more than 51,200 bytes (default: the one of the template data, where that is deployed)"},
+		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the `PREFIX` of the stacks' names"},
+		&cli.StringSliceFlag{Name: "only", Usage: "use only the template `NAME`; may be repeated"},
+		&cli.StringFlag{Name: "templates", Usage: "a `DIRECTORY` of templates (.json, .yaml) that replace batchctl's own, deployed in the order of their names; 10-network.json is the template network"},
+		&cli.StringFlag{Name: "template-bucket", Usage: "the `BUCKET` for templates of more than 51,200 bytes (default: the bucket of the template data, if it is deployed)"},
 	}
 }
 
@@ -223,23 +209,20 @@ func ServeCommand(con *term.Console) *cli.Command {
 		Name:      "serve",
 		Usage:     "serve the AWS Batch API on this machine",
 		UsageText: "batchctl serve [FLAGS]",
-		Description: cmdline.Help("stdout holds the exports with which the aws CLI, boto3 and every SDK drive this engine. Only this\n"+
-			"machine can reach it, and only with its key. Jobs run on this machine as you. As root, jobs from other\n"+
-			"clients than batchctl run as processes only with --allow-root. Ctrl-C and --stop end the engine and its jobs;\n"+
-			"the state is kept.",
+		Description: cmdline.Help("stdout contains the exports that make the aws CLI, boto3 and the SDKs use this engine. Only this machine can reach it, and only with its key. Jobs run on this machine as you. As root, jobs of other clients run as processes only with --allow-root.\n\nCtrl-C and --stop end the engine and its jobs; the state is kept.",
 			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "state-dir", Usage: "`DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "loopback `ADDRESS`; port 0 takes a free one"},
-			&cli.Float64Flag{Name: "vcpus", Usage: "vCPUs that jobs can use together", DefaultText: "this machine's"},
-			&cli.IntFlag{Name: "memory", Usage: "`MIB` of memory that jobs can use together", DefaultText: "this machine's"},
-			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "GPUs that jobs can use together", DefaultText: "those found"},
-			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "`MIB` of an attempt's log to keep; the job continues when its log is full; 0 keeps everything"},
-			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end after this `DURATION` without a job or a request; 0 never ends"},
-			&cli.BoolFlag{Name: "lenient", Usage: "take what moto takes and AWS Batch refuses, with a notice: for test suites written against moto; what passes may fail in the cloud"},
-			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine and end"},
+			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "the loopback `ADDRESS`; port 0 uses a free port"},
+			&cli.Float64Flag{Name: "vcpus", Usage: "the `NUMBER` of vCPUs for all jobs", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "memory", Usage: "the memory for all jobs, in `MIB`", DefaultText: "this machine's"},
+			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "the `NUMBER` of GPUs for all jobs", DefaultText: "those found"},
+			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "the size limit of an attempt's log, in `MIB`; the job continues when its log is full; 0 sets no limit"},
+			&cli.DurationFlag{Name: "exit-when-idle", Usage: "stop after this `DURATION` without a job or a request; 0 never stops"},
+			&cli.BoolFlag{Name: "lenient", Usage: "also accept what moto accepts and AWS Batch rejects, with a notice (for test suites written for moto)"},
+			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine"},
 			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
-			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and end its jobs"},
+			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and its jobs"},
 		}, cmdline.ExecutorFlags()...),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {

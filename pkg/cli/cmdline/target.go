@@ -45,7 +45,7 @@ func ExecutorFlags() []cli.Flag {
 func TargetFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the `NAME` of the target: local, aws, or one of the platform file (default: $BATCHCTL_TARGET, else defaultTarget of the platform file, else local)"},
-		&cli.StringFlag{Name: "state-dir", Usage: "the the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+		&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
 	}, awsFlags()...)
 }
 

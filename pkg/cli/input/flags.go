@@ -34,7 +34,7 @@ func OptionsOf(c *cli.Context) Options {
 func Flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json beside or above the job file)"},
-		&cli.StringFlag{Name: "catalog", Usage: "a a `FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
+		&cli.StringFlag{Name: "catalog", Usage: "a `FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
 	}
 }

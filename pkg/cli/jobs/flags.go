@@ -80,7 +80,7 @@ func ListCommand(con *term.Console) *cli.Command {
 			&cli.StringFlag{Name: "created-after", Usage: "only jobs created since this `TIME`"},
 			&cli.StringFlag{Name: "created-before", Usage: "only jobs created before this `TIME`"},
 			&cli.StringFlag{Name: "array", Usage: "the children of this array `JOB`"},
-			&cli.IntFlag{Name: "limit", Value: 50, Usage: "list list at most `N` jobs; 0 lists all"},
+			&cli.IntFlag{Name: "limit", Value: 50, Usage: "list at most `N` jobs; 0 lists all"},
 		)...),
 		Action: with(func(c *cli.Context, o Options) error {
 			return list(c.Context, con, listOptions{Options: o, statuses: c.StringSlice("status"), queues: c.StringSlice("queue"), name: c.String("name"),

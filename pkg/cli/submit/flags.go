@@ -97,7 +97,7 @@ func RunCommand(con *term.Console) *cli.Command {
 			"seconds. status and logs still show it.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
 		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags()...),
-			append(cmdline.ExecutorFlags(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
+			append(cmdline.ExecutorFlags(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {

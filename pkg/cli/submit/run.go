@@ -98,7 +98,7 @@ func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []onc
 		}
 		return exit.Fail(exit.Interrupted, "interrupted; the job was stopped")
 	}
-	return errors.Join(err, EndAll(con, t, list, "batchctl stopped following it"))
+	return errors.Join(err, EndAll(con, t, list, "the command stopped following it"))
 }
 
 // stopTime is longer than the 30 seconds between SIGTERM and SIGKILL.
