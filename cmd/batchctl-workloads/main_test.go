@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	testtool.Main(m)
 }
 
-// TestSecondSignal: a driver may hang for ever in a call that nothing interrupts. Who
+// TestSecondSignal: a driver may hang indefinitely in a call that nothing interrupts. Who
 // sends a second signal is not made to wait for it.
 func TestSecondSignal(t *testing.T) {
 	library := filepath.Join(fakecuda.Build(t), "libcuda.so.1")

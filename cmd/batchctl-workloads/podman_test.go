@@ -210,7 +210,7 @@ func (i *image) run(t *testing.T, options []string, args ...string) answer {
 	return a
 }
 
-// want compares the exit code, and looks for each text in what was said.
+// want compares the exit code, and looks for each text in what was printed.
 func (a answer) want(t *testing.T, code int, texts ...string) {
 	t.Helper()
 	if a.code != code {

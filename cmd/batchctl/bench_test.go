@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
-// The whole road of a benchmark: both reference jobs on the engine of this machine, the
+// The whole road of a benchmark: both reference jobs on the local engine, the
 // GPU's in batchctl-workloads beside batchctl, by a driver that runs the kernels on the
 // CPU, and the report. Its times say nothing.
 func TestBenchOnGPU(t *testing.T) {

@@ -60,7 +60,7 @@ func TestImage(t *testing.T) {
 }
 
 // newPodman is podman, and what starts it, with images in a folder of the test's own. It
-// returns what was said to stdout.
+// returns what was printed to stdout.
 func newPodman(t *testing.T) func(t *testing.T, command ...string) string {
 	t.Helper()
 	testtool.Need(t, "podman", "make")

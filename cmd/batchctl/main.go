@@ -30,7 +30,7 @@ func collectLate() {
 // late is the growth in per cent until the first collection.
 const late = 800
 
-// collectUsually goes back to the usual growth, if nobody has asked for another one.
+// collectUsually goes back to the usual growth, if no one has asked for another one.
 func collectUsually(usual int) {
 	if now := debug.SetGCPercent(usual); now != late {
 		debug.SetGCPercent(now)

@@ -29,7 +29,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
-// The quick start from nothing to the summary, and away again: stacks, roles and ECR are
+// The quick start from scratch to the summary, and away again: stacks, roles and ECR are
 // moto's, Batch and its logs the engine's of this repository, the registry a real one, and
 // the GPU a driver that runs the kernels on the CPU.
 
@@ -83,7 +83,7 @@ func (a *account) start(address string, environ []string, name string, args ...s
 	}
 }
 
-// free is an address that nobody listens at.
+// free is an address that no one listens at.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -403,7 +403,7 @@ func TestQuickstart(t *testing.T) {
 		t.Error("a stack was begun")
 	}
 
-	// Cut off after a stack, within the images, and while jobs run, it goes on each time.
+	// Cut off after a stack, within the images, and while jobs run, it continues each time.
 	for _, at := range []string{"stack trial-network: created", "stack trial-gpu-host: created", "building with podman", "image " + registry + "/team/batchctl-workloads:gpu-", whileJobsRun} {
 		said = a.interrupts(line, at)
 		a.wants(said, "quickstart")
@@ -431,7 +431,7 @@ func TestQuickstart(t *testing.T) {
 		t.Errorf("the registry has %v\n%s", err, tags)
 	}
 
-	// A second benchmark is measured anew, on what is there.
+	// A second benchmark is measured again, on what is there.
 	_, said = a.types(0, line)
 	a.wants(said, "stack trial-ecr: unchanged")
 	if strings.Contains(said, "continuing with job") || strings.Contains(said, "building with") {

@@ -25,7 +25,7 @@ import (
 //	                          shell, as busybox's shell has
 //	localhost/box/batchctl:1  batchctl, and testdata/container/cell; no shell
 //	localhost/box/entry:1     the same, with "batchctl child" as its entry point
-//	localhost/box/tools:1     busybox and batchctl; its user is nobody else's
+//	localhost/box/tools:1     busybox and batchctl; its user is no one else's
 func TestContainers(t *testing.T) {
 	testtool.Long(t)
 	testtool.Need(t, "podman", "busybox", "bash-static")

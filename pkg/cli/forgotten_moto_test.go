@@ -77,7 +77,7 @@ func (f *forgetful) wants(text string, parts ...string) {
 	}
 }
 
-// TestForgottenByMoto: a workflow with an array is watched to its end at a server that
+// TestForgottenByMoto: a workflow with an array is watched until it finishes at a server that
 // is not ours; then the server forgets it, and the ledger answers.
 func TestForgottenByMoto(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 )
 
 // TestInfraCutOff: a deployment that Ctrl-C or expired credentials end says what AWS
-// goes on with, and how to come back; status then says what is true.
+// continues with, and how to come back; status then says what is true.
 func TestInfraCutOff(t *testing.T) {
 	batchctlOnPath(t)
 	var expired atomic.Bool

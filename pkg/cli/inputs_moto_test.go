@@ -88,7 +88,7 @@ func testFlowInS3(t *testing.T, server string) {
 	u.wants(out, "s3://data/none")
 }
 
-// testPublishedInS3 submits a job with files of this machine to AWS.
+// testPublishedInS3 submits a job with files on this machine to AWS.
 func testPublishedInS3(t *testing.T, server string) {
 	sent, endpoint := newRecorder(t, server)
 	u := newUser(t, "")
@@ -129,7 +129,7 @@ func testPublishedInS3(t *testing.T, server string) {
 		t.Errorf("the output is %q", got)
 	}
 
-	// The same again: nothing is put anew, and the definition is there already.
+	// The same again: nothing is uploaded, and the definition is there already.
 	sent.took()
 	u.types(exit.OK, "submit job.json")
 	if got := order(sent.took()); strings.Contains(got, "PUT") || strings.Contains(got, "Register") {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestInterruptedWait: Ctrl-C during a wait, or while a log is followed, asks nothing
-// and stops nothing; it says how to go on.
+// and stops nothing; it says how to continue.
 func TestInterruptedWait(t *testing.T) {
 	path := filepath.Join(batchctlOnPath(t), "batchctl")
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func TestInterruptedWait(t *testing.T) {
 	}
 }
 
-// TestHangup: a run whose terminal is closed ends its job, which nobody would wait for. The
+// TestHangup: a run whose terminal is closed ends its job, which no one would wait for. The
 // second SIGHUP that comes with that does not cut this short.
 func TestHangup(t *testing.T) {
 	// Where the tests run under nohup the signal is ignored, and would be by what they start; a

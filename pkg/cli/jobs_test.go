@@ -85,7 +85,7 @@ func checkPlan(t *testing.T, name, out string) {
 	}
 }
 
-// TestReferenceJobsRun runs the CPU jobs to their end, with small sizes.
+// TestReferenceJobsRun runs the CPU jobs until they finish, with small sizes.
 func TestReferenceJobsRun(t *testing.T) {
 	jobs := []struct {
 		files, args []string

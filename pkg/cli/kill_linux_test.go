@@ -32,7 +32,7 @@ import (
 )
 
 // remote is what AWS Batch remembers of submissions: the truth that a killed client
-// is held against.
+// is compared with.
 type remote struct {
 	mu          sync.Mutex
 	definitions []types.JobDefinition
@@ -118,7 +118,7 @@ func (r *remote) describe(_ context.Context, in *awsbatch.DescribeJobsInput) (*a
 			case slices.Contains(r.stopped, *j.JobId):
 				j.Status = types.JobStatusFailed
 			case !r.alive:
-				j.Status = types.JobStatusSucceeded // what waits for its end can go on
+				j.Status = types.JobStatusSucceeded // what waits for its end can continue
 			}
 			out.Jobs = append(out.Jobs, j)
 		}
@@ -192,7 +192,7 @@ func (d *doomed) state() string { return filepath.Join(d.dir, "state") }
 func (d *doomed) submit() []string { return []string{"submit", filepath.Join(d.dir, "pipeline.json")} }
 func (d *doomed) resume() []string { return []string{"resume", "--settle", "10ms"} }
 
-// run runs the program to its end, which may not be its own.
+// run runs the program until it finishes, which may not be its own.
 func (d *doomed) run(argv ...string) (killed bool) {
 	d.t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -384,7 +384,7 @@ func TestKilledWithoutLedger(t *testing.T) {
 }
 
 // TestInterruptedSubmit: Ctrl-C lets the call on its way finish, begins no other, and
-// says how to go on.
+// says how to continue.
 func TestInterruptedSubmit(t *testing.T) {
 	t.Parallel()
 	life(t, func(d *doomed) {

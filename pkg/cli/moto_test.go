@@ -40,7 +40,7 @@ batch.create_compute_environment(computeEnvironmentName="machines", type="MANAGE
 batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[dict(order=1, computeEnvironment="machines")])
 `
 
-// moto is a moto_server with a queue: AWS Batch as somebody else wrote it. Its jobs
+// moto is a moto_server with a queue: AWS Batch as another user wrote it. Its jobs
 // succeed at once.
 func moto(t *testing.T) (endpoint string) {
 	t.Helper()
@@ -189,7 +189,7 @@ func TestMoto(t *testing.T) {
 	_, said = u.types(exit.OK, "submit flow.json --wait")
 	u.wants(said, "prepare", "report", "SUCCEEDED")
 
-	// Whoever has no ledger finds a job by its user's name, and the wire has the id in it.
+	// Anyone who has no ledger finds a job by its user's name, and the wire has the id in it.
 	stranger := newUser(t, endpoint)
 	out, _ = stranger.types(exit.OK, "status train --output json")
 	var jobs []struct {

@@ -274,7 +274,7 @@ func (tr *trial) run(words ...string) ran {
 	case r = <-done:
 	case <-time.After(mutantPatience):
 		tr.fault(&tr.hangs, "%s is not done after %v", words[0], mutantPatience)
-		tr.t.FailNow() // it goes on allocating beside whatever follows
+		tr.t.FailNow() // it continues allocating beside whatever follows
 	}
 	runtime.ReadMemStats(&after)
 	tr.weigh(words[0], after.TotalAlloc-before.TotalAlloc)

@@ -33,7 +33,7 @@ const roomyPlatform = `{
   "queues": { "cpu": { "jobQueue": "cpu", "computeEnvironments": [{ "type": "EC2", "instanceTypes": ["m5"], "maxvCpus": 64 }] } }
 }`
 
-// TestMaxParallel holds the children of an array at gates and counts them. Whoever goes
+// TestMaxParallel holds the children of an array at gates and counts them. A child that leaves
 // says so before the next one can come, so a fourth one would be seen. The bound is gone
 // with the array.
 func TestMaxParallel(t *testing.T) {
@@ -125,7 +125,7 @@ func (u *user) pipe(name string, flag int) *os.File {
 	return f
 }
 
-// open lets the reader of a pipe go on, which waits for it or is about to.
+// open lets the reader of a pipe continue, which waits for it or is about to.
 func (u *user) open(name string) {
 	u.t.Helper()
 	f, err := os.OpenFile(filepath.Join(u.dir, name), os.O_WRONLY, 0)

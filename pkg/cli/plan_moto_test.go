@@ -81,7 +81,7 @@ func (m *planAccount) queue(name, state string, environments ...string) {
 	m.aws(args...)
 }
 
-// fill makes the compute environments and queues that the plans are held against.
+// fill makes the compute environments and queues that the plans are compared with.
 func (m *planAccount) fill() {
 	m.t.Helper()
 	subnet := m.aws("ec2", "describe-subnets", "--query", "Subnets[0].SubnetId", "--output", "text")

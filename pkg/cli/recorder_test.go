@@ -79,7 +79,7 @@ func order(calls []call) string {
 }
 
 // container is what the only job of the calls says of its container: as the definition
-// has it, and behind it the overrides.
+// has it, and after it the overrides.
 func (u *user) container(calls []call) (command, environ []string) {
 	u.t.Helper()
 	var definition awsbatch.RegisterJobDefinitionInput

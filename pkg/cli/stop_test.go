@@ -17,7 +17,7 @@ import (
 )
 
 // TestStopNamesakesUnknown: whether other jobs have the name of one that was stopped is
-// beside the point. Where it cannot be found out that is said, and is no failure. A whole id
+// beside the point. Where it cannot be found out that is reported, and is no failure. A whole id
 // needs no leave to look at queues.
 func TestStopNamesakesUnknown(t *testing.T) {
 	const meant, other = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"

@@ -85,7 +85,7 @@ func (p *pty) press(keys string) {
 	}
 }
 
-// see waits until the text is written, and forgets what came up to its end.
+// see waits until the text is written, and forgets what came before it.
 func (p *pty) see(text string) {
 	p.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {

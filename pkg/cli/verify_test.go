@@ -202,7 +202,7 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	a.expect(1, []string{`^fail +queue +cpu +its state is DISABLED`}, "verify", "good.json", "--target", "aws")
 }
 
-// TestExplainAgainstMoto: a job that waits for ever, in an account that has no
+// TestExplainAgainstMoto: a job that waits indefinitely, in an account that has no
 // snapshots of queues, and whose environment is taken away.
 func TestExplainAgainstMoto(t *testing.T) {
 	a := openAccount(t)

@@ -73,7 +73,7 @@ func readResult(text string) ([]string, error) {
 	return file.V1.Errors, nil
 }
 
-// cloudInit looks whether user data ran.
+// cloudInit checks whether user data ran.
 func (l *look) cloudInit() {
 	l.unhandled()
 	state, known := l.initState()
@@ -183,7 +183,7 @@ func (l *look) waiting() (found []Evidence) {
 	return found
 }
 
-// ecsWaits reports whether somebody has asked for a start of docker that waits: at
+// ecsWaits reports whether someone has asked for a start of docker that waits: at
 // boot ecs itself always does, so that it waits says nothing.
 func (l *look) ecsWaits() bool {
 	for _, e := range l.waiting() {

@@ -154,7 +154,7 @@ func (l *look) ownRole() bool {
 	return l.roleURI() != "" || l.Env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" || l.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && l.Env("AWS_ROLE_ARN") != ""
 }
 
-// credentials looks whether the job's role answers. What it answers is dropped.
+// credentials checks whether the job's role answers. What it answers is dropped.
 func (l *look) credentials() {
 	if l.Env("AWS_ACCESS_KEY_ID") != "" {
 		l.warning("static-credentials", "the environment holds an access key", "it counts before the job's role, and everybody who may describe the job or read the image can read it", "take it out, and give the job a jobRoleArn", seen("AWS_ACCESS_KEY_ID", "set"))

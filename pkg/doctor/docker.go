@@ -184,7 +184,7 @@ func (l *look) runtimes(d daemon, state string) {
 	l.running()
 }
 
-// runtimePath looks whether a runtime's program is there.
+// runtimePath checks whether a runtime's program is there.
 func (l *look) runtimePath(r registered) {
 	if r.path == "" || l.program(r.path) == "" {
 		l.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which is not there", orElse(clean(r.path), "without a path")),

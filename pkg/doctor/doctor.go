@@ -53,7 +53,7 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Unread is what could not be looked at, so nothing is said about it.
+// Unread is what could not be looked at, so nothing is reported about it.
 type Unread struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
@@ -152,7 +152,7 @@ type Host struct {
 	FS fs.FS
 	// Root is the directory that FS is, where it is not this machine's own root.
 	Root string
-	// Env returns a variable of the environment; nil where there is none.
+	// Env returns a variable of the environment; nil for none.
 	Env func(name string) string
 	// Ask is nil for a root that does not run: files alone are read then.
 	Ask Asker

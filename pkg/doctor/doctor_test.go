@@ -121,7 +121,7 @@ func (s shut) Open(name string) (fs.File, error) {
 
 func (s shut) Stat(name string) (fs.FileInfo, error) { return fs.Stat(s.FS, name) }
 
-// TestDenied: what only root may read is said, and is no finding.
+// TestDenied: what only root may read is reported, and is no finding.
 func TestDenied(t *testing.T) {
 	f := readFixture(t, "gpu-host")
 	f.files["var/lib/cloud/instances/i-1/scripts/part-001"] = "#!/bin/sh\n"

@@ -22,7 +22,7 @@ type config struct {
 	settings []setting
 	slips    []slip
 	// there says that /etc/ecs/ecs.config is, unread that it could not be read: what is
-	// not set is not known then.
+	// not set is unknown then.
 	there, unread bool
 }
 

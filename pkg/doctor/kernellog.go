@@ -16,7 +16,7 @@ type xid struct {
 }
 
 // Xid codes as NVIDIA's table of them sorts them: those that mean a broken GPU, bus
-// or firmware, and those that a program causes by itself.
+// or firmware, and those that a program causes on its own.
 func hardwareXid(code int) bool {
 	return slices.Contains([]int{46, 48, 61, 62, 64, 74, 79, 92, 95, 109, 110, 119, 120, 140}, code)
 }

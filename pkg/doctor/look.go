@@ -97,7 +97,7 @@ func (l *look) exists(name string) bool {
 	return err == nil
 }
 
-// open opens a regular file: anything else could block for ever.
+// open opens a regular file: anything else could block indefinitely.
 func (l *look) open(name string) (fs.File, fs.FileInfo) {
 	info, err := fs.Stat(l.FS, name)
 	if err != nil {

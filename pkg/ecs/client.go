@@ -76,14 +76,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // UnclearError is a call that may have done what it was to do: an answer of it is
-// missing, whatever was said later.
+// missing, whatever was printed later.
 type UnclearError struct{ Err error }
 
 func (e *UnclearError) Error() string { return "no clear answer: " + e.Err.Error() }
 func (e *UnclearError) Unwrap() error { return e.Err }
 
 // Refused reports whether ECS itself said no to a call, so that sending it again would
-// help nobody.
+// help no one.
 func Refused(err error) bool {
 	e, ok := errors.AsType[*rpc.Error](err)
 	return ok && e.Status/100 == 4 && !busy(e)

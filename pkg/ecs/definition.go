@@ -66,7 +66,7 @@ func (c *Client) Register(ctx context.Context, d awsecs.RegisterTaskDefinitionIn
 	if len(d.Tags) < maxTags {
 		d.Tags = append(slices.Clone(d.Tags), tag(client.ContentTag, hash))
 	}
-	// A lost answer may leave a revision that nobody uses, with the same content.
+	// A lost answer may leave a revision that no one uses, with the same content.
 	out, err := call(ctx, c, c.api.RegisterTaskDefinition, &d)
 	if err != nil {
 		return Registered{}, err
@@ -135,7 +135,7 @@ func (c *Client) Logs(ctx context.Context, task, definition string) ([]Log, erro
 }
 
 // Succeeded reports whether a task that has ended did what it was to do: every essential
-// container ended by itself with exit code 0, as AWS Batch judges. A container that the
+// container ended on its own with exit code 0, as AWS Batch judges. A container that the
 // logs do not name counts as essential.
 func Succeeded(t *types.Task, logs []Log) bool {
 	if t.StopCode != "" && t.StopCode != types.TaskStopCodeEssentialContainerExited {

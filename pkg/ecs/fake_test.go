@@ -31,7 +31,7 @@ const (
 )
 
 // account is ECS and CloudWatch Logs as far as a client sees them, in the process: an
-// HTTP client that answers by itself.
+// HTTP client that answers on its own.
 type account struct {
 	mu sync.Mutex
 	// faults holds what becomes of the next calls of an operation.

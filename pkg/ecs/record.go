@@ -27,8 +27,8 @@ import (
 // answer. What holds in every moment:
 //  1. No RunTask is sent whose token is not on the disk.
 //  2. Its file is removed only after a clear no, or after the task is in tasks.jsonl.
-//  3. While a command works on it, its file is locked. A file that nobody holds is of a
-//     command that did not come to its end: the same request takes its token.
+//  3. While a command works on it, its file is locked. A file that no one holds is of a
+//     interrupted command: the same request takes its token.
 type Record struct {
 	Dir string
 	// Target is where the tasks run: aws 123456789012 us-east-1.
@@ -50,7 +50,7 @@ type Entry struct {
 // "Ensuring idempotency"), and clocks differ.
 const tokenLasts = 23 * time.Hour
 
-// ForgottenError is a RunTask without an answer whose token ECS has forgotten: nobody
+// ForgottenError is a RunTask without an answer whose token ECS has forgotten: no one
 // can tell by asking again whether there is a task.
 type ForgottenError struct {
 	Began   time.Time

@@ -84,7 +84,7 @@ func noStack(err error) bool {
 	return ok && e.Code == "ValidationError" && strings.Contains(e.Message, "does not exist")
 }
 
-// stack returns the stack with a name or an id, and nil where there is none. A deleted
+// stack returns the stack with a name or an id, and nil for none. A deleted
 // stack is found by its id for 90 days.
 func (c *Cloud) stack(ctx context.Context, name string) (*types.Stack, error) {
 	out, err := rpc.Again(ctx, c.api.DescribeStacks, &cloudformation.DescribeStacksInput{StackName: &name})

@@ -42,7 +42,7 @@ func (e *MissingParameterError) Error() string {
 	return fmt.Sprintf("stack %s: parameter %s has no value", e.Stack, e.Parameter)
 }
 
-// Deploy makes or changes the stack of a template: it goes on with what is under way,
+// Deploy makes or changes the stack of a template: it continues with what is under way,
 // proposes, asks, and follows to the end. given are the parameters that the user
 // gives; those that the template lacks are passed over, others keep their value. What
 // it returns says what was done; it is nil where nothing was found out.
@@ -92,7 +92,7 @@ func (s *Stacks) Diff(ctx context.Context, t Template, given map[string]string) 
 	return p, s.discard(ctx, p)
 }
 
-// fresh is the proposal for a stack that is to be made anew.
+// fresh is the proposal for a stack that is to be made again.
 func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string, old *types.Stack) (*Proposal, error) {
 	summary, _, err := s.request(ctx, t, given, nil)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string,
 	return p, nil
 }
 
-// settled is the stack once nothing goes on in it and a change set can be made for it;
+// settled is the stack once nothing continues in it and a change set can be made for it;
 // nil where one has to be created.
 func (s *Stacks) settled(ctx context.Context, name string) (*types.Stack, error) {
 	stack, err := s.find(ctx, name)
@@ -202,7 +202,7 @@ func (s *Stacks) request(ctx context.Context, t Template, given map[string]strin
 }
 
 // tags are those of a stack, which pass to what it makes. A stack that is there keeps its
-// own, whoever gave them: CloudFormation replaces compute environments and queues whose
+// own, anyone who gave them: CloudFormation replaces compute environments and queues whose
 // tags change.
 func tags(t Template, project string, stack *types.Stack) (list []types.Tag) {
 	if stack == nil {
@@ -311,7 +311,7 @@ func noChange(reason string) bool {
 	return false
 }
 
-// discardTime is how long it is tried to delete a change set that nobody wants any
+// discardTime is how long it is tried to delete a change set that no one wants any
 // more, also after Ctrl-C.
 const discardTime = 10 * time.Second
 

@@ -16,7 +16,7 @@ type course struct {
 	end    string          // the stack's status at the end; "" before it
 }
 
-// newest returns the id of the newest event of a stack; "" where there is none.
+// newest returns the id of the newest event of a stack; "" for none.
 func (s *Stacks) newest(ctx context.Context, stack string) (id string, err error) {
 	err = s.patiently(ctx, func() error {
 		_, err := s.Cloud.events(ctx, stack, func(e types.StackEvent) bool {
@@ -48,7 +48,7 @@ func sinceItBegan() func(types.StackEvent) bool {
 
 // follow tells the events of a stack's operation until its end. since makes a
 // function that is true of the last event before those that are wanted. total is how
-// many resources it is about, 0 where that is not known.
+// many resources it is about, 0 where that is unknown.
 func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(types.StackEvent) bool, total int) (*course, error) {
 	c := &course{done: map[string]bool{}}
 	pace := pace{stacks: s}
@@ -131,7 +131,7 @@ func (s *Stacks) left(ctx context.Context, id string) (left []Resource, err erro
 	return left, err
 }
 
-// resume follows a stack that is in the middle of something to its end, and returns
+// resume follows a stack that is in the middle of something until it finishes, and returns
 // it as it is then; nil if it is gone.
 func (s *Stacks) resume(ctx context.Context, stack *types.Stack) (*types.Stack, error) {
 	for stack != nil && inProgress(stack.StackStatus) && stack.StackStatus != review {

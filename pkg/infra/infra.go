@@ -1,8 +1,8 @@
 // Package infra deploys, describes and destroys the CloudFormation stacks under the
-// job queues: a change set that is shown first, the events to their end, what a
+// job queues: a change set that is shown first, the events until they finish, what a
 // failure left behind and the way on. Everything that it does is begun by a request
 // with a token and found again by the name of its stack, so that any command can be
-// cut off at any point and the next one goes on from what AWS says.
+// cut off at any point and the next one continues from what AWS says.
 package infra
 
 import (
@@ -53,7 +53,7 @@ type Stacks struct {
 	Bucket string
 	// Upload puts a text into a bucket and returns the URL at which CloudFormation reads it.
 	Upload func(ctx context.Context, bucket, key string, text []byte) (url string, err error)
-	// Tell is told what goes on, in one clause a call.
+	// Tell is told what continues, in one clause a call.
 	Tell func(format string, args ...any)
 	// Progress is told each event of a stack once, in order.
 	Progress func(Progress)
@@ -71,7 +71,7 @@ type Stacks struct {
 var ErrDeclined = errors.New("not confirmed")
 
 // Progress is an event, and how far its operation is: Done of Total resources. Total
-// is 0 where it is not known.
+// is 0 where it is unknown.
 type Progress struct {
 	Stack       string
 	Event       types.StackEvent
@@ -89,10 +89,10 @@ type FailedError struct {
 
 func (e *FailedError) Error() string { return fmt.Sprintf("stack %s: %s", e.Stack, e.Status) }
 
-// GoesOnError says that this process stopped looking while AWS goes on.
+// GoesOnError says that this process stopped looking while AWS continues.
 type GoesOnError struct {
 	Stack string
-	// Maybe says that it is not known whether AWS has begun.
+	// Maybe says that it is unknown whether AWS has begun.
 	Maybe bool
 	Err   error
 }

@@ -222,7 +222,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestThrottled goes on with longer pauses, and says so once.
+// TestThrottled continues with longer pauses, and says so once.
 func TestThrottled(t *testing.T) {
 	in(t, func(t *testing.T, c *cloud, told *[]string) {
 		start, polls := time.Now(), 0

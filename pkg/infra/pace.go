@@ -27,7 +27,7 @@ type pace struct {
 	stacks       *Stacks
 	pause        time.Duration
 	failingSince time.Time // zero while answers come
-	renewed      bool      // the credentials were loaded anew, and no answer has come since
+	renewed      bool      // the credentials were loaded again, and no answer has come since
 	told         bool
 }
 

@@ -65,7 +65,7 @@ func action(c Change) string {
 	return "replaced"
 }
 
-// names reports whether a compute environment stands in a queue's order.
+// names reports whether a compute environment is in a queue's order.
 func names(q types.JobQueueDetail, environment string) bool {
 	return slices.ContainsFunc(q.ComputeEnvironmentOrder, func(o types.ComputeEnvironmentOrder) bool {
 		return batch.Name(aws.ToString(o.ComputeEnvironment)) == batch.Name(environment)

@@ -56,7 +56,7 @@ func (w *Images) Of(side string) string {
 }
 
 // Programs are the batchctl-workloads for Linux on x86_64 of a directory: static has no libraries,
-// for an image of nothing else, and dynamic looks for a GPU's driver. nil where there is none.
+// for an image of nothing else, and dynamic looks for a GPU's driver. nil for none.
 type Programs struct{ static, dynamic []byte }
 
 // FindPrograms finds the programs in a directory.

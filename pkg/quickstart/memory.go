@@ -18,8 +18,8 @@ import (
 // memoryFile is what a quick start remembers of itself, in its directory.
 const memoryFile = "quickstart.json"
 
-// Memory is what a quick start remembers: whose it is, and the jobs that go on
-// without it. All else is found out anew.
+// Memory is what a quick start remembers: whose it is, and the jobs that continue
+// without it. All else is found out again.
 type Memory struct {
 	path string
 
@@ -27,7 +27,7 @@ type Memory struct {
 	Target string    `json:"target"`
 	Prefix string    `json:"prefix"`
 	// Jobs are those of the benchmark under way, by part ("CPU matrix"); Measured says
-	// that it is done, and the next one begins anew.
+	// that it is done, and the next one begins again.
 	Jobs     map[string]Jobs `json:"jobs,omitempty"`
 	Measured time.Time       `json:"measured,omitzero"`
 	// Logs are the ids of all jobs, also of earlier benchmarks, whose logs are removed at
@@ -39,7 +39,7 @@ type Memory struct {
 type Jobs struct {
 	// Work is the hash of their requests.
 	Work string `json:"work"`
-	// Asked is when they began to be submitted. Without IDs it is not known whether they
+	// Asked is when they began to be submitted. Without IDs it is unknown whether they
 	// were.
 	Asked time.Time `json:"asked"`
 	Jobs  []Job     `json:"jobs,omitempty"`
@@ -51,7 +51,7 @@ type Job struct {
 	ID   string `json:"id"`
 }
 
-// Recall reads what an earlier process remembered; nothing where there is none.
+// Recall reads what an earlier process remembered; nothing if there are none.
 func Recall(dir string) (*Memory, error) {
 	m := &Memory{path: filepath.Join(dir, memoryFile)}
 	text, err := os.ReadFile(m.path)

@@ -19,7 +19,7 @@ type Offer struct {
 	// for want of its prices.
 	Region    string
 	Elsewhere bool
-	// Most is what the jobs cost at most, in US dollars; Why says why nobody knows.
+	// Most is what the jobs cost at most, in US dollars; Why says why no one knows.
 	Most float64
 	Why  string
 	// Standing are what costs by the hour for as long as it is there, Hourly all of it, in US
@@ -39,7 +39,7 @@ func NewOffer(prices *catalog.Prices, region string) *Offer {
 	return o
 }
 
-// Add counts jobs that run on one of the types: all of their time, on the dearest. Of a
+// Add counts jobs that run on one of the types: all of their time, on the most expensive. Of a
 // family the estimate's own bound is taken.
 func (o *Offer) Add(jobs []cost.Estimate, types []string) {
 	o.Jobs = append(o.Jobs, jobs...)

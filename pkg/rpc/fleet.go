@@ -139,7 +139,7 @@ func (c *Client) Instances(ctx context.Context, ids []string) (all []Instance, e
 	return all, nil
 }
 
-// SpotRequest returns what became of a spot request; nil when it is not known
+// SpotRequest returns what became of a spot request; nil when it is unknown
 // any more.
 func (c *Client) SpotRequest(ctx context.Context, id string) (*SpotRequest, error) {
 	var out struct {
@@ -183,7 +183,7 @@ func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []
 	return all, nil
 }
 
-// millis reads a time of an XML answer; 0 where there is none.
+// millis reads a time of an XML answer; 0 if there are none.
 func millis(text string) int64 {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

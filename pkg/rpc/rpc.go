@@ -30,7 +30,7 @@ import (
 
 const (
 	// callTimeout bounds one attempt of a call: what it asks for is evidence that
-	// can be missing, so nobody should wait long for it.
+	// can be missing, so no one should wait long for it.
 	callTimeout = 10 * time.Second
 	// patience bounds one attempt of a call that is no mere evidence: an answer that has
 	// not come by then will not come.
@@ -68,7 +68,7 @@ func (c *Client) In(region string) *Client {
 }
 
 // Renew drops the credentials that a service found expired, so that the next call
-// loads them anew; false where there is no way to get others.
+// loads them again; false where there is no way to get others.
 func (c *Client) Renew() bool {
 	provider, ok := c.cfg.Credentials.(interface{ Invalidate() })
 	if ok {
@@ -189,7 +189,7 @@ func (c *Client) attempt(whole context.Context, s Service, operation string, hea
 	return text, nil
 }
 
-// readBody reads an answer to its end, and closes it.
+// readBody reads an answer until it finishes, and closes it.
 func readBody(answer *http.Response) ([]byte, error) {
 	defer answer.Body.Close()
 	var body bytes.Buffer

@@ -62,7 +62,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// What a product is said to pack into is what its goroutines take.
+// What a product is reported to pack into is what its goroutines take.
 func TestWorkspaceBytes(t *testing.T) {
 	t.Run("float64", testWorkspaceBytes[float64])
 	t.Run("float32", testWorkspaceBytes[float32])

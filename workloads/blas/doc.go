@@ -1,7 +1,7 @@
 // Package blas multiplies matrices at the speed of the machine: packed, blocked
 // products with kernels for AVX-512, AVX2 and NEON and in plain Go for the rest. It
-// stands behind gonum's BLAS interfaces, and it measures the peak that its
-// products are held against.
+// follows gonum's BLAS interfaces, and it measures the peak that its
+// products are compared with.
 //
 // The method is Goto's (K. Goto, R. van de Geijn, "Anatomy of High-Performance
 // Matrix Multiplication", ACM TOMS 34(3), 2008), with the roles of A and B

@@ -132,7 +132,7 @@ func (g *product[T]) run() {
 
 func (g *product[T]) work() {
 	if g.blocking.threads < runtime.GOMAXPROCS(0) && float64(g.m)*float64(g.n)*float64(g.k) >= lockedWork {
-		// A goroutine that is interrupted after its 10 ms goes on wherever a processor of the
+		// A goroutine that is interrupted after its 10 ms continues wherever a processor of the
 		// runtime is idle, on a core with nothing of its block of B in the cache. A
 		// thread stays; with no processor idle so does the goroutine, and for less.
 		runtime.LockOSThread()

@@ -9,7 +9,7 @@ import (
 )
 
 // fenced returns n elements between two pages that cannot be touched: against
-// the one behind them, or the one before them.
+// the one after them, or the one before them.
 func fenced[T Float](t *testing.T, n int, behind bool) []T {
 	t.Helper()
 	page := os.Getpagesize()

@@ -10,7 +10,7 @@ import (
 // core is slower than the others or is taken away for a while.
 type tasks struct {
 	blocking blocking
-	// wanted is whether somebody waits for a part that nobody has given yet. It is read
+	// wanted is whether someone waits for a part that no one has given yet. It is read
 	// at every strip, so it is outside of the lock.
 	wanted atomic.Bool
 
@@ -67,7 +67,7 @@ func (q *tasks) finish() {
 	}
 }
 
-// share gives a part of a task away if somebody waits for one, and returns what is left of
+// share gives a part of a task away if someone waits for one, and returns what is left of
 // it. The next strip is at row i of the pass that begins at l.
 func (q *tasks) share(t task, i, l int) task {
 	kept, given, ok := q.blocking.split(t, i, l)

@@ -78,7 +78,7 @@ func (c *Card) String() string { return fmt.Sprintf("GPU %d (%s)", c.Info.Ordina
 func (c *Card) Driver() Driver { return c.driver }
 
 // Do runs f on the card's goroutine and waits for it. Everything below is called within
-// it, but Do itself is not: it would wait for ever. A fault that the device cannot
+// it, but Do itself is not: it would wait indefinitely. A fault that the device cannot
 // recover from, such as ILLEGAL_ADDRESS, is the answer of every later Do as well. A panic
 // of f comes out of Do, and so does the end of its goroutine by runtime.Goexit.
 func (c *Card) Do(f func() error) error { return c.do(task{f: f}) }

@@ -96,7 +96,7 @@ func TestPanicComesOut(t *testing.T) {
 	}
 }
 
-// TestExitComesOut is t.Fatal within Do: it ends both goroutines, and the card goes on.
+// TestExitComesOut is t.Fatal within Do: it ends both goroutines, and the card continues.
 func TestExitComesOut(t *testing.T) {
 	m := newMachine(2)
 	c := open(t, m)

@@ -40,7 +40,7 @@ type Driver interface {
 	MemoryInfo() (free, total int64, err error)
 	Alloc(size int64) (Pointer, error)
 	Free(p Pointer) error
-	// AllocHost returns pinned memory, which the device copies by itself.
+	// AllocHost returns pinned memory, which the device copies on its own.
 	AllocHost(size int64) (unsafe.Pointer, error)
 	FreeHost(p unsafe.Pointer) error
 

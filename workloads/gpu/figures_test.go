@@ -43,7 +43,7 @@ func measured(t *testing.T, settings string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// The ratios, the bounds that they are held against, and the exit code.
+// The ratios, the bounds that they are compared with, and the exit code.
 func TestFigures(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the script reads /proc")

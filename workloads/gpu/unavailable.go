@@ -34,7 +34,7 @@ func NoLibrary(binding, detail string) error {
 }
 
 // NotStarted is the error of a binding whose cuInit answered the code: an
-// *UnavailableError for what a person can mend, or an *Error.
+// *UnavailableError for what a person can fix, or an *Error.
 func NotStarted(binding string, code int) error {
 	missing := &UnavailableError{Binding: binding}
 	switch code {
@@ -92,7 +92,7 @@ func tooFew(binding string, n, count int) error {
 	}
 }
 
-// hiding goes on with the variable that hides GPUs from the driver.
+// hiding continues with the variable that hides GPUs from the driver.
 func hiding() string {
 	const name = "CUDA_VISIBLE_DEVICES"
 	if value, ok := os.LookupEnv(name); ok {

@@ -28,7 +28,7 @@ func testRow(t *testing.T, op Operation, kernel string) *row {
 	return &row{op: op, kernel: k}
 }
 
-// unused is for outputs that nobody looks at.
+// unused is for outputs that no one looks at.
 func unused([]Image) error { return nil }
 
 func testImages(t *testing.T, n int, s Shape) []Image {
@@ -156,7 +156,7 @@ func TestOperateStops(t *testing.T) {
 }
 
 // Bands follow each other without a gap from long to short, and none is longer than what
-// may go by before a run looks whether it was stopped.
+// may go by before a run checks whether it was stopped.
 func TestBands(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 8, 9, 64, 103, 4096, 65535, 260_000} {
 		for _, threads := range []int{1, 2, 3, 16, 200} {

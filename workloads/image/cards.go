@@ -125,7 +125,7 @@ func (e *cards) launch(op Operation, p Params, dst, src Shape) (launch, error) {
 }
 
 // images lie in pinned memory, those of a card one behind the other: a card copies from
-// and to such memory by itself, at full speed and while it computes.
+// and to such memory on its own, at full speed and while it computes.
 func (e *cards) images(s Shape, n int) ([]Image, func() error, error) {
 	all, count := make([]Image, n), len(e.stations)
 	slabs := make([]*gpu.HostMemory, count)

@@ -195,7 +195,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// readOnly is a folder in which nobody makes a file, root included where the
+// readOnly is a folder in which no one makes a file, root included where the
 // system has one.
 func readOnly(t *testing.T) string {
 	if _, err := os.Stat("/proc/self"); err == nil {

@@ -93,7 +93,7 @@ func inspect(path string) (source, error) {
 	if err != nil {
 		return source{}, fmt.Errorf("read image: %w", err)
 	}
-	if !info.Mode().IsRegular() { // opening a named pipe would wait for ever for who writes to it
+	if !info.Mode().IsRegular() { // opening a named pipe would wait indefinitely for who writes to it
 		return source{}, fmt.Errorf("read image %s: it is no regular file; copy the image into one", path)
 	}
 	file, err := os.Open(path)
@@ -177,7 +177,7 @@ func samples(frame []byte) int64 {
 }
 
 // plausible refuses a file that is too small for what its header claims, before
-// anybody takes the memory: it is cut short, or made to exhaust who believes it.
+// anyone takes the memory: it is cut short, or made to exhaust who believes it.
 func plausible(file *os.File, c codec, pixels int64) error {
 	info, err := file.Stat()
 	if err != nil || pixels/c.densest <= info.Size() {

@@ -275,7 +275,7 @@ func TestInspectAllReportsEveryFile(t *testing.T) {
 	}
 }
 
-// A small file that does hold a large image is held against the memory.
+// A small file that does hold a large image is compared with the memory.
 func TestInspectAgainstMemory(t *testing.T) {
 	black := stdimage.NewPaletted(stdimage.Rect(0, 0, 4000, 4000), color.Palette{color.Black})
 	path := put(t, filepath.Join(t.TempDir(), "black.png"), encoded(t, png.Encode, black))

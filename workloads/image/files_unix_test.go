@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A pipe that nobody writes to would hold the program for ever, signals included.
+// A pipe that no one writes to would hold the program indefinitely, signals included.
 func TestInspectRegularFilesAlone(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Symlink(folder, filepath.Join(folder, "folder.png")); err != nil {

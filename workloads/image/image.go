@@ -49,7 +49,7 @@ func New(s Shape) Image {
 	return Image{Shape: s, Stride: s.rowBytes(), Pix: measure.Make[byte](int(s.Bytes()))}
 }
 
-// Row is row y without the padding behind it.
+// Row is row y without the padding after it.
 func (m Image) Row(y int) []byte {
 	return m.Pix[y*m.Stride : y*m.Stride+m.rowBytes()]
 }
@@ -68,7 +68,7 @@ func (m Image) value(x, y, channel int) float64 {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(m.Row(y)[4*(x*m.Channels+channel):])))
 }
 
-// checksum goes on from sum with the CRC-32C of the pixels.
+// checksum continues from sum with the CRC-32C of the pixels.
 func checksum(sum uint32, images []Image) uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	for _, m := range images {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// randomImage has noise for pixels, and rows with a gap behind them when gap > 0.
+// randomImage has noise for pixels, and rows with a gap after them when gap > 0.
 func randomImage(s Shape, gap int, seed uint64) Image {
 	stride := s.rowBytes() + gap
 	m := Image{Shape: s, Stride: stride, Pix: make([]byte, s.H*stride)}

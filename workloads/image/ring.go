@@ -50,7 +50,7 @@ type share struct {
 }
 
 // slotBytes is the size of a slot for that many images: the inputs, and the outputs
-// behind them.
+// after them.
 func slotBytes(from, to Shape, images int64) int64 {
 	return outputsAt(from, images) + align(images*to.Bytes())
 }
@@ -219,7 +219,7 @@ func pieces(images []Image) [][]byte {
 }
 
 // finish waits for a round of that many chunks and adds up where its time went. It waits for
-// the last queue first, whose work waits for all other by itself.
+// the last queue first, whose work waits for all other on its own.
 func (r *ring) finish(did *share, chunks int) error {
 	for _, q := range []*gpu.Queue{r.out, r.compute, r.in} {
 		if err := q.Synchronize(); err != nil {

@@ -20,7 +20,7 @@ func drawGuarded(t *rapid.T, name string, s Shape) guarded {
 	stride := s.rowBytes() + gap
 	around := randomImage(Shape{W: offset + s.H*stride + 130, H: 1, Channels: 1}, 0, rapid.Uint64().Draw(t, name+" noise"))
 	g := guarded{all: around.Pix, before: bytes.Clone(around.Pix)}
-	end := offset + (s.H-1)*stride + s.rowBytes() // the last row has no gap behind it
+	end := offset + (s.H-1)*stride + s.rowBytes() // the last row has no gap after it
 	g.Image = Image{Shape: s, Stride: stride, Pix: around.Pix[offset:end:end]}
 	return g
 }

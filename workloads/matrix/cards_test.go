@@ -243,7 +243,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// What goes wrong is said with its cause, ends with the right code, and leaves no time.
+// What goes wrong is reported with its cause, ends with the right code, and leaves no time.
 func TestCardFailures(t *testing.T) {
 	for _, test := range []struct {
 		environment, args string
@@ -292,7 +292,7 @@ func TestWrongProductOfCards(t *testing.T) {
 	}
 }
 
-// Without a choice, cuBLAS that is not there is said once; with one it is no failure.
+// Without a choice, cuBLAS that is not there is reported once; with one it is no failure.
 func TestKernelOfCards(t *testing.T) {
 	const none = "BATCHCTL_CUBLAS=/none/libcublas.so"
 	out := onFake(t, []string{none}, "--sizes 20,30 --repeats 1")

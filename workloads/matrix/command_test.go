@@ -176,7 +176,7 @@ func TestWrongResultHasNoTime(t *testing.T) {
 	}
 }
 
-// A signal ends the program although the kernel would go on.
+// A signal ends the program although the kernel would continue.
 func TestSignalInsideKernel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	forever := make(chan struct{})

@@ -24,7 +24,7 @@ func New[T Float](rows, cols int) Matrix[T] {
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: measure.Make[T](rows * cols)}
 }
 
-// Row is row i without the padding behind it.
+// Row is row i without the padding after it.
 func (m Matrix[T]) Row(i int) []T {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols]
 }

@@ -91,7 +91,7 @@ func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
 }
 
 // closeAfter closes what worked. What failed says more than what could not be closed
-// behind it; and what was stopped may still run, and is left to the end of the program.
+// after it; and what was stopped may still run, and is left to the end of the program.
 func closeAfter(ctx context.Context, close func() error, err *error) {
 	if ctx.Err() != nil {
 		return

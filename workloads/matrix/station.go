@@ -86,7 +86,7 @@ type stations struct {
 }
 
 // openStations opens the cards, loads the kernels, and starts cuBLAS where the kernel is
-// not the built-in one. Without a choice of kernel, cuBLAS that cannot be had is said once.
+// not the built-in one. Without a choice of kernel, cuBLAS that cannot be had is reported once.
 func openStations(p gpu.Platform, o measure.Options, stderr io.Writer) (*stations, error) {
 	cards, device, err := measure.OpenCards(p, o)
 	if err != nil {

@@ -70,7 +70,7 @@ func Processor(threads int) Device {
 	return Device{Kind: CPU, Name: cpuName(os.DirFS("/")), Threads: threads}
 }
 
-// CheckBinding refuses a --binding that no machine can mend: one that this program, which
+// CheckBinding refuses a --binding that no machine can fix: one that this program, which
 // has others, does not have.
 func CheckBinding(p gpu.Platform, name string) error {
 	var names []string

@@ -101,7 +101,7 @@ func IsSet(flags *flag.FlagSet, name string) bool {
 }
 
 // WriteFlags prints one line for each flag with its default. A usage text that
-// begins with the quoted placeholder goes on after it.
+// begins with the quoted placeholder continues after it.
 func WriteFlags(w io.Writer, flags *flag.FlagSet) {
 	flags.VisitAll(func(f *flag.Flag) {
 		value, usage := flag.UnquoteUsage(f)
@@ -113,7 +113,7 @@ func WriteFlags(w io.Writer, flags *flag.FlagSet) {
 	})
 }
 
-// WriteHelp prints a help text: the flags between what comes before and behind them.
+// WriteHelp prints a help text: the flags between what comes before and after them.
 func WriteHelp(w io.Writer, before string, flags *flag.FlagSet, behind string) error {
 	fmt.Fprint(w, before)
 	WriteFlags(w, flags)

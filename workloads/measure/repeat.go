@@ -37,7 +37,7 @@ type Task struct {
 // On the processor the runtime has as many processors as the options have threads
 // meanwhile. With one left over, it moves a goroutine that computes to another core each time
 // that it interrupts it, or waits; then this one's core falls asleep, and a busy host lets
-// a virtual core that wakes up share a core with somebody else for seconds: of
+// a virtual core that wakes up share a core with another user for seconds: of
 // products of 1.5 s, one after the other, about half took 1.35 times as long.
 func Repeat(ctx context.Context, o Options, t Task) (Times, error) {
 	if before := runtime.GOMAXPROCS(0); o.Device == CPU && o.Threads > 0 && o.Threads < before {

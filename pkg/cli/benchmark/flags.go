@@ -97,10 +97,10 @@ type Options struct {
 	// Dir is the directory of the report; Published shows the published table beside ours.
 	Dir       string
 	Published bool
-	// Keeps says that jobs go on when the benchmark is interrupted.
+	// Keeps says that jobs continue when the benchmark is interrupted.
 	Keeps bool
 	// Submitting is told before a part's jobs are submitted, Submitted when they were
-	// accepted; nil for nobody.
+	// accepted; nil for no one.
 	Submitting, Submitted func(*BenchPart) error
 }
 

@@ -46,7 +46,7 @@ type BenchPart struct {
 	Input    *input.Input
 	Made     *plan.Plan
 	// Jobs are those of the last submission; before the first one, those of an earlier
-	// process that are to be gone on with.
+	// process that are to be continued.
 	Jobs []once.Submitted
 	// absent says why it cannot be measured; "" while it can.
 	absent string
@@ -242,7 +242,7 @@ func (b *Benchmark) Verdict() error {
 	return nil
 }
 
-// follow watches jobs to their end. Their logs are data here, and no story. A part whose job
+// follow watches jobs until they finish. Their logs are data here, and no story. A part whose job
 // does not start in time has no time, and neither have the other parts of its side.
 func (b *Benchmark) follow(ctx context.Context, parts []*BenchPart, list []once.Submitted) (int, error) {
 	f := jobs.NewFollower(b.Console, b.Target, list, nil)

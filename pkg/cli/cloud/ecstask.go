@@ -185,7 +185,7 @@ type ecsFollow struct {
 	failed bool // a log could not be read
 }
 
-// run follows the task to its end. The exit code is the verdict.
+// run follows the task until it finishes. The exit code is the verdict.
 func (f *ecsFollow) run(ctx context.Context) error {
 	w := ecs.Watcher{State: f.tell}
 	if f.log != nil {

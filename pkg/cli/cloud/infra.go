@@ -215,7 +215,7 @@ func (call *InfraCall) failed(ctx context.Context, err error) error {
 }
 
 // StackFailure says what an error of stacks means: the command lines that look at them and
-// that go on.
+// that continue.
 func StackFailure(ctx context.Context, err error, look, again string) error {
 	if err == nil {
 		return nil
@@ -254,7 +254,7 @@ func StackFailure(ctx context.Context, err error, look, again string) error {
 	return stacksRefused(err, again)
 }
 
-// stacksRefused says what an error means that neither time nor a login mends.
+// stacksRefused says what an error means that neither time nor a login fixes.
 func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.FailedError](err); ok {
 		return exit.Fail(exit.NotDone, "%v", e).Try("fix the cause, then: %s", again)

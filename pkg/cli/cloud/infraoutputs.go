@@ -57,7 +57,7 @@ func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error 
 // madeBy is what stacks made, as far as a platform file says it.
 type madeBy struct {
 	queues []infra.Queue
-	// target gets the staging; "" where there is none.
+	// target gets the staging; "" for none.
 	target, staging string
 	// addedQueues are the aliases that into has added; addedStaging that it has the staging.
 	addedQueues  []string

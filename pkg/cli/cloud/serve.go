@@ -204,7 +204,7 @@ func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, e
 }
 
 // listenLoopback refuses every address that other machines could reach: the
-// engine runs commands for whoever reaches it.
+// engine runs commands for anyone who reaches it.
 func listenLoopback(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -57,7 +57,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 			return nil, &HelpRequest{path, command}
 		}
 		if command.Action != nil && (len(rest) == 0 || FindCommand(commands, rest[0]) == nil) {
-			commands = nil // it does something by itself, and takes operands
+			commands = nil // it does something on its own, and takes operands
 		}
 	}
 	if asksForHelp(rest) || len(commands) > 0 {

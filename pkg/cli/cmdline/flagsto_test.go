@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// TestFlagsTo: the commands that are said to come next find the target that this one had.
+// TestFlagsTo: the commands that are reported to come next find the target that this one had.
 func TestFlagsTo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.MkdirAll("jobs", 0o700); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // UntilSignal returns a context that ends at the first SIGINT or SIGTERM, or SIGHUP where
 // that was not to be ignored, as under nohup. Signals are
-// caught from the moment somebody waits for that: until then, as in a check of
+// caught from the moment someone waits for that: until then, as in a check of
 // files, they end the program at once, and a short command starts no threads for
 // them. A second signal is not caught: it must not wait for the first one's clean-up. But
 // a terminal that is closed sends SIGHUP twice, by the shell and by the kernel.

@@ -51,7 +51,7 @@ type synonyms struct {
 	Words []string
 }
 
-// ours returns the name that a word of another tool stands for, "" where there is none
+// ours returns the name that a word of another tool stands for, "" for none
 // or the name is not there to be used.
 func ours(vocabulary []synonyms, word string, usable func(name string) bool) string {
 	for _, s := range vocabulary {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// become runs a program to its end in the place of this process, which cannot be
+// become runs a program until it finishes in the place of this process, which cannot be
 // replaced here.
 func become(path string, argv, env []string) error {
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}

@@ -101,7 +101,7 @@ func containerConfig(ctx context.Context, con *term.Console) (aws.Config, error)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return cfg, nil // what lacks is said when a server's certificate is not known
+		return cfg, nil // what lacks is reported when a server's certificate is unknown
 	}
 	pem, err := os.ReadFile(filepath.Join(filepath.Dir(self), besideName))
 	pool := x509.NewCertPool()

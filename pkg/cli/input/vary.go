@@ -95,7 +95,7 @@ func valueOf(word string, at int, text string) *jsontree.Node {
 	return jsontree.NewString(text, from)
 }
 
-// moved tells the nodes that their text stands in another source, at the same places.
+// moved tells the nodes that their text is in another source, at the same places.
 func moved(n *jsontree.Node, to *diag.Source) *jsontree.Node {
 	n.Source = to
 	for child := range n.Children() {

@@ -202,7 +202,7 @@ func placesOf(con *term.Console, path, job string) ([]explain.Place, error) {
 	if file == nil {
 		return nil, exit.Fail(exit.Problem, "%s is not a job file", path).Try("see why: batchctl validate %s", path)
 	}
-	var named *document.Job // a submitted job's name may have more behind it; "train-eval" is not "train"
+	var named *document.Job // a submitted job's name may have more after it; "train-eval" is not "train"
 	for _, j := range file.Jobs {
 		if (len(file.Jobs) == 1 || strings.HasPrefix(job, j.Name)) && (named == nil || len(j.Name) > len(named.Name)) {
 			named = j

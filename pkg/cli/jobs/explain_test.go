@@ -65,7 +65,7 @@ func TestExplainWait(t *testing.T) {
 		if err != nil || !explain.Explain(b).Firm() {
 			t.Errorf("not firm at the next command: %v", err)
 		}
-		// Nobody looks on without being asked to, and the time can be bounded.
+		// No one looks on without being asked to, and the time can be bounded.
 		start = time.Now()
 		at.Submissions.Dir = t.TempDir()
 		if b, err := lookUntilFirm(t.Context(), con, false, "", gather); err != nil || explain.Explain(b).Firm() {

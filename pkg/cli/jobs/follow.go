@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// follower watches jobs to their end and tells their story: each change of
+// follower watches jobs until they finish and tells their story: each change of
 // state with its duration, the reason while one waits, the log of plain jobs.
 type follower struct {
 	*term.Story
@@ -75,7 +75,7 @@ func (e *ErrStuck) Reason() string { return "job " + e.Job.Name + explain.Unplac
 func (e *ErrStuck) Error() string { return "this machine can never hold job " + e.Job.Name }
 
 // Run watches until every job has ended and returns the exit code of their
-// verdict. The jobs go on when it is interrupted.
+// verdict. The jobs continue when it is interrupted.
 func (f *follower) Run(ctx context.Context) (int, error) {
 	ids := make([]string, len(f.jobs))
 	for i, j := range f.jobs {
@@ -182,7 +182,7 @@ func (f *follower) lasted(job types.JobDetail) string {
 }
 
 // awaitLog lets the log of the job that ends last be told before its end. The end of
-// another job is told at once, for others go on; its last lines come after it.
+// another job is told at once, for others continue; its last lines come after it.
 func (f *follower) awaitLog(ctx context.Context, id string) {
 	drained := f.shown[id]
 	if drained == nil {
@@ -334,7 +334,7 @@ func (f *follower) verdict() int {
 	return exit.OK
 }
 
-// Unplaced is why this machine can never hold a job: what stands behind the reason in
+// Unplaced is why this machine can never hold a job: what follows the reason in
 // AWS Batch's own words, which is the same for all.
 func Unplaced(job types.JobDetail) string {
 	reason := aws.ToString(job.StatusReason)

@@ -86,7 +86,7 @@ func (call *Call) newest(ctx context.Context, array string, filter client.Filter
 const mostForgotten = 100
 
 // forgotten are the jobs that only the ledger remembers, as far as it can tell that
-// they are asked for. That they are from there stands in the reason.
+// they are asked for. That they are from there is in the reason.
 func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filter, listed []types.JobSummary) ([]types.JobSummary, error) {
 	if named {
 		return nil, nil

@@ -44,7 +44,7 @@ type logCall struct {
 func logs(ctx context.Context, con *term.Console, o logOptions) error {
 	why := target.ToRead
 	if o.follow {
-		why = target.ToChange // somebody has to run the job that we follow
+		why = target.ToChange // someone has to run the job that we follow
 	}
 	l, err := o.parse()
 	if err != nil {
@@ -250,7 +250,7 @@ func (w *logWriter) end() error {
 	return w.con.Print("\n]\n")
 }
 
-// printLogs prints the logs. That one cannot be read is said, and does not keep the
+// printLogs prints the logs. That one cannot be read is reported, and does not keep the
 // others, or how the jobs ended, from being told.
 func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
 	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}

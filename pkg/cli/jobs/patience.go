@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// patienceTick is how often it is looked whether a job has waited too long.
+	// patienceTick is how often it is checked whether a job has waited too long.
 	patienceTick = time.Second
 	// proofEvery is how often a waiting job's evidence is gathered, for a verdict that no
-	// waiting mends.
+	// waiting fixes.
 	proofEvery = time.Minute
 )
 

@@ -106,7 +106,7 @@ func quantity(n *float64, unit *string) string {
 	}
 }
 
-// InUse is what the queue's jobs hold; "" where that is not known.
+// InUse is what the queue's jobs hold; "" where that is unknown.
 func (q QueueState) InUse() string {
 	if q.Utilization.Shape == nil {
 		return ""

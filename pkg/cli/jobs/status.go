@@ -159,7 +159,7 @@ type addedRow struct {
 	// WaitedMs is from creation to the start of the last attempt, or until now.
 	WaitedMs *int64 `json:"waitedMs,omitempty"`
 	RanMs    *int64 `json:"ranMs,omitempty"`
-	// TookMs is of an array, from creation to its end.
+	// TookMs is of an array, from creation until it finishes.
 	TookMs *int64 `json:"tookMs,omitempty"`
 	// Forgotten says that all this comes from the ledger.
 	Forgotten bool `json:"forgotten,omitempty"`

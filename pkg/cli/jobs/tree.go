@@ -24,7 +24,7 @@ type treeRow struct {
 	when string
 	// unsubmitted reports that the job has no id at its service.
 	unsubmitted bool
-	// note is what stands behind the status; chart is drawn before it.
+	// note is what follows the status; chart is drawn before it.
 	chart term.Line
 	note  string
 }

@@ -71,8 +71,8 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 	return exit.Silent(max(code, verdict))
 }
 
-// WaitFor follows jobs that go on without us, and returns the exit code of their
-// verdict. Whatever else ends the waiting, it says how to go on and stops nothing.
+// WaitFor follows jobs that continue without us, and returns the exit code of their
+// verdict. Whatever else ends the waiting, it says how to continue and stops nothing.
 func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (int, error) {
 	code, err := NewFollower(con, t, jobs, log).Run(ctx)
 	words := session.WordsOf(t, jobs)

@@ -30,7 +30,7 @@ const (
 // history looks up how long jobs like those of a plan took.
 type history struct {
 	ctx context.Context
-	// t is nil where nobody can be asked; why says why.
+	// t is nil where no one can be asked; why says why.
 	t   *target.Target
 	why string
 	// target is what people are told of it.

@@ -69,7 +69,7 @@ func join(all []Requests) (out []Requests, err error) {
 }
 
 // Pick returns the one job of the name, all of them without a name. A definition
-// that no submission runs would become a job that nobody asked for.
+// that no submission runs would become a job that no one asked for.
 func Pick(all []Requests, name string) ([]Requests, error) {
 	if name != "" {
 		i := slices.IndexFunc(all, func(r Requests) bool { return r.Name == name })

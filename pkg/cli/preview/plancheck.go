@@ -60,7 +60,7 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 }
 
 // look asks the target what the plan needs to know. Only a target that does not
-// exist is an error: what cannot be asked is said in the answer.
+// exist is an error: what cannot be asked is reported in the answer.
 func look(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.World, error) {
 	name := o.Target.NameFrom(in.Platform)
 	var entry document.Target
@@ -73,7 +73,7 @@ func look(ctx context.Context, con *term.Console, o Options, in *input.Input, ma
 		return unasked, nil
 	}
 	if unasked.Local && neverRan(o.Target) {
-		return unasked, nil // an engine that nobody has started yet has nothing
+		return unasked, nil // an engine that no one has started yet has nothing
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -141,7 +141,7 @@ func PricesFor(path string, in *input.Input) (*catalog.Prices, error) {
 }
 
 // writePlan writes the plan's document for submit --check. It holds whatever the
-// job file holds, so nobody else may read it.
+// job file holds, so no one else may read it.
 func writePlan(con *term.Console, path string, document []byte) error {
 	if err := newfile.Write(path, newfile.ForOwner, newfile.Bytes(document)); err != nil {
 		return err
@@ -150,7 +150,7 @@ func writePlan(con *term.Console, path string, document []byte) error {
 	return nil
 }
 
-// CheckPlan refuses to go on when the plan in a file is not what would be done
+// CheckPlan refuses to continue when the plan in a file is not what would be done
 // now: the files, the policy, the registered definitions, the queues or the compute
 // environments are not what they were. t is open, and nothing has been sent.
 func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, made *plan.Plan, path string) error {

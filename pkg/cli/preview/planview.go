@@ -34,7 +34,7 @@ func (g *PlanPage) Line(label, format string, args ...any) {
 	fmt.Fprintf(&g.Text, "%s\n", fold(fmt.Sprintf("%-*s%s", indentPlan, label, text), g.Width))
 }
 
-// More goes on under the last line.
+// More continues under the last line.
 func (g *PlanPage) More(format string, args ...any) { g.Line("", format, args...) }
 
 // fold breaks a line at its blanks to fit a terminal; in a pipe nothing is broken.
@@ -69,7 +69,7 @@ func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 	return con.Print(g.Text.String())
 }
 
-// next is the command that goes on from the plan.
+// next is the command that continues from the plan.
 func next(o Options, out string, v *plan.Review) string {
 	command := nextCommand(o, "submit")
 	if out != "" {

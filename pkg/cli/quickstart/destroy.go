@@ -31,7 +31,7 @@ import (
 type quickRemains struct {
 	doomed      *infra.Destruction
 	jobs        []types.JobSummary // that have not ended
-	repository  string             // "" where there is none
+	repository  string             // "" for none
 	tags        []string
 	definitions []once.Revision
 	streams     []logStream
@@ -265,7 +265,7 @@ func (q *sequence) prove(ctx context.Context) error {
 	return nil
 }
 
-// notRemoved says why removing ended, and how to go on.
+// notRemoved says why removing ended, and how to continue.
 func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && !cloud.LogIn(err) && !rpc.Denied(err) {
 		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("continue: %s", q.again("destroy"))

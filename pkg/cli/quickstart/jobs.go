@@ -47,7 +47,7 @@ func (q *sequence) jobs(isLocal bool, platform string) {
 	}
 }
 
-// measure runs the benchmark, or goes on with it, and writes the reports.
+// measure runs the benchmark, or continues with it, and writes the reports.
 func (q *sequence) measure(ctx context.Context) error {
 	b := q.bench
 	b.Target = q.t
@@ -135,7 +135,7 @@ func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work 
 }
 
 // lost finds the job that a process asked for which ended before it could note the answer:
-// an open submission is brought to its end, and then the ledger knows.
+// an open submission is completed, and then the ledger knows.
 func (q *sequence) lost(ctx context.Context, part *benchmark.BenchPart, asked time.Time) ([]once.Submitted, error) {
 	open, err := q.t.Submissions.OpenRuns()
 	if err != nil {

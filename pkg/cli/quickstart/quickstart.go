@@ -29,7 +29,7 @@ import (
 
 // The quick start is a sequence of what other commands do: infra deploy, an image, infra
 // outputs, bench, and at the end infra destroy. Here is the order, and what it needs to
-// know of itself to go on where it was cut off.
+// know of itself to continue where it was cut off.
 
 // sequence is a quick start on its way.
 type sequence struct {
@@ -110,7 +110,7 @@ func (q *sequence) open(ctx context.Context, platform *document.Platform) (err e
 	return nil
 }
 
-// road is the quick start from nothing to the summary.
+// road is the quick start from scratch to the summary.
 func (q *sequence) road(ctx context.Context) error {
 	if err := q.prepare(ctx); err != nil {
 		return err
@@ -205,7 +205,7 @@ const quickTarget = "quickstart"
 
 func (q *sequence) platformFile() string { return filepath.Join(q.o.Dir, document.PlatformFile) }
 
-// look is the command that shows the stacks, again the one that goes on, or another one of
+// look is the command that shows the stacks, again the one that continues, or another one of
 // the quick start.
 func (q *sequence) look() string {
 	return "batchctl infra status --prefix " + q.o.prefix + q.where()
@@ -254,7 +254,7 @@ func (q *sequence) quarters() func(infra.Progress) {
 	}
 }
 
-// removeAfter is --destroy-after: it goes on after Ctrl-C, and a second one ends it.
+// removeAfter is --destroy-after: it continues after Ctrl-C, and a second one ends it.
 func (q *sequence) removeAfter(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		var stop context.CancelFunc
@@ -271,7 +271,7 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 	return err
 }
 
-// local is the quick start without AWS: both benchmarks on the engine of this machine.
+// local is the quick start without AWS: both benchmarks on the local engine.
 func (q *sequence) local(ctx context.Context, platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
 		if q.o.given(name) {

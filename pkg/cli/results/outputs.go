@@ -58,7 +58,7 @@ type outputRow struct {
 	Local string `json:"local,omitempty"`
 }
 
-// outputs lists what jobs carried away, or fetches it.
+// outputs lists what jobs uploaded, or fetches it.
 func outputs(ctx context.Context, con *term.Console, o options) error {
 	for _, flag := range []string{"to", "force"} {
 		if o.given(flag) && !o.fetch {
@@ -340,8 +340,8 @@ func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error 
 	return t.Flush()
 }
 
-// placeOutputs decides where outputs go on this machine. What jobs say of that may come
-// from anybody, so it stays below this directory, or below the one that is named.
+// placeOutputs decides where outputs go on the local disk. What jobs say of that may come
+// from anyone, so it stays below this directory, or below the one that is named.
 func placeOutputs(outputs []*jobOutput, dir string) error {
 	taken := map[string]bool{}
 	for _, o := range outputs {

@@ -91,7 +91,7 @@ func changing(ctx context.Context, con *term.Console, o target.Options, t *targe
 }
 
 // SubmitFailure gives the ways in which a submission fails their codes and says
-// how to go on.
+// how to continue.
 func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	if err == nil {
 		return nil

@@ -45,7 +45,7 @@ func RememberLook(t *target.Target, id string, b *explain.Bundle) {
 	}
 }
 
-// forgetLooks removes looks at jobs that nobody has looked at for long.
+// forgetLooks removes looks at jobs that no one has looked at for long.
 func forgetLooks(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

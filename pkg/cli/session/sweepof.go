@@ -91,7 +91,7 @@ func PlannedSweep(j *plan.Job) *sweep.Sweep {
 	}
 	s, err := sweep.Parse(document)
 	if err != nil {
-		return nil // a list of command lines by itself
+		return nil // a list of command lines on its own
 	}
 	return s
 }
@@ -155,7 +155,7 @@ func (of *SweepOf) Values(index int) []string {
 }
 
 // CellLine says for status what a child has of its array's matrix or table, or what the
-// children of an array differ in; "" where that is not known.
+// children of an array differ in; "" where that is unknown.
 func CellLine(ctx context.Context, t *target.Target, job types.JobDetail) string {
 	of, err := FindSweep(ctx, t, job)
 	if err != nil || len(of.Names()) == 0 {

@@ -70,7 +70,7 @@ func (s *Sending) publish(ctx context.Context) error {
 	return nil
 }
 
-// mayPlace refuses paths of containers that jobs as processes of this machine cannot have:
+// mayPlace refuses paths of containers that jobs as processes on this machine cannot have:
 // they would be this machine's own.
 func (s *Sending) mayPlace() error {
 	var problems diag.List

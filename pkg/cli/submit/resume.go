@@ -73,7 +73,7 @@ func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
 	return slices.DeleteFunc(open, func(r once.OpenRun) bool { return !slices.Contains(words, r.Name) }), nil
 }
 
-// resumeEach goes on with the runs of this target. Those of another one are named:
+// resumeEach continues with the runs of this target. Those of another one are named:
 // a failure if they were asked for, or if there is nothing else.
 func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []once.OpenRun) (jobs []once.Submitted, failed error) {
 	here := 0

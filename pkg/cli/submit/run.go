@@ -79,7 +79,7 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, made *pla
 	return err
 }
 
-// runEnd turns the ways in which a run ends into what is said and returned.
+// runEnd turns the ways in which a run ends into what is reported and returned.
 func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []once.Submitted, code int, err error) error {
 	var stuck *jobs.ErrStuck
 	switch {

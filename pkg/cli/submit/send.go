@@ -23,7 +23,7 @@ type Sending struct {
 	Made   *plan.Plan
 }
 
-// prepare makes what the target lacks for the plan: the files of this machine, and the
+// prepare makes what the target lacks for the plan: the files on this machine, and the
 // queues of the local engine.
 func (s *Sending) prepare(ctx context.Context) error {
 	if !s.Target.IsLocal() {
@@ -81,7 +81,7 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 	}
 	jobs, failed := w.end()
 	tellSkipped(s.Console, jobs)
-	// That something is left to resume is more to know than why nobody waits for it.
+	// That something is left to resume is more to know than why no one waits for it.
 	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
 		err = session.SubmitFailure(ctx, s.Target, failed)
 	}
@@ -180,7 +180,7 @@ func tellSkipped(con *term.Console, jobs []once.Submitted) {
 	}
 }
 
-// tellWaiting says which steps nobody submits unless somebody waits.
+// tellWaiting says which steps no one submits unless someone waits.
 func (s *Sending) tellWaiting(w *once.Waiting) {
 	var names []string
 	for _, step := range w.Steps {

@@ -39,7 +39,7 @@ type deliverOptions struct {
 	format string
 	// idsFile is the path of a file for them; "" for none.
 	idsFile string
-	// wait follows them to their end.
+	// wait follows them until they finish.
 	wait bool
 }
 
@@ -163,7 +163,7 @@ func (d *delivery) tell(jobs []once.Submitted) error {
 }
 
 // end tells what has not been told: all jobs of JSON that came one after the other, and
-// those of a submission that nobody could follow.
+// those of a submission that no one could follow.
 func (d *delivery) end(jobs []once.Submitted) error {
 	if d.format == "json" && !d.whole {
 		return d.con.MaskedJSON(submittedRows(d.t, jobs))
@@ -199,7 +199,7 @@ func openOf(t *target.Target, jobs []once.Submitted) ([]once.OpenRun, error) {
 	}), err
 }
 
-// nameEarlier says that submissions before this one did not come to their end: who
+// nameEarlier names earlier submissions that were interrupted: who
 // repeats one of them in place of resuming it has its jobs twice.
 func nameEarlier(con *term.Console, t *target.Target) error {
 	open, err := t.Submissions.OpenRuns()
@@ -252,7 +252,7 @@ func printSubmitted(con *term.Console, jobs []once.Submitted) error {
 	return con.Print(b.String())
 }
 
-// nextSteps ends the story with the commands that go on from here.
+// nextSteps ends the story with the commands that continue from here.
 func nextSteps(con *term.Console, t *target.Target, jobs []once.Submitted) {
 	id := batch.ShortID(session.WithID(jobs)[0].ID) + t.Flags
 	fmt.Fprintf(con.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)

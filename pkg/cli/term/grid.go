@@ -82,7 +82,7 @@ type Column struct {
 	Most, Least int
 	// Floor is the least width of a column that is there, for what changes its length.
 	Floor int
-	// Rank says how late it goes on a screen that is too narrow even so.
+	// Rank says how late it is shown on a screen that is too narrow even so.
 	Rank int
 }
 

@@ -16,7 +16,7 @@ func (con *Console) Redacted(text string) string {
 	return secret.Mask("", text)
 }
 
-// MaskedWriter is the stream of the story: errors, notes and progress, whoever wrote
+// MaskedWriter is the stream of the story: errors, notes and progress, anyone who wrote
 // their texts. Each write is a text of its own.
 type MaskedWriter struct{ io.Writer }
 

@@ -36,7 +36,7 @@ type Story struct {
 	drawn   int    // how many lines of it stand on the terminal
 	frame   int
 	Lost    bool // a line of a log could not be written
-	// Unread, if there is one, is told that nobody reads the log any more.
+	// Unread, if there is one, is told that no one reads the log any more.
 	Unread func()
 }
 

@@ -17,7 +17,7 @@ import (
 // topFastest is the shortest interval: a look at AWS takes longer.
 const topFastest = 100 * time.Millisecond
 
-// topSlow is how long a look may take before what is shown is said to be old.
+// topSlow is how long a look may take before what is shown is reported to be old.
 const topSlow = 5 * time.Second
 
 func top(ctx context.Context, con *term.Console, o options) error {
@@ -48,7 +48,7 @@ func parseInterval(word string) (time.Duration, error) {
 	return interval, nil
 }
 
-// topLive shows the view on a terminal. What is said meanwhile is kept, and told
+// topLive shows the view on a terminal. What is reported meanwhile is kept, and told
 // when the view is left.
 func topLive(ctx context.Context, con *term.Console, o options, out *os.File, interval time.Duration) error {
 	var said bytes.Buffer

@@ -72,7 +72,7 @@ type topJob struct {
 	Job   jobs.Native[*types.JobSummary] `json:"job"`
 	// Attempts is nil where the job was not described in this look.
 	Attempts *int `json:"attempts,omitempty"`
-	// Allowed is the attempts of the job's retry strategy; 0 where it is not known.
+	// Allowed is the attempts of the job's retry strategy; 0 where it is unknown.
 	Allowed int `json:"attemptsAllowed,omitempty"`
 }
 
@@ -96,7 +96,7 @@ func (j topJob) children() map[string]int32 {
 	return nil
 }
 
-// topReader looks at a target again and again. It finds the local engine anew
+// topReader looks at a target again and again. It finds the local engine again
 // when that ended, or began.
 type topReader struct {
 	open  func() (*jobs.Call, error)

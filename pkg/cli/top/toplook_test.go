@@ -104,7 +104,7 @@ func TestTopLooksAtSomeOfManyQueues(t *testing.T) {
 	}
 }
 
-// Snapshots that are printed go on after an answer that failed, not before one came.
+// Snapshots that are printed continue after an answer that failed, not before one came.
 func TestTopPrintsOnAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, firstFails := range []bool{true, false} {

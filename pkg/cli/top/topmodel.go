@@ -19,7 +19,7 @@ type topModel struct {
 	// failure is why the last look failed, retry when the next one is due.
 	failure string
 	retry   time.Time
-	// fresh is the age from which a snapshot is said to be old.
+	// fresh is the age from which a snapshot is reported to be old.
 	fresh time.Duration
 
 	width, height int

@@ -205,7 +205,7 @@ func hostileSnapshot() *rapid.Generator[*topSnapshot] {
 	})
 }
 
-// Whatever the service says and whoever types what, a frame fills the screen, keeps
+// Whatever the service answers and the user types, a frame fills the screen, keeps
 // within it and holds nothing that steers a terminal but our own colours.
 func TestTopFrameKeepsToTheScreen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -121,7 +121,7 @@ func (driver) SetCurrent(c gpu.Context) error {
 const logBytes = 16 << 10
 
 // LoadModule keeps the compiler's log outside of Go's memory, because cu hands its
-// address over as an integer. The byte behind it ends the text, whatever is written.
+// address over as an integer. The byte after it ends the text, whatever is written.
 func (driver) LoadModule(ptx string) (gpu.Module, error) {
 	log := C.calloc(1, logBytes+1)
 	defer C.free(log)

@@ -35,7 +35,7 @@ func TestProducts(t *testing.T) {
 	testProducts(t)
 }
 
-// TestProductsLate does so on a driver that leaves all work until somebody waits for it:
+// TestProductsLate does so on a driver that leaves all work until someone waits for it:
 // what is not on the queue comes too early.
 func TestProductsLate(t *testing.T) {
 	t.Setenv("FAKECUDA_LATE", "1")

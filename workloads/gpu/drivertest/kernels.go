@@ -171,7 +171,7 @@ func testSharedMemory(t *testing.T, c *gpu.Card) {
 		}
 	}
 	if shared > 48<<10 {
-		other := get(c.Load(probe))(t) // where nobody has asked for more
+		other := get(c.Load(probe))(t) // where no one has asked for more
 		k := get(other.Kernel("probe_reverse", 0))(t)
 		err := b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, shared, out, b.device.Pointer, int32(shared/4))
 		wantCode(t, "shared memory that was not asked for", err, gpu.CodeInvalidValue)

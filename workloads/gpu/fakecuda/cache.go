@@ -53,7 +53,7 @@ func inUse(folder string) bool {
 	return os.Chtimes(folder, now, now) == nil
 }
 
-// prune removes what nobody has used for a week, and what a process that was killed has
+// prune removes what no one has used for a week, and what a process that was killed has
 // left.
 func prune(cache string) error {
 	entries, err := os.ReadDir(cache)

@@ -10,12 +10,12 @@
 //	FAKECUDA_DRIVER    the CUDA that the driver supports, 1000*major + 10*minor (13000)
 //	FAKECUDA_MEM_MB    the memory of each device, in MiB (1024)
 //	FAKECUDA_INIT      the code that cuInit answers, such as 34 or 803 (0)
-//	FAKECUDA_HANG      a file that cuInit waits to read: for ever, if it is a pipe
+//	FAKECUDA_HANG      a file that cuInit waits to read: indefinitely, if it is a pipe
 //	FAKECUDA_FAIL      name:code:nth, separated by commas: the nth call answers the code,
 //	                   as in cuMemAlloc_v2:2:3; cublasCreate_v2, cublasSetStream_v2 and
 //	                   cublasGemmEx have codes of their own
 //	FAKECUDA_LATE      1 leaves the work on streams until something waits for it, so that
-//	                   a missing synchronisation shows; what nobody waits for never runs
+//	                   a missing synchronisation shows; what no one waits for never runs
 //	FAKECUDA_TRACE     1 writes every call, and why it failed, to stderr
 //	FAKECUDA_LEAKS     1 writes what a context still had when it was released to stderr
 //
@@ -23,7 +23,7 @@
 // name:code, separated by commas, such as nvmlDeviceGetPowerUsage:3; FAKENVML_MIG is 1
 // where the process has instances of MIG; and src/nvml.cpp has a variable for each reading.
 //
-// Memory that nobody has written reads as NaN. Found are copies, fills and pointer
+// Memory that no one has written reads as NaN. Found are copies, fills and pointer
 // arguments beyond an allocation, a context that is not current, handles that are none,
 // memory freed twice, launches beyond the limits, PTX that is out of date, writes of
 // kernels up to 256 bytes beyond their memory, and threads that wait at a barrier where

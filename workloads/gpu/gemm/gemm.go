@@ -1,5 +1,5 @@
 // Package gemm multiplies matrices on a card with kernels of its own, and measures the
-// arithmetic peak that they are held against.
+// arithmetic peak that they are compared with.
 package gemm
 
 import (

@@ -49,7 +49,7 @@ func TestGenerated(t *testing.T) {
 
 // TestText checks what makes the kernels fast: everything moves 16 bytes at a time, the
 // loop over the depth is there once and all within it is unrolled, and no array has gone
-// to local memory because its index is not known.
+// to local memory because its index is unknown.
 func TestText(t *testing.T) {
 	all := gemmPTX + peakPTX + mmaPTX + peakMMAPTX
 	for kernel, counts := range map[string]map[string]int{

@@ -95,7 +95,7 @@ func (s source) kernelModule() string {
 	return version().FindString(first)
 }
 
-// nodes is empty where there is none, and never nil, so that JSON has a list.
+// nodes is empty if there are none, and never nil, so that JSON has a list.
 func (s source) nodes() []string {
 	all := []string{}
 	entries, err := fs.ReadDir(s.root, "dev")

@@ -68,7 +68,7 @@ func (d *driver) DeviceName(ordinal int) (string, error) {
 	return untilZero(name), nil
 }
 
-// untilZero is what stands in a buffer of C.
+// untilZero is what is in a buffer of C.
 func untilZero(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	return string(b)

@@ -54,7 +54,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// place is memory of the card with a margin on both sides that nobody may write.
+// place is memory of the card with a margin on both sides that no one may write.
 type place struct {
 	*gpu.Memory
 	at   gpu.Pointer

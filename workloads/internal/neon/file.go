@@ -59,7 +59,7 @@ func (f *File) Function(name, parameters string, doc ...string) {
 // place finds where the parameters lie, and how many bytes they take.
 func (f *File) place(parameters string) (end int) {
 	f.offsets = map[string]int{}
-	var untyped []string // those whose type stands behind a later one
+	var untyped []string // those whose type follows a later one
 	for parameter := range strings.SplitSeq(parameters, ", ") {
 		name, kind, typed := strings.Cut(parameter, " ")
 		untyped = append(untyped, name)

@@ -46,7 +46,7 @@ func code(table map[string]uint32, name string) uint32 {
 }
 
 // The codes are from the Arm Architecture Reference Manual, C4.1.96 (encoding of Advanced
-// SIMD), with U in bit 29 and the rest of the operation where it stands in the word.
+// SIMD), with U in bit 29 and the rest of the operation where it is in the word.
 var (
 	// three registers of the same arrangement
 	same = map[string]uint32{

@@ -36,7 +36,7 @@ var elements = []element{
 // multiply writes the function that multiplies a strip of A by some panels of B, which are
 // that many vectors wide: all of the tile, or fewer for what is left at the right of C.
 //
-// R0 stands in B, R1 at the tile of C, R3 to R6 at the rows of A (R3 alone where it is packed).
+// R0 is in B, R1 at the tile of C, R3 to R6 at the rows of A (R3 alone where it is packed).
 func (f *file) multiply(e element, columns int, packed bool) {
 	name := "multiply" + e.name + "NEON"
 	if columns < tileColumns {

@@ -47,7 +47,7 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// flags are flags as the go command reads them, and behind them those that are set.
+// flags are flags as the go command reads them, and after them those that are set.
 func flags(list []string, set string) string {
 	for i, flag := range list {
 		if strings.ContainsAny(flag, " \t") {

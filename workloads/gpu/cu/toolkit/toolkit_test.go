@@ -97,7 +97,7 @@ func TestEveryCallHasATrampoline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What cu calls, and what the binding calls by itself.
+	// What cu calls, and what the binding calls on its own.
 	for _, entry := range []string{
 		"(0, cuArray3DCreate_v2, cuArray3DCreate_v2)", ", cuLaunchKernel, cuLaunchKernel)", ", cuMemAlloc_v2, cuMemAlloc_v2)",
 		", cuTexRefSetAddress2D_v3, cuTexRefSetAddress2D_v3)", ", cuDeviceGetUuid_v2, cuDeviceGetUuid)",

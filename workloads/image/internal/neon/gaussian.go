@@ -20,7 +20,7 @@ func (f file) flip() {
 	f.Line("RET")
 }
 
-// The weight of a term stands in all words of this register.
+// The weight of a term is in all words of this register.
 const weight = 31
 
 // term adds words times the weight, rounded, to a sum.

@@ -51,7 +51,7 @@ func (f file) resampleDown() {
 }
 
 // resampleAlong gives each output pixel a register: red, green, blue, and what comes of the
-// sample behind them.
+// sample after them.
 func (f file) resampleAlong() {
 	f.Function("resampleAlongNEON", "out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64",
 		"resampleAlongNEON computes n RGB pixels, a multiple of four. Pixel i is the sum of 2*pairs pixels of line from offsets[i] on, in bytes; it reads two bytes more. weights holds, for four pixels and a pair of taps, eight words for each pixel, of which the first two count.")
