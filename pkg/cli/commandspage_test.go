@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -81,3 +82,32 @@ func TestOverviewFits(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpSentences: no sentence of a help text has more than 30 words.
+func TestHelpSentences(t *testing.T) {
+	app := app(&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}})
+	check := func(where, text string) {
+		for _, sentence := range sentenceEnd.Split(text, -1) {
+			if n := len(strings.Fields(sentence)); n > 30 {
+				t.Errorf("%s: %d words: %s", where, n, sentence)
+			}
+		}
+	}
+	var walk func(path string, c *cli.Command)
+	walk = func(path string, c *cli.Command) {
+		what, _ := cmdline.Paragraphs(c.Description)
+		check(path, what)
+		for _, r := range cmdline.FlagRows(c.Flags) {
+			check(path+" "+r[0], r[1])
+		}
+		for _, sub := range c.Subcommands {
+			walk(path+" "+sub.Name, sub)
+		}
+	}
+	for _, c := range app.Commands {
+		walk(c.Name, c)
+	}
+}
+
+// sentenceEnd ends a sentence, or what can be read as one: a list is read item by item.
+var sentenceEnd = regexp.MustCompile(`[.:;?]\s|\n\n`)
