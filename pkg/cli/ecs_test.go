@@ -151,7 +151,7 @@ func TestECSRoad(t *testing.T) {
 	a.said(exit.OK, "ecs status", "GPU-a,GPU-b", "STOPPED", "Essential container in task exited")
 	a.said(exit.OK, "ecs status --json train", `"gpuIds": [`, `"exitCode": 0`)
 	a.said(exit.OK, "ecs logs 0123", "epoch 1")
-	a.said(exit.OK, "ecs stop train", "left alone: STOPPED already")
+	a.said(exit.OK, "ecs stop train", "not stopped: STOPPED already")
 	a.said(exit.NotDone, "ecs logs trian", "did you mean train?")
 	g.mu.Lock()
 	g.tasks, g.exit = map[string]shape{}, 3
@@ -200,7 +200,7 @@ func TestECSKilled(t *testing.T) {
 	a.must(cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	close(g.gone)
-	a.said(exit.OK, "ecs run train.json --cluster gpu", "is missing; this one asks for the same task")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "is missing; this command requests the same task")
 	if g.runs != 2 || len(g.tasks) != 1 {
 		t.Errorf("%d calls, %d tasks", g.runs, len(g.tasks))
 	}

@@ -91,7 +91,7 @@ func TestForgottenByMoto(t *testing.T) {
 	f.wants(f.types(exit.OK, "submit", "flow.json", "--wait"), "target: aws 123456789012 us-east-1 at "+f.endpoint, "collect")
 	f.wants(f.types(exit.OK, "status"), "prepare", "work", "3 of 3 ended SUCCEEDED:3", "collect")
 	f.types(exit.OK, "logs", "work") // moto has no log of these jobs: no error
-	f.wants(f.types(exit.OK, "stop", "--submission", "flow.json"), "prepare  left alone: SUCCEEDED already", "collect  left alone: SUCCEEDED already")
+	f.wants(f.types(exit.OK, "stop", "--submission", "flow.json"), "prepare  not stopped: SUCCEEDED already", "collect  not stopped: SUCCEEDED already")
 
 	if err := f.post("reset", ""); err != nil {
 		t.Fatal(err)
@@ -100,6 +100,6 @@ func TestForgottenByMoto(t *testing.T) {
 	f.wants(f.types(exit.OK, "status", "work"), "status      "+memory, "(from the ledger; AWS Batch no longer has it)")
 	f.wants(f.types(exit.OK, "status", "--submission", "flow.json"), "prepare", "work", "collect", "from the ledger")
 	f.wants(f.types(exit.OK, "wait", "--submission", "collect"), "from the ledger")
-	f.wants(f.types(exit.OK, "stop", "work"), "left alone: AWS Batch no longer has it")
+	f.wants(f.types(exit.OK, "stop", "work"), "not stopped: AWS Batch no longer has it")
 	f.wants(f.types(exit.OK, "status", "work:1"), "UNKNOWN-EXPIRED") // of a child nothing was remembered
 }

@@ -185,7 +185,7 @@ func TestMoto(t *testing.T) {
 	u.wants(out, id, "train  SUCCEEDED")
 	u.types(exit.OK, "logs train")
 	out, _ = u.types(exit.OK, "stop train")
-	u.wants(out, "left alone: SUCCEEDED already")
+	u.wants(out, "not stopped: SUCCEEDED already")
 	_, said = u.types(exit.OK, "submit flow.json --wait")
 	u.wants(said, "prepare", "report", "SUCCEEDED")
 

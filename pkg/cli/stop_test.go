@@ -52,7 +52,7 @@ func TestStopNamesakesUnknown(t *testing.T) {
 		if code != exit.OK || !strings.Contains(out.String(), "SUCCEEDED already") {
 			t.Errorf("%s: exit %d, %s", format, code, &out)
 		}
-		if n := strings.Count(said.String(), "not you"); n != 1 || !strings.Contains(said.String(), "whether other jobs have the same names was not checked") {
+		if n := strings.Count(said.String(), "not you"); n != 1 || !strings.Contains(said.String(), "could not check for jobs of the same names") {
 			t.Errorf("%s: %d times on stderr: %s", format, n, &said)
 		}
 	}

@@ -225,7 +225,7 @@ func TestTopOnATerminal(t *testing.T) {
 	p.shows(0, " of 3, oldest first")
 	p.resize(100, 24)
 
-	if _, _, said := runIn(t, state, "serve", "--stop"); !strings.Contains(said, "the engine has stopped, and 3 jobs with it") {
+	if _, _, said := runIn(t, state, "serve", "--stop"); !strings.Contains(said, "the engine has stopped, with 3 jobs") {
 		t.Error(said)
 	}
 	p.shows(0, "no engine runs")

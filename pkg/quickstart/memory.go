@@ -75,7 +75,7 @@ func (m *Memory) Belongs(target, prefix, dir string) error {
 			Try("name another one: --out DIRECTORY    or that target: --target NAME")
 	case m.Prefix != "" && m.Prefix != prefix:
 		return exit.Fail(exit.NotDone, "%s is the directory of a quick start with --prefix %s: nothing was done", dir, m.Prefix).
-			Try("say --prefix %s, or name another one: --out DIRECTORY", m.Prefix)
+			Try("pass --prefix %s, or another directory: --out DIRECTORY", m.Prefix)
 	}
 	return nil
 }

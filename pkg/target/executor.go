@@ -41,7 +41,7 @@ func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
 	choice.given = o.Runs && (o.Name != "" || entry.Executor != "" || choice.process || choice.privileged || len(o.AllowMounts) > 0)
 	names := container.Executors()
 	if !slices.Contains(names, choice.name) {
-		f := exit.Usage("--executor %s is not known", choice.name)
+		f := exit.Usage("unknown --executor %s", choice.name)
 		if near := diag.Near(choice.name, slices.Values(names)); near != "" {
 			return choice, f.Try("did you mean --executor %s?", near)
 		}

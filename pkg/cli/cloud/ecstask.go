@@ -341,7 +341,7 @@ func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
 		return call.ecsFailure(ctx, "describe task "+e.Name, err)
 	}
 	if ecs.Stopped(before) {
-		return con.Print(fmt.Sprintf("%s  %s  left alone: STOPPED already\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
+		return con.Print(fmt.Sprintf("%s  %s  not stopped: STOPPED already\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
 	}
 	if err := call.ecs.Stop(ctx, e.Cluster, e.Task, o.reason); err != nil {
 		return call.ecsFailure(ctx, "stop task "+e.Name, err)

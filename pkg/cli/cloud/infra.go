@@ -52,7 +52,7 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 	}
 	if why == target.ToChange && !o.yes && !term.IsTerminal(con.In) {
 		return nil, exit.Usage("infra %s needs a confirmation, and there is no terminal", o.Command).
-			Try("see what it would do: batchctl infra %s%s; then say --yes", map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
+			Try("see what it would do: batchctl infra %s%s; then pass --yes", map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
 	}
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {

@@ -44,7 +44,7 @@ func (r stopRow) text() string {
 	case r.Error != "":
 		return head + "not stopped: " + diag.Printable(r.Error)
 	case r.LeftAlone != "":
-		return head + "left alone: " + r.LeftAlone
+		return head + "not stopped: " + r.LeftAlone
 	case r.DryRun:
 		return head + fmt.Sprintf("would be sent %s, is %s", r.Call, r.Before)
 	case r.Children > 0:

@@ -70,7 +70,7 @@ func run(ctx context.Context, con *term.Console, o options) error {
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
 		return exit.Usage("quickstart needs a confirmation, and there is no terminal").
-			Try("say --yes, and --max-cost USD; or without AWS: batchctl quickstart --target local")
+			Try("pass --yes and --max-cost USD; or without AWS: batchctl quickstart --target local")
 	}
 	if err := q.open(ctx, in.Platform); err != nil {
 		return err

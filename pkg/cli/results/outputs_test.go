@@ -100,14 +100,14 @@ func TestPlaceOutputs(t *testing.T) {
 		{"there", []*jobOutput{output(3, "/out/model.pt", "models/best.pt")}, "there/train/3/model.pt"},
 		{"/tmp", []*jobOutput{output(-1, "/a/out", ""), output(-1, "/b/out", "")}, "/tmp/train/out /tmp/train/b-out"},
 		{"", []*jobOutput{output(-1, "a", "x"), output(-1, "b", "x")}, "error: two outputs go to x"},
-		{"", []*jobOutput{output(-1, "a", "../x")}, "error: out of this directory"},
-		{"", []*jobOutput{output(-1, "a", "/etc/passwd")}, "error: out of this directory"},
-		{"", []*jobOutput{output(-1, "a", ".git/hooks/post-checkout")}, "error: to the hidden .git/hooks/post-checkout"},
-		{"", []*jobOutput{output(-1, "a", "./x/.y")}, "error: to the hidden ./x/.y"},
+		{"", []*jobOutput{output(-1, "a", "../x")}, "error: is outside this directory"},
+		{"", []*jobOutput{output(-1, "a", "/etc/passwd")}, "error: is outside this directory"},
+		{"", []*jobOutput{output(-1, "a", ".git/hooks/post-checkout")}, "error: output path .git/hooks/post-checkout is hidden"},
+		{"", []*jobOutput{output(-1, "a", "./x/.y")}, "error: output path ./x/.y is hidden"},
 		{"", []*jobOutput{output(-1, "a", "./x")}, "./x"},
 		{"there", []*jobOutput{output(-1, "a", ".ssh/x")}, "there/train/a"},
-		{"", []*jobOutput{output(-1, "a/..", "")}, "error: out of this directory"},
-		{"", []*jobOutput{output(-1, "a", `..\x`)}, "error: out of this directory"},
+		{"", []*jobOutput{output(-1, "a/..", "")}, "error: is outside this directory"},
+		{"", []*jobOutput{output(-1, "a", `..\x`)}, "error: is outside this directory"},
 	} {
 		err := placeOutputs(test.outputs, test.dir)
 		var got []string
