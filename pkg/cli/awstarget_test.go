@@ -72,11 +72,11 @@ func TestAWSTargets(t *testing.T) {
 		{"the right account", `{"region": "us-east-1", "accountId": "111122223333"}`, "111122223333", []string{"--target", "prod"}, exit.Problem,
 			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by MYKEY"},
 		{"another account", `{"region": "us-east-1", "accountId": "999999999999"}`, "111122223333", []string{"--target", "prod"}, exit.NotDone,
-			[]string{"target prod is account 999999999999, and these are credentials of account 111122223333: nothing was sent", "--profile NAME"}, ""},
+			[]string{"target prod is account 999999999999, but the credentials are for account 111122223333: nothing was sent", "--profile NAME"}, ""},
 		{"a role", `{"region": "us-east-1", "roleArn": "arn:aws:iam::111122223333:role/submitter"}`, "111122223333", []string{"--target", "prod"}, exit.Problem,
 			[]string{"target: aws 111122223333 us-east-1"}, "GetCallerIdentity by ROLEKEY"},
 		{"not for the local engine", `{}`, "", []string{"--target", "local", "--profile", "other"}, exit.BadUsage,
-			[]string{"--region, --profile and --endpoint-url are of an AWS target"}, ""},
+			[]string{"--region, --profile and --endpoint-url apply only to an AWS target"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var calls []string

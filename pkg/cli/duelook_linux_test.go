@@ -132,7 +132,7 @@ func TestRecheck(t *testing.T) {
 		t.Errorf("within the first minute: stopped %v, %s", l.remote.stopped, said)
 	}
 	l.age("submissions.jsonl")
-	if _, said := l.types(exit.OK, "list", ""); !slices.Contains(l.remote.stopped, id) || !strings.Contains(said, "ended its duplicate 99999999") {
+	if _, said := l.types(exit.OK, "list", ""); !slices.Contains(l.remote.stopped, id) || !strings.Contains(said, "stopped its duplicate 99999999") {
 		t.Errorf("stopped %v, %s", l.remote.stopped, said)
 	}
 	if _, said := l.types(exit.OK, "list", ""); strings.Contains(said, "duplicate") {
@@ -162,7 +162,7 @@ func TestDueCheck(t *testing.T) {
 			cmd := exec.Command(l.program, strings.Fields(next)...)
 			cmd.Dir, cmd.Env = l.dir, l.environ
 			told, _ := cmd.CombinedOutput() // its own exit status is not the point
-			if !slices.Contains(l.remote.stopped, id) || !strings.Contains(string(told), "ended its duplicate 99999999") {
+			if !slices.Contains(l.remote.stopped, id) || !strings.Contains(string(told), "stopped its duplicate 99999999") {
 				t.Errorf("stopped %v\n%s", l.remote.stopped, told)
 			}
 			if open, err := (&once.Ledger{Dir: l.state()}).OpenRuns(); len(open) > 0 || err != nil {
@@ -180,7 +180,7 @@ func TestSubmitRepeated(t *testing.T) {
 	l := newLookout(t)
 	l.remote.twice = true
 	_, said := l.types(exit.Unknown, "submit train.json", waits)
-	if !strings.Contains(said, "accepted twice: ended its duplicate 00000002") || strings.Contains(said, "ran twice") {
+	if !strings.Contains(said, "accepted twice: stopped its duplicate 00000002") || strings.Contains(said, "ran twice") {
 		t.Error(said)
 	}
 	l.age("open/*.jsonl")

@@ -247,7 +247,7 @@ func TestMotoResume(t *testing.T) {
 
 	out, said := u.types(exit.Unknown, "submit flow.json")
 	u.wants(out, "prepare")
-	u.wants(said, "job report: no clear answer", "1 of 2 jobs were accepted, of 1 it is not known", "continue: batchctl resume ")
+	u.wants(said, "job report: no clear answer", "accepted 1 of 2 jobs, 1 may have been accepted", "continue: batchctl resume ")
 	out, _ = u.types(exit.OK, "resume --dry-run")
 	u.wants(out, "ACCEPTED")
 	u.types(exit.Unknown, "resume")
@@ -255,12 +255,12 @@ func TestMotoResume(t *testing.T) {
 	elsewhere := *u
 	elsewhere.environ = append(elsewhere.environ, "AWS_REGION=eu-west-1")
 	_, said = elsewhere.types(exit.NotDone, "resume")
-	u.wants(said, "went to aws 123456789012 us-east-1", "and this is aws 123456789012 eu-west-1")
+	u.wants(said, "belongs to aws 123456789012 us-east-1", "and the current target is aws 123456789012 eu-west-1")
 
 	bad.Store(false)
 	out, said = u.types(exit.OK, "resume --settle 100ms")
 	u.wants(out, "prepare", "report")
-	u.wants(said, "job report: it was accepted as")
+	u.wants(said, "job report: accepted as")
 	if n := submits.Load(); n != 2 {
 		t.Errorf("SubmitJob was sent %d times, want 2", n)
 	}

@@ -158,7 +158,7 @@ func TestPlanAgainstMoto(t *testing.T) {
 
 	write("other.json", `{"targets": {"prod": {"region": "us-east-1", "accountId": "999999999999"}}}`)
 	if code, _, err := m.batchctl(dir, "plan", "job.json", "--platform", "other.json", "--target", "prod"); code != 3 ||
-		!strings.Contains(err, "target prod is account 999999999999, and these are credentials of account 123456789012") {
+		!strings.Contains(err, "target prod is account 999999999999, but the credentials are for account 123456789012") {
 		t.Errorf("the wrong account: exit code %d\n%s", code, err)
 	}
 

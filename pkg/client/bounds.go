@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// AttemptTimeout bounds one attempt of a call: an answer that has not come by then
-	// will not come.
+	// AttemptTimeout limits one attempt of a call. A later answer is unlikely to come at all.
 	AttemptTimeout = time.Minute
-	// maxAnswer bounds an answer, in bytes. A hundred jobs that are described, each with
-	// a definition and overrides as long as AWS takes them, are a fifth of it.
+	// maxAnswer limits an answer, in bytes. A description of a hundred jobs, each with the longest
+	// definition and overrides that AWS accepts, takes a fifth of it.
 	maxAnswer = 32 << 20
 )
 
-// onward refuses a page that leads to itself: who follows it never comes to an end, and
-// who stops there takes a part for the whole.
+// onward rejects a page that refers to itself: following it would never finish, and stopping there
+// would take a part for the whole.
 func onward(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("BatchctlOnward",
 		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -36,7 +35,7 @@ func onward(stack *middleware.Stack) error {
 		}), middleware.Before)
 }
 
-// pageToken is the member nextToken of a request or an answer; "" where there is none.
+// pageToken returns the member nextToken of a request or an answer; "" if it has none.
 func pageToken(shape any) string {
 	if s := reflect.Indirect(reflect.ValueOf(shape)); s.Kind() == reflect.Struct {
 		if f := s.FieldByName("NextToken"); f.IsValid() {
@@ -47,7 +46,7 @@ func pageToken(shape any) string {
 	return ""
 }
 
-// bounded is an HTTP client whose answers break off with an error after maxAnswer.
+// bounded is an HTTP client whose answers fail after maxAnswer bytes.
 type bounded struct{ aws.HTTPClient }
 
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
@@ -58,8 +57,7 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Bounded is an answer that breaks off with an error where it is longer than any answer of
-// AWS Batch.
+// Bounded returns a reader that fails when an answer is longer than any answer of AWS Batch.
 func Bounded(answer io.ReadCloser) io.ReadCloser { return &boundedBody{answer, maxAnswer + 1} }
 
 type boundedBody struct {

@@ -13,12 +13,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// readAhead is how many logs are read at once: GetLogEvents has a quota of 25
-// requests/s in an account and Region, which others use too.
+// readAhead is how many logs are read concurrently: GetLogEvents has a quota of 25 requests/s in an
+// account and Region, which other programs use too.
 const readAhead = 8
 
-// FailedChildren returns the ids of an array's children that FAILED, by index: one
-// ListJobs for each thousand of them.
+// FailedChildren returns the ids of an array's FAILED children, by index. It calls ListJobs once
+// per thousand.
 func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, error) {
 	var indexes []int
 	err := c.patiently(ctx, func() error {
@@ -27,7 +27,7 @@ func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, er
 			if err != nil {
 				return err
 			}
-			// The filter of some servers is loose.
+			// Some servers do not filter exactly.
 			if job.ArrayProperties != nil && job.ArrayProperties.Index != nil && job.Status == types.JobStatusFailed {
 				indexes = append(indexes, int(*job.ArrayProperties.Index))
 			}
@@ -42,12 +42,11 @@ func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, er
 	return ids, err
 }
 
-// MergedLogs yields the logs of several jobs, one after the other in the order of
-// the ids: it never holds more than a few pages, however many jobs there are, and
-// says the same each time. A few are read ahead at once. With Follow the lines come
-// as they are written, until all the jobs have ended. The error of one job's log
-// comes with a Line that names the job, and the others go on; an error without a
-// job ends the sequence.
+// MergedLogs yields the logs of several jobs, one after the other in the order of the ids. It keeps
+// only a few pages in memory, and its result is the same each time. It reads a few logs ahead
+// concurrently. With Follow, lines arrive as they are written, until all jobs have ended. If the
+// log of one job fails, its error comes with a Line that names the job, and the other logs
+// continue. An error without a job ends the sequence.
 func (c *Client) MergedLogs(ctx context.Context, ids []string, o LogOptions) iter.Seq2[Line, error] {
 	if o.Follow {
 		return func(yield func(Line, error) bool) { c.followLogs(ctx, ids, o, yield) }
@@ -69,15 +68,15 @@ func (c *Client) MergedLogs(ctx context.Context, ids []string, o LogOptions) ite
 	}
 }
 
-// piece is a line of a log on its way from its reader, or why there is none.
+// piece is a line of a log, or the error of reading it.
 type piece struct {
 	line Line
 	err  error
 }
 
-// mergeSome yields the logs of some jobs in order; false when nobody listens.
+// mergeSome yields the logs of some jobs in order; false when the caller has stopped.
 func (c *Client) mergeSome(ctx context.Context, ids []string, jobs map[string]types.JobDetail, o LogOptions, yield func(Line, error) bool) bool {
-	logs := make(chan chan piece, readAhead-2) // one is being read by us, one is about to be queued
+	logs := make(chan chan piece, readAhead-2) // one is being read here, one is about to be queued
 	go func() {
 		defer close(logs)
 		for _, id := range ids {
@@ -121,7 +120,7 @@ func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.J
 		return
 	}
 	t := newTail(c, id, o)
-	// What was read before a fault is not read again: the tail knows where to go on.
+	// What was read before a fault is not read again: the tail has the position.
 	err := c.patiently(ctx, func() error {
 		_, err := t.Take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
 		return err
@@ -131,8 +130,8 @@ func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.J
 	}
 }
 
-// followLogs reads the logs of several jobs in turns until all have ended. It holds no more
-// of them open than the window.
+// followLogs reads the logs of several jobs in rounds until all have ended. It keeps at most a
+// window of them open.
 func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yield func(Line, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -167,7 +166,7 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 		if fresh {
 			pause = pace.reset()
 		}
-		// Where a log has ended, another one takes its place at once.
+		// The next log starts as soon as one has ended.
 		if err == nil && (len(tails) == window || len(ids) == 0) && len(tails) > 0 {
 			err = Sleep(ctx, pause)
 		}
@@ -178,8 +177,8 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 	}
 }
 
-// followTurn reads what is new in each log, a few at once, and returns the tails
-// from which more may come.
+// followTurn reads what is new in each log, a few concurrently, and returns the tails that may have
+// more.
 func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDetail, yield func(Line, error) bool) (left []*tail, fresh, heard bool) {
 	pieces := make(chan piece)
 	send := func(p piece) bool {
@@ -218,7 +217,7 @@ func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDet
 	return left, fresh, true
 }
 
-// Next is a turn of a tail among others; done says that it has come to its end.
+// Next reads what is new in a tail among others; done means that the tail has ended.
 func (t *tail) Next(ctx context.Context, jobs map[string]types.JobDetail, send func(piece) bool) (done bool) {
 	job, ok := jobs[t.id]
 	if !ok {

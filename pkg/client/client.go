@@ -15,23 +15,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// Client talks to whatever speaks AWS Batch.
+// Client talks to AWS Batch, or to a server with its API.
 type Client struct {
-	// Memory is asked first for ids and names, and for jobs that the service has
-	// forgotten. It may be nil.
+	// Memory is asked first for ids and names, and for jobs that the service has forgotten. It may
+	// be nil.
 	Memory Memory
-	// PollAtMost bounds the pause between two looks at a job; 0 stands for 5 s,
-	// which is kind to an account's request quota.
+	// PollAtMost limits the pause between two polls of a job. 0 means 5 s, which saves an account's
+	// request quota.
 	PollAtMost time.Duration
-	// Patience bounds how long a watch waits for a service that has answered before and does not
-	// answer now; 0 stands for 5 minutes.
+	// Patience limits how long a watch waits for a service that has answered before and no longer
+	// does. 0 means 5 minutes.
 	Patience time.Duration
-	// LogsAtOnce says that a job's log is complete when the job has ended, as the
-	// local engine's is. Elsewhere what comes in the seconds after it is read too.
+	// LogsAtOnce means that a job's log is complete when the job has ended, as in the local engine.
+	// Elsewhere the client also reads what arrives in the seconds after that.
 	LogsAtOnce bool
-	// Trouble is told what a watch lives through: that it is throttled, that the
-	// service fails, that credentials had to be loaded anew; each once a watch. It
-	// is called by several goroutines and may be nil.
+	// Trouble receives the problems that a watch survives: throttling, a failing service, reloaded
+	// credentials. Each is reported once per watch. It may be called concurrently and may be nil.
 	Trouble func(error)
 
 	API  *awsbatch.Client
@@ -39,7 +38,7 @@ type Client struct {
 	Rate *RateLimit
 }
 
-// Memory is what the user's machine knows of jobs, beside the service: a ledger.
+// Memory has local records of jobs, besides the service: a ledger.
 type Memory interface {
 	// Jobs returns the jobs that were submitted to the client's target, oldest first.
 	Jobs() ([]Known, error)
@@ -47,13 +46,13 @@ type Memory interface {
 	Children(id string) (int, error)
 }
 
-// Known is a job that a Memory knows.
+// Known is a job in a Memory.
 type Known struct {
 	ID, Name  string
 	Submitted time.Time
 }
 
-// New returns a client for the account, Region or engine that cfg leads to.
+// New returns a client for the account, Region or engine of cfg.
 func New(cfg aws.Config) *Client {
 	c := &Client{logs: rpc.New(cfg)}
 	c.API = awsbatch.NewFromConfig(cfg, func(o *awsbatch.Options) {
@@ -64,12 +63,11 @@ func New(cfg aws.Config) *Client {
 	return c
 }
 
-// describeLimit is the most ids that one DescribeJobs takes.
+// describeLimit is how many ids DescribeJobs accepts.
 const describeLimit = 100
 
-// Describe returns the jobs in the order of the ids. Ids that the service does
-// not know are named by a *MissingError, which comes together with the jobs
-// that it does know.
+// Describe returns the jobs in the order of the ids. A *MissingError names the ids that the service
+// does not have; it comes together with the other jobs.
 func (c *Client) Describe(ctx context.Context, ids ...string) ([]types.JobDetail, error) {
 	jobs, err := c.ByID(ctx, ids)
 	if err != nil {
@@ -90,8 +88,7 @@ func (c *Client) Describe(ctx context.Context, ids ...string) ([]types.JobDetail
 	return found, nil
 }
 
-// ByID returns the jobs that the service knows, by id, under their users' own
-// names.
+// ByID returns the jobs that the service has, by id, with the names that users gave them.
 func (c *Client) ByID(ctx context.Context, ids []string) (map[string]types.JobDetail, error) {
 	jobs := make(map[string]types.JobDetail, len(ids))
 	for some := range slices.Chunk(ids, describeLimit) {

@@ -10,16 +10,14 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Expired reports whether the service found that the credentials of a request
-// are no longer good.
+// Expired reports whether the service rejected the credentials of a request as expired.
 func Expired(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	return ok && (strings.HasPrefix(api.ErrorCode(), "ExpiredToken") || api.ErrorCode() == "RequestExpired")
 }
 
-// Renewable returns credentials that are loaded anew after Invalidate: those that
-// a configuration read from a file stay as they were, although somebody has
-// logged in again meanwhile.
+// Renewable returns credentials that are loaded again after Invalidate. Credentials from a file
+// would otherwise stay unchanged, even after you logged in again.
 func Renewable(first aws.CredentialsProvider, load func(context.Context) (aws.CredentialsProvider, error)) aws.CredentialsProvider {
 	return &renewable{load: load, provider: aws.NewCredentialsCache(first)}
 }
@@ -30,7 +28,7 @@ type renewable struct {
 	provider aws.CredentialsProvider // nil after Invalidate
 }
 
-// Retrieve returns the credentials that are good now, as far as they say so.
+// Retrieve returns valid credentials, as far as their expiry shows.
 func (r *renewable) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	r.mu.Lock()
 	provider := r.provider
@@ -49,15 +47,15 @@ func (r *renewable) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return provider.Retrieve(ctx)
 }
 
-// Invalidate has the next Retrieve load them anew.
+// Invalidate makes the next Retrieve load the credentials again.
 func (r *renewable) Invalidate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.provider = nil
 }
 
-// renew drops the credentials that the service found expired, so that the next
-// request gets new ones; false when there is no way to get any.
+// renew drops credentials that the service found expired, so that the next request loads new ones.
+// It returns false if there are none to load.
 func (c *Client) renew() bool {
 	provider, ok := c.API.Options().Credentials.(interface{ Invalidate() })
 	if ok {

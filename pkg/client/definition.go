@@ -16,9 +16,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// RegisteredDefinition asks for a definition that is registered already: by name, which
-// stands for the newest ACTIVE revision, by name:revision or by ARN. One that is not
-// there is a *NoSuchDefinitionError.
+// RegisteredDefinition returns a registered definition. The word is a name, for the newest ACTIVE
+// revision, a name:revision or an ARN. If there is none, the error is a *NoSuchDefinitionError.
 func (c *Client) RegisteredDefinition(ctx context.Context, word string) (types.JobDefinition, error) {
 	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{word}}
 	if name := batch.Name(word); !strings.Contains(name, ":") {
@@ -43,14 +42,14 @@ func (c *Client) RegisteredDefinition(ctx context.Context, word string) (types.J
 	return newest, nil
 }
 
-// NoSuchDefinitionError is a job definition that is not registered.
+// NoSuchDefinitionError reports a job definition that is not registered.
 type NoSuchDefinitionError struct{ Definition string }
 
 func (e *NoSuchDefinitionError) Error() string {
-	return fmt.Sprintf("no job definition %s is registered", e.Definition)
+	return fmt.Sprintf("no such job definition: %s", e.Definition)
 }
 
-// ContentHash identifies a registration by what it asks for.
+// ContentHash identifies a registration by the content of its request.
 func ContentHash(in *awsbatch.RegisterJobDefinitionInput) (string, error) {
 	bare := *in
 	bare.Tags = maps.Clone(in.Tags)
@@ -66,8 +65,8 @@ func ContentHash(in *awsbatch.RegisterJobDefinitionInput) (string, error) {
 	return hex.EncodeToString(sum[:])[:32], nil
 }
 
-// WithHash adds the content tag. A definition that has no room for another tag
-// goes without: it is registered anew each time.
+// WithHash adds the content tag. A definition that has no space for another tag gets none: it is
+// registered again each time.
 func WithHash(in *awsbatch.RegisterJobDefinitionInput, hash string) *awsbatch.RegisterJobDefinitionInput {
 	tagged := *in
 	tagged.Tags = maps.Clone(in.Tags)
@@ -80,9 +79,9 @@ func WithHash(in *awsbatch.RegisterJobDefinitionInput, hash string) *awsbatch.Re
 	return &tagged
 }
 
-// ContentTag is the tag of a job definition that holds the hash of the request
-// which registered it. It is how a definition is found again.
+// ContentTag is the tag of a job definition with the hash of its RegisterJobDefinition request.
+// batchctl finds definitions by it.
 const ContentTag = "batchctl:content"
 
-// TagLimit is the most tags that a Batch resource can have.
+// TagLimit is how many tags a Batch resource can have.
 const TagLimit = 50

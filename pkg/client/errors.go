@@ -17,14 +17,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// What Action of an error begins with where a submission was to change something.
+// Prefixes of Action in the errors of calls that change something.
 const (
 	ActionSubmit         = "submit job "
 	ActionRegister       = "register job definition "
 	ActionCreateResource = "create consumable resource "
 )
 
-// RefusedError is the service's own no: nothing was changed.
+// RefusedError means that the service rejected a request: nothing was changed.
 type RefusedError struct {
 	Action string // "submit job train"
 	Err    error
@@ -43,7 +43,7 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Code is the service's name of the error, such as ClientException.
+// Code returns the service's name of the error, such as ClientException.
 func (e *RefusedError) Code() string {
 	if api, ok := errors.AsType[smithy.APIError](e.Err); ok {
 		return api.ErrorCode()
@@ -51,8 +51,7 @@ func (e *RefusedError) Code() string {
 	return ""
 }
 
-// UnreachableError is a request that never left: no connection, no name, no
-// credentials.
+// UnreachableError means that a request was never sent: no connection, no address, no credentials.
 type UnreachableError struct {
 	Action string
 	Err    error
@@ -60,15 +59,15 @@ type UnreachableError struct {
 
 func (e *UnreachableError) Error() string {
 	if u, ok := errors.AsType[*url.Error](e.Err); ok {
-		return fmt.Sprintf("%s: cannot reach %s: %s; nothing was sent, check the target and the network", e.Action, endpoint(u), Cause(e.Err))
+		return fmt.Sprintf("%s: cannot reach %s: %s; nothing was sent: check the target and the network", e.Action, endpoint(u), Cause(e.Err))
 	}
 	return fmt.Sprintf("%s: nothing was sent: %s", e.Action, Cause(e.Err))
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// AmbiguousError is a SubmitJob whose answers were lost or unclear, and whose job
-// could not be found. It may have been accepted.
+// AmbiguousError reports a SubmitJob without a clear answer, whose job could not be found. It may
+// have been accepted.
 type AmbiguousError struct {
 	Job, Queue string
 	Err        error
@@ -80,17 +79,17 @@ func (e *AmbiguousError) Error() string {
 
 func (e *AmbiguousError) Unwrap() error { return e.Err }
 
-// MissingError names ids that the service does not know.
+// MissingError names ids that the service does not have.
 type MissingError struct{ IDs []string }
 
 func (e *MissingError) Error() string {
 	if len(e.IDs) == 1 {
-		return fmt.Sprintf("no job %s: it never was at this target, or it ended so long ago that it was forgotten", e.IDs[0])
+		return fmt.Sprintf("no job %s: it was never at this target, or it ended so long ago that the target has forgotten it", e.IDs[0])
 	}
-	return fmt.Sprintf("no jobs %s: they never were at this target, or ended so long ago that they were forgotten", strings.Join(e.IDs, ", "))
+	return fmt.Sprintf("no jobs %s: they were never at this target, or ended so long ago that the target has forgotten them", strings.Join(e.IDs, ", "))
 }
 
-// callError is any other failure of a call, in fewer words than the SDK's.
+// callError is any other failure of a call, shorter than the SDK's text.
 type callError struct {
 	action string
 	err    error
@@ -99,10 +98,10 @@ type callError struct {
 func (e *callError) Error() string { return e.action + ": " + Cause(e.err) }
 func (e *callError) Unwrap() error { return e.err }
 
-// unknownError is the SDK's word for an error answer that names no error.
+// unknownError is the SDK's code for an error answer without an error name.
 const unknownError = "UnknownError"
 
-// Failed gives an error of the SDK its type. It is for the calls that may be
+// Failed converts an error of the SDK to the types of this package. Use it for calls that may be
 // repeated; SubmitJob has its own.
 func Failed(action string, err error) error {
 	switch {
@@ -114,23 +113,23 @@ func Failed(action string, err error) error {
 	return &callError{action, err}
 }
 
-// Refused reports whether the service itself said no. A 4xx without an error
-// name may come from anything on the way.
+// Refused reports whether the service itself rejected the request. A 4xx without an error name may
+// come from a proxy.
 func Refused(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	return ok && api.ErrorCode() != unknownError && status(err)/100 == 4
 }
 
-// Throttled reports a refusal that is about speed only.
+// Throttled reports whether a request was rejected only because of the request rate.
 func Throttled(err error) bool {
 	return Refused(err) && (status(err) == http.StatusTooManyRequests ||
 		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary)
 }
 
-// answered reports whether a service was there and had trouble of its own.
+// answered reports whether a service answered and had an internal problem.
 func answered(err error) bool { return Throttled(err) || status(err)/100 == 5 }
 
-// status is the HTTP status of the answer, 0 when there was none.
+// status returns the HTTP status of the answer, 0 if there was none.
 func status(err error) int {
 	var s interface{ HTTPStatusCode() int }
 	if errors.As(err, &s) {
@@ -139,8 +138,7 @@ func status(err error) int {
 	return 0
 }
 
-// Unsent reports whether the connection failed before a byte of the request
-// could be written.
+// Unsent reports whether the connection failed before a byte of the request could be written.
 func Unsent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
 		return true
@@ -151,13 +149,13 @@ func Unsent(err error) bool {
 	return dns || cert || handshake || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// Cause is what happened, without the layers that the SDK puts around it.
+// Cause returns what happened, without the wrapping of the SDK.
 func Cause(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknownError {
 		return api.ErrorCode() + ": " + api.ErrorMessage()
 	}
 	if code := status(err); code >= 300 {
-		return fmt.Sprintf("HTTP %d %s, in no form that AWS answers in", code, http.StatusText(code))
+		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS", code, http.StatusText(code))
 	}
 	if unanswered, ok := errors.AsType[*rpc.NetworkError](err); ok {
 		return unanswered.Error()

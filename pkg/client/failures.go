@@ -13,30 +13,29 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 )
 
-// errorWindow is how many lines at the end of a log are searched for the error:
-// one page of one call.
+// errorWindow is how many lines at the end of a log are searched for the error: one page.
 const errorWindow = 1000
 
-// Failure is one way in which jobs failed: the same exit code and reasons, and the
-// same error in their logs but for numbers, ids and times.
+// Failure is a group of jobs that failed in the same way: with the same exit code and reasons, and
+// the same error in their logs apart from numbers, ids and times.
 type Failure struct {
 	// Count is how many jobs failed in this way, Example the id of the first.
 	Count   int
 	Example string
-	// ExitCode is nil for jobs that have none: they never started, or were killed.
+	// ExitCode is nil for jobs without one: they never started, or were killed.
 	ExitCode *int32
 	// Reason is the example's statusReason, and the reason of its container.
 	Reason string
-	// Text is the example's first line that looks like an error, else its last line;
-	// "" where there is no log.
+	// Text is the example's first line that looks like an error, else its last line; "" if there is
+	// no log.
 	Text string
-	// Unread says that these logs were not read, because enough others were.
+	// Unread means that these logs were not read, because enough others were.
 	Unread bool
 	// Trouble is why the example's log could not be read.
 	Trouble error
 }
 
-// failed is what is kept of a failed job until its log is read.
+// failed is what Failures keeps of a failed job until it reads the log.
 type failed struct {
 	id, reason string
 	exit       *int32
@@ -46,9 +45,9 @@ type failed struct {
 	trouble    error
 }
 
-// Failures sorts failed jobs by the way they failed, the most frequent first. Jobs
-// that did not fail are passed over. At most limit logs are read (0: all), spread
-// over what DescribeJobs alone can tell apart; of each only the end.
+// Failures groups failed jobs by the way they failed, the most frequent first. It ignores jobs that
+// did not fail. It reads the end of at most limit logs (0: all), spread over the groups that
+// DescribeJobs alone can distinguish.
 func (c *Client) Failures(ctx context.Context, ids []string, limit int) ([]Failure, error) {
 	var all []*failed
 	for some := range slices.Chunk(ids, describeLimit) {
@@ -84,7 +83,7 @@ func failedOf(job types.JobDetail) *failed {
 	return f
 }
 
-// kind is what a failure shares with others as far as DescribeJobs tells.
+// kind returns what DescribeJobs shows of the way a job failed.
 func (f *failed) kind() string {
 	exit := "-"
 	if f.exit != nil {
@@ -120,7 +119,7 @@ func sample(all []*failed, limit int) []*failed {
 	return taken
 }
 
-// readErrors finds each job's error in its log, a few at once.
+// readErrors finds each job's error in its log, a few concurrently.
 func (c *Client) readErrors(ctx context.Context, jobs []*failed) error {
 	var readers sync.WaitGroup
 	free := make(chan struct{}, readAhead)
@@ -158,7 +157,7 @@ func (c *Client) readError(ctx context.Context, f *failed) error {
 	return nil
 }
 
-// cluster puts together what failed in the same way.
+// cluster groups jobs that failed in the same way.
 func cluster(all []*failed) []Failure {
 	type key struct {
 		kind, text string
@@ -183,12 +182,12 @@ func cluster(all []*failed) []Failure {
 	return failures
 }
 
-// errorWords are what a line says that tells of an error; lower case.
+// errorWords, in lower case, mark a line as an error.
 var errorWords = [...]string{"error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "could not", "unable to",
 	"no such file", "not found", "denied", "out of memory", "killed", "segmentation fault", "aborted", "timed out", "refused"}
 
-// errorLine is the first line that looks like an error, else the last that is not
-// blank. In a traceback it is the line that ends it, where the error is named.
+// errorLine returns the first line that looks like an error, else the last that is not blank. For a
+// traceback it is the last line, which names the error.
 func errorLine(lines []string) (last string) {
 	traceback := false
 	for _, line := range lines {
@@ -225,11 +224,11 @@ func tellsOfError(line string) bool {
 	return false
 }
 
-// signatureLen bounds how much of a line is compared.
+// signatureLen limits how much of a line is compared.
 const signatureLen = 300
 
-// signature is a line without what differs from job to job: every number, and
-// every word that is a mix of letters and digits as ids are, becomes #.
+// signature returns a line without what differs from job to job: every number, and every mix of
+// letters and digits as in ids, becomes #.
 func signature(line string) string {
 	var b strings.Builder
 	for i := 0; i < len(line) && b.Len() < signatureLen; {
@@ -253,7 +252,7 @@ func signature(line string) string {
 	return b.String()
 }
 
-// idLen is from which length on a word with letters and digits counts as an id.
+// idLen is the minimum length of a word with letters and digits that counts as an id.
 const idLen = 8
 
 func writeWord(b *strings.Builder, word string) {

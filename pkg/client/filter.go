@@ -13,31 +13,30 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// Filter says which jobs to list. The zero value lists all jobs of all queues;
-// what is set must hold together.
+// Filter selects jobs to list. The zero value selects all jobs of all queues. All fields that are
+// set must match.
 type Filter struct {
-	// Queues are names or ARNs; none stands for every queue.
+	// Queues are names or ARNs; none means every queue.
 	Queues []string
-	// Statuses are those wanted; none stands for all seven.
+	// Statuses are the statuses to list; none means all seven.
 	Statuses []types.JobStatus
-	// Name is the jobs' name as their users wrote it, or as the service has it; case
-	// does not matter, and with a * at its end it is a prefix.
+	// Name is the name that the user gave the jobs, or their name in the service. Case does not
+	// matter. With a * at the end it is a prefix.
 	Name string
 	// Definition is the name of a job definition, its name:revision or its ARN;
 	// a name with a * at its end is a prefix.
 	Definition string
 	// Share is the fair-share identifier of the jobs.
 	Share string
-	// CreatedAfter and CreatedBefore bound the time of creation: the first is in,
-	// the second out. Zero is no bound.
+	// CreatedAfter (inclusive) and CreatedBefore (exclusive) limit the time of creation. Zero means
+	// no limit.
 	CreatedAfter, CreatedBefore time.Time
-	// ArrayOf is the id of an array job whose children are wanted; Queues do not
-	// apply to them.
+	// ArrayOf is the id of an array job whose children to list; Queues do not apply to them.
 	ArrayOf string
 }
 
-// query is the one filter that ListJobs takes, the most selective that is set;
-// nil for none. The rest is held against the answers.
+// query returns the one filter that ListJobs accepts, the most selective that is set; nil for none.
+// matches applies the rest.
 func (f Filter) query() []types.KeyValuesPair {
 	name, value := "", ""
 	switch {
@@ -48,7 +47,7 @@ func (f Filter) query() []types.KeyValuesPair {
 	case f.Share != "":
 		name, value = "SHARE_IDENTIFIER", f.Share
 	case !f.CreatedAfter.IsZero():
-		// The service's bound is not known to be in; a millisecond earlier it is.
+		// AWS does not document whether its limit is inclusive, so ask for one millisecond earlier.
 		name, value = "AFTER_CREATED_AT", strconv.FormatInt(f.CreatedAfter.UnixMilli()-1, 10)
 	case !f.CreatedBefore.IsZero():
 		name, value = "BEFORE_CREATED_AT", strconv.FormatInt(f.CreatedBefore.UnixMilli(), 10)
@@ -58,17 +57,17 @@ func (f Filter) query() []types.KeyValuesPair {
 	return []types.KeyValuesPair{{Name: &name, Values: []string{value}}}
 }
 
-// nameQuery is a prefix: behind the user's name may stand the submission's id.
+// nameQuery returns a prefix: the submission's id may follow the user's name.
 func (f Filter) nameQuery() string { return CutName(strings.TrimSuffix(f.Name, "*")) + "*" }
 
-// fitsName holds a jobName against the filter.
+// fitsName reports whether a jobName matches the filter.
 func (f Filter) fitsName(jobName string) bool {
 	pattern, name := strings.ToLower(f.Name), strings.ToLower(jobName)
 	own := DisplayName(name)
 	return fits(pattern, name) || fits(pattern, own) || CutName(pattern) == own
 }
 
-// definitionQuery is what the service takes: an ARN, or a name without revision.
+// definitionQuery returns what the service accepts: an ARN, or a name without revision.
 func (f Filter) definitionQuery() string {
 	if batch.IsARN(f.Definition) {
 		return f.Definition
@@ -77,9 +76,9 @@ func (f Filter) definitionQuery() string {
 	return name
 }
 
-// inputs are the calls for one queue whose union holds what the filter asks for.
-// The service ignores the status beside a filter, except the share's, where it
-// may show RUNNING jobs alone without one.
+// inputs returns the calls for one queue that together cover the filter. The service ignores the
+// status beside a filter, except beside the share's, where it may show only RUNNING jobs without a
+// status.
 func (f Filter) inputs(queue string) (inputs []awsbatch.ListJobsInput) {
 	query := f.query()
 	if query != nil && *query[0].Name != "SHARE_IDENTIFIER" {
@@ -98,7 +97,7 @@ func (f Filter) statuses() []types.JobStatus {
 	return types.JobStatus("").Values()
 }
 
-// matches holds a job against all that is asked for but its queue.
+// matches reports whether a job matches the filter, apart from its queue.
 func (f Filter) matches(job types.JobSummary) bool {
 	created := time.UnixMilli(aws.ToInt64(job.CreatedAt))
 	switch {
@@ -113,8 +112,8 @@ func (f Filter) matches(job types.JobSummary) bool {
 	return true
 }
 
-// fitsDefinition holds the ARN of a job's definition, or its name:revision,
-// against the filter.
+// fitsDefinition reports whether the ARN of a job's definition, or its name:revision, matches the
+// filter.
 func (f Filter) fitsDefinition(definition string) bool {
 	if batch.IsARN(f.Definition) {
 		return definition == f.Definition
@@ -124,7 +123,7 @@ func (f Filter) fitsDefinition(definition string) bool {
 	return fits(f.Definition, nameRevision) || fits(f.Definition, name)
 }
 
-// fits reports whether a text is the pattern, or begins as a pattern that ends in *.
+// fits reports whether a text equals the pattern, or has the prefix before a final *.
 func fits(pattern, text string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(text, prefix)
@@ -132,6 +131,5 @@ func fits(pattern, text string) bool {
 	return text == pattern
 }
 
-// Matches reports whether a job is one of those that the filter asks for, its queue
-// and array apart.
+// Matches reports whether a job matches the filter, apart from its queue and array.
 func (f Filter) Matches(job types.JobSummary) bool { return f.matches(job) }

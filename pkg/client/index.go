@@ -13,15 +13,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// NoSuchPartError is a word such as train:77 whose job exists and whose child, node or
-// attempt does not.
+// NoSuchPartError reports an argument such as train:77 whose job exists, but not its child, node or
+// attempt.
 type NoSuchPartError struct {
 	// Word is what the user wrote, Why what the job has instead.
 	Word, Why string
-	// Use is a word that names something.
+	// Use is a valid argument to suggest.
 	Use string
-	// Attempt is the number in a word such as train:7#2, or of a job without nodes in
-	// train#2; 0 for none. Only some commands take an attempt, each in its own way.
+	// Attempt is the number in an argument such as train:7#2, or train#2 for a job without nodes; 0
+	// for none. Only some commands accept an attempt.
 	Attempt int
 }
 
@@ -30,9 +30,9 @@ func (e *NoSuchPartError) Error() string { return fmt.Sprintf("no job %s: %s", e
 // parts is how many children and nodes a job has.
 type parts struct{ children, nodes int }
 
-// checkSuffix reports whether the job with the id base has the child or node that the
-// suffix names. DescribeJobs leaves out what does not exist, as it does what it has
-// forgotten, so only the job itself tells the two apart. word is what the user wrote.
+// checkSuffix reports whether the job with the id base has the child or node in the suffix.
+// DescribeJobs omits both what does not exist and what it has forgotten, so only the job itself
+// shows the difference. word is what the user wrote.
 func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) error {
 	if suffix == "" {
 		return nil
@@ -64,9 +64,9 @@ func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) err
 	case mark == "#" && have.nodes > 0:
 		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("node", "nodes", have.nodes)), name+"#"+strconv.Itoa(have.nodes-1)
 	case have.children > 0:
-		wrong.Why, wrong.Use = name+" is an array, and its children are named with a colon", name+":0"
+		wrong.Why, wrong.Use = name+" is an array: write its children with a colon", name+":0"
 	case have.nodes > 0:
-		wrong.Why, wrong.Use = name+" has nodes, which are named with #", name+"#0"
+		wrong.Why, wrong.Use = name+" has nodes: write them with #", name+"#0"
 	case mark == ":":
 		wrong.Why, wrong.Use = name+" is not an array", name
 	default:
@@ -75,7 +75,7 @@ func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) err
 	return wrong
 }
 
-// span is `children 0 to 9`, or `child 0` alone.
+// span returns `children 0 to 9`, or `child 0` for one.
 func span(one, several string, n int) string {
 	if n == 1 {
 		return one + " 0"
@@ -83,7 +83,7 @@ func span(one, several string, n int) string {
 	return fmt.Sprintf("%s 0 to %d", several, n-1)
 }
 
-// parseIndex reads an index as AWS Batch writes it: digits, without a sign or leading zeros.
+// parseIndex parses an index as AWS Batch writes it: digits, without a sign or leading zeros.
 func parseIndex(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err == nil && (n < 0 || strconv.Itoa(n) != text) {
@@ -92,8 +92,8 @@ func parseIndex(text string) (int, error) {
 	return n, err
 }
 
-// partsOf says how many children or nodes a job has: from the memory, else from the
-// service. known is false when neither has the job.
+// partsOf returns how many children or nodes a job has, from the memory or the service. known is
+// false when neither has the job.
 func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool, err error) {
 	if c.Memory != nil {
 		if have.children, err = c.Memory.Children(id); err != nil || have.children > 0 {
@@ -111,7 +111,7 @@ func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool
 	return parts{batch.ArraySize(job), Nodes(job)}, true, nil
 }
 
-// Nodes is the number of nodes of a multi-node job; 0 for any other job, or for a node.
+// Nodes returns the number of nodes of a multi-node job; 0 for any other job, or for a node.
 func Nodes(job types.JobDetail) int {
 	if job.NodeProperties == nil || job.NodeDetails != nil {
 		return 0
@@ -119,5 +119,5 @@ func Nodes(job types.JobDetail) int {
 	return int(aws.ToInt32(job.NodeProperties.NumNodes))
 }
 
-// NodeID is the id of a node of a multi-node job.
+// NodeID returns the id of a node of a multi-node job.
 func NodeID(job string, index int) string { return job + "#" + strconv.Itoa(index) }

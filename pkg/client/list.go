@@ -9,10 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// List yields the jobs under their users' own names, each once, queue by queue and
-// status by status in the order of a job's life, so that a job which moves on
-// meanwhile is not missed. ListJobs itself takes one filter and one status and
-// shows only RUNNING jobs without one.
+// List yields the jobs with the names that users gave them, each once. It goes through queues, and
+// through statuses in the order of a job's life, so that it does not miss a job whose status
+// changes meanwhile. ListJobs itself accepts one filter and one status, and shows only RUNNING jobs
+// without one.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
 		for job, err := range c.Each(ctx, f) {
@@ -24,7 +24,7 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 	}
 }
 
-// Each is List with the names that the service has.
+// Each is List with the names in the service.
 func (c *Client) Each(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
 		inputs, err := c.listInputs(ctx, f)
@@ -52,7 +52,7 @@ func (c *Client) Each(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 	}
 }
 
-// listInputs are the calls whose union holds what the filter asks for.
+// listInputs returns the calls that together cover the filter.
 func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.ListJobsInput, err error) {
 	if f.ArrayOf != "" {
 		for _, s := range f.statuses() {
@@ -114,7 +114,7 @@ func (c *Client) queueNames(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// CreateQueue makes a FIFO job queue of priority 1 on one compute environment.
+// CreateQueue creates a FIFO job queue of priority 1 on one compute environment.
 func (c *Client) CreateQueue(ctx context.Context, name, environment string) error {
 	_, err := c.API.CreateJobQueue(ctx, &awsbatch.CreateJobQueueInput{
 		JobQueueName: &name,
@@ -129,11 +129,10 @@ func (c *Client) CreateQueue(ctx context.Context, name, environment string) erro
 	return nil
 }
 
-// NotEnded are the statuses of jobs that have not ended, in the order of their life.
+// NotEnded are the statuses of jobs that have not ended, in the order of a job's life.
 var NotEnded = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
 
-// Depth counts the jobs of a queue that have not ended, by status; of an array its
-// children count.
+// Depth counts the unfinished jobs of a queue by status; for an array it counts the children.
 func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
 	depth := map[types.JobStatus]int{}
 	var arrays []string
@@ -164,7 +163,7 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 	return depth, nil
 }
 
-// Environments returns compute environments by name or ARN; none of the words: all.
+// Environments returns compute environments by name or ARN; without words it returns all.
 func (c *Client) Environments(ctx context.Context, words ...string) ([]types.ComputeEnvironmentDetail, error) {
 	var all []types.ComputeEnvironmentDetail
 	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.API, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: words})

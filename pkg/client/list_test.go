@@ -77,10 +77,10 @@ func TestResolve(t *testing.T) {
 		{"train", idB, ""},
 		{"train:0", idB + ":0", ""},
 		{"Train", idC, ""},
-		{"aaaa", "", "fits 2 jobs, write more of it:\n  " + idA + "  train  RUNNING\n  " + idB + "  train  FAILED"},
-		{"bbb", "", "no job has the id or the name bbb"},
+		{"aaaa", "", "matches 2 jobs, write more digits:\n  " + idA + "  train  RUNNING\n  " + idB + "  train  FAILED"},
+		{"bbb", "", "no job has the id or name bbb"},
 		{"trian", "", "did you mean Train?"},
-		{"nothing-like-it", "", "no job has the id or the name nothing-like-it"},
+		{"nothing-like-it", "", "no job has the id or name nothing-like-it"},
 		{"arn:aws:batch:us-east-1:123456789012:job-queue/cpu", "", "no job has"},
 		{"", "", "no job has"},
 	} {

@@ -19,18 +19,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// defaultLogGroup is where Batch sends logs unless the job says otherwise.
+// defaultLogGroup is where Batch sends logs, unless the job has another group.
 const defaultLogGroup = "/aws/batch/job"
 
-// maxEvents is the most events that one GetLogEvents returns (its API reference).
+// maxEvents is how many events GetLogEvents returns at most (API reference).
 const maxEvents = 10_000
 
-// lateLogs is how long after the end of a job more of its log may come: the agent
-// on the instance sends what it has every five seconds.
+// lateLogs is how long after the end of a job more of its log may arrive: the agent on the instance
+// sends lines every five seconds.
 const lateLogs = 6 * time.Second
 
-// Line is an event of a job's log. Its text may hold line feeds inside, but none
-// at its end.
+// Line is an event of a job's log. Its text may contain line feeds, but not at its end.
 type Line struct {
 	Time time.Time
 	Text string
@@ -38,30 +37,31 @@ type Line struct {
 	Job string
 	// Stream is the log stream: one for each attempt and container.
 	Stream string
-	// More says that the job's next line follows at once, so that what prints them need not write each on its own.
+	// More means that the job's next line follows immediately, so that a printer need not flush
+	// after each line.
 	More bool
 }
 
-// LogOptions says what of a log is wanted. The zero value is all of the latest
-// attempt that has a log.
+// LogOptions selects what to read of a log. The zero value selects all of the latest attempt that
+// has a log.
 type LogOptions struct {
-	// Follow goes on through later attempts until the job has ended and its log is
-	// drained; with Attempt, until that attempt has.
+	// Follow continues through later attempts until the job has ended and its log is complete; with
+	// Attempt, until that attempt has ended.
 	Follow bool
 	// Attempt is the number of one attempt, from 1; 0 for the latest.
 	Attempt int
-	// Tail is how many lines at the end of each stream are wanted; 0 for all.
+	// Tail is how many lines at the end of each stream to read; 0 for all.
 	Tail int
-	// Since leaves out what is older; zero for nothing.
+	// Since skips older lines; zero for none.
 	Since time.Time
-	// Window is how many of several logs are followed at the same time, in the order of
-	// the ids; 0 for all. The next one begins where one has ended.
+	// Window is how many of several logs are followed concurrently, in the order of the ids; 0 for
+	// all. The next one starts when one has ended.
 	Window int
 }
 
-// Logs yields a job's log. A stream that is not there yet is no error: the job may
-// not have started, and with Follow neither is a job that was submitted a moment
-// ago. An error ends the sequence; a failing service is asked again as in Watch.
+// Logs yields a job's log. A missing stream is no error: the job may not have started. With Follow,
+// neither is a job that was submitted a moment ago. An error ends the sequence; a failing service
+// is retried as in Watch.
 func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		t := newTail(c, id, o)
@@ -94,10 +94,10 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Li
 	}
 }
 
-// errStopped says that the reader of the sequence has had enough.
+// errStopped means that the caller has stopped the sequence.
 var errStopped = errors.New("stopped")
 
-// stream is where the log of one container of one attempt lies.
+// stream is the location of the log of one container of one attempt.
 type stream struct{ job, group, name string }
 
 // tail reads the streams of one job.
@@ -105,13 +105,13 @@ type tail struct {
 	LogOptions
 	client *Client
 	id     string
-	// first is the attempt to read from: what lies before it was read to its end
-	// or not asked for. It is -1 before the first stream is known.
+	// first is the attempt to read from: earlier ones are complete or not wanted. It is -1 before
+	// the first stream is known.
 	first  int
-	tokens map[stream]string // where to go on
+	tokens map[stream]string // where to continue
 	start  time.Time
-	// over is when the job, or the attempt that is asked for, was first seen ended;
-	// silent that it has no log, or that it ended long ago.
+	// over is when the job, or the selected attempt, was first seen ended; silent means that it has
+	// no log, or that it ended long ago.
 	over   time.Time
 	silent bool
 }
@@ -120,14 +120,14 @@ func newTail(c *Client, id string, o LogOptions) *tail {
 	return &tail{LogOptions: o, client: c, id: id, tokens: map[stream]string{}, first: o.Attempt - 1, start: time.Now()}
 }
 
-// maySettle reports whether a job that is not there may still appear.
+// maySettle reports whether a missing job may still appear.
 func (t *tail) maySettle(err error) bool {
 	_, missing := errors.AsType[*MissingError](err)
 	return missing && time.Since(t.start) < JustNow
 }
 
-// drained reports whether nothing more will come, after a look that was fresh or
-// not. What arrives late is read for as long as each look brings some.
+// drained reports whether the log is complete; fresh means that the last read found new lines. Late
+// lines are read for as long as each read finds some.
 func (t *tail) drained(fresh bool) bool {
 	switch {
 	case t.over.IsZero():
@@ -138,8 +138,8 @@ func (t *tail) drained(fresh bool) bool {
 	return !fresh && (t.silent || time.Since(t.over) >= lateLogs)
 }
 
-// turn looks at the job and reads what is new in its streams. The job is
-// described first, so that what a turn reads after the end is complete.
+// turn describes the job and reads what is new in its streams. It describes the job first, so that
+// a read after its end is complete.
 func (t *tail) turn(ctx context.Context, emit func(Line) bool) (fresh bool, err error) {
 	jobs, err := t.client.Describe(ctx, t.id)
 	if err != nil {
@@ -148,7 +148,7 @@ func (t *tail) turn(ctx context.Context, emit func(Line) bool) (fresh bool, err 
 	return t.Take(ctx, jobs[0], emit)
 }
 
-// Take reads what is new in the streams of the job as it stands.
+// Take reads what is new in the streams of the job as described.
 func (t *tail) Take(ctx context.Context, job types.JobDetail, emit func(Line) bool) (fresh bool, err error) {
 	attempts, err := logStreams(job)
 	if err != nil {
@@ -175,11 +175,11 @@ func (t *tail) Take(ctx context.Context, job types.JobDetail, emit func(Line) bo
 	return fresh, nil
 }
 
-// longAgo is how old an end is whose log is certainly complete, however far the
-// clocks here and there differ.
+// longAgo is the age of a job's end after which its log is certainly complete, however far the
+// clocks differ.
 const longAgo = 10 * time.Minute
 
-// wanted cuts the attempts to those that are asked for, and finds the first.
+// wanted returns the selected attempts, and finds the first.
 func (t *tail) wanted(job types.JobDetail, attempts [][]stream) ([][]stream, error) {
 	if t.Attempt == 0 {
 		for i := len(attempts) - 1; t.first < 0 && i >= 0; i-- {
@@ -195,10 +195,10 @@ func (t *tail) wanted(job types.JobDetail, attempts [][]stream) ([][]stream, err
 	if t.Follow && !batch.HasEnded(job.Status) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("job %s has no attempt %d: it made %d", aws.ToString(job.JobName), t.Attempt, len(attempts))
+	return nil, fmt.Errorf("job %s has no attempt %d: it has had %d", aws.ToString(job.JobName), t.Attempt, len(attempts))
 }
 
-// drain reads a stream up to its present end.
+// drain reads a stream up to its current end.
 func (t *tail) drain(ctx context.Context, s stream, emit func(Line) bool) (fresh bool, err error) {
 	if t.Tail > 0 && t.tokens[s] == "" {
 		if fresh, err = t.ending(ctx, s, emit); err != nil || t.tokens[s] == "" {
@@ -224,14 +224,14 @@ func (t *tail) drain(ctx context.Context, s stream, emit func(Line) bool) (fresh
 			}
 		}
 		next := aws.ToString(out.NextForwardToken)
-		if next == "" || next == t.tokens[s] { // without a token it would begin anew
+		if next == "" || next == t.tokens[s] { // without a token it would start from the beginning
 			return fresh, nil
 		}
 		t.tokens[s] = next
 	}
 }
 
-// ending reads the last lines of a stream and notes where to go on.
+// ending reads the last lines of a stream and records where to continue.
 func (t *tail) ending(ctx context.Context, s stream, emit func(Line) bool) (fresh bool, err error) {
 	events, token, err := t.client.lastEvents(ctx, t.request(s), t.Tail)
 	if err != nil {
@@ -255,7 +255,7 @@ func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
 	return in
 }
 
-// events makes one GetLogEvents; nil stands for a stream that is not there (yet).
+// events calls GetLogEvents once; nil means that the stream does not exist (yet).
 func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
 	out, err := c.logs.GetLogEvents(ctx, in)
 	if rpc.Missing(err) {
@@ -267,9 +267,9 @@ func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInpu
 	return out, nil
 }
 
-// lastEvents returns the last n events of a stream, oldest first, and the token
-// from which it goes on; "" for a stream that is not there. Pages may be empty in
-// between: only the token that was sent, come back, is the beginning.
+// lastEvents returns the last n events of a stream, oldest first, and the token to continue from;
+// "" for a missing stream. Pages may be empty in between. Only an unchanged token marks the
+// beginning.
 func (c *Client) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput, n int) (events []logtypes.OutputLogEvent, token string, err error) {
 	in.StartFromHead, in.Limit = aws.Bool(false), aws.Int32(int32(min(n, maxEvents)))
 	for len(events) < n {
@@ -295,8 +295,8 @@ func (s stream) line(e logtypes.OutputLogEvent) Line {
 	return Line{Time: time.UnixMilli(aws.ToInt64(e.Timestamp)), Text: text, Job: s.job, Stream: s.name}
 }
 
-// logStreams returns the streams of each attempt, oldest first; an attempt that
-// never started has none. A running attempt is not among the job's attempts yet.
+// logStreams returns the streams of each attempt, oldest first; an attempt that never started has
+// none. A running attempt is not in the job's attempts yet.
 func logStreams(job types.JobDetail) ([][]stream, error) {
 	if err := logsElsewhere(job); err != nil {
 		return nil, err
@@ -338,8 +338,7 @@ func logStreams(job types.JobDetail) ([][]stream, error) {
 	return attempts, nil
 }
 
-// logGroup is a job's log groups by the name of the container, which is empty for
-// a job of one container.
+// logGroup maps container names to log groups. The name is empty for a job of one container.
 type logGroup struct {
 	job    string
 	groups map[string]string
@@ -372,8 +371,8 @@ func taskContainers(job types.JobDetail) (all []types.TaskContainerDetails) {
 	return all
 }
 
-// elsewhereError says where the log is of a job that has none of its own in CloudWatch.
-// To ask again changes nothing.
+// elsewhereError says where to find the log of a job that has none of its own in CloudWatch.
+// Retrying changes nothing.
 type elsewhereError struct{ where string }
 
 func (e *elsewhereError) Error() string { return e.where }
@@ -382,16 +381,16 @@ func elsewhere(format string, args ...any) error {
 	return &elsewhereError{fmt.Sprintf(format, args...)}
 }
 
-// logsElsewhere is an error for a job that has no log of its own in CloudWatch.
+// logsElsewhere returns an error for a job that has no log of its own in CloudWatch.
 func logsElsewhere(job types.JobDetail) error {
 	name, short := aws.ToString(job.JobName), batch.ShortID(aws.ToString(job.JobId))
 	switch {
 	case batch.IsArray(job):
-		return elsewhere("job %s is an array: each child has its own log, name one: %s:0", name, short)
+		return elsewhere("job %s is an array: each child has its own log; choose one, such as %s:0", name, short)
 	case job.NodeProperties != nil && job.NodeDetails == nil:
-		return elsewhere("job %s has several nodes: each has its own log, name one: %s#0", name, short)
+		return elsewhere("job %s has several nodes: each has its own log; choose one, such as %s#0", name, short)
 	case job.EksProperties != nil:
-		return elsewhere("job %s runs on EKS: its log is in the cluster: kubectl logs", name)
+		return elsewhere("job %s runs on EKS, and its log is in the cluster: use kubectl logs", name)
 	}
 	if job.Container == nil || job.Container.LogConfiguration == nil {
 		return nil

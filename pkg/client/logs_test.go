@@ -171,8 +171,8 @@ func TestLogsElsewhere(t *testing.T) {
 		job  types.JobDetail
 		want string
 	}{
-		{types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Size: aws.Int32(2)}}, "name one: 1:0"},
-		{types.JobDetail{NodeProperties: &types.NodeProperties{}}, "name one: 1#0"},
+		{types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Size: aws.Int32(2)}}, "choose one, such as 1:0"},
+		{types.JobDetail{NodeProperties: &types.NodeProperties{}}, "choose one, such as 1#0"},
 		{types.JobDetail{EksProperties: &types.EksPropertiesDetail{}}, "kubectl logs"},
 		{types.JobDetail{Container: &types.ContainerDetail{LogConfiguration: &types.LogConfiguration{LogDriver: "splunk"}}}, "driver splunk"},
 	} {
@@ -273,7 +273,7 @@ func TestLogOptions(t *testing.T) {
 		{"an earlier attempt", LogOptions{Attempt: 1}, "one", ""},
 		{"an attempt that never started", LogOptions{Attempt: 2}, "", ""},
 		{"the latest by number", LogOptions{Attempt: 3}, "a b c d e", ""},
-		{"an attempt that never was", LogOptions{Attempt: 4}, "", "no attempt 4: it made 3"},
+		{"an attempt that never was", LogOptions{Attempt: 4}, "", "no attempt 4: it has had 3"},
 		{"the last lines", LogOptions{Tail: 2}, "d e", ""},
 		{"more last lines than there are", LogOptions{Tail: 9}, "a b c d e", ""},
 		{"from a moment on", LogOptions{Since: time.UnixMilli(3)}, "d e", ""},

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// QueueSnapshot returns how much a queue's jobs use, and which of them are next.
+// QueueSnapshot returns the use of a queue's capacity by its jobs, and the jobs at its front.
 func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.GetJobQueueSnapshotOutput, error) {
 	out, err := c.API.GetJobQueueSnapshot(ctx, &awsbatch.GetJobQueueSnapshotInput{JobQueue: &queue})
 	if err != nil {
@@ -19,25 +19,25 @@ func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.Get
 	return out, nil
 }
 
-// QueueLook is what a queue holds at one moment, as far as six calls can tell.
+// QueueLook is the content of a queue at one moment, as far as six calls show it.
 type QueueLook struct {
-	// Jobs are those that have not ended, the furthest in their life first. Of
-	// each status it is the first page, on AWS 1,000 jobs.
+	// Jobs are the unfinished jobs, the furthest in their life first. It has the first page of each
+	// status, on AWS 1,000 jobs.
 	Jobs []types.JobSummary
 	// More are the statuses of which the queue has more jobs.
 	More []types.JobStatus
-	// Snapshot is nil when the service does not give one: SnapshotErr says why.
+	// Snapshot is nil when the service does not return one: SnapshotErr says why.
 	Snapshot    *awsbatch.GetJobQueueSnapshotOutput
 	SnapshotErr error
 }
 
-// Look looks at a queue with one call a status and one for its snapshot, however
-// many jobs it holds. Not every role may see a snapshot, and not every endpoint
-// that speaks Batch has one: its refusal leaves the jobs.
+// Look reads a queue with one call per status and one for its snapshot, however many jobs it has. A
+// role may not be allowed to read a snapshot, and a server may not have one. Look then returns the
+// jobs only.
 func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
 	look := &QueueLook{}
 	place := map[string]int{}
-	for _, status := range NotEnded { // in this order a job that moves on is not missed
+	for _, status := range NotEnded { // in this order a job that changes its status is not missed
 		page, err := c.API.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status})
 		if err != nil {
 			return nil, Failed("list jobs", err)
@@ -46,7 +46,7 @@ func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
 			id := aws.ToString(job.JobId)
 			job.JobName = displayed(job.JobName)
 			if i, again := place[id]; again {
-				look.Jobs[i] = job // it moved on between two calls
+				look.Jobs[i] = job // its status changed between two calls
 				continue
 			}
 			place[id] = len(look.Jobs)
@@ -67,8 +67,8 @@ func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
 	return look, nil
 }
 
-// SnapshotDenied tells a service that gives this caller no snapshot from one that
-// is busy or not there.
+// SnapshotDenied reports whether the service denies a snapshot to this caller, rather than being
+// busy or unreachable.
 func SnapshotDenied(err error) bool {
 	if _, gone := errors.AsType[*UnreachableError](err); gone {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// DisableQueue has a job queue, by name or ARN, take no more jobs; those in it go on.
+// DisableQueue makes a job queue, by name or ARN, reject new jobs. Its current jobs continue.
 func (c *Client) DisableQueue(ctx context.Context, queue string) error {
 	err := c.patiently(ctx, func() error {
 		_, err := c.API.UpdateJobQueue(ctx, &awsbatch.UpdateJobQueueInput{JobQueue: &queue, State: types.JQStateDisabled})

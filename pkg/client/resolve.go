@@ -21,35 +21,34 @@ var (
 	shortID = lazy(`^[0-9a-f]{4,8}(-[0-9a-f-]*)?$`)
 )
 
-// AmbiguousIDError is a short id that several jobs share.
+// AmbiguousIDError reports a short id that several jobs share.
 type AmbiguousIDError struct {
 	Word string
 	Jobs []types.JobSummary
 }
 
 func (e *AmbiguousIDError) Error() string {
-	lines := []string{fmt.Sprintf("job id %s fits %d jobs, write more of it:", e.Word, len(e.Jobs))}
+	lines := []string{fmt.Sprintf("job id %s matches %d jobs, write more digits:", e.Word, len(e.Jobs))}
 	for _, job := range e.Jobs {
 		lines = append(lines, fmt.Sprintf("  %s  %s  %s", aws.ToString(job.JobId), aws.ToString(job.JobName), job.Status))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// NoSuchJobError is a word that names no job. Near is the closest name there is.
+// NoSuchJobError reports an argument that names no job. Near is the closest name.
 type NoSuchJobError struct{ Word, Near string }
 
 func (e *NoSuchJobError) Error() string {
 	if e.Near != "" {
-		return fmt.Sprintf("no job has the id or the name %s, did you mean %s?", e.Word, e.Near)
+		return fmt.Sprintf("no job has the id or name %s, did you mean %s?", e.Word, e.Near)
 	}
-	return "no job has the id or the name " + e.Word
+	return "no job has the id or name " + e.Word
 }
 
-// Resolve returns the job id that a word stands for: a full id or a job's ARN,
-// the first four or more digits of an id, or a name, which stands for the newest
-// job of that name. The index of a child or node may follow: `train:3`, `mpi#0`; one that
-// the job does not have is a *NoSuchPartError. The client's Memory is asked first, then the
-// service; no queues stands for all.
+// Resolve returns the id of the job that word names: a full id, an ARN, the first four or more
+// digits of an id, or a name, which means the newest job of that name. The index of a child or node
+// may follow: `train:3`, `mpi#0`. If the job does not have it, the error is a *NoSuchPartError.
+// Resolve asks the client's Memory first, then the service. No queues means all queues.
 func (c *Client) Resolve(ctx context.Context, word string, queues []string) (string, error) {
 	if batch.IsARN(word) {
 		_, word, _ = strings.Cut(word, "job/")
@@ -80,7 +79,7 @@ func (c *Client) Resolve(ctx context.Context, word string, queues []string) (str
 	return id + suffix, c.checkSuffix(ctx, word, id, suffix)
 }
 
-// finder gathers the jobs that a word may stand for.
+// finder collects the jobs that a word may name.
 type finder struct {
 	word   string
 	byID   []types.JobSummary
@@ -117,7 +116,7 @@ func (f *finder) result() (string, error) {
 	return "", &NoSuchJobError{f.word, diag.Near(f.word, slices.Values(f.names))}
 }
 
-// findInMemory looks at the jobs that the client's memory knows.
+// findInMemory searches the jobs in the client's memory.
 func (c *Client) findInMemory(f *finder) error {
 	if c.Memory == nil {
 		return nil
@@ -129,8 +128,8 @@ func (c *Client) findInMemory(f *finder) error {
 	return err
 }
 
-// findAtService asks for the name, which the service can filter by, and when
-// that finds nothing goes through all jobs.
+// findAtService lists by name, which the service can filter by. If that finds nothing, it goes
+// through all jobs.
 func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) error {
 	for _, filter := range []Filter{{Queues: queues, Name: f.word}, {Queues: queues}} {
 		if filter.Name != "" && shortID().MatchString(f.word) {
@@ -149,8 +148,8 @@ func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) 
 	return nil
 }
 
-// addStatus completes candidates from the memory, as far as the service knows
-// them; the error to be shown is another one.
+// addStatus adds the status to candidates from the memory. It ignores errors: another error is
+// shown.
 func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
 	var ids []string
 	for _, job := range jobs {
@@ -169,7 +168,7 @@ func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
 	}
 }
 
-// lazy is a regular expression that is compiled when it is first needed.
+// lazy returns a regular expression that is compiled when it is first needed.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

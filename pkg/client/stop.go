@@ -15,26 +15,26 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// defaultReason stands in statusReason when the user gives none.
+// defaultReason is the statusReason when the user gives none.
 const defaultReason = "stopped with batchctl"
 
-// stopAgain is after how long a job that has not ended is sent its call again: longer
-// than the 30 seconds between SIGTERM and SIGKILL. An answer of 200 promises little.
+// stopAgain is the time after which the call for an unfinished job is repeated: longer than the 30
+// seconds between SIGTERM and SIGKILL. An answer of 200 does not guarantee that the job ends.
 const stopAgain = 45 * time.Second
 
 // Stopped says what Stop did.
 type Stopped struct {
-	// Job is the job as it was last seen.
+	// Job is the last description of the job.
 	Job types.JobDetail
-	// Before is the status in which Stop found it.
+	// Before is the status before Stop.
 	Before types.JobStatus
-	// Call is the operation that was used: CancelJob, TerminateJob, or "" when
-	// the job had ended before and was left alone.
+	// Call is the operation that was used: CancelJob, TerminateJob, or "" when the job had already
+	// ended.
 	Call string
-	// Children counts an array's children that were terminated one by one, because
-	// they went on after their parent had ended.
+	// Children is how many children of an array were terminated one by one, because they kept
+	// running after their parent had ended.
 	Children int
-	// Err is why the job could not be stopped, or not be seen to end.
+	// Err is why the job could not be stopped, or why its end was not seen.
 	Err error
 }
 
@@ -44,12 +44,11 @@ func (c *Client) Stop(ctx context.Context, id, reason string) (Stopped, error) {
 	return s, s.Err
 }
 
-// StopAll ends jobs and waits until DescribeJobs says that they have ended, or
-// ctx has. CancelJob is for jobs that wait in SUBMITTED, PENDING or RUNNABLE; it
-// answers 200 and does nothing on one that has started, so everything else, and a
-// job that starts meanwhile, is sent TerminateJob. The last of the ids is sent its
-// call first: what depends on a job should not start when that one ends. The
-// answer has one Stopped for each id; what failed with one does not stop the others.
+// StopAll stops jobs and waits until DescribeJobs shows that they have ended, or until ctx ends.
+// CancelJob is for jobs in SUBMITTED, PENDING or RUNNABLE. For a job that has started it answers
+// 200 and does nothing, so every other job, and one that starts meanwhile, gets TerminateJob. The
+// calls go out in reverse order of the ids: a job should not start when its dependency ends. The
+// result has one Stopped for each id. A failure for one job does not affect the others.
 func (c *Client) StopAll(ctx context.Context, ids []string, reason string) []Stopped {
 	if reason == "" {
 		reason = defaultReason
@@ -83,20 +82,20 @@ func (c *Client) StopAll(ctx context.Context, ids []string, reason string) []Sto
 	return all
 }
 
-// stopping is one job on its way to its end.
+// stopping is a job that is being stopped.
 type stopping struct {
 	Stopped
 	client     *Client
 	id, reason string
 	// sent is when Call was answered.
 	sent time.Time
-	// terminated are the children that were sent TerminateJob by themselves.
+	// terminated are the children that were sent TerminateJob on their own.
 	terminated map[string]bool
 	done       bool
 }
 
-// stopTurn looks at the jobs and makes the calls that are due. An error of the
-// service that concerns one job ends that job; another one comes back.
+// stopTurn describes the jobs and makes the calls that are due. An error that concerns one job is
+// kept with that job; any other error is returned.
 func (c *Client) stopTurn(ctx context.Context, pending []*stopping) error {
 	ids := make([]string, len(pending))
 	for i, s := range pending {
@@ -134,7 +133,7 @@ func isMissing(err error) bool {
 	return missing
 }
 
-// turn takes in how the job stands and makes the call that is due.
+// turn records the state of the job and makes the call that is due.
 func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) error {
 	if !known {
 		if s.client.submittedJustNow(s.id) {
@@ -163,8 +162,8 @@ func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) er
 	return nil
 }
 
-// children ends those of an array that go on after their parent: a summary that
-// counts some may be an old one, so they are looked for.
+// children stops those of an array that keep running after their parent. The array's summary may be
+// outdated, so it lists them.
 func (s *stopping) children(ctx context.Context) error {
 	if s.Call == "" || batch.ArraySize(s.Job) == 0 || live(s.Job) == 0 {
 		s.done = true
@@ -196,7 +195,7 @@ func (s *stopping) children(ctx context.Context) error {
 	return nil
 }
 
-// live counts the children that an array's summary says have not ended.
+// live returns how many children have not ended according to the array's summary.
 func live(job types.JobDetail) (n int32) {
 	for _, status := range NotEnded {
 		n += job.ArrayProperties.StatusSummary[string(status)]
@@ -217,13 +216,13 @@ func (c *Client) stopOne(ctx context.Context, call, id, reason string) (err erro
 	return nil
 }
 
-// submittedJustNow reports whether the memory knows the job as one that DescribeJobs
-// may not show yet.
+// submittedJustNow reports whether the memory has the job as one that DescribeJobs may not show
+// yet.
 func (c *Client) submittedJustNow(id string) bool {
 	if c.Memory == nil {
 		return false
 	}
-	known, _ := c.Memory.Jobs() // what cannot be read is not known
+	known, _ := c.Memory.Jobs() // a job in an unreadable ledger counts as unknown
 	for _, k := range slices.Backward(known) {
 		if k.ID == id {
 			return time.Since(k.Submitted) < JustNow
@@ -232,7 +231,7 @@ func (c *Client) submittedJustNow(id string) bool {
 	return false
 }
 
-// StopCall is the operation that ends a job in this state; "" when it has ended.
+// StopCall returns the operation that stops a job in this state; "" when it has ended.
 func StopCall(job types.JobDetail) string {
 	switch job.Status {
 	case types.JobStatusSucceeded, types.JobStatusFailed:
@@ -251,7 +250,7 @@ func (s Stopped) unfinished(id string, err error) error {
 		return err
 	}
 	if batch.HasEnded(s.Job.Status) {
-		return fmt.Errorf("job %s (%s) has ended, but not all of its children had when the wait ended: %w",
+		return fmt.Errorf("job %s (%s) has ended, but some of its children had not when the wait ended: %w",
 			aws.ToString(s.Job.JobName), batch.ShortID(id), err)
 	}
 	return fmt.Errorf("job %s (%s) was sent %s, and was still %s when the wait ended: %w",

@@ -8,17 +8,15 @@ import (
 	"strings"
 )
 
-// A submission is one job that a user asked for once, however often SubmitJob had
-// to be sent for it. Its id is a random UUID, made and written down before the
-// first call.
+// A submission is one job that a user requested once, however often SubmitJob has to be sent for
+// it. Its id is a random UUID, created and recorded before the first call.
 
 const (
-	// SubmissionTag is the tag of a job that holds its submission's id.
+	// SubmissionTag is the tag of a job with its submission's id.
 	SubmissionTag = "batchctl:submission-id"
-	// SubmissionVariable is the environment variable in which a job of one container
-	// finds its submission's id: the same in every attempt, and in a twin that a
-	// lost answer may leave for a while. A job whose effects must happen once can
-	// key them with it.
+	// SubmissionVariable is the environment variable of a job of one container with its
+	// submission's id. It is the same in every attempt, and in a duplicate that a lost answer may
+	// leave for a while. A job whose effects must happen once can use it as a key.
 	SubmissionVariable = "BATCHCTL_SUBMISSION_ID"
 )
 
@@ -27,12 +25,11 @@ const (
 	MaxJobName = 128
 	// SuffixLen is 128 bits in base32, without padding.
 	SuffixLen = 26
-	// MaxUserName is what a job's name has room for before "-" and the suffix.
+	// MaxUserName is how much of a job's name fits before "-" and the suffix.
 	MaxUserName = MaxJobName - SuffixLen - 1
 )
 
-// suffixAlphabet is RFC 4648's in lower case: the JOB_NAME filter of ListJobs does
-// not tell upper case from lower.
+// suffixAlphabet is that of RFC 4648 in lower case: the JOB_NAME filter of ListJobs ignores case.
 const suffixAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
 func suffixEncoding() *base32.Encoding {
@@ -47,8 +44,8 @@ func NewSubmissionID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// JobName is the name under which a submission goes to AWS: the user's, cut if
-// need be, and the id, by which ListJobs finds the job again.
+// JobName returns the name of a submission's job in AWS: the user's name, cut if necessary, and the
+// id, by which ListJobs finds the job again.
 func JobName(name, submission string) string {
 	id, err := hex.DecodeString(strings.ReplaceAll(submission, "-", ""))
 	if err != nil || len(id) != 16 {
@@ -57,12 +54,12 @@ func JobName(name, submission string) string {
 	return CutName(name) + "-" + suffixEncoding().EncodeToString(id)
 }
 
-// CutName cuts a name to what leaves room for a submission's id.
+// CutName cuts a name so that a submission's id fits after it.
 func CutName(name string) string { return name[:min(len(name), MaxUserName)] }
 
-// DisplayName is the user's own name in a jobName that batchctl made, and any
-// other name as it is. A suffix counts if it is the base32 of a random UUID,
-// which a name that somebody thought of is not.
+// DisplayName returns the user's name for a jobName that batchctl created, and any other name
+// unchanged. A suffix counts if it is the base32 of a random UUID, which no name chosen by a person
+// is.
 func DisplayName(jobName string) string {
 	cut := len(jobName) - SuffixLen - 1
 	if cut < 1 || jobName[cut] != '-' {
@@ -75,7 +72,7 @@ func DisplayName(jobName string) string {
 	return jobName[:cut]
 }
 
-// displayed is DisplayName for a member that may be absent.
+// displayed is DisplayName for a member that may be missing.
 func displayed(jobName *string) *string {
 	if jobName == nil {
 		return nil

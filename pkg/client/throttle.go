@@ -11,28 +11,25 @@ import (
 )
 
 const (
-	// QuotaRate is how many calls a second are begun at most. All Batch calls of an
-	// account in a Region share 50 (AWS re:Post, knowledge center); a little is
-	// left to others.
+	// QuotaRate is the maximum number of calls per second. All Batch calls of an account in a
+	// Region share 50 (AWS re:Post, knowledge center); the rest is for other programs.
 	QuotaRate = 48
-	// slowestRate is where halving ends.
+	// slowestRate is the lowest rate after halving.
 	slowestRate = 1
-	// recovery is by how much the rate grows again in a second without throttling,
-	// in calls a second.
+	// recovery is how much the rate grows per second without throttling, in calls per second.
 	recovery = 2
-	// burst is how many calls may be made up for after a pause.
+	// burst is how many unused calls carry over after a pause.
 	burst = 2
-	// halvingPause is how long answers count for one halving: calls that were on
-	// their way together are throttled together.
+	// halvingPause is the time in which throttled answers count once: concurrent calls are
+	// throttled together.
 	halvingPause = time.Second
 )
 
-// RateLimit is a token bucket for the calls of this process. When the service
-// throttles all the same, because others call too, it halves the rate; then it
-// recovers.
+// RateLimit is a token bucket for the calls of this process. When the service throttles because of
+// other callers, it halves the rate and then recovers.
 type RateLimit struct {
 	mu sync.Mutex
-	// free says that there is no bound until the service throttles once.
+	// free means that there is no limit until the service throttles once.
 	free    bool
 	Rate    float64   // calls a second
 	next    time.Time // when the next token is due
@@ -40,14 +37,14 @@ type RateLimit struct {
 	halved  time.Time
 }
 
-// NewRateLimit returns the limit for an endpoint; "" is AWS's own. The quota is
-// AWS's: another server, such as a test's or an engine's, has none before it says so.
+// NewRateLimit returns the limit for an endpoint; "" is AWS's own. The quota is AWS's: another
+// server, such as a test's or an engine's, has none until it throttles.
 func NewRateLimit(endpoint string) *RateLimit {
 	return &RateLimit{Rate: QuotaRate, free: !IsAWS(endpoint)}
 }
 
-// IsAWS reports whether an endpoint that a configuration names is one of AWS's,
-// such as an interface endpoint of a VPC. None stands for AWS's own.
+// IsAWS reports whether an endpoint is one of AWS's, such as an interface endpoint of a VPC. ""
+// means AWS's default.
 func IsAWS(endpoint string) bool {
 	if endpoint == "" {
 		return true
@@ -64,7 +61,7 @@ func IsAWS(endpoint string) bool {
 	return false
 }
 
-// Wait returns when one call may begin, or with the reason why ctx ended.
+// Wait returns when one call may start, or with the cause when ctx ends.
 func (r *RateLimit) Wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -75,7 +72,7 @@ func (r *RateLimit) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Take draws the next token and returns how long it is until it is due.
+// Take takes the next token and returns how long to wait for it.
 func (r *RateLimit) Take(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +95,7 @@ func (r *RateLimit) recover(now time.Time) {
 	r.learned = now
 }
 
-// Throttled takes in that the service found a call too many.
+// Throttled records that the service throttled a call.
 func (r *RateLimit) Throttled() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,10 +108,10 @@ func (r *RateLimit) Throttled() {
 	r.Rate, r.halved = max(r.Rate/2, slowestRate), now
 }
 
-// rateLimitID is the middleware's place in the SDK's stack.
+// rateLimitID is the middleware's name in the SDK's stack.
 const rateLimitID = "BatchctlRateLimit"
 
-// middleware has each attempt of a call, the SDK's retries among them, take a token.
+// middleware makes each attempt of a call, including the SDK's retries, take a token.
 func (r *RateLimit) middleware(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc(rateLimitID,
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
@@ -129,7 +126,7 @@ func (r *RateLimit) middleware(stack *middleware.Stack) error {
 		}), "Retry", middleware.After)
 }
 
-// WithoutRateLimit is for a call that has taken its token by itself.
+// WithoutRateLimit is for a call that has already taken its token.
 func WithoutRateLimit(stack *middleware.Stack) error {
 	_, err := stack.Finalize.Remove(rateLimitID)
 	return err

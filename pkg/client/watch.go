@@ -17,36 +17,34 @@ import (
 )
 
 const (
-	// pollFirst and pollMost bound the pause between two looks at a job, unless
-	// Client.PollAtMost says otherwise. It grows while nothing changes and falls
-	// back when something does.
+	// pollFirst and pollMost limit the pause between two polls of a job, unless Client.PollAtMost
+	// overrides them. The pause grows while nothing changes and is reset by a change.
 	pollFirst = 250 * time.Millisecond
 	pollMost  = 5 * time.Second
-	// throttledMost bounds the pause while the service says that it is too much.
+	// throttledMost limits the pause while the service throttles.
 	throttledMost = 30 * time.Second
-	// JustNow is how long a job may be unknown to DescribeJobs after its id
-	// was given out.
+	// JustNow is how long DescribeJobs may not show a job after its id was returned.
 	JustNow = time.Minute
-	// patienceTime is how long a service that has answered before may fail, unless
-	// Client.Patience says otherwise.
+	// patienceTime is how long a service that has answered before may fail, unless Client.Patience
+	// overrides it.
 	patienceTime = 5 * time.Minute
 )
 
 // Event is a change of a watched job.
 type Event struct {
 	Job types.JobDetail
-	// Status is the job's status, Since when it was first seen in it.
+	// Status is the job's status, Since when it was first seen.
 	Status types.JobStatus
 	Since  time.Time
 	// Last is true when no watched job will change again.
 	Last bool
 }
 
-// Watch polls the jobs and yields each change of status, statusReason or array
-// summary until all are SUCCEEDED or FAILED. The first look counts as a change.
-// A failing service that has answered before is asked again for five minutes, and
-// expired credentials are loaded anew once; an error ends the sequence. A job that is not there is waited for one minute,
-// since DescribeJobs lags behind SubmitJob, and is then a *MissingError.
+// Watch polls the jobs and yields each change of status, statusReason or array summary until all
+// are SUCCEEDED or FAILED. The first poll counts as a change. It retries a service that has
+// answered before for five minutes, and reloads expired credentials once. An error ends the
+// sequence. It waits one minute for a missing job, since DescribeJobs lags behind SubmitJob; after
+// that the error is a *MissingError.
 func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := &watch{seen: map[string]sight{}, pending: Distinct(ids), start: time.Now()}
@@ -76,14 +74,14 @@ func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, erro
 	}
 }
 
-// watch is what is known of the watched jobs.
+// watch is the state of the watched jobs.
 type watch struct {
 	seen    map[string]sight
 	pending []string // not ended
 	start   time.Time
 }
 
-// sight is the last that was seen of a job.
+// sight is the last known state of a job.
 type sight struct {
 	status  types.JobStatus
 	since   time.Time
@@ -102,7 +100,7 @@ func Distinct(ids []string) []string {
 	})
 }
 
-// look takes in one answer and returns what has changed.
+// look records one answer and returns what has changed.
 func (w *watch) look(jobs map[string]types.JobDetail) (events []Event, err error) {
 	now := time.Now()
 	var pending, missing []string
@@ -148,17 +146,18 @@ func (w *watch) changed(id string, job types.JobDetail, now time.Time) bool {
 	return !known || old.status != s.status || old.reason != s.reason || !maps.Equal(old.summary, s.summary)
 }
 
-// Pace says when to ask again, and when to give up.
+// Pace decides when to poll again, and when to give up.
 type Pace struct {
 	Client       *Client
 	pause        time.Duration
 	Served       bool      // an answer has come before
 	failingSince time.Time // zero while answers come
-	renewed      bool      // the credentials were loaded anew, and no answer has come since
-	told         [3]bool   // of Client.Trouble, by kind
+	renewed      bool      // the credentials were reloaded, and no answer has come since
+	told         [3]bool   // reported to Client.Trouble, by kind
 }
 
-// Next takes the outcome of a call. The error comes back when it is final.
+// Next takes the result of a call and returns the pause before the next one. It returns the error
+// when it is final.
 func (p *Pace) Next(err error) (time.Duration, error) {
 	if err == nil {
 		p.Served, p.failingSince, p.renewed = true, time.Time{}, false
@@ -208,7 +207,7 @@ func (p *Pace) reset() time.Duration {
 	return jitter(p.pause)
 }
 
-// patiently makes a call until it succeeds or its error is final.
+// patiently repeats a call until it succeeds or its error is final.
 func (c *Client) patiently(ctx context.Context, call func() error) error {
 	pace := Pace{Client: c, Served: true}
 	for {
@@ -226,6 +225,5 @@ func (c *Client) patiently(ctx context.Context, call func() error) error {
 	}
 }
 
-// jitter spreads a pause by a fifth to both sides, so that many clients do not
-// ask in step.
+// jitter varies a pause by up to a fifth, so that many clients do not poll at the same time.
 func jitter(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5) }

@@ -14,16 +14,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// worldTries bounds the tries of a call for a plan, whose user waits.
+// worldTries limits the tries of a call for a plan, because the user waits for it.
 const worldTries = 2
 
-// worldCalls bounds the calls for job definitions that are under way at once.
+// worldCalls limits the concurrent calls for job definitions.
 const worldCalls = 8
 
-// World asks the target what a plan needs to be held against it: the job
-// definitions, the queues and the compute environments that it names. It only
-// reads. What could not be read is named in the answer and fails nothing: an
-// account that may submit need not be allowed to describe.
+// World reads the target's job definitions, queues and compute environments that a plan names, to
+// compare them with the plan. It reports what it could not read in its result and returns no error:
+// an account that may submit need not be allowed to describe.
 func (c *Client) World(ctx context.Context, p *plan.Plan) *plan.World {
 	w := &plan.World{Definitions: map[string]plan.Registered{}}
 	var all sync.WaitGroup
@@ -35,7 +34,7 @@ func (c *Client) World(ctx context.Context, p *plan.Plan) *plan.World {
 	return w
 }
 
-// unreached is the reason for all of it, where nothing at all could be read.
+// unreached returns the common reason, if nothing at all could be read.
 func unreached(p *plan.Plan, w *plan.World) (reason string) {
 	if len(p.QueueNames()) > 0 && w.QueuesErr == "" {
 		return ""
@@ -78,7 +77,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
 	}
 }
 
-// registered reads the plan's job definitions, some at a time.
+// registered reads the plan's job definitions, several concurrently.
 func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.Registered {
 	content := map[string]*awsbatch.RegisterJobDefinitionInput{}
 	for _, j := range p.Jobs {
@@ -105,8 +104,8 @@ func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.R
 	return byName
 }
 
-// revisions reads the ACTIVE revisions of a definition. The word is its name, or
-// name:revision; content is what would be registered, nil for nothing.
+// revisions reads the ACTIVE revisions of a definition. The word is its name, or name:revision.
+// content is what would be registered; nil for nothing.
 func (c *Client) revisions(ctx context.Context, word string, content *awsbatch.RegisterJobDefinitionInput) (r plan.Registered) {
 	name, wanted, exact := strings.Cut(word, ":")
 	hash := ""
@@ -146,10 +145,10 @@ func revisionText(d types.JobDefinition) string {
 	return arn[strings.LastIndexByte(arn, ':')+1:]
 }
 
-// briefly keeps a call from being repeated for longer than a person waits.
+// briefly limits retries of a call to what a person waits for.
 func briefly(o *awsbatch.Options) { o.RetryMaxAttempts = worldTries }
 
-// unread says why something could not be read.
+// unread returns the reason why something could not be read.
 func unread(ctx context.Context, action string, err error) string {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return action + ": no answer in time"

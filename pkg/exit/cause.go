@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Cause is an error without the path, which the sentence around it names.
+// Cause returns an error without its path, for messages that name the path themselves.
 func Cause(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -15,7 +15,7 @@ func Cause(err error) error {
 	return err
 }
 
-// IsDirectory reports whether there is a directory at path.
+// IsDirectory reports whether path is a directory.
 func IsDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

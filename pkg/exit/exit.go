@@ -1,4 +1,4 @@
-// Package exit ends commands: with a code, what went wrong and the next step.
+// Package exit describes how commands end: with an exit code, a message and the next step.
 package exit
 
 import (
@@ -7,51 +7,51 @@ import (
 	"strings"
 )
 
-// Exit codes, the same in every command and stated in every --help.
+// Exit codes, the same in every command and listed in every --help.
 const (
-	// ExitOK: done, and nothing wrong was found.
+	// OK: done, and no problem was found.
 	OK = 0
-	// ExitProblem: the files have problems, or the job FAILED.
+	// Problem: the files have problems, or the job FAILED.
 	Problem = 1
-	// ExitUsage: the command line cannot be understood.
+	// BadUsage: the command line is invalid.
 	BadUsage = 2
-	// ExitNotDone: it could not be checked or done: a file that cannot be read,
-	// an endpoint that does not answer, a call that the service refused.
+	// NotDone: something could not be checked or done: a file could not be read, an endpoint did
+	// not answer, the service rejected a call.
 	NotDone = 3
-	// ExitChange: plan found that submitting would register a job definition, or
-	// could not look; submit --check found that the world has moved.
+	// Change: plan found that submitting would register a job definition, or could not check;
+	// submit --check found that the target has changed.
 	Change = 4
-	// ExitUnplaceable: the job waits in RUNNABLE for something that will not come.
+	// Unplaceable: the job waits in RUNNABLE for something that will not come.
 	Unplaceable = 5
-	// ExitUnknown: a submission was sent and no answer came, so the job may exist; or it was
-	// accepted and may exist twice, or ran twice.
+	// Unknown: a submission was sent and no answer came, so the job may exist; or it was accepted
+	// and may exist twice, or ran twice.
 	Unknown = 6
-	// ExitTimeout: wait --timeout ended before the job did.
+	// TimedOut: wait --timeout ended before the job did.
 	TimedOut = 7
-	// ExitInterrupted: Ctrl-C, SIGTERM, or a terminal that was closed.
+	// Interrupted: Ctrl-C, SIGTERM, or a closed terminal.
 	Interrupted = 130
 )
 
-// Failure ends a command: what went wrong, what to do next, and the exit code.
-// An empty message ends it silently, because everything has been said.
+// Failure ends a command: what is wrong, what to do next, and the exit code. An empty message ends
+// it silently, because everything is already printed.
 type Failure struct {
 	Code    int
 	Message string
 	Hint    string
 }
 
-// Error is what went wrong; "" if that has been said.
+// Error returns what is wrong; "" if that is already printed.
 func (f *Failure) Error() string { return f.Message }
 
-// Fail ends a command with a code and what went wrong.
+// Fail returns a failure with a code and what is wrong.
 func Fail(code int, format string, args ...any) *Failure {
 	return &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Usage ends a command whose command line cannot be understood.
+// Usage returns a failure for an invalid command line.
 func Usage(format string, args ...any) *Failure { return Fail(BadUsage, format, args...) }
 
-// Silent ends a command with a code after everything has been printed.
+// Silent returns a failure with a code, after everything has been printed.
 func Silent(code int) error {
 	if code == OK {
 		return nil
@@ -65,7 +65,7 @@ func (f *Failure) Try(format string, args ...any) *Failure {
 	return f
 }
 
-// From turns any error into one with an exit code.
+// From converts any error to a failure with an exit code.
 func From(err error) *Failure {
 	var f *Failure
 	if errors.As(err, &f) {

@@ -1,4 +1,4 @@
-// Package newfile writes files that are there whole or not at all.
+// Package newfile writes files completely or not at all.
 package newfile
 
 import (
@@ -10,38 +10,36 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// File is a file that the command line names to be written. It is begun early, so
-// that one that cannot be written is named before anything is sent, and takes the place
-// of an older one only when it is whole.
+// File is an output file that the command line names. Begin it early, so that a file that cannot be
+// written is reported before anything is sent. It replaces an older file only when it is complete.
 type File struct {
 	path string
 	mode os.FileMode
 	temp *os.File
 }
 
-// Who may read a file: everybody, as usual, or its owner, where it holds what requests
-// hold.
+// Modes of a file: readable by everyone, or by its owner only if it contains what requests contain.
 const (
 	ForAll   os.FileMode = 0o644
 	ForOwner os.FileMode = 0o600
 )
 
-// Begin begins a file; "" is none, and every method takes that.
+// Begin begins a file. With "" it returns nil, which every method accepts.
 func Begin(path string, mode os.FileMode) (*File, error) {
 	if path == "" {
 		return nil, nil
 	}
 	if exit.IsDirectory(path) {
-		return nil, exit.Fail(exit.BadUsage, "%s is a directory", path).Try("name a file in it")
+		return nil, exit.Fail(exit.BadUsage, "%s is a directory", path).Try("name a file in that directory")
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".batchctl-*")
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).Try("name another file, or make its directory")
+		return nil, exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).Try("name another file, or create its directory")
 	}
 	return &File{path, mode, temp}, nil
 }
 
-// Keep writes the file and gives it its name.
+// Keep writes the file and renames it to its path.
 func (f *File) Keep(write func(io.Writer) error) error {
 	if f == nil {
 		return nil
@@ -56,7 +54,7 @@ func (f *File) Keep(write func(io.Writer) error) error {
 	return nil
 }
 
-// Drop removes what was begun and not kept.
+// Drop removes a file that was begun and not kept.
 func (f *File) Drop() {
 	if f != nil {
 		_ = f.temp.Close()
@@ -64,12 +62,12 @@ func (f *File) Drop() {
 	}
 }
 
-// Bytes writes what is there already.
+// Bytes returns a function that writes b.
 func Bytes(b []byte) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := w.Write(b); return err }
 }
 
-// Write writes a file in the place of an older one.
+// Write writes a file, replacing an older one.
 func Write(path string, mode os.FileMode, write func(io.Writer) error) error {
 	f, err := Begin(path, mode)
 	if err != nil {

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// keepOwner has nothing to do here: a new file gets its owner from its directory.
+// keepOwner does nothing here: a new file gets its owner from its directory.
 func keepOwner(*os.File, fs.FileInfo) (links uint64) { return 1 }

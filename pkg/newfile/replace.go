@@ -13,10 +13,11 @@ var (
 	ErrReadOnly = errors.New("the file is read-only")
 )
 
-// Replace replaces the text of a file as a whole: neither a full disk nor Ctrl-C leaves half of
+// Replace replaces the text of a file in one step: neither a full disk nor Ctrl-C leaves half of
 // it. The file keeps its mode and, where the system allows that, its owner; a link stays a link.
-// old is the text that the caller read: a file that holds another one now stays unchanged, and the
-// error is ErrChanged. links is the number of hard links of the file; the others keep the old text.
+// old is the text that the caller read: if the file has another text now, it stays unchanged and
+// the error is ErrChanged. links is the number of hard links of the file; the others keep the old
+// text.
 func Replace(path, old, text string) (links uint64, err error) {
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
@@ -48,11 +49,11 @@ func Replace(path, old, text string) (links uint64, err error) {
 	return links, err
 }
 
-// mayWrite asks the file itself: its directory alone would allow the replacement of a file
-// that is write-protected.
+// mayWrite checks the file itself: its directory alone would allow replacing a write-protected
+// file.
 func mayWrite(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
-		return ErrReadOnly // root may write all the same
+		return ErrReadOnly // root could write it anyway
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -61,7 +62,7 @@ func mayWrite(path string, info fs.FileInfo) error {
 	return f.Close()
 }
 
-// unchanged returns an error if the file holds another text now.
+// unchanged returns an error if the file has another text now.
 func unchanged(path, text string) error {
 	now, err := os.ReadFile(path)
 	if err == nil && string(now) != text {

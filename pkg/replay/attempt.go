@@ -1,6 +1,5 @@
-// Package replay runs one attempt of a job of AWS Batch again on this machine: the same
-// image, command, environment, index, limits and timeout. What cannot be the same here is
-// named.
+// Package replay runs one attempt of a job of AWS Batch again on this machine: with the same image,
+// command, environment, index, limits and timeout. It reports what differs.
 package replay
 
 import (
@@ -18,24 +17,24 @@ import (
 
 // Attempt is an attempt that has ended and can run again.
 type Attempt struct {
-	// Job is the job's id, id:index for a child of an array; Name its name.
+	// Job is the job's id, id:index for a child of an array; Name is its name.
 	Job, Name string
-	// Number is the attempt's, from 1; Attempts is how many the job has had.
+	// Number is the number of the attempt, from 1; Attempts is how many the job has had.
 	Number, Attempts int
-	// Queue is the name of the job's queue, ComputeEnvironment that of the environment
-	// in which the attempt ran; empty: not known.
+	// Queue is the name of the job's queue, ComputeEnvironment the name of the environment in which
+	// the attempt ran; "" if unknown.
 	Queue, ComputeEnvironment string
-	// Index is the child's in its array; -1: the job is not a child. Size is how many
-	// children there are; 0: not known, or no array.
+	// Index is the index of a child in its array; -1 for a job that is not a child. Size is the
+	// number of children; 0 if unknown, or not an array.
 	Index, Size int
-	// Container is the job's, as DescribeJobs shows it.
+	// Container is the job's container, as DescribeJobs describes it.
 	Container *types.ContainerProperties
-	// Command is the command line with all parameters in it.
+	// Command is the command line with its parameters filled in.
 	Command []string
-	// Environment is the container's variables, then those that Batch sets, then those
-	// that were asked for; each name once.
+	// Environment has the container's variables, then those of Batch, then the user's; each name
+	// once.
 	Environment []types.KeyValuePair
-	// Timeout is how long it may run; 0: as long as it takes.
+	// Timeout is how long the attempt may run; 0 means no limit.
 	Timeout time.Duration
 	// Original is how the attempt ended on AWS Batch.
 	Original types.AttemptDetail
@@ -43,20 +42,19 @@ type Attempt struct {
 	differences []Difference
 }
 
-// Options say what of the attempt is to be another here.
+// Options are changes to the attempt.
 type Options struct {
-	// Parent is the array of a child: it alone says how many children there are. nil:
-	// not known.
+	// Parent is the array of a child, which alone has the number of children; nil if unknown.
 	Parent *types.JobDetail
-	// Environment holds variables to add, or in place of the job's and of Batch's.
+	// Environment has variables that are added to the job's and Batch's, or replace them.
 	Environment []types.KeyValuePair
-	// Command takes the place of the job's. Ref:: means nothing in it. nil: the job's.
+	// Command replaces the job's command, without Ref:: substitution; nil keeps the job's.
 	Command []string
 }
 
-// Of is an attempt of a job, given as DescribeJobs describes it. Attempts are numbered
-// from 1; 0 is the newest that has ended. The error says why there is no such attempt,
-// or why it cannot run here.
+// Of returns an attempt of a job, from the job's description. Attempts are numbered from 1; 0 is
+// the latest that has ended. The error says why there is no such attempt, or why it cannot run
+// here.
 func Of(job types.JobDetail, attempt int, o Options) (*Attempt, error) {
 	if err := runnable(&job); err != nil {
 		return nil, err
@@ -85,8 +83,8 @@ func Of(job types.JobDetail, attempt int, o Options) (*Attempt, error) {
 	return a, nil
 }
 
-// Requirement is how much of a resource the container asks for, as the job says it: vCPUs,
-// MiB, GPUs. Empty: nothing.
+// Requirement returns how much of a resource the container requests, as written in the job: vCPUs,
+// MiB, GPUs. It returns "" for none.
 func (a *Attempt) Requirement(kind types.ResourceType) string {
 	for _, r := range a.Container.ResourceRequirements {
 		if r.Type == kind {
@@ -104,7 +102,7 @@ func (a *Attempt) Requirement(kind types.ResourceType) string {
 	return ""
 }
 
-// gpus is how many devices the container asks for.
+// gpus returns how many devices the container requests.
 func (a *Attempt) gpus() int {
 	n, err := strconv.Atoi(a.Requirement(types.ResourceTypeGpu))
 	if err != nil {
@@ -113,7 +111,7 @@ func (a *Attempt) gpus() int {
 	return max(n, 0)
 }
 
-// variables are those that Batch sets in the container of an attempt (AWS Batch user
+// variables returns the variables that Batch sets in the container of an attempt (AWS Batch user
 // guide, "AWS Batch job environment variables").
 func (a *Attempt) variables() []types.KeyValuePair {
 	set := []types.KeyValuePair{variable("AWS_BATCH_JOB_ID", a.Job), variable("AWS_BATCH_JOB_ATTEMPT", strconv.Itoa(a.Number)), variable("AWS_BATCH_JQ_NAME", a.Queue)}
@@ -133,8 +131,8 @@ func variable(name, value string) types.KeyValuePair {
 	return types.KeyValuePair{Name: &name, Value: &value}
 }
 
-// over is base with the variables of more in place of those with the same name, and the
-// rest of more behind. Of two with one name the last counts.
+// over returns base with more added. A variable in more replaces one of the same name; of two with
+// the same name the last counts.
 func over(base, more []types.KeyValuePair) []types.KeyValuePair {
 	var out []types.KeyValuePair
 	for _, v := range slices.Concat(base, more) {
@@ -148,8 +146,8 @@ func over(base, more []types.KeyValuePair) []types.KeyValuePair {
 	return out
 }
 
-// substitute puts the job's parameters into its command, where AWS Batch has not: in
-// place of each element that is Ref::name as a whole.
+// substitute replaces each element of the command that is Ref::name by the job's parameter, where
+// AWS Batch has not done so.
 func substitute(command []string, parameters map[string]string) ([]string, error) {
 	out := slices.Clone(command)
 	for i, word := range out {
@@ -159,14 +157,14 @@ func substitute(command []string, parameters map[string]string) ([]string, error
 		}
 		value, ok := parameters[name]
 		if !ok {
-			return nil, fmt.Errorf("its command has %s, and the job has no parameter %s: give the command as it should be", word, name)
+			return nil, fmt.Errorf("its command has %s, and the job has no parameter %s: write the complete command", word, name)
 		}
 		out[i] = value
 	}
 	return out, nil
 }
 
-// sizeOf is the size of a child's array.
+// sizeOf returns the size of a child's array.
 func sizeOf(child *types.ArrayPropertiesDetail, parent *types.JobDetail) int {
 	if parent != nil && parent.ArrayProperties != nil && parent.ArrayProperties.Size != nil {
 		return int(*parent.ArrayProperties.Size)

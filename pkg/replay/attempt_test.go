@@ -113,19 +113,19 @@ func TestRefused(t *testing.T) {
 		attempt int
 		want    string
 	}{
-		{described(t, "parent"), 0, "job 6b0ce1a1-0000-4000-8000-000000000002 is an array of 100: its children ran, the array itself did not; name a child: 6b0ce1a1-0000-4000-8000-000000000002:0"},
+		{described(t, "parent"), 0, "job 6b0ce1a1-0000-4000-8000-000000000002 is an array of 100: its children ran, the array itself did not; choose a child, such as 6b0ce1a1-0000-4000-8000-000000000002:0"},
 		{with(func(j *types.JobDetail) { j.NodeProperties = &types.NodeProperties{} }), 0,
-			"job ID has several nodes: they run together and talk to each other, and one of them alone would wait for the others"},
+			"job ID has several nodes that communicate: one node alone would wait for the others"},
 		{with(func(j *types.JobDetail) { j.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(1)} }), 0,
-			"job ID has several nodes: they run together and talk to each other, and one of them alone would wait for the others"},
+			"job ID has several nodes that communicate: one node alone would wait for the others"},
 		{with(func(j *types.JobDetail) { j.EksProperties = &types.EksPropertiesDetail{} }), 0,
-			"job ID ran in a pod of EKS: what its cluster gives to a pod is not to be had here"},
+			"job ID ran in a pod of EKS: what its cluster provides to a pod is not available here"},
 		{with(func(j *types.JobDetail) { j.EcsProperties, j.Container = &types.EcsPropertiesDetail{}, nil }), 0,
-			"job ID is a task of containers that run together, and only a job of one container can run again here; the local engine runs such tasks: batchctl run its job file"},
+			"job ID has several containers, and replay runs only jobs of one container; the local engine runs such jobs: batchctl run FILE"},
 		{with(func(j *types.JobDetail) { j.Container = nil }), 0,
-			"the description of job ID says nothing of its container: describe the job by its id, not from a list"},
+			"the description of job ID has no container: describe the job by its id, not from a list"},
 		{with(func(j *types.JobDetail) { j.Attempts = nil }), 0,
-			"job ID never ran: it is FAILED (Essential container in task exited); no attempt is there to run again"},
+			"job ID never ran: it is FAILED (Essential container in task exited); there is no attempt to run again"},
 		{with(func(j *types.JobDetail) { running(j); j.Attempts = nil }), 1,
 			"no attempt of job ID has ended: it is RUNNING; wait for it: batchctl wait ID"},
 		{with(running), 3, "attempt 3 of job ID has not ended: the job is RUNNING; attempts 1 and 2 have"},
@@ -134,7 +134,7 @@ func TestRefused(t *testing.T) {
 		{with(func(*types.JobDetail) {}), 3, "job ID has no attempt 3: attempts 1 and 2 have ended"},
 		{with(func(*types.JobDetail) {}), -1, "attempts are numbered from 1"},
 		{with(func(j *types.JobDetail) { j.Parameters = nil }), 1,
-			"job ID: its command has Ref::epochs, and the job has no parameter epochs: give the command as it should be"},
+			"job ID: its command has Ref::epochs, and the job has no parameter epochs: write the complete command"},
 	} {
 		if _, err := Of(c.job, c.attempt, Options{}); err == nil || err.Error() != c.want {
 			t.Errorf("attempt %d:\n got %v\nwant %s", c.attempt, err, c.want)

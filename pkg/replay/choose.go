@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// Split reads JOB, JOB:index, JOB#attempt and JOB:index#attempt. job is what stands
-// before the attempt; attempt is 0 if none is named.
+// Split parses JOB, JOB:index, JOB#attempt and JOB:index#attempt. job is the part before the
+// attempt; attempt is 0 if there is none.
 func Split(reference string) (job string, attempt int, err error) {
 	job, text, named := strings.Cut(reference, "#")
 	if job == "" {
@@ -29,26 +29,26 @@ func Split(reference string) (job string, attempt int, err error) {
 	return job, attempt, nil
 }
 
-// runnable refuses jobs of which no attempt can run here.
+// runnable returns an error for jobs that cannot run here.
 func runnable(job *types.JobDetail) error {
 	id := aws.ToString(job.JobId)
 	switch p := job.ArrayProperties; {
 	case p != nil && p.Index == nil && aws.ToInt32(p.Size) > 0:
-		return fmt.Errorf("job %s is an array of %d: its children ran, the array itself did not; name a child: %s:0", id, *p.Size, id)
+		return fmt.Errorf("job %s is an array of %d: its children ran, the array itself did not; choose a child, such as %s:0", id, *p.Size, id)
 	case job.NodeProperties != nil, job.NodeDetails != nil:
-		return fmt.Errorf("job %s has several nodes: they run together and talk to each other, and one of them alone would wait for the others", id)
+		return fmt.Errorf("job %s has several nodes that communicate: one node alone would wait for the others", id)
 	case job.EksProperties != nil, len(job.EksAttempts) > 0:
-		return fmt.Errorf("job %s ran in a pod of EKS: what its cluster gives to a pod is not to be had here", id)
+		return fmt.Errorf("job %s ran in a pod of EKS: what its cluster provides to a pod is not available here", id)
 	case job.EcsProperties != nil:
-		return fmt.Errorf("job %s is a task of containers that run together, and only a job of one container can run again here; "+
-			"the local engine runs such tasks: batchctl run its job file", id)
+		return fmt.Errorf("job %s has several containers, and replay runs only jobs of one container; "+
+			"the local engine runs such jobs: batchctl run FILE", id)
 	case job.Container == nil:
-		return fmt.Errorf("the description of job %s says nothing of its container: describe the job by its id, not from a list", id)
+		return fmt.Errorf("the description of job %s has no container: describe the job by its id, not from a list", id)
 	}
 	return nil
 }
 
-// choose is the number of the attempt that is meant.
+// choose returns the number of the attempt to run.
 func choose(job *types.JobDetail, attempt int) (int, error) {
 	id, over := aws.ToString(job.JobId), batch.HasEnded(job.Status)
 	var ended []int
@@ -61,7 +61,7 @@ func choose(job *types.JobDetail, attempt int) (int, error) {
 	case attempt < 0:
 		return 0, errors.New("attempts are numbered from 1")
 	case len(ended) == 0 && over:
-		return 0, fmt.Errorf("job %s never ran: it is %s%s; no attempt is there to run again", id, job.Status, reason(job))
+		return 0, fmt.Errorf("job %s never ran: it is %s%s; there is no attempt to run again", id, job.Status, reason(job))
 	case len(ended) == 0:
 		return 0, fmt.Errorf("no attempt of job %s has ended: it is %s; wait for it: batchctl wait %s", id, job.Status, id)
 	case attempt == 0:
@@ -85,7 +85,7 @@ func reason(job *types.JobDetail) string {
 	return ""
 }
 
-// those names the attempts that there are to choose from.
+// those lists the attempts to choose from.
 func those(ended []int) string {
 	if len(ended) == 1 {
 		return fmt.Sprintf("attempt %d has", ended[0])

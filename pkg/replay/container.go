@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// properties is a container as a definition has it: what DescribeJobs says of it, less
-// how it ended.
+// properties returns the container in the form of a definition: its description without its
+// outcome.
 func properties(d *types.ContainerDetail) *types.ContainerProperties {
 	return &types.ContainerProperties{
 		Command:                      d.Command,
@@ -40,8 +40,8 @@ func properties(d *types.ContainerDetail) *types.ContainerProperties {
 	}
 }
 
-// linux is nil where nothing was asked for: AWS Batch describes every container on EC2
-// with linuxParameters, mostly empty ones.
+// linux returns nil where the job set nothing: AWS Batch describes every container on EC2 with
+// linuxParameters, mostly empty ones.
 func linux(l *types.LinuxParameters) *types.LinuxParameters {
 	if l == nil || len(l.Devices) == 0 && len(l.Tmpfs) == 0 && l.InitProcessEnabled == nil && l.MaxSwap == nil && l.SharedMemorySize == nil && l.Swappiness == nil {
 		return nil
@@ -49,9 +49,9 @@ func linux(l *types.LinuxParameters) *types.LinuxParameters {
 	return l
 }
 
-// clusters are the names that Batch gives to the ECS clusters of compute environments:
-// the usual one, an older one, and that of the local engine's own environment. They are
-// compiled when they are needed: the start of the program should not pay for them.
+// clusters match the names of the ECS clusters of compute environments: the usual one, an older
+// one, and that of the local engine's own environment. They are compiled when they are first
+// needed, which keeps the start of the program fast.
 var clusters = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`^AWSBatch-(.+)-` + uuid + `$`),
@@ -62,8 +62,8 @@ var clusters = sync.OnceValue(func() []*regexp.Regexp {
 
 const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
 
-// environmentOf is the compute environment in which an attempt ran. Only the ARNs of its
-// task and of its instance say so: arn:aws:ecs:region:account:task/CLUSTER/id.
+// environmentOf returns the compute environment in which an attempt ran. Only the ARNs of its task
+// and instance contain it: arn:aws:ecs:region:account:task/CLUSTER/id.
 func environmentOf(c *types.AttemptContainerDetail) string {
 	if c == nil {
 		return ""

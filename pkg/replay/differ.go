@@ -13,46 +13,46 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// Difference is something that is not here as it was when the attempt ran on AWS Batch.
+// Difference is something that differs between AWS Batch and the replay.
 type Difference struct {
 	// What is a member of the job ("secrets"), an environment variable, or "instance".
 	What string
-	// Why says what is different, and what can be done about it.
+	// Why is what differs, and what you can do about it.
 	Why string
 }
 
 func (d Difference) String() string { return d.What + ": " + d.Why }
 
-// Differences is all that is different when x runs the attempt on a machine with these
-// GPUs, given by the ids that RunOptions takes.
+// Differences returns everything that differs when x runs the attempt on a machine with these GPUs,
+// given by the ids in RunOptions.
 func (a *Attempt) Differences(x attempt.Executor, gpus []string) []Difference {
 	all := slices.Clone(a.differences)
 	if need := a.gpus(); need > len(gpus) {
-		all = append(all, Difference{"GPUs", fmt.Sprintf("the job had %d, here there are %d", need, len(gpus))})
+		all = append(all, Difference{"GPUs", fmt.Sprintf("the job had %d, this machine has %d", need, len(gpus))})
 	}
 	drop := func(members ...string) {
 		all = slices.DeleteFunc(all, func(d Difference) bool { return slices.Contains(members, d.What) })
 	}
 	for _, name := range x.Unhonoured(a.Container) {
 		switch {
-		case name == "image": // what is not used need not be the same
+		case name == "image": // an unused image need not be the same
 			drop("image", "executionRoleArn")
-			all = append(all, Difference{name, aws.ToString(a.Container.Image) + " is not used: the command runs as a process of this machine"})
+			all = append(all, Difference{name, aws.ToString(a.Container.Image) + " is not used: the command runs as a process on this machine"})
 		case name == "volumes":
 			drop(name)
-			all = append(all, Difference{name, "not mounted: the command sees the files of this machine"})
+			all = append(all, Difference{name, "not mounted: the command sees the files on this machine"})
 		case !slices.Contains(compared, name):
-			all = append(all, Difference{name, "without effect here"})
+			all = append(all, Difference{name, "has no effect here"})
 		}
 	}
 	return all
 }
 
-// compared are the members of which compare says what there is to say.
+// compared are the members that compare reports on.
 var compared = []string{"secrets", "jobRoleArn", "executionRoleArn", "volumes (of EFS or S3)", "runtimePlatform"}
 
-// compare finds what is different on any machine but the one on which it ran. The local
-// engine runs attempts without roles, on this machine and with its files, as a replay does.
+// compare returns what differs on any machine but the original one. Like a replay, the local engine
+// runs attempts without roles, on this machine and with its files.
 func (a *Attempt) compare(job *types.JobDetail, o Options) []Difference {
 	_, here := model.RanBy(a.Original.Container)
 	all := slices.Concat(a.image(), a.secrets(o))
@@ -66,10 +66,10 @@ func (a *Attempt) compare(job *types.JobDetail, o Options) []Difference {
 		}
 	}
 	if o.Command != nil {
-		all = append(all, Difference{"command", "the one given here"})
+		all = append(all, Difference{"command", "replaced on the command line"})
 	}
 	for _, v := range o.Environment {
-		all = append(all, Difference{"environment", aws.ToString(v.Name) + " is the one given here"})
+		all = append(all, Difference{"environment", aws.ToString(v.Name) + " is replaced on the command line"})
 	}
 	return all
 }
@@ -79,10 +79,10 @@ func (a *Attempt) image() []Difference {
 	if strings.Contains(image, "@sha256:") {
 		return nil
 	}
-	return []Difference{{"image", "which one " + image + " was is not known: a tag may name another image by now"}}
+	return []Difference{{"image", "the version of " + image + " is unknown: its tag may refer to another image now"}}
 }
 
-// secrets are those that nobody gave in another way.
+// secrets returns those that the user did not set.
 func (a *Attempt) secrets(o Options) []Difference {
 	var all []Difference
 	for _, s := range a.Container.Secrets {
@@ -90,7 +90,7 @@ func (a *Attempt) secrets(o Options) []Difference {
 		if slices.ContainsFunc(o.Environment, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == name }) {
 			continue
 		}
-		all = append(all, Difference{"secrets", fmt.Sprintf("%s is not set: its value is in %s; give it with --env %s=VALUE", name, aws.ToString(s.ValueFrom), name)})
+		all = append(all, Difference{"secrets", fmt.Sprintf("%s is not set: its value is in %s; set it with --env %s=VALUE", name, aws.ToString(s.ValueFrom), name)})
 	}
 	return all
 }
@@ -116,13 +116,13 @@ func (a *Attempt) volumes() []Difference {
 		case v.S3filesVolumeConfiguration != nil:
 			all = append(all, Difference{"volumes", fmt.Sprintf("%s is not mounted: it is in S3 Files", name)})
 		case v.Host != nil && aws.ToString(v.Host.SourcePath) != "":
-			all = append(all, Difference{"volumes", fmt.Sprintf("%s is %s of this machine, not of the instance", name, *v.Host.SourcePath)})
+			all = append(all, Difference{"volumes", fmt.Sprintf("%s is %s on this machine, not on the instance", name, *v.Host.SourcePath)})
 		}
 	}
 	return all
 }
 
-// architectures are the machines of Go by the names of runtimePlatform.
+// architectures maps names of runtimePlatform to Go's.
 var architectures = map[string]string{"X86_64": "amd64", "ARM64": "arm64"}
 
 func (a *Attempt) instance(job *types.JobDetail) []Difference {
@@ -130,7 +130,7 @@ func (a *Attempt) instance(job *types.JobDetail) []Difference {
 	if slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate) {
 		text = "Fargate"
 	}
-	all := []Difference{{"instance", fmt.Sprintf("it ran on %s; here it is this machine (%s, %d CPUs)", text, runtime.GOARCH, runtime.NumCPU())}}
+	all := []Difference{{"instance", fmt.Sprintf("it ran on %s; the replay runs on this machine (%s, %d CPUs)", text, runtime.GOARCH, runtime.NumCPU())}}
 	if p := a.Container.RuntimePlatform; p != nil {
 		if arch := aws.ToString(p.CpuArchitecture); arch != "" && architectures[arch] != runtime.GOARCH {
 			all = append(all, Difference{"runtimePlatform", fmt.Sprintf("the job is for %s, this machine is %s", arch, runtime.GOARCH)})
@@ -139,14 +139,14 @@ func (a *Attempt) instance(job *types.JobDetail) []Difference {
 	return all
 }
 
-// unknown are the variables of Batch whose values nobody here knows.
+// unknown returns the variables of Batch whose values are unknown here.
 func (a *Attempt) unknown() []Difference {
 	var all []Difference
 	if a.ComputeEnvironment == "" {
-		all = append(all, Difference{"AWS_BATCH_CE_NAME", "not set: the attempt's description does not say in which compute environment it ran"})
+		all = append(all, Difference{"AWS_BATCH_CE_NAME", "not set: the attempt's description does not name its compute environment"})
 	}
 	if a.Index >= 0 && a.Size == 0 {
-		all = append(all, Difference{"AWS_BATCH_JOB_ARRAY_SIZE", "not set: the array's own description was not to be had"})
+		all = append(all, Difference{"AWS_BATCH_JOB_ARRAY_SIZE", "not set: the array's description is not available"})
 	}
 	return all
 }

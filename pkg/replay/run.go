@@ -12,29 +12,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// ErrTimeout is the end of an attempt that ran longer than it may.
+// ErrTimeout reports an attempt that exceeded its timeout.
 var ErrTimeout = errors.New("attempt duration exceeded timeout")
 
-// RunOptions say what the machine gives to a run.
+// RunOptions are the resources and callbacks of a run.
 type RunOptions struct {
-	// GPUs are the ids of the machine's devices, as CUDA_VISIBLE_DEVICES takes them. The
-	// attempt gets as many as it asks for, from the first on.
+	// GPUs are the ids of the machine's devices, as in CUDA_VISIBLE_DEVICES. The attempt gets as
+	// many as it requests, starting with the first.
 	GPUs []string
-	// Started is called when the command runs; nil: nothing is.
+	// Started is called when the command runs; it may be nil.
 	Started func()
-	// Hurry ends the attempt at once when it is closed and the attempt is already asked to
-	// end; nil: it always has its 30 seconds.
+	// Hurry, when closed, kills an attempt that has already received SIGTERM. nil: it always has
+	// its 30 seconds.
 	Hurry <-chan struct{}
 }
 
-// Run runs the attempt with x to its end. dir is where its command runs: a directory
-// that is empty or not there yet, which stays for who wants to see what it holds. What
-// the command prints goes to log.
+// Run runs the attempt with x until it finishes. Its command runs in dir, a directory that is empty
+// or does not exist yet; Run does not remove it. The output of the command goes to log.
 //
-// When the timeout is over, counted from the start of the command, or ctx ends, the
-// command is asked to end (SIGTERM) and killed 30 seconds later. The error is then
-// ErrTimeout, or ctx's cause; else it is why there is no regular end. exit is the
-// command's code, and negative if it has none.
+// When the timeout, counted from the start of the command, is over or ctx ends, the command gets
+// SIGTERM, and SIGKILL 30 seconds later. The error is then ErrTimeout or ctx's cause. Any other
+// error is why the command could not run normally. exit is the command's exit code, negative if it
+// has none.
 func (a *Attempt) Run(ctx context.Context, x attempt.Executor, dir string, log *os.File, o RunOptions) (exit int, err error) {
 	if dir, err = fresh(dir); err != nil {
 		return -1, err
@@ -68,18 +67,18 @@ func (a *Attempt) Run(ctx context.Context, x attempt.Executor, dir string, log *
 	return exit, err
 }
 
-// fresh makes the directory. What an earlier run left in it could change the outcome.
+// fresh creates the directory. Files of an earlier run could change the outcome.
 func fresh(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the directory of the attempt: %w", err)
+		return "", fmt.Errorf("create the directory of the attempt: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", fmt.Errorf("look into the directory of the attempt: %w", err)
+		return "", fmt.Errorf("read the directory of the attempt: %w", err)
 	}
 	if len(entries) > 0 {
 		return "", fmt.Errorf("%s is not empty, and an attempt starts in an empty directory: name another", dir)

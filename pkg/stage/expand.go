@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Expand replaces ${NAME} by values of an environment. $${ stands for ${ itself; a $ before
-// anything else is a $. A variable that is not set, or empty, is an error: the place that
-// was meant is not the one that would come out.
+// Expand replaces ${NAME} by values of an environment. $${ is a literal ${, and a $ before anything
+// else is a $. A variable that is unset or empty is an error: the result would be another location.
 func Expand(text string, look func(name string) (string, bool)) (string, error) {
 	var b strings.Builder
 	for {
@@ -31,7 +30,7 @@ func Expand(text string, look func(name string) (string, bool)) (string, error) 
 				return "", fmt.Errorf("%q has no }: write $${ for a literal ${", text)
 			}
 			if !isName(name) {
-				return "", fmt.Errorf("${%s} names no variable: a name has letters, digits and _; write $${ for a literal ${", name)
+				return "", fmt.Errorf("${%s} is not a variable name: use letters, digits and _; write $${ for a literal ${", name)
 			}
 			value, _ := look(name)
 			if value == "" {
@@ -46,7 +45,7 @@ func Expand(text string, look func(name string) (string, bool)) (string, error) 
 	}
 }
 
-// Variables are the names that Expand would look up, in their order.
+// Variables returns the names that Expand would look for, in order.
 func Variables(text string) (names []string, err error) {
 	_, err = Expand(text, func(name string) (string, bool) {
 		names = append(names, name)
@@ -65,8 +64,8 @@ func isName(name string) bool {
 	return name != ""
 }
 
-// Expanded is the document with the variables' values in place, and with the paths of the
-// container absolute: those that are relative are below dir.
+// Expanded returns the document with the values of variables, and with absolute paths in the
+// container: relative ones are below dir.
 func (d Document) Expanded(look func(name string) (string, bool), dir string) (Document, error) {
 	expanded := Document{Version: d.Version}
 	var errs []error
@@ -113,8 +112,7 @@ func remote(text string, look func(string) (string, bool)) (string, error) {
 	return url, nil
 }
 
-// local is the absolute path that a text of the document stands for. That it ended in a
-// slash stays to be seen.
+// local returns the absolute path for a text of the document. A slash at its end is kept.
 func local(text string, look func(string) (string, bool), dir string) (string, error) {
 	p, err := Expand(text, look)
 	if err != nil {
@@ -135,15 +133,15 @@ func local(text string, look func(string) (string, bool), dir string) (string, e
 	return cleaned, nil
 }
 
-// clean is a path without what makes two of one; ".." is refused, because a value of a
-// variable could climb by it.
+// clean returns a path in its shortest form. It rejects "..", because the value of a variable could
+// escape with it.
 func clean(p string) (string, error) {
 	if strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("%q has a NUL byte", p)
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if part == ".." {
-			return "", fmt.Errorf("%q has ..: write the path itself", p)
+			return "", fmt.Errorf("%q contains ..: write the path without it", p)
 		}
 	}
 	cleaned := path.Clean(p)
@@ -153,8 +151,7 @@ func clean(p string) (string, error) {
 	return cleaned, nil
 }
 
-// isDirectory tells of an input whether it is a tree; for a path nobody knows before it is
-// looked at.
+// isDirectory reports whether an input is a tree; for a path that is unknown until it is read.
 func (in *Input) isDirectory() (is, known bool) {
 	if in.Tree || strings.HasSuffix(in.From, "/") {
 		return true, true
@@ -162,13 +159,13 @@ func (in *Input) isDirectory() (is, known bool) {
 	return false, !strings.HasPrefix(in.From, "/")
 }
 
-// contains tells whether one cleaned path is the other or above it.
+// contains reports whether one cleaned path equals the other or is above it.
 func contains(outer, inner string) bool {
 	outer, inner = strings.TrimSuffix(outer, "/"), strings.TrimSuffix(inner, "/")
 	return inner == outer || strings.HasPrefix(inner, outer+"/")
 }
 
-// apart refuses places that several want: one would be written over the other.
+// apart rejects destinations that overlap: one would overwrite the other.
 func (d *Document) apart() error {
 	for i := range d.Inputs {
 		for j := range d.Inputs {

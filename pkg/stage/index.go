@@ -6,13 +6,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// indexVariable is what AWS Batch sets in the children of an array, from 0.
+// indexVariable is set by AWS Batch in the children of an array, from 0.
 const indexVariable = "AWS_BATCH_JOB_ARRAY_INDEX"
 
-// expansion is the value that a variable has in places. The index of a child is the number
-// of its cell: an array that runs some cells again, or is one of several, counts its own
-// children from 0, and a place that goes by the index is that of the cell. A launcher in
-// front of the program has made it so already; the lines of a list are behind it.
+// expansion returns the value of a variable in locations. The index of a child is the number of its
+// cell. An array that runs some cells again, or is one of several, counts its own children from 0,
+// but its locations use the cell. A launcher in front of the program has already set it; the lines
+// of a list come after it.
 func (s *Stager) expansion(name string) (value string, ok bool) {
 	value, ok = s.look(name)
 	cells, some := s.look(sweep.CellsVariable)
@@ -20,7 +20,7 @@ func (s *Stager) expansion(name string) (value string, ok bool) {
 		return value, ok
 	}
 	if !ok {
-		value = "0" // a plain job, of one cell
+		value = "0" // a plain job has one cell
 	}
 	list, err := sweep.ParseCells(cells)
 	index, numberErr := strconv.Atoi(value)

@@ -14,20 +14,20 @@ import (
 // Version is the version of the documents that Encode writes.
 const Version = 1
 
-// MaxDocument bounds what Parse reads, in bytes: more than any request of AWS can carry.
+// MaxDocument limits what Parse reads, in bytes: more than fits into any request of AWS.
 const MaxDocument = 256 << 10
 
-// update is what helps a reader that is older than the document.
-const update = "bring the batchctl in the image up to date, with that of whoever submitted the job"
+// update is the hint for a reader that is older than the document.
+const update = "update the batchctl in the image to the version that submitted the job"
 
-// When an output is carried away; "" is OnSuccess.
+// When an output is uploaded; "" is OnSuccess.
 const (
 	OnSuccess = "success"
 	OnFailure = "failure"
 	Always    = "always"
 )
 
-// Encode is the text of a document for Variable. Its version need not be set.
+// Encode returns a document as text for Variable. Its version need not be set.
 func Encode(d Document) (string, error) {
 	d.Version = Version
 	if err := d.check(); err != nil {
@@ -42,9 +42,9 @@ func Encode(d Document) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Parse reads a document. A version or a member that is not known is an error: what is not
-// understood may not be left undone, and whoever writes documents adds no member that is
-// not needed, so an older reader refuses only what it cannot do.
+// Parse parses a document. An unknown version or member is an error: this batchctl could not carry
+// it out. Writers add only members that are needed, so an older reader rejects only what it cannot
+// do.
 func Parse(text string) (Document, error) {
 	if len(text) > MaxDocument {
 		return Document{}, fmt.Errorf("the document has more than %d bytes", MaxDocument)
@@ -52,12 +52,12 @@ func Parse(text string) (Document, error) {
 	var d Document
 	top, err := members([]byte(text), "version", "inputs", "outputs")
 	if len(top["version"]) > 0 {
-		// Before what else may be wrong: a newer document may look quite different.
+		// Check the version first: a newer document may look quite different.
 		if versionErr := json.Unmarshal(top["version"], &d.Version); versionErr != nil {
-			return Document{}, fmt.Errorf("version is no number: %w", versionErr)
+			return Document{}, fmt.Errorf("version is not a number: %w", versionErr)
 		}
 		if d.Version != Version {
-			return Document{}, fmt.Errorf("the document has version %d, and this batchctl knows version %d: %s", d.Version, Version, update)
+			return Document{}, fmt.Errorf("the document has version %d, but this batchctl supports version %d: %s", d.Version, Version, update)
 		}
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func Parse(text string) (Document, error) {
 	return d, d.check()
 }
 
-// list reads an array of objects whose members have these names, spelled so.
+// list parses an array of objects with these member names, in this spelling.
 func list[T any](text json.RawMessage, to *[]T, what string, names ...string) error {
 	if text == nil {
 		return nil
@@ -95,43 +95,43 @@ func list[T any](text json.RawMessage, to *[]T, what string, names ...string) er
 	return nil
 }
 
-// members are those of an object, which may have these names and each once. What could be
-// read before an error comes with it.
+// members returns the members of an object, which may have these names, each once. Together with an
+// error it returns what it could read.
 func members(text []byte, names ...string) (map[string]json.RawMessage, error) {
 	found := map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
-		return found, fmt.Errorf("it is no JSON object")
+		return found, fmt.Errorf("it is not a JSON object")
 	}
 	var unknown error
 	for d.More() {
 		token, err := d.Token()
 		if err != nil {
-			return found, fmt.Errorf("it is no whole JSON: %w", err)
+			return found, fmt.Errorf("it is not complete JSON: %w", err)
 		}
 		name, _ := token.(string)
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
-			return found, fmt.Errorf("it is no whole JSON: %w", err)
+			return found, fmt.Errorf("it is not complete JSON: %w", err)
 		}
 		if !slices.Contains(names, name) && unknown == nil {
-			unknown = fmt.Errorf("%q is not known here: %s", name, update)
+			unknown = fmt.Errorf("unknown member %q: %s", name, update)
 		}
 		if _, twice := found[name]; twice && unknown == nil {
-			unknown = fmt.Errorf("%q stands there twice", name)
+			unknown = fmt.Errorf("member %q occurs twice", name)
 		}
 		found[name] = value
 	}
 	if _, err := d.Token(); err != nil {
-		return found, fmt.Errorf("it is no whole JSON: %w", err)
+		return found, fmt.Errorf("it is not complete JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return found, errors.New("something stands behind the JSON object")
+		return found, errors.New("there is text after the JSON object")
 	}
 	return found, unknown
 }
 
-// check is what can be said before variables have their values.
+// check checks what does not depend on variables.
 func (d *Document) check() error {
 	for i, in := range d.Inputs {
 		if err := in.check(); err != nil {
@@ -157,7 +157,7 @@ func (in *Input) check() error {
 		return fmt.Errorf("sha256 %q is not 64 digits of hex, in lower case", in.SHA256)
 	}
 	if in.Tree || strings.HasSuffix(in.From, "/") {
-		return errors.New("sha256 is for one file, and this is a tree")
+		return errors.New("sha256 applies only to a single file, not to a tree")
 	}
 	return nil
 }
@@ -167,12 +167,12 @@ func (out *Output) check() error {
 		return errors.New(`"from" and "to" are needed`)
 	}
 	if !slices.Contains([]string{"", OnSuccess, OnFailure, Always}, out.When) {
-		return fmt.Errorf("when is %q: it is success, failure or always", out.When)
+		return fmt.Errorf("when is %q: want success, failure or always", out.When)
 	}
 	return nil
 }
 
-// Due tells whether an output is carried away after a program ended so.
+// Due reports whether an output is uploaded after this outcome of the program.
 func (out *Output) Due(success bool) bool {
 	switch out.When {
 	case Always:

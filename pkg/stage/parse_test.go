@@ -48,26 +48,26 @@ func TestEncodeParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                       "no JSON object",
-		`[]`:                                     "no JSON object",
+		``:                                       "not a JSON object",
+		`[]`:                                     "not a JSON object",
 		`{}`:                                     "no version",
-		`{"version":1`:                           "no whole JSON",
-		`{"version":1}x`:                         "behind the JSON object",
-		`{"version":2}`:                          "version 2, and this batchctl knows version 1: bring the batchctl in the image up to date",
+		`{"version":1`:                           "not complete JSON",
+		`{"version":1}x`:                         "after the JSON object",
+		`{"version":2}`:                          "version 2, but this batchctl supports version 1: update the batchctl in the image",
 		`{"version":2,"other":{}}`:               "version 2",
 		`{"other":{},"version":2}`:               "version 2",
-		`{"version":"1"}`:                        "no number",
-		`{"version":1,"Inputs":[]}`:              `"Inputs" is not known here: bring the batchctl in the image up to date`,
+		`{"version":"1"}`:                        "not a number",
+		`{"version":1,"Inputs":[]}`:              `unknown member "Inputs": update the batchctl in the image`,
 		`{"version":1,"version":1}`:              "twice",
 		`{"version":1,"inputs":{}}`:              "inputs",
 		`{"version":1,"inputs":[{}]}`:            `inputs[0]: "from" and "to" are needed`,
 		`{"version":1,"outputs":[{"from":"a"}]}`: `outputs[0]: "from" and "to" are needed`,
 		`{"version":1,"outputs":[{"from":"a","to":"b","when":"never"}]}`:                         "success, failure or always",
-		`{"version":1,"inputs":[{"from":"a","to":"b","decrypt":true}]}`:                          `inputs[0]: "decrypt" is not known here`,
+		`{"version":1,"inputs":[{"from":"a","to":"b","decrypt":true}]}`:                          `inputs[0]: unknown member "decrypt"`,
 		`{"version":1,"inputs":[{"from":"a","to":"b","sha256":"abc"}]}`:                          "64 digits of hex",
 		`{"version":1,"inputs":[{"from":"a","to":"b","sha256":"` + strings.ToUpper(sum) + `"}]}`: "lower case",
-		`{"version":1,"inputs":[{"from":"s3://b/a/","to":"b","sha256":"` + sum + `"}]}`:          "for one file",
-		`{"version":1,"inputs":[{"from":"a","to":"b","tree":true,"sha256":"` + sum + `"}]}`:      "for one file",
+		`{"version":1,"inputs":[{"from":"s3://b/a/","to":"b","sha256":"` + sum + `"}]}`:          "to a single file",
+		`{"version":1,"inputs":[{"from":"a","to":"b","tree":true,"sha256":"` + sum + `"}]}`:      "to a single file",
 		`{"version":1,"inputs":[{"from":"` + strings.Repeat("a", MaxDocument) + `","to":"b"}]}`:  "more than",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -119,8 +119,8 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"${": "has no }", "${A": "has no }", "${}": "names no variable", "${a-b}": "names no variable", "${1A}": "names no variable", "${A:-b}": "names no variable",
-		"${EMPTY}": "${EMPTY}: the variable is not set", "${NOT_THERE}": "${NOT_THERE}: the variable is not set", "${ü}": "names no variable",
+		"${": "has no }", "${A": "has no }", "${}": "is not a variable name", "${a-b}": "is not a variable name", "${1A}": "is not a variable name", "${A:-b}": "is not a variable name",
+		"${EMPTY}": "${EMPTY}: the variable is not set", "${NOT_THERE}": "${NOT_THERE}: the variable is not set", "${ü}": "is not a variable name",
 	} {
 		if got, err := Expand(text, look); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q %v, want %s", text, got, err, want)
@@ -145,16 +145,16 @@ func TestExpanded(t *testing.T) {
 		{Document{Inputs: []Input{{From: "/dir", To: "/data"}, {From: "s3://b/b", To: "/data/b"}}}, ""},
 		{Document{Inputs: []Input{{From: "s3://b/a", To: "/data/"}, {From: "s3://b/b", To: "/data/b"}}}, ""},
 		{Document{Outputs: []Output{{From: "a", To: "s3://b/"}, {From: "b", To: "s3://b/"}}}, ""},
-		{Document{Inputs: []Input{{From: "s3://b/a", To: "a/../b"}}}, `inputs[0]: "a/../b" has ..`},
-		{Document{Inputs: []Input{{From: "s3://b/a", To: "${UP}/b"}}}, "has .."},
+		{Document{Inputs: []Input{{From: "s3://b/a", To: "a/../b"}}}, `inputs[0]: "a/../b" contains ..`},
+		{Document{Inputs: []Input{{From: "s3://b/a", To: "${UP}/b"}}}, "contains .."},
 		{Document{Inputs: []Input{{From: "s3://b/a", To: "${ROOT}"}}}, "root of the file system"},
-		{Document{Inputs: []Input{{From: "/a/../b", To: "c"}}}, "has .."},
+		{Document{Inputs: []Input{{From: "/a/../b", To: "c"}}}, "contains .."},
 		{Document{Inputs: []Input{{From: "s3://b/a", To: "a\x00"}}}, "NUL"},
 		{Document{Inputs: []Input{{From: "s3://b/a", To: "x"}, {From: "s3://b/b", To: "/job/x/"}}}, "inputs[0] and inputs[1] both go to /job/x"},
 		{Document{Inputs: []Input{{From: "s3://b/a", To: "x"}, {From: "s3://b/b", To: "x/y"}}}, "inputs[1] goes to /job/x/y, which is below the file /job/x of inputs[0]"},
 		{Document{Outputs: []Output{{From: "a", To: "s3://b/k"}, {From: "b", To: "s3://b/k"}}}, "both go to s3://b/k"},
 		{Document{Outputs: []Output{{From: "${UP}", To: "s3://b/k"}}}, "outputs[0]"},
-		{Document{Inputs: []Input{{From: "s3://${ROOT}x/", To: "x", SHA256: sum}}}, "for one file"},
+		{Document{Inputs: []Input{{From: "s3://${ROOT}x/", To: "x", SHA256: sum}}}, "to a single file"},
 	} {
 		got, err := test.d.Expanded(look, "/job")
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

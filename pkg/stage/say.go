@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Describe says what one input or output came to.
+// Describe describes the result of one input or output.
 func Describe(m Moved, took time.Duration) string {
 	text := fmt.Sprintf("%s, %s in %s", count(m.Files, "file"), Size(m.Bytes), seconds(took))
 	if r := rate(m.Bytes, took); r != "" {
@@ -15,7 +15,7 @@ func Describe(m Moved, took time.Duration) string {
 	}
 	var notes []string
 	if m.Kept > 0 {
-		notes = append(notes, fmt.Sprintf("%d there already", m.Kept))
+		notes = append(notes, fmt.Sprintf("%d already there", m.Kept))
 	}
 	if m.Unverified > 0 {
 		notes = append(notes, fmt.Sprintf("%d without a checksum to verify", m.Unverified))
@@ -33,7 +33,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Size is a number of bytes for people.
+// Size formats a number of bytes for people.
 func Size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -48,8 +48,7 @@ func Size(n int64) string {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// rate is in megabytes a second, as networks and disks are sold; "" for what is too little
-// to say anything.
+// rate formats megabytes per second, the unit of networks and disks; "" for too few bytes.
 func rate(n int64, took time.Duration) string {
 	if n < 1e6 || took <= 0 {
 		return ""
@@ -57,8 +56,7 @@ func rate(n int64, took time.Duration) string {
 	return fmt.Sprintf("%.1f MB/s", float64(n)/1e6/took.Seconds())
 }
 
-// Shown is a URL without what may be a secret in it: a presigned one's query, a user's
-// password.
+// Shown returns a URL without secrets: the query of a presigned URL, the password of a user.
 func Shown(url string) string {
 	rest, ok := strings.CutPrefix(url, "https://")
 	if !ok {
@@ -72,7 +70,7 @@ func Shown(url string) string {
 	return "https://" + host + "/" + file
 }
 
-// printable keeps a name from moving the cursor of whoever reads the log.
+// printable escapes control characters, so that a name cannot move the cursor of a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || unicode.IsPrint(r) {

@@ -14,38 +14,37 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// The exit codes of a job whose program did not begin, or succeeded, and whose files did
-// not arrive: EX_NOINPUT and EX_CANTCREAT of sysexits.h. Those of Ending come beside them.
+// The exit codes of a job whose files could not be staged, although its program did not start or
+// succeeded: EX_NOINPUT and EX_CANTCREAT of sysexits.h. See also Ending.
 const (
 	ExitInputs  = 66
 	ExitOutputs = 73
 )
 
-// every is how often it is said how far a long transfer is.
+// every is how often progress of a long transfer is printed.
 const every = 30 * time.Second
 
-// Stager brings the inputs of a job, runs its program, and carries its outputs away.
+// Stager downloads the inputs of a job, runs its program, and uploads its outputs.
 type Stager struct {
-	// Environ is the container's environment, as os.Environ has it; Variable is in it.
+	// Environ is the container's environment in the form of os.Environ; it has Variable.
 	Environ []string
 	// Dir is the working directory, an absolute path.
 	Dir     string
 	Carrier Carrier
-	// Exec replaces the process by the user's program, as syscall.Exec does: where there are
-	// no outputs, nothing need stay between.
+	// Exec replaces the process by the user's program, as syscall.Exec does. It is used if there
+	// are no outputs.
 	Exec func(path string, argv, env []string) error
-	// Signals are handed on to the program. While inputs are brought, one ends that.
+	// Signals are forwarded to the program. During the download of inputs, a signal ends it.
 	Signals <-chan os.Signal
-	// Stdin, Stdout and Stderr are those of the program; files are handed over as they are.
-	// What is to be said goes to Stderr.
+	// Stdin, Stdout and Stderr are those of the program; files are passed on directly. Messages of
+	// the Stager go to Stderr.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	mu sync.Mutex // of what is said
+	mu sync.Mutex // of messages
 }
 
-// Failure is why a job is not well though its program may be: its exit code, and what to
-// say.
+// Failure is an error of staging: its exit code and message.
 type Failure struct {
 	Exit int
 	text string
@@ -57,7 +56,7 @@ func failed(exit int, format string, args ...any) error {
 	return &Failure{exit, fmt.Sprintf(format, args...)}
 }
 
-// Document is the job's, with everything expanded. Without Variable it is empty.
+// Document returns the job's document, expanded. Without Variable it is empty.
 func (s *Stager) Document() (Document, error) {
 	text, ok := s.look(Variable)
 	if !ok || text == "" {
@@ -73,7 +72,7 @@ func (s *Stager) Document() (Document, error) {
 	return d, nil
 }
 
-// look is a variable's value; of several of one name the last one holds.
+// look returns a variable's value; the last one of a name counts.
 func (s *Stager) look(name string) (value string, ok bool) {
 	for _, variable := range s.Environ {
 		if v, found := strings.CutPrefix(variable, name+"="); found {
@@ -83,9 +82,9 @@ func (s *Stager) look(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Run is the whole of a job. It returns the exit code that the process is to end with, and
-// the message if it did not come from the program: "batchctl: " goes before it. A program's
-// own exit code that is not 0 stays, whatever becomes of the outputs.
+// Run carries out the whole job. It returns the exit code for the process, and an error if the
+// failure did not come from the program; the caller prints it after "batchctl: ". If the program's
+// exit code is not 0, it is kept, whether or not the outputs can be uploaded.
 func (s *Stager) Run(ctx context.Context, args []string) (exit int, err error) {
 	exit, err = s.run(ctx, args)
 	if f, ok := errors.AsType[*Failure](err); ok {
@@ -109,9 +108,9 @@ func (s *Stager) run(ctx context.Context, args []string) (int, error) {
 		return 0, err
 	}
 	select {
-	case sig := <-s.Signals: // after the inputs, before there is anybody to hand it to
+	case sig := <-s.Signals: // after the inputs, before the program could receive it
 		asked := &askedToEnd{sig}
-		return 0, failed(asked.exit(), "%v: the program has not begun", asked)
+		return 0, failed(asked.exit(), "%v: the program was not started", asked)
 	default:
 	}
 	if len(d.Outputs) == 0 {
@@ -120,11 +119,11 @@ func (s *Stager) run(ctx context.Context, args []string) (int, error) {
 	p := sweep.Process{Env: s.Environ, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Signals: s.Signals}
 	exit, _, err := p.Command(ctx, args)
 	if e, ok := errors.AsType[*sweep.Ending](err); ok {
-		exit = e.Exit // its outputs "failure" and "always" are due all the same
+		exit = e.Exit // its outputs "failure" and "always" are still due
 	} else if err != nil {
 		return 0, failed(sweep.ExitNotRun, "wait for %s: %v", args[0], err)
 	}
-	// What asked the program to end has not asked for its outputs to stay behind.
+	// A signal that ended the program does not cancel its outputs.
 	outErr := s.Out(context.WithoutCancel(ctx), d, exit == 0)
 	switch {
 	case exit == 0:
@@ -135,7 +134,7 @@ func (s *Stager) run(ctx context.Context, args []string) (int, error) {
 	return exit, err
 }
 
-// In brings all inputs, several at once. An input within another one's directory comes
+// In downloads all inputs, several concurrently. An input inside the directory of another comes
 // after it.
 func (s *Stager) In(ctx context.Context, d Document) error {
 	if len(d.Inputs) == 0 {
@@ -169,7 +168,7 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 	}
 	err := s.all(ctx, moves, cancel)
 	if asked, ok := errors.AsType[*askedToEnd](context.Cause(ctx)); ok {
-		return failed(asked.exit(), "%v: the inputs are not all there, and the program has not begun", asked)
+		return failed(asked.exit(), "%v: some inputs are missing, so the program was not started", asked)
 	}
 	if err != nil {
 		return failed(ExitInputs, "%v", err)
@@ -177,9 +176,9 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 	return nil
 }
 
-// Out carries away the outputs that are due after this end of the program. All are tried,
-// whatever becomes of one. SIGTERM does not end it: AWS Batch sends one, and SIGKILL half a
-// minute later, which is time for something.
+// Out uploads the outputs that are due after this outcome of the program. It tries all of them,
+// even if one fails. SIGTERM does not stop it: AWS Batch sends SIGKILL half a minute later, which
+// leaves time for some.
 func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -187,7 +186,7 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 		if sig == os.Interrupt {
 			return true
 		}
-		s.say("%v: outputs are carried away as long as there is time", sig)
+		s.say("%v: uploading outputs while there is time", sig)
 		return false
 	}, cancel)
 	defer stopped()
@@ -197,7 +196,7 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 			continue
 		}
 		if _, err := os.Lstat(out.From); errors.Is(err, os.ErrNotExist) && !success {
-			s.say("output %s is not there after this failure", out.From)
+			s.say("output %s does not exist after this failure", out.From)
 			continue
 		}
 		moves = append(moves, move{"output", out.From, Shown(out.To), func(ctx context.Context) (Moved, error) {
@@ -222,7 +221,7 @@ func (a *askedToEnd) exit() int {
 	return sweep.ExitAsked
 }
 
-// untilSignal ends a context at a signal that is to end it, until it is stopped itself.
+// untilSignal cancels a context at a signal for which ends returns true, until stop is called.
 func (s *Stager) untilSignal(ends func(os.Signal) bool, cancel context.CancelCauseFunc) (stop func()) {
 	quit, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -241,14 +240,14 @@ func (s *Stager) untilSignal(ends func(os.Signal) bool, cancel context.CancelCau
 	return func() { close(quit); <-over }
 }
 
-// move is one input or output on its way.
+// move is one input or output in progress.
 type move struct {
 	what, from, to string
 	do             func(ctx context.Context) (Moved, error)
 }
 
-// all makes moves at once, says what each came to, and what several come to now and then.
-// If one fails the others are stopped where stop is given.
+// all runs moves concurrently. It prints the result of each, and the total progress from time to
+// time. If one fails, it cancels the others where stop is given.
 func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCauseFunc) error {
 	if len(moves) == 0 {
 		return nil
@@ -271,7 +270,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			}
 			if stop != nil {
 				if ctx.Err() != nil {
-					return // for the failure of another one
+					return // canceled because another one failed
 				}
 				stop(err)
 			}
@@ -297,7 +296,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 	}
 }
 
-// join is errors as one line, so that a log shows them whole.
+// join returns errors as one line, so that a log shows them completely.
 func join(errs []error) error {
 	err := errors.Join(errs...)
 	if err == nil {

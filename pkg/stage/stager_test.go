@@ -111,8 +111,8 @@ func TestRunErrors(t *testing.T) {
 		exit           int
 		asked, want    string
 	}{
-		{"damaged", `{"version":1`, []string{"true"}, 64, "", Variable + ": it is no whole JSON"},
-		{"newer", `{"version":9}`, []string{"true"}, 64, "", "up to date"},
+		{"damaged", `{"version":1`, []string{"true"}, 64, "", Variable + ": it is not complete JSON"},
+		{"newer", `{"version":9}`, []string{"true"}, 64, "", "update the batchctl"},
 		{"unset", `{"version":1,"inputs":[{"from":"s3://b/a","to":"x"}],"outputs":[{"from":"x","to":"s3://b/${NOT_SET}"}]}`, []string{"true"}, 64, "", "${NOT_SET}"},
 		{"no program", ends(three), nil, 64, "", "no program"},
 		{"not there", ends(three), []string{"no-such-program"}, 127, "in s3://b/in/7, out s3://b/a, out s3://b/f", "no-such-program: not found"},
@@ -193,7 +193,7 @@ func TestMissingOutput(t *testing.T) {
 	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 0"}); exit != ExitOutputs || err == nil || !strings.Contains(err.Error(), s.Dir+"/gone") {
 		t.Errorf("%d %v", exit, err)
 	}
-	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 9"}); exit != 9 || err != nil || !strings.Contains(said.String(), "gone is not there after this failure") {
+	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 9"}); exit != 9 || err != nil || !strings.Contains(said.String(), "gone does not exist after this failure") {
 		t.Errorf("%d %v %s", exit, err, said)
 	}
 }
@@ -230,7 +230,7 @@ func TestSignalWhileMoving(t *testing.T) {
 			<-ctx.Done()
 			return Moved{}, context.Cause(ctx)
 		}
-		if got, err := s.Run(t.Context(), []string{"true"}); got != exit || err == nil || !strings.Contains(err.Error(), "the program has not begun") {
+		if got, err := s.Run(t.Context(), []string{"true"}); got != exit || err == nil || !strings.Contains(err.Error(), "the program was not started") {
 			t.Errorf("%v in: %d %v", sig, got, err)
 		}
 	}
@@ -259,7 +259,7 @@ func TestSignalWhileMoving(t *testing.T) {
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%v out: %v\n%s", sig, err, said)
 			}
-			if sig == syscall.SIGTERM && !strings.Contains(said.String(), "as long as there is time") {
+			if sig == syscall.SIGTERM && !strings.Contains(said.String(), "while there is time") {
 				t.Errorf("%s", said)
 			}
 		}
@@ -282,7 +282,7 @@ func TestProgress(t *testing.T) {
 		if err == nil {
 			err = s.In(t.Context(), d)
 		}
-		want := "batchctl: input s3://b/?[2J/ -> DIR/y: 3 files, 100 B in 0.0 s (2 there already)\n" +
+		want := "batchctl: input s3://b/?[2J/ -> DIR/y: 3 files, 100 B in 0.0 s (2 already there)\n" +
 			"batchctl: 1 of 2 inputs on the way: 3.0 GiB so far in 30.0 s, 107.4 MB/s\n" +
 			"batchctl: 1 of 2 inputs on the way: 3.0 GiB so far in 60.0 s, 53.7 MB/s\n" +
 			"batchctl: input https://host/x -> DIR/x: 1 file, 6.5 GiB in 70.0 s, 100.0 MB/s (1 without a checksum to verify)\n"

@@ -11,19 +11,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// accounts remembers in the state directory which account an access key belongs to:
-// that never changes, and asking costs each command a call. The key's id stands there
-// as a hash with the endpoint, since test servers know the same key as others.
+// accounts caches in the state directory which account an access key belongs to. That never
+// changes, and querying it costs a call per command. The file has a hash of the key's id and the
+// endpoint, since test servers may accept the same key.
 type accounts struct{ path string }
 
-// mostAccounts is how many are remembered; then it begins anew. Keys of roles are new
-// every few hours.
+// mostAccounts is how many are cached; then the file starts again empty. Roles get new keys every
+// few hours.
 const mostAccounts = 200
 
-// AccountsIn are the accounts that a state directory remembers.
+// AccountsIn returns the cache in a state directory.
 func AccountsIn(stateDir string) accounts { return accounts{filepath.Join(stateDir, "accounts.json")} }
 
-// Of is the account of the credentials, from memory or by asking.
+// Of returns the account of the credentials, from the cache or by calling ask.
 func (a accounts) Of(ctx context.Context, cfg aws.Config, ask func(context.Context, aws.Config) (string, error)) (string, error) {
 	credentials, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
@@ -49,12 +49,12 @@ func (a accounts) Of(ctx context.Context, cfg aws.Config, ask func(context.Conte
 func (a accounts) read() map[string]string {
 	known := map[string]string{}
 	if text, err := os.ReadFile(a.path); err == nil && json.Unmarshal(text, &known) != nil {
-		return map[string]string{} // it is only a memory
+		return map[string]string{} // it is only a cache
 	}
 	return known
 }
 
-// write keeps the memory. Where that fails the account is asked for again.
+// write saves the cache. It ignores errors: the account is then queried again.
 func (a accounts) write(known map[string]string) {
 	dir := filepath.Dir(a.path)
 	text, err := json.Marshal(known)

@@ -26,7 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// AWS is the target that only the AWS tools' own settings describe.
+// AWS is the target that only the settings of the AWS tools describe.
 const AWS = "aws"
 
 // SaysAWS reports whether the options name a profile, a Region or an endpoint.
@@ -34,13 +34,13 @@ func (o Options) SaysAWS() bool {
 	return o.Profile != "" || o.Region != "" || o.EndpointURL != ""
 }
 
-// isEndpoint reports whether word is a URL to which requests can go; "" is for the default.
+// isEndpoint reports whether word is a URL that can receive requests; "" is the default endpoint.
 func isEndpoint(word string) bool {
 	u, err := url.Parse(word)
 	return word == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// Override returns a target with what the options say in its place.
+// Override returns a target with its settings replaced by the options.
 func (o Options) Override(entry document.Target) document.Target {
 	entry.Profile = cmp.Or(o.Profile, entry.Profile)
 	entry.Region = cmp.Or(o.Region, entry.Region)
@@ -48,8 +48,8 @@ func (o Options) Override(entry document.Target) document.Target {
 	return entry
 }
 
-// openAWS follows the AWS tools' own rules for Region, profile, single sign-on, roles
-// and endpoint; the target overrides them.
+// openAWS follows the rules of the AWS tools for Region, profile, single sign-on, roles and
+// endpoint. The target's settings override them.
 func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.Target, why Need) error {
 	cfg, err := AWSConfig(ctx, con, entry)
 	if err != nil {
@@ -57,7 +57,7 @@ func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.T
 	}
 	if cfg.Region == "" {
 		return exit.Fail(exit.BadUsage, "target %s has no Region", t.Name).
-			Try("say --region, set AWS_REGION, or \"region\" of the target in batchctl.json")
+			Try("add --region, or set AWS_REGION, or \"region\" of the target in batchctl.json")
 	}
 	cfg.Credentials = client.Renewable(cfg.Credentials, func(ctx context.Context) (aws.CredentialsProvider, error) {
 		again, err := AWSConfig(ctx, con, entry)
@@ -76,8 +76,8 @@ func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.T
 	return nil
 }
 
-// AWSConfig is the SDK's configuration of a target. A role of the configuration file
-// that wants a code of a device asks for it on the terminal, as the aws CLI does.
+// AWSConfig returns the SDK's configuration of a target. A role in the configuration file that
+// requires an MFA code asks for it on the terminal, as the aws CLI does.
 func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
@@ -109,18 +109,17 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 	return cfg, nil
 }
 
-// askCode reads the code of a device from the terminal.
+// askCode reads an MFA code from the terminal.
 func askCode(con *term.Console) (string, error) {
 	if !term.IsTerminal(con.Err) || !term.IsTerminal(con.In) {
-		return "", errors.New("the role wants a code of an MFA device, and there is no terminal to ask for it")
+		return "", errors.New("the role requires an MFA code, and there is no terminal to enter it")
 	}
-	fmt.Fprint(con.Err, "code of the MFA device: ")
+	fmt.Fprint(con.Err, "MFA code: ")
 	line, err := bufio.NewReader(con.In).ReadString('\n')
 	return strings.TrimSpace(line), err
 }
 
-// AccountOf asks whose credentials these are. Not every endpoint that speaks Batch
-// speaks STS.
+// AccountOf returns the account of the credentials. A server with the Batch API need not have STS.
 func AccountOf(whole context.Context, cfg aws.Config) (string, error) {
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(whole, limit)
@@ -136,18 +135,18 @@ func AccountOf(whole context.Context, cfg aws.Config) (string, error) {
 	return aws.ToString(who.Account), nil
 }
 
-// WrongAccount refuses to change anything in an account that is not the target's.
+// WrongAccount returns an error for credentials of an account other than the target's.
 func WrongAccount(target, want, got string, err error) error {
 	if err != nil {
 		return exit.Fail(exit.NotDone, "check the account of target %s (%s): %v", target, want, err).
 			Try("check the target's address, or log in: aws sso login; or remove \"accountId\" of the target from batchctl.json")
 	}
-	return exit.Fail(exit.NotDone, "target %s is account %s, and these are credentials of account %s: nothing was sent", target, want, got).
+	return exit.Fail(exit.NotDone, "target %s is account %s, but the credentials are for account %s: nothing was sent", target, want, got).
 		Try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")
 }
 
-// AWSLabel names account and Region before anything is changed, and the endpoint that
-// stands in AWS's place. A command that only looks has not asked for the account.
+// AWSLabel names the account, the Region and an endpoint that replaces AWS's. A read-only command
+// does not query the account.
 func AWSLabel(account string, cfg aws.Config) string {
 	label := "aws " + cfg.Region
 	if account != "" {
@@ -159,8 +158,7 @@ func AWSLabel(account string, cfg aws.Config) string {
 	return label
 }
 
-// EndpointOf returns the endpoint that replaces AWS's own, without credentials
-// that a URL may carry.
+// EndpointOf returns the endpoint that replaces AWS's own, without credentials in the URL.
 func EndpointOf(cfg aws.Config) string {
 	u, err := url.Parse(rpc.Endpoint(context.Background(), cfg, awsbatch.ServiceID))
 	if err != nil || u.Host == "" {
@@ -169,11 +167,11 @@ func EndpointOf(cfg aws.Config) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// batchEndpoint is a source of the configuration by which the target's endpoint comes
-// before AWS_ENDPOINT_URL_BATCH and the profile's section for Batch.
+// batchEndpoint is a configuration source that gives the target's endpoint priority over
+// AWS_ENDPOINT_URL_BATCH and the profile's section for Batch.
 type batchEndpoint string
 
-// GetServiceBaseEndpoint returns the endpoint of Batch, and none of other services.
+// GetServiceBaseEndpoint returns the endpoint for Batch, and none for other services.
 func (e batchEndpoint) GetServiceBaseEndpoint(_ context.Context, id string) (string, bool, error) {
 	return string(e), id == awsbatch.ServiceID, nil
 }

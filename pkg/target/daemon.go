@@ -10,13 +10,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// The background engine outlives the command that starts it, so it keeps nothing of that command's
-// but what it needs: it has a session of its own, none of the caller's open files, its working
-// directory or umask, and only the variables listed here. Jobs can read the environment
-// of the engine, so no credential belongs in it.
+// The background engine outlives the command that starts it, so it keeps only what it needs of that
+// command. It has its own session, working directory and umask, none of the caller's open files,
+// and only the variables listed here. Jobs can read the environment of the engine, so it must not
+// have credentials.
 
-// daemonVariables are the variables that a background engine keeps, a trailing * matches the rest.
-// Apart from the first two lines they are for docker, podman and their credential helpers, and for drivers.
+// daemonVariables are the variables that a background engine keeps; a trailing * matches the rest.
+// Except for the first two lines they are for docker, podman and their credential helpers, and for
+// drivers.
 var daemonVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "SYSTEMROOT", "USERPROFILE", "TEMP", "TMP",
 	"BATCHCTL_*", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR",
@@ -29,7 +30,7 @@ var daemonVariables = []string{
 // proxyVariables are kept unless they contain a password.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 
-// daemonEnvironment is the part of an environment that a background engine keeps.
+// daemonEnvironment returns the part of an environment that a background engine keeps.
 func daemonEnvironment(environ []string) (kept []string) {
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
@@ -44,7 +45,7 @@ func daemonEnvironment(environ []string) (kept []string) {
 	return kept
 }
 
-// spawn starts this program again as a daemon and returns the reading end of its stdout.
+// spawn starts this program again as a daemon and returns a pipe from its stdout.
 func spawn(log *os.File, args []string) (*os.File, error) {
 	read, write, err := os.Pipe()
 	if err != nil {

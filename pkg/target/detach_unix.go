@@ -4,8 +4,7 @@ package target
 
 import "syscall"
 
-// detached puts a child into a session of its own: the terminal's Ctrl-C and
-// hang-up do not reach it.
+// detached gives a child its own session: the terminal's Ctrl-C and hang-up do not reach it.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // SetUmask sets the umask of a background engine.

@@ -1,2 +1,2 @@
-// Package target opens the place that commands talk to: AWS, or the local engine, which it starts or joins.
+// Package target opens the target of a command: AWS, or the local engine, which it starts or joins.
 package target

@@ -33,8 +33,7 @@ import (
 // DefaultQueue is the local engine's queue for jobs without a platform file.
 const DefaultQueue = "default"
 
-// checkRequest refuses on the local engine what validate would refuse in a file:
-// the same rules over the bare request.
+// checkRequest applies validate's rules to a request to the local engine.
 func checkRequest(operation string, body []byte) error {
 	root, problems := jsontree.Parse(diag.NewSource("request", string(body)))
 	if len(problems) == 0 {
@@ -52,8 +51,8 @@ func checkRequest(operation string, body []byte) error {
 	return errors.New(strings.Join(messages, "; "))
 }
 
-// EnsureQueues gives the local engine the queues that the plan sends jobs to, so
-// that the platform file's names work on this machine too.
+// EnsureQueues creates the plan's queues on the local engine, so that the platform file's names
+// work locally too.
 func (t *Target) EnsureQueues(ctx context.Context, made *plan.Plan) error {
 	have, err := t.Queues(ctx)
 	if err != nil {
@@ -70,14 +69,14 @@ func (t *Target) EnsureQueues(ctx context.Context, made *plan.Plan) error {
 		}
 		known[name] = true
 		if err := t.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
-			return exit.Fail(exit.NotDone, "make queue %s on the local engine: %v", name, err)
+			return exit.Fail(exit.NotDone, "create queue %s on the local engine: %v", name, err)
 		}
 	}
 	return nil
 }
 
-// serveLoopback lets other processes reach an engine of this process. stop ends
-// the serving and waits for it.
+// serveLoopback lets other processes use the engine of this process. stop ends the server and waits
+// for it.
 func serveLoopback(engine *local.Engine) (stop func() error, err error) {
 	listener, err := engine.Listen()
 	if err != nil {
@@ -92,15 +91,14 @@ func serveLoopback(engine *local.Engine) (stop func() error, err error) {
 	}, nil
 }
 
-// startTimeout bounds the start of a background engine, replaying a long
-// journal included.
+// startTimeout limits the start of a background engine, including the replay of a long journal.
 const startTimeout = 30 * time.Second
 
-// startEngine starts `batchctl serve` in a session of its own, so that it
-// outlives this process and its terminal, and waits until it answers.
+// startEngine starts `batchctl serve` in its own session, so that it outlives this process and its
+// terminal, and waits until it answers.
 func startEngine(ctx context.Context, con *term.Console, dir string, entry document.Target, choice ExecutorChoice) (local.Connection, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return local.Connection{}, exit.Fail(exit.NotDone, "make the state directory: %v", err)
+		return local.Connection{}, exit.Fail(exit.NotDone, "create the state directory: %v", err)
 	}
 	logPath := filepath.Join(dir, "engine.log")
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -117,14 +115,14 @@ func startEngine(ctx context.Context, con *term.Console, dir string, entry docum
 		return local.Connection{}, exit.Fail(exit.NotDone, "start the local engine: %v", err)
 	}
 	defer ready.Close()
-	// The engine prints its exports once it answers; the end of the pipe before
-	// that means it could not start.
+	// The engine prints its exports once it answers. If the pipe ends before that, the engine could
+	// not start.
 	ready.SetReadDeadline(time.Now().Add(startTimeout))
 	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
 	defer stop()
 	_, err = bufio.NewReader(ready).ReadString('\n')
 	if errors.Is(err, io.EOF) {
-		// Perhaps because another command started one at the same time.
+		// Another command may have started one at the same time.
 		if connection, err := joinEngine(ctx, dir); err == nil {
 			return connection, nil
 		}
@@ -137,8 +135,8 @@ func startEngine(ctx context.Context, con *term.Console, dir string, entry docum
 	return connection, nil
 }
 
-// joinEngine waits until the engine of another process that holds the state
-// directory answers. It is an error when none holds it, or none answers in time.
+// joinEngine waits until the engine of the process that holds the state directory answers. It
+// returns an error if there is none, or none answers in time.
 func joinEngine(ctx context.Context, dir string) (local.Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -156,14 +154,14 @@ func joinEngine(ctx context.Context, dir string) (local.Connection, error) {
 	}
 }
 
-// lastLine is what the engine said before it ended.
+// lastLine returns the last line of an engine's log.
 func lastLine(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return cmp.Or(lines[len(lines)-1], "it ended without a word; is the disk full?")
+	return cmp.Or(lines[len(lines)-1], "it ended without a message; is the disk full?")
 }
 
 func serveArgs(dir string, entry document.Target) []string {
@@ -180,10 +178,10 @@ func serveArgs(dir string, entry document.Target) []string {
 	return args
 }
 
-// EndJobs ends the jobs of an engine that is to stop.
+// EndJobs ends the jobs of an engine before it stops.
 func EndJobs(ctx context.Context, engine *local.Engine) error {
 	if _, err := engine.EndJobs(ctx); err != nil {
-		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that still run are killed")
+		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that still run will be killed")
 	}
 	return nil
 }
@@ -209,6 +207,5 @@ func SomeOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// CloseTimeout is longer than the 30 seconds that a job has between SIGTERM and
-// SIGKILL.
+// CloseTimeout is longer than the 30 seconds between SIGTERM and SIGKILL.
 const CloseTimeout = 45 * time.Second

@@ -20,28 +20,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// ExecutorChoice says how the local engine runs jobs and what they may ask of
-// this machine. What they may ask stands only on the command line: a platform
-// file comes with the job files, perhaps from a stranger.
+// ExecutorChoice is how the local engine runs jobs and what they may use on this machine.
+// Permissions come only from the command line: a platform file comes with the job files, possibly
+// from a stranger.
 type ExecutorChoice struct {
 	name       string // one of container.Executors
-	process    bool   // jobs may choose to be processes, whatever the others are
+	process    bool   // jobs may choose to run as processes
 	privileged bool
 	mounts     []string // absolute
-	root       bool     // as root, start processes for every client, not only for batchctl's commands
+	root       bool     // as root, start processes for all clients, not only for batchctl's commands
 	runs       bool     // the command has the flags: it runs jobs
-	given      bool     // asked for, so that an engine which runs jobs in another way will not do
+	given      bool     // requested: an engine with another executor does not fit
 }
 
-// Choose returns what the command line and the platform file ask for. Commands
-// without the flags take any engine.
+// Choose returns the choice of the command line and the platform file. Commands without the flags
+// accept any engine.
 func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
 	choice := ExecutorChoice{name: cmp.Or(o.Name, entry.Executor, container.Process), process: o.AllowProcess, privileged: o.AllowPrivileged,
 		root: o.AllowRoot || os.Getenv(allowRoot) == "1", runs: o.Runs}
 	choice.given = o.Runs && (o.Name != "" || entry.Executor != "" || choice.process || choice.privileged || len(o.AllowMounts) > 0)
 	names := container.Executors()
 	if !slices.Contains(names, choice.name) {
-		f := exit.Usage("unknown --executor %s", choice.name)
+		f := exit.Usage("unknown --executor %q", choice.name)
 		if near := diag.Near(choice.name, slices.Values(names)); near != "" {
 			return choice, f.Try("did you mean --executor %s?", near)
 		}
@@ -55,27 +55,27 @@ func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
 		choice.mounts = append(choice.mounts, dir)
 	}
 	if choice.name == container.Process && (choice.privileged || len(choice.mounts) > 0) {
-		return choice, exit.Usage("--allow-mount and --allow-privileged are for containers, and the executor is process").
+		return choice, exit.Usage("--allow-mount and --allow-privileged apply to containers, and the executor is process").
 			Try("add --executor container")
 	}
 	return choice, nil
 }
 
-// allowRoot is the environment variable that does what --allow-root does, for images in which everything
+// allowRoot is an environment variable that works like --allow-root, for images in which everything
 // runs as root. Only the value 1 counts.
 const allowRoot = "BATCHCTL_ALLOW_ROOT"
 
-// startsProcesses reports whether jobs may run as processes of this machine.
+// startsProcesses reports whether jobs may run as processes on this machine.
 func (e ExecutorChoice) startsProcesses() bool { return e.name == container.Process || e.process }
 
-// onlyOwnProcesses reports whether the engine must start processes for batchctl's own commands only.
-// A job file that you run yourself runs as you, as with make or a shell. A job that reaches the engine
-// from another client becomes root's only if that was asked for.
+// onlyOwnProcesses reports whether the engine starts processes only for batchctl's own commands. A
+// job file that you run yourself runs as you, as with make or a shell. A job from another client
+// runs as root only if you allowed it.
 func (e ExecutorChoice) onlyOwnProcesses() bool {
 	return os.Geteuid() == 0 && e.startsProcesses() && !e.root
 }
 
-// arguments are the choice as flags of serve.
+// arguments returns the choice as flags of serve.
 func (e ExecutorChoice) arguments() []string {
 	args := []string{"--executor", e.name}
 	for _, dir := range e.mounts {
@@ -97,14 +97,14 @@ type Executor struct {
 	Label string // with its version: podman 4.3.1
 }
 
-// OpenExecutor makes the executor, or says why it cannot be had on this machine.
+// OpenExecutor creates the executor, or returns why it is not available on this machine.
 func OpenExecutor(ctx context.Context, dir string, choice ExecutorChoice) (Executor, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return Executor{}, exit.Fail(exit.NotDone, "make the state directory: %v", err)
+		return Executor{}, exit.Fail(exit.NotDone, "create the state directory: %v", err)
 	}
 	bin, err := ownProgram(dir)
 	if err != nil {
-		return Executor{}, exit.Fail(exit.NotDone, "put batchctl where jobs find it: %v", err)
+		return Executor{}, exit.Fail(exit.NotDone, "make batchctl available to jobs: %v", err)
 	}
 	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process, Options: container.Options{
 		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: process.New(shippedWorkloads(), bin)}})
@@ -118,8 +118,8 @@ func OpenExecutor(ctx context.Context, dir string, choice ExecutorChoice) (Execu
 	return Executor{Executor: x, ExecutorChoice: choice, Label: x.String()}, nil
 }
 
-// NameExecutor prints once how jobs run. For processes the engine's note on members without effect
-// names them; this line adds that they run as root.
+// NameExecutor prints once how jobs run. For processes, the engine's note on members without effect
+// already does so; this line adds that they run as root.
 func NameExecutor(con *term.Console, label string, runsJobs bool) {
 	switch {
 	case label != "" && label != container.Process:
@@ -129,14 +129,14 @@ func NameExecutor(con *term.Console, label string, runsJobs bool) {
 	}
 }
 
-// executorFile holds how the engine of a state directory runs jobs: its label,
-// then its flags, one word a line.
+// executorFile records how the engine of a state directory runs jobs: its label, then its flags,
+// one word per line.
 const executorFile = "executor"
 
-// Keep notes the executor of the engine that holds dir, for those who join it.
+// Keep records the executor of the engine that holds dir, for commands that join it.
 func (e Executor) Keep(dir string) error {
 	text := strings.Join(append([]string{e.Label}, e.arguments()...), "\n") + "\n"
-	// A new file takes its place, so that a link of that name is not followed.
+	// The file is replaced, so that a link of that name is not followed.
 	fresh := filepath.Join(dir, executorFile+".new")
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -147,8 +147,8 @@ func (e Executor) Keep(dir string) error {
 	return os.Rename(fresh, filepath.Join(dir, executorFile))
 }
 
-// joined returns the label of the executor of the engine that holds dir, or an
-// error if it is not what was asked for.
+// joined returns the label of the executor of the engine that holds dir, or an error if it is not
+// the one requested.
 func joined(dir string, want ExecutorChoice) (label string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, executorFile))
 	if err != nil {
@@ -168,5 +168,5 @@ func joined(dir string, want ExecutorChoice) (label string, err error) {
 		}
 	}
 	return label, exit.Fail(exit.NotDone, "the engine that serves %s was started with %s", dir, strings.ReplaceAll(flags, "\n", " ")).
-		Try("end it: batchctl serve --stop    or use another state: --state-dir DIRECTORY")
+		Try("stop it: batchctl serve --stop    or use another state directory: --state-dir DIRECTORY")
 }

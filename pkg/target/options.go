@@ -2,30 +2,31 @@ package target
 
 import "time"
 
-// Options are what a command line says about the target; the zero value asks for the default one.
+// Options are what a command line says about the target; the zero value is the default target.
 type Options struct {
-	// Name is the target's: local, aws, or one of the platform file's.
+	// Name is the target's name: local, aws, or one from the platform file.
 	Name string
 	// StateDir is the directory of the local engine and of the ledger.
 	StateDir string
-	// Platform is the path of the platform file that the command line names.
+	// Platform is the path of the platform file on the command line.
 	Platform string
-	// Profile, Region and EndpointURL are the AWS tools' own; each overrides the target's.
+	// Profile, Region and EndpointURL are the settings of the AWS tools; each overrides the
+	// target's.
 	Profile, Region, EndpointURL string
-	// Settle is how long a job whose answer is missing is looked for; 0 stands for once.DefaultSettle.
+	// Settle is how long to search for a job whose answer is missing; 0 means once.DefaultSettle.
 	Settle time.Duration
-	// Resumes says that the command does all that earlier commands left, so that opening the target
-	// need not.
+	// Resumes means that the command finishes what earlier commands left, so that opening the
+	// target need not.
 	Resumes bool
 	// Executor is for the commands that run jobs.
 	Executor ExecutorOptions
 }
 
-// ExecutorOptions say how the local engine is to run jobs.
+// ExecutorOptions are how the local engine runs jobs.
 type ExecutorOptions struct {
-	// Runs says that the command runs jobs, so that the other options are its own.
+	// Runs means that the command runs jobs and has the other options.
 	Runs bool
-	// Name is one of container.Executors; "" for the platform file's choice.
+	// Name is one of container.Executors; "" means the platform file's choice.
 	Name string
 	// AllowMounts are the directories that jobs in containers may mount.
 	AllowMounts []string

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// ownProgram makes the directory below the engine's state in which jobs that run as
-// processes find batchctl under its own name, whatever this program is called and
-// wherever it lies; an image has it in its PATH. "": this program cannot be found.
+// ownProgram creates the directory below the engine's state in which jobs that run as processes
+// find batchctl under its own name, whatever this program is called. An image has it in its PATH.
+// It returns "" if this program cannot be found.
 func ownProgram(stateDir string) (bin string, err error) {
 	path, err := os.Executable()
 	if err != nil || runtime.GOOS == "windows" {
-		return "", nil // jobs that need it say so
+		return "", nil // jobs that need it report that
 	}
 	bin = filepath.Join(stateDir, "bin")
 	if err := os.MkdirAll(bin, 0o700); err != nil {
@@ -43,11 +43,11 @@ func ownProgram(stateDir string) (bin string, err error) {
 	return bin, err
 }
 
-// isTemporary reports whether a program goes away while an engine in the background
-// still needs it: go run removes what it built.
+// isTemporary reports whether a program is removed while a background engine still needs it: go run
+// removes what it built.
 func isTemporary(path string) bool { return strings.Contains(filepath.ToSlash(path), "/go-build") }
 
-// keepProgram makes a second name for a program, or a copy where that is not possible.
+// keepProgram creates a hard link to a program, or a copy where that is not possible.
 func keepProgram(path, to string) error {
 	if os.Link(path, to) == nil {
 		return nil

@@ -20,11 +20,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/objects"
 )
 
-// Staging is for what is too long for a request: the cells of a large table, a command
-// list. An AWS target names a place in S3; the local engine's is below its state.
+// Staging is for texts that are too long for a request: the cells of a large table, a command list.
+// An AWS target names an S3 location; the local engine's is below its state directory.
 
-// StagingOf is the place for long texts of the target that the command line asks for; ""
-// where it has none.
+// StagingOf returns the location for long texts of the target that the command line names; "" if it
+// has none.
 func (o Options) StagingOf(platform *document.Platform, isLocal bool) (string, error) {
 	if !isLocal {
 		if platform == nil {
@@ -37,7 +37,7 @@ func (o Options) StagingOf(platform *document.Platform, isLocal bool) (string, e
 	return filepath.Join(dir, container.StagedDir), err
 }
 
-// Objects moves what is in S3 with the target's credentials, and at its endpoint.
+// Objects transfers S3 objects with the target's credentials and endpoint.
 func (t *Target) Objects() *objects.Store {
 	t.once.Do(func() {
 		t.store = &objects.Store{Config: func(context.Context) (aws.Config, error) { return t.Config, nil }}
@@ -45,28 +45,28 @@ func (t *Target) Objects() *objects.Store {
 	return t.store
 }
 
-// stage puts a text at its place. Its name is the hash of the text, so what is there is
-// the same already.
+// stage writes a text to its location. Its name is the hash of the text, so an existing file has
+// the same content.
 func (t *Target) stage(ctx context.Context, url, text string) error {
 	if !t.IsLocal() {
 		err := t.Objects().Put(ctx, url, text)
 		if objects.Missing(err) {
-			return fmt.Errorf("%w; make the bucket, or give the target another \"staging\" in the platform file", err)
+			return fmt.Errorf("%w; create the bucket, or set another \"staging\" of the target in the platform file", err)
 		}
 		return err
 	}
 	if held, err := os.ReadFile(url); err == nil && bytes.Equal(held, []byte(text)) {
-		return os.Chtimes(url, time.Time{}, time.Now()) // it is in use again
+		return os.Chtimes(url, time.Time{}, time.Now()) // mark it as in use
 	}
 	if err := os.MkdirAll(filepath.Dir(url), 0o700); err != nil {
 		return err
 	}
-	// The directory is the owner's, the file everybody's: a container may have another
-	// user, and is given the file alone.
+	// The owner can read the directory, and everyone the file: a container may run as another user,
+	// and gets only the file.
 	return newfile.Write(url, newfile.ForAll, newfile.Bytes([]byte(text)))
 }
 
-// Upload puts a text into a bucket, for a service that reads it at the URL.
+// Upload writes a text to a bucket, for a service that reads it at the URL.
 func (t *Target) Upload(ctx context.Context, bucket, key string, text []byte) (url string, err error) {
 	at := "s3://" + bucket + "/" + key
 	if err := t.Objects().Put(ctx, at, string(text)); err != nil {
@@ -75,11 +75,11 @@ func (t *Target) Upload(ctx context.Context, bucket, key string, text []byte) (u
 	return t.Objects().Address(ctx, at)
 }
 
-// stagedFor is how long what the local engine's jobs read is kept after it was last
-// submitted, and what they carried away: a retry of old cells reads it, too.
+// stagedFor is how long the inputs and outputs of local jobs are kept after the last submission: a
+// retry of old cells reads them, too.
 const stagedFor = 90 * 24 * time.Hour
 
-// DropStaged removes what was staged or carried away on the local engine long ago.
+// DropStaged removes old inputs and outputs of local jobs.
 func (t *Target) DropStaged(dryRun bool, now time.Time) (rows []Removed, err error) {
 	if !t.IsLocal() {
 		return nil, nil
@@ -99,8 +99,8 @@ func (t *Target) DropStaged(dryRun bool, now time.Time) (rows []Removed, err err
 	return rows, err
 }
 
-// oldStaged is what has lain in a directory for staging since before a time, and what in
-// the directories of its outputs. The files of a tree are as young as its list.
+// oldStaged returns the files in a staging directory, and in its output directories, that are older
+// than a time. The files of a tree are as old as its list.
 func oldStaged(dir string, before time.Time) (old []string, err error) {
 	var files []string
 	young := map[string]bool{}
@@ -129,7 +129,7 @@ func oldStaged(dir string, before time.Time) (old []string, err error) {
 			}
 		}
 		if err != nil {
-			return nil, err // a list that nobody can read keeps all
+			return nil, err // an unreadable list keeps everything
 		}
 	}
 	for _, name := range files {
@@ -140,7 +140,7 @@ func oldStaged(dir string, before time.Time) (old []string, err error) {
 	return old, nil
 }
 
-// Removed is a thing that gc removed, or would.
+// Removed is something that gc removed, or would remove.
 type Removed struct {
 	Definition string `json:"definition,omitempty"`
 	Resource   string `json:"consumableResource,omitempty"`

@@ -12,9 +12,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// CheckStateDir refuses a state directory that others may replace or write: the ledger in it
-// decides which jobs are submitted again and which are ended. A directory that does not exist
-// yet is fine. The engine checks its own directory more strictly.
+// CheckStateDir refuses a state directory that others can replace or write: its ledger decides
+// which jobs are resubmitted and which are stopped. A directory that does not exist yet is fine.
+// The engine checks its own directory more strictly.
 func CheckStateDir(con *term.Console, dir string, why Need) error {
 	info, err := os.Lstat(dir)
 	switch {
@@ -36,7 +36,7 @@ func CheckStateDir(con *term.Console, dir string, why Need) error {
 	for parent := filepath.Dir(dir); ; parent = filepath.Dir(parent) {
 		info, err := os.Stat(parent)
 		if err == nil && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-			// No refusal: volumes of containers often have this mode, and no other user.
+			// Only a note: volumes of containers often have this mode, and no other user.
 			fmt.Fprintf(con.Err, "note: other users can replace the state directory %s, because %s has mode %04o without the sticky bit: run chmod o-w %[2]s, or name another one with --state-dir\n",
 				diag.Printable(dir), diag.Printable(term.Quoted(parent)), info.Mode().Perm())
 			return nil

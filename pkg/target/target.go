@@ -29,31 +29,31 @@ import (
 	"github.com/batchctl/batchctl/pkg/objects"
 )
 
-// Local is the name of the engine inside this binary.
+// Local is the name of the engine in this binary.
 const Local = "local"
 
-// Target is where requests go. It is the only place that tells AWS and the
-// local engine apart; everything after it sees an aws.Config.
+// Target is where requests go. Only this package distinguishes AWS from the local engine;
+// everything else uses an aws.Config.
 type Target struct {
-	// Name is the target's name; label is what people are told: `local`, or
-	// `aws 123456789012 us-east-1`.
+	// Name is the target's name; Label is shown to people: `local`, or `aws 123456789012
+	// us-east-1`.
 	Name, Label string
-	// Flags lead a next command here, as they led this one; "" or with a blank before each.
+	// Flags select this target in a next command; "" or with a space before each.
 	Flags string
 	*once.Client
-	// Config is what Client was made of.
+	// Config is the configuration of Client.
 	Config      aws.Config
 	Submissions *once.Ledger
-	// Executor is how the local engine runs jobs; "" where that is not known.
+	// Executor is how the local engine runs jobs; "" if unknown.
 	Executor string
-	// runsJobs says that the command runs jobs and does not only stop or watch them.
+	// runsJobs means that the command runs jobs and does not only stop or watch them.
 	runsJobs bool
-	// Several says that more jobs than those that are followed belong together, so that the
-	// lines of a log have to name theirs.
+	// Several means that the followed jobs are part of a larger group, so that log lines have to
+	// name their job.
 	Several bool
 	// Engine is the engine in this process, if there is one.
 	Engine *local.Engine
-	// Close ends what opening started.
+	// Close ends what Open started.
 	Close func() error
 
 	once  sync.Once
@@ -63,30 +63,28 @@ type Target struct {
 // IsLocal reports whether the target is the local engine.
 func (t *Target) IsLocal() bool { return t.Name == Local }
 
-// Kind is what the ledger remembers of the target: `local`, or account and
-// Region. It stays the same when the engine's port does not.
+// Kind is the target as recorded in the ledger: `local`, or account and Region. It does not contain
+// the engine's port.
 func (t *Target) Kind() string {
 	kind, _, _ := strings.Cut(t.Label, " (engine")
 	return kind
 }
 
-// Need says what a command does with the target, which decides how a local
-// engine is found.
+// Need is what a command does with the target. It decides how to find a local engine.
 type Need int
 
 const (
-	// ToRead looks at jobs: a running engine, or the state on disk.
+	// ToRead reads jobs: from a running engine, or from the state on disk.
 	ToRead Need = iota
-	// ToChange submits, waits or stops: a running engine, started if there is
-	// none, which goes on after this process.
+	// ToChange submits, waits or stops. It uses a running engine, or starts one that keeps running
+	// after this process.
 	ToChange
-	// ToRun keeps the engine in this process, which sees the jobs to their end.
+	// ToRun keeps the engine in this process until the jobs finish.
 	ToRun
 )
 
-// NameFrom is --target, else BATCHCTL_TARGET, else the platform file's
-// defaultTarget, else local. Who names a profile or Region but no target does not
-// mean the local engine.
+// NameFrom returns --target, BATCHCTL_TARGET, the platform file's defaultTarget, or local. A
+// profile or Region without a target does not mean the local engine.
 func (o Options) NameFrom(platform *document.Platform) string {
 	byDefault := ""
 	if platform != nil {
@@ -99,8 +97,8 @@ func (o Options) NameFrom(platform *document.Platform) string {
 	return name
 }
 
-// FlagsTo are the flags with which a command that names no file finds the target. The
-// platform file beside a job file need not be one that is found from here.
+// FlagsTo returns the flags with which a command without a file finds the target. The platform file
+// beside a job file may not be found from the current directory.
 func (o Options) FlagsTo(platform *document.Platform, name string) (flags string) {
 	add := func(flag, value string) {
 		if value != "" {
@@ -124,7 +122,7 @@ func (o Options) FlagsTo(platform *document.Platform, name string) (flags string
 	return flags
 }
 
-// Open opens the target of a name.
+// Open opens the target with this name.
 func Open(ctx context.Context, con *term.Console, o Options, platform *document.Platform, name string, why Need) (*Target, error) {
 	dir, err := o.Dir()
 	if err != nil {
@@ -140,9 +138,9 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	t := &Target{Name: name, Flags: o.FlagsTo(platform, name), Submissions: LedgerIn(con, dir), Close: func() error { return nil }}
 	switch {
 	case !isEndpoint(o.EndpointURL):
-		err = exit.Usage("--endpoint-url %s is no URL of a server", o.EndpointURL).Try("for example: --endpoint-url http://127.0.0.1:5000")
+		err = exit.Usage("invalid --endpoint-url %q", o.EndpointURL).Try("use a URL such as http://127.0.0.1:5000")
 	case name == Local && o.SaysAWS():
-		err = exit.Usage("--region, --profile and --endpoint-url are of an AWS target").Try("leave them out, or say --target aws")
+		err = exit.Usage("--region, --profile and --endpoint-url apply only to an AWS target").Try("remove them, or add --target aws")
 	case name == Local:
 		var choice ExecutorChoice
 		if choice, err = o.Executor.Choose(entry); err == nil {
@@ -161,7 +159,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	t.Ledger, t.Attached, t.Stage = t.Submissions, why == ToRun, t.stage
 	SubmitsWith(con, o, t.Client)
 	if t.IsLocal() {
-		t.PollAtMost = 500 * time.Millisecond // nobody else's quota
+		t.PollAtMost = 500 * time.Millisecond // no shared quota
 		t.LogsAtOnce = true
 		t.Patience = enginePatience
 		t.TakesOnce = true
@@ -178,7 +176,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	return t, nil
 }
 
-// Exists reports whether there is a target of this name.
+// Exists reports whether there is a target with this name.
 func Exists(name string, platform *document.Platform) bool {
 	if name == Local || name == AWS {
 		return true
@@ -190,12 +188,12 @@ func Exists(name string, platform *document.Platform) bool {
 	return known
 }
 
-// enginePatience is how long a command waits for a local engine that no longer answers. One that
-// shut down answers from its state directory, so this one was killed or hangs; the next one takes
-// over its address and key.
+// enginePatience is how long a command waits for a local engine that no longer answers. After a
+// shutdown the state directory answers instead, so the engine was killed or hangs. The next one
+// takes over its address and key.
 const enginePatience = 20 * time.Second
 
-// Unknown is the error of a target that does not exist.
+// Unknown returns the error for a target that does not exist.
 func Unknown(name string, platform *document.Platform) error {
 	names := []string{Local, AWS}
 	if platform != nil {
@@ -216,8 +214,8 @@ func Unknown(name string, platform *document.Platform) error {
 	return f.Try("known targets: %s (%s)", strings.Join(names, ", "), where)
 }
 
-// rememberPlatform notes the platform file of a target that something is submitted to.
-// Without the note only the commands that come later need --platform.
+// rememberPlatform records the platform file of a target, for later commands. It ignores errors:
+// those commands then need --platform.
 func rememberPlatform(ledger *once.Ledger, platform *document.Platform, name string) {
 	if platform.Root == nil {
 		return
@@ -227,7 +225,7 @@ func rememberPlatform(ledger *once.Ledger, platform *document.Platform, name str
 	}
 }
 
-// Dir is where the local engine and the ledger of submissions live.
+// Dir returns the directory of the local engine and the ledger of submissions.
 func (o Options) Dir() (string, error) {
 	for _, dir := range []string{o.StateDir, os.Getenv("BATCHCTL_STATE_DIR")} {
 		if dir != "" {
@@ -239,13 +237,13 @@ func (o Options) Dir() (string, error) {
 	}
 	home, err := homeDirectory()
 	if err != nil {
-		return "", exit.Fail(exit.NotDone, "find the state directory: %v", err).Try("set HOME, or name a directory: --state-dir DIRECTORY")
+		return "", exit.Fail(exit.NotDone, "find the state directory: %v", err).Try("set HOME, or choose a directory: --state-dir DIRECTORY")
 	}
 	return filepath.Abs(filepath.Join(home, ".local", "state", "batchctl")) // the engine runs elsewhere
 }
 
-// homeDirectory is HOME, else the directory of the user's passwd entry, as the AWS SDK
-// and shells have it: services and cron start programs without HOME.
+// homeDirectory returns HOME, or the directory in the user's passwd entry, as the AWS SDK and
+// shells do: services and cron start programs without HOME.
 func homeDirectory() (string, error) {
 	home, err := os.UserHomeDir()
 	if err == nil {
@@ -258,8 +256,8 @@ func homeDirectory() (string, error) {
 	return u.HomeDir, nil
 }
 
-// openLocal connects to the engine of the state directory. What happens when
-// none runs depends on the need.
+// openLocal connects to the engine of the state directory. If none runs, the need decides what
+// happens.
 func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, entry document.Target, choice ExecutorChoice, why Need) error {
 	t.Label = Local
 	cwd, err := os.Getwd()
@@ -279,7 +277,7 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 		}
 		return err
 	}
-	// Nothing is written into a directory that cannot be opened, or that others can reach.
+	// Do not write into a directory that cannot be opened or that others can change.
 	if _, refused := errors.AsType[*fs.PathError](err); refused {
 		return exit.Fail(exit.NotDone, "%v", err).Try("name another one: --state-dir DIRECTORY")
 	}
@@ -297,7 +295,7 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 	return connect(con, t, connection, cwd, dir, choice)
 }
 
-// connect uses the engine of another process, if it runs jobs as was asked for.
+// connect uses the engine of another process, if it has the requested executor.
 func connect(con *term.Console, t *Target, connection local.Connection, cwd, dir string, choice ExecutorChoice) (err error) {
 	if t.Executor, err = joined(dir, choice); err != nil {
 		return err
@@ -308,7 +306,7 @@ func connect(con *term.Console, t *Target, connection local.Connection, cwd, dir
 	return nil
 }
 
-// EngineOptions are how the local engine of a state directory is opened.
+// EngineOptions returns the options for the local engine of a state directory.
 func EngineOptions(dir string, entry document.Target, choice ExecutorChoice) local.Options {
 	o := local.Options{
 		Dir:       dir,
@@ -325,8 +323,8 @@ func EngineOptions(dir string, entry document.Target, choice ExecutorChoice) loc
 	return o
 }
 
-// shippedWorkloads is the argv prefix that runs a shipped workload: batchctl-workloads
-// where it lies beside this program, because that one can reach GPUs, else this program.
+// shippedWorkloads returns the argv prefix that runs a shipped workload: batchctl-workloads if it
+// is beside this program, because it can use GPUs, else this program.
 func shippedWorkloads() []string {
 	if path, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(path), "batchctl-workloads")
@@ -337,8 +335,8 @@ func shippedWorkloads() []string {
 	return []string{self(), "workload", "run"}
 }
 
-// openEngine keeps the engine in this process. With serve, other processes
-// reach it too: `status` in the next terminal works during a `run`.
+// openEngine runs the engine in this process. With serve, other processes can use it: `status` in
+// another terminal works during a `run`.
 func openEngine(ctx context.Context, con *term.Console, t *Target, cwd string, o local.Options, x Executor, serve bool) error {
 	o.Executor = x.Executor
 	engine, err := local.Open(o)
@@ -355,7 +353,7 @@ func openEngine(ctx context.Context, con *term.Console, t *Target, cwd string, o
 	if serve {
 		t.Executor = x.Label
 		if err := x.Keep(o.Dir); err != nil {
-			return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(ctx))
+			return errors.Join(exit.Fail(exit.NotDone, "record the engine's executor: %v", err), engine.Close(ctx))
 		}
 		if stop, err = serveLoopback(engine); err != nil {
 			return err
@@ -370,14 +368,15 @@ func openEngine(ctx context.Context, con *term.Console, t *Target, cwd string, o
 	return nil
 }
 
-// tellUnknown prints that the states of unfinished jobs are unknown because no engine is running, and how to settle them.
+// tellUnknown prints that no engine is running, so that the status of unfinished jobs is unknown,
+// and what to do.
 func tellUnknown(con *term.Console, t *Target) {
 	id, jobs, since := t.Engine.Unknown()
 	if jobs == 0 {
 		return
 	}
 	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", term.Plural(jobs, "job"), since.Format(time.RFC3339))
-	fmt.Fprintf(con.Err, "  start an engine, which ends what is left of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.Flags)
+	fmt.Fprintf(con.Err, "  start an engine, which ends the rest of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.Flags)
 }
 
 func itOrThem(n int) string {
@@ -387,8 +386,8 @@ func itOrThem(n int) string {
 	return "them"
 }
 
-// openAfter takes the engine that another process holds and that did not answer
-// a moment ago: it has begun to serve meanwhile, or it is about to end.
+// openAfter opens the engine of another process that did not answer a moment ago: it answers now,
+// or it is about to end.
 func openAfter(ctx context.Context, con *term.Console, t *Target, cwd string, o local.Options, x Executor, locked *local.LockedError) error {
 	if connection, err := joinEngine(ctx, o.Dir); err == nil {
 		return connect(con, t, connection, cwd, o.Dir, x.ExecutorChoice)
@@ -399,11 +398,11 @@ func openAfter(ctx context.Context, con *term.Console, t *Target, cwd string, o 
 		return openEngine(ctx, con, t, cwd, o, x, true)
 	}
 	return exit.Fail(exit.NotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
-		Try("end it, or use another one: --state-dir DIRECTORY")
+		Try("end that process, or use another directory: --state-dir DIRECTORY")
 }
 
-// drain waits until other commands no longer use the engine of this process. When ctx ends first, it
-// ends their jobs, which must not start again with the next engine.
+// drain waits until other commands no longer use the engine of this process. When ctx ends first,
+// it ends their jobs, which must not start again with the next engine.
 func drain(ctx context.Context, con *term.Console, t *Target, closing context.Context) error {
 	at := time.AfterFunc(time.Second, func() { tellOthers(closing, con, t) })
 	defer at.Stop()
@@ -413,7 +412,7 @@ func drain(ctx context.Context, con *term.Console, t *Target, closing context.Co
 	return EndJobs(closing, t.Engine)
 }
 
-// tellOthers prints what keeps the engine of this process from ending.
+// tellOthers prints what the engine of this process is waiting for.
 func tellOthers(ctx context.Context, con *term.Console, t *Target) {
 	names, err := t.Unfinished(ctx)
 	if err != nil || len(names) == 0 {
@@ -423,8 +422,8 @@ func tellOthers(ctx context.Context, con *term.Console, t *Target) {
 	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", term.Plural(len(names), "other job"), diag.Printable(SomeOf(names)))
 }
 
-// noticing shows what the engine says about requests that it took, each thing
-// once: above all that the image is not used.
+// noticing prints the notices in the engine's answers, each once. The most important one: the image
+// is not used.
 func noticing(con *term.Console, cfg aws.Config) aws.Config {
 	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, said: map[string]bool{}, err: con.Err}
 	return cfg
@@ -451,8 +450,8 @@ func (n *noticer) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// self is how this program starts itself again. On Linux it works even when the
-// file is gone, as after `go run`.
+// self returns the path to start this program again. On Linux it works even when the file is
+// deleted, as after `go run`.
 func self() string {
 	if _, err := os.Stat("/proc/self/exe"); err == nil {
 		return "/proc/self/exe"
@@ -464,7 +463,7 @@ func self() string {
 	return path
 }
 
-// LedgerIn is the ledger of a state directory. It reports damaged lines, once a file.
+// LedgerIn returns the ledger of a state directory. It prints damaged lines, once per file.
 func LedgerIn(con *term.Console, dir string) *once.Ledger {
 	told := map[string]bool{}
 	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
@@ -475,7 +474,7 @@ func LedgerIn(con *term.Console, dir string) *once.Ledger {
 	}}
 }
 
-// SubmitsWith tells a client how this command submits.
+// SubmitsWith sets the client's options for this command.
 func SubmitsWith(con *term.Console, o Options, to *once.Client) {
 	to.Settle = o.Settle
 	var mu sync.Mutex

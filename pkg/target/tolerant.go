@@ -15,11 +15,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// tolerant has every client of a configuration read the numbers that servers such as moto
-// write: 1.0 for 1, and times with a fraction of a millisecond. It works on the answers
-// and leaves the HTTP client to the SDK, which sets its timeouts, its certificates and its
-// proxy. AWS's own answers have no such numbers and stay unchanged. So does all that S3
-// answers, because it is the contents of objects, or XML.
+// tolerant makes every client of a configuration accept the numbers of servers such as moto: 1.0
+// for 1, and times with a fraction of a millisecond. It changes the answers and leaves the HTTP
+// client to the SDK, which sets its timeouts, certificates and proxy. AWS's own answers have no
+// such numbers and stay unchanged. So do answers of S3, which are contents of objects, or XML.
 func tolerant(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("BatchctlTolerant",
 		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
@@ -34,8 +33,8 @@ func tolerant(stack *middleware.Stack) error {
 		}), middleware.After)
 }
 
-// PlainIntegers is an answer with plain integers if it is JSON. An answer that breaks off
-// still does so for its reader, with the same error, by which the SDK knows what to retry.
+// PlainIntegers returns an answer with plain integers if it is JSON. If the answer fails, so does
+// the reader, with the same error, which the SDK needs to decide on retries.
 func PlainIntegers(answer io.ReadCloser, millis bool) io.ReadCloser {
 	text, err := io.ReadAll(client.Bounded(answer))
 	if trimmed := bytes.TrimSpace(text); err == nil && (bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("["))) {
@@ -49,7 +48,7 @@ type readAnswer struct {
 	io.Closer
 }
 
-// Broken is a reader that fails with err, and is at its end where err is nil.
+// Broken is a reader that fails with err, or is at its end if err is nil.
 type Broken struct{ Err error }
 
 func (b Broken) Read([]byte) (int, error) {

@@ -31,8 +31,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Fake is a scripted service behind the SDK's HTTP client: it keeps definitions
-// and submissions, and shows jobs and logs as functions of the time passed.
+// Fake is a scripted service behind the SDK's HTTP client. It keeps definitions and submissions,
+// and returns jobs and logs as functions of the elapsed time.
 type Fake struct {
 	t     *testing.T
 	Start time.Time
@@ -48,23 +48,23 @@ type Fake struct {
 	Listed []types.JobSummary
 	Queues []string
 	Events map[string]func(elapsed time.Duration) []string // by stream
-	Groups []string                                        // asked for
-	Asked  []string                                        // streams asked for
+	Groups []string                                        // that were requested
+	Asked  []string                                        // streams that were requested
 	Hidden func(id string) bool                            // jobs that listings do not show yet
 	Saw    func(*http.Request)
 }
 
-// Fault is what happens to one call; serve does what the service does.
+// Fault is the result of one call; serve does what the service does.
 type Fault func(serve func() *http.Response) (*http.Response, error)
 
-// New returns a fake that has nothing yet.
+// New returns an empty fake.
 func New(t *testing.T) *Fake {
 	return &Fake{t: t, Start: time.Now(), Faults: map[string][]Fault{}, Stopped: map[string]string{},
 		Jobs:   map[string]func(time.Duration) *types.JobDetail{},
 		Events: map[string]func(time.Duration) []string{}}
 }
 
-// Config leads a client to the fake.
+// Config returns a configuration whose requests go to the fake.
 func (f *Fake) Config() aws.Config {
 	return aws.Config{Region: "us-east-1", HTTPClient: f, BaseEndpoint: aws.String("http://fake"),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -158,7 +158,7 @@ func (f *Fake) Register(_ context.Context, in *awsbatch.RegisterJobDefinitionInp
 	return &awsbatch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: &revision}, nil
 }
 
-// page cuts one element out of all, so that every test sees paging.
+// page returns one element of all, so that every test covers paging.
 func page[T any](all []T, token *string) ([]T, *string) {
 	i, _ := strconv.Atoi(aws.ToString(token))
 	if i+1 < len(all) {
@@ -200,7 +200,7 @@ func (f *Fake) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) (
 		return nil, wire.ClientException("too many jobs: %d", len(in.Jobs))
 	}
 	out := &awsbatch.DescribeJobsOutput{}
-	for _, id := range slices.Backward(in.Jobs) { // the service promises no order
+	for _, id := range slices.Backward(in.Jobs) { // the service guarantees no order
 		if at := f.Jobs[id]; at != nil {
 			if job := at(time.Since(f.Start)); job != nil {
 				job.JobId = &id
@@ -221,7 +221,7 @@ func (f *Fake) describeQueues(_ context.Context, in *awsbatch.DescribeJobQueuesI
 	return out, nil
 }
 
-// EachPage knows the queue of a job by the queue's name in its ARN.
+// EachPage reads the queue of a job from the queue's name in its ARN.
 func (f *Fake) EachPage(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	var fit []types.JobSummary
 	for _, job := range f.Listed {
@@ -250,8 +250,8 @@ func (f *Fake) EachPage(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatc
 	return out, nil
 }
 
-// getLogEvents gives two events a page, or one from the end backward after a page
-// that is empty, and repeats the token at either end.
+// getLogEvents returns two events per page, or one from the end backward after an empty page, and
+// repeats the token at either end.
 func (f *Fake) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
 	f.Groups = append(f.Groups, *in.LogGroupName)
 	f.Asked = append(f.Asked, *in.LogStreamName)
@@ -279,7 +279,7 @@ func (f *Fake) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsIn
 	return out, nil
 }
 
-// The faults. Those whose name begins with lost have the service do its part.
+// The faults. Those whose name begins with lost let the service do its part.
 
 func RefusedConnection(func() *http.Response) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
@@ -352,14 +352,14 @@ func Works(n int) *plan.Plan {
 	return p
 }
 
-// Stage is a state of a job from a moment on.
+// Stage is a state of a job from some moment on.
 type Stage struct {
 	From   time.Duration
 	Status types.JobStatus
 	Reason string
 }
 
-// Life plays the stages; before the first the job is not known.
+// Life returns the stages in time; before the first the job does not exist.
 func Life(name string, stages ...Stage) func(time.Duration) *types.JobDetail {
 	return func(elapsed time.Duration) (job *types.JobDetail) {
 		for _, s := range stages {
@@ -374,12 +374,12 @@ func Life(name string, stages ...Stage) func(time.Duration) *types.JobDetail {
 	}
 }
 
-// At is a stage that begins when the fake has existed for the duration.
+// At is a stage that begins when the fake has existed for that long.
 func At(from time.Duration, status types.JobStatus, reason string) Stage {
 	return Stage{From: from, Status: status, Reason: reason}
 }
 
-// Stoppable is a job that ends 20 s after the call that its status needs.
+// Stoppable is a job that ends 20 s after the call that its status requires.
 func Stoppable(f *Fake, status types.JobStatus, array bool) func(time.Duration) *types.JobDetail {
 	var asked time.Duration
 	return func(d time.Duration) *types.JobDetail {

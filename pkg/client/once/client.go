@@ -11,46 +11,42 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// Client submits jobs, each once, and keeps them in a ledger. What it does not change it
-// takes from the client that looks.
+// Client submits each job once and keeps a ledger. The embedded client reads and stops jobs.
 type Client struct {
 	*client.Client
-	// Ledger is told of every accepted job and asked first for ids and names.
-	// It may be nil.
+	// Ledger records every accepted job and resolves ids and names first. It may be nil.
 	Ledger *Ledger
-	// Settle is how long a job that may have been accepted is looked for; 0 stands
-	// for DefaultSettle.
+	// Settle is how long the client searches for a job that may have been accepted. 0 means
+	// DefaultSettle.
 	Settle time.Duration
-	// TakesOnce says that the service knows a SubmitJob again by its
-	// Amz-Sdk-Invocation-Id, as the local engine does, and makes no second job of
-	// it. Then jobs keep their users' own names.
+	// TakesOnce means that the service recognises a repeated SubmitJob by its
+	// Amz-Sdk-Invocation-Id, as the local engine does, and creates no second job. Jobs then keep
+	// the names that users gave them.
 	TakesOnce bool
-	// Replayable says that something between this process and the service can deliver a
-	// request twice, see CanReplay. Then jobs are checked for duplicates even after clear answers.
+	// Replayable means that something between this process and the service can deliver a request
+	// twice (see CanReplay). The client then checks jobs for duplicates even after clear answers.
 	Replayable bool
-	// LeaveLook has Submit and SubmitNow return without waiting for the last look for
-	// duplicates. The caller makes it with CheckDuplicates, where OpenRun.Unchecked is not 0.
+	// LeaveLook makes Submit and SubmitNow return without waiting for the last check for
+	// duplicates. The caller does that check with CheckDuplicates where OpenRun.Unchecked is not 0.
 	LeaveLook bool
-	// Attached says that the jobs are to end with this process, so that nothing is
-	// left to resume after it.
+	// Attached means that the jobs end with this process, so that nothing is left to resume.
 	Attached bool
-	// SubmitAgain has Resume submit jobs again that the service may have forgotten.
+	// SubmitAgain makes Resume resubmit jobs that the service may have forgotten.
 	SubmitAgain bool
-	// AtOnce is how many jobs may be on their way to the service together; 0 stands
-	// for 32.
+	// AtOnce is how many jobs may be submitted concurrently. 0 means 32.
 	AtOnce int
-	// StopOnFailure has a submission that is refused in its middle stop what was
-	// accepted and give up the rest, in place of leaving the run open for Resume.
+	// StopOnFailure applies when a job of a submission is rejected: the client stops the accepted
+	// jobs and gives up the rest, instead of leaving the run open for Resume.
 	StopOnFailure bool
-	// Stage puts a text at its place, an s3:// URL or the absolute path of a file, before
-	// the first job that needs it is submitted (plan.Job.Staged). It may be called again
-	// for the same, and concurrently for others; nil refuses plans that need it.
+	// Stage writes a text to an s3:// URL or the absolute path of a file, before the first job that
+	// needs it is submitted (plan.Job.Staged). It may be called again for the same text, and
+	// concurrently for others. Without it, plans that need staging are refused.
 	Stage func(ctx context.Context, url, text string) error
-	// Accepted is told of each job when it has an id, or is not needed, while Submit or
-	// Resume goes on. It may be nil, and may be called concurrently.
+	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
+	// It may be nil, and may be called concurrently.
 	Accepted func(Submitted)
-	// Tell is told what a submission meets on its way that its user should know, in
-	// one clause. It may be nil, and may be called concurrently.
+	// Tell receives progress messages for the user, one clause each. It may be nil, and may be
+	// called concurrently.
 	Tell func(text string)
 }
 
@@ -61,11 +57,11 @@ func New(cfg aws.Config) *Client {
 	return c
 }
 
-// known is the client's ledger, for what the looking client asks of it.
+// known lets the embedded client query the ledger.
 type known struct{ c *Client }
 
-// Jobs returns the jobs of the ledger's target. Damaged lines do not matter here: what
-// they hid is found at the service.
+// Jobs returns the jobs of the ledger's target. It ignores damaged lines: the service lists the
+// jobs that they hid.
 func (k known) Jobs() ([]client.Known, error) {
 	if k.c.Ledger == nil {
 		return nil, nil
@@ -83,7 +79,7 @@ func (k known) Jobs() ([]client.Known, error) {
 	return jobs, nil
 }
 
-// Children returns the size of an array, as it was submitted or as its end was seen.
+// Children returns the size of an array from its submission or its remembered outcome.
 func (k known) Children(id string) (int, error) {
 	m, err := k.c.memory(memory{})
 	if err != nil {

@@ -16,25 +16,25 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// Batch starts a job when its dependencies have succeeded, and fails it when one has
-// failed. A job that is to run then, or in any case, waits in the client: it is sent,
-// without dependencies, when they have ended. What comes after such a job waits in the
-// client until that has an id, and is then a dependency of Batch again.
+// AWS Batch starts a job when its dependencies have succeeded, and fails it when one has failed. A
+// job with another condition waits in the client: the client sends it, without dependencies, when
+// the jobs before it have ended. Jobs after it wait in the client only until it has an id. Then
+// Batch handles the dependency.
 
 // Step is a job of a plan that waits in the client.
 type Step struct {
 	Name string
-	// When is the plan's document.WhenAlways or document.WhenFailure, or "" for a job that
-	// comes after such a one.
+	// When is the plan's document.WhenAlways or document.WhenFailure, or "" for a job after one of
+	// those.
 	When string
-	// For are the jobs that have not ended, or have no ID yet.
+	// For are the jobs that have not ended, or have no id yet.
 	For []Submitted
 }
 
-// Waiting says which jobs of a run are not submitted yet, because others have to end
-// before them. Resume waits for those and goes on.
+// Waiting lists the jobs of a run that are not submitted yet, because other jobs have to end first.
+// Resume waits for those and then submits the rest.
 type Waiting struct {
-	// Run is its name in the ledger.
+	// Run is the run's name in the ledger.
 	Run   string
 	Steps []Step
 }
@@ -46,42 +46,42 @@ func (w *Waiting) String() string {
 	return fmt.Sprintf("%d steps run when their dependencies have ended", len(w.Steps))
 }
 
-// EndForgottenError is a job that runs only if another failed, of which nobody knows
-// any more how it ended.
+// EndForgottenError reports a job that runs only if another failed, where the outcome of that other
+// job is forgotten.
 type EndForgottenError struct{ Job, On, ID string }
 
 func (e *EndForgottenError) Error() string {
-	return fmt.Sprintf("job %s runs only if one of its dependencies failed, and how %s (%s) ended is forgotten: submit it by itself if it is needed, and give up the rest of the run",
+	return fmt.Sprintf("job %s runs only if one of its dependencies failed, and the outcome of %s (%s) is forgotten: give up the rest of the run, and submit the job on its own if you need it",
 		e.Job, e.On, batch.ShortID(e.ID))
 }
 
-// markDeferred finds the jobs that wait in the client.
+// markDeferred marks the jobs that wait in the client.
 func (r *run) markDeferred() {
 	for _, t := range r.tasks {
 		t.deferred = t.when != "" || slices.ContainsFunc(t.after, func(e edge) bool { return r.tasks[e.Job].deferred })
 	}
 }
 
-// held reports whether a job is not to be sent yet.
+// held reports whether a job has to wait before it is sent.
 func (t *task) held() bool {
 	return t.deferred && t.due.IsZero() && t.skipped == "" && !t.done && !t.dropped
 }
 
 func (r *run) holds() bool { return slices.ContainsFunc(r.tasks, (*task).held) }
 
-// ends is how jobs that others wait for have ended, by id. A job that both the service
-// and the ledger have forgotten has StatusExpired.
+// ends holds the outcomes, by id, of jobs that others wait for. A job that both the service and the
+// ledger have forgotten has StatusExpired.
 type ends struct {
 	client *Client
 	status map[string]types.JobStatus
-	asked  map[string]time.Time // when a job was looked for first
+	asked  map[string]time.Time // when each job was first queried
 }
 
 func (c *Client) newEnds() *ends {
 	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}}
 }
 
-// look asks for jobs and says whether one has ended that had not.
+// look queries the jobs and reports whether any has ended since the last call.
 func (e *ends) look(ctx context.Context, ids []string) (news bool, err error) {
 	for _, id := range ids {
 		if e.asked[id].IsZero() {
@@ -108,7 +108,7 @@ func (e *ends) look(ctx context.Context, ids []string) (news bool, err error) {
 	return news, e.client.Keep(ended...)
 }
 
-// gone is the error for ids that are missing for longer than DescribeJobs lags behind
+// gone returns an error for ids that have been missing for longer than DescribeJobs lags behind
 // SubmitJob.
 func (e *ends) gone(ids []string) error {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return time.Since(e.asked[id]) < client.JustNow })
@@ -118,16 +118,16 @@ func (e *ends) gone(ids []string) error {
 	return &client.MissingError{IDs: ids}
 }
 
-// fate is what becomes of a job that waits in the client.
+// fate is what happens next to a job that waits in the client.
 type fate struct {
 	due     bool
-	skipped string      // why it is not needed
-	waits   []Submitted // for which jobs it waits
+	skipped string      // why the job is not needed
+	waits   []Submitted // the jobs that it still waits for
 }
 
-// fateOf holds a job against what is known of those that it waits for.
+// fateOf decides about a job from the known outcomes of the jobs that it waits for.
 func (r *run) fateOf(t *task, known *ends) (f fate, err error) {
-	var over []Submitted // have ended, or will never begin
+	var over []Submitted // jobs that have ended, or will never start
 	for _, e := range t.after {
 		on := r.tasks[e.Job]
 		switch id := on.result.ID; {
@@ -158,7 +158,7 @@ func (r *run) fateOf(t *task, known *ends) (f fate, err error) {
 	return known.judge(t, over)
 }
 
-// judge decides about a job when all before it have ended.
+// judge decides about a job when all jobs before it have ended.
 func (e *ends) judge(t *task, over []Submitted) (fate, error) {
 	failed := func(s Submitted) bool { return e.status[s.ID] == types.JobStatusFailed }
 	expired := slices.IndexFunc(over, func(s Submitted) bool { return e.status[s.ID] == StatusExpired })
@@ -178,8 +178,8 @@ func (e *ends) judge(t *task, over []Submitted) (fate, error) {
 	return fate{skipped: "no failure of " + strings.Join(names, ", ")}, nil
 }
 
-// decide takes in what is known: jobs become due or are skipped. It says whether any
-// did, and which ids have to be looked at before more can.
+// decide marks jobs as due or skipped, from the known outcomes. It reports whether it marked any,
+// and which ids to query before it can mark more.
 func (c *Client) decide(r *run, known *ends) (moved bool, ids []string, err error) {
 	var due []*task
 	var undecided error
@@ -213,7 +213,7 @@ func (c *Client) decide(r *run, known *ends) (moved bool, ids []string, err erro
 	return moved, client.Distinct(ids), r.begin(due)
 }
 
-// skip takes in that a job is not needed.
+// skip records that a job is not needed.
 func (r *run) skip(t *task, why string) error {
 	t.skip(why)
 	return r.note(t, line{What: lineSkipped, Reason: why})
@@ -227,8 +227,8 @@ func (t *task) skip(why string) {
 	}
 }
 
-// begin takes in that jobs are about to be sent: that is on the disk when it returns,
-// so that a job without it was certainly not.
+// begin records that jobs are about to be sent. The record is on disk when begin returns, so a job
+// without it was certainly not sent.
 func (r *run) begin(due []*task) error {
 	if len(due) == 0 {
 		return nil
@@ -244,8 +244,8 @@ func (r *run) begin(due []*task) error {
 	return errors.Join(r.log.write(lines...), r.log.sync())
 }
 
-// awaitDue returns when a job that waits in the client is due or not needed any more,
-// or with false when none will be. Without wait it looks once.
+// awaitDue returns when a job that waits in the client is due or no longer needed, or false when
+// none will be. Without wait it checks once.
 func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (more bool, err error) {
 	pace := client.Pace{Client: c.Client, Served: !r.resumed}
 	for looked := false; ; looked = true {
@@ -267,21 +267,21 @@ func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (
 	}
 }
 
-// lookIsDue reports whether the last look for twins can be made while others are
-// waited for.
+// lookIsDue reports whether the last check for duplicates can be done while the client waits for
+// other jobs.
 func (c *Client) lookIsDue(r *run) bool {
 	due := r.dueAt((*task).doubtful)
 	return !due.IsZero() && !time.Now().Before(due)
 }
 
-// waiting are the jobs of the run that wait in the client; nil for none.
+// waiting returns the jobs of the run that wait in the client; nil for none.
 func (r *run) waiting(known *ends) *Waiting {
 	w := &Waiting{Run: r.name}
 	for _, t := range r.tasks {
 		if !t.held() {
 			continue
 		}
-		f, _ := r.fateOf(t, known) // an error was said before
+		f, _ := r.fateOf(t, known) // decide has already reported an error
 		w.Steps = append(w.Steps, Step{t.name, t.when, f.waits})
 	}
 	if len(w.Steps) == 0 {

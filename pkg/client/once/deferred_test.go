@@ -206,7 +206,7 @@ func TestInterruptedWait(t *testing.T) {
 		defer cancel()
 		_, err := c.Submit(ctx, threeEnds())
 		if open, ok := errors.AsType[*OpenError](err); !ok || open.Waiting != 4 || open.Unknown != 0 ||
-			!strings.HasSuffix(err.Error(), "1 of 5 jobs were accepted, 4 wait for others to end") {
+			!strings.HasSuffix(err.Error(), "accepted 1 of 5 jobs, 4 wait for others to end") {
 			t.Errorf("%v", err)
 		}
 		c.Attached = true

@@ -1,16 +1,16 @@
 // Package once submits each job once, however often SubmitJob has to be sent for it, and
 // keeps what was submitted in a ledger.
 //
-// AWS Batch has no idempotency token. What it has are names that listings can be filtered by,
-// so every job gets an id of its own before the first call, written to disk with its request,
-// and is looked for by that id when an answer is missing. One job goes through these states;
-// each arrow to the right is on disk before the next one begins:
+// AWS Batch has no idempotency token, but its listings can be filtered by name. So batchctl gives
+// every job an id before the first call and writes it to disk with the request. If an answer is
+// missing, it searches for the job by that id. A job goes through these states; each arrow to the
+// right is on disk before the next one begins:
 //
 //	planned ──► intent ──► sent ──┬── answer ──────────────────────► accepted
 //	               │              ├── 4xx ─────────────────────────► refused
 //	               │              └── no answer ──► looked for ──┬─► accepted  (it is listed)
 //	               │                    ▲                        ├─► sent      (a fresh look, not listed)
-//	               │                    │                        └─► unknown   (nobody can say: the run stays open)
+//	               │                    │                        └─► unknown   (the run stays open)
 //	               │                    └── resume, after a crash or of an open run
 //	               └──► waits (when, after) ──┬──► due ──► sent
 //	                                          └──► skipped

@@ -2,20 +2,21 @@ package once
 
 import "sync"
 
-// onceEach does something once for each name, however many jobs of a run ask for it
-// side by side. Its zero value is ready.
+// onceEach does something once for each name, however many jobs of a run ask for it concurrently.
+// Its zero value is ready to use.
 type onceEach struct {
 	mu  sync.Mutex
 	all map[string]*errand
 }
 
-// errand is something that is done, or being done.
+// errand is an action that is done or in progress.
 type errand struct {
 	over chan struct{}
 	err  error
 }
 
-// do returns what the one call said. Who comes while it is made waits for it.
+// do runs what, unless it ran for this name before, and returns its error. Concurrent callers wait
+// for the first call.
 func (o *onceEach) do(name string, what func() error) error {
 	o.mu.Lock()
 	e, known := o.all[name]

@@ -13,30 +13,30 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// earlier is a dependency on a job that was submitted before the run. It is found
-// before the run is written down, so that a resume means the same job.
+// earlier is a dependency on a job of an earlier submission. It is resolved before the run is
+// written to disk, so that a resume uses the same job.
 type earlier struct {
-	Name string `json:"name"` // as the plan has it
+	Name string `json:"name"` // as in the plan
 	ID   string `json:"id"`
 	Type string `json:"type,omitempty"`
 }
 
-// EarlierError is a dependency on a job of before that cannot be had. Nothing was
-// sent.
+// EarlierError reports that a dependency on a job of an earlier submission cannot be used. Nothing
+// was sent.
 type EarlierError struct {
-	// Job depends on what the name or short id On stands for.
+	// Job depends on the job with the name or short id On.
 	Job, On string
 	Err     error
 }
 
 func (e *EarlierError) Error() string {
-	return fmt.Sprintf("submit job %s: it depends on %s, a job of before: %v", e.Job, e.On, e.Err)
+	return fmt.Sprintf("submit job %s: it depends on %s, a job of an earlier submission: %v", e.Job, e.On, e.Err)
 }
 
 func (e *EarlierError) Unwrap() error { return e.Err }
 
-// findEarlier resolves the names of jobs of before, each once, and makes sure that the
-// service still knows them.
+// findEarlier resolves the names of jobs of earlier submissions, each once, and checks that the
+// service still has them.
 func (c *Client) findEarlier(ctx context.Context, r *run) error {
 	found := map[string]string{}
 	for _, t := range r.tasks {
@@ -55,11 +55,11 @@ func (c *Client) findEarlier(ctx context.Context, r *run) error {
 	return c.checkEarlier(ctx, r)
 }
 
-// errForgotten is a job that can no more be named as a dependency.
-var errForgotten = errors.New("the service has forgotten it, because it ended long ago; leave that dependency out, or submit that job again")
+// errForgotten means that a job can no longer be used as a dependency.
+var errForgotten = errors.New("the service has forgotten it, because it ended long ago; remove that dependency, or submit that job again")
 
-// checkEarlier refuses dependencies on jobs that the service does not know any more.
-// Of a job that waits in the client it is enough to remember how they ended.
+// checkEarlier refuses dependencies on jobs that the service has forgotten. For a job that waits in
+// the client, the remembered outcome of the dependency is enough.
 func (c *Client) checkEarlier(ctx context.Context, r *run) error {
 	var ids []string
 	for _, t := range r.tasks {

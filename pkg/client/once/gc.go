@@ -13,20 +13,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// Revision is an ACTIVE revision of a job definition, and what becomes of it.
+// Revision is an ACTIVE revision of a job definition, with the reason to keep it.
 type Revision struct {
 	ARN, Name string
 	Revision  int
-	// Kept says why it stays; empty for one that nobody needs.
+	// Kept is the reason to keep the revision; empty if it can be removed.
 	Kept string
 
 	content string
 }
 
-// Revisions returns the ACTIVE revisions that batchctl registered, by name and the
-// newest first, and says which of them stay: the last keep of each name, and those
-// that a job which has not ended or an open run uses. Names may bound the search.
-// Other counts the revisions that batchctl did not register; they are left alone.
+// Revisions returns the ACTIVE revisions that batchctl registered, by name and newest first. It
+// keeps the last keep revisions of each name, and those that an unfinished job or an open run uses.
+// Names may restrict the search. Other counts the revisions that batchctl did not register.
 func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours []Revision, other int, err error) {
 	ours, other, err = c.registeredByUs(ctx, names)
 	if err != nil || len(ours) == 0 {
@@ -60,7 +59,7 @@ func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours
 	return ours, other, nil
 }
 
-// Deregister makes a revision INACTIVE: nothing can be submitted with it any more.
+// Deregister makes a revision INACTIVE, so that no job can be submitted with it.
 func (c *Client) Deregister(ctx context.Context, r Revision) error {
 	if _, err := c.API.DeregisterJobDefinition(ctx, &awsbatch.DeregisterJobDefinitionInput{JobDefinition: &r.ARN}); err != nil {
 		return client.Failed("deregister "+batch.Name(r.ARN), err)
@@ -97,9 +96,8 @@ func (c *Client) registeredByUs(ctx context.Context, names []string) (ours []Rev
 	return ours, other, nil
 }
 
-// definitionsInUse returns, for each name:revision that a job which has not ended
-// runs, one such job. A list that does not name definitions is completed by
-// DescribeJobs.
+// definitionsInUse returns one unfinished job for each name:revision in use. It calls DescribeJobs
+// where a listing does not name definitions.
 func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error) {
 	used := map[string]string{}
 	var unnamed []string
@@ -120,7 +118,7 @@ func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error
 	for _, id := range unnamed {
 		d, known := details[id]
 		if !known {
-			return nil, fmt.Errorf("look what is in use: %w", &client.MissingError{IDs: []string{id}})
+			return nil, fmt.Errorf("list the job definitions in use: %w", &client.MissingError{IDs: []string{id}})
 		}
 		used[batch.Name(aws.ToString(d.JobDefinition))] = usedBy(d.JobName, &id)
 	}
@@ -131,8 +129,8 @@ func usedBy(name, id *string) string {
 	return aws.ToString(name) + " (" + batch.ShortID(aws.ToString(id)) + ")"
 }
 
-// definitionsIntended returns what open runs of this target will still submit with:
-// contents and name:revisions, and the run.
+// definitionsIntended maps each content and name:revision that an open run of this target will
+// still submit to that run.
 func (c *Client) definitionsIntended() (map[string]string, error) {
 	intended := map[string]string{}
 	err := c.eachOpenRun(func(name string, r *run) error {
@@ -154,7 +152,7 @@ func (c *Client) definitionsIntended() (map[string]string, error) {
 	return intended, err
 }
 
-// eachOpenRun shows the open runs of this target, without taking them.
+// eachOpenRun calls show for each open run of this target, without locking it.
 func (c *Client) eachOpenRun(show func(name string, r *run) error) error {
 	if c.Ledger == nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// newRun makes intents of a plan. What cannot be submitted in this order, or is
-// too large, is refused here, before anything is changed; the service is only asked
-// for jobs of before and for registered definitions, where the plan needs them.
+// newRun creates the intents of a plan. It refuses plans in the wrong order and requests that are
+// too large, before anything changes. It queries the service only for earlier jobs and registered
+// definitions, where the plan needs them.
 func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
 	r := &run{name: batch.ShortID(client.NewSubmissionID()), attached: c.Attached, stopOnFailure: c.StopOnFailure, began: time.Now()}
 	latest, definers := map[string]int{}, map[string]int{}
@@ -53,7 +53,7 @@ func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
 	return r, c.complete(ctx, r, p)
 }
 
-// titleOf is the name of a workflow; "" where the only job has it.
+// titleOf returns the name of a workflow; "" for a single job.
 func titleOf(p *plan.Plan) string {
 	if len(p.Jobs) == 1 && p.Jobs[0].Name == p.Name {
 		return ""
@@ -61,7 +61,7 @@ func titleOf(p *plan.Plan) string {
 	return p.Name
 }
 
-// taskFor is a job of a plan, but for what it has to do with others.
+// taskFor returns the task for a job of a plan, without its relations to other jobs.
 func taskFor(j *plan.Job) *task {
 	t := &task{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1,
 		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel}
@@ -97,7 +97,7 @@ func (r *run) checkSizes() error {
 	return nil
 }
 
-// checkSize holds the requests, as they will be, against the service's limits.
+// checkSize compares the complete requests with the service's limits.
 func (t *task) checkSize() error {
 	if t.register != nil {
 		hash, err := client.ContentHash(t.register)
@@ -112,19 +112,19 @@ func (t *task) checkSize() error {
 		return nil
 	}
 	in := *t.submit
-	// Ids are as long as a submission's.
+	// An id has the same length as a submission's, so this measures the final size.
 	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(edge) *string { return &t.submission })...)
 	if len(in.DependsOn) > maxDependencies {
-		return fmt.Errorf("submit job %s: it has %d dependencies, and AWS Batch takes %d", t.name, len(in.DependsOn), maxDependencies)
+		return fmt.Errorf("submit job %s: it has %d dependencies; AWS Batch accepts at most %d", t.name, len(in.DependsOn), maxDependencies)
 	}
 	return checkSubmitSize(t.name, &in)
 }
 
-// maxDependencies is how many a SubmitJob may have (API reference).
+// maxDependencies is how many dependencies SubmitJob accepts (API reference).
 const maxDependencies = 20
 
-// dependsOn are the dependencies that Batch is told of, given the ids of the run's jobs.
-// What a job with a When waits for has ended when it is sent.
+// dependsOn returns the dependencies to send to Batch. Jobs with a When have none: the jobs that
+// they wait for have ended.
 func (t *task) dependsOn(id func(edge) *string) (all []types.JobDependency) {
 	if t.when != "" {
 		return nil

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A listing that shows a new job at once proves little: the next job may be listed much later.
-// So a target whose listing lagged once is remembered in <Ledger.Dir>/lags.jsonl, and its jobs
-// get the late check for the next day.
+// A listing that shows a new job immediately proves little: the next job may appear much later. So
+// a target whose listing lagged once is recorded in <Ledger.Dir>/lags.jsonl, and its jobs get the
+// late check for the next day.
 
 const (
 	// lagMemory is how long a lag is remembered.
 	lagMemory = 24 * time.Hour
-	// lagRenewal is how old the last note of a lag is before another is written.
+	// lagRenewal is the age at which a recorded lag is recorded again.
 	lagRenewal = time.Hour
 )
 
@@ -24,7 +24,7 @@ type targetNote struct {
 
 func (l *Ledger) lagsPath() string { return filepath.Join(l.Dir, "lags.jsonl") }
 
-// lastNote is the latest time in a file that is noted of the ledger's target; zero: none.
+// lastNote returns the latest time in a file for the ledger's target; zero if there is none.
 func (l *Ledger) lastNote(path string) (last time.Time, err error) {
 	err = readRecords(path, func(n targetNote) bool {
 		if n.Target == l.Target && n.Time.After(last) {
@@ -35,7 +35,7 @@ func (l *Ledger) lastNote(path string) (last time.Time, err error) {
 	return last, l.passDamage(err)
 }
 
-// addNote notes a time of the ledger's target.
+// addNote records a time for the ledger's target.
 func (l *Ledger) addNote(path string, at time.Time) error {
 	text, err := jsonLines([]targetNote{{at, l.Target}})
 	if err != nil {
@@ -44,8 +44,8 @@ func (l *Ledger) addNote(path string, at time.Time) error {
 	return appendSync(path, text)
 }
 
-// lagsBehind reports whether listings of the run's target lagged lately. A note from the
-// future, which a clock that was set back leaves, counts.
+// lagsBehind reports whether listings of the run's target lagged recently. A note from the future
+// counts: the clock may have been set back.
 func (c *Client) lagsBehind(r *run) (bool, error) {
 	if r.log == nil {
 		return false, nil
@@ -54,7 +54,7 @@ func (c *Client) lagsBehind(r *run) (bool, error) {
 	return !last.IsZero() && time.Since(last) < lagMemory, err
 }
 
-// noteLag remembers that listings of the target lag.
+// noteLag records that listings of the target lag.
 func (c *Client) noteLag() error {
 	if c.Ledger == nil {
 		return nil

@@ -13,14 +13,12 @@ import (
 	"time"
 )
 
-// Ledger is the user's own record of what was submitted: one line of JSON for
-// each accepted job in <Dir>/submissions.jsonl, for people and for Resolve, and
-// in <Dir>/open the logs of runs that are not through (see runLog). <Dir>/runs.jsonl says
-// what the jobs of closed runs waited for (see Run). Lines are only
-// ever appended, and members that this version does not know are ignored, so that
-// later versions can write more.
+// Ledger is the user's record of submissions. <Dir>/submissions.jsonl has one line of JSON for each
+// accepted job, for people and for Resolve. <Dir>/open has the logs of unfinished runs (see
+// runLog). <Dir>/runs.jsonl has the dependencies of closed runs (see Run). Lines are only appended,
+// and unknown members are ignored, so that later versions can write more.
 type Ledger struct {
-	// Dir is made with mode 0700 when it is not there.
+	// Dir is created with mode 0700 if it does not exist.
 	Dir string
 	// Target is where the jobs go: `local`, or `aws 123456789012 us-east-1`.
 	Target string
@@ -38,13 +36,13 @@ type Entry struct {
 	ID         string    `json:"id"`
 	Definition string    `json:"definition,omitempty"`
 	ArraySize  int       `json:"arraySize,omitempty"`
-	// Submission is the id under which the job was asked for.
+	// Submission is the id that the job was submitted with.
 	Submission string `json:"submission,omitempty"`
-	// Run is the id of what one command submitted together, such as a workflow.
+	// Run is the id of the submission that the job belongs to, such as a workflow.
 	Run string `json:"run,omitempty"`
 }
 
-// DamageError names lines of the ledger that could not be read and were skipped.
+// DamageError names damaged lines of the ledger that were skipped.
 type DamageError struct {
 	Path  string
 	Lines []int // from 1
@@ -57,8 +55,8 @@ func (e *DamageError) Error() string {
 
 func (l *Ledger) path() string { return filepath.Join(l.Dir, "submissions.jsonl") }
 
-// Append writes the entries and returns when they are on the disk. An empty
-// Target becomes the ledger's own.
+// Append writes the entries and returns when they are on disk. An empty Target becomes the ledger's
+// own.
 func (l *Ledger) Append(entries ...Entry) error {
 	entries = slices.Clone(entries)
 	for i := range entries {
@@ -80,8 +78,7 @@ func (l *Ledger) Append(entries ...Entry) error {
 	return syncDir(l.Dir)
 }
 
-// appendSync writes text in one piece, on a line of its own even after a line
-// that was torn by a crash.
+// appendSync writes text with one write, on a new line even after a line that a crash cut off.
 func appendSync(path string, text []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -117,12 +114,12 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Entries returns all entries, of every target, oldest first, and after them those
-// of runs that are not through. A ledger that is not there is empty, and a torn last
-// line is ignored: its job is still in its run's log. Damaged lines before it are
-// skipped and named by a *DamageError that comes together with the rest.
+// Entries returns the entries of every target, oldest first, followed by those of unfinished runs.
+// A ledger that does not exist is empty. An incomplete last line is ignored: its job is still in
+// the log of its run. Damaged lines before it are skipped and reported by a *DamageError together
+// with the entries.
 func (l *Ledger) Entries() ([]Entry, error) {
-	// The open runs first: what moves from there to here meanwhile is seen twice, not never.
+	// Open runs first: an entry that moves in the meantime is seen twice rather than never.
 	open, err := l.openEntries()
 	if err != nil {
 		return nil, err
@@ -143,7 +140,7 @@ func (l *Ledger) Entries() ([]Entry, error) {
 	return closed, err
 }
 
-// openEntries are the accepted jobs of runs that are not through.
+// openEntries returns the accepted jobs of unfinished runs.
 func (l *Ledger) openEntries() ([]Entry, error) {
 	runs, err := l.openRuns()
 	var entries []Entry
@@ -160,7 +157,7 @@ func (l *Ledger) openEntries() ([]Entry, error) {
 	return entries, err
 }
 
-// acceptedOf are the jobs that a run's log says were accepted.
+// acceptedOf returns the jobs that a run's log records as accepted.
 func acceptedOf(lines []line) (entries []Entry) {
 	target, run, intents := "", "", map[string]line{}
 	for _, l := range lines {
@@ -198,9 +195,8 @@ type definedTarget struct {
 
 func (l *Ledger) targetsPath() string { return filepath.Join(l.Dir, "targets.jsonl") }
 
-// RememberPlatform notes which platform file defines a target that jobs are submitted
-// to, so that commands that name no job file find the target from any directory. The
-// platform is an absolute path.
+// RememberPlatform records the platform file that defines a target, so that commands without a job
+// file find the target from any directory. The platform is an absolute path.
 func (l *Ledger) RememberPlatform(target, platform string) error {
 	if known := l.PlatformsOf(target); len(known) > 0 && known[0] == platform {
 		return nil
@@ -215,10 +211,10 @@ func (l *Ledger) RememberPlatform(target, platform string) error {
 	return appendSync(l.targetsPath(), text)
 }
 
-// PlatformsOf returns the platform files that defined the target for submissions, the
-// last one first. A file may have changed since, or be gone.
+// PlatformsOf returns the platform files that defined the target for submissions, latest first. A
+// file may have changed since, or may no longer exist.
 func (l *Ledger) PlatformsOf(target string) (paths []string) {
-	// Without the note a command needs --platform, so a file that cannot be read is no error.
+	// Without the record a command needs --platform, so an unreadable file is no error.
 	_ = l.passDamage(readRecords(l.targetsPath(), func(d definedTarget) bool {
 		if d.Target == target && d.Platform != "" {
 			paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == d.Platform }), d.Platform)

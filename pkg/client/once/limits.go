@@ -9,25 +9,25 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// TooLargeError is a request that the service would refuse, or accept and fail.
+// TooLargeError reports a request that the service would reject, or accept and then fail.
 type TooLargeError struct {
-	// What is the request or member, for a job or a definition of this name.
+	// What is the request or the member; Name is the job or definition.
 	What, Name  string
 	Size, Limit int // bytes
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%s of %s is %d bytes as JSON, with the submission's id that batchctl adds, and AWS takes %d; put what is long into a file or an S3 object",
+	return fmt.Sprintf("%s of %s has %d bytes of JSON, including the submission id that batchctl adds; AWS accepts at most %d: move long values to a file or an S3 object",
 		e.What, e.Name, e.Size, e.Limit)
 }
 
-// sizeOf is the size of a shape on the wire.
+// sizeOf returns the size of a shape on the wire.
 func sizeOf(shape any) (int, error) {
 	text, err := wire.Marshal(shape)
 	return len(text), err
 }
 
-// checkSubmitSize holds a complete request against the limits.
+// checkSubmitSize compares a complete request with the limits.
 func checkSubmitSize(name string, in *awsbatch.SubmitJobInput) error {
 	if in.ContainerOverrides != nil {
 		if err := atMost("containerOverrides", name, *in.ContainerOverrides, plan.MaxOverrides); err != nil {

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// The files of the ledger have one JSON object a line. The last member of each is "sum", the
-// first 16 digits of the sha256 of everything before it in the line. Lines of older versions
-// have none: they are read, but nothing shows whether they changed on the disk.
+// The files of the ledger have one JSON object per line. Its last member is "sum": the first 16
+// digits of the sha256 of the line before it. Lines of older versions have no checksum. They are
+// read, but changes to them go unnoticed.
 
 const (
 	sumMember = `,"sum":"`
@@ -51,8 +51,8 @@ func sumOf(body []byte) string {
 	return hex.EncodeToString(sum[:])[:sumDigits]
 }
 
-// checkSeal reports whether a line has a checksum, and whether the line is unchanged since; a
-// line without one counts as unchanged.
+// checkSeal reports whether a line has a checksum, and whether the line matches it. A line without
+// one counts as unchanged.
 func checkSeal(text []byte) (sealed, unchanged bool) {
 	cut := len(text) - sumLen
 	if cut < 0 || !bytes.HasPrefix(text[cut:], []byte(sumMember)) || !bytes.HasSuffix(text, []byte(sumEnd)) {
@@ -62,8 +62,8 @@ func checkSeal(text []byte) (sealed, unchanged bool) {
 	return true, sumOf(body) == string(sum)
 }
 
-// eachLine hands the whole lines of a text to take, without their ends, and returns a last one
-// without its end, as a crash leaves it.
+// eachLine calls take for each complete line of a text, without its line end. It returns an
+// incomplete last line, as a crash leaves it.
 func eachLine(from io.Reader, take func(text []byte)) (torn []byte, err error) {
 	r := bufio.NewReader(from)
 	for {
@@ -78,15 +78,14 @@ func eachLine(from io.Reader, take func(text []byte)) (torn []byte, err error) {
 	}
 }
 
-// creation is more than a process needs between creating a file and writing its first line.
+// creation bounds the time between creating a file and writing its first line.
 const creation = time.Minute
 
-// readRecords hands the records of a file to take, which reports whether one makes sense.
-// A file that does not exist has none, and a torn last line is ignored. Damaged lines are
-// skipped and named by a *DamageError that comes together with the rest. So is a last
-// line with zeros, which file systems leave after a power failure, and line 1 of an empty file:
-// a file is created with its first line, so only one that another process creates just now
-// has none.
+// readRecords calls take for each record of a file; take reports whether the record is valid. A
+// file that does not exist has no records, and an incomplete last line is ignored. Damaged lines
+// are skipped and reported by a *DamageError together with the rest. A last line of zeros, as file
+// systems leave after a power failure, counts as damaged. So does line 1 of an empty file, unless
+// another process is just creating it.
 func readRecords[T any](path string, take func(T) bool) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

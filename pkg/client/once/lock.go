@@ -2,9 +2,9 @@ package once
 
 import "os"
 
-// ErrLocked says that another process holds a file.
+// ErrLocked means that another process has locked a file.
 var ErrLocked = errLocked
 
-// LockFile takes a file for this process until it is closed or the process ends,
-// however it ends. It does not wait: a file that is taken is an ErrLocked.
+// LockFile locks a file until it is closed or the process ends. It does not wait: if the file is
+// locked, it returns ErrLocked.
 func LockFile(f *os.File) error { return lockFile(f) }

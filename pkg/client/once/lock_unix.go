@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes f for this process until it is closed or the process ends,
-// however it ends. It does not wait.
+// lockFile locks f until it is closed or the process ends. It does not wait.
 func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile takes f for this process until it is closed or the process ends. It
-// does not wait. Windows keeps others from reading what is locked, so a byte far
-// behind the text is.
+// lockFile locks f until it is closed or the process ends. It does not wait. On Windows other
+// processes cannot read a locked range, so it locks a byte far after the text.
 func lockFile(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})

@@ -12,17 +12,18 @@ import (
 // logText is the text of a run's log.
 type logText struct {
 	path string
-	// lines are those that can be read, and numbers their places in the file, from 1.
+	// lines are the readable lines, numbers their line numbers from 1.
 	lines   []line
 	numbers []int
-	// damaged are the places of the other lines, and unsealed of lines without a checksum.
+	// damaged and unsealed are line numbers: of damaged lines, and of lines without a checksum.
 	damaged, unsealed []int
-	// size is how many lines the file has, without a last one that is torn.
+	// size is the number of lines, without an incomplete last one.
 	size int
 	torn bool
 }
 
-// RunDamageError is a run's log whose first lines, which name what the run submits, are damaged.
+// RunDamageError reports that the first lines of a run's log, which contain the intents, are
+// damaged.
 type RunDamageError struct {
 	// Path is the log, and Line the first damaged line, from 1.
 	Path string
@@ -58,7 +59,7 @@ func readLog(path string, from io.Reader) (*logText, error) {
 	return t, err
 }
 
-// dropUnsealed counts lines without a checksum as damaged: in this log each line has one.
+// dropUnsealed counts lines without a checksum as damaged: in this format every line has one.
 func (t *logText) dropUnsealed() {
 	var lines []line
 	var numbers []int
@@ -73,20 +74,20 @@ func (t *logText) dropUnsealed() {
 	t.lines, t.numbers, t.unsealed = lines, numbers, nil
 }
 
-// isNew reports a log of a run of which nothing was sent, see runLog.
+// isNew reports whether the log is of a run that sent nothing yet (see runLog).
 func (t *logText) isNew() bool { return strings.HasSuffix(t.path, newSuffix) }
 
 func (t *logText) damage(number int, format string, args ...any) error {
 	return &RunDamageError{t.path, number, fmt.Sprintf(format, args...)}
 }
 
-// checkIntents returns why the first lines are not a run and all its intents. Only real damage
-// does that, in logs of older versions also a crash before the first call.
+// checkIntents returns an error if the first lines are not a run with all its intents. Only damage
+// causes that; in logs of older versions also a crash before the first call.
 func (t *logText) checkIntents() error {
-	changed := "the line is damaged: it does not match its checksum, or is not a line of a log"
+	changed := "the line is damaged: it does not match its checksum, or is not valid"
 	switch {
 	case t.size == 0:
-		return t.damage(1, "the log has no whole line")
+		return t.damage(1, "the log has no complete line")
 	case len(t.lines) == 0 || t.numbers[0] != 1 || t.lines[0].What != lineRun:
 		return t.damage(1, "%s", changed)
 	}
@@ -96,7 +97,7 @@ func (t *logText) checkIntents() error {
 		case l.What != lineIntent && intents < jobs:
 			return t.damage(2+intents, "%s", changed)
 		case l.What == lineIntent && intents == jobs:
-			return t.damage(t.numbers[1+i], "the run has %d jobs, and this is one more", jobs)
+			return t.damage(t.numbers[1+i], "the run has %d jobs, but this line adds another", jobs)
 		case l.What == lineIntent && t.numbers[1+i] != 2+intents:
 			return t.damage(2+intents, "%s", changed)
 		case l.What == lineIntent:
@@ -112,7 +113,7 @@ func (t *logText) checkIntents() error {
 	return nil
 }
 
-// where names damaged outcomes: `PATH: line 7, 9`.
+// where names the damaged outcomes, as in `PATH: line 7, 9`.
 func (t *logText) where() string {
 	numbers := strings.Trim(fmt.Sprint(t.damaged), "[]")
 	return t.path + ": line " + strings.ReplaceAll(numbers, " ", ", ")

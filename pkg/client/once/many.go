@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// fewNames is how many jobs are listed by their names in any case.
+	// fewNames is the number of jobs up to which each is listed by name.
 	fewNames = 20
-	// clockMargin is how much earlier than the first job jobs are listed: CreatedAt of one job
-	// and of another need not come from the same clock.
+	// clockMargin is subtracted from the time of the first job: CreatedAt of two jobs need not come
+	// from the same clock.
 	clockMargin = time.Minute
 )
 
-// listMany finds the jobs of many tasks with fewer calls than one for each name: it lists
-// what each queue has taken since the run began. It leaves out tasks whose own job is not
-// listed, and those of a queue that others use more: find lists them by name.
+// listMany finds the jobs of many tasks with few calls: it lists what each queue has accepted since
+// the run began. It leaves out tasks whose job is not listed, and queues that others use more. find
+// lists those by name.
 func (c *Client) listMany(ctx context.Context, r *run, tasks []*task) map[*task][]sighting {
 	if c.TakesOnce || r.resumed {
-		return nil // names that do not tell, and a beginning by another process's clock
+		return nil // names do not contain the submission, and another process's clock set the start
 	}
 	queues := map[string][]*task{}
 	for _, t := range tasks {
@@ -42,7 +42,8 @@ func (c *Client) listMany(ctx context.Context, r *run, tasks []*task) map[*task]
 	return all
 }
 
-// listQueue adds the jobs of tasks of one queue to all. What fails here is left out.
+// listQueue adds the jobs of the tasks of one queue to all. It ignores errors: find lists those
+// jobs by name.
 func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*task, all map[*task][]sighting) {
 	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
 	defer cancel()
@@ -59,7 +60,7 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*t
 		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"), Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
 	for calls := 0; pages.HasMorePages(); calls++ {
 		if calls == len(tasks) {
-			return // by name it takes fewer
+			return // listing by name takes fewer calls
 		}
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -72,7 +73,7 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*t
 			}
 			id := aws.ToString(job.JobId)
 			if slices.ContainsFunc(jobs[t], func(j types.JobSummary) bool { return aws.ToString(j.JobId) == id }) {
-				continue // a page again
+				continue // a page that was listed before
 			}
 			jobs[t] = append(jobs[t], job)
 			if id != t.result.ID {
@@ -100,8 +101,8 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*t
 	}
 }
 
-// beganAt is when the run began by the service's clock, or a little earlier. It is found
-// through the first job that was accepted, since this machine's clock may be wrong.
+// beganAt returns when the run began by the service's clock, or slightly earlier. It uses the first
+// accepted job, because the local clock may be wrong.
 func (c *Client) beganAt(ctx context.Context, r *run, tasks []*task) (time.Time, bool) {
 	first := slices.MinFunc(tasks, func(a, b *task) int { return a.last.Compare(b.last) })
 	jobs, err := c.ByID(ctx, []string{first.result.ID})

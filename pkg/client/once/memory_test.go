@@ -79,14 +79,14 @@ func TestResolvePart(t *testing.T) {
 		{"sweep:07", "", "sweep has children 0 to 9", "sweep:9"},
 		{"sweep:+7", "", "sweep has children 0 to 9", "sweep:9"},
 		{"one:1", "", "one has child 0", "one:0"},
-		{"sweep#1", "", "sweep is an array, and its children are named with a colon", "sweep:0"},
+		{"sweep#1", "", "sweep is an array: write its children with a colon", "sweep:0"},
 		{"sweep:7#2", "", "only replay takes an attempt after the index", "sweep:7"},
 		{"sweep:70#2", "", "no job sweep:70: sweep has children 0 to 9", "sweep:9"},
 		{"train:3", "", "no job train:3: train is not an array", "train"},
 		{"train:x", "", "no job train:x: train is not an array", "train"},
 		{"train#1", "", "no job train#1: train does not have several nodes", "train"},
 		{"mpi#2", "", "no job mpi#2: mpi has nodes 0 to 1", "mpi#1"},
-		{"mpi:0", "", "mpi has nodes, which are named with #", "mpi#0"},
+		{"mpi:0", "", "mpi has nodes: write them with #", "mpi#0"},
 		{"old:x", "", "\"x\" is not an index", "old:0"},
 	} {
 		got, err := c.Resolve(t.Context(), w.word, nil)

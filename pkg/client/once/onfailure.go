@@ -11,36 +11,36 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// StoppedError is a submission that was refused in its middle, and of which all that
-// had been accepted was stopped. The run is closed.
+// StoppedError reports that a job of a submission was rejected, and that the accepted jobs were
+// stopped. The run is closed.
 type StoppedError struct {
 	// Jobs is how many jobs the run has.
 	Jobs int
-	// Stopped are those that had been accepted, and had not ended before.
+	// Stopped are the accepted jobs that had not ended before.
 	Stopped []Submitted
-	// Err is the refusal; nil where another process met it.
+	// Err is the rejection; nil if another process received it.
 	Err error
 }
 
 func (e *StoppedError) Error() string {
-	why := "a job of the run was refused"
+	why := "a job of the run was rejected"
 	if e.Err != nil {
 		why = e.Err.Error()
 	}
 	if len(e.Stopped) == 0 {
-		return why + "; no job of it was left to stop"
+		return why + "; no job was left to stop"
 	}
 	var names []string
 	for _, s := range e.Stopped {
 		names = append(names, s.Name+" ("+batch.ShortID(s.ID)+")")
 	}
-	return fmt.Sprintf("%s; stopped what had been accepted, %d of %d jobs: %s", why, len(names), e.Jobs, strings.Join(names, ", "))
+	return fmt.Sprintf("%s; stopped the accepted jobs, %d of %d: %s", why, len(names), e.Jobs, strings.Join(names, ", "))
 }
 
 func (e *StoppedError) Unwrap() error { return e.Err }
 
-// isNo reports that a submission was refused, and will be: not for speed, nor for
-// credentials that may be renewed.
+// isNo reports whether the service rejected a submission for good: not because of throttling or
+// expired credentials.
 func isNo(err error) bool {
 	no, ok := errors.AsType[*client.RefusedError](err)
 	if !ok || client.Throttled(err) || client.Expired(err) {
@@ -51,12 +51,12 @@ func isNo(err error) bool {
 	})
 }
 
-// stopRun stops what was accepted of a run that was refused, gives up the rest and has
-// the run closed. That it does so is written down first, so that a resume goes on with
-// it. What may have been accepted is looked up before.
+// stopRun stops the accepted jobs of a run, gives up the rest and closes the run. It first records
+// this decision, so that a resume does the same. It also searches for jobs that may have been
+// accepted.
 func (c *Client) stopRun(ctx context.Context, r *run, why error) error {
 	if r.tally().accepted == 0 && !r.stopping {
-		return why // there is nothing to stop, nor to leave
+		return why // nothing was sent
 	}
 	if !r.stopping && r.log != nil {
 		if err := errors.Join(r.log.write(line{Time: stamp(), What: lineStopping, Reason: reasonOf(why)}), r.log.sync()); err != nil {
@@ -74,7 +74,7 @@ func (c *Client) stopRun(ctx context.Context, r *run, why error) error {
 	}
 	stopped, err := c.stopAccepted(ctx, r)
 	if err != nil {
-		return errors.Join(why, fmt.Errorf("stop what was accepted: %w", err))
+		return errors.Join(why, fmt.Errorf("stop the accepted jobs: %w", err))
 	}
 	for _, t := range r.tasks {
 		if t.done || t.dropped || t.skipped != "" {
@@ -96,7 +96,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// stopAccepted ends the run's jobs and returns those that had not ended before.
+// stopAccepted stops the run's jobs and returns those that had not ended before.
 func (c *Client) stopAccepted(ctx context.Context, r *run) (stopped []Submitted, err error) {
 	var jobs []Submitted
 	var ids []string
@@ -105,7 +105,7 @@ func (c *Client) stopAccepted(ctx context.Context, r *run) (stopped []Submitted,
 			jobs, ids = append(jobs, s), append(ids, s.ID)
 		}
 	}
-	for i, s := range c.StopAll(ctx, ids, "batchctl: another job of its submission was refused") {
+	for i, s := range c.StopAll(ctx, ids, "batchctl: another job of its submission was rejected") {
 		if s.Err != nil {
 			err = errors.Join(err, s.Err)
 		} else if s.Call != "" {

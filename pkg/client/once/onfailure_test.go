@@ -24,7 +24,7 @@ func TestStopOnFailure(t *testing.T) {
 		if !ok || !isA[*client.RefusedError](err) || len(stopped.Stopped) != 1 || stopped.Stopped[0].ID != clienttest.TestID(1) || len(jobs) != 1 {
 			t.Fatalf("%+v, %v", jobs, err)
 		}
-		if want := "; stopped what had been accepted, 1 of 3 jobs: a (00000001)"; !strings.HasSuffix(err.Error(), want) {
+		if want := "; stopped the accepted jobs, 1 of 3: a (00000001)"; !strings.HasSuffix(err.Error(), want) {
 			t.Error(err)
 		}
 		if !strings.HasPrefix(f.Stopped[clienttest.TestID(1)], "CancelJob") || f.Count("SubmitJob") != 2 {

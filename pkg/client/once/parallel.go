@@ -18,30 +18,29 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// A bound on how many children of an array run at once is a consumable resource of
-// Batch: there are as many of it as may run, and each attempt holds one from STARTING
-// to its end. The run makes it before the first job that asks for it.
+// A limit on concurrent children of an array is a consumable resource of Batch. Its quantity is the
+// limit, and each attempt holds one unit from STARTING until it finishes. The run creates the
+// resource before the first job that requests it.
 
 const (
-	// RunTag is the tag of a consumable resource that holds the run which made it.
+	// RunTag is the tag of a consumable resource with the id of the run that created it.
 	RunTag = "batchctl:run"
-	// MaxParallelTag is the tag of a job that holds how many children of its group
-	// may run at once: the resource that says so is removed after them.
+	// MaxParallelTag is the tag of a job with the limit on concurrent children of its group. The
+	// group's resource is removed after the jobs.
 	MaxParallelTag = "batchctl:max-parallel"
 
 	resourcePrefix = "batchctl-"
-	// maxResourceName is what other names of Batch may have (API reference); that of
-	// consumable resources names no limit.
+	// maxResourceName is the limit for other names in Batch (API reference). The API reference has
+	// no limit for names of consumable resources.
 	maxResourceName = 128
-	// maxResources is how many consumable resources a job may ask for (user guide,
-	// resource-aware scheduling).
+	// maxResources is how many consumable resources a job may request (user guide, resource-aware
+	// scheduling).
 	maxResources = 5
-	// replenishable is the type of a resource that comes back at a job's end.
+	// replenishable is the type of a resource that becomes available again when a job finishes.
 	replenishable = "REPLENISHABLE"
 )
 
-// resourceName is the name for a group of a run: all of the group, or as much as there
-// is room for and a hash that tells it from others.
+// resourceName returns the resource name for a group of a run. A long name is cut and gets a hash.
 func resourceName(run, group string) string {
 	prefix := resourcePrefix + run + "-"
 	if len(prefix)+len(group) <= maxResourceName {
@@ -52,15 +51,15 @@ func resourceName(run, group string) string {
 	return prefix + group[:maxResourceName-len(prefix)-len(end)] + end
 }
 
-// group are the jobs of a plan that share a bound.
+// group contains the jobs of a plan that share a limit.
 type group struct {
 	name     string
 	children int // of all its jobs
 	tasks    []*task
 }
 
-// groups sorts the jobs that have a bound. The arrays of one sweep have names of their
-// own: where one comes again another file's group of the same name begins.
+// groups sorts the jobs that have a limit. The arrays of one sweep have different names. A repeated
+// name starts a new group: it belongs to another file.
 func groups(p *plan.Plan, tasks []*task) (all []*group) {
 	latest, times := map[string]*group{}, map[string]int{}
 	for i, t := range tasks {
@@ -89,8 +88,8 @@ func arraySize(in *awsbatch.SubmitJobInput) int {
 	return int(aws.ToInt32(in.ArrayProperties.Size))
 }
 
-// boundGroups has the jobs of each group ask for its resource, besides what they ask
-// for anyway. A group that is no larger than its bound needs none.
+// boundGroups adds the resource of its group to each job's request. A group that is no larger than
+// its limit needs none.
 func (c *Client) boundGroups(ctx context.Context, r *run, p *plan.Plan) error {
 	for _, g := range groups(p, r.tasks) {
 		for _, t := range g.tasks {
@@ -106,8 +105,8 @@ func (c *Client) boundGroups(ctx context.Context, r *run, p *plan.Plan) error {
 	return nil
 }
 
-// bound adds the group's resource to the request of a job. The list of a request takes
-// the place of the definition's, so what that asks for is in it too.
+// bound adds the group's resource to the request of a job. The request's list replaces that of the
+// definition, so the definition's resources are added too.
 func (c *Client) bound(ctx context.Context, r *run, t *task) error {
 	asked := t.submit.ConsumableResourcePropertiesOverride
 	if asked == nil {
@@ -121,7 +120,7 @@ func (c *Client) bound(ctx context.Context, r *run, t *task) error {
 		list = slices.Clone(asked.ConsumableResourceList)
 	}
 	if len(list) >= maxResources {
-		return fmt.Errorf("it asks for %d consumable resources, and its maxParallel is one more: AWS Batch takes %d; ask for less, or leave maxParallel out",
+		return fmt.Errorf("it requests %d consumable resources and maxParallel adds one; AWS Batch accepts at most %d: request fewer, or remove maxParallel",
 			len(list), maxResources)
 	}
 	in := *t.submit
@@ -138,8 +137,7 @@ func (c *Client) bound(ctx context.Context, r *run, t *task) error {
 	return nil
 }
 
-// resourcesOf is what the job's definition asks for: that of the plan, or a registered
-// one, which the service is asked for.
+// resourcesOf returns the resources in the job's definition: that of the plan, or a registered one.
 func (c *Client) resourcesOf(ctx context.Context, r *run, t *task) (*types.ConsumableResourceProperties, error) {
 	if t.definer >= 0 {
 		return r.tasks[t.definer].register.ConsumableResourceProperties, nil
@@ -151,8 +149,8 @@ func (c *Client) resourcesOf(ctx context.Context, r *run, t *task) (*types.Consu
 	return d.ConsumableResourceProperties, nil
 }
 
-// makeResource makes the resource of the job's group, once in this process. One that
-// is there is another process's of this run.
+// makeResource creates the resource of the job's group, once in this process. If it exists, another
+// process of this run created it.
 func (c *Client) makeResource(ctx context.Context, r *run, t *task, done *onceEach) (fresh bool, err error) {
 	if t.resource == "" {
 		return false, nil
@@ -176,7 +174,7 @@ func (c *Client) makeResource(ctx context.Context, r *run, t *task, done *onceEa
 	})
 }
 
-// noteResource writes down that a resource is about to be made.
+// noteResource records that a resource is about to be created.
 func (r *run) noteResource(name string, quantity int) error {
 	r.mu.Lock()
 	if r.resources == nil {

@@ -40,7 +40,7 @@ func TestBoundBesidesOthers(t *testing.T) {
 		{"the request before the plan's definition", asks("a"), nil, asks("d"), "2 d, 1 bound"},
 		{"the request before a registered one", nil, asks("a"), asks("d"), "2 d, 1 bound"},
 		{"four", asks("a", "b", "c", "d"), nil, nil, "2 a, 2 b, 2 c, 2 d, 1 bound"},
-		{"five", nil, nil, asks("a", "b", "c", "d", "e"), "error: it asks for 5 consumable resources"},
+		{"five", nil, nil, asks("a", "b", "c", "d", "e"), "error: it requests 5 consumable resources"},
 	} {
 		f, client := newFake(t)
 		j := part(job("j", "x"), "", 9, 4)
@@ -192,7 +192,7 @@ func TestResourcesToCollect(t *testing.T) {
 			}
 			return lines
 		}
-		if got, want := look(), []string{"batchctl-33333333-a made less than a day ago", "batchctl-44444444-b made less than a day ago"}; !slices.Equal(got, want) {
+		if got, want := look(), []string{"batchctl-33333333-a created less than a day ago", "batchctl-44444444-b created less than a day ago"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		time.Sleep(youngResource)

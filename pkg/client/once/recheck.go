@@ -16,20 +16,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// checkReplays finds a repeated request only if the listing shows the duplicate a second after
-// the job. At a target whose listing lags for some jobs and never did so before, it may not. So
-// where requests may be repeated, a later command checks the jobs of the ledger once more,
-// when every listing shows them. <Ledger.Dir>/checks.jsonl has the time of the last job that
-// was checked, for each target.
+// checkReplays finds a repeated request only if the listing shows the duplicate within a second. At
+// a target whose listing lags for the first time, it may miss one. So where requests may be
+// repeated, a later command checks the ledger's jobs again, when every listing shows them.
+// <Ledger.Dir>/checks.jsonl has the time of the last checked job for each target.
 
-// recheckSpan is how old jobs are at most that are checked once more.
+// recheckSpan is the maximum age of jobs that are checked again.
 const recheckSpan = 24 * time.Hour
 
 func (l *Ledger) checksPath() string { return filepath.Join(l.Dir, "checks.jsonl") }
 
-// Unverified returns jobs of the ledger's target that were submitted more than a minute ago and
-// that RecheckDuplicates has not checked, at most a day old. A ledger whose target does not name
-// the account covers those of any.
+// Unverified returns jobs of the ledger's target that RecheckDuplicates has not checked yet. They
+// are older than a minute and at most a day old. A ledger whose target has no account covers those
+// of any account.
 func (l *Ledger) Unverified() ([]Entry, error) {
 	jobs, err := os.Stat(l.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +38,7 @@ func (l *Ledger) Unverified() ([]Entry, error) {
 		return nil, err
 	}
 	if checks, err := os.Stat(l.checksPath()); err == nil && checks.ModTime().Sub(jobs.ModTime()) > lateLook {
-		return nil, nil // without reading either
+		return nil, nil // the other file need not be read
 	}
 	entries, err := l.closedEntries()
 	if err := l.passDamage(err); err != nil {
@@ -62,8 +61,8 @@ func (l *Ledger) Unverified() ([]Entry, error) {
 	}), nil
 }
 
-// RecheckDuplicates checks the target's Unverified jobs and ends their duplicates. The error is
-// a *TwiceError for jobs that ran twice.
+// RecheckDuplicates checks the target's Unverified jobs and stops their duplicates. It returns a
+// *TwiceError for jobs that ran twice.
 func (c *Client) RecheckDuplicates(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
 	defer cancel()
@@ -93,18 +92,19 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 		}
 	}
 	seen, err := c.lookForTwins(ctx, r, r.tasks, false)
-	if err == nil && seen.twins > 0 { // that checkReplays did not see
+	if err == nil && seen.twins > 0 { // checkReplays missed them
 		err = c.noteLag()
 	}
 	if err == nil {
 		err = c.Ledger.addNote(c.Ledger.checksPath(), last)
 	}
-	// One that failed may be one that batchctl ended, if the service does not keep the reason.
+	// A duplicate that failed may be one that batchctl stopped, if the service does not keep the
+	// reason.
 	r.twice = slices.DeleteFunc(r.twice, func(t Twin) bool { return t.Status != string(types.JobStatusSucceeded) })
 	return errors.Join(err, r.twiceError())
 }
 
-// recheckOf is what lookForTwins needs of a job of the ledger.
+// recheckOf returns the fields that lookForTwins needs for a job of the ledger.
 func recheckOf(e Entry, job types.JobDetail) *task {
 	name := client.JobName(aws.ToString(job.JobName), e.Submission)
 	return &task{name: e.Name, submission: e.Submission, definer: -1, done: true, at: e.Time, last: e.Time,

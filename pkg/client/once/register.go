@@ -12,14 +12,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// definitions are those of one run: each content is looked for once, and two jobs
-// of one content do not register it side by side.
+// definitions registers the definitions of one run. It looks for each content once, so that two
+// jobs with the same content do not register it twice.
 type definitions struct {
 	mu    sync.Mutex
 	byRef map[string]*registered
 }
 
-// registered is a definition by its ARN; fresh if it was registered just now.
+// registered is a definition by its ARN; fresh means that it was registered just now.
 type registered struct {
 	once  sync.Once
 	arn   string
@@ -27,7 +27,7 @@ type registered struct {
 	err   error
 }
 
-// of returns the definition that a request stands for.
+// of returns the definition for a request.
 func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
 	hash, err := client.ContentHash(in)
 	if err != nil {
@@ -47,8 +47,8 @@ func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJo
 	return r, r.err
 }
 
-// definition returns the ARN of an ACTIVE revision with this content and
-// registers one when there is none; fresh says which.
+// definition returns the ARN of an ACTIVE revision with this content. It registers one if there is
+// none, and then fresh is true.
 func (c *Client) definition(ctx context.Context, in *awsbatch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
 	name := aws.ToString(in.JobDefinitionName)
 	if arn, err = c.findDefinition(ctx, name, hash); arn != "" || err != nil {

@@ -16,24 +16,23 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// youngResource is how old a resource has to be before it is removed by somebody who
-// does not know its run: that may be about to submit the first job that asks for it.
+// youngResource is the age below which a resource is not removed if its run is unknown: that run
+// may be about to submit the first job that requests it.
 const youngResource = 24 * time.Hour
 
-// Resource is a consumable resource that a run made for plan.Job.MaxParallel, and what
-// becomes of it.
+// Resource is a consumable resource that a run created for plan.Job.MaxParallel, with the reason to
+// keep it.
 type Resource struct {
 	Name string
-	// Run is the run that made it, MaxParallel its total quantity.
+	// Run is the run that created it, MaxParallel its total quantity.
 	Run         string
 	MaxParallel int
-	// Kept says why it stays; empty for one that nobody needs.
+	// Kept is the reason to keep the resource; empty if it can be removed.
 	Kept string
 }
 
-// Resources returns the consumable resources that batchctl made, and says which of them
-// stay: those that a job which has not ended asks for, or an open run of this ledger,
-// and those of less than a day ago.
+// Resources returns the consumable resources that batchctl created. It keeps those that an
+// unfinished job or an open run of this ledger requests, and those created less than a day ago.
 func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 	pages := awsbatch.NewListConsumableResourcesPaginator(c.API, &awsbatch.ListConsumableResourcesInput{
 		Filters: []types.KeyValuesPair{{Name: aws.String("CONSUMABLE_RESOURCE_NAME"), Values: []string{resourcePrefix + "*"}}}})
@@ -50,9 +49,9 @@ func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 	return c.ourResources(ctx, names, youngResource)
 }
 
-// ReleaseResources removes the consumable resources that bounded these jobs, where
-// nothing needs them any more, and returns those that it removed. It is for somebody
-// who has seen the jobs end; jobs that asked for none are passed over.
+// ReleaseResources removes the consumable resources that limited these jobs, if nothing needs them
+// any more. It returns those that it removed. Call it after the jobs have ended. Jobs without such
+// a resource are ignored.
 func (c *Client) ReleaseResources(ctx context.Context, ids ...string) (removed []Resource, err error) {
 	jobs, err := c.ByID(ctx, client.Distinct(ids))
 	if err != nil {
@@ -85,7 +84,7 @@ func (c *Client) RemoveResource(ctx context.Context, r Resource) error {
 	return nil
 }
 
-// boundsOf are the names of the resources of ours that a job asks for.
+// boundsOf returns the names of batchctl's resources that a job requests.
 func boundsOf(job types.JobDetail) (names []string) {
 	if job.ConsumableResourceProperties == nil {
 		return nil
@@ -98,7 +97,7 @@ func boundsOf(job types.JobDetail) (names []string) {
 	return names
 }
 
-// ourResources looks at resources of these names and leaves out what is not ours.
+// ourResources describes the resources with these names that batchctl created.
 func (c *Client) ourResources(ctx context.Context, names []string, young time.Duration) (ours []Resource, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -124,7 +123,7 @@ func (c *Client) ourResources(ctx context.Context, names []string, young time.Du
 		case intended[name]:
 			r.Kept = "used by run " + r.Run
 		case time.Since(made) < young:
-			r.Kept = "made less than a day ago"
+			r.Kept = "created less than a day ago"
 		default:
 			if r.Kept, err = c.resourceUsedBy(ctx, name, r.Run); err != nil {
 				return ours, err
@@ -135,8 +134,8 @@ func (c *Client) ourResources(ctx context.Context, names []string, young time.Du
 	return ours, nil
 }
 
-// resourceUsedBy names a job that asks for the resource and has not ended; "" for none.
-// The listing may lag behind SubmitJob, so the run's jobs in the ledger are asked for.
+// resourceUsedBy names an unfinished job that requests the resource; "" for none. The listing may
+// lag behind SubmitJob, so it also queries the run's jobs in the ledger.
 func (c *Client) resourceUsedBy(ctx context.Context, name, run string) (string, error) {
 	if by, err := c.runUses(ctx, name, run); by != "" || err != nil {
 		return by, err
@@ -160,8 +159,7 @@ func (c *Client) resourceUsedBy(ctx context.Context, name, run string) (string, 
 	return "", nil
 }
 
-// runUses names a job of a run in the ledger that asks for the resource and has not
-// ended.
+// runUses names an unfinished job of a run in the ledger that requests the resource.
 func (c *Client) runUses(ctx context.Context, name, run string) (string, error) {
 	if c.Ledger == nil {
 		return "", nil
@@ -189,7 +187,7 @@ func (c *Client) runUses(ctx context.Context, name, run string) (string, error) 
 	return "", nil
 }
 
-// resourcesIntended are the resources that open runs of this target will still use.
+// resourcesIntended returns the resources that open runs of this target will still use.
 func (c *Client) resourcesIntended() (map[string]bool, error) {
 	intended := map[string]bool{}
 	err := c.eachOpenRun(func(_ string, r *run) error {
@@ -203,8 +201,8 @@ func (c *Client) resourcesIntended() (map[string]bool, error) {
 	return intended, err
 }
 
-// dropResources removes what the run made and no job of it asks for, at its end: it
-// was refused, or given up. What fails here gc finds.
+// dropResources removes the resources that a rejected or abandoned run created and no job requests.
+// gc finds those that it fails to remove.
 func (c *Client) dropResources(ctx context.Context, r *run) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitGrace)
 	defer cancel()

@@ -15,17 +15,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// keptFor is how long Batch surely keeps a job that has ended (user guide, job
-// states: at least seven days).
+// keptFor is how long Batch keeps a job that has ended, at least (user guide, job states: seven
+// days).
 const keptFor = 7 * 24 * time.Hour
 
-// StatusExpired stands for the status of a job that ended so long ago that the
-// service has forgotten it, and whose end no command of this user has seen. It is
-// none of AWS's.
+// StatusExpired is the status of a job that the service has forgotten and whose outcome no command
+// of this user has seen. AWS has no such status.
 const StatusExpired types.JobStatus = "UNKNOWN-EXPIRED"
 
-// Outcome is how a job ended: a line of <Ledger.Dir>/outcomes.jsonl, which outlives
-// what the service remembers. Times are epoch milliseconds, as Batch gives them.
+// Outcome is how a job ended: a line of <Ledger.Dir>/outcomes.jsonl, which is kept longer than the
+// service keeps jobs. Times are epoch milliseconds, as in Batch.
 type Outcome struct {
 	Seen       time.Time        `json:"seen"`
 	Target     string           `json:"target"`
@@ -47,8 +46,7 @@ type Outcome struct {
 
 func (l *Ledger) outcomesPath() string { return filepath.Join(l.Dir, "outcomes.jsonl") }
 
-// Remember writes down how jobs ended, each once. Jobs that have not ended are
-// passed over.
+// Remember records how jobs ended, each once. It ignores jobs that have not ended.
 func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j types.JobDetail) bool { return !batch.HasEnded(j.Status) })
 	if len(jobs) == 0 {
@@ -96,7 +94,7 @@ func (l *Ledger) outcome(job types.JobDetail) Outcome {
 	return o
 }
 
-// outcomes reads how jobs ended, by id. The outcome on a damaged line counts as not seen.
+// outcomes returns the recorded outcomes by job id. A damaged line counts as missing.
 func (l *Ledger) outcomes() (map[string]Outcome, error) {
 	known := map[string]Outcome{}
 	err := readRecords(l.outcomesPath(), func(o Outcome) bool {
@@ -109,7 +107,7 @@ func (l *Ledger) outcomes() (map[string]Outcome, error) {
 	return known, l.passDamage(err)
 }
 
-// job is the outcome as DescribeJobs would tell it, as far as it is remembered.
+// job returns the outcome as DescribeJobs would, as far as it is recorded.
 func (o Outcome) job() types.JobDetail {
 	job := types.JobDetail{JobId: &o.ID, JobName: &o.Name, JobQueue: optional(o.Queue), JobDefinition: optional(o.Definition), Status: o.Status,
 		StatusReason: optional(o.Reason), CreatedAt: o.CreatedAt, StartedAt: o.StartedAt, StoppedAt: o.StoppedAt}
@@ -132,30 +130,30 @@ func optional(s string) *string {
 	return &s
 }
 
-// expired is what is known of an entry whose end nobody has seen.
+// expired returns the job of an entry whose outcome is unknown.
 func (e Entry) expired() types.JobDetail {
 	return types.JobDetail{JobId: &e.ID, JobName: &e.Name, JobQueue: optional(e.Queue), JobDefinition: optional(e.Definition),
 		Status: StatusExpired, CreatedAt: aws.Int64(max(0, e.Time.UnixMilli()))}
 }
 
-// young is what is known of an entry that DescribeJobs does not show yet.
+// young returns the job of an entry that DescribeJobs does not list yet.
 func (e Entry) young() types.JobDetail {
 	job := e.expired()
-	job.Status, job.StatusReason = types.JobStatusSubmitted, aws.String("accepted a moment ago, the service does not show it yet")
+	job.Status, job.StatusReason = types.JobStatusSubmitted, aws.String("accepted a moment ago; the service does not list it yet")
 	return job
 }
 
-// Recalled is a job as the service knows it, or as the ledger remembers it.
+// Recalled is a job as the service describes it, or as the ledger recorded it.
 type Recalled struct {
 	types.JobDetail
-	// Forgotten says that the service does not know the job any more.
+	// Forgotten means that the service no longer has the job.
 	Forgotten bool
 }
 
-// Recall is Describe with the ledger's help: a job that the service has forgotten
-// comes as the ledger remembers it, with StatusExpired where its end was never
-// seen. Only what the ledger does not know either, or what is too young to be
-// forgotten, is named by a *MissingError. Ends that are seen are remembered.
+// Recall is Describe with the help of the ledger. A job that the service has forgotten is returned
+// as the ledger recorded it, with StatusExpired if its outcome is unknown. A *MissingError names
+// the jobs that neither has, or that are too recent to be forgotten. Recall records the outcomes
+// that it sees.
 func (c *Client) Recall(ctx context.Context, ids ...string) ([]Recalled, error) {
 	known, err := c.ByID(ctx, ids)
 	if err != nil {
@@ -185,7 +183,7 @@ func (c *Client) Recall(ctx context.Context, ids ...string) ([]Recalled, error) 
 	return all, nil
 }
 
-// Keep writes down how the jobs ended, where the client has a ledger.
+// Keep records how the jobs ended, if the client has a ledger.
 func (c *Client) Keep(jobs ...types.JobDetail) error {
 	if c.Ledger == nil {
 		return nil
@@ -193,13 +191,13 @@ func (c *Client) Keep(jobs ...types.JobDetail) error {
 	return c.Ledger.Remember(jobs...)
 }
 
-// memory is what the ledger remembers: the outcomes, and the entries by id.
+// memory is the content of the ledger: the outcomes, and the entries by id.
 type memory struct {
 	outcomes map[string]Outcome
 	entries  map[string]Entry
 }
 
-// memory reads the ledger, unless m is read.
+// memory reads the ledger, unless m has it already.
 func (c *Client) memory(m memory) (memory, error) {
 	if m.outcomes != nil || c.Ledger == nil {
 		return m, nil
@@ -216,8 +214,8 @@ func (c *Client) memory(m memory) (memory, error) {
 	return m, err
 }
 
-// job is what is remembered of a job that the service does not know. A child of an
-// array has its parent's entry.
+// job returns the record of a job that the service does not have. A child of an array has its
+// parent's entry.
 func (m memory) job(id string) (types.JobDetail, bool) {
 	if o, ok := m.outcomes[id]; ok {
 		return o.job(), true
@@ -246,13 +244,13 @@ func (l *Ledger) Own() ([]Entry, error) {
 	return slices.DeleteFunc(entries, func(e Entry) bool { return !l.Covers(e.Target) }), nil
 }
 
-// Covers reports whether jobs of a target are looked for at the ledger's. A command
-// that only looks does not ask for its account: then any account's may be meant.
+// Covers reports whether the ledger's target includes jobs of a target. A read-only command does
+// not query its account, so it covers the jobs of any account.
 func (l *Ledger) Covers(target string) bool {
 	return target == l.Target || target != "" && withoutAccount(l.Target) == l.Target && withoutAccount(target) == l.Target
 }
 
-// withoutAccount takes the account out of `aws 123456789012 us-east-1`.
+// withoutAccount removes the account from `aws 123456789012 us-east-1`.
 func withoutAccount(target string) string {
 	rest, ok := strings.CutPrefix(target, "aws ")
 	if !ok {
@@ -268,15 +266,15 @@ func withoutAccount(target string) string {
 	return target
 }
 
-// Forgotten returns jobs of the ledger that the service has forgotten, the newest
-// first and at most most of them; seen says which ids the service has just listed.
-// What was submitted within the service's retention is not among them.
+// Forgotten returns jobs of the ledger that the service has forgotten, newest first and at most
+// most of them. seen reports whether the service has just listed an id. Jobs submitted within the
+// service's retention time are left out.
 func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits func(types.JobSummary) bool, most int) ([]types.JobSummary, error) {
 	m, err := c.memory(memory{})
 	if err != nil || c.Ledger == nil {
 		return nil, err
 	}
-	var unsure []string // no end was seen: the service is asked whether it knows the job
+	var unsure []string // outcome unknown: ask the service whether it has the job
 	var found []types.JobSummary
 	for _, e := range m.newest() {
 		if len(found) >= most {
@@ -304,7 +302,7 @@ func (m memory) newest() []Entry {
 	return entries
 }
 
-// summaryOf is a job as ListJobs shows it.
+// summaryOf returns a job in the form of ListJobs.
 func summaryOf(job types.JobDetail) types.JobSummary {
 	s := types.JobSummary{JobId: job.JobId, JobName: job.JobName, JobDefinition: job.JobDefinition, Status: job.Status, StatusReason: job.StatusReason,
 		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt}

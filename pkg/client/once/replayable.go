@@ -15,9 +15,9 @@ import (
 )
 
 // CanReplay reports whether something between this process and AWS Batch can deliver a request
-// twice: another server at an endpoint URL, a proxy, or a certificate authority of your own,
-// behind which a middlebox can read TLS. Over TLS to a host name of AWS, with the
-// authorities of the system, nothing on the way can repeat a request.
+// twice. That can be another server at an endpoint URL, a proxy, or a middlebox that reads TLS with
+// a certificate authority of yours. Over TLS to a host name of AWS, with the system's authorities,
+// nothing can repeat a request.
 func CanReplay(ctx context.Context, cfg aws.Config) bool {
 	endpoint := rpc.Endpoint(ctx, cfg, awsbatch.ServiceID)
 	if endpoint == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// request is the SubmitJob that a job of one container came of, as far as it differs
-// from its definition. Its dependencies are for inOrder.
+// request returns the SubmitJob that created a job of one container, as far as it differs from the
+// job's definition. inOrder adds the dependencies.
 func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.SubmitJobInput, error) {
 	d, err := r.definition(ctx, job)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.
 	return in, nil
 }
 
-// definition is the one that a job ran, which must be there for others still.
+// definition returns the definition that a job ran. It must still be ACTIVE.
 func (r *retrying) definition(ctx context.Context, job types.JobDetail) (types.JobDefinition, error) {
 	no := func(why string) error { return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId), why} }
 	arn := aws.ToString(job.JobDefinition)
@@ -64,12 +64,12 @@ func (r *retrying) definition(ctx context.Context, job types.JobDetail) (types.J
 	case aws.ToString(d.Status) == "INACTIVE":
 		return d, no("its definition " + batch.Name(arn) + " is INACTIVE; submit its file again")
 	case d.ContainerProperties == nil || job.Container == nil || job.NodeProperties != nil:
-		return d, no("it has more than one container, or runs on Kubernetes, and what was overridden there is not known; submit its file again")
+		return d, no("it has more than one container, or runs on Kubernetes, and batchctl cannot tell what was overridden there; submit its file again")
 	}
 	return d, nil
 }
 
-// overridesOf is what of a container differs from its definition.
+// overridesOf returns the differences between a container and its definition.
 func overridesOf(c *types.ContainerDetail, d *types.ContainerProperties) *types.ContainerOverrides {
 	out := &types.ContainerOverrides{}
 	if !slices.Equal(c.Command, d.Command) {
@@ -77,7 +77,7 @@ func overridesOf(c *types.ContainerDetail, d *types.ContainerProperties) *types.
 	}
 	for _, v := range c.Environment {
 		name := aws.ToString(v.Name)
-		if name == client.SubmissionVariable || strings.HasPrefix(name, "AWS_BATCH") { // ours, and the service's
+		if name == client.SubmissionVariable || strings.HasPrefix(name, "AWS_BATCH") { // set by batchctl or the service
 			continue
 		}
 		same := func(o types.KeyValuePair) bool {
@@ -99,8 +99,8 @@ func overridesOf(c *types.ContainerDetail, d *types.ContainerProperties) *types.
 	return out
 }
 
-// olderOverrides are those of the members that resourceRequirements took the place of:
-// older jobs are described with them.
+// olderOverrides handles the members that resourceRequirements replaced: older jobs are described
+// with them.
 func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *types.ContainerProperties) {
 	//lint:ignore SA1019 see above
 	if aws.ToInt32(c.Vcpus) != aws.ToInt32(d.Vcpus) {
@@ -112,7 +112,7 @@ func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *
 	}
 }
 
-// retryTags are the job's own, with its id in place of its submission's.
+// retryTags returns the job's tags, with its id in RetryTag instead of its submission's id.
 func retryTags(job types.JobDetail) map[string]string {
 	tags := maps.Clone(job.Tags)
 	maps.DeleteFunc(tags, func(name, _ string) bool {
@@ -127,8 +127,8 @@ func retryTags(job types.JobDetail) map[string]string {
 	return tags
 }
 
-// upperActions is a strategy as SubmitJob documents it; DescribeJobs writes its actions
-// in lower case.
+// upperActions returns a strategy as SubmitJob documents it; DescribeJobs writes its actions in
+// lower case.
 func upperActions(s *types.RetryStrategy) *types.RetryStrategy {
 	out := *s
 	out.EvaluateOnExit = slices.Clone(s.EvaluateOnExit)
@@ -138,8 +138,8 @@ func upperActions(s *types.RetryStrategy) *types.RetryStrategy {
 	return &out
 }
 
-// otherResources is what the job asks for besides the bound of its group, where that
-// is not what its definition says.
+// otherResources returns what the job requests besides the resource of its group, if that differs
+// from its definition.
 func otherResources(job types.JobDetail, d types.JobDefinition) *types.ConsumableResourceProperties {
 	list := func(p *types.ConsumableResourceProperties) (all []types.ConsumableResourceRequirement) {
 		if p == nil {

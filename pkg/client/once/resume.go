@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// OpenRun is a run that is not through.
+// OpenRun is an unfinished run.
 type OpenRun struct {
 	Name, Target string
 	Began        time.Time
-	// Jobs is how many it has and Accepted how many of them have an id; of Unknown
-	// jobs nobody knows. Waiting jobs have others to wait for, and Skipped ones are not
-	// needed. Unchecked jobs are accepted and may be doubled.
+	// Jobs is the number of jobs and Accepted those with an id. Unknown jobs may or may not have
+	// been accepted. Waiting jobs wait for others, and Skipped ones are not needed. Unchecked jobs
+	// are accepted and may have duplicates.
 	Jobs, Accepted, Unknown, Waiting, Skipped, Unchecked int
 	// LookDue is when the last check for duplicates is due: of the unchecked jobs, and of those
-	// that were sent without a clear answer. Zero: of none.
+	// that were sent without a clear answer. It is zero if there are none.
 	LookDue time.Time
-	// IDs are those of the accepted jobs.
+	// IDs are the ids of the accepted jobs.
 	IDs []string
-	// Unsealed says that lines of the run's log have no checksums: an older version wrote them.
+	// Unsealed means that lines of the run's log have no checksums: an older version wrote them.
 	Unsealed bool
-	// Damage says why the run's log cannot be understood; then nothing else is known.
+	// Damage is why the run's log cannot be read. The other fields are then empty.
 	Damage error
 }
 
-// OpenRuns returns the runs of every target that are not through, the oldest first.
+// OpenRuns returns the unfinished runs of every target, oldest first.
 func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 	names, err := l.openRuns()
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 	return open, nil
 }
 
-// read looks at a run without taking it; nil when it has been closed just now.
+// read reads a run without locking it; nil if it has just been closed.
 func (l *Ledger) read(name string) (*run, error) {
 	text, err := l.peek(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,19 +69,19 @@ func (l *Ledger) read(name string) (*run, error) {
 	return runOf(name, nil, text)
 }
 
-// ElsewhereError is a run that went to another account, Region or engine than the
-// one at hand.
+// ElsewhereError reports a run that belongs to another account, Region or engine than the current
+// target.
 type ElsewhereError struct{ Run, There, Here string }
 
 func (e *ElsewhereError) Error() string {
-	return fmt.Sprintf("run %s went to %s, and this is %s", e.Run, e.There, e.Here)
+	return fmt.Sprintf("run %s belongs to %s, and the current target is %s", e.Run, e.There, e.Here)
 }
 
-// Resume goes on with an open run of the ledger where it stopped: what may have
-// been accepted is looked up, what was not is submitted, and what was doubled is
-// ended. It waits for the last check for duplicates, a minute at most, and for jobs that have
-// to end before others can be submitted. A run that no longer has a log is fs.ErrNotExist, one that another process works on is a
-// *LockedError.
+// Resume continues an open run of the ledger. It searches for jobs that may have been accepted,
+// submits those that were not, and stops duplicates. It waits for the last check for duplicates, a
+// minute at most, and for jobs that have to end before others can be submitted. The error is
+// fs.ErrNotExist for a run that no longer has a log, and a *LockedError for one that another
+// process works on.
 func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	r, err := c.Take(name)
 	if err != nil {
@@ -125,19 +125,19 @@ func (c *Client) Take(name string) (*run, error) {
 	return r, nil
 }
 
-// abandon closes a run of which nothing can be gone on with: its intents were
-// never complete, so that nothing was sent, or it was to end with its process.
+// abandon closes a run that cannot be continued: its intents were never complete, so that nothing
+// was sent, or its jobs ended with its process.
 func (c *Client) abandon(r *run) error {
 	if r.broken {
-		c.tell("run %s had not begun: nothing of it was sent; submit it again", r.name)
+		c.tell("run %s had not started and sent nothing: submit it again", r.name)
 		return r.log.remove()
 	}
-	c.tell("run %s was followed by a batchctl run that ended; so did its jobs", r.name)
+	c.tell("run %s belonged to a batchctl run that has ended, and its jobs ended with it", r.name)
 	return c.dropRest(r)
 }
 
-// Drop closes an open run without going on with it. What was accepted stays as it
-// is; of what is not known, nobody will look any more. A damaged log is set aside.
+// Drop closes an open run without submitting the rest. Accepted jobs stay unchanged, and batchctl
+// no longer searches for jobs that may have been accepted. A damaged log is set aside.
 func (c *Client) Drop(name string) ([]Submitted, error) {
 	log, text, err := c.Ledger.reopen(name)
 	if err != nil {
@@ -155,8 +155,7 @@ func (c *Client) Drop(name string) ([]Submitted, error) {
 	return r.results(), c.dropRest(r)
 }
 
-// dropRest says in the log what is given up before the log ends: the end is another
-// file's line too.
+// dropRest records what is given up before the log is removed: closing the run reads that record.
 func (c *Client) dropRest(r *run) error {
 	r.giveUp()
 	for _, t := range r.tasks {

@@ -394,7 +394,7 @@ func TestTooLarge(t *testing.T) {
 		job  *plan.Job
 		want string
 	}{
-		{overrides, "containerOverrides of a is 9"}, {parameters, "SubmitJob of a is 36"}, {definition, "RegisterJobDefinition of a is 27"},
+		{overrides, "containerOverrides of a has 9"}, {parameters, "SubmitJob of a has 36"}, {definition, "RegisterJobDefinition of a has 27"},
 	} {
 		_, err := c.Submit(t.Context(), planOf(job("b", "x"), c2.job))
 		if e, ok := errors.AsType[*TooLargeError](err); !ok || !strings.Contains(e.Error(), c2.want) {
@@ -439,7 +439,7 @@ func TestLockHolder(t *testing.T) {
 			t.Fatal("the holder does not hold")
 		}
 	}
-	if _, _, err := l.reopen("run"); err == nil || !strings.Contains(err.Error(), "is being worked on by process") {
+	if _, _, err := l.reopen("run"); err == nil || !strings.Contains(err.Error(), "is in use by process") {
 		t.Error(err)
 	}
 	_ = holder.Process.Kill()

@@ -19,22 +19,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// RetryTag is the tag of a job that holds the id of the one that it runs again.
+// RetryTag is the tag of a job with the id of the job that it runs again.
 const RetryTag = "batchctl:retry-of"
 
 const (
 	retrySuffix = "-retry"
-	// maxChildren is the most children of an array (API reference of SubmitJob).
+	// maxChildren is the maximum number of children of an array (API reference of SubmitJob).
 	maxChildren = 10000
 )
 
 // RetryOptions for Retry.
 type RetryOptions struct {
-	// Partial takes of arrays that have not ended what has failed so far.
+	// Partial includes what has failed so far in arrays that have not ended.
 	Partial bool
 }
 
-// NothingFailedError says that of the jobs none is to be run again.
+// NothingFailedError reports that none of the jobs failed.
 type NothingFailedError struct{ IDs []string }
 
 func (e *NothingFailedError) Error() string {
@@ -45,32 +45,32 @@ func (e *NothingFailedError) Error() string {
 	return "nothing failed in " + strings.Join(short, ", ")
 }
 
-// NotEndedError is a job that may still fail or succeed.
+// NotEndedError reports a job that may still fail or succeed.
 type NotEndedError struct {
 	Job, ID string
 	Status  types.JobStatus
 }
 
 func (e *NotEndedError) Error() string {
-	return fmt.Sprintf("job %s (%s) is %s: wait for its end", e.Job, batch.ShortID(e.ID), e.Status)
+	return fmt.Sprintf("job %s (%s) is %s: wait until it ends", e.Job, batch.ShortID(e.ID), e.Status)
 }
 
-// RetryError is a job that cannot be run again from what is known of it.
+// RetryError reports a job that cannot be run again from what the service and the ledger have about
+// it.
 type RetryError struct{ Job, ID, Why string }
 
 func (e *RetryError) Error() string {
 	return fmt.Sprintf("job %s (%s) cannot be retried: %s", e.Job, batch.ShortID(e.ID), e.Why)
 }
 
-// Retry makes a plan that runs again what failed of these jobs: of an array its FAILED
-// children, or those of them that are named (array:3), in as many jobs as needed; any
-// other FAILED job as it was. Definition, queue, overrides, parameters, timeout, retry
-// strategy and tags are the job's own. Of its dependencies, in the client too, it has those
-// that are run again as well; the others have ended.
-// sweep.CellsVariable says which cells the children have; a plain array is given a
-// launcher that sets the index of old, for which its image needs a shell. Jobs of
-// which nothing failed are passed over. The error is a *NothingFailedError, a
-// *NotEndedError, a *RetryError, a *MissingError or of a call.
+// Retry creates a plan that runs failed jobs again. For an array it runs the FAILED children, or
+// those of them that are named (array:3), in as many jobs as needed. Any other FAILED job runs as
+// before. Jobs keep their definition, queue, overrides, parameters, timeout, retry strategy and
+// tags. They keep only the dependencies that run again as well, those in the client included; the
+// others have ended. sweep.CellsVariable tells the children their cells. A plain array gets a
+// launcher that sets the old index, for which its image needs a shell. Jobs without failures are
+// ignored. The error is a *NothingFailedError, a *NotEndedError, a *RetryError, a *MissingError or
+// an error of a call.
 func (c *Client) Retry(ctx context.Context, ids []string, o RetryOptions) (*plan.Plan, error) {
 	arrays, wanted, err := partedIDs(ids)
 	if err != nil {
@@ -107,7 +107,8 @@ func (c *Client) Retry(ctx context.Context, ids []string, o RetryOptions) (*plan
 	return p, nil
 }
 
-// partedIDs parts ids from the indexes of children; an array without any is nil, for all.
+// partedIDs splits ids into jobs and indexes of children. An array without indexes maps to nil: all
+// of its children.
 func partedIDs(ids []string) (arrays []string, wanted map[string][]int, err error) {
 	wanted = map[string][]int{}
 	whole := map[string]bool{}
@@ -120,7 +121,7 @@ func partedIDs(ids []string) (arrays []string, wanted map[string][]int, err erro
 		}
 		index, err := strconv.Atoi(suffix[1:])
 		if err != nil || suffix[0] != ':' {
-			return nil, nil, &RetryError{id, id, "it is no job and no child of an array"}
+			return nil, nil, &RetryError{id, id, "it is neither a job nor a child of an array"}
 		}
 		wanted[base] = append(wanted[base], index)
 	}
@@ -130,14 +131,14 @@ func partedIDs(ids []string) (arrays []string, wanted map[string][]int, err erro
 	return client.Distinct(arrays), wanted, nil
 }
 
-// retrying is a Retry on its way.
+// retrying is a Retry in progress.
 type retrying struct {
 	client      *Client
 	options     RetryOptions
 	definitions map[string]types.JobDefinition // by ARN
 }
 
-// again is what runs again what failed of a job: no parts where nothing did.
+// again returns the jobs that run the failed parts of a job again: none if nothing failed.
 func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int) (*runAgain, error) {
 	name, id := aws.ToString(job.JobName), aws.ToString(job.JobId)
 	if !batch.HasEnded(job.Status) && wanted == nil && !r.options.Partial {
@@ -175,7 +176,7 @@ func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int)
 	return again, err
 }
 
-// failed are the indexes of the FAILED children, those that are wanted or all.
+// failed returns the indexes of the FAILED children, among those that are wanted or all.
 func (r *retrying) failed(ctx context.Context, array string, wanted []int) (indexes []int, err error) {
 	ids, err := r.client.FailedChildren(ctx, array)
 	for _, id := range ids {
@@ -188,8 +189,7 @@ func (r *retrying) failed(ctx context.Context, array string, wanted []int) (inde
 	return indexes, err
 }
 
-// cellsOf are the cells of an array's children: their indexes, unless the array says
-// otherwise.
+// cellsOf returns the cells of an array's children: their indexes, unless the array has others.
 func cellsOf(job types.JobDetail, indexes []int) ([]int, error) {
 	text, listed := variable(job, sweep.CellsVariable)
 	if !listed || text == "" {
@@ -214,8 +214,8 @@ func damagedCells(job types.JobDetail, why string) error {
 	return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId), sweep.CellsVariable + ": " + why}
 }
 
-// asSweep makes children find their cells: those of a sweep do by themselves, those
-// of a plain array are given a launcher.
+// asSweep lets the children find their cells. Those of a sweep do so already; those of a plain
+// array get a launcher.
 func asSweep(job types.JobDetail, in *awsbatch.SubmitJobInput) error {
 	_, text := variable(job, sweep.DocumentVariable)
 	_, url := variable(job, sweep.URLVariable)
@@ -224,7 +224,7 @@ func asSweep(job types.JobDetail, in *awsbatch.SubmitJobInput) error {
 	}
 	if len(job.Container.Command) == 0 {
 		return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId),
-			"its command is its image's own, before which no launcher can be put; write the command out, and submit all of it again"}
+			"it runs the default command of its image, which cannot be given a launcher; write the command in the job file, and submit the whole array again"}
 	}
 	s := sweep.Sweep{Kind: sweep.Plain, Launcher: sweep.Shell, Size: batch.ArraySize(job)}
 	in.ContainerOverrides.Command = s.Command(job.Container.Command)
@@ -232,7 +232,7 @@ func asSweep(job types.JobDetail, in *awsbatch.SubmitJobInput) error {
 	return nil
 }
 
-// arrays are the jobs for some cells: each with no more than a request has room for.
+// arrays returns the jobs for some cells. Each has as many cells as fit into a request.
 func (r *retrying) arrays(job types.JobDetail, in *awsbatch.SubmitJobInput, cells []int) (all []*plan.Job, err error) {
 	setVariable(in, sweep.CellsVariable, "")
 	size, err := sizeOf(*withVariable(in.ContainerOverrides, client.NewSubmissionID()))
@@ -242,9 +242,9 @@ func (r *retrying) arrays(job types.JobDetail, in *awsbatch.SubmitJobInput, cell
 	room := plan.MaxOverrides - plan.OverridesReserve - size
 	var parts [][]int
 	for len(cells) > 0 {
-		// The text of more cells is never shorter.
+		// sort.Search works because the text of more cells is never shorter.
 		n := sort.Search(min(len(cells), maxChildren), func(i int) bool { return len(sweep.FormatCells(cells[:i+1])) > room })
-		n = max(n, 1) // one that is too much is refused with its name
+		n = max(n, 1) // a single cell that does not fit is refused by name
 		parts, cells = append(parts, cells[:n]), cells[n:]
 	}
 	for i, part := range parts {
@@ -265,17 +265,17 @@ func (r *retrying) arrays(job types.JobDetail, in *awsbatch.SubmitJobInput, cell
 	return all, nil
 }
 
-// retryJob is a job of the plan, named after the one that it runs again.
+// retryJob returns a job of the plan, named after the one that it runs again.
 func retryJob(job types.JobDetail, in *awsbatch.SubmitJobInput, suffix string) *plan.Job {
 	name := aws.ToString(job.JobName)
 	name = name[:min(len(name), client.MaxUserName-len(suffix))]
 	in.JobName = aws.String(name + suffix)
-	bound, _ := strconv.Atoi(job.Tags[MaxParallelTag]) // "" and what is no number: none
+	bound, _ := strconv.Atoi(job.Tags[MaxParallelTag]) // "" and other text: no limit
 	return &plan.Job{Name: *in.JobName, Submit: in, Group: name + retrySuffix, MaxParallel: max(bound, 0),
 		Queue: plan.Choice{Queue: *in.JobQueue, Reason: "queue of job " + batch.ShortID(aws.ToString(job.JobId)) + ", which is run again"}}
 }
 
-// variable is an environment variable of a job of one container.
+// variable returns an environment variable of a job of one container.
 func variable(job types.JobDetail, name string) (value string, ok bool) {
 	if job.Container == nil {
 		return "", false

@@ -241,7 +241,7 @@ func TestRetryErrors(t *testing.T) {
 			}
 			return strings.Join(cells, "; "), nil
 		}
-		if _, err := retry(RetryOptions{}, id); err == nil || !strings.Contains(err.Error(), "is PENDING: wait for its end") {
+		if _, err := retry(RetryOptions{}, id); err == nil || !strings.Contains(err.Error(), "is PENDING: wait until it ends") {
 			t.Errorf("%v", err)
 		}
 		if cells, err := retry(RetryOptions{Partial: true}, id); cells != "0" || err != nil {
@@ -288,7 +288,7 @@ func TestRetryWithoutACommand(t *testing.T) {
 		own.Register.ContainerProperties.ResourceRequirements = []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}
 		own.Submit.JobQueue, own.Submit.ArrayProperties = aws.String("default"), &types.ArrayProperties{Size: aws.Int32(3)}
 		jobs, _ := r.round(t, c, planOf(own), []int{2})
-		if _, err := c.Retry(t.Context(), idsOf(jobs), RetryOptions{}); !isA[*RetryError](err) || !strings.Contains(err.Error(), "image's own") {
+		if _, err := c.Retry(t.Context(), idsOf(jobs), RetryOptions{}); !isA[*RetryError](err) || !strings.Contains(err.Error(), "default command of its image") {
 			t.Errorf("%v", err)
 		}
 	})

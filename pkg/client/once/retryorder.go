@@ -10,20 +10,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// runAgain is a job and the jobs that run it again.
+// runAgain is a job with the jobs that run it again.
 type runAgain struct {
 	job types.JobDetail
 	// when is what the job was submitted with: plan.Job.When.
 	when string
-	// inClient are the jobs that it waited for in the client, before it was submitted.
+	// inClient are the jobs that the job waited for in the client before it was submitted.
 	inClient []types.JobDependency
 	// children are the indexes of an array that run again.
 	children []int
 	parts    []*plan.Job
 }
 
-// runsAgain returns the runs of the jobs, and adds to each job what it waited for in the
-// client. Only the ledger knows that: the job was submitted without dependencies.
+// runsAgain returns the runs of the jobs, and adds to each job what it waited for in the client.
+// Only the ledger has that: the job was submitted without dependencies.
 func (c *Client) runsAgain(all []*runAgain) ([]Run, error) {
 	if c.Ledger == nil {
 		return nil, nil
@@ -51,8 +51,8 @@ func (c *Client) runsAgain(all []*runAgain) ([]Run, error) {
 	return runs, nil
 }
 
-// retryName is the name of a plan that runs jobs again: that of the only job or array, else
-// the workflow's with a suffix, else "".
+// retryName returns the name of a plan that runs jobs again: that of the only job or array, the
+// workflow's name with a suffix, or "".
 func retryName(jobs []*plan.Job, runs []Run) string {
 	first := jobs[0].Group
 	if !slices.ContainsFunc(jobs, func(j *plan.Job) bool { return j.Group != first }) {
@@ -64,8 +64,7 @@ func retryName(jobs []*plan.Job, runs []Run) string {
 	return ""
 }
 
-// inOrder are the jobs of all, each after those that it waits for: what a job waited for
-// and runs again, too.
+// inOrder returns all jobs, each after those that it waits for.
 func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 	byID := map[string]*runAgain{}
 	for _, r := range all {
@@ -88,11 +87,11 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 			}
 			if meant := lastNamed(jobs, on.parts[0].Name); meant != on.parts[0] {
 				return &RetryError{*r.job.JobName, *r.job.JobId,
-					"it waits for one of several jobs " + *on.job.JobName + "; retry it with that one alone, by their ids"}
+					"it waits for one of several jobs named " + *on.job.JobName + "; retry it with that one alone, by their ids"}
 			}
 			r.after(on, d.Type)
 			for _, part := range r.parts {
-				part.When = r.when // without a job to wait for, it runs at once
+				part.When = r.when // without a job to wait for, it runs immediately
 			}
 		}
 		if slices.ContainsFunc(r.job.DependsOn, func(d types.JobDependency) bool { return d.Type == types.ArrayJobDependencySequential }) {
@@ -109,7 +108,7 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 	return jobs, nil
 }
 
-// lastNamed is the job that is meant by a name in plan.Job.After of the next one.
+// lastNamed returns the job that a name in plan.Job.After of the next job refers to.
 func lastNamed(jobs []*plan.Job, name string) *plan.Job {
 	for _, j := range slices.Backward(jobs) {
 		if j.Name == name {
@@ -119,7 +118,7 @@ func lastNamed(jobs []*plan.Job, name string) *plan.Job {
 	return nil
 }
 
-// sequential has the children of all parts run one after the other.
+// sequential makes the children of all parts run one after the other.
 func (r *runAgain) sequential() {
 	for i, part := range r.parts {
 		if arraySize(part.Submit) > 0 {
@@ -131,8 +130,8 @@ func (r *runAgain) sequential() {
 	}
 }
 
-// after has all parts wait for those of on: child by child where these are the same
-// children, else for all of them.
+// after makes all parts wait for those of on: child by child if both have the same children, else
+// for all of them.
 func (r *runAgain) after(on *runAgain, of types.ArrayJobDependency) {
 	size := func(a, b *plan.Job) bool { return arraySize(a.Submit) == arraySize(b.Submit) }
 	if of == types.ArrayJobDependencyNToN && slices.Equal(r.children, on.children) && slices.EqualFunc(r.parts, on.parts, size) {

@@ -148,7 +148,7 @@ func TestInOrder(t *testing.T) {
 	}
 	twice = append(pair("1", "2"), pair("3", "4")...)
 	twice[1], twice[2] = twice[2], twice[1]
-	if _, err = inOrder(twice); !isA[*RetryError](err) || !strings.Contains(err.Error(), "one of several jobs make") {
+	if _, err = inOrder(twice); !isA[*RetryError](err) || !strings.Contains(err.Error(), "one of several jobs named make") {
 		t.Errorf("names that mean another job: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// run is a plan on its way: its jobs as intents and what has become of them.
+// run is a plan in progress: its jobs as intents, and their outcomes.
 type run struct {
 	name     string
 	title    string // the workflow's name; "" for a single job
@@ -29,59 +29,59 @@ type run struct {
 	tasks    []*task
 	log      *runLog   // nil without a ledger
 	broken   bool      // the log was never complete, so nothing was sent
-	resumed  bool      // it was begun by another process
-	taken    time.Time // when this process took it over
-	stopping bool      // it was refused: what was accepted is being stopped
+	resumed  bool      // another process began it
+	taken    time.Time // when this process locked it
+	stopping bool      // a job was rejected: the accepted jobs are being stopped
 
 	stopOnFailure bool   // the client's StopOnFailure when the run began
 	unsealed      bool   // lines of the log have no checksums
-	damaged       string // which outcomes of the log cannot be read; "" for none
+	damaged       string // the outcomes in the log that cannot be read; "" for none
 
 	mu        sync.Mutex      // of resources
-	resources map[string]bool // that may have been made
-	twice     []Twin          // ran twice to their end
+	resources map[string]bool // that may have been created
+	twice     []Twin          // duplicates that ran until they finished
 }
 
-// task is one job of a run. Its fields are one goroutine's while it is carried out.
+// task is one job of a run. While it is carried out, only one goroutine uses its fields.
 type task struct {
 	name       string
 	submission string
 	register   *awsbatch.RegisterJobDefinitionInput
-	// submit is the whole request but for the ids of jobs of this run and the
-	// revision of a definition of this run. Nil for a definition alone.
+	// submit is the whole request, except for the ids of other jobs of this run and the revision of
+	// a definition of this run. It is nil for a definition alone.
 	submit  *awsbatch.SubmitJobInput
 	after   []edge
 	earlier []earlier
-	definer int // the task that registers the definition; -1: none of this run
+	definer int // the task that registers the definition; -1: no task of this run
 	staged  []staged
 
-	// when is the plan's: the job waits in the client. deferred says that of those,
-	// too, that come after such a one; due is when it had not to wait any more.
+	// when is the plan's condition; such a job waits in the client. deferred also covers the jobs
+	// after one with a condition. due is when the job no longer had to wait.
 	when     string
 	deferred bool
 	due      time.Time
-	skipped  string // why it is not needed
+	skipped  string // why the job is not needed
 
-	// resource is shared by maxParallel children at once; "": there is no bound.
+	// resource is shared by maxParallel concurrent children; "" means no limit.
 	resource    string
 	maxParallel int
 
 	result  Submitted
-	at      time.Time // when result was written down
+	at      time.Time // when result was recorded
 	done    bool
 	dropped bool
-	// sent is whether a SubmitJob of it may have been accepted.
+	// sent means that a SubmitJob for the task may have been accepted.
 	sent bool
 	// unclear is when an answer was last missing; zero: never.
 	unclear time.Time
-	// last is when the request ended that gave the job its id.
+	// last is when the request that created the job ended.
 	last    time.Time
-	checked bool // nothing doubles it any more
-	// hidden says that another process may have sent the job so recently that the listing
-	// need not show it yet.
+	checked bool // no duplicate can appear any more
+	// hidden means that another process may have sent the job so recently that the listing need not
+	// show it yet.
 	hidden bool
-	// ended are the twins that were ended, or had ended; ending those that another process
-	// ended, or was about to end.
+	// ended are the duplicates that were stopped or had ended; ending those that another process
+	// stopped or was about to stop.
 	ended, ending map[string]bool
 }
 
@@ -109,9 +109,9 @@ func (r *run) open(l *Ledger) (err error) {
 	return nil
 }
 
-// worker is a line about this process.
+// worker returns a log line about this process.
 func worker(what string) line {
-	host, _ := os.Hostname() // for people; "" is no harm
+	host, _ := os.Hostname() // for people; "" is harmless
 	return line{Time: stamp(), What: what, Host: host, PID: os.Getpid()}
 }
 
@@ -143,7 +143,8 @@ func (t *task) intent() (line, error) {
 	return l, nil
 }
 
-// runOf reads a run from the text of its log. First lines that are damaged are a *RunDamageError.
+// runOf reads a run from the text of its log. It returns a *RunDamageError if the first lines are
+// damaged.
 func runOf(name string, log *runLog, text *logText) (*run, error) {
 	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
 	if text.isNew() {
@@ -183,7 +184,7 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 		return nil, err
 	}
 	r.unsealed = len(text.unsealed) > 0
-	if r.stopOnFailure && text.torn { // as if the line were damaged, since it may say the same
+	if r.stopOnFailure && text.torn { // count it as damaged: it may have been the stopping line
 		text.damaged = append(text.damaged, text.size+1)
 	}
 	if len(text.damaged) > 0 {
@@ -195,12 +196,12 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	}
 	r.markDeferred()
 	n := r.tally()
-	r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // else it has been done
+	r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // otherwise the stop is complete
 	return r, nil
 }
 
-// checkEdges finds an intent that refers to a job that the run does not have, which a log
-// without checksums may.
+// checkEdges returns an error if an intent refers to a job that the run does not have, which can
+// happen in a log without checksums.
 func (r *run) checkEdges(text *logText) error {
 	for i, t := range r.tasks {
 		wrong := t.definer >= len(r.tasks) || t.definer >= 0 && r.tasks[t.definer].register == nil
@@ -214,7 +215,7 @@ func (r *run) checkEdges(text *logText) error {
 	return nil
 }
 
-// doubtAll takes in that outcomes are missing: every job may be there twice.
+// doubtAll records that outcomes are missing: every job may have a duplicate.
 func (r *run) doubtAll() {
 	for _, t := range r.tasks {
 		if t.done && t.submit != nil {
@@ -242,20 +243,20 @@ func taskOf(l line) (*task, error) {
 		return t, nil
 	}
 	if sum := sha256.Sum256(l.Submit); hex.EncodeToString(sum[:]) != l.SHA256 {
-		return nil, errors.New("the request has been changed: its sha256 is another one")
+		return nil, errors.New("the request has changed: its sha256 does not match")
 	}
 	t.submit = &awsbatch.SubmitJobInput{}
 	if err := wire.Unmarshal(l.Submit, t.submit); err != nil {
 		return nil, err
 	}
-	// The sha256 does not cover the id by which the job is looked up.
+	// The sha256 does not cover the id that batchctl searches for the job with.
 	if tag, tagged := t.submit.Tags[client.SubmissionTag]; tagged && tag != l.Submission {
 		return nil, fmt.Errorf("the submission id has been changed: the request's tag has %s", tag)
 	}
 	return t, nil
 }
 
-// replay takes in an outcome from the log.
+// replay applies an outcome from the log.
 func (t *task) replay(l line) {
 	switch l.What {
 	case lineAccepted:
@@ -283,7 +284,7 @@ func (t *task) replay(l line) {
 	}
 }
 
-// note writes an outcome of a task.
+// note records an outcome of a task.
 func (r *run) note(t *task, l line) error {
 	if r.log == nil {
 		return nil
@@ -292,17 +293,16 @@ func (r *run) note(t *task, l line) error {
 	return r.log.write(l)
 }
 
-// accepted takes in that a job has an id, or that a definition alone is registered.
+// accepted records that a job has an id, or that a definition alone is registered.
 func (r *run) accepted(t *task, s Submitted) error {
 	t.result, t.at, t.last, t.done = s, time.Now(), time.Now(), true
 	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize}); err != nil {
-		return fmt.Errorf("job %s was accepted as %s, but not written down: %w", s.Name, s.ID, err)
+		return fmt.Errorf("job %s was accepted as %s, but batchctl could not record it: %w", s.Name, s.ID, err)
 	}
 	return nil
 }
 
-// results are the jobs that were accepted, and those that are not needed, in the
-// order of the plan.
+// results returns the accepted and the skipped jobs in the order of the plan.
 func (r *run) results() (all []Submitted) {
 	for _, t := range r.tasks {
 		if t.done || t.skipped != "" {
@@ -314,13 +314,13 @@ func (r *run) results() (all []Submitted) {
 
 // tally counts the jobs of a run.
 type tally struct {
-	// accepted have an id, or are a definition that is registered; skipped are not
-	// needed; dropped are given up.
+	// accepted jobs have an id, or are a registered definition. skipped ones are not needed, and
+	// dropped ones are given up.
 	accepted, skipped, dropped int
-	// Of unknown jobs nobody knows whether they were accepted; unsent ones certainly
-	// were not, and waiting ones have others to wait for before they are sent.
+	// unknown jobs may or may not have been accepted. unsent ones certainly were not, and waiting
+	// ones wait for other jobs.
 	unknown, unsent, waiting int
-	// unchecked are those of the accepted that may be doubled.
+	// unchecked is how many accepted jobs may have duplicates.
 	unchecked int
 }
 
@@ -347,8 +347,8 @@ func (r *run) tally() (n tally) {
 	return n
 }
 
-// settled reports whether nothing is left to do. A run of which nothing was
-// accepted leaves nothing behind: its user submits it again.
+// settled reports whether nothing is left to do. A run without an accepted job keeps no log: its
+// user submits it again.
 func (r *run) settled() bool {
 	n := r.tally()
 	switch {
@@ -360,7 +360,7 @@ func (r *run) settled() bool {
 	return n.waiting == 0
 }
 
-// giveUp leaves nothing of the run to go on with.
+// giveUp drops the rest of the run.
 func (r *run) giveUp() {
 	for _, t := range r.tasks {
 		t.dropped, t.checked = !t.done && t.skipped == "", t.done
@@ -368,9 +368,8 @@ func (r *run) giveUp() {
 	r.stopping = false
 }
 
-// close moves what was accepted to submissions.jsonl, notes in runs.jsonl what the jobs
-// waited for, and ends the log, or leaves the run open for another process when something
-// is left to do.
+// close moves the accepted jobs to submissions.jsonl, records their dependencies in runs.jsonl, and
+// removes the log. If something is left to do, it leaves the run open for another process.
 func (r *run) close(l *Ledger) (err error) {
 	if r.log == nil {
 		return nil
@@ -384,8 +383,8 @@ func (r *run) close(l *Ledger) (err error) {
 	return r.log.remove()
 }
 
-// keep writes the run's accepted jobs to submissions.jsonl, unless a crash came
-// between that and the end of the log.
+// keep writes the run's accepted jobs to submissions.jsonl, unless an earlier process did so and
+// crashed before it removed the log.
 func (l *Ledger) keep(r *run) error {
 	known, err := l.knownOf(r)
 	if err != nil {
@@ -418,9 +417,9 @@ func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
 	return known, nil
 }
 
-// each carries out the tasks, n at once, each after those that it needs and
-// otherwise in the order of the plan. After an error, or when ctx ends, no
-// further task is begun; those on their way are awaited.
+// each carries out the tasks, n concurrently, each after those that it needs and otherwise in the
+// order of the plan. After an error, or when ctx ends, it starts no further task and waits for
+// those in progress.
 func (r *run) each(ctx context.Context, n int, do func(*task) error, needs func(*task, int) []int) (first error) {
 	waits, dependents := make([]int, len(r.tasks)), make([][]int, len(r.tasks))
 	var ready []int
@@ -464,7 +463,7 @@ func (r *run) each(ctx context.Context, n int, do func(*task) error, needs func(
 	}
 }
 
-// needs are the tasks that come before this one, which is number i.
+// needs returns the tasks that come before this one, which is number i.
 func (t *task) needs(i int) (before []int) {
 	for _, e := range t.after {
 		before = append(before, e.Job)

@@ -13,47 +13,47 @@ import (
 	"time"
 )
 
-// The log of one run, <Ledger.Dir>/open/<run>.jsonl, exists while something of
-// the run is open. Its first lines name where the run goes and what it will submit: the run,
-// then an intent for each job. They are written to <run>.jsonl.new, synced, and renamed before
-// the first call. A line follows for each outcome. They are for people too.
+// The log of a run, <Ledger.Dir>/open/<run>.jsonl, exists while something of the run is open. Its
+// first lines are the run with its target, and an intent for each job. They are written to
+// <run>.jsonl.new, synced, and renamed before the first call. One line follows for each outcome.
+// The lines are meant for people too.
 //
-// The following holds at every moment, so that a crash at any of them can be repaired:
-//  1. No SubmitJob is sent whose intent is not on the disk. A log whose name still ends in
-//     .new is of a run of which nothing was sent.
-//  2. An intent without an outcome may or may not have been sent: it is looked up
-//     at the service before it is sent again.
-//  3. The log is removed only after its accepted jobs are in submissions.jsonl and what
-//     its jobs wait for is in runs.jsonl, on the disk. A job that is in both counts once.
-//  4. A job that waits in the client is sent only after its line "due" is on the
-//     disk. Without that line it has not been sent.
+// The following always holds, so that batchctl can recover from a crash at any moment:
+// 1. No SubmitJob is sent whose intent is not on disk. A log whose name still ends in .new
+//    belongs to a run that sent nothing.
+// 2. An intent without an outcome may or may not have been sent. batchctl searches for it at the
+//    service before it sends it again.
+// 3. The log is removed only after its accepted jobs are in submissions.jsonl and their
+//    dependencies in runs.jsonl, on disk. A job in both files counts once.
+// 4. A job that waits in the client is sent only after its line "due" is on disk. Without that
+//    line it has not been sent.
 //
-// Texts that have to be staged lie in <run>.staged beside the log: written after the
-// log is created and before its first lines, removed after it.
+// Texts that have to be staged are in <run>.staged beside the log. They are written after the log
+// is created and before its first lines, and removed after the log.
 //
-// Outcomes are synced when the run is closed. One that a power failure takes away
-// leaves an intent without an outcome: see 2.
+// Outcomes are synced when the run is closed. A power failure can remove one, which leaves an
+// intent without an outcome: see 2.
 //
-// Each line has a checksum (lines.go). A damaged line among the first ones is a
-// *RunDamageError, and nothing of the run is sent: what the line asked for is lost, and may
-// have been accepted. A damaged outcome counts as missing, and so may be one that damage
-// removed without a trace: every job of such a run is looked up and checked for duplicates.
+// Each line has a checksum (lines.go). A damaged line among the first ones is a *RunDamageError,
+// and batchctl sends nothing of the run: the request is lost, and may have been accepted. A damaged
+// outcome counts as missing. Damage may also have removed outcomes without a trace, so batchctl
+// searches for every job of such a run and checks it for duplicates.
 
-// What a line of a run's log says.
+// What a line of a run's log records.
 const (
 	lineRun      = "run"      // the first line: where to, and how many intents follow
-	lineResumed  = "resumed"  // another process goes on
+	lineResumed  = "resumed"  // another process continues
 	lineIntent   = "intent"   // a job that will be submitted
-	lineUnclear  = "unclear"  // it was sent, and no clear answer came
+	lineUnclear  = "unclear"  // it was sent, without a clear answer
 	lineAccepted = "accepted" // it has an id
 	lineRefused  = "refused"  // it was certainly not accepted
-	lineChecked  = "checked"  // nothing doubles it any more
-	lineTwin     = "twin"     // its duplicate ID is about to be ended
+	lineChecked  = "checked"  // no duplicate can appear any more
+	lineTwin     = "twin"     // its duplicate ID is about to be stopped
 	lineDropped  = "dropped"  // the user gave it up
 	lineDue      = "due"      // what it waited for in the client has ended: it is about to be sent
-	lineSkipped  = "skipped"  // it is not needed
-	lineResource = "resource" // a consumable resource of the run is about to be made
-	lineStopping = "stopping" // a refusal: what was accepted is stopped, the rest given up
+	lineSkipped  = "skipped"  // the job is not needed
+	lineResource = "resource" // a consumable resource of the run is about to be created
+	lineStopping = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up
 )
 
 // line is a line of a run's log. Which members are set depends on What.
@@ -61,7 +61,7 @@ type line struct {
 	Time time.Time `json:"time"`
 	What string    `json:"what"`
 
-	// Of the run, whose Name is the workflow's, and of who works on it.
+	// Of the run and the process that works on it. Name is the workflow's name.
 	Run      string `json:"run,omitempty"`
 	Target   string `json:"target,omitempty"`
 	Host     string `json:"host,omitempty"`
@@ -89,21 +89,21 @@ type line struct {
 	When       string          `json:"when,omitempty"`
 	Staged     []staged        `json:"staged,omitempty"`
 
-	// Of a job whose children share a consumable resource, and of that.
+	// Of a job whose children share a consumable resource, and of the resource.
 	Resource    string `json:"resource,omitempty"`
 	MaxParallel int    `json:"maxParallel,omitempty"`
 }
 
 // edge is a dependency on a job of the same run.
 type edge struct {
-	Job  int    `json:"job"` // its place among the run's intents, from 0
+	Job  int    `json:"job"` // index in the run's intents, from 0
 	Type string `json:"type,omitempty"`
 }
 
 // logFormat is the format of logs in which each line has a checksum.
 const logFormat = 2
 
-// LockedError says that another process works on a run.
+// LockedError reports that another process works on a run.
 type LockedError struct {
 	Run, Host string
 	PID       int
@@ -111,7 +111,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("run %s is being worked on by process %d on %s since %s; wait for it, or end it",
+	return fmt.Sprintf("run %s is in use by process %d on %s since %s; wait for that process, or end it",
 		e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 
@@ -135,8 +135,8 @@ func (l *Ledger) runPath(run string) string { return filepath.Join(l.openDir(), 
 // newPath is where a run's log is until its intents are on the disk.
 func (l *Ledger) newPath(run string) string { return filepath.Join(l.openDir(), run+newSuffix) }
 
-// begin writes the texts that a new run stages and its first lines, and returns when
-// they are on the disk.
+// begin writes the texts that a new run stages and its first lines, and returns when they are on
+// disk.
 func (l *Ledger) begin(run string, texts []staged, lines []line) (*runLog, error) {
 	if err := makeDir(l.openDir()); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (r *runLog) rename(path string) error {
 	return nil
 }
 
-// makeDir makes a directory and its parents, each on the disk when it returns.
+// makeDir creates a directory and its parents, and returns when they are on disk.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -189,8 +189,8 @@ func makeDir(dir string) error {
 	return syncDir(parent)
 }
 
-// reopen takes a run that no process works on and returns the text of its log.
-// A run that has been closed meanwhile is fs.ErrNotExist.
+// reopen locks a run that no process works on and returns the text of its log. The error is
+// fs.ErrNotExist for a run that has been closed.
 func (l *Ledger) reopen(run string) (*runLog, *logText, error) {
 	path := l.runPath(run)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
@@ -222,15 +222,15 @@ func (r *runLog) lock(run string) (*logText, error) {
 		return nil, err
 	}
 	if there, err := os.Stat(r.path); err != nil || !os.SameFile(here, there) {
-		return nil, fs.ErrNotExist // its holder closed the run, or began it, just now
+		return nil, fs.ErrNotExist // its process has just closed the run, or has just begun it
 	}
 	return readLog(r.path, r.file)
 }
 
-// lockedError names who wrote last that it works on the run.
+// lockedError names the process that last recorded that it works on the run.
 func (r *runLog) lockedError(run string) error {
 	e := &LockedError{Run: run}
-	text, err := readLog(r.path, r.file) // a line half written does not matter here
+	text, err := readLog(r.path, r.file) // an incomplete line does not matter here
 	if err != nil {
 		return e
 	}
@@ -242,8 +242,8 @@ func (r *runLog) lockedError(run string) error {
 	return e
 }
 
-// write adds lines in one piece. What has been written outlives this process,
-// not the machine; see sync.
+// write appends lines in one write. They survive the end of this process, but not a power failure;
+// see sync.
 func (r *runLog) write(lines ...line) error {
 	text, err := jsonLines(lines)
 	if err != nil {
@@ -263,7 +263,7 @@ func (r *runLog) sync() error { return r.file.Sync() }
 // release lets other processes work on the run.
 func (r *runLog) release() error { return r.file.Close() }
 
-// remove ends the log. Its name goes before the lock does, and before the texts.
+// remove deletes the log: first its name, then the lock, then the texts.
 func (r *runLog) remove() error {
 	return errors.Join(os.Remove(r.path), os.RemoveAll(r.stagedDir()), r.file.Close())
 }
@@ -296,7 +296,7 @@ func (l *Ledger) openRuns() ([]string, error) {
 	return names, nil
 }
 
-// peek reads a run's log without taking it.
+// peek reads a run's log without locking it.
 func (l *Ledger) peek(run string) (*logText, error) {
 	path := l.runPath(run)
 	file, err := os.Open(path)

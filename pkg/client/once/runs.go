@@ -12,9 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// Run is what one command submitted together, and what its jobs wait for. AWS Batch does
-// not know all of that: a job with a When is submitted without dependencies, and a job
-// that is not needed is never submitted.
+// Run is a submission and the dependencies of its jobs. AWS Batch does not have all of that: a job
+// with a When is submitted without dependencies, and a job that is not needed is never submitted.
 type Run struct {
 	// ID is the run's name in the ledger, Target where its jobs went.
 	ID     string `json:"run"`
@@ -42,7 +41,7 @@ type RunJob struct {
 
 // RunEdge is a job that another one waits for.
 type RunEdge struct {
-	// Job is its place in Run.Jobs; -1 for a job of an earlier submission, which has an ID.
+	// Job is the index in Run.Jobs; -1 for a job of an earlier submission, which has an ID.
 	Job  int    `json:"job"`
 	ID   string `json:"id,omitempty"`
 	Type string `json:"type,omitempty"`
@@ -57,8 +56,7 @@ func (r Run) Job(id string) (RunJob, bool) {
 	return r.Jobs[at], true
 }
 
-// AfterIDs returns the ids of the jobs that j waits for, without those that were never
-// submitted.
+// AfterIDs returns the ids of the jobs that j waits for, without those that were never submitted.
 func (r Run) AfterIDs(j RunJob) (ids []string) {
 	for _, e := range j.After {
 		if id := r.idOf(e); id != "" {
@@ -77,8 +75,8 @@ func (r Run) idOf(e RunEdge) string {
 
 func (l *Ledger) runsPath() string { return filepath.Join(l.Dir, "runs.jsonl") }
 
-// RunsOf returns the runs that submitted any of these jobs, oldest first. Runs of versions
-// that did not write runs.jsonl are missing, and so are single jobs.
+// RunsOf returns the runs that submitted any of these jobs, oldest first. It does not have single
+// jobs, or runs of versions that did not write runs.jsonl.
 func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
 	wanted := map[string]bool{}
 	for _, id := range ids {
@@ -86,7 +84,7 @@ func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
 		wanted[base] = true
 	}
 	submitted := func(r Run) bool { return slices.ContainsFunc(r.Jobs, func(j RunJob) bool { return wanted[j.ID] }) }
-	// The open runs first: a run that is closed meanwhile is read twice, not never.
+	// Open runs first: a run that is closed in the meantime is read twice rather than never.
 	open, err := l.openRecords()
 	if err != nil {
 		return nil, err
@@ -103,8 +101,8 @@ func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
 	return slices.DeleteFunc(all, func(r Run) bool { return !submitted(r) }), nil
 }
 
-// openRecords reads the runs that have a log. A log that cannot be read has no record:
-// resume reports what is wrong with it.
+// openRecords reads the runs that have a log. It leaves out logs that cannot be read: resume
+// reports what is wrong with them.
 func (l *Ledger) openRecords() (all []Run, err error) {
 	names, err := l.openRuns()
 	for _, name := range names {
@@ -120,8 +118,8 @@ func (l *Ledger) openRecords() (all []Run, err error) {
 	return all, err
 }
 
-// closedRecords reads runs.jsonl. After a crash a run may be in it twice: the later line
-// counts. It skips damaged lines.
+// closedRecords reads runs.jsonl. After a crash a run may be in it twice; the later line counts. It
+// skips damaged lines.
 func (l *Ledger) closedRecords() (all []Run, err error) {
 	at := map[string]int{}
 	err = readRecords(l.runsPath(), func(r Run) bool {
@@ -138,10 +136,10 @@ func (l *Ledger) closedRecords() (all []Run, err error) {
 	return all, l.passDamage(err)
 }
 
-// record is what outlives the run's log.
+// record returns what is kept when the run's log is removed.
 func (r *run) record() Run {
 	record := Run{ID: r.name, Target: r.target, Name: r.title}
-	place := make([]int, len(r.tasks)) // in the record, which leaves out definitions alone
+	place := make([]int, len(r.tasks)) // in the record, which leaves out definitions without a job
 	for i, t := range r.tasks {
 		place[i] = len(record.Jobs)
 		if t.submit == nil {
@@ -160,7 +158,8 @@ func (r *run) record() Run {
 	return record
 }
 
-// keepRecord writes the run's record, unless the ledger's entry of its only job says the same.
+// keepRecord writes the run's record, unless the ledger's entry of its only job has the same
+// content.
 func (l *Ledger) keepRecord(r *run) error {
 	record := r.record()
 	if len(record.Jobs) == 0 || len(record.Jobs) == 1 && record.Name == "" && record.Jobs[0].When == "" {

@@ -16,34 +16,32 @@ import (
 )
 
 const (
-	// DefaultSettle is how long a job that may have been accepted is looked for
-	// before it counts as not accepted. AWS names no bound for how far ListJobs lags
-	// behind; in a simulation of a lag of 1 s on average, 5 s left one in a thousand
-	// doubled and 15 s none of 100,000.
+	// DefaultSettle is how long batchctl searches for a job before it counts as not accepted. AWS
+	// documents no limit for how far ListJobs lags behind. In a simulation with a lag of 1 s on
+	// average, 5 s left one duplicate in a thousand and 15 s none in 100,000.
 	DefaultSettle  = 15 * time.Second
 	firstLookPause = 250 * time.Millisecond
-	// lookPatience is how much longer a look-up that fails is tried.
+	// lookPatience is how much longer a failing search is retried.
 	lookPatience = time.Minute
-	// lookTimeout bounds one look: a service that is silent has not answered.
+	// lookTimeout limits one search: a service that does not answer counts as failed.
 	lookTimeout = 20 * time.Second
-	// unclearTries bounds how often a job is sent whose answers are all missing.
+	// unclearTries limits how often a job without any clear answer is sent.
 	unclearTries = 5
 )
 
-// UnknownError is a failed look-up, so that batchctl does not know whether the job was
-// accepted.
+// UnknownError reports a failed search, so that batchctl cannot tell whether the job was accepted.
 type UnknownError struct {
 	Job string
 	Err error
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("job %s may have been accepted, and looking it up failed: %v", e.Job, e.Err)
+	return fmt.Sprintf("job %s may have been accepted, and searching for it failed: %v", e.Job, e.Err)
 }
 
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// sighting is a job at the service that carries a submission's id.
+// sighting is a job at the service that has a submission's id.
 type sighting struct {
 	id, definition string
 	created        int64 // epoch milliseconds, by the service's clock
@@ -52,8 +50,8 @@ type sighting struct {
 	started        bool
 }
 
-// find returns the jobs that carry the task's submission, the oldest first. The
-// listing's filter ignores case, so names and tags are compared here.
+// find returns the jobs with the task's submission id, oldest first. The listing's filter ignores
+// case, so find compares names and tags itself.
 func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 	name := aws.ToString(t.submit.JobName)
 	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
@@ -84,12 +82,12 @@ func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 	return found, nil
 }
 
-// sighted is a listed job of the task's jobName, if it carries the task's submission.
+// sighted returns a listed job of the task's jobName, if it has the task's submission id.
 func (t *task) sighted(job types.JobSummary, details map[string]types.JobDetail) (s sighting, ours bool) {
 	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status, aws.ToString(job.StatusReason), job.StartedAt != nil}
 	d, known := details[s.id]
 	if tag, tagged := d.Tags[client.SubmissionTag]; tagged && tag != t.submission || !tagged && aws.ToString(job.JobName) == t.name {
-		return s, false // another submission's, or a name that does not tell
+		return s, false // another submission's, or a name without an id
 	}
 	if known {
 		s.definition, s.reason = cmp.Or(aws.ToString(d.JobDefinition), s.definition), cmp.Or(aws.ToString(d.StatusReason), s.reason)
@@ -102,15 +100,15 @@ func sortSightings(found []sighting) {
 	slices.SortFunc(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
 }
 
-// findSoon is find with a bound on the time that it takes.
+// findSoon is find with a time limit.
 func (c *Client) findSoon(ctx context.Context, t *task) ([]sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	return c.find(ctx, t)
 }
 
-// findPatiently is find, again and again while the service has trouble of its own.
-// It gives up at a time, or when the service refuses.
+// findPatiently repeats find while the service has trouble. It gives up at a given time, or when
+// the service rejects the request.
 func (c *Client) findPatiently(ctx context.Context, t *task, until time.Time) ([]sighting, error) {
 	for try := 1; ; try++ {
 		found, err := c.findSoon(ctx, t)
@@ -123,8 +121,8 @@ func (c *Client) findPatiently(ctx context.Context, t *task, until time.Time) ([
 	}
 }
 
-// lookUp looks for a submission until it is found or the listing has settled
-// since then. An error means that nobody knows.
+// lookUp searches for a submission until it is found or the listing has settled since then. After
+// an error it is unknown whether the job was accepted.
 func (c *Client) lookUp(ctx context.Context, t *task, since time.Time) ([]sighting, error) {
 	settled := since.Add(c.settle())
 	for pause := firstLookPause; ; pause *= 2 {
@@ -142,8 +140,8 @@ func (c *Client) lookUp(ctx context.Context, t *task, since time.Time) ([]sighti
 	}
 }
 
-// settle is how long a listing may lag. A service that takes a submission once
-// answers a second SubmitJob with the first one's id, so there one look is enough.
+// settle returns how long a listing may lag. A service that recognises a submission answers a
+// second SubmitJob with the first job's id, so one search is enough there.
 func (c *Client) settle() time.Duration {
 	if c.TakesOnce {
 		return 0
@@ -151,8 +149,8 @@ func (c *Client) settle() time.Duration {
 	return cmp.Or(c.Settle, DefaultSettle)
 }
 
-// recover looks for a job that another process may have sent. That process ended
-// before this one took the run, so the listing settles once for all its jobs.
+// recover searches for a job that another process may have sent. That process ended before this one
+// locked the run, so the listing settles once for all its jobs.
 func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 	began := time.Now()
 	found, err := c.lookUp(ctx, t, r.taken)
@@ -173,7 +171,7 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 	case c.leavesTwins():
 		why = "another process sent it"
 	}
-	if why != "" { // written before the id, so that a crash in between does not lose it
+	if why != "" { // recorded before the id, so that a crash in between does not lose it
 		if err := r.doubt(t, r.taken, why); err != nil {
 			return true, err
 		}
@@ -182,18 +180,18 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 		return true, err
 	}
 	t.last = r.taken
-	c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
+	c.tell("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 	return true, nil
 }
 
 // leavesTwins reports whether a job that another process may have sent needs the late check. That
 // process may have sent it twice, which a damaged log does not show, and the listing may lag
-// further behind than the job was looked for. Where requests may be repeated, checkReplays
-// covers that, because it finds out whether the listing lags.
+// further behind than batchctl searched. Where requests may be repeated, checkReplays covers this,
+// because it detects whether the listing lags.
 func (c *Client) leavesTwins() bool { return !c.TakesOnce && !c.Replayable }
 
-// maySince is from when on a job may have been sent, so that it may be forgotten by now;
-// zero for one that was not due.
+// maySince returns the earliest time at which a job may have been sent, so that the service may
+// have forgotten it by now; zero for a job that was not due.
 func (r *run) maySince(t *task) time.Time {
 	if t.deferred {
 		return t.due
@@ -201,17 +199,17 @@ func (r *run) maySince(t *task) time.Time {
 	return r.began
 }
 
-// retention is how long AWS can be relied on to remember a job that has ended. It
-// says 7 days (user guide, job states); less has been seen.
+// retention is how long AWS certainly keeps a job that has ended. It documents 7 days (user guide,
+// job states); we have seen less.
 const retention = 24 * time.Hour
 
-// ForgottenError is a job that is not at the service, which may have forgotten it.
+// ForgottenError reports a job that is not at the service, which may have forgotten it.
 type ForgottenError struct {
 	Job  string
 	When time.Time
 }
 
 func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("job %s may have been accepted on %s, and have ended and been forgotten since",
+	return fmt.Sprintf("job %s may have been accepted on %s, then ended, and the service may have forgotten it",
 		e.Job, e.When.Local().Format(time.DateTime))
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// staged is a text that has to be at its place before a job is submitted. Its log has
-// where that is and the text's hash; the text is a file beside the log.
+// staged is a text that has to be written to a location before a job is submitted. The log has the
+// location and the text's hash; the text is a file beside the log.
 type staged struct {
 	URL    string `json:"url"`
 	SHA256 string `json:"sha256"`
 
-	text *string // nil: it is in the file
+	text *string // nil: the text is in the file
 }
 
-// stagedOf are the texts that a job of a plan needs.
+// stagedOf returns the texts that a job of a plan needs.
 func stagedOf(texts []plan.Staged) (all []staged) {
 	for _, t := range texts {
 		sum := sha256.Sum256([]byte(t.Text))
@@ -32,8 +32,8 @@ func stagedOf(texts []plan.Staged) (all []staged) {
 	return all
 }
 
-// stage puts what a job needs to its places, each text once in this process. The hash
-// is in its name, so that putting it again after a crash changes nothing.
+// stage writes the texts that a job needs to their locations, each once in this process. The
+// location contains the hash, so that writing a text again after a crash changes nothing.
 func (c *Client) stage(ctx context.Context, r *run, t *task, done *onceEach) error {
 	for _, s := range t.staged {
 		err := done.do(s.URL, func() error {
@@ -50,8 +50,8 @@ func (c *Client) stage(ctx context.Context, r *run, t *task, done *onceEach) err
 	return nil
 }
 
-// stageAll stages for all jobs before the first of them is submitted: a place that does
-// not take a text leaves no part of a plan behind.
+// stageAll stages the texts of all jobs before the first job is submitted. If a location cannot be
+// written, no part of a plan has been submitted.
 func (c *Client) stageAll(ctx context.Context, r *run, done *onceEach) error {
 	for _, t := range r.tasks {
 		if err := c.stage(ctx, r, t, done); err != nil {
@@ -61,10 +61,10 @@ func (c *Client) stageAll(ctx context.Context, r *run, done *onceEach) error {
 	return nil
 }
 
-// errNoStage is why a plan with texts to be staged cannot be submitted.
-var errNoStage = errors.New("there is no way to put it there")
+// errNoStage is why a plan with texts to stage cannot be submitted.
+var errNoStage = errors.New("batchctl cannot write there")
 
-// checkStaged refuses a run whose texts cannot be staged by this client.
+// checkStaged refuses a run whose texts this client cannot stage.
 func (c *Client) checkStaged(r *run) error {
 	for _, t := range r.tasks {
 		if len(t.staged) > 0 && c.Stage == nil && !t.done && !t.dropped && t.skipped == "" {
@@ -74,7 +74,7 @@ func (c *Client) checkStaged(r *run) error {
 	return nil
 }
 
-// stagedText is the text itself, as its intent had it.
+// stagedText returns the text as the intent had it.
 func (r *run) stagedText(s staged) (string, error) {
 	if s.text != nil {
 		return *s.text, nil
@@ -85,19 +85,19 @@ func (r *run) stagedText(s staged) (string, error) {
 		return "", fmt.Errorf("read the text of the intent: %w", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != s.SHA256 {
-		return "", fmt.Errorf("%s has been changed: its sha256 is another one", path)
+		return "", fmt.Errorf("%s has changed: its sha256 does not match", path)
 	}
 	return string(text), nil
 }
 
 const stagedSuffix = ".staged"
 
-// stagedDir is where the texts of the run lie.
+// stagedDir returns the directory of the run's texts.
 func (r *runLog) stagedDir() string {
 	return strings.TrimSuffix(strings.TrimSuffix(r.path, newSuffix), logSuffix) + stagedSuffix
 }
 
-// keepStaged writes texts beside the log and returns when they are on the disk.
+// keepStaged writes texts beside the log and returns when they are on disk.
 func (r *runLog) keepStaged(texts []staged) error {
 	if len(texts) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (r *runLog) keepStaged(texts []staged) error {
 	return syncDir(r.stagedDir())
 }
 
-// writeOnce makes a file, unless another job's text made it: they are the same.
+// writeOnce creates a file unless it exists. Files of the same name have the same content.
 func writeOnce(path, text string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -132,8 +132,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// sweepStaged removes texts whose log is gone: a crash came between the two. It is
-// nobody's loss when it cannot.
+// sweepStaged removes texts whose log no longer exists, because of a crash. It ignores errors.
 func (l *Ledger) sweepStaged() {
 	entries, _ := os.ReadDir(l.openDir())
 	for _, e := range entries {

@@ -90,7 +90,7 @@ func TestStagedChanged(t *testing.T) {
 		if err := os.WriteFile(texts[0], []byte("other"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "has been changed") || len(f.Submitted) != 1 {
+		if _, err := c.Resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "has changed") || len(f.Submitted) != 1 {
 			t.Errorf("%v, %d submitted", err, len(f.Submitted))
 		}
 		if err := os.Remove(c.Ledger.runPath(run)); err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// stamped is the request with the submission's id in its name (unless the service
-// takes a submission once by itself), its tags and, for a job of one container,
-// its environment. The plan's own request stays as it is.
+// stamped returns a copy of the request with the submission's id in its name (unless the service
+// recognises submissions), its tags and, for a job of one container, its environment.
 func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool) *awsbatch.SubmitJobInput {
 	out := *in
 	if named {
@@ -33,8 +32,8 @@ func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool)
 	return &out
 }
 
-// withVariable adds SubmissionVariable to the overrides, unless the job has one of
-// that name or they have no room for it.
+// withVariable adds SubmissionVariable to the overrides, unless the job has a variable of that name
+// or it does not fit.
 func withVariable(in *types.ContainerOverrides, submission string) *types.ContainerOverrides {
 	var out types.ContainerOverrides
 	if in != nil {

@@ -21,39 +21,37 @@ import (
 )
 
 const (
-	// submitGrace is how long a SubmitJob on its way may go on after ctx ended:
-	// breaking it off would leave a job whose id nobody knows.
+	// submitGrace is how long a SubmitJob may continue after ctx ended: if it were interrupted, the
+	// id of the job could be lost.
 	submitGrace = 10 * time.Second
-	// submitTries bounds the tries of a SubmitJob that was certainly not
-	// accepted; the pauses between them add up to about a minute at most.
+	// submitTries limits the tries of a SubmitJob that was certainly not accepted. The pauses
+	// between them add up to about a minute at most.
 	submitTries = 8
 	firstPause  = 500 * time.Millisecond
 	longPause   = 20 * time.Second
-	// atOnce is how many jobs that do not depend on each other are on their way
-	// together: 48 calls a second at up to 2/3 s each.
+	// atOnce is how many independent jobs are submitted concurrently: 48 calls a second at up to
+	// 2/3 s each.
 	atOnce = 32
 )
 
-// Submitted is one job that the service accepted; with an empty ID a job definition
-// that was registered alone, or with Skipped a job that is not needed.
+// Submitted is a job that the service accepted. With an empty ID it is a job definition that was
+// registered without a job, or with Skipped a job that is not needed.
 type Submitted struct {
 	Name, ID, Queue string
 	// Definition is the ARN with revision that the job runs.
 	Definition string
-	// ArraySize is 0 for a job that is no array.
+	// ArraySize is 0 for a job that is not an array.
 	ArraySize int
-	// Skipped says why a job of a plan with a When was not submitted and will not be;
-	// "" for all others.
+	// Skipped is why a job with a When was not and will not be submitted; "" for all others.
 	Skipped string
 }
 
-// OpenError says that a run is not through, and why. Resume goes on with it.
+// OpenError reports that a run is unfinished, and why. Resume continues it.
 type OpenError struct {
-	// Run is its name in the ledger.
+	// Run is the run's name in the ledger.
 	Run string
-	// Jobs is how many jobs the run has, Accepted how many of them have an id.
-	// Unknown is how many may have been accepted, without an answer that says so;
-	// Waiting how many have others to wait for, and Skipped how many are not needed.
+	// Jobs is the number of jobs in the run, and Accepted those with an id. Unknown jobs may have
+	// been accepted. Waiting jobs wait for others, and Skipped ones are not needed.
 	Jobs, Accepted, Unknown, Waiting, Skipped int
 	Err                                       error
 }
@@ -63,9 +61,9 @@ func (e *OpenError) Error() string {
 	if errors.Is(e.Err, context.Canceled) {
 		why = "interrupted"
 	}
-	text := fmt.Sprintf("%s; %d of %d jobs were accepted", why, e.Accepted, e.Jobs)
+	text := fmt.Sprintf("%s; accepted %d of %d jobs", why, e.Accepted, e.Jobs)
 	if e.Unknown > 0 {
-		text += fmt.Sprintf(", of %d it is not known", e.Unknown)
+		text += fmt.Sprintf(", %d may have been accepted", e.Unknown)
 	}
 	if e.Waiting > 0 {
 		text += fmt.Sprintf(", %d wait for others to end", e.Waiting)
@@ -78,24 +76,22 @@ func (e *OpenError) Error() string {
 
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// Submit registers what is to be registered and submits the plan's jobs, each
-// once: the ledger knows what is intended before the first call, an answer that
-// is missing is looked up, and what was doubled all the same is ended. Where an answer was
-// missing it waits for the last look for duplicates, about a minute (LeaveLook). It waits for
-// the jobs that have to end before others can be submitted (plan.Job.When), too. Together
-// with an error it returns the jobs already accepted, so that a partial
-// submission is never hidden. The error of a SubmitJob is a *RefusedError, an
-// *UnreachableError or an *AmbiguousError, inside an *OpenError when Resume can go on,
-// or inside a *StoppedError with StopOnFailure. When all jobs were accepted it may be a
-// *DueError or a *TwiceError.
+// Submit registers the definitions and submits the plan's jobs, each once. The ledger records every
+// intent before the first call. If an answer is missing, Submit searches for the job, and it stops
+// duplicates. It then waits about a minute for the last check for duplicates (LeaveLook). It also
+// waits for the jobs that have to end before others can be submitted (plan.Job.When). Together with
+// an error it returns the jobs already accepted, so that a partial submission is never hidden. The
+// error of a SubmitJob is a *RefusedError, an *UnreachableError or an *AmbiguousError. It is inside
+// an *OpenError when Resume can continue, or inside a *StoppedError with StopOnFailure. When all
+// jobs were accepted the error may be a *DueError or a *TwiceError.
 func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) {
 	jobs, _, err := c.submit(ctx, p, true)
 	return jobs, err
 }
 
-// SubmitNow is Submit for somebody who does not wait: jobs that cannot be submitted
-// before others have ended are left to Resume, and named by a Waiting; nil for none.
-// It needs a ledger where a plan has such jobs.
+// SubmitNow is Submit without waiting. It leaves jobs that cannot be submitted before others have
+// ended to Resume, and returns them as a Waiting; nil for none. It needs a ledger where a plan has
+// such jobs.
 func (c *Client) SubmitNow(ctx context.Context, p *plan.Plan) ([]Submitted, *Waiting, error) {
 	return c.submit(ctx, p, false)
 }
@@ -106,7 +102,7 @@ func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitt
 		return nil, nil, err
 	}
 	if !wait && c.Ledger == nil && r.holds() {
-		return nil, nil, errors.New("submit: some jobs run when others have ended, and without a ledger nothing can be left to resume")
+		return nil, nil, errors.New("submit: some jobs have to wait until others have ended, and resuming them needs a ledger")
 	}
 	if err := r.open(c.Ledger); err != nil {
 		return nil, nil, err
@@ -114,8 +110,8 @@ func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitt
 	return c.carryOut(ctx, r, wait)
 }
 
-// carryOut submits what of the run has no outcome yet and closes the run, or leaves
-// it open.
+// carryOut submits the jobs of the run that have no outcome yet. It closes the run, or leaves it
+// open.
 func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, *Waiting, error) {
 	known := c.newEnds()
 	var err error
@@ -124,7 +120,7 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	}
 	if r.stopping || c.StopOnFailure && isNo(err) {
 		err = c.stopRun(ctx, r, err)
-		if !r.stopping { // duplicates of what was stopped would go on
+		if !r.stopping { // otherwise duplicates of the stopped jobs would keep running
 			err = errors.Join(err, c.endTwins(ctx, r))
 		}
 	}
@@ -142,7 +138,7 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	if closeErr := r.close(c.Ledger); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
 	}
-	if !c.LeaveLook || err != nil || n.unchecked == 0 { // else CheckDuplicates follows and reports them
+	if !c.LeaveLook || err != nil || n.unchecked == 0 { // otherwise CheckDuplicates reports them
 		err = errors.Join(err, r.twiceError())
 	}
 	if _, due := errors.AsType[*DueError](err); err != nil && unsettled && r.log != nil && !due {
@@ -151,11 +147,11 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	return jobs, waiting, err
 }
 
-// carryOutAll submits in turns: what can be sent now, and then what had to wait for
-// it in the client. After each turn it checks for duplicates.
+// carryOutAll submits in rounds: first the jobs that can be sent now, then those that waited for
+// them in the client. After each round it checks for duplicates.
 func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool) error {
 	var s shared
-	if !r.resumed { // of a run that is, some jobs may have been accepted
+	if !r.resumed { // in a resumed run some jobs may have been accepted
 		if err := c.stageAll(ctx, r, &s.staged); err != nil {
 			return err
 		}
@@ -178,7 +174,7 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 	}
 }
 
-// shared is what the jobs of a run have in common, each made once.
+// shared is what the jobs of a run have in common, each created once.
 type shared struct {
 	definitions       definitions
 	staged, resources onceEach
@@ -186,8 +182,8 @@ type shared struct {
 
 func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
 
-// carryOutTask sends the requests of one job. What another process may have sent
-// is looked for first.
+// carryOutTask sends the requests of one job. It first searches for a job that another process may
+// have sent.
 func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, s *shared) error {
 	if t.done || t.dropped || t.skipped != "" || t.held() {
 		return nil
@@ -234,20 +230,20 @@ func (c *Client) sendTask(ctx context.Context, r *run, t *task, s *shared) error
 	return r.accepted(t, t.submitted(id, aws.ToString(in.JobDefinition)))
 }
 
-// report tells who follows the submission of a job.
+// report calls Accepted for a job.
 func (c *Client) report(s Submitted) {
 	if c.Accepted != nil {
 		c.Accepted(s)
 	}
 }
 
-// submitted is the task's job under its id.
+// submitted returns the task's job with its id.
 func (t *task) submitted(id, definition string) Submitted {
 	return Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit)}
 }
 
-// resolved is the task's SubmitJob request with the definition and the
-// dependencies by id; the intent itself stays as it is.
+// resolved returns a copy of the task's SubmitJob request with the definition and the ids of its
+// dependencies.
 func (r *run) resolved(t *task, arn string) (*awsbatch.SubmitJobInput, error) {
 	in := *t.submit
 	if arn != "" {
@@ -262,11 +258,11 @@ func (r *run) resolved(t *task, arn string) (*awsbatch.SubmitJobInput, error) {
 	return &in, nil
 }
 
-// submitOnlyOnce sends a job until it is accepted or refused. After an answer that
-// is missing the job is looked for until the listing has settled, and sent again
-// under the same name only when it is not there.
+// submitOnlyOnce sends a job until it is accepted or rejected. If an answer is missing, it searches
+// for the job until the listing has settled, and sends it again under the same name only if it is
+// not there.
 func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
-	again := t.sent // by another process, perhaps
+	again := t.sent // possibly by another process
 	for try := 1; ; try++ {
 		id, err := c.submitJob(ctx, t, in, fresh)
 		var ambiguous *client.AmbiguousError
@@ -274,27 +270,27 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbat
 		case err == nil:
 			if t.hidden {
 				t.hidden, t.unclear, t.checked = false, r.taken, false
-				err = r.note(t, line{What: lineUnclear, Reason: "another process may have sent it as well"})
+				err = r.note(t, line{What: lineUnclear, Reason: "another process may also have sent it"})
 			}
 			t.sent = true
 			return id, err
 		case !errors.As(err, &ambiguous):
-			t.sent = !t.unclear.IsZero() // an earlier try of it may still turn up
+			t.sent = !t.unclear.IsZero() // an earlier try may still appear
 			return "", errors.Join(err, r.note(t, line{What: lineRefused, Reason: client.Cause(err)}))
 		}
 		t.sent, t.unclear, t.checked = true, time.Now(), false
 		if err := r.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
-		c.tell("job %s: no clear answer (%s); looking whether it was accepted", t.name, client.Cause(ambiguous.Err))
+		c.tell("job %s: no clear answer (%s); checking whether it was accepted", t.name, client.Cause(ambiguous.Err))
 		found, err := c.lookUp(ctx, t, time.Now())
 		if err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
 		if len(found) > 0 {
-			c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
+			c.tell("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 			if try == 1 && len(found) == 1 && !again && c.leavesTwins() {
-				// Only one request was sent, and nothing on the way can have repeated it.
+				// Only one request was sent, and nothing in between can have repeated it.
 				t.unclear = time.Time{}
 				return found[0].id, r.note(t, line{What: lineChecked})
 			}
@@ -303,13 +299,13 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbat
 		if try == unclearTries {
 			return "", ambiguous
 		}
-		c.tell("job %s: it was not accepted; submitting it again", t.name)
+		c.tell("job %s: not accepted; submitting it again", t.name)
 	}
 }
 
-// submitJob sends one SubmitJob. It is sent again only when it was certainly not
-// accepted: it was throttled, what was made for it just now is not visible yet, or this
-// machine's clock is wrong, for which the SDK makes up from the next call on.
+// submitJob sends one SubmitJob. It repeats the request only when it was certainly not accepted: it
+// was throttled, something created for it a moment ago is not visible yet, or the local clock is
+// wrong, which the SDK corrects from the next call on.
 func (c *Client) submitJob(ctx context.Context, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
 	for try := 1; ; try++ {
 		id, err := c.submitOnce(ctx, t, in)
@@ -323,9 +319,9 @@ func (c *Client) submitJob(ctx context.Context, t *task, in *awsbatch.SubmitJobI
 	}
 }
 
-// submitOnce makes one attempt with the SDK's retries off: SubmitJob has no
-// idempotency token, so a retry after a lost answer makes a second job. The
-// invocation id is the submission's, which the local engine takes for a token.
+// submitOnce sends one request with the SDK's retries off. SubmitJob has no idempotency token, so a
+// retry after a lost answer creates a second job. The invocation id is the submission's, which the
+// local engine uses as a token.
 func (c *Client) submitOnce(ctx context.Context, t *task, in *awsbatch.SubmitJobInput) (string, error) {
 	action := client.ActionSubmit + t.name
 	if err := c.Rate.Wait(ctx); err != nil {
@@ -357,10 +353,10 @@ func (c *Client) submitOnce(ctx context.Context, t *task, in *awsbatch.SubmitJob
 	return "", &client.AmbiguousError{Job: t.name, Queue: aws.ToString(in.JobQueue), Err: err}
 }
 
-// invocationHeader is the SDKs' own; each retry of a call has the same.
+// invocationHeader is the SDKs' header; all retries of a call have the same value.
 const invocationHeader = "Amz-Sdk-Invocation-Id"
 
-// withGrace returns a context that ends grace after ctx.
+// withGrace returns a context that ends a grace period after ctx.
 func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	graced, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -371,7 +367,7 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 	return graced, func() { stop(); cancel() }
 }
 
-// tapped notes whether a request was handed to the network at all.
+// tapped records whether a request was handed to the network at all.
 type tapped struct {
 	next awsbatch.HTTPClient
 	used bool
@@ -382,16 +378,16 @@ func (t *tapped) Do(r *http.Request) (*http.Response, error) {
 	return t.next.Do(r)
 }
 
-// notVisible reports the refusal of a revision or a consumable resource that was made
-// a moment ago and has not reached every part of the service.
+// notVisible reports the rejection of a revision or consumable resource that was created a moment
+// ago and has not reached every part of the service.
 func notVisible(err error) bool {
 	return notFound(err, "definition") || notFound(err, "consumable")
 }
 
-// resourceNotFound reports that there is no consumable resource of the name.
+// resourceNotFound reports that no consumable resource has the name.
 func resourceNotFound(err error) bool { return notFound(err, "") }
 
-// wrongClock reports a refusal for which the SDK would sign again, by the service's clock.
+// wrongClock reports a rejection after which the SDK would sign again, by the service's clock.
 func wrongClock(err error) bool {
 	again, ok := errors.AsType[interface {
 		error
@@ -400,7 +396,7 @@ func wrongClock(err error) bool {
 	return ok && again.RetryableError() && client.Refused(err)
 }
 
-// notFound reports the refusal of something of a kind that is not there.
+// notFound reports the rejection of a missing object of a kind.
 func notFound(err error, kind string) bool {
 	if err == nil || !client.Refused(err) {
 		return false
@@ -410,7 +406,7 @@ func notFound(err error, kind string) bool {
 		(strings.Contains(text, "not found") || strings.Contains(text, "not exist") || strings.Contains(text, "notfound"))
 }
 
-// fullJitter is a pause anywhere between nothing and a bound that doubles.
+// fullJitter returns a random pause between zero and a limit that doubles with each try.
 func fullJitter(try int) time.Duration {
 	return rand.N(min(firstPause<<min(try-1, 10), longPause))
 }

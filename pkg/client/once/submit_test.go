@@ -204,15 +204,15 @@ func TestSubmitFaults(t *testing.T) {
 		{"408 without a name", clienttest.Times(9, clienttest.LostStatus(408, "", `{}`)), nil, nil, "", 1, 1},
 		{"dropped", []clienttest.Fault{dropped}, nil, nil, "", 2, 1},
 		{"dropped, then lost", []clienttest.Fault{dropped, clienttest.LostReset}, nil, nil, "", 2, 1},
-		{"dropped for ever", clienttest.Times(99, dropped), nil, ambiguous(nil), "no clear answer (ServerException: oops); the job may have been accepted", unclearTries, 0},
-		{"lost, and nobody may look", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(99, denied), ambiguous(nil), "looking it up failed: list jobs: refused: AccessDeniedException", 1, 1},
+		{"always dropped", clienttest.Times(99, dropped), nil, ambiguous(nil), "no clear answer (ServerException: oops); the job may have been accepted", unclearTries, 0},
+		{"lost, and listing is denied", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(99, denied), ambiguous(nil), "searching for it failed: list jobs: refused: AccessDeniedException", 1, 1},
 		{"lost, and looks fail for a while", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(9, dropped), nil, "", 1, 1},
-		{"lost, and looks fail for ever", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(999, dropped), ambiguous(nil), "looking it up failed", 1, 1},
+		{"lost, and listing always fails", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(999, dropped), ambiguous(nil), "searching for it failed", 1, 1},
 		{"dropped, then refused", []clienttest.Fault{dropped, denied}, nil, refused(nil), "not for you", 2, 0},
 		{"refused", clienttest.Times(9, clienttest.Says(400, "ClientException", `{"message":"no queue"}`)), nil, refused(nil), "refused: ClientException: no queue", 1, 0},
 		{"expired", clienttest.Times(9, clienttest.Says(403, "ExpiredTokenException", `{"message":"old"}`)), nil, refused(nil), "new credentials", 1, 0},
 		{"throttled for a while", clienttest.Times(5, clienttest.Throttle()), nil, nil, "", 6, 1},
-		{"throttled for ever", clienttest.Times(99, clienttest.Throttle()), nil, refused(nil), "busy", 8, 0},
+		{"always throttled", clienttest.Times(99, clienttest.Throttle()), nil, refused(nil), "busy", 8, 0},
 		{"throttled, then lost", []clienttest.Fault{clienttest.Throttle(), clienttest.LostEOF}, nil, nil, "", 2, 1},
 		{"definition not visible yet", clienttest.Times(3, notFound), nil, nil, "", 4, 1},
 	} {
@@ -329,7 +329,7 @@ func TestSubmitTellsOnceWhatWasUnclear(t *testing.T) {
 		c.Tell = func(text string) { told = append(told, text) }
 		j := job("a", "x")
 		j.Register = nil
-		if _, err := c.Submit(t.Context(), planOf(j)); err != nil || !slices.Contains(told, "job a: no clear answer (the answer has no job id); looking whether it was accepted") {
+		if _, err := c.Submit(t.Context(), planOf(j)); err != nil || !slices.Contains(told, "job a: no clear answer (the answer has no job id); checking whether it was accepted") {
 			t.Errorf("%q, %v", told, err)
 		}
 	})

@@ -47,7 +47,7 @@ func (tr *trial) client() *Client {
 	c.Tell = func(text string) {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
-		if strings.Contains(text, "ended its duplicate") {
+		if strings.Contains(text, "stopped its duplicate") {
 			tr.ended++
 		}
 	}

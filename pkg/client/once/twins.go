@@ -14,18 +14,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// Twins of a job are other jobs of the same submission. There are two ways to them:
+// Twins of a job are other jobs of the same submission, its duplicates. There are two causes:
 //
-//   - An answer was missing for longer than the listing lags behind: the job was sent again,
-//     and then both turn up.
-//   - Something on the way, such as a proxy, delivered a request twice (Client.Replayable).
+//  - An answer was missing for longer than the listing lags behind. The job was sent again, and
+//    both appear.
+//  - Something between batchctl and the service, such as a proxy, delivered a request twice
+//    (Client.Replayable).
 //
-// The one whose id was given out stays, because its user and the jobs that depend on it
-// refer to it. When no id was given out that is the oldest.
+// The job whose id batchctl reported stays, because its user and dependent jobs refer to it. If no
+// id was reported, the oldest stays.
 
 const (
-	// lateLook is how long after the last request for a job its twins are looked for last.
-	// Listings that lag a minute behind are covered; two seconds are the margin.
+	// lateLook is the time from the last request for a job to the last check for its duplicates. It
+	// covers listings that lag a minute behind, with a margin of two seconds.
 	lateLook = time.Minute + 2*time.Second
 	// secondLook is the pause between the two checks after clear answers.
 	secondLook = time.Second
@@ -33,12 +34,12 @@ const (
 	twinReason = "batchctl: twin of "
 )
 
-// DueError is a run whose last check for duplicates could not be done: jobs of it may be there
-// twice. Resume and CheckDuplicates make it.
+// DueError reports that the last check for duplicates of a run could not be done: some of its jobs
+// may have duplicates. Resume and CheckDuplicates do that check.
 type DueError struct {
-	// Run is its name in the ledger, "" without one.
+	// Run is the run's name in the ledger, "" without one.
 	Run string
-	// Jobs is how many jobs may be there twice.
+	// Jobs is how many jobs may have duplicates.
 	Jobs int
 	Err  error
 }
@@ -62,13 +63,13 @@ func counted(n int, noun string) string {
 
 // Twin is a job that ran beside the one that counts.
 type Twin struct {
-	// Job is the user's name, ID the job that counts.
+	// Job is the user's name for the job, ID the job that counts.
 	Job, ID string
-	// Twin is the id of the other one, which ended with Status.
+	// Twin is the id of the duplicate, which ended with Status.
 	Twin, Status string
 }
 
-// TwiceError names jobs that ran twice to their end, which nothing can undo.
+// TwiceError names jobs that ran twice until they finished. Nothing can undo that.
 type TwiceError struct{ Twins []Twin }
 
 func (e *TwiceError) Error() string {
@@ -79,16 +80,17 @@ func (e *TwiceError) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// doubtful reports whether twins of an accepted job may turn up.
+// doubtful reports whether duplicates of an accepted job may appear.
 func (t *task) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
 
-// doubt takes in that twins of an accepted job may turn up until a while after since.
+// doubt records that duplicates of an accepted job may appear until a while after since.
 func (r *run) doubt(t *task, since time.Time, why string) error {
 	t.unclear, t.checked = since, false
 	return r.note(t, line{What: lineUnclear, Reason: why})
 }
 
-// lastRequest is when a request for an accepted job may last have been on its way.
+// lastRequest returns the latest time at which a request for an accepted job may have been on its
+// way.
 func (t *task) lastRequest() time.Time {
 	if t.last.After(t.unclear) {
 		return t.last
@@ -96,8 +98,8 @@ func (t *task) lastRequest() time.Time {
 	return t.unclear
 }
 
-// endTwins ends the twins that can be seen now. A job is through with that once lateLook has
-// passed: what was not visible before is by then.
+// endTwins stops the duplicates that are visible now. A job is checked once lateLook has passed:
+// everything is visible by then.
 func (c *Client) endTwins(ctx context.Context, r *run) error {
 	return r.dueError(c.endVisibleTwins(ctx, r))
 }
@@ -130,9 +132,9 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 	return nil
 }
 
-// checkReplays checks for duplicates of jobs whose answers were clear. If the listing shows every
-// job and did not lag lately, a second check a moment later sees the twins. Otherwise the
-// late look has to. See RecheckDuplicates, too.
+// checkReplays checks jobs with clear answers for duplicates. If the listing shows every job and
+// did not lag recently, a second check a moment later sees the duplicates. Otherwise the late check
+// does. See RecheckDuplicates, too.
 func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	clear := r.clear()
 	if len(clear) == 0 {
@@ -154,7 +156,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	}
 	switch {
 	case err != nil:
-		why = "it was not checked for duplicates: " + err.Error()
+		why = "the check for duplicates failed: " + err.Error()
 	case lagging:
 		why = "listings lag behind, so a duplicate may not be listed yet"
 	case seen.twins > 0:
@@ -170,7 +172,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	return err
 }
 
-// clear returns the accepted jobs whose answers were clear and that were not checked.
+// clear returns the accepted jobs with clear answers that were not checked.
 func (r *run) clear() (clear []*task) {
 	for _, t := range r.tasks {
 		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
@@ -180,7 +182,7 @@ func (r *run) clear() (clear []*task) {
 	return clear
 }
 
-// leaveReplays notes that jobs were not checked after clear answers, where requests may be
+// leaveReplays records jobs with clear answers that were not checked, where requests may be
 // repeated: the next command does the late check.
 func (c *Client) leaveReplays(r *run) error {
 	if !c.Replayable || c.TakesOnce {
@@ -194,7 +196,7 @@ func (c *Client) leaveReplays(r *run) error {
 	return nil
 }
 
-// dueAt is when the last check for duplicates of some tasks is due; zero: there are none.
+// dueAt returns when the last check for duplicates of some tasks is due; zero if there are none.
 func (r *run) dueAt(some func(*task) bool) (due time.Time) {
 	for _, t := range r.tasks {
 		if at := t.lastRequest().Add(lateLook); some(t) && at.After(due) {
@@ -220,8 +222,8 @@ func (c *Client) lookLast(ctx context.Context, r *run) error {
 	return c.endTwins(ctx, r)
 }
 
-// awaitLateLook waits until the last check for duplicates is due: never longer than
-// that takes, whatever the machine's clock shows.
+// awaitLateLook waits until the last check for duplicates is due. Changes of the local clock do not
+// prolong the wait.
 func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 	pause := min(time.Until(r.dueAt((*task).doubtful)), lateLook)
 	if pause <= 0 {
@@ -232,7 +234,7 @@ func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 		return err
 	}
 	for _, t := range r.tasks {
-		if t.doubtful() { // it is due now, by the clock that cannot jump
+		if t.doubtful() { // the monotonic clock says that it is due
 			t.unclear = time.Now().Add(-lateLook)
 			t.last = t.unclear
 		}
@@ -242,15 +244,15 @@ func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 
 func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-// twinLook is what a check for duplicates saw.
+// twinLook is the result of a check for duplicates.
 type twinLook struct {
-	// hidden jobs are not listed, though they were accepted; twins were listed beside others.
+	// hidden is how many accepted jobs are not listed; twins is how many duplicates are listed.
 	hidden, twins int
 }
 
-// lookForTwins leaves one job of each submission alive, of those that are listed. Jobs
-// that ran twice to their end are added to the run. With untilHidden it stops where a job is
-// not listed, since then it has to look again anyway.
+// lookForTwins leaves one listed job of each submission alive. It adds jobs that ran twice until
+// they finished to the run. With untilHidden it stops at the first job that is not listed, since
+// another check is needed then.
 func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilHidden bool) (seen twinLook, err error) {
 	known := c.listMany(ctx, r, tasks)
 	var mu sync.Mutex
@@ -299,8 +301,8 @@ func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilH
 	return seen, err
 }
 
-// endTwin ends one twin, and reports whether it had run before batchctl ended it. A twin is
-// reported once.
+// endTwin stops one duplicate, and reports whether it had run before batchctl stopped it. It
+// reports a duplicate once.
 func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (twice bool, err error) {
 	if t.ended[twin.id] {
 		return false, nil
@@ -312,13 +314,13 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 		t.ended[twin.id] = true
 		return twin.ran() && !t.endedHere(twin), nil
 	}
-	// Written before the call, so that no later process counts the twin as one that ran.
+	// Recorded before the call, so that no later process counts the twin as one that ran.
 	if err := r.note(t, line{What: lineTwin, ID: twin.id}); err != nil {
 		return false, err
 	}
 	done, err := c.Stop(ctx, twin.id, twinReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
-		return false, fmt.Errorf("end the duplicate %s of job %s: %w", batch.ShortID(twin.id), t.name, err)
+		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(twin.id), t.name, err)
 	}
 	t.ended[twin.id] = true
 	if batch.HasEnded(done.Before) {
@@ -328,7 +330,7 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 	if done.Job.StartedAt != nil {
 		started = "; it had started"
 	}
-	c.tell("job %s was accepted twice: ended its duplicate %s, was %s%s; %s counts",
+	c.tell("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
 		t.name, batch.ShortID(twin.id), done.Before, started, batch.ShortID(t.result.ID))
 	return false, nil
 }
@@ -336,15 +338,15 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 // ran reports whether a job that has ended had started.
 func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
 
-// endedHere reports whether batchctl ended a twin. Not every service keeps the reason.
+// endedHere reports whether batchctl stopped a duplicate. Not every service keeps the reason.
 func (t *task) endedHere(twin sighting) bool {
 	return strings.HasPrefix(twin.reason, twinReason) || t.ending[twin.id] && twin.status == types.JobStatusFailed
 }
 
-// CheckDuplicates does the last check for duplicates of an open run: it ends duplicates, and sends
-// nothing. It waits until the check is due, a minute at most. A run that no longer has a log is
-// fs.ErrNotExist, one that another process works on is a *LockedError. The error is a
-// *DueError when the check could not be done, a *TwiceError for jobs that ran twice.
+// CheckDuplicates does the last check for duplicates of an open run: it stops duplicates, and sends
+// nothing. It waits until the check is due, a minute at most. The error is fs.ErrNotExist for a run
+// that no longer has a log, a *LockedError for one that another process works on, a *DueError if
+// the check could not be done, and a *TwiceError for jobs that ran twice.
 func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 	r, err := c.Take(name)
 	if err != nil {
@@ -360,7 +362,7 @@ func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
 }
 
-// findLost takes in which jobs were accepted of those that were sent without any clear answer.
+// findLost records which of the jobs that were sent without any clear answer were accepted.
 func (c *Client) findLost(ctx context.Context, r *run) error {
 	for _, t := range r.tasks {
 		if !t.lost() {
@@ -377,12 +379,12 @@ func (c *Client) findLost(ctx context.Context, r *run) error {
 			return err
 		}
 		t.last = t.unclear // nothing was sent since
-		c.tell("job %s: it was accepted as %s", t.name, batch.ShortID(found[0].id))
+		c.tell("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 	}
 	return nil
 }
 
-// dueError is why the check for duplicates was not done.
+// dueError returns why the check for duplicates was not done.
 func (r *run) dueError(err error) error {
 	if n := r.tally().unchecked; err != nil && n > 0 {
 		return &DueError{Run: r.logName(), Jobs: n, Err: err}
