@@ -1,5 +1,5 @@
-// Package schemas is the JSON Schemas of the documents batchctl reads, as files
-// that editors use too. They refer to each other by relative name.
+// Package schemas contains the JSON Schemas of the documents that batchctl reads. Editors use
+// the same files. They refer to each other by relative name.
 package schemas
 
 import "embed"
@@ -13,7 +13,7 @@ import "embed"
 //go:embed *.json
 var FS embed.FS
 
-// Native is native.schema.json once more: in this form it is read without a copy.
+// Native is the text of native.schema.json. Reading it, unlike reading FS, copies nothing.
 //
 //go:embed native.schema.json
 var Native string

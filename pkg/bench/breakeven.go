@@ -146,19 +146,19 @@ func (e *BreakEven) say(base, other, word string) string {
 	}
 	switch {
 	case len(e.At) > 1:
-		return fmt.Sprintf("no single one: the %s side changes %d times between %s and %s", word, len(e.At), digits(e.From), digits(e.To))
+		return fmt.Sprintf("several: the %s side changes %d times between %s and %s", word, len(e.At), digits(e.From), digits(e.To))
 	case len(e.At) == 1:
 		text := fmt.Sprintf("%s: above it %s is %s, below it %s", digits(e.At[0]), above, word, below)
 		if e.Low == 0 {
-			return text + " (the repeats around it are too few or too scattered to bound it)"
+			return text + " (without an interval: the repeats around it are too few or too scattered)"
 		}
-		return text + fmt.Sprintf(" (surely between the measured sizes %s and %s)", digits(e.Low), digits(e.High))
+		return text + fmt.Sprintf(" (certainly between the measured sizes %s and %s)", digits(e.Low), digits(e.High))
 	case e.From == e.To:
-		return fmt.Sprintf("one size alone was measured, %s: %s is %s there", digits(e.From), above, word)
+		return fmt.Sprintf("only one size was measured, %s: %s is %s there", digits(e.From), above, word)
 	}
-	text := fmt.Sprintf("none within what was measured, %s to %s: %s is %s everywhere", digits(e.From), digits(e.To), above, word)
+	text := fmt.Sprintf("none in the measured range, %s to %s: %s is %s everywhere", digits(e.From), digits(e.To), above, word)
 	if e.Extrapolated > 0 {
-		text += fmt.Sprintf(" (carried on beyond that, the fitted curves would meet near %s; nobody measured it)", digits(e.Extrapolated))
+		text += fmt.Sprintf(" (extrapolated, not measured: the fitted curves would meet near %s)", digits(e.Extrapolated))
 	}
 	return text
 }

@@ -63,7 +63,7 @@ func TestBreakEvenOfLaws(t *testing.T) {
 				t.Fatalf("by cost at %v: %+v", byCost, at)
 			}
 		case byCost > 1 && byCost < 99 || byCost > 3201: // below 1 is no size
-			if len(at.At) != 0 || !strings.HasPrefix(at.Words, "none within what was measured, 100 to 3200") || !strings.Contains(at.Words, "nobody measured it") {
+			if len(at.At) != 0 || !strings.HasPrefix(at.Words, "none in the measured range, 100 to 3200") || !strings.Contains(at.Words, "extrapolated, not measured") {
 				t.Fatalf("by cost at %v, outside: %+v", byCost, at)
 			}
 		}
@@ -76,9 +76,9 @@ func TestBreakEvenWords(t *testing.T) {
 		sizes []int
 		want  string
 	}{
-		"parallel":  {Law{Factor: 1e-9, Exponent: 3}, Law{Factor: 1e-10, Exponent: 3}, []int{100, 1000}, "none within what was measured, 100 to 1000: GPU is faster everywhere"},
-		"one size":  {Law{Factor: 1e-9, Exponent: 3}, Law{Factor: 1e-8, Exponent: 3}, []int{100}, "one size alone was measured, 100: CPU is faster there"},
-		"two sizes": {Law{Factor: 1e-9, Exponent: 3}, Law{Factor: 1e-12, Exponent: 3.2}, []int{100, 1000}, "none within what was measured, 100 to 1000: GPU is faster everywhere"},
+		"parallel":  {Law{Factor: 1e-9, Exponent: 3}, Law{Factor: 1e-10, Exponent: 3}, []int{100, 1000}, "none in the measured range, 100 to 1000: GPU is faster everywhere"},
+		"one size":  {Law{Factor: 1e-9, Exponent: 3}, Law{Factor: 1e-8, Exponent: 3}, []int{100}, "only one size was measured, 100: CPU is faster there"},
+		"two sizes": {Law{Factor: 1e-9, Exponent: 3}, Law{Factor: 1e-12, Exponent: 3.2}, []int{100, 1000}, "none in the measured range, 100 to 1000: GPU is faster everywhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cpu, gpu := lawSides(t, test.a, test.b, test.sizes, 0.001)

@@ -143,7 +143,7 @@ func (d *Diffs) compare(a, b *Row, before, after *Side) *Diff {
 	if a == nil || b == nil {
 		diff.Reason = (&Comparison{Base: other, Other: side}).lacks(side, other, one)
 		if len(side.Fastest(one.Key)) > 0 {
-			diff.Reason = fmt.Sprintf("the %s side has it with another kernel or number of threads alone", side.Name)
+			diff.Reason = fmt.Sprintf("the %s side has it only with another kernel or number of threads", side.Name)
 		}
 		return diff
 	}
@@ -180,7 +180,7 @@ func (d *Diffs) judge() {
 			row.Verdict = Faster
 		case leastP(n, m)*float64(len(rows)) >= d.Alpha:
 			row.Verdict = TooFew
-			row.Reason = fmt.Sprintf("%d and %d repeats; with %s it takes %d on each side", n, m, plural(len(rows), "row"), enough(len(rows), d.Alpha))
+			row.Reason = fmt.Sprintf("%d and %d repeats; with %s, each side needs %d", n, m, plural(len(rows), "row"), enough(len(rows), d.Alpha))
 		}
 	}
 }
@@ -201,14 +201,14 @@ func (d *Diffs) warn(before, after *Side) {
 		}
 		d.Warnings = append(d.Warnings, side.mixed()...)
 		for _, damage := range side.Damaged {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("line %d of a log of the %s side is left out: %s", damage.Line, side.Name, damage.Reason))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("left out line %d of a log of the %s side: %s", damage.Line, side.Name, damage.Reason))
 		}
 	}
 	for _, text := range differences(before.Environment, after.Environment, before.Name, after.Name) {
 		d.Warnings = append(d.Warnings, "the environments differ: "+text)
 	}
 	if runs(before) == 1 && runs(after) == 1 && len(d.Rows) > 0 {
-		d.Warnings = append(d.Warnings, "each side is one run: how much runs differ from each other is in no interval and no P; repeat the runs too")
+		d.Warnings = append(d.Warnings, "each side is one run: no interval and no P includes differences between runs; repeat the runs too")
 	}
 }
 
@@ -256,7 +256,7 @@ func (d *Diffs) Markdown() string { return d.page().markdown() }
 
 func (d *Diffs) page() *page {
 	t := &table{Head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P", "Verdict"}, Left: map[int]bool{4: true, 6: true}}
-	reasons := section{Heading: "Not told"}
+	reasons := section{Heading: "Without a verdict"}
 	for _, row := range d.Rows {
 		cells := []string{row.Name(), seconds(median(row.Old)), seconds(median(row.New)), noValue, noValue, noValue, string(row.Verdict)}
 		if row.Ratio != nil {
@@ -273,7 +273,7 @@ func (d *Diffs) page() *page {
 			reasons.Items = append(reasons.Items, visible(row.Name())+": "+row.Reason)
 		}
 	}
-	p := &page{Title: fmt.Sprintf("%s against %s", d.New, d.Old), Sections: []section{
+	p := &page{Title: fmt.Sprintf("%s compared with %s", d.New, d.Old), Sections: []section{
 		{Words: d.words(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
 		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "), d.New + ": " + strings.Join(d.Environment[1], "; ")}},
 	}}

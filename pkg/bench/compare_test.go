@@ -36,7 +36,7 @@ func TestCompare(t *testing.T) {
 		"a little slower":  {steady, timed("8x8", spread(1.02, 0.001, 8)...), Slower, false, ""},
 		"faster":           {steady, timed("8x8", spread(0.8, 0.001, 8)...), Faster, false, ""},
 		"same":             {steady, steady, NoDifference, false, ""},
-		"too few":          {timed("8x8", 1, 1.01, 1.02), timed("8x8", 2, 2.01, 2.02), TooFew, false, "3 and 3 repeats; with 1 row it takes 4 on each side"},
+		"too few":          {timed("8x8", 1, 1.01, 1.02), timed("8x8", 2, 2.01, 2.02), TooFew, false, "3 and 3 repeats; with 1 row, each side needs 4"},
 		"another size":     {steady, timed("9x9", spread(1, 0.001, 8)...), NotComparable, false, "the new side has none of this size (it has 9x9)"},
 		"another type":     {steady, strings.Replace(steady, "uint8", "uint16", 1), NotComparable, false, "the new side has none of this type (it has uint16)"},
 		"other parameters": {steady, strings.Replace(steady, `"novel"`, `"parameters":{"sigma":2},"novel"`, 1), NotComparable, false, "the sides measured different work: no parameters on the old side, sigma 2 on the new side"},

@@ -287,7 +287,7 @@ func (c *Comparison) warn() {
 	for _, side := range []*Side{c.Base, c.Other} {
 		c.Warnings = append(c.Warnings, side.mixed()...)
 		for _, d := range side.Damaged {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("line %d of a log of the %s side is left out: %s", d.Line, side.Name, d.Reason))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("left out line %d of a log of the %s side: %s", d.Line, side.Name, d.Reason))
 		}
 	}
 	single := 0
@@ -299,7 +299,7 @@ func (c *Comparison) warn() {
 		kinds[p.Base.Variant.Kind], kinds[p.Other.Variant.Kind] = true, true
 	}
 	if single > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s with a single repeat: how sure the number is cannot be said; raise --repeats", plural(single, "row")))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s with a single repeat, so without an interval; raise --repeats", plural(single, "row")))
 	}
 	if len(c.Pairs) > 0 && len(kinds) == 1 {
 		c.Warnings = append(c.Warnings, "both sides were computed on "+orUnknown(c.Pairs[0].Base.Variant.Kind))

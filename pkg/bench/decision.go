@@ -188,9 +188,9 @@ func (d *Decision) say(c *Comparison, factor float64, word string) {
 	if d.Efficiency != nil {
 		d.add("%[2]s costs %[1]s. %[4]s costs %[3]s. Cost-efficiency ratio (%[2]s price x %[2]s time over %[4]s price x %[4]s time): %[5]s.",
 			d.Prices.Base, c.Base.Name, d.Prices.Other, c.Other.Name, ranged(*d.Efficiency))
-		d.add("The costs are those of the time in which it computes. First calls, the start of instances and containers, transfers and idle time come on top.")
+		d.add("The costs cover only compute time. First calls, the start of instances and containers, transfers and idle time are extra.")
 	} else {
-		d.add("No price is known for at least one side, so time alone decides; with prices the choice may be the other one.")
+		d.add("At least one side has no price, so only time decides; with prices, the choice may differ.")
 	}
 	for _, curve := range d.Curves {
 		even := curve.ByTime
@@ -211,12 +211,12 @@ func (d *Decision) sayChoice(c *Comparison, word string) {
 		d.add("Neither side is %s for all rows: choose by operation and size.", word)
 		switch d.Overall {
 		case ChooseBase:
-			d.add("If one job has to do all of them, %s is %s.", c.Base.Name, word)
+			d.add("If one job has to run all rows, %s is %s.", c.Base.Name, word)
 		case ChooseOther:
-			d.add("If one job has to do all of them, %s is %s.", c.Other.Name, word)
+			d.add("If one job has to run all rows, %s is %s.", c.Other.Name, word)
 		}
 	default:
-		d.add("The repeats do not show which side is %s: measure more of them.", word)
+		d.add("The repeats do not show which side is %s: raise --repeats.", word)
 	}
 }
 

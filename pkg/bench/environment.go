@@ -107,7 +107,7 @@ func differences(a, b Environment, nameA, nameB string) []string {
 
 func orNone(values []string) string {
 	if len(values) == 0 {
-		return "not said"
+		return "unknown"
 	}
 	return strings.TrimPrefix(Fact{Values: values}.String(), " ")
 }
@@ -117,7 +117,7 @@ func (s *Side) mixed() []string {
 	var all []string
 	for _, f := range s.Environment {
 		if len(f.Values) > 1 && (f.Name == "device" || strings.HasPrefix(f.Name, "version of ")) {
-			all = append(all, fmt.Sprintf("the %s side is pooled over several values of %s", s.Name, f))
+			all = append(all, fmt.Sprintf("the %s side combines several values of %s", s.Name, f))
 		}
 	}
 	return all

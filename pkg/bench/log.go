@@ -78,11 +78,11 @@ func (l *Log) add(line []byte, whole bool, number int) {
 		result.Line = number
 		l.Results = append(l.Results, result)
 	case !whole:
-		l.damage(number, fmt.Sprintf("it is longer than %d MiB", longestLine>>20))
+		l.damage(number, fmt.Sprintf("longer than %d MiB", longestLine>>20))
 	case result.Workload != "":
 		l.damage(number, err.Error())
 	case bytes.HasPrefix(line[at:], begins) && !errors.Is(err, errNoResult):
-		l.damage(number, "it is cut off, or no JSON")
+		l.damage(number, "truncated, or not JSON")
 	default:
 		l.Others++
 	}

@@ -129,7 +129,7 @@ func plain(value json.RawMessage) string {
 func document(job Job) (object, error) {
 	var o object
 	if err := json.Unmarshal(job.Document, &o); err != nil || o == nil {
-		return nil, fmt.Errorf("read job file %s: it is no JSON object; check it with batchctl validate", job.File)
+		return nil, fmt.Errorf("read job file %s: not a JSON object; check it with batchctl validate", job.File)
 	}
 	return o, nil
 }

@@ -65,9 +65,9 @@ func TestUnknownMembersAreKept(t *testing.T) {
 // measures, is damaged; the reason names the member.
 func TestRowsThatCannotBeUsed(t *testing.T) {
 	for member, want := range map[string]string{
-		`"width":"wide"`:                              "width of sobel cannot be a string",
-		`"parameters":{"a":"x"}`:                      "parameters of sobel cannot be a string",
-		`"device":"cpu"`:                              "device of sobel cannot be a string",
+		`"width":"wide"`:                              "invalid width of sobel: a string",
+		`"parameters":{"a":"x"}`:                      "invalid parameters of sobel: a string",
+		`"device":"cpu"`:                              "invalid device of sobel: a string",
 		`"device":{"kind":"cpu","threads":-1}`:        "threads of sobel 64x32: -1 is out of range",
 		`"gflops":1e300`:                              "gflops of sobel 64x32: 1e+300 is out of range",
 		`"copiesIncluded":true,"copyInSeconds":-1`:    "copyInSeconds of sobel 64x32: -1 is out of range",

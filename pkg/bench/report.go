@@ -88,7 +88,7 @@ func (s *Side) Text() string {
 		fmt.Fprintf(&b, "The total excludes %s: %s\n", plural(len(busy), "row"), notMeasurement)
 	}
 	for _, d := range s.Damaged {
-		fmt.Fprintf(&b, "Line %d of a log is left out: %s\n", d.Line, printable(d.Reason))
+		fmt.Fprintf(&b, "Left out line %d of a log: %s\n", d.Line, printable(d.Reason))
 	}
 	return b.String()
 }
@@ -330,7 +330,7 @@ func (r *Report) roofs() section {
 			t.add(row.Name(), side.Name, row.rate(), digits(share)+" %")
 		}
 	})
-	return section{Heading: "How near the machine's limit", Table: t}
+	return section{Heading: "Share of the machine's limit", Table: t}
 }
 
 // rate is that of the median of all runs.

@@ -42,7 +42,7 @@ func ParseResult(text []byte) (Result, error) {
 		return Result{}, errNoResult
 	}
 	if shape != nil {
-		return r, fmt.Errorf("%s of %s cannot be a %s", shape.Field, r.Operation, shape.Value)
+		return r, fmt.Errorf("invalid %s of %s: a %s", shape.Field, r.Operation, shape.Value)
 	}
 	r.Title = cmp.Or(r.Title, title(r.Workload, r.Operation))
 	r.NotMeasured = visible(r.NotMeasured)

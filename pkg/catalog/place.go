@@ -165,7 +165,7 @@ func (e Environment) wrongKind(types []InstanceType, r Request) Placement {
 	case r.GPUs > 0 && slices.ContainsFunc(types, func(t InstanceType) bool { return t.GPUs > 0 }):
 		return refuse(UnsupportedGPU, "%s: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", list)
 	case r.GPUs > 0 && !slices.ContainsFunc(e.InstanceTypes, func(entry string) bool { return bundle(entry) == nil }):
-		return refuse(NoGPUInBundle, "%s: stands for no instance type with a GPU", list)
+		return refuse(NoGPUInBundle, "%s: includes no instance type with a GPU", list)
 	case r.GPUs > 0:
 		return refuse(NoGPUType, "%s: no instance type with a GPU", list)
 	}

@@ -40,7 +40,7 @@ func TestPlace(t *testing.T) {
 		{"no GPU there", ec2("c5", "optimal"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
 			"c5, optimal: no instance type with a GPU", needsGPU},
 		{"no GPU in a bundle", ec2("optimal"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
-			"optimal: stands for no instance type with a GPU", needsGPU},
+			"optimal: includes no instance type with a GPU", needsGPU},
 		{"an AMD GPU", ec2("g4ad"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,
 			"g4ad: no NVIDIA GPU on x86_64, which is all that AWS Batch runs", needsGPU},
 		{"a GPU on Arm", ec2("g5g"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}, "", 0,

@@ -230,14 +230,14 @@ func ReadPrices(r io.Reader, name string) (*Prices, error) {
 		case !first:
 			err = p.add(row)
 		case strings.Join(row, ",") != PricesHead:
-			err = fmt.Errorf("the header is not %s", PricesHead)
+			err = fmt.Errorf("want the header %s", PricesHead)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", skipped+line, err)
 		}
 	}
 	if len(p.regions) == 0 {
-		return nil, errors.New("it holds no price on demand")
+		return nil, errors.New("it contains no on-demand price")
 	}
 	return p, nil
 }
@@ -253,7 +253,7 @@ func (p *Prices) readNotes(text string) (lines int, body string, err error) {
 		switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
 		case "date":
 			if _, err := time.Parse(time.DateOnly, value); err != nil {
-				return 0, "", fmt.Errorf("line %d: the date %q is not a day such as 2026-07-20", lines, value)
+				return 0, "", fmt.Errorf("line %d: invalid date %q: want a day such as 2026-07-20", lines, value)
 			}
 			p.Date = value
 		case "spot":
@@ -299,7 +299,7 @@ func (p *Prices) addSpot(region, item, figure string) error {
 		return err
 	}
 	if low > high {
-		return fmt.Errorf("usd_per_hour %q is no range: the lower price stands first", figure)
+		return fmt.Errorf("invalid range %q in usd_per_hour: write the lower price first", figure)
 	}
 	return put(p.spot, region, item, Span{low, high}, SpotItem+item)
 }
@@ -309,9 +309,9 @@ func checkItem(item string) error {
 	switch {
 	case slices.Contains(StandingItems(), item):
 	case isFargate && !slices.Contains(FargateItems(), item):
-		return fmt.Errorf("item %q is none of %s", item, strings.Join(FargateItems(), " "))
+		return fmt.Errorf("unknown item %q: want one of %s", item, strings.Join(FargateItems(), " "))
 	case !isFargate && !strings.Contains(item, "."):
-		return fmt.Errorf("item %q is no instance type, nor one of %s", item, strings.Join(FargateItems(), " "))
+		return fmt.Errorf("unknown item %q: want an instance type or one of %s", item, strings.Join(FargateItems(), " "))
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func checkItem(item string) error {
 func priceOf(figure string) (float64, error) {
 	usd, err := strconv.ParseFloat(figure, 64)
 	if err != nil || !(usd > 0 && usd <= mostPrice) { // NaN too
-		return 0, fmt.Errorf("usd_per_hour %q is no price", figure)
+		return 0, fmt.Errorf("invalid price %q in usd_per_hour", figure)
 	}
 	return usd, nil
 }
@@ -329,7 +329,7 @@ func put[T any](table map[string]map[string]T, region, item string, price T, cal
 		table[region] = map[string]T{}
 	}
 	if _, twice := table[region][item]; twice {
-		return fmt.Errorf("%s in %s has a price already", called, region)
+		return fmt.Errorf("a second price for %s in %s", called, region)
 	}
 	table[region][item] = price
 	return nil

@@ -98,7 +98,7 @@ func decode(text []byte) (d described, err error) {
 		return d, fmt.Errorf("not JSON: line %d: %w", line, slip)
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return d, fmt.Errorf("not what EC2 prints: %s cannot be %s", cmp.Or(wrong.Field, "the document"), wrong.Value)
+		return d, fmt.Errorf("not the output of EC2: %s cannot be %s", cmp.Or(wrong.Field, "the document"), wrong.Value)
 	}
 	switch {
 	case err != nil:
@@ -130,7 +130,7 @@ func (d describedType) instanceType() (it InstanceType, err error) {
 			it.GPUMaker, it.GPUName = g.Manufacturer, g.Name
 		}
 		if g.Count < 0 || g.Count > mostSize {
-			return it, errors.New("GpuInfo.Gpus has a Count that cannot be")
+			return it, errors.New("GpuInfo.Gpus has an invalid Count")
 		}
 		it.GPUs += g.Count
 	}

@@ -67,15 +67,15 @@ func TestReadRefuses(t *testing.T) {
 		"":                                  "the file is empty",
 		" \n":                               "the file is empty",
 		"{\n  \"InstanceTypes\": [,":        "not JSON: line 2: invalid character ',' looking for beginning of value",
-		"[]":                                "not what EC2 prints: the document cannot be array",
+		"[]":                                "not the output of EC2: the document cannot be array",
 		"{}":                                `not what EC2 prints: the document has no "InstanceTypes"`,
 		`{ "InstanceTypes": [] }`:           "InstanceTypes is empty",
-		`{ "InstanceTypes": ["m5.large"] }`: "not what EC2 prints: InstanceTypes cannot be string",
+		`{ "InstanceTypes": ["m5.large"] }`: "not the output of EC2: InstanceTypes cannot be string",
 		`{ "InstanceTypes": [{}] }`:         "InstanceTypes[0] (no name): no InstanceType",
 		`{ "InstanceTypes": [{ "InstanceType": "a.b" }] }`:                                    "InstanceTypes[0] (a.b): no VCpuInfo.DefaultVCpus",
 		`{ "InstanceTypes": [{ "InstanceType": "a.b", "VCpuInfo": { "DefaultVCpus": 2 } }] }`: "InstanceTypes[0] (a.b): no MemoryInfo.SizeInMiB",
 		`{ "InstanceTypes": [{ ` + whole + ` }] }`:                                            "InstanceTypes[0] (a.b): ProcessorInfo.SupportedArchitectures has neither x86_64 nor arm64",
-		`{ "InstanceTypes": [{ ` + whole + `, "ProcessorInfo": { "SupportedArchitectures": ["arm64"] }, "GpuInfo": { "Gpus": [{ "Count": -1 }] } }] }`: "InstanceTypes[0] (a.b): GpuInfo.Gpus has a Count that cannot be",
+		`{ "InstanceTypes": [{ ` + whole + `, "ProcessorInfo": { "SupportedArchitectures": ["arm64"] }, "GpuInfo": { "Gpus": [{ "Count": -1 }] } }] }`: "InstanceTypes[0] (a.b): GpuInfo.Gpus has an invalid Count",
 	} {
 		if _, err := Read(strings.NewReader(text), "t"); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)

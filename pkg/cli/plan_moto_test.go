@@ -151,8 +151,8 @@ func TestPlanAgainstMoto(t *testing.T) {
 	expect(4, []string{`change: a new revision, since revision 1 is not the same`,
 		`              containerProperties.environment[EPOCHS].value: "10" -> "20"` + "\n  submit"}, "plan", "changed.json")
 	expect(1, []string{"not on    fixed (EC2, ENABLED, VALID): its largest type m5.4xlarge leaves"}, "plan", "big.json")
-	expect(1, []string{"problem     job train: job queue off is DISABLED and refuses jobs"}, "plan", "off.json")
-	expect(1, []string{"there is no job queue nowhere at aws 123456789012 us-east-1"}, "plan", "lost.json")
+	expect(1, []string{"problem     job train: job queue off is DISABLED and rejects jobs"}, "plan", "off.json")
+	expect(1, []string{"no job queue nowhere at aws 123456789012 us-east-1"}, "plan", "lost.json")
 	expect(4, []string{"fargate (FARGATE, ENABLED, VALID): Fargate has 2 vCPU, 4096 MiB; 8 at once at maxvCpus 16",
 		"(2 vCPU at $0.04048 + 4 GB at $0.004445)/h x 1h30m = $0.148"}, "plan", "fargate.json")
 

@@ -228,5 +228,5 @@ func TestExplainAgainstMoto(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(a.dir, "evidence.json"))
 	a.must(err)
 	a.write("runnable.json", regexp.MustCompile(`"status": "(SUBMITTED|PENDING)"`).ReplaceAllString(string(text), `"status": "RUNNABLE"`))
-	a.expect(0, []string{`^cause +no compute environment takes the job: cpu is DISABLED$`, `^platform +aws batch update-compute-environment`}, "explain", "--bundle", "runnable.json")
+	a.expect(0, []string{`^cause +no compute environment accepts the job: cpu is DISABLED$`, `^platform +aws batch update-compute-environment`}, "explain", "--bundle", "runnable.json")
 }

@@ -125,7 +125,7 @@ func (s Spent) At(r Rate) Spent {
 	s.Cost, s.Waste, s.Alone = r.of(s.Seconds), r.of(s.WasteSeconds()), Amount{}
 	switch why := r.why(); {
 	case s.Unseen > 0 && r.Free == "":
-		none := unknown("it was forgotten before its end was seen: what it took is not known")
+		none := unknown("the target forgot the job before batchctl saw its end: its run time is unknown")
 		s.Cost, s.Waste, s.Alone = Range{none, none}, Range{none, none}, none
 	case s.Seconds == 0 || r.Free != "":
 	case why != "":

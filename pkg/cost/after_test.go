@@ -76,7 +76,7 @@ func TestAt(t *testing.T) {
 	if s.Cost.String() != "2.00 to 4.00 USD" || s.Waste.String() != "1.00 to 2.00 USD" || s.Alone.USD != 16 {
 		t.Errorf("%+v", s)
 	}
-	if s := took.At(Rate{Unknown: "no price"}); s.Cost.String() != "not known" || s.Alone.Known() {
+	if s := took.At(Rate{Unknown: "no price"}); s.Cost.String() != "unknown" || s.Alone.Known() {
 		t.Errorf("without a price: %+v", s)
 	}
 	if s := took.At(Rate{Free: "here"}); s.Cost.String() != "0 USD" || !s.Alone.Known() {
@@ -85,7 +85,7 @@ func TestAt(t *testing.T) {
 	if s := (Spent{Runs: 1}).At(Rate{Unknown: "no price"}); !s.Cost.High.Known() {
 		t.Errorf("what never started needs a price: %+v", s)
 	}
-	if s := (Spent{Runs: 1, Unseen: 1}).At(r); s.Cost.String() != "not known" || s.Waste.String() != "not known" || s.Alone.Known() {
+	if s := (Spent{Runs: 1, Unseen: 1}).At(r); s.Cost.String() != "unknown" || s.Waste.String() != "unknown" || s.Alone.Known() {
 		t.Errorf("what nobody saw costs nothing: %+v", s)
 	}
 	if s := took.At(Rate{On: "x", Dearest: 2, Alone: 8, LeastUnknown: "Spot"}); s.Cost.String() != "up to 4.00 USD" {
@@ -177,7 +177,7 @@ func TestPlanOf(t *testing.T) {
 	if err != nil || rateOf(t, w, made.Jobs[0]).On != "1/8 of p4d.24xlarge" {
 		t.Errorf("in another queue: %v", err)
 	}
-	if made, err = PlanOf(types.JobDetail{JobName: aws.String("old"), JobQueue: arn("one")}, ""); err != nil || rateOf(t, w, made.Jobs[0]).Unknown != "what the job asks for is not known here" {
+	if made, err = PlanOf(types.JobDetail{JobName: aws.String("old"), JobQueue: arn("one")}, ""); err != nil || rateOf(t, w, made.Jobs[0]).Unknown != "the job's request is unknown here" {
 		t.Errorf("a job that nobody describes: %v", err)
 	}
 }

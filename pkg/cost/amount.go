@@ -74,7 +74,7 @@ func (r Range) String() string {
 	case r.High.USD > 0:
 		return fmt.Sprintf("up to %s USD, without %d", Figure(r.High.USD), r.High.missing())
 	}
-	return "not known"
+	return "unknown"
 }
 
 // Between is two figures, or one where they read the same: "0.12 to 0.48".

@@ -26,7 +26,7 @@ type History struct {
 // HistoryOf returns the median of the seconds that runs took.
 func HistoryOf(seconds []float64) History {
 	if len(seconds) == 0 {
-		return History{Unknown: "no run of it is known"}
+		return History{Unknown: "no earlier run"}
 	}
 	sorted := slices.Sorted(slices.Values(seconds))
 	half := len(sorted) / 2
@@ -185,7 +185,7 @@ func (b By) name(job, array, workflow string, tags map[string]string) string {
 	case b == ByArray:
 		return array
 	case b == ByWorkflow && workflow == "":
-		return "(no workflow known)"
+		return "(unknown workflow)"
 	case b == ByWorkflow:
 		return workflow
 	}

@@ -14,7 +14,7 @@ func ParseUSD(word string) (float64, error) {
 	figure := strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(word, "USD")), "$")
 	usd, err := strconv.ParseFloat(figure, 64)
 	if err != nil || math.IsNaN(usd) || math.IsInf(usd, 0) || usd < 0 {
-		return 0, errors.New("it is no amount")
+		return 0, errors.New("not an amount of US dollars, such as 20 or 0.50")
 	}
 	return usd, nil
 }
@@ -36,13 +36,13 @@ func Over(list []Estimate, most float64) *Excess {
 		for _, gap := range high.Without {
 			why = append(why, fmt.Sprintf("%s (%d of %d)", gap.Why, gap.Count, total.Jobs))
 		}
-		return &Excess{"whether the jobs stay within " + limit + " is not known: " + strings.Join(why, "; "), missing(list)}
+		return &Excess{"cannot tell whether the jobs stay within " + limit + ": " + strings.Join(why, "; "), missing(list)}
 	}
 	if high.USD <= most*(1+slack) {
 		return nil
 	}
 	is, may := apart(high.USD, most)
-	return &Excess{fmt.Sprintf("the jobs may cost %s USD, which is more than %s USD", is, may), lower(list, high.USD-most)}
+	return &Excess{fmt.Sprintf("the jobs may cost %s USD, more than %s USD", is, may), lower(list, high.USD-most)}
 }
 
 // apart are the figures of two amounts, to as many digits as it takes to tell them apart.
@@ -63,7 +63,7 @@ func missing(list []Estimate) string {
 		}
 	}
 	if len(unbounded) == 0 {
-		return "a file of prices that has them: --prices FILE; or name a queue whose machines are known: --queue"
+		return "give a file with these prices: --prices FILE; or name a queue with known instance types: --queue"
 	}
 	return fmt.Sprintf(`give %s a timeout: "timeout": "1h"`, names(unbounded))
 }
@@ -98,5 +98,5 @@ func lower(list []Estimate, excess float64) string {
 	if len(ways) == 0 {
 		ways = append(ways, "a smaller machine")
 	}
-	return fmt.Sprintf("%s costs most of it, up to %s USD; lower it by %s", worst.Job, Figure(worst.Cost.High.USD), strings.Join(ways, ", "))
+	return fmt.Sprintf("%s is the most expensive, up to %s USD; lower it by %s", worst.Job, Figure(worst.Cost.High.USD), strings.Join(ways, ", "))
 }

@@ -99,17 +99,17 @@ func TestRateOf(t *testing.T) {
 		{job("spot", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Dearest: 0.05, Alone: 0.1}},
 		{job("bid", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Dearest: 0.025, Alone: 0.05}},
 		{job("fallback", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Dearest: 0.06, Alone: 0.24}},
-		{job("dark", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Dearest: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge is known: --prices FILE, with lines of spot:TYPE"}},
+		{job("dark", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Dearest: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge: add lines of spot:TYPE to a price file: --prices FILE"}},
 		{job("gpu", "8", "1024", "1"), Rate{On: "1/8 of p4d.24xlarge", Share: 4, Whole: 32, Least: 4, Dearest: 4, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 7, Of: 8, Hour: 28}}},
 		{job("gpu", "96", "1024", "2"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Dearest: 32, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 6, Of: 8, Hour: 24, Closed: true}}},
 		{job("gpu", "96", "1024", "8"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Dearest: 32, Alone: 32}},
 		{job("fargate", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.Span{Low: 0.012, High: 0.024}, Least: 0.048, Dearest: 0.048, Alone: 0.048}},
 		{job("fargate-spot", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.Span{Low: 0.012, High: 0.024}, Least: 0.012, Dearest: 0.048, Alone: 0.048}},
-		{job("theirs", "1", "1024", ""), Rate{Unknown: "the instances of an unmanaged environment are not known", LeastUnknown: "the instances of an unmanaged environment are not known", MostUnknown: "the instances of an unmanaged environment are not known"}},
+		{job("theirs", "1", "1024", ""), Rate{Unknown: "batchctl does not know the instances of an unmanaged environment", LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
 		{job("half", "2", "1024", ""), Rate{On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.Span{Low: 0.03, High: 0.06}, Least: 0.1, Dearest: 0.1, Alone: 0.1,
-			LeastUnknown: "the instances of an unmanaged environment are not known", MostUnknown: "the instances of an unmanaged environment are not known"}},
-		{job("unpriced", "1", "1024", ""), Rate{Unknown: "the ours.csv of 2026-11-01 have none of c5.large in eu-west-1", LeastUnknown: "the ours.csv of 2026-11-01 have none of c5.large in eu-west-1", MostUnknown: "the ours.csv of 2026-11-01 have none of c5.large in eu-west-1"}},
-		{job("one", "64", "1024", ""), Rate{Unknown: "no compute environment is known that holds the job"}},
+			LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
+		{job("unpriced", "1", "1024", ""), Rate{Unknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", LeastUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", MostUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)"}},
+		{job("one", "64", "1024", ""), Rate{Unknown: "no known compute environment fits the job"}},
 	} {
 		if c.want.On != "" {
 			c.want.Region = "eu-west-1"

@@ -45,15 +45,15 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("read baseline: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("read baseline: text after its end")
+		return nil, errors.New("read baseline: unexpected text after the end")
 	}
 	if file.Version != baselineVersion {
-		return nil, fmt.Errorf("read baseline: version %d is not supported, want %d: write it anew", file.Version, baselineVersion)
+		return nil, fmt.Errorf("read baseline: version %d is not supported, want %d: write the baseline again", file.Version, baselineVersion)
 	}
 	counts := map[fingerprint]int{}
 	for i, e := range file.Problems {
 		if e.File == "" || e.Rule == "" || e.Fingerprint == "" || e.Count < 1 {
-			return nil, fmt.Errorf("read baseline: entry %d needs a file, a rule, a fingerprint and a count from 1", i+1)
+			return nil, fmt.Errorf("read baseline: entry %d needs a file, a rule, a fingerprint and a count of at least 1", i+1)
 		}
 		counts[fingerprint{file: e.File, rule: e.Rule, hash: e.Fingerprint}] += e.Count
 	}

@@ -128,9 +128,9 @@ func TestReadBaselineErrors(t *testing.T) {
 		"[]":                               "cannot unmarshal",
 		`{"version": 2}`:                   "version 2 is not supported, want 1",
 		`{"version": 1, "more": 1}`:        `unknown field "more"`,
-		`{"version": 1} {}`:                "text after its end",
+		`{"version": 1} {}`:                "unexpected text after the end",
 		`{"version": 1, "problems": [{}]}`: "entry 1 needs a file",
-		`{"version": 1, "problems": [{"file": "a", "rule": "b", "fingerprint": "c", "count": 0}]}`: "a count from 1",
+		`{"version": 1, "problems": [{"file": "a", "rule": "b", "fingerprint": "c", "count": 0}]}`: "a count of at least 1",
 	} {
 		if _, err := diag.ReadBaseline(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", in, err, want)

@@ -47,12 +47,12 @@ func (l *lowering) arrayMembers(array *jsontree.Node) bool {
 	switch {
 	case source == nil && size == nil:
 		l.report(RuleMissingMember, array, brace(array), `add "size", "matrix", "table" or "commands"`,
-			"the array does not say what its children are")
+			"the array lacks its size, or the values of its children")
 	case source.Is(jsontree.String) && source.Name == "commands" && size == nil:
 		l.report(RuleMissingMember, array, brace(array), `add "size": 8`,
-			"the array does not say how many children share the command list")
+			"the array lacks the number of children that share the command list")
 	case source != nil && source.Name != "commands" && size != nil:
-		l.report(RuleMemberConflict, size, size.Key, "remove it", "the %s says how many children there are", source.Name)
+		l.report(RuleMemberConflict, size, size.Key, "remove it", "the %s already gives the number of children", source.Name)
 	}
 	l.idleMembers(array, source)
 	return len(l.diags) == before
@@ -63,7 +63,7 @@ func (l *lowering) arrayMembers(array *jsontree.Node) bool {
 func (l *lowering) idleMembers(array, source *jsontree.Node) {
 	idle := func(name, of string) {
 		if m := array.Get(name); m != nil && l.wrote(m) {
-			l.report(RuleMemberConflict, m, m.Key, "remove it", "%s has no meaning without %s", name, of)
+			l.report(RuleMemberConflict, m, m.Key, "remove it", "%s has no effect without %s", name, of)
 		}
 	}
 	if source == nil || source.Name != "matrix" {
@@ -115,11 +115,11 @@ func (l *lowering) launch(job *Job) {
 	}
 	if m := l.severalContainers(job); m != nil {
 		l.report(RuleMemberConflict, source, source.Key, `write the job with "image", or with "definition" and "command"`,
-			"a %s is for jobs of one container, and this one has %s", what, m.Name)
+			"a %s works only in a job with one container, and this job has %s", what, m.Name)
 		return
 	}
 	if m := l.job.Get("submitJob").Get("arrayProperties"); m != nil {
-		l.report(RuleMemberConflict, m, m.Key, "remove it", "the array says how many children there are")
+		l.report(RuleMemberConflict, m, m.Key, "remove it", "the array already gives the number of children")
 	}
 	launcher := launcherOf(job.Array)
 	if launcher == sweep.Image {
@@ -129,10 +129,10 @@ func (l *lowering) launch(job *Job) {
 	switch {
 	case source.Name == "commands" && command != nil:
 		l.report(RuleMemberConflict, command, command.Key, `remove it, or write "launcher": "image" in the array if that program reads the list`,
-			"commands and command exclude each other: the children run the lines of the list")
+			"commands and command exclude each other: the children run the lines of the command list")
 	case source.Name != "commands" && command == nil && l.means != byNothing:
 		l.report(RuleMissingMember, source, source.Key, `add "command", or "launcher": "image" in the array if the image's program reads its values`,
-			"a child is started with its values by %s, which needs the job's command: what the image runs by itself is not known", launcher)
+			"the launcher %s needs the job's command: batchctl does not know the image's own command", launcher)
 	}
 }
 

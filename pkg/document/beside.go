@@ -30,7 +30,7 @@ func Beside(document string) func(path string) (*diag.Source, error) {
 		name := beside(document, filepath.FromSlash(path))
 		text, err := readWithin(name, filepath.Dir(document), ".")
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, unitError{"there is no such file", nearFile(path, name)}
+			return nil, unitError{"no such file", nearFile(path, name)}
 		}
 		if err != nil {
 			return nil, err
@@ -50,13 +50,13 @@ func FindBeside(document, path string) (Found, error) {
 		case err == errOutside:
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			return Found{}, unitError{"there is no such file", nearFile(path, name)}
+			return Found{}, unitError{"no such file", nearFile(path, name)}
 		case err != nil:
 			return Found{}, err
 		case info.IsDir():
 			return Found{Path: name, Dir: true}, nil
 		case !info.Mode().IsRegular():
-			return Found{}, errors.New("it is no regular file")
+			return Found{}, errors.New("not a regular file")
 		}
 		return Found{Path: name, Bytes: info.Size()}, nil
 	}
@@ -73,7 +73,7 @@ func statIn(dir, name string) (fs.FileInfo, error) {
 	return info, cause(err)
 }
 
-var errOutside = unitError{"it lies outside of this file's directory and of the working directory", "copy it there"}
+var errOutside = unitError{"it is outside this file's directory and the working directory", "copy it there"}
 
 // readWithin reads a file that lies in one of the directories.
 func readWithin(name string, dirs ...string) (string, error) {
@@ -123,7 +123,7 @@ func readRegular(root *os.Root, inside string) (string, error) {
 	case err != nil:
 		return "", err
 	case info.Size() > maxBeside:
-		return "", fmt.Errorf("it has more than %d MiB", maxBeside>>20)
+		return "", fmt.Errorf("it is larger than %d MiB", maxBeside>>20)
 	}
 	f, err := root.Open(inside)
 	if err != nil {
@@ -160,7 +160,7 @@ func nearFile(path, name string) string {
 	}
 	near := diag.Near(filepath.Base(name), slices.Values(names))
 	if near == "" {
-		return "a path is relative to the directory of this file"
+		return "write the path relative to the directory of this file"
 	}
 	return fmt.Sprintf("write %q", path[:len(path)-len(filepath.Base(name))]+near)
 }
@@ -168,9 +168,9 @@ func nearFile(path, name string) string {
 func regular(info os.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return errors.New("it is a directory")
+		return errors.New("is a directory")
 	case !info.Mode().IsRegular():
-		return errors.New("it is no regular file")
+		return errors.New("not a regular file")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		c.walk(invalid)
 		if c.overflow {
-			c.report(RuleBadValue, root.Source, brace(root), "mend the others first", "more than %d problems, the rest is not shown", maxProblems)
+			c.report(RuleBadValue, root.Source, brace(root), "fix the others first", "more than %d problems; the rest are not shown", maxProblems)
 		}
 	} else if err != nil {
 		panic(err) // only a schema of ours that is wrong
@@ -59,7 +59,7 @@ func (c *checker) value(n *jsontree.Node) any {
 		return f
 	case n.Len() > maxChildren:
 		c.report(RuleBadValue, n.Source, n.Span, "",
-			"%s has %d elements; %d is the most that is read", c.label(n.Name), n.Len(), maxChildren)
+			"%s has %d elements; at most %d are allowed", c.label(n.Name), n.Len(), maxChildren)
 		c.bad[n] = true
 		if n.Is(jsontree.Array) {
 			return []any{}
@@ -150,7 +150,7 @@ func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 		c.report(RuleBadValue, node.Source, node.Span, "", "%s must have at least %v element", c.label(steps...), schema.m[keyword])
 	default: // a member whose schema is false
 		c.bad[node] = true
-		c.report(RuleUnknownMember, node.Source, node.Key, "remove it", "%s has no place here", c.label(steps...))
+		c.report(RuleUnknownMember, node.Source, node.Key, "remove it", "%s is not allowed here", c.label(steps...))
 	}
 }
 

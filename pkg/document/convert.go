@@ -50,8 +50,8 @@ func NoCompact(request *jsontree.Node) diag.List {
 func (r *referring) literal(n *jsontree.Node) {
 	if strings.Contains(n.Str(), referenceMark) {
 		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "change the text, or keep the request: validate, plan and submit take it too",
-				"%s is plain text here, and a job file would read it as the value of a child", clip(n.Text[ref.From:ref.To]))
+			r.blame(n, ref, "change the text, or keep the request: validate, plan and submit accept it too",
+				"%s is plain text here, but in a job file it would be the value of a child", clip(n.Text[ref.From:ref.To]))
 		}
 	}
 	for child := range n.Children() {
@@ -62,22 +62,22 @@ func (r *referring) literal(n *jsontree.Node) {
 // NoNative says what of a job no AWS request can say, and what to do about it; "" for
 // a job that Native turns into requests which mean the same.
 func NoNative(job *Job) (why, hint string) {
-	const submit = "submit the job file itself, or see the requests that come of it: batchctl plan"
+	const submit = "submit the job file itself, or print its requests: batchctl plan"
 	switch source := ArraySource(job.Array); {
 	case source != nil:
 		return fmt.Sprintf("AWS Batch gives all children of an array the same request, so %s has no native form", source.Name), submit
 	case job.Array.Get("maxParallel") != nil:
-		return "AWS Batch has no bound on the children that run at once, so maxParallel has no native form", submit
+		return "AWS Batch has no limit on children that run at once, so maxParallel has no native form", submit
 	case job.localPlace() != nil:
-		return fmt.Sprintf("a request holds no files, so %s, a path of this machine, has no native form", strconv.Quote(job.localPlace().Text)), submit
+		return fmt.Sprintf("a request contains no files, so the local path %s has no native form", strconv.Quote(job.localPlace().Text)), submit
 	case job.IsStaged() && commandOf(job) == nil:
-		return "inputs and outputs are moved in front of and behind the job's command, and this job has none, so they have no native form",
+		return "inputs and outputs need the job's command, and this job has none, so they have no native form",
 			`give the job a "command"`
 	case job.When != "":
-		return fmt.Sprintf("AWS Batch starts a job only when all it waits for have succeeded, so \"when\": %q has no native form", job.When), submit
+		return fmt.Sprintf("AWS Batch starts a job only after all its dependencies have succeeded, so \"when\": %q has no native form", job.When), submit
 	case len(job.Earlier) > 0:
-		return fmt.Sprintf("AWS Batch waits for ids alone, so the dependency on %q has no native form", job.Earlier[0].Job),
-			"write its id: batchctl list shows it, and dependsOn takes it as jobId"
+		return fmt.Sprintf("AWS Batch accepts only job ids as dependencies, so the dependency on %q has no native form", job.Earlier[0].Job),
+			"write its id as jobId in dependsOn: batchctl list shows it"
 	}
 	return "", ""
 }

@@ -57,7 +57,7 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 		defaults.timeout()
 		if p.Defaults.Get("array") == nil && strings.Contains(root.Source.Text, referenceMark) {
 			r := &referring{}
-			r.misplaced(p.Defaults, "defaults are for every job, and a child's values are those of one")
+			r.misplaced(p.Defaults, "defaults apply to every job, and a child's values belong to one")
 			defaults.diags = append(defaults.diags, r.diags...)
 		}
 		l.diags = append(l.diags, defaults.diags...)
@@ -110,7 +110,7 @@ func (l *lowering) target(m *jsontree.Node) Target {
 	if staging := m.Get("staging"); staging != nil {
 		var ok bool
 		if t.Staging, ok = s3Location(staging.Str(), false); !ok {
-			l.report(RuleBadValue, staging, staging.Span, `such as "s3://bucket/prefix"`, "%q is no place in S3", clip(staging.Str()))
+			l.report(RuleBadValue, staging, staging.Span, `write an S3 URL such as "s3://bucket/prefix"`, "invalid S3 location %q", clip(staging.Str()))
 		}
 	}
 	if memory := m.Get("memory"); memory != nil {
@@ -147,5 +147,5 @@ func (l *lowering) defaultTarget(p *Platform) {
 		}
 	}
 	n := p.Root.Get("defaultTarget")
-	l.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no target is named %s", strconv.Quote(clip(name)))
+	l.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no such target: %s", strconv.Quote(clip(name)))
 }

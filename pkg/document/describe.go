@@ -73,7 +73,7 @@ func (d *description) refuse(root *jsontree.Node, listed bool) (out diag.Diagnos
 	const orElse = `; --from-describe does it for you`
 	out = diag.Diagnostic{
 		Rule: RuleDocumentKind, Source: root.Source,
-		Message: "this is what " + d.operation + " printed, not a request",
+		Message: "this is the output of " + d.operation + ", not a request",
 	}
 	if listed {
 		out.Span = root.Get(d.list).Key
@@ -127,8 +127,8 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 	for _, name := range d.lost {
 		if m := thing.Get(name); m != nil {
 			lost = append(lost, diag.Diagnostic{Rule: RuleDocumentKind, Severity: diag.Warning, Source: m.Source, Span: m.Key,
-				Message: name + " is left out: " + string(d.kind) + " does not take it",
-				Hint:    "see whether what it says must be set another way"})
+				Message: name + " is left out: " + string(d.kind) + " does not accept it",
+				Hint:    "check whether you need to set it another way"})
 		}
 	}
 	return request, lost

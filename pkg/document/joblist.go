@@ -64,9 +64,9 @@ func reference(s string) (name string, err error) {
 	if m := referencePattern().FindStringSubmatch(s); m != nil {
 		return m[1], nil
 	}
-	hint := `write "${name}" with the jobName of a job in this file, or the id of a job that was submitted`
+	hint := `write "${name}" with the jobName of a job in this file, or the id of a submitted job`
 	if names := nameInside().FindAllString(s, 2); len(names) == 1 {
 		hint = "write " + strconv.Quote(referenceTo(names[0]))
 	}
-	return "", unitError{fmt.Sprintf("%s is neither the id of a job nor a reference to one", strconv.Quote(clip(s))), hint}
+	return "", unitError{fmt.Sprintf("%s is neither a job id nor a reference to a job", strconv.Quote(clip(s))), hint}
 }

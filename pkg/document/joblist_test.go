@@ -12,7 +12,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", in, got, err, want)
 		}
 	}
-	const choose = `write "${name}" with the jobName of a job in this file, or the id of a job that was submitted`
+	const choose = `write "${name}" with the jobName of a job in this file, or the id of a submitted job`
 	for in, hint := range map[string]string{
 		"${a":     `write "${a}"`,
 		"$a":      `write "${a}"`,

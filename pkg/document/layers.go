@@ -171,7 +171,7 @@ func asMap(n *jsontree.Node, value string) *jsontree.Node {
 }
 
 // NoWaivers is what to do about waivers in an AWS request.
-const NoWaivers = "AWS Batch takes no waivers: make it a job file, which does (batchctl convert), or list the problem in a baseline (validate --write-baseline FILE)"
+const NoWaivers = "AWS requests cannot contain waivers: convert it to a job file (batchctl convert), or list the problem in a baseline (validate --write-baseline FILE)"
 
 // waiversOf returns the waivers of the layers, those of the first layer first.
 func waiversOf(layers ...*jsontree.Node) (list []Waiver) {

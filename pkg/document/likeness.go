@@ -162,7 +162,7 @@ func kindOfSchema(location string) Kind {
 func notADocument(root *jsontree.Node) diag.Diagnostic {
 	d := diag.Diagnostic{
 		Rule: RuleDocumentKind, Source: root.Source, Span: brace(root),
-		Message: "cannot tell what this document is", Hint: expected,
+		Message: "unknown type of document", Hint: expected,
 	}
 	if !root.Is(jsontree.Object) {
 		d.Message = fmt.Sprintf("a document must be an object, not %s", root.Kind)
@@ -174,7 +174,7 @@ func notADocument(root *jsontree.Node) diag.Diagnostic {
 // notAJobFile spares a template, which some commands do not take, the comparison with a job.
 func notAJobFile(root *jsontree.Node) diag.Diagnostic {
 	return problem(RuleDocumentKind, root.Source, brace(root), "check it with batchctl validate, and deploy it with CloudFormation",
-		"this is a template of CloudFormation, not a job file")
+		"this is a CloudFormation template, not a job file")
 }
 
 // isJobList tells a list of SubmitJob requests from a workflow: its first job

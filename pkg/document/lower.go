@@ -11,7 +11,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
-			`add "image", or "definition" for a job definition that is registered`, "the job does not say what runs")
+			`add "image", or "definition" for a registered job definition`, "the job has neither an image nor a definition")
 	}
 	l.conflicts()
 	out := &Job{Name: merged.Get("name").Str(), Array: merged.Get("array"), Waivers: waiversOf(job, defaults.workflow)}
@@ -68,15 +68,15 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
 	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs"):
-		l.report(RuleMemberConflict, m, m.Key, `say what runs with "image", or with "definition" and "command"`,
-			"%s are for jobs of one container, and this one has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
+		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
+			"%s work only in a job with one container, and this job has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
 		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
-			"%s cannot be changed in a definition that is registered", m.Name)
+			"%s cannot change in a registered definition", m.Name)
 	default:
 		fragment := fragmentName(l.job.Get("jobDefinition"))
-		l.report(RuleMemberConflict, m, m.Key, "say it inside of "+fragment,
-			"%s has no meaning beside jobDefinition.%s", m.Name, fragment)
+		l.report(RuleMemberConflict, m, m.Key, "write it in "+fragment,
+			"%s has no effect beside jobDefinition.%s", m.Name, fragment)
 	}
 }
 

@@ -75,7 +75,7 @@ func (m *matrixReader) readAxes() {
 		m.nodes, m.axes = append(m.nodes, n), append(m.axes, axis)
 	}
 	if len(m.axes) == 0 {
-		m.report(RuleMatrixAxis, m.node, brace(m.node), `such as { "lr": [0.1, 0.01], "seed": [1, 2, 3] }`, "the matrix has no axes")
+		m.report(RuleMatrixAxis, m.node, brace(m.node), `write axes such as { "lr": [0.1, 0.01], "seed": [1, 2, 3] }`, "the matrix has no axes")
 	}
 }
 
@@ -95,7 +95,7 @@ func (m *matrixReader) exclude(entry *jsontree.Node) {
 	}
 	switch {
 	case entry.Len() == 0:
-		m.report(RuleMatrixExclude, entry, brace(entry), "name an axis and the value to leave out, or remove it", "an entry without axes would leave nothing of the matrix")
+		m.report(RuleMatrixExclude, entry, brace(entry), "name an axis and the value to leave out, or remove it", "an entry without axes excludes the whole matrix")
 	case len(match) == entry.Len():
 		m.excludes, m.matches = append(m.excludes, entry), append(m.matches, match)
 	}
@@ -113,7 +113,7 @@ func (m *matrixReader) include(entry *jsontree.Node) {
 	}
 	for _, axis := range m.axes {
 		if len(m.diags) == before && entry.Get(axis.Name) == nil {
-			m.report(RuleMatrixInclude, entry, brace(entry), fmt.Sprintf("add %q: ...", axis.Name), "this entry has no value of %s", strconv.Quote(clip(axis.Name)))
+			m.report(RuleMatrixInclude, entry, brace(entry), fmt.Sprintf("add %q: ...", axis.Name), "this entry has no value for %s", strconv.Quote(clip(axis.Name)))
 		}
 	}
 	if len(m.diags) == before {
@@ -142,17 +142,17 @@ func (m *matrixReader) axisHint(name string) string {
 func (m *matrixReader) slip(s sweep.Slip, array *jsontree.Node) {
 	switch s.Kind {
 	case sweep.TooMany:
-		m.report(RuleArrayCells, m.node, m.node.Key, "make it several jobs", "a matrix has at most %d cells, and this one has more", sweep.MaxCells)
+		m.report(RuleArrayCells, m.node, m.node.Key, "split it into several jobs", "a matrix has at most %d cells, and this one has more", sweep.MaxCells)
 	case sweep.NoCells:
 		exclude := array.Get("exclude")
-		m.report(RuleArrayCells, exclude, exclude.Key, "leave some of the cells in", "nothing is left of the matrix")
+		m.report(RuleArrayCells, exclude, exclude.Key, "exclude fewer cells", "exclude removes all cells of the matrix")
 	case sweep.NoValues:
 		n := m.nodes[s.Entry]
 		m.report(RuleMatrixAxis, n, brace(n), "write its values, or remove it", "the axis %s has no values", strconv.Quote(clip(n.Name)))
 	case sweep.SameValue:
 		n := m.nodes[s.Entry]
 		v := n.Index(s.Value)
-		m.report(RuleMatrixAxis, v, v.Span, "remove it", "the value %s is there twice on the axis %s", clip(v.Text), strconv.Quote(clip(n.Name)))
+		m.report(RuleMatrixAxis, v, v.Span, "remove it", "the value %s appears twice on the axis %s", clip(v.Text), strconv.Quote(clip(n.Name)))
 	case sweep.NoSuchValue:
 		axis := m.nodes[s.Value]
 		v := m.excludes[s.Entry].Get(axis.Name)

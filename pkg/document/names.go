@@ -13,13 +13,13 @@ import (
 // namesSeen is the names of axes or columns by the variables that hold their values.
 type namesSeen map[string]string
 
-const nameAdvice = "letters, digits, hyphens and underscores, a letter or an underscore first"
+const nameAdvice = "letters, digits, hyphens and underscores, starting with a letter or an underscore"
 
 // add takes the next name of that kind ("axis", "column"), and says what is wrong
 // with it and what to do; "" for one that is good.
 func (s namesSeen) add(name, what string) (wrong, hint string) {
 	if !sweep.ValidName(name) {
-		return fmt.Sprintf("%s is no name of %s", strconv.Quote(clip(name)), article(what)), nameHint(name)
+		return fmt.Sprintf("invalid %s name %s", what, strconv.Quote(clip(name))), nameHint(name)
 	}
 	variable := sweep.Variable(name)
 	other, twice := s[variable]
@@ -28,9 +28,9 @@ func (s namesSeen) add(name, what string) (wrong, hint string) {
 		s[variable] = name
 		return "", ""
 	case other == name:
-		return fmt.Sprintf("there is %s %s already", article(what), strconv.Quote(name)), "give each its own name"
+		return fmt.Sprintf("%s %s appears twice", what, strconv.Quote(name)), "give each its own name"
 	}
-	return fmt.Sprintf("%s and %s are both the variable %s", strconv.Quote(other), strconv.Quote(name), variable), "give one of them another name"
+	return fmt.Sprintf("%s and %s both become the variable %s", strconv.Quote(other), strconv.Quote(name), variable), "give one of them another name"
 }
 
 // nameHint writes a name with underscores in the place of what no name has.
@@ -45,7 +45,7 @@ func nameHint(name string) string {
 		mended = "_" + mended
 	}
 	if len(mended) > 60 || !sweep.ValidName(mended) {
-		return "a name is " + nameAdvice
+		return "use " + nameAdvice
 	}
 	return "write " + strconv.Quote(mended)
 }
@@ -69,9 +69,9 @@ func badCell(text string) (wrong, hint string) {
 	case sweep.ValidValue(text):
 		return "", ""
 	case strings.ContainsAny(text, "\n\r"):
-		return "a value holds no line break", "write it on one line, or put it into a file and name that"
+		return "the value contains a line break", "write it on one line, or put it into a file and name the file"
 	case strings.ContainsRune(text, 0):
-		return "a value holds no NUL", "no environment variable can hold one"
+		return "the value contains a NUL byte", "remove it: no environment variable can contain one"
 	}
-	return "a value is text in UTF-8, and this is none", "save the file as UTF-8"
+	return "the value is not UTF-8 text", "save the file as UTF-8"
 }

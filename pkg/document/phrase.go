@@ -7,13 +7,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-func article(noun string) string {
-	if strings.HasPrefix(noun, "a") {
-		return "an " + noun
-	}
-	return "a " + noun
-}
-
 func numberText(n *jsontree.Node) string {
 	if !n.Is(jsontree.Number) {
 		return "0"

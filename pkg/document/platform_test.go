@@ -89,7 +89,7 @@ func TestReadCatalog(t *testing.T) {
 	if got := p.CatalogPath("elsewhere/batchctl.json"); got != p.CatalogFile {
 		t.Errorf("an absolute path became %s", got)
 	}
-	for path, want := range map[string]string{dir: "it is a directory", os.DevNull: "it is no regular file"} {
+	for path, want := range map[string]string{dir: "is a directory", os.DevNull: "not a regular file"} {
 		p.CatalogFile = path
 		if err := p.ReadCatalog(at); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", path, err, want)

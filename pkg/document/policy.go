@@ -27,14 +27,14 @@ func (l *lowering) policy(m *jsontree.Node) Policy {
 	}
 	for tag := range m.Get("requiredTags").Children() {
 		if tag.Is(jsontree.String) && (tag.Text == "" || strings.HasPrefix(strings.ToLower(tag.Text), "aws:")) {
-			l.report(RuleBadValue, tag, tag.Span, "", "no job can carry the tag %q: a key has a character at least, and aws: is reserved", tag.Text)
+			l.report(RuleBadValue, tag, tag.Span, "", "no job can have the tag %q: a key is not empty, and aws: is reserved", tag.Text)
 		}
 	}
 	if longest := m.Get("maxTimeout"); longest != nil {
 		d := l.duration(longest)
 		if d >= 0 && d < catalog.MinTimeout {
-			l.report(RuleBadValue, longest, longest.Span, "leave it out for no bound",
-				"maxTimeout of %d seconds would allow no job at all: a timeout is at least %d", d, catalog.MinTimeout)
+			l.report(RuleBadValue, longest, longest.Span, "leave it out for no limit",
+				"maxTimeout of %d seconds would allow no job: a timeout is at least %d", d, catalog.MinTimeout)
 		}
 		p.MaxTimeout = max(0, int(d))
 	}
@@ -45,7 +45,7 @@ func (l *lowering) policy(m *jsontree.Node) Policy {
 	if most := m.Get("maxMemory"); most != nil {
 		mib := l.size(most)
 		if mib == 0 {
-			l.report(RuleBadValue, most, most.Span, "leave it out for no bound", "maxMemory of 0 would allow no job at all")
+			l.report(RuleBadValue, most, most.Span, "leave it out for no limit", "maxMemory of 0 would allow no job")
 		}
 		p.MaxMemoryMiB = max(0, int(mib))
 	}

@@ -16,7 +16,7 @@ func (l *lowering) references(job *Job) {
 	case job.Array == nil:
 		r.without = "this job has no array"
 	case r.source == nil:
-		r.without = "the children of this array differ in their index alone"
+		r.without = "the children of this array differ only in their index"
 	case r.source.Name == "commands":
 		r.without = "a command list has no values"
 	}
@@ -63,7 +63,7 @@ func (r *referring) environment(list *jsontree.Node) {
 func (r *referring) template(name *jsontree.Node) {
 	s := r.sweep
 	if s.Launcher == sweep.Shell && !sweep.ValidVariable(name.Str()) {
-		r.report(RuleMatrixReference, name, name.Span, `call it otherwise, with letters, digits and underscores, or write "launcher": "batchctl" in the array`,
+		r.report(RuleMatrixReference, name, name.Span, `rename it with letters, digits and underscores, or write "launcher": "batchctl" in the array`,
 			"a shell cannot set the variable %s, which holds a value of the child", strconv.Quote(clip(name.Str())))
 	}
 	if !slices.Contains(s.Templates, name.Str()) {

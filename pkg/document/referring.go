@@ -32,7 +32,7 @@ func (r *referring) replaced(n *jsontree.Node) bool {
 	for _, ref := range list {
 		switch {
 		case r.without != "":
-			r.blame(n, ref, `say "matrix" or "table" in its array`, "%s stands for nothing: %s", clip(n.Text[ref.From:ref.To]), r.without)
+			r.blame(n, ref, `add "matrix" or "table" to its array`, "%s has no value: %s", clip(n.Text[ref.From:ref.To]), r.without)
 		case r.sweep != nil && !slices.Contains(r.sweep.Names, ref.Name):
 			hint := namesHint(ref.Name, r.sweep.Names)
 			r.blame(n, ref, hint, "the %s has no %s", r.source.Name, strconv.Quote(clip(ref.Name)))
@@ -44,13 +44,13 @@ func (r *referring) replaced(n *jsontree.Node) bool {
 	return len(list) > 0
 }
 
-const unknownHere = "a child's values are known only inside of its container"
+const unknownHere = "a child's values exist only in its container"
 
 // misplaced reports the references below a node that is read before there is a child.
 func (r *referring) misplaced(n *jsontree.Node, why string) {
 	if strings.Contains(n.Str(), referenceMark) {
 		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "it can stand in command, environment and parameters",
+			r.blame(n, ref, "use it in command, environment or parameters",
 				"%s has no value here: %s", clip(n.Text[ref.From:ref.To]), why)
 		}
 	}

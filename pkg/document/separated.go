@@ -20,7 +20,7 @@ func (t *table) separated(separator byte) {
 	t.quotes(r)
 	if separator == ',' && len(r.values) == 1 && strings.Contains(r.values[0], ";") {
 		t.report(RuleTableHeader, r.places[0], "save it with commas between the columns, or with tabs as .tsv",
-			"the columns are separated by semicolons, as some spreadsheets do it, and a .csv file has commas")
+			"the columns are separated by semicolons; a .csv file needs commas")
 		return
 	}
 	t.header(append([]string(nil), r.values...), append([]diag.Span(nil), r.places...))
@@ -42,9 +42,9 @@ func (t *table) separated(separator byte) {
 // is too many, or at the last one.
 func (t *table) ragged(r *recordReader) {
 	at := r.places[min(len(r.values)-1, len(t.names))]
-	hint := "a value that holds the separator stands in quotes"
+	hint := "quote a value that contains the separator"
 	if len(r.values) < len(t.names) {
-		hint = "an empty value is written as nothing between two separators"
+		hint = "for an empty value, write nothing between two separators"
 	}
 	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", counted(len(r.values), "value"), counted(len(t.names), "column"))
 }
@@ -59,7 +59,7 @@ func counted(n int, noun string) string {
 // quotes reports a value of the record whose quotes are wrong; false if one is.
 func (t *table) quotes(r *recordReader) bool {
 	if r.wrong != "" {
-		t.report(RuleTableRow, r.wrongAt, `inside of quotes a quote is written as two: ""`, "%s", r.wrong)
+		t.report(RuleTableRow, r.wrongAt, `inside quotes, write a quote as two: ""`, "%s", r.wrong)
 	}
 	return r.wrong == ""
 }
@@ -156,7 +156,7 @@ func (r *recordReader) quoted() string {
 	}
 	behind := r.pos
 	if r.plain(); r.pos > behind {
-		r.blame("text behind the closing quote of a value", behind, r.pos)
+		r.blame("text after the closing quote of a value", behind, r.pos)
 	}
 	return text
 }

@@ -93,8 +93,8 @@ func (l *lowering) sharedMemory(container *jsontree.Node) {
 	}
 	if other := linux.Get("sharedMemorySize"); other != nil {
 		if l.wrote(other) == l.wrote(m) {
-			l.report(RuleMemberConflict, other, other.Key, "remove it: resources.sharedMemory says the same, with a unit",
-				"sharedMemorySize is given twice")
+			l.report(RuleMemberConflict, other, other.Key, "remove it: resources.sharedMemory gives the same size, with a unit",
+				"sharedMemorySize is set twice")
 		} else if l.wrote(other) {
 			return
 		}

@@ -63,7 +63,7 @@ func (l *lowering) find(in *Input, o Options) {
 	}
 	found, err := o.Find(document.Name, n.Text)
 	if err != nil {
-		l.report(RuleInputFile, n, n.Span, hintOf(err), "cannot bring %s: %v", strconv.Quote(clip(n.Text)), err)
+		l.report(RuleInputFile, n, n.Span, hintOf(err), "cannot read input %s: %v", strconv.Quote(clip(n.Text)), err)
 		return
 	}
 	in.Local = found
@@ -80,13 +80,13 @@ func (l *lowering) staged(job *Job) {
 	}
 	if m := l.severalContainers(job); m != nil {
 		l.report(RuleMemberConflict, member, member.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s are for jobs of one container, and this one has %s", member.Name, m.Name)
+			"%s work only in a job with one container, and this job has %s", member.Name, m.Name)
 		return
 	}
 	runsLines := job.Array.Get("commands") != nil && launcherOf(job.Array) != sweep.Image
 	if commandOf(job) == nil && !runsLines && job.Register != nil {
-		l.report(RuleMissingMember, member, member.Key, `add "command": what the image runs by itself, with its arguments`,
-			"%s are moved by batchctl stage, which then runs the job's command: what the image runs by itself is not known", member.Name)
+		l.report(RuleMissingMember, member, member.Key, `add "command": the image's own command, with its arguments`,
+			"%s need the job's command: batchctl stage runs it, and does not know the image's own command", member.Name)
 	}
 }
 
@@ -109,15 +109,15 @@ func (r *referring) places(job *Job) {
 // place makes the references of a place canonical, and reports whether it holds some.
 func (r *referring) place(member, n *jsontree.Node, what string) bool {
 	for _, ref := range sweep.References(member.Name) {
-		r.report(RuleMatrixReference, member, member.Key, "use one path for all children: each has a file system of its own",
-			"%s has no value in a path of the container", clip(member.Name[ref.From:ref.To]))
+		r.report(RuleMatrixReference, member, member.Key, "use the same path for all children: each has its own file system",
+			"%s is not allowed in a container path", clip(member.Name[ref.From:ref.To]))
 	}
 	if !strings.Contains(n.Str(), referenceMark) {
 		return false
 	}
 	if IsLocal(n.Text) {
 		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "put the files into S3, and write s3://bucket/... here", "%s has no value on this machine: an %s of children that differ needs a place in S3",
+			r.blame(n, ref, "put the files into S3, and write s3://bucket/... here", "%s is not allowed in a local path: an %s that differs between children needs an S3 URL",
 				clip(n.Text[ref.From:ref.To]), what)
 		}
 		return false
@@ -127,8 +127,8 @@ func (r *referring) place(member, n *jsontree.Node, what string) bool {
 	}
 	for _, ref := range sweep.References(n.Text) {
 		if value, bad := r.unfit(ref.Name); bad {
-			r.blame(n, ref, "give the axis values without quotes, backslashes and control characters",
-				"the value %s of %s cannot stand in a place", strconv.Quote(clip(value)), ref.Name)
+			r.blame(n, ref, "use axis values without quotes, backslashes and control characters",
+				"the value %s of %s is not allowed in a location", strconv.Quote(clip(value)), ref.Name)
 		}
 	}
 	return true

@@ -26,7 +26,7 @@ func (t *table) report(rule string, span diag.Span, hint, format string, args ..
 		return
 	}
 	if len(t.diags) == maxTableProblems {
-		hint, format, args, t.full = "mend the others first", "more than %d problems in this table, the rest is not shown", []any{maxTableProblems}, true
+		hint, format, args, t.full = "fix the others first", "more than %d problems in this table; the rest are not shown", []any{maxTableProblems}, true
 	}
 	t.diags = append(t.diags, problem(rule, t.src, span, hint, format, args...))
 }
@@ -55,7 +55,7 @@ func (t *table) value(text string, place diag.Span) {
 // more reports whether another row may come.
 func (t *table) more(place diag.Span) bool {
 	if len(t.names) > 0 && len(t.cells)/len(t.names) == sweep.MaxCells {
-		t.report(RuleArrayCells, place, "make it several tables", "a table has at most %d rows", sweep.MaxCells)
+		t.report(RuleArrayCells, place, "split it into several tables", "a table has at most %d rows", sweep.MaxCells)
 		return false
 	}
 	return !t.full

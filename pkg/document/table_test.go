@@ -174,10 +174,10 @@ func TestBeside(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"run.csv":           `there is no such file, write "runs.csv"`,
-		"lists/command.txt": `there is no such file, write "lists/commands.txt"`,
-		"other.csv":         "there is no such file, a path is relative to the directory of this file",
-		"lists":             "it is a directory, ",
+		"run.csv":           `no such file, write "runs.csv"`,
+		"lists/command.txt": `no such file, write "lists/commands.txt"`,
+		"other.csv":         "no such file, write the path relative to the directory of this file",
+		"lists":             "is a directory, ",
 	} {
 		if _, err := read(path); err == nil || fmt.Sprintf("%v, %s", err, hintOf(err)) != want {
 			t.Errorf("%s: %v, %s; want %s", path, err, hintOf(err), want)

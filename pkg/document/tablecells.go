@@ -13,7 +13,7 @@ import (
 // tableCells reads the table that an array names.
 func (l *lowering) tableCells(n *jsontree.Node, o Options) *sweep.Sweep {
 	if n.Str() != "" && !isTable(n.Str()) {
-		l.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "the ending of %s does not say how to read the table", strconv.Quote(clip(n.Str())))
+		l.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "the extension of %s does not tell the format of the table", strconv.Quote(clip(n.Str())))
 		return nil
 	}
 	src := l.read(RuleTableFile, n, o)

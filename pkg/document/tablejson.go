@@ -16,7 +16,7 @@ func (t *table) json() {
 		return
 	}
 	if !root.Is(jsontree.Array) {
-		t.report(RuleTableRow, brace(root), `such as [{"lr": 0.1, "seed": 1}, {"lr": 0.2, "seed": 1}]`, "a table in JSON is an array of objects, not %s", root.Kind)
+		t.report(RuleTableRow, brace(root), `write rows such as [{"lr": 0.1, "seed": 1}, {"lr": 0.2, "seed": 1}]`, "a JSON table is an array of objects, not %s", root.Kind)
 		return
 	}
 	for row := range root.Children() {
@@ -49,10 +49,10 @@ func (t *table) object(row *jsontree.Node) {
 		m := row.Get(name)
 		switch {
 		case m == nil:
-			t.report(RuleTableRow, brace(row), "all rows have the members of the first", "this row has no %s", strconv.Quote(clip(name)))
+			t.report(RuleTableRow, brace(row), "give all rows the members of the first", "this row has no %s", strconv.Quote(clip(name)))
 			return
 		case !isScalar(m):
-			t.report(RuleTableRow, m.Span, "a value is a string, a number, true or false", "%s is %s", strconv.Quote(clip(name)), m.Kind)
+			t.report(RuleTableRow, m.Span, "use a string, a number, true or false", "%s is %s", strconv.Quote(clip(name)), m.Kind)
 			return
 		}
 		t.value(m.Text, m.Span)
@@ -66,13 +66,13 @@ func (t *table) firstObject(row *jsontree.Node) {
 		names, places = append(names, m.Name), append(places, m.Key)
 	}
 	if len(names) == 0 {
-		t.report(RuleTableHeader, brace(row), "", "the first row has no members, which are the names of the columns")
+		t.report(RuleTableHeader, brace(row), "", "the first row has no members, so the columns have no names")
 	}
 	t.header(names, places)
 }
 
 func (t *table) unknown(m *jsontree.Node) {
-	hint := "all rows have the members of the first"
+	hint := "give all rows the members of the first"
 	if near := diag.Near(m.Name, slices.Values(t.names)); near != "" {
 		hint = "write " + strconv.Quote(near)
 	}

@@ -142,7 +142,7 @@ func seconds(n *jsontree.Node) (int64, error) {
 		return 0, e
 	}
 	if total > math.MaxInt32 {
-		return 0, unitError{fmt.Sprintf("%q is too long a duration", clip(n.Text)), advice}
+		return 0, unitError{fmt.Sprintf("%q is too long", clip(n.Text)), advice}
 	}
 	return total, nil
 }

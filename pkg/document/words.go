@@ -183,7 +183,7 @@ func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string
 		c.bad[child] = true
 		hint, name := c.instead(child, members, steps)
 		if name != "" && (taken[name] || node.Get(name) != nil) {
-			hint, name = "did you mean "+strconv.Quote(name)+"? It is there already", ""
+			hint, name = "did you mean "+strconv.Quote(name)+"? This object has it already", ""
 		}
 		c.report(RuleUnknownMember, child.Source, child.Key, hint, "unknown member %s", strconv.Quote(clip(child.Name)))
 		if name != "" {
@@ -264,7 +264,7 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 		return "write " + strconv.Quote(name) + ": case matters", name
 	}
 	if _, both := members["jobName"]; both && word == "name" && members["job"].m != nil {
-		return `write "job" for a job of this workflow, or "jobName" for one that was submitted before`, ""
+		return `write "job" for a job in this workflow, or "jobName" for one submitted before`, ""
 	}
 	if word == "waivers" && c.native {
 		return NoWaivers, ""

@@ -19,7 +19,7 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 	case o.Recognize && !(o.Hosts && speaksOfHosts(src.Text)):
 		return nil, nil
 	case !o.Hosts || o.Kind != "" && o.Kind != KindTemplate && o.Kind != KindLaunchTemplate:
-		return refuse("job files are JSON, and this is YAML", "write it as JSON: yq -o json, or any converter, does that")
+		return refuse("this is YAML; job files are JSON", "convert it to JSON, for example with yq -o json")
 	}
 	root, problems := yamltree.Parse(src)
 	if o.Recognize && root != nil && aboutHosts(root) == "" {
@@ -27,7 +27,7 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 	}
 	if root == nil {
 		if len(problems) == 0 {
-			return refuse("the file holds no YAML document", "")
+			return refuse("the file contains no YAML document", "")
 		}
 		return nil, problems
 	}
@@ -36,8 +36,8 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 		f.Kind = kindOfHosts(root)
 	}
 	if f.Kind == "" {
-		return refuse("this YAML is no template of CloudFormation: it has no Resources with a Type such as AWS::Batch::JobQueue",
-			"of YAML batchctl reads templates and the data of launch templates; job files are JSON")
+		return refuse("this YAML is not a CloudFormation template: it has no Resources with a Type such as AWS::Batch::JobQueue",
+			"write job files as JSON; batchctl reads only CloudFormation templates and launch template data as YAML")
 	}
 	return f, problems
 }

@@ -151,7 +151,7 @@ func Read(r io.Reader) (*Bundle, error) {
 		return nil, err
 	}
 	if len(text) > MaxBundle {
-		return nil, fmt.Errorf("it is longer than %d bytes", MaxBundle)
+		return nil, fmt.Errorf("it is larger than %d bytes", MaxBundle)
 	}
 	b := &Bundle{}
 	if err := wire.Unmarshal(text, b); err != nil {
@@ -159,9 +159,9 @@ func Read(r io.Reader) (*Bundle, error) {
 	}
 	switch {
 	case b.Version != version:
-		return nil, fmt.Errorf("its version is %d, and this program reads version %d", b.Version, version)
+		return nil, fmt.Errorf("version %d is not supported, want %d", b.Version, version)
 	case b.Subject.Job == nil:
-		return nil, fmt.Errorf("it holds no job: subject.job is absent")
+		return nil, fmt.Errorf("it contains no job: subject.job is missing")
 	}
 	return b, nil
 }

@@ -98,15 +98,15 @@ func capacityTexts() []string {
 func ec2Quota(b *Bundle) *Verdict {
 	return b.refused(quotaTexts(), High,
 		Fix{Platform: "ask for a higher quota: Service Quotas, Amazon EC2, running On-Demand (or Spot) instances of this family, counted in vCPUs"},
-		"the account's EC2 quota of vCPUs is used up: no instance is launched")
+		"the account's EC2 vCPU quota is used up, so no instance starts")
 }
 
 func noCapacity(b *Bundle) *Verdict {
-	fix := Fix{Platform: "give the compute environment more instance types and Availability Zones, or On-Demand beside Spot", Job: "or ask for less, so that more types hold it"}
-	if v := b.refused(capacityTexts(), High, fix, "EC2 has no capacity of the instance types of the queue for now"); v != nil {
+	fix := Fix{Platform: "give the compute environment more instance types and Availability Zones, or On-Demand beside Spot", Job: "or ask for less, so that the job fits more instance types"}
+	if v := b.refused(capacityTexts(), High, fix, "EC2 currently has no capacity for the queue's instance types"); v != nil {
 		return v
 	}
-	return b.reasoned([]string{"CAPACITY:"}, High, fix, "EC2 has no capacity of the instance types of the queue for now")
+	return b.reasoned([]string{"CAPACITY:"}, High, fix, "EC2 currently has no capacity for the queue's instance types")
 }
 
 func launchRefused(b *Bundle) *Verdict {
@@ -116,14 +116,14 @@ func launchRefused(b *Bundle) *Verdict {
 		return nil
 	}
 	return b.refused([]string{refusals[0].Message}, Medium,
-		Fix{Platform: "mend what the message names: the image, subnet, security group, key pair, KMS key or launch template of the compute environment"},
-		"EC2 refuses to launch the instances of the compute environment")
+		Fix{Platform: "fix what the message names: the image, subnet, security group, key pair, KMS key or launch template of the compute environment"},
+		"EC2 rejects the launch of the compute environment's instances")
 }
 
 // userData explains the usual reason for an agent that never comes.
-const userData = "look at the launch template's user data: `systemctl start ecs` (or restart, or enable --now) in it never returns, because ecs.service waits for " +
-	"cloud-init to end, and cloud-init waits for the user data; write /etc/ecs/ecs.config only, or use `systemctl start --no-block ecs`. " +
-	"Else: the instance does not reach the ECS endpoint (route, security group), the instance role lacks AmazonEC2ContainerServiceforEC2Role, or the image has no ECS agent"
+const userData = "check the user data of the launch template: `systemctl start ecs` (or restart, or enable --now) in it never returns, because ecs.service waits for " +
+	"cloud-init, and cloud-init waits for the user data; write only /etc/ecs/ecs.config, or use `systemctl start --no-block ecs`. " +
+	"Other causes: the instance does not reach the ECS endpoint (route, security group), the instance role lacks AmazonEC2ContainerServiceforEC2Role, or the image has no ECS agent"
 
 func agentNotRegistered(b *Bundle) *Verdict {
 	if b.waiting() == nil {
@@ -135,7 +135,7 @@ func agentNotRegistered(b *Bundle) *Verdict {
 			continue
 		}
 		v := &Verdict{Confidence: High, Fix: Fix{Platform: userData},
-			Summary: fmt.Sprintf("%d of the %d instances of compute environment %s that run for more than %s never registered with ECS", len(silent), old, c.Environment, span(agentPatience.Milliseconds()))}
+			Summary: fmt.Sprintf("%d of the %d instances of compute environment %s that have run for more than %s never registered with ECS", len(silent), old, c.Environment, span(agentPatience.Milliseconds()))}
 		if len(silent) < old {
 			v.Confidence = Medium
 		}
@@ -197,12 +197,12 @@ func behindOthers(b *Bundle) *Verdict {
 	if at <= 1 && !more {
 		return nil
 	}
-	where := fmt.Sprintf("%d jobs of the queue come first", at-1)
+	where := fmt.Sprintf("%d jobs in the queue are ahead of it", at-1)
 	if at == 2 {
-		where = "one job of the queue comes first"
+		where = "one job in the queue is ahead of it"
 	}
 	if more {
-		where = fmt.Sprintf("more than %d jobs of the queue come first", frontOfQueue)
+		where = fmt.Sprintf("more than %d jobs in the queue are ahead of it", frontOfQueue)
 	}
 	first := b.Front.Jobs[0]
 	id := batch.Name(str(first.JobArn))
@@ -212,7 +212,7 @@ func behindOthers(b *Bundle) *Verdict {
 	}
 	evidence = append(evidence, b.frontEvidence(fmt.Sprintf("first is %s, since %s", batch.ShortID(str(&id)), clock(num(first.EarliestTimeAtPosition)))))
 	v := waits(evidence, "it waits its turn: %s", where)
-	v.Fix.Job = "wait; what holds up the first says: batchctl explain " + batch.ShortID(str(&id))
+	v.Fix.Job = "wait; to see why the first job waits: batchctl explain " + batch.ShortID(str(&id))
 	return v
 }
 
@@ -234,11 +234,11 @@ func fairShare(b *Bundle) *Verdict {
 	}
 	where := fmt.Sprintf("position %d", at)
 	if more {
-		where = fmt.Sprintf("behind the first %d", frontOfQueue)
+		where = fmt.Sprintf("after the first %d", frontOfQueue)
 	}
 	v := waits([]Evidence{b.frontEvidence(where), {"GetJobQueueSnapshot, shares", clock(num(b.Utilization.LastUpdatedAt)), "in use: " + strings.Join(uses, ", ")}},
 		"it waits its turn: the queue divides its capacity by fair share, and %s is the job's share (%s)", mine, where)
-	v.Fix.Platform = "the scheduling policy " + batch.Name(str(policyOf(b.Queue))) + " holds the weights of the shares"
+	v.Fix.Platform = "the scheduling policy " + batch.Name(str(policyOf(b.Queue))) + " sets the weights of the shares"
 	return v
 }
 
@@ -264,7 +264,7 @@ func atMaxvCpus(b *Bundle) *Verdict {
 		}
 		evidence = append(evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), fmt.Sprintf("desiredvCpus %d of maxvCpus %d", *c.DesiredvCpus, *c.MaxvCpus)})
 	}
-	v := waits(evidence, "it waits until other jobs end: the compute environments are as large as they may become")
+	v := waits(evidence, "it waits until other jobs end: the compute environments have reached maxvCpus")
 	v.Fix.Platform = "or raise maxvCpus of compute environment " + could[0].name()
 	return v
 }

@@ -170,10 +170,10 @@ func (e *end) evidence() []Evidence {
 		add("status reason of the job", e.jobReason)
 	}
 	if e.attempts > 1 {
-		add("attempts", fmt.Sprintf("%d attempts, the last of them is looked at", e.attempts))
+		add("attempts", fmt.Sprintf("%d attempts; this is the last", e.attempts))
 	}
 	if e.children > 1 {
-		add("array", fmt.Sprintf("%d of the %d failed children that were looked at ended like this one", e.alike, e.children))
+		add("array", fmt.Sprintf("%d of the %d failed children that batchctl checked ended like this one", e.alike, e.children))
 	}
 	return all
 }

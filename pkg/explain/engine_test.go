@@ -106,7 +106,7 @@ func TestEngine(t *testing.T) {
 				t.Errorf("a glance at %s: %v", id, err)
 			}
 		}
-		if a := answer(t, g, runs); !strings.HasPrefix(a.Standing, "the job runs since") {
+		if a := answer(t, g, runs); !strings.HasPrefix(a.Standing, "the job has been running since") {
 			t.Errorf("running: %+v", a)
 		}
 		time.Sleep(time.Minute)

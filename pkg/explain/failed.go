@@ -26,7 +26,7 @@ func failedDependency(b *Bundle) *Verdict {
 	if e == nil || !e.says("Dependent Job failed", "Dependency failed") {
 		return nil
 	}
-	v := e.because(High, Fix{Job: "mend the job that failed, then submit this one again"}, "a job that it depends on failed")
+	v := e.because(High, Fix{Job: "fix the failed job, then submit this one again"}, "a job that it depends on failed")
 	if b.Root == nil || b.Root.Job == nil {
 		return v
 	}
@@ -55,8 +55,8 @@ func stateTimeLimit(b *Bundle) *Verdict {
 		return nil
 	}
 	_, reason, _ := strings.Cut(e.jobReason, "reason: ")
-	return e.because(High, Fix{Platform: "the queue's jobStateTimeLimitActions end jobs that wait for this reason: mend the reason, or lengthen maxTimeSeconds"},
-		"the queue ended it after waiting too long: %s", orElse(reason, "for the reason that its jobStateTimeLimitActions names"))
+	return e.because(High, Fix{Platform: "fix the reason, or increase maxTimeSeconds in the queue's jobStateTimeLimitActions, which end jobs that wait for this reason"},
+		"the queue ended it because it waited too long: %s", orElse(reason, "for the reason that its jobStateTimeLimitActions names"))
 }
 
 func stopped(b *Bundle) *Verdict {
@@ -75,7 +75,7 @@ func stopped(b *Bundle) *Verdict {
 	fix := "if that was a mistake, submit it again: batchctl retry " + batch.ShortID(str(job.JobId))
 	switch {
 	case b.Local && strings.HasPrefix(str(job.StatusReason), "The local engine was stopped"):
-		summary = "the local engine was stopped before the job ended, and its jobs end with it"
+		summary = "the local engine was stopped before the job ended; its jobs stop with it"
 		fix = "run it again: batchctl retry " + batch.ShortID(str(job.JobId))
 	case !b.Local:
 		fix += "; CloudTrail shows who stopped it (TerminateJob, CancelJob)"
@@ -104,11 +104,11 @@ func spotReclaim(b *Bundle) *Verdict {
 		return nil
 	}
 	if b.Local {
-		return e.because(High, Fix{Job: "submit it again, or resubmit what failed: batchctl retry " + batch.ShortID(str(e.job.JobId))}, "the local engine ended while the job ran")
+		return e.because(High, Fix{Job: "submit it again, or resubmit failed jobs: batchctl retry " + batch.ShortID(str(e.job.JobId))}, "the local engine ended while the job ran")
 	}
-	fix := Fix{Member: "retryStrategy", Job: "retry when the instance is taken away: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
+	fix := Fix{Member: "retryStrategy", Job: "retry after the loss of an instance: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
 		"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
-	v := e.because(High, fix, "its instance was taken away while it ran, as Spot instances are")
+	v := e.because(High, fix, "it lost its instance while it ran, as happens with Spot instances")
 	spot := b.spotEvidence()
 	v.Evidence = append(v.Evidence, spot...)
 	if len(spot) == 0 && !slices.ContainsFunc(b.Environments, isSpot) && !e.says("spot") {
@@ -163,14 +163,14 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	what := role + " could not read a secret"
 	switch {
 	case e.says("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
-		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter is not there, in this account and Region"}
-		what = "a secret that the job names is not there"
+		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
+		what = "a secret that the job names does not exist"
 	case e.says("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
-		fix = Fix{Member: "secrets", Job: "correct the key behind the secret's ARN in valueFrom: the secret has no such key"}
-		what = "a secret has not the key that the job names"
+		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret has no such key"}
+		what = "a secret does not have the key that the job names"
 	case e.says("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
 		fix = Fix{Platform: "the subnet does not reach Secrets Manager or SSM: give it a NAT gateway, a public IP, or VPC endpoints for secretsmanager, ssm and kms"}
-		what = "the secrets could not be fetched: the service was not reached from the subnet"
+		what = "the secrets could not be read: the subnet does not reach the service"
 	}
 	return e.because(High, fix, "%s", what)
 }
@@ -180,15 +180,15 @@ func logStreamMissing(b *Bundle) *Verdict {
 	if e == nil || !e.says("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
 		return nil
 	}
-	fix := Fix{Member: "logConfiguration", Platform: "make the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
-	what := "the log group is not there, so the container was not started"
+	fix := Fix{Member: "logConfiguration", Platform: "create the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
+	what := "the log group does not exist, so the container did not start"
 	switch {
 	case e.says("AccessDenied", "not authorized"):
 		fix = Fix{Platform: "allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogStream and logs:PutLogEvents"}
-		what = "the log could not be opened: the role may not write to the log group"
+		what = "the log could not be opened: the role has no permission to write to the log group"
 	case e.says("i/o timeout", "deadline exceeded", "connection", "RequestError"):
 		fix = Fix{Platform: "the subnet does not reach CloudWatch Logs: give it a NAT gateway, a public IP, or a VPC endpoint for logs"}
-		what = "the log could not be opened: CloudWatch Logs was not reached"
+		what = "the log could not be opened: CloudWatch Logs is unreachable"
 	}
 	return e.because(High, fix, "%s", what)
 }
@@ -198,17 +198,17 @@ func roleNotAssumable(b *Bundle) *Verdict {
 	if e == nil || !e.says("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
 		return nil
 	}
-	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "let ecs-tasks.amazonaws.com assume the role in its trust policy, and check that the role is in this account"},
+	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "allow ecs-tasks.amazonaws.com in the role's trust policy, and check that the role is in this account"},
 		"ECS could not assume a role of the job")
 	for _, r := range b.Roles {
 		switch {
 		case !r.Found:
-			v.Evidence = append(v.Evidence, Evidence{"iam GetRole " + r.Name, "", "there is no such role"})
+			v.Evidence = append(v.Evidence, Evidence{"iam GetRole " + r.Name, "", "no such role"})
 			v.Summary = "the role " + r.Name + " of the job does not exist"
 			v.Fix = Fix{Member: "jobRoleArn", Job: "correct the ARN of the role " + r.Name + ": it does not exist"}
 		case !r.Trusts(tasksService):
 			v.Evidence = append(v.Evidence, Evidence{"iam GetRole " + r.Name, "", fmt.Sprintf("its trust policy names %s, not %s", orElse(strings.Join(r.Services, ", "), "no service"), tasksService)})
-			v.Summary = "the trust policy of role " + r.Name + " does not let " + tasksService + " assume it"
+			v.Summary = "the trust policy of role " + r.Name + " does not allow " + tasksService + " to assume it"
 		}
 	}
 	return v
@@ -231,7 +231,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	disk := "the disk"
 	switch {
 	case b.Local:
-		disk, fix = "a disk of this machine", Fix{Job: "free space on this machine's disks: df -h"}
+		disk, fix = "a disk on this machine", Fix{Job: "free disk space on this machine: df -h"}
 	case onFargate(e.job):
 		fix = Fix{Member: "ephemeralStorage", Job: "ask for more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; Fargate gives 20 GiB without, 200 at most"}
 	}
@@ -263,11 +263,11 @@ func outOfMemory(b *Bundle) *Verdict {
 	if r, ok := requestOf(e.job); ok {
 		asked = fmt.Sprintf(" than the %d MiB that it asked for", r.MemoryMiB)
 	}
-	fix := Fix{Member: "memory", Job: "ask for more memory, as much as the program needs at its peak; a retry with as little ends the same"}
+	fix := Fix{Member: "memory", Job: "ask for as much memory as the program needs at its peak; a retry with the same memory fails again"}
 	if killed {
 		return e.because(High, fix, "it used more memory%s and was killed", asked)
 	}
-	v := e.because(Medium, fix, "it was killed by SIGKILL (exit code 137), which mostly means that it used more memory%s", asked)
+	v := e.because(Medium, fix, "it was killed by SIGKILL (exit code 137), which usually means that it used more memory%s", asked)
 	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 	return v
 }
@@ -289,21 +289,21 @@ func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *V
 
 func cellNotRead(b *Bundle) *Verdict {
 	return cmp.Or(
-		b.launched(64, Fix{Job: "put the file that the log names there again, or submit the job again", Platform: "or let the job's role read it: s3:GetObject"},
-			"its cell or its command list could not be read, so its program did not begin", "cannot read "),
-		b.launched(64, Fix{Job: "submit it again with batchctl, which tells each child its cell: what it told is lacking, or was changed since"},
-			"the launcher did not find its cell, so its program did not begin",
+		b.launched(64, Fix{Job: "restore the file that the log names, or submit the job again", Platform: "or allow the job role to read it: s3:GetObject"},
+			"its cell or command list could not be read, so its program did not start", "cannot read "),
+		b.launched(64, Fix{Job: "submit it again with batchctl, which gives each child its cell: the cell is missing or was changed"},
+			"the launcher did not find its cell, so its program did not start",
 			"there is no cell ", "AWS_BATCH_JOB_ARRAY_INDEX ", "BATCHCTL_CELLS ", "neither BATCHCTL_ARRAY ", "BATCHCTL_ARRAY ", "s3:", "/"))
 }
 
 func inputsNotBrought(b *Bundle) *Verdict {
-	return b.launched(66, Fix{Member: "inputs", Job: "correct the place of the input that the log names, or put there what is missing", Platform: "or let the job's role read it: s3:GetObject, s3:ListBucket"},
-		"an input did not come, so its program did not begin", "input ")
+	return b.launched(66, Fix{Member: "inputs", Job: "correct the location of the input that the log names, or upload the missing file", Platform: "or allow the job role to read it: s3:GetObject, s3:ListBucket"},
+		"an input could not be downloaded, so its program did not start", "input ")
 }
 
 func outputsNotCarried(b *Bundle) *Verdict {
-	return b.launched(73, Fix{Member: "outputs", Job: "let the program write what outputs names, or correct the path or the place that the log names", Platform: "or let the job's role write there: s3:PutObject"},
-		"its program succeeded, and an output was not carried away", "output ")
+	return b.launched(73, Fix{Member: "outputs", Job: "make the program write this output, or correct the path or location that the log names", Platform: "or allow the job role to write there: s3:PutObject"},
+		"its program succeeded, but an output was not uploaded", "output ")
 }
 
 func exitCode(b *Bundle) *Verdict {
@@ -313,22 +313,22 @@ func exitCode(b *Bundle) *Verdict {
 	}
 	code := *e.exit
 	what := fmt.Sprintf("its own program ended with exit code %d", code)
-	if signal, ok := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, it aborted itself", 135: "SIGBUS, often a full /dev/shm",
-		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it reached for memory that is not its own", 143: "SIGTERM, it was told to end"}[code]; ok {
+	if signal, ok := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, it aborted", 135: "SIGBUS, often a full /dev/shm",
+		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory", 143: "SIGTERM, it was asked to stop"}[code]; ok {
 		what = fmt.Sprintf("its own program was ended by signal %d (%s)", code-128, signal)
 	}
-	fix := Fix{Member: "command", Job: "read what it wrote last, and fix the program or its command: batchctl logs " + batch.ShortID(str(e.job.JobId))}
+	fix := Fix{Member: "command", Job: "read its last output, and fix the program or its command: batchctl logs " + batch.ShortID(str(e.job.JobId))}
 	switch {
 	case e.process && code == 137:
-		fix = Fix{Job: "check whether this machine ran out of memory (dmesg), or something else killed it: batchctl did not"}
+		fix = Fix{Job: "check whether this machine ran out of memory (dmesg) or another program killed it; batchctl did not"}
 	case e.process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open", "cannot find", "could not find") != nil:
-		fix.Job += "; the image was not used: if the program needs a file of it, " + inContainer
+		fix.Job += "; the job did not use its image: if the program needs a file from it, " + inContainer
 	}
 	v := e.because(High, fix, "%s", what)
 	log := b.Subject.logLines(5)
 	v.Evidence = append(v.Evidence, log...)
 	if b.Subject.Log != nil && b.Subject.Log.Missing {
-		v.Evidence = append(v.Evidence, Evidence{"log " + b.Subject.Log.Stream, "", "there is no such log stream: the program wrote nothing, or the log was deleted"})
+		v.Evidence = append(v.Evidence, Evidence{"log " + b.Subject.Log.Stream, "", "no such log stream: the program wrote nothing, or the log was deleted"})
 	}
 	return v
 }

@@ -92,7 +92,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 		return nil, fmt.Errorf("describe job %s: %w", batch.ShortID(str(&id)), plain(err))
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("no job %s: it never was at this target, or it ended so long ago that it was forgotten", id)
+		return nil, fmt.Errorf("no job %s: it never was at this target, or it ended so long ago that the target forgot it", id)
 	}
 	b := &Bundle{Version: version, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
 	g.children(ctx, b, &b.Subject)
@@ -306,14 +306,14 @@ func (g *Gatherer) place(ctx context.Context, b *Bundle) {
 	queue := b.Subject.Job.JobQueue
 	queues, err := g.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{str(queue)}})
 	if err == nil && len(queues.JobQueues) == 0 {
-		err = errors.New("there is no such queue any more")
+		err = errors.New("the queue no longer exists")
 	}
 	b.missing(evidenceQueue, err)
 	if err == nil {
 		b.Queue = &queues.JobQueues[0]
 		g.environments(ctx, b)
 	} else {
-		b.missing(evidenceEnvironments, errors.New("the job queue is not known"))
+		b.missing(evidenceEnvironments, errors.New("the job queue is unknown"))
 	}
 	snapshot, err := g.batch.GetJobQueueSnapshot(ctx, &awsbatch.GetJobQueueSnapshotInput{JobQueue: queue})
 	b.missing(evidenceSnapshot, err)

@@ -63,7 +63,7 @@ func (g *Gatherer) groups(ctx context.Context, b *Bundle, environments []types.C
 		return err
 	}
 	if len(groups) == 0 {
-		return errors.New("no Auto Scaling group bears the name of a compute environment")
+		return errors.New("no Auto Scaling group has the name of a compute environment")
 	}
 	for _, group := range groups {
 		if group.Activities, err = g.rpc.Activities(ctx, group.Name); err != nil {
@@ -141,7 +141,7 @@ func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 	i, ok := rpc.ParseImage(e.image)
 	if !ok {
 		if e.says("CannotPull") {
-			b.missing(evidenceImage, errors.New("it is in no private registry of ECR"))
+			b.missing(evidenceImage, errors.New("it is not in a private ECR registry"))
 		}
 		return
 	}

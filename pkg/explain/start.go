@@ -26,12 +26,12 @@ func imageNotFound(b *Bundle) *Verdict {
 		return nil
 	}
 	c := High
-	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "there is no image %s", e.image)
+	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "the image %s does not exist", e.image)
 	if i := b.Image; i != nil {
 		v.Evidence = append(v.Evidence, b.imageEvidence())
 		if i.Found {
-			v.Summary = fmt.Sprintf("there was no image %s then; there is one now", e.image)
-			v.Fix = Fix{Job: "submit the job again: the image is there now"}
+			v.Summary = fmt.Sprintf("the image %s did not exist then, but exists now", e.image)
+			v.Fix = Fix{Job: "submit the job again: the image exists now"}
 		}
 	}
 	return v
@@ -42,12 +42,12 @@ func (b *Bundle) imageAbsent() bool { return b.Image != nil && !b.Image.Found }
 
 func (b *Bundle) imageEvidence() Evidence {
 	i := b.Image
-	what := "the image is there"
+	what := "the image exists"
 	switch {
 	case i.NoRepository:
-		what = "there is no repository " + i.Repository
+		what = "no repository " + i.Repository
 	case !i.Found:
-		what = "there is no image " + orElse(i.Tag, i.Digest) + " in repository " + i.Repository
+		what = "no image " + orElse(i.Tag, i.Digest) + " in repository " + i.Repository
 	case len(i.Architectures) > 0:
 		what += ", for " + strings.Join(i.Architectures, ", ")
 	}
@@ -59,8 +59,8 @@ func imageRateLimit(b *Bundle) *Verdict {
 	if e == nil || !e.says("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
 		return nil
 	}
-	return e.because(High, Fix{Member: "image", Job: "take the image from a registry of your own (ECR, or its pull-through cache) or from public.ecr.aws; until then, retry later"},
-		"the registry of %s refuses more pulls for now", e.image)
+	return e.because(High, Fix{Member: "image", Job: "pull the image from your own registry (ECR, or its pull-through cache) or from public.ecr.aws; until then, retry later"},
+		"the registry of %s currently rejects more pulls", e.image)
 }
 
 func imageNoAccess(b *Bundle) *Verdict {
@@ -73,10 +73,10 @@ func imageNoAccess(b *Bundle) *Verdict {
 		role = "the execution role"
 	}
 	v := e.because(High, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer, and the repository's policy for another account's; private registries elsewhere need repositoryCredentials"},
-		"the registry does not let %s pull %s", role, e.image)
+		"the registry does not allow %s to pull %s", role, e.image)
 	if e.says("repository does not exist or may require") && b.Image == nil {
 		v.Confidence = Medium
-		v.Summary = fmt.Sprintf("the registry shows no image %s to the one who pulls: it is not there, or needs a login", e.image)
+		v.Summary = fmt.Sprintf("the registry shows no image %s: it does not exist, or needs a login", e.image)
 		v.Fix.Member, v.Fix.Job = "image", "check the image's name"
 	}
 	if b.Image != nil {
@@ -94,7 +94,7 @@ func imageNoRoute(b *Bundle) *Verdict {
 	if onFargate(e.job) {
 		fix += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
 	}
-	return e.because(High, Fix{Platform: fix}, "the registry of %s was not reached", e.image)
+	return e.because(High, Fix{Platform: fix}, "the registry of %s is unreachable", e.image)
 }
 
 func imageNotPulled(b *Bundle) *Verdict {
@@ -102,7 +102,7 @@ func imageNotPulled(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to see whether it is whole"}, "the image %s could not be pulled", e.image)
+	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled", e.image)
 }
 
 func wrongArchitecture(b *Bundle) *Verdict {
@@ -138,7 +138,7 @@ func wrongArchitecture(b *Bundle) *Verdict {
 const inContainer = "run it in a container: --executor podman"
 
 // notUsed says why an image does not matter to a process.
-const notUsed = "the image is not used: the job ran as a process"
+const notUsed = "the job ran as a process, without its image"
 
 // wrongBinary is the verdict on a process whose file this machine cannot execute; line is
 // what the log says of it.
@@ -174,7 +174,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 	r, _ := requestOf(e.job)
 	if r.GPUs == 0 {
 		fix = Fix{Member: "gpus", Job: "ask for a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements; without it the container sees none"}
-		v := e.because(Medium, fix, "its program looks for a GPU, and the job asks for none")
+		v := e.because(Medium, fix, "its program needs a GPU, but the job asks for none")
 		v.Evidence = append(line, v.Evidence...)
 		return v
 	}
@@ -266,7 +266,7 @@ func networkInterface(b *Bundle) *Verdict {
 	if e == nil || !e.says("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
 		return nil
 	}
-	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account has network interfaces left; then retry"},
+	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account is below its limit of network interfaces; then retry"},
 		"the task's network interface did not come up")
 }
 
@@ -284,7 +284,7 @@ func containerNotStarted(b *Bundle) *Verdict {
 	}
 	switch {
 	case e.says("DockerTimeoutError", "RuntimeTimeoutError"):
-		what = "the container engine of the instance took too long, as it does when the disk is slow or full of pulls"
+		what = "the instance's container engine took too long, as happens when the disk is slow or busy with pulls"
 		fix = Fix{Platform: "give the instances a faster root volume (gp3 with more throughput), or fewer jobs at once; a retry often helps"}
 	case e.says("efs", "mount.nfs", "mount target"):
 		what = "a file system could not be mounted"

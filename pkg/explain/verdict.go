@@ -153,9 +153,9 @@ func Explain(b *Bundle) Answer {
 		a.Verdict = best
 	case held != nil:
 		until := b.restsUntil(held)
-		a.Standing = fmt.Sprintf("still normal: scaling up since %s; AWS Batch says %q for now, which also appears then", clock(b.waitsSince()), held.said())
+		a.Standing = fmt.Sprintf("still normal: scaling up since %s; AWS Batch reports %q, which also appears while a queue scales up", clock(b.waitsSince()), held.said())
 		if b.At-b.waitsSince() >= dwell.Milliseconds() {
-			a.Standing = fmt.Sprintf("not sure yet: %s since %s; AWS Batch says %q, seen since %s, which also appears for some minutes while a queue scales up", job.Status, clock(b.waitsSince()), held.said(), clock(held.since))
+			a.Standing = fmt.Sprintf("not sure yet: %s since %s; AWS Batch has reported %q since %s, which also appears for some minutes while a queue scales up", job.Status, clock(b.waitsSince()), held.said(), clock(held.since))
 		}
 		a.AskAgain = clock(until)
 	default:
@@ -229,11 +229,11 @@ func standing(b *Bundle) (text, askAgain string) {
 	case job.Status == "SUCCEEDED":
 		return "the job SUCCEEDED: there is nothing to explain", ""
 	case job.Status == "RUNNING":
-		return fmt.Sprintf("the job runs since %s: nothing is wrong", clock(num(job.StartedAt))), ""
+		return fmt.Sprintf("the job has been running since %s: nothing is wrong", clock(num(job.StartedAt))), ""
 	case job.Status == "FAILED" && str(job.StatusReason) == "":
-		return "no cause is known: " + b.service() + " gave no reason, and nothing that could be looked at says why it FAILED", ""
+		return "unknown cause: " + b.service() + " gave no reason, and batchctl found no evidence why it FAILED", ""
 	case job.Status == "FAILED":
-		return fmt.Sprintf("no cause is known for %q", str(job.StatusReason)), ""
+		return fmt.Sprintf("unknown cause of %q", str(job.StatusReason)), ""
 	case b.At-b.launchedAt() < dwell.Milliseconds():
 		return fmt.Sprintf("still normal: %s since %s, and an instance was launched at %s", job.Status, clock(b.waitsSince()), clock(b.launchedAt())), clock(b.launchedAt() + dwell.Milliseconds())
 	case b.Local || waited >= dwell.Milliseconds():
@@ -242,13 +242,13 @@ func standing(b *Bundle) (text, askAgain string) {
 			where = ", the first of its queue"
 		}
 		if reason := b.reason(); reason != "" {
-			return fmt.Sprintf("%s for %s%s; %s says %q, and nothing else that could be looked at says why", job.Status, span(waited), where, b.service(), reason), ""
+			return fmt.Sprintf("%s for %s%s; %s reports %q, and batchctl found no other evidence", job.Status, span(waited), where, b.service(), reason), ""
 		}
-		return fmt.Sprintf("%s for %s%s, and nothing that could be looked at says why", job.Status, span(waited), where), ""
+		return fmt.Sprintf("%s for %s%s, and batchctl found no evidence why", job.Status, span(waited), where), ""
 	case job.Status == "RUNNABLE":
-		return fmt.Sprintf("still normal: RUNNABLE since %s, an instance takes some minutes to come", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
+		return fmt.Sprintf("still normal: RUNNABLE since %s; an instance takes some minutes to start", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	case job.Status == "STARTING":
-		return fmt.Sprintf("still normal: STARTING since %s, the image is pulled and the container made", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
+		return fmt.Sprintf("still normal: STARTING since %s, while the image is pulled and the container created", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	}
 	return fmt.Sprintf("still normal: %s since %s", job.Status, clock(b.waitsSince())), clock(b.At + patience.Milliseconds())
 }

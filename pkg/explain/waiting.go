@@ -109,7 +109,7 @@ func dependencyPending(b *Bundle) *Verdict {
 		return nil
 	}
 	v := waits(evidence, "it waits for %s", strings.Join(names, ", "))
-	v.Fix.Job = "wait; what holds up the other job says: batchctl explain " + strings.TrimPrefix(strings.Split(evidence[0].From, ", ")[1], "job ")
+	v.Fix.Job = "wait; to see why the other job waits: batchctl explain " + strings.TrimPrefix(strings.Split(evidence[0].From, ", ")[1], "job ")
 	return v
 }
 
@@ -128,7 +128,7 @@ func childrenPending(b *Bundle) *Verdict {
 		return nil
 	}
 	return waits([]Evidence{{"DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", arrayProperties", clock(num(job.ArrayProperties.StatusSummaryLastUpdatedAt)), strings.Join(parts, ", ")}},
-		"its children are under way: %s of %d", strings.Join(parts, ", "), aws.ToInt32(job.ArrayProperties.Size))
+		"its children are in progress: %s of %d", strings.Join(parts, ", "), aws.ToInt32(job.ArrayProperties.Size))
 }
 
 func queueDisabled(b *Bundle) *Verdict {
@@ -141,7 +141,7 @@ func queueDisabled(b *Bundle) *Verdict {
 	switch {
 	case q.Status == types.JQStatusInvalid:
 		return &Verdict{Summary: "job queue " + name + " is INVALID", Confidence: High, Evidence: []Evidence{from},
-			Fix: Fix{Platform: "mend the job queue " + name + ": " + str(q.StatusReason)}}
+			Fix: Fix{Platform: "fix the job queue " + name + ": " + str(q.StatusReason)}}
 	case q.State == types.JQStateDisabled && !b.Local: // the local engine goes on with what it has taken
 		return &Verdict{Summary: "job queue " + name + " is DISABLED", Confidence: Medium, Evidence: []Evidence{from},
 			Fix: Fix{Platform: "aws batch update-job-queue --job-queue " + name + " --state ENABLED", Member: "jobQueue", Job: "or submit to another queue"}}
@@ -253,7 +253,7 @@ func (b *Bundle) unusable() []held {
 
 func environmentInvalid(b *Bundle) *Verdict {
 	return b.unusableVerdict("INVALID", func(h held) bool { return h.Status == types.CEStatusInvalid },
-		"mend compute environment %s: its status reason names what is wrong; then update it so that AWS Batch looks again")
+		"fix compute environment %s: its status reason names the problem; then update it so that AWS Batch checks it again")
 }
 
 func environmentDisabled(b *Bundle) *Verdict {
@@ -273,7 +273,7 @@ func (b *Bundle) unusableVerdict(word string, is func(held) bool, fix string) *V
 	if names == nil {
 		return nil
 	}
-	return &Verdict{Summary: fmt.Sprintf("no compute environment takes the job: %s is %s", strings.Join(names, ", "), word), Confidence: High,
+	return &Verdict{Summary: fmt.Sprintf("no compute environment accepts the job: %s is %s", strings.Join(names, ", "), word), Confidence: High,
 		Evidence: evidence, Fix: Fix{Platform: fmt.Sprintf(fix, names[0])}}
 }
 
@@ -289,7 +289,7 @@ func (b *Bundle) misfit(wide bool) *Verdict {
 		return nil
 	}
 	job := b.waiting()
-	v := &Verdict{Confidence: High, Summary: fmt.Sprintf("no compute environment of the queue can ever hold %s", r)}
+	v := &Verdict{Confidence: High, Summary: fmt.Sprintf("no compute environment of the queue can ever fit %s", r)}
 	if text := str(job.StatusReason); text != "" {
 		v.Evidence = append(v.Evidence, b.reasonEvidence(job, b.At)...)
 	}
@@ -298,7 +298,7 @@ func (b *Bundle) misfit(wide bool) *Verdict {
 		v.Evidence = append(v.Evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), h.Reason})
 		hint = orElse(hint, h.Hint(r))
 	}
-	v.Fix = Fix{Member: misfitMember(all[0].Cause), Job: "ask for less, or submit to another queue", Platform: "or add instance types to a compute environment that hold it"}
+	v.Fix = Fix{Member: misfitMember(all[0].Cause), Job: "ask for less, or submit to another queue", Platform: "or add suitable instance types to a compute environment"}
 	if hint != "" {
 		v.Fix.Job = "ask for less, or submit to another queue; " + hint
 	}
@@ -329,7 +329,7 @@ func overMaxvCpus(b *Bundle) *Verdict {
 	}
 	return b.reasoned([]string{"MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"}, High,
 		Fix{Member: "vcpus", Job: "ask for fewer vCPUs", Platform: "or raise maxvCpus of the compute environment"},
-		"it asks for more vCPUs than the queue's compute environments may ever have")
+		"it asks for more vCPUs than the maxvCpus of the queue's compute environments")
 }
 
 func cannotFit(b *Bundle) *Verdict {
@@ -337,8 +337,8 @@ func cannotFit(b *Bundle) *Verdict {
 		return v
 	}
 	v := b.reasoned([]string{"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED"}, Medium,
-		Fix{Member: "memory", Job: "ask for less memory, vCPUs or GPUs: instances leave less to jobs than their sheet says", Platform: "or add instance types that hold it"},
-		"no compute environment of the queue can hold the job")
+		Fix{Member: "memory", Job: "ask for less memory, vCPUs or GPUs: instances offer jobs less memory than they have", Platform: "or add instance types that fit it"},
+		"no compute environment of the queue fits the job")
 	if reason := b.unplaced(); reason != "" {
 		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(b.Subject.Job.JobId)) + ", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
 	}
@@ -354,16 +354,16 @@ func cannotFit(b *Bundle) *Verdict {
 				member = "vcpus"
 			}
 		}
-		v.Fix = Fix{Member: member, Job: "ask for less, or submit it to a target that has such machines: batchctl submit FILE --target NAME"}
-		v.Summary = "this machine can never hold the job"
+		v.Fix = Fix{Member: member, Job: "ask for less, or submit it to a target with suitable machines: batchctl submit FILE --target NAME"}
+		v.Summary = "the job can never fit this machine"
 	}
 	return v
 }
 
 func serviceRole(b *Bundle) *Verdict {
 	return b.reasoned([]string{"MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS", "ACTION_REQUIRED"}, Medium,
-		Fix{Platform: "give the compute environment the service-linked role AWSServiceRoleForBatch, or its service role what AWSBatchServiceRole allows"},
-		"the compute environment or its service role needs somebody to act")
+		Fix{Platform: "give the compute environment the service-linked role AWSServiceRoleForBatch, or give its service role the permissions of AWSBatchServiceRole"},
+		"the compute environment or its service role needs a change")
 }
 
 func consumableLacking(b *Bundle) *Verdict {
@@ -374,7 +374,7 @@ func consumableLacking(b *Bundle) *Verdict {
 		from := Evidence{"DescribeConsumableResource " + c.Name, clock(b.At), fmt.Sprintf("%d available of %d, the job asks for %d", c.Available, c.Total, c.Asked)}
 		switch {
 		case c.Missing:
-			from.Text = "there is no such resource"
+			from.Text = "no such resource"
 			return &Verdict{Summary: "the consumable resource " + c.Name + " does not exist", Confidence: High, Evidence: []Evidence{from},
 				Fix: Fix{Member: "consumableResources", Job: "correct its name", Platform: "or create it"}}
 		case c.Total < c.Asked:

@@ -10,7 +10,7 @@ type entry struct{ edge, status, text string }
 
 // meanings of the types of edges, in the order of the legend.
 var meanings = []entry{
-	{edge: NToN, text: "N_TO_N: child after child"},
+	{edge: NToN, text: "N_TO_N: each child after its counterpart"},
 	{edge: Sequential, text: "SEQUENTIAL: one child after the other"},
 	{edge: Always, text: "when: always, however it ended"},
 	{edge: Failure, text: "when: failure"},

@@ -76,7 +76,7 @@ func refusedOnPurpose(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
 	type level struct {
 		names map[string]bool // nil for an array
-		name  bool            // a name is next
+		name  bool            // use next
 	}
 	var open []level
 	for {

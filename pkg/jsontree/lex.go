@@ -93,7 +93,7 @@ func (p *parser) oddity() {
 	case r == '(':
 		p.parens++
 		p.take(openArray, 1)
-		p.report(p.tok.start, p.tok.end, "write [ ] in place of ( )", "( ) are not brackets of JSON")
+		p.report(p.tok.start, p.tok.end, "write [ ] in place of ( )", "( ) are not JSON brackets")
 	case r == ')' && p.parens > 0:
 		p.parens--
 		p.take(closeArray, 1)
@@ -133,7 +133,7 @@ func (p *parser) comment() bool {
 			break
 		}
 		if n < 0 {
-			p.report(start, start+2, "remove it", "comment /* without */, and JSON has no comments")
+			p.report(start, start+2, "remove it", "comment /* without */; JSON has no comments")
 			p.stop()
 			return true
 		}

@@ -62,7 +62,7 @@ func TestListIsCapped(t *testing.T) {
 	if len(list) != 51 {
 		t.Fatalf("%d messages", len(list))
 	}
-	if last := list[50]; last.Message != "too many errors, the rest of the file was not read" {
+	if last := list[50]; last.Message != "too many errors; the rest of the file was not read" {
 		t.Errorf("the last message is %v", last)
 	}
 	if root.Len() < 50 {
@@ -82,7 +82,7 @@ func TestManyMembers(t *testing.T) {
 	if root.Len() != 100_003 {
 		t.Errorf("%d members", root.Len())
 	}
-	want := []string{`"m777" is given twice, first on line 779`, `"m99999" is given twice, first on line 100001`, `"m777" is given twice, first on line 779`}
+	want := []string{`"m777" appears twice, first on line 779`, `"m99999" appears twice, first on line 100001`, `"m777" appears twice, first on line 779`}
 	for i, d := range list {
 		if i >= len(want) || d.Message != want[i] || d.Rule != "json-duplicate-name" {
 			t.Errorf("message %d: %v", i, d)

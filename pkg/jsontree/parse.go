@@ -24,7 +24,7 @@ const (
 )
 
 // tooMany is the message of the last slip that is reported of a text.
-const tooMany = "too many errors, the rest of the file was not read"
+const tooMany = "too many errors; the rest of the file was not read"
 
 // Parse reads one JSON document. Every slip is an error of its own, named and
 // with the edit that mends it if one does, and reading goes on after it; the list is empty
@@ -264,7 +264,7 @@ func (p *parser) member(l *level) {
 	if first := l.find(v.Name); first != nil {
 		line, _ := p.src.Position(first.Key.Start)
 		p.add(ruleDuplicate, key.start, key.end, "keep one of the two",
-			fmt.Sprintf("%s is given twice, first on line %d", quoted(v.Name), line))
+			fmt.Sprintf("%s appears twice, first on line %d", quoted(v.Name), line))
 	}
 	l.node.link(v)
 	if l.names != nil {

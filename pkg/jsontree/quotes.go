@@ -82,7 +82,7 @@ func (p *parser) innerQuotes() {
 	raw := strings.TrimRight(p.text[p.tok.start:p.pos-1], " \t")
 	if strings.HasSuffix(raw, ",") && len(raw) > 2 {
 		p.recut(p.tok.start + len(raw) - 1)
-		p.report(p.tok.start, p.tok.end, `write " at its end`, "the string is not closed")
+		p.report(p.tok.start, p.tok.end, `write " at the end`, "the string is not closed")
 		return
 	}
 	at := p.pos - 1

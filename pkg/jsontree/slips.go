@@ -85,7 +85,7 @@ func (p *parser) nameWord() bool {
 		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the name has no opening quote")
 		p.mend(whole(p.tok.text))
 	case p.colonFollows():
-		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the name %s lacks its quotes", clip(p.tok.text))
+		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the name %s has no quotes", clip(p.tok.text))
 		p.mend(whole(p.tok.text))
 	default:
 		p.report(p.tok.start, p.tok.end, `write "name": value`, "%s is not a member", clip(p.tok.text))
@@ -177,7 +177,7 @@ func (p *parser) finish(root *Node) {
 	switch {
 	case p.done:
 	case root == nil && p.tok.kind == eof:
-		p.report(start, end, "write { } at least", "the file holds no value")
+		p.report(start, end, "write at least { }", "the file contains no value")
 	case p.tok.kind == eof:
 	case p.tok.kind == closeObject || p.tok.kind == closeArray:
 		p.report(start, end, "remove it, or an earlier bracket that closes too much", "%s closes nothing", p.tok.text)

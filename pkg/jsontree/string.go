@@ -147,7 +147,7 @@ func (d *decoder) cut() {
 	at := body + len(end)
 	d.pos, d.unclosed = at, true
 	d.out = d.out[:len(d.out)-(len(line)-len(end))] // what is cut off holds no escapes
-	d.p.report(d.start, at, fmt.Sprintf("write %c at its end", closing(d.quote)), "the string is not closed")
+	d.p.report(d.start, at, fmt.Sprintf("write %c at the end", closing(d.quote)), "the string is not closed")
 }
 
 // escape reads the escape at pos.
@@ -169,17 +169,17 @@ func (d *decoder) escape() {
 	case c == '\'' && d.quote == '\'', c == '`' && d.quote == '`':
 		d.out = append(d.out, c)
 	case c == '\'' || c == '`':
-		d.slip(slipEscape, start, d.pos, fmt.Sprintf("write %c alone", c), `\%c is not an escape of JSON`, c)
+		d.slip(slipEscape, start, d.pos, fmt.Sprintf("write %c alone", c), `\%c is not a JSON escape`, c)
 		d.out = append(d.out, c)
 	case c == 'x' && hexLen(text[d.pos:], 2) == 2:
 		v, _ := strconv.ParseUint(text[d.pos:d.pos+2], 16, 8)
 		d.pos += 2
-		d.slip(slipEscape, start, d.pos, fmt.Sprintf(`write \u%04x`, v), `%s is not an escape of JSON`, text[start:d.pos])
+		d.slip(slipEscape, start, d.pos, fmt.Sprintf(`write \u%04x`, v), `%s is not a JSON escape`, text[start:d.pos])
 		d.out = utf8.AppendRune(d.out, rune(v))
 	default:
 		r, size := utf8.DecodeRuneInString(text[start+1:])
 		d.pos = start + 1 + size
-		d.slip(slipEscape, start, d.pos, `write \\ for a backslash`, `\%c is not an escape of JSON`, r)
+		d.slip(slipEscape, start, d.pos, `write \\ for a backslash`, `\%c is not a JSON escape`, r)
 		d.out = utf8.AppendRune(append(d.out, '\\'), r)
 	}
 }

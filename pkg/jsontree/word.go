@@ -76,7 +76,7 @@ func (p *parser) word() *Node {
 	end := p.bareEnd()
 	p.widen(end)
 	if v, ok := foreignWords[p.tok.text]; ok {
-		p.report(p.tok.start, p.tok.end, "write "+v, "%s is not a word of JSON", p.tok.text)
+		p.report(p.tok.start, p.tok.end, "write "+v, "%s is not a JSON keyword", p.tok.text)
 		p.mend(v)
 		switch v {
 		case "true", "false":
@@ -100,7 +100,7 @@ func (p *parser) word() *Node {
 }
 
 func (p *parser) bareText() {
-	p.report(p.tok.start, p.tok.end, "put it in double quotes: "+quoted(p.tok.text), "%s is not a value of JSON", clip(p.tok.text))
+	p.report(p.tok.start, p.tok.end, "put it in double quotes: "+quoted(p.tok.text), "%s is not a JSON value", clip(p.tok.text))
 	p.mend(whole(p.tok.text))
 }
 
@@ -191,19 +191,19 @@ func mendNumber(s string) (fixed, message string) {
 	}
 	what := ""
 	if s[0] == '+' {
-		what = "a number has no leading +"
+		what = "a number cannot start with +"
 	}
 	if strings.Contains(body, "_") {
-		body, what = strings.ReplaceAll(body, "_", ""), "a number has no _ in it"
+		body, what = strings.ReplaceAll(body, "_", ""), "a number cannot contain _"
 	}
 	if t := strings.TrimLeft(body, "0"); len(t)+1 < len(body) || t != body && digits(t) > 0 {
-		what = "a number has no leading zero"
+		what = "a number cannot have a leading zero"
 		if body = t; digits(t) == 0 {
 			body = "0" + t
 		}
 	}
 	if strings.HasPrefix(body, ".") {
-		body, what = "0"+body, "a number begins with a digit"
+		body, what = "0"+body, "a number must start with a digit"
 	}
 	if t, ok := strings.CutSuffix(body, "."); ok {
 		body, what = t, "digits must follow the point"

@@ -51,7 +51,7 @@ func fileIn(l examples.Files) func(path string) (*diag.Source, error) {
 		if f, ok := l.File(path); ok {
 			return diag.NewSource(path, f.Text), nil
 		}
-		return nil, errors.New("there is no such file")
+		return nil, errors.New("no such file")
 	}
 }
 

@@ -34,7 +34,7 @@ type placing struct {
 	saving    *catalog.Saving
 }
 
-// refused says why no queue holds the job, or the one it names does not. It is
+// refused says why no queue fits the job, or the one it names does not. It is
 // nil where one does, and where nothing can be said.
 func (p *Pass) refused(j Job) *refusal { return p.placingOf(j).refused }
 

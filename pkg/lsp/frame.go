@@ -32,7 +32,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		if _, err := io.CopyN(io.Discard, r, length); err != nil {
 			return nil, endInside(err)
 		}
-		return nil, &frameError{fmt.Sprintf("a message of %d bytes; %d is the most that is read", length, maxMessage)}
+		return nil, &frameError{fmt.Sprintf("a message of %d bytes, more than the limit of %d", length, maxMessage)}
 	}
 	// The buffer grows with what comes, not with what the header promises.
 	var body bytes.Buffer

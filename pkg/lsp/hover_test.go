@@ -12,7 +12,7 @@ func TestHover(t *testing.T) {
 		want     []string // parts of the answer; none for no answer
 		under    string   // what the range covers
 	}{
-		"a member": {brokenJob, `"im|age"`, []string{"**Container image** · `image` · string", "Image the container starts from",
+		"a member": {brokenJob, `"im|age"`, []string{"**Container image** · `image` · string", "Image that the container starts from",
 			"Example: `", "Becomes `containerProperties.image` of RegisterJobDefinition"}, `"image"`},
 		"its value":    {brokenJob, `"registry|.example`, []string{"**Container image**"}, `"image"`},
 		"a short form": {`{"name": "a", "image": "b:1", "timeout": "2h"}`, `"time|out"`, []string{"`timeout.attemptDurationSeconds` of RegisterJobDefinition"}, `"timeout"`},

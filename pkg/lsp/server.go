@@ -191,7 +191,7 @@ func (s *server) take(f frame) (end bool, err error) {
 		return false, s.respond(m.ID, nil, bad)
 	case m.isResponse():
 		if m.Error != nil {
-			s.logf("the client refused request %s: %s", m.ID, m.Error)
+			s.logf("the client rejected request %s: %s", m.ID, m.Error)
 		}
 		return false, nil
 	case m.isRequest():
@@ -218,9 +218,9 @@ func (s *server) request(m *message) (any, error) {
 	case s.phase == starting && !first:
 		return nil, fault(codeNotInitialized, "the first request must be initialize")
 	case s.phase != starting && first:
-		return nil, fault(codeInvalidRequest, "initialize was sent before")
+		return nil, fault(codeInvalidRequest, "initialize was already sent")
 	case s.phase == ending:
-		return nil, fault(codeInvalidRequest, "no request may follow shutdown")
+		return nil, fault(codeInvalidRequest, "no request is allowed after shutdown")
 	case handle == nil:
 		return nil, fault(codeMethodNotFound, "no method %s", *m.Method)
 	}

@@ -36,13 +36,13 @@ func (b *builder) bring(g *group, job *Job) {
 	by := stagedBy(j)
 	d := b.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		b.fail(by, ruleStageContainer, by.Name+" are for jobs of one container, in containerProperties, and this job has another kind of definition",
-			"say what runs with image or containerProperties")
+		b.fail(by, ruleStageContainer, by.Name+" work only in a job with one container, in containerProperties",
+			"write the job with image or containerProperties")
 		return
 	}
 	command := job.command(d)
 	if len(command) == 0 {
-		b.fail(by, ruleStageCommand, "the command that batchctl stage is to run is not known here: it stands in a definition of another file, or in the image",
+		b.fail(by, ruleStageCommand, "batchctl stage needs the job's command, which is in another file's definition or in the image",
 			"give the job a command")
 		return
 	}
@@ -83,8 +83,8 @@ func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, boo
 		}
 		to := &staged.Inputs[i]
 		if pinned := to.SHA256; pinned != "" && pinned != published.SHA256 {
-			b.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has another content: its sha256 is %s", in.Source.Text, published.SHA256),
-				"write that, if the file is right; or leave the checksum out: what is published has one")
+			b.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has different content: its sha256 is %s", in.Source.Text, published.SHA256),
+				"if the file is right, write this checksum, or leave it out: submit adds one")
 			return nil, false
 		}
 		to.SHA256 = published.SHA256
@@ -112,8 +112,8 @@ func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, boo
 func literal(place string) string { return strings.ReplaceAll(place, "${", "$${") }
 
 func (b *builder) noPlace(n *jsontree.Node, what string) {
-	b.fail(n, ruleStageNoPlace, fmt.Sprintf("%s %s of this machine goes by a place at the target, and the target names none", article(what), what),
-		`give the target one in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// place here`)
+	b.fail(n, ruleStageNoPlace, fmt.Sprintf("a local %s needs a staging location, and the target has none", what),
+		`add it to the target in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// URL here`)
 }
 
 func article(noun string) string {
@@ -136,7 +136,7 @@ func (b *builder) fits(j *document.Job, job *Job, by *jsontree.Node) {
 		request, size, limit = "containerOverrides", sizeOf(overrides), MaxOverrides-OverridesReserve-cellsReserve
 	}
 	if size > limit {
-		b.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs %s has %d bytes, and may have %d", request, size, limit),
-			"bring a directory, or a prefix of S3, in place of its files one by one")
+		b.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs %s has %d bytes, more than the limit of %d", request, size, limit),
+			"name a directory or an S3 prefix instead of single files")
 	}
 }

@@ -126,7 +126,7 @@ func Cycle(members []*document.Job) string {
 
 func (b *builder) addJob(f *document.File, j *document.Job) {
 	if source := document.ArraySource(j.Array); source != nil && j.Sweep == nil {
-		b.fail(source, "array-unread", "what the children differ in has not been read", "give the job as a file, beside the "+source.Name+" that it names")
+		b.fail(source, "array-unread", "the values of the children are unknown here", "write the job to a file beside its "+source.Name)
 		return
 	}
 	known := j.Register
@@ -188,9 +188,9 @@ func (b *builder) checkNames(jobs []*document.Job) {
 		for _, d := range j.DependsOn {
 			switch n := count[d.Job]; {
 			case n == 0:
-				b.fail(d.Node, "dep-unknown-job", fmt.Sprintf("no job is called %q", d.Job), "name a job of this file")
+				b.fail(d.Node, "dep-unknown-job", fmt.Sprintf("no job %q", d.Job), "name a job of this file")
 			case n > 1:
-				b.fail(d.Node, "duplicate-job-name", fmt.Sprintf("%d jobs are called %q", n, d.Job), "give each its own name")
+				b.fail(d.Node, "duplicate-job-name", fmt.Sprintf("%d jobs have the name %q", n, d.Job), "give each its own name")
 			}
 		}
 	}

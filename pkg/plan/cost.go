@@ -86,11 +86,11 @@ func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
 	c := Cost{Prices: prices, Region: region, Hours: float64(n.TimeoutSeconds) / 3600, Attempts: n.Attempts, Children: n.Children, Spot: r.IsSpot(), Platform: n.Platform}
 	switch {
 	case !r.Fits:
-		return Cost{Unknown: "nothing holds the job"}
+		return Cost{Unknown: "the job fits nowhere"}
 	case r.Type == "UNMANAGED":
-		return Cost{Unknown: "the instances of an unmanaged environment are not known"}
+		return Cost{Unknown: "batchctl does not know the instances of an unmanaged environment"}
 	case !r.Proven():
-		return Cost{Unknown: "no instance type that holds the job is known here"}
+		return Cost{Unknown: "batchctl knows no instance type that fits the job"}
 	}
 	if region == "" || !prices.Has(region) {
 		c.Region, c.Stands = prices.Regions()[0], region
@@ -101,7 +101,7 @@ func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
 	for i, part := range n.Parts {
 		line, ok := c.line(r, part, r.Holds[i], n.Platform)
 		if !ok {
-			return Cost{Unknown: fmt.Sprintf("the %s have none of %s in %s", prices, line.On, c.Region)}
+			return Cost{Unknown: fmt.Sprintf("no price of %s in %s (%s)", line.On, c.Region, prices)}
 		}
 		if n.nodes() > 1 {
 			line.PerInstance = 1 // every node has an instance of its own
@@ -113,7 +113,7 @@ func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
 	if n.StorageGB > 0 && r.IsFargate() {
 		price, ok := prices.FargateStorage(c.Region)
 		if !ok {
-			return Cost{Unknown: fmt.Sprintf("the %s have none of Fargate's storage in %s", prices, c.Region)}
+			return Cost{Unknown: fmt.Sprintf("no price of Fargate storage in %s (%s)", c.Region, prices)}
 		}
 		c.StorageGB, c.Storage = n.StorageGB, price
 		c.ShareHour += c.Storage * float64(n.StorageGB)
@@ -158,7 +158,7 @@ func (c Cost) NoSpotPrice() string {
 	if len(c.Lines) > 0 {
 		what = c.Lines[0].On
 	}
-	return fmt.Sprintf("no Spot price of %s is known: --prices FILE, with lines of %sTYPE", what, catalog.SpotItem)
+	return fmt.Sprintf("no Spot price of %s: add lines of %[2]sTYPE to a price file: --prices FILE", what, catalog.SpotItem)
 }
 
 func (c *Cost) sum() {

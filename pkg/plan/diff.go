@@ -29,7 +29,7 @@ func (c Change) String() string {
 	case c.New == "":
 		return fmt.Sprintf("%s: - %s", c.Path, c.Old)
 	case c.Old == c.New:
-		return fmt.Sprintf("%s: %s -> another value that is not shown either", c.Path, c.Old)
+		return fmt.Sprintf("%s: %s -> another hidden value", c.Path, c.Old)
 	}
 	return fmt.Sprintf("%s: %s -> %s", c.Path, c.Old, c.New)
 }

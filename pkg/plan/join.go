@@ -43,8 +43,8 @@ func (b *builder) refuseMany(fixed []wait, common int) {
 		more = fmt.Sprintf(", and for %d more", common)
 	}
 	b.fail(fixed[min(len(fixed), maxWaits+1)-1].Node, "dep-max-20",
-		fmt.Sprintf("a job waits for at most %d others, and this one for %d child by child, which no step in between can stand for%s", maxWaits, len(fixed), more),
-		"leave the type of some dependencies out, or make the others one array")
+		fmt.Sprintf("a job waits for at most %d others, and this one waits for %d child by child, which no step in between can replace%s", maxWaits, len(fixed), more),
+		"leave out the type of some dependencies, or make the others one array")
 }
 
 // withoutImplied leaves out what is listed twice, and the jobs that have succeeded in

@@ -63,7 +63,7 @@ func TestJoinsKeepTheOrder(t *testing.T) {
 				}
 			}
 			if byName[j.Name] != nil {
-				r.Fatalf("two jobs are called %s", j.Name)
+				r.Fatalf("two jobs have the name %s", j.Name)
 			}
 			byName[j.Name] = j
 			if waitsOn(j) > 20 {

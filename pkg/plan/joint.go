@@ -62,7 +62,7 @@ func (b *builder) joint(g *group) (*joint, bool) {
 	d := b.definition(g.parts[0], g.known)
 	switch {
 	case d == nil && overridesSeveral(g.parts[0]):
-		b.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and a step in between cannot be made of a registered definition of several containers", maxWaits),
+		b.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and batchctl cannot build a step in between from a registered definition of several containers", maxWaits),
 			"put a job in between, or make the others one array")
 		return nil, false
 	case d == nil:
@@ -188,5 +188,5 @@ func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionIn
 
 // ownQueue is the queue of the group's jobs, for a step before them.
 func (g *group) ownQueue() Choice {
-	return Choice{Queue: g.parts[0].Queue.Queue, Reason: "the queue of " + g.Name + ", before which it stands"}
+	return Choice{Queue: g.parts[0].Queue.Queue, Reason: "the queue of " + g.Name + ", which comes after it"}
 }

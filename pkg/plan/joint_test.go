@@ -76,9 +76,9 @@ func TestJoinQueue(t *testing.T) {
 		queues            []document.Queue
 		want, reason      string
 	}{
-		{"the tightest", "big", "", []document.Queue{big, cpuQueue}, "cpu-job-queue", "tightest of 2 queues that hold 1 vCPU, 128 MiB: c5.large (2 vCPU, 3682 MiB for jobs)"},
-		{"of the same architecture", "arm", "", []document.Queue{cpuQueue, armQueue}, "arm-job-queue", "only queue that holds 1 vCPU, 128 MiB, arm64: c6g.medium (1 vCPU, 1713 MiB for jobs)"},
-		{"with the share", "big", `"shareIdentifier": "a", `, []document.Queue{big, cpuQueue}, "big-job-queue", "the queue of report, before which it stands"},
+		{"the tightest", "big", "", []document.Queue{big, cpuQueue}, "cpu-job-queue", "tightest fit of 2 queues for 1 vCPU, 128 MiB: c5.large (2 vCPU, 3682 MiB for jobs)"},
+		{"of the same architecture", "arm", "", []document.Queue{cpuQueue, armQueue}, "arm-job-queue", "only queue that fits 1 vCPU, 128 MiB, arm64: c6g.medium (1 vCPU, 1713 MiB for jobs)"},
+		{"with the share", "big", `"shareIdentifier": "a", `, []document.Queue{big, cpuQueue}, "big-job-queue", "the queue of report, which comes after it"},
 		{"not known", "open", "", []document.Queue{openQueue}, "open-job-queue", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

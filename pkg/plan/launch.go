@@ -36,13 +36,13 @@ func (b *builder) launch(g *group, job *Job) {
 	}
 	d := b.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		b.fail(j.Array, ruleArrayContainer, "the cells go into the environment of one container, in containerProperties, and this job has another kind of definition",
-			"say what runs with image or containerProperties")
+		b.fail(j.Array, ruleArrayContainer, "an array with values works only in a job with one container, in containerProperties",
+			"write the job with image or containerProperties")
 		return
 	}
 	if isSplit && s.Launcher == sweep.Image && s.Kind != sweep.Matrix && s.Kind != sweep.Table {
-		b.fail(j.Array, ruleArraySize, fmt.Sprintf("%d children are several arrays, and the image's own program knows the index in one of them only", s.Len()),
-			fmt.Sprintf(`ask for at most %d, or leave out "launcher": "image"`, catalog.MaxArraySize))
+		b.fail(j.Array, ruleArraySize, fmt.Sprintf("%d children need several arrays, and the image's own program sees only its index in one of them", s.Len()),
+			fmt.Sprintf(`use at most %d children, or leave out "launcher": "image"`, catalog.MaxArraySize))
 		return
 	}
 	b.wrap(j, job, d)
@@ -74,7 +74,7 @@ func (b *builder) wrap(j *document.Job, job *Job, d *awsbatch.RegisterJobDefinit
 		if s.Kind != sweep.Plain {
 			hint += `, or the array "launcher": "image"`
 		}
-		b.fail(j.Array, ruleArrayCommand, "the command that the launcher is to run is not known here", hint)
+		b.fail(j.Array, ruleArrayCommand, "the launcher needs the job's command, which is unknown here", hint)
 		return
 	}
 	job.setCommand(j, s.Command(command))
@@ -121,7 +121,7 @@ func (b *builder) list(j *document.Job, job *Job) {
 		b.setVariable(j, job, j.Array, sweep.ListVariable, s.List)
 	case s.Launcher == sweep.Image:
 		text := strings.Join(s.Lines, "\n") + "\n"
-		if url, ok := b.stage(j, job, text, "the image's own program reads the command list from a place of its own"); ok {
+		if url, ok := b.stage(j, job, text, "the image's own program reads the command list from its own location"); ok {
 			b.setVariable(j, job, j.Array, sweep.ListVariable, url)
 		}
 	}
@@ -137,7 +137,7 @@ func (b *builder) setVariable(j *document.Job, job *Job, by *jsontree.Node, name
 				if by != j.Array {
 					who = "its " + by.Name + " set"
 				}
-				b.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, and %s it to %q", name, aws.ToString(v.Value), who, value),
+				b.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, but %s it to %q", name, aws.ToString(v.Value), who, value),
 					"remove the variable from the job's environment")
 				return
 			}

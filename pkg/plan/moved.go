@@ -174,7 +174,7 @@ func Moved(then, now []byte) (changes []Change, notChecked []string, err error) 
 		}
 	}
 	if before == nil || after == nil {
-		return changes, append(notChecked, "one of the plans was not held against a target"), nil
+		return changes, append(notChecked, "one of the plans was not compared with a target"), nil
 	}
 	changes = append(changes, Diff(pinned(before, after), pinned(after, before))...)
 	for _, part := range []string{"definitions", "queues", "computeEnvironments"} {
@@ -218,7 +218,7 @@ func planDocument(text []byte) (*jsontree.Node, error) {
 	case problems.HasErrors():
 		return nil, fmt.Errorf("not JSON: %s", problems[0].Message)
 	case !root.Get("requests").Is(jsontree.Array) || !root.Get("jobs").Is(jsontree.Array):
-		return nil, errors.New("it has no requests and jobs, as plan --out writes them")
+		return nil, errors.New("it contains no requests and jobs: want a file from plan --out")
 	}
 	return root, nil
 }

@@ -25,9 +25,9 @@ func (b *builder) queue(f *document.File, j *document.Job, register *jsontree.No
 	case b.options.Queue != "":
 		b.checkQueue(nameOf(j), b.options.Queue)
 		b.checkAllowed(nameOf(j), b.options.Queue)
-		return b.named(j, register, b.options.Queue, "given for every job that names none")
+		return b.named(j, register, b.options.Queue, "set for every job that names none")
 	case b.options.LocalQueue != "" && (b.platform == nil || len(b.platform.Queues) == 0):
-		return Choice{Queue: b.options.LocalQueue, Reason: "given for every job that names none"}
+		return Choice{Queue: b.options.LocalQueue, Reason: "set for every job that names none"}
 	}
 	return b.choose(j, register)
 }
@@ -99,7 +99,7 @@ func (b *builder) choose(j *document.Job, register *jsontree.Node) Choice {
 	case !ok && len(b.platform.Queues) == 1:
 		return Choice{Queue: b.platform.Queues[0].Name, Reason: "the platform file's only queue"}
 	case !ok:
-		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue, and what it needs is not known here", j.Name),
+		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue, and batchctl does not know what it needs", j.Name),
 			"name a queue: "+QueueHint(b.platform, ""))
 	default:
 		c, err := ChooseQueue(b.platform, r)

@@ -90,7 +90,7 @@ type Published struct {
 type Choice struct {
 	// Queue is the jobQueue's name or ARN.
 	Queue string
-	// Reason is a clause: `only queue that holds 1 GPU, 8 vCPU, 30720 MiB: g5.8xlarge`.
+	// Reason is a clause: `only queue that fits 1 GPU, 8 vCPU, 30720 MiB: g5.8xlarge`.
 	Reason string
 	// Placement is the proof, where the platform file describes the queue.
 	Placement *catalog.Placement

@@ -114,9 +114,9 @@ func reason(holding int, denied bool, r catalog.Request, p catalog.Placement) st
 	if denied {
 		allowed = "allowed "
 	}
-	which := fmt.Sprintf("only %squeue that holds", allowed)
+	which := fmt.Sprintf("only %squeue that fits", allowed)
 	if holding > 1 {
-		which = fmt.Sprintf("tightest of %d %squeues that hold", holding, allowed)
+		which = fmt.Sprintf("tightest fit of %d %squeues for", holding, allowed)
 	}
 	if proof := Proof(p); proof != "" {
 		return fmt.Sprintf("%s %s: %s", which, r, proof)
@@ -166,17 +166,17 @@ func (e *NoQueueError) deny(q document.Queue) {
 	e.denied = append(e.denied, Refusal{Queue: cmp.Or(q.Alias, q.Name), Reason: "the policy does not allow it"})
 }
 
-// Error names every queue: "no queue holds 2 GPUs, ...: gpu (its largest ...), cpu (...)".
+// Error names every queue: "no queue fits 2 GPUs, ...: gpu (its largest ...), cpu (...)".
 func (e *NoQueueError) Error() string {
 	all := slices.Concat(e.Refusals, e.denied)
 	if len(all) == 0 {
-		return fmt.Sprintf("no queue holds %s: the platform file lists no queues", e.Request)
+		return fmt.Sprintf("no queue fits %s: the platform file lists no queues", e.Request)
 	}
 	var parts []string
 	for _, r := range all {
 		parts = append(parts, fmt.Sprintf("%s (%s)", r.Queue, r.Reason))
 	}
-	return fmt.Sprintf("no queue holds %s: %s", e.Request, strings.Join(parts, ", "))
+	return fmt.Sprintf("no queue fits %s: %s", e.Request, strings.Join(parts, ", "))
 }
 
 // Hint says what would fit, and where.

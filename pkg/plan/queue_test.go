@@ -74,15 +74,15 @@ func TestNoQueue(t *testing.T) {
 		nearestHint string
 	}{
 		{nil, catalog.Request{VCPUs: 1, MemoryMiB: 512}, catalog.Fits,
-			"no queue holds 1 vCPU, 512 MiB: the platform file lists no queues", ""},
+			"no queue fits 1 vCPU, 512 MiB: the platform file lists no queues", ""},
 		{[]document.Queue{cpuQueue, gpuQueue}, catalog.Request{VCPUs: 4, MemoryMiB: 8192, GPUs: 8}, catalog.TooManyGPUs,
-			"no queue holds 8 GPUs, 4 vCPU, 8192 MiB: cpu (c5, m5: no instance type with a GPU), gpu (its largest type g5.12xlarge has 4 GPUs)",
+			"no queue fits 8 GPUs, 4 vCPU, 8192 MiB: cpu (c5, m5: no instance type with a GPU), gpu (its largest type g5.12xlarge has 4 GPUs)",
 			"nearest that fits: 4 GPUs, 4 vCPU, 8192 MiB on g5.12xlarge of queue gpu"},
 		{[]document.Queue{fargate}, catalog.Request{VCPUs: 1, MemoryMiB: 900, Fargate: true}, catalog.NoFargateSize,
-			"no queue holds 1 vCPU, 900 MiB: fargate (1 vCPU, 900 MiB is not a Fargate size)",
+			"no queue fits 1 vCPU, 900 MiB: fargate (1 vCPU, 900 MiB is not a Fargate size)",
 			"nearest that fits: 1 vCPU, 2048 MiB on queue fargate"},
 		{[]document.Queue{queue("two", ec2("c5.large"), ec2("m5.large"))}, catalog.Request{VCPUs: 2, MemoryMiB: 8192}, catalog.NominalMemory,
-			"no queue holds 2 vCPU, 8192 MiB: two (its largest type c5.large leaves 3682 of 4096 MiB to jobs; its largest type m5.large leaves 7658 of 8192 MiB to jobs)",
+			"no queue fits 2 vCPU, 8192 MiB: two (its largest type c5.large leaves 3682 of 4096 MiB to jobs; its largest type m5.large leaves 7658 of 8192 MiB to jobs)",
 			"nearest that fits: 2 vCPU, 7658 MiB on m5.large of queue two"},
 	} {
 		_, err := ChooseQueue(&document.Platform{Queues: tt.queues}, tt.req)
@@ -101,11 +101,11 @@ func TestNoQueue(t *testing.T) {
 func TestChooseAllowedQueue(t *testing.T) {
 	small := catalog.Request{VCPUs: 2, MemoryMiB: 2048}
 	p := &document.Platform{Queues: []document.Queue{cpuQueue, gpuQueue}, Policy: document.Policy{AllowedQueues: []string{"gpu"}}}
-	if c, err := ChooseQueue(p, small); err != nil || c.Queue != "gpu-job-queue" || !strings.HasPrefix(c.Reason, "only allowed queue that holds 2 vCPU, 2048 MiB: ") {
+	if c, err := ChooseQueue(p, small); err != nil || c.Queue != "gpu-job-queue" || !strings.HasPrefix(c.Reason, "only allowed queue that fits 2 vCPU, 2048 MiB: ") {
 		t.Errorf("%s, %s, %v", c.Queue, c.Reason, err)
 	}
 	p.Queues = p.Queues[:1]
-	const want = "no queue holds 2 vCPU, 2048 MiB: cpu (the policy does not allow it)"
+	const want = "no queue fits 2 vCPU, 2048 MiB: cpu (the policy does not allow it)"
 	if c, err := ChooseQueue(p, small); err == nil || err.Error() != want {
 		t.Errorf("%s, %v", c.Queue, err)
 	}

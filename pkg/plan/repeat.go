@@ -40,13 +40,13 @@ func Repeat(p *Plan, n int) (*Plan, error) {
 func (p *Plan) isOneJob() error {
 	switch {
 	case len(p.Jobs) == 0:
-		return errors.New("repeat a job: the plan has none")
+		return errors.New("repeat a job: the plan has no jobs")
 	case len(p.Jobs) > 1 && p.Jobs[0].Group == p.Jobs[len(p.Jobs)-1].Group && p.Jobs[0].Group != p.Jobs[0].Name:
 		return fmt.Errorf("repeat job %s: it is %d arrays already; leave the count out, or make the array at most %d", p.Jobs[0].Group, len(p.Jobs), catalog.MaxArraySize)
 	case len(p.Jobs) > 1:
-		return fmt.Errorf("repeat a job: the plan has %d of them, and a count is for a single one; submit that one by itself, or give it an array", len(p.Jobs))
+		return fmt.Errorf("repeat a job: the plan has %d jobs, and a count needs a single one; submit that job alone, or give it an array", len(p.Jobs))
 	case p.Jobs[0].Submit == nil:
-		return fmt.Errorf("repeat job %s: it is a job definition, which is registered once", p.Jobs[0].Name)
+		return fmt.Errorf("repeat job %s: it is a job definition; register it once", p.Jobs[0].Name)
 	}
 	return nil
 }

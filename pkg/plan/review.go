@@ -146,7 +146,7 @@ func (p *Plan) review(i int, j *Job, w *World, platform *document.Platform, pric
 	}
 	var ok bool
 	if v.Need, ok = NeedOf(definition, submit); !ok {
-		v.Cost = &Cost{Unknown: "what the job asks for is not known here"}
+		v.Cost = &Cost{Unknown: "the job's request is unknown here"}
 		return v
 	}
 	v.Need.MaxParallel = j.MaxParallel
@@ -187,7 +187,7 @@ func (p *Plan) definitionOf(i int, w *World) *jsontree.Node {
 func (w *World) definition(j *Job) DefinitionReview {
 	switch {
 	case w == nil:
-		return DefinitionReview{Verdict: DefinitionNotChecked, Reason: "the target was not asked"}
+		return DefinitionReview{Verdict: DefinitionNotChecked, Reason: "the target was not queried"}
 	case w.Unreached != "":
 		return DefinitionReview{Verdict: DefinitionNotChecked, Reason: w.Unreached}
 	}
@@ -248,7 +248,7 @@ func described(n *jsontree.Node) *jsontree.Node {
 func (w *World) queueReview(word string) QueueReview {
 	switch {
 	case w == nil:
-		return QueueReview{Reason: "the target was not asked"}
+		return QueueReview{Reason: "the target was not queried"}
 	case cmp.Or(w.Unreached, w.QueuesErr) != "":
 		return QueueReview{Reason: cmp.Or(w.Unreached, w.QueuesErr)}
 	}
@@ -284,7 +284,7 @@ func (v *JobReview) cost(prices *catalog.Prices, w *World) *Cost {
 	}
 	r, ok := v.Room()
 	if !ok {
-		return &Cost{Unknown: "no compute environment is known that holds the job"}
+		return &Cost{Unknown: "no known compute environment fits the job"}
 	}
 	c := CostIn(r, v.Need, prices, region)
 	return &c
@@ -318,7 +318,7 @@ func (v JobReview) problems(w *World) (list []string) {
 		list = append(list, fmt.Sprintf("job %s: ", v.Name)+fmt.Sprintf(format, args...))
 	}
 	if v.Definition.Verdict == DefinitionMissing {
-		say("there is no ACTIVE job definition %s at %s", v.definitionWord(), w.Target)
+		say("no ACTIVE job definition %s at %s", v.definitionWord(), w.Target)
 	}
 	if v.Submit == nil {
 		return list
@@ -326,14 +326,14 @@ func (v JobReview) problems(w *World) (list []string) {
 	queue := aws.ToString(v.Submit.JobQueue)
 	switch q := v.QueueThere; {
 	case q.Asked && !q.Found && !w.Local:
-		say("there is no job queue %s at %s", queue, w.Target)
+		say("no job queue %s at %s", queue, w.Target)
 	case q.Found && q.State == types.JQStateDisabled:
-		say("job queue %s is DISABLED and refuses jobs", queue)
+		say("job queue %s is DISABLED and rejects jobs", queue)
 	case q.Found && (q.Status == types.JQStatusInvalid || q.Status == types.JQStatusDeleting || q.Status == types.JQStatusDeleted):
 		say("job queue %s is %s: %s", queue, q.Status, cmp.Or(q.StatusReason, "AWS Batch gives no reason"))
 	}
 	if _, ok := v.Room(); !ok && len(v.Rooms) > 0 {
-		say("no compute environment of %s takes it: %s", queue, v.refusals())
+		say("no compute environment of %s accepts it: %s", queue, v.refusals())
 	}
 	return list
 }

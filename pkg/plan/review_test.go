@@ -257,7 +257,7 @@ func TestDiff(t *testing.T) {
 		{`{"a": {"b": 1}}`, `{"a": 2}`, []string{`a: {"b":1} -> 2`}},
 		{`{"a": "1"}`, `{"a": 1}`, []string{`a: "1" -> 1`}},
 		{`{"environment": [{"name": "DB_PASSWORD", "value": "hunter2-old-one"}]}`, `{"environment": [{"name": "DB_PASSWORD", "value": "hunter2-new-one"}]}`,
-			[]string{`environment[DB_PASSWORD].value: "***************" -> another value that is not shown either`}},
+			[]string{`environment[DB_PASSWORD].value: "***************" -> another hidden value`}},
 		{`{"environment": [{"name": "A", "value": ""}], "parameters": {}}`, `{"environment": [], "parameters": {"a": ""}}`,
 			[]string{`environment[A].value: - ""`, `parameters.a: + ""`}},
 		{`{"l": [{"tags": {"a": "x"}}]}`, `{"l": [{"tags": {"a": ""}}]}`, []string{`l[0].tags.a: "x" -> ""`}},
@@ -387,7 +387,7 @@ func TestStorageWithoutPrice(t *testing.T) {
 		hour          float64
 	}{
 		{hour: 0.048},
-		{gb: 30, unknown: "the us.csv have none of Fargate's storage in eu-west-1"},
+		{gb: 30, unknown: "no price of Fargate storage in eu-west-1 (us.csv)"},
 		{gb: 30, rows: "eu-west-1,fargate-storage-gb,0.001\n", hour: 0.078},
 	} {
 		prices, err := catalog.ReadPrices(strings.NewReader(table+tt.rows), "us.csv")

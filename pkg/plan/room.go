@@ -99,7 +99,7 @@ func roomOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need
 	case isPod != n.EKS:
 		r.Reason = "it runs containers on ECS, and the job is a pod for EKS"
 		if isPod {
-			r.Reason = "it runs pods on EKS, and the job is none"
+			r.Reason = "it runs pods on EKS, and the job is not a pod"
 		}
 		return r
 	case c == nil:
@@ -149,13 +149,13 @@ func hold(r Room, n Need) Room {
 		r.Reason = cmp.Or(r.Reason, p.Reason)
 	}
 	if n.EKS && r.Reason == "" {
-		r.Reason = "EKS nodes keep back more memory than the ECS instances that the catalogue knows: leave room"
+		r.Reason = "EKS nodes reserve more memory than the ECS instances in the catalogue: ask for less than the limit"
 	}
 	if r.Proven() {
 		r.AtOnce = r.headroom(n)
 	}
 	if r.AtOnce == 0 && r.MaxvCpus > 0 && n.nodes() > 1 && r.Proven() {
-		r.Fits, r.Reason = false, fmt.Sprintf("its %d nodes start together and take %s, more than its maxvCpus of %d",
+		r.Fits, r.Reason = false, fmt.Sprintf("its %d nodes start together and need %s, more than its maxvCpus of %d",
 			n.nodes(), catalog.VCPUs(r.vcpus(n)), r.MaxvCpus)
 	}
 	if n.MaxParallel > 0 {

@@ -65,7 +65,7 @@ func (b *builder) split(g *group, job *Job) []*Job {
 	}
 	switch n := s.Len(); {
 	case n == 0:
-		b.fail(g.Array, ruleArrayEmpty, "the array has no cells", "leave something in, or remove the array")
+		b.fail(g.Array, ruleArrayEmpty, "the array has no cells", "add cells, or remove the array")
 		fallthrough
 	case n == 1:
 		job.Submit.ArrayProperties = nil

@@ -35,7 +35,7 @@ func (b *builder) document(j *document.Job, job *Job) {
 		b.setVariable(j, job, j.Array, sweep.DocumentVariable, text)
 		return
 	}
-	why := fmt.Sprintf("the cells are %d bytes of text, and %s, of %d at most, has room for %d", needed, request, limit, max(0, room))
+	why := fmt.Sprintf("the cells take %d bytes, and %s, which is limited to %d, has space for %d", needed, request, limit, max(0, room))
 	if url, ok := b.stage(j, job, text, why); ok {
 		b.setVariable(j, job, j.Array, sweep.URLVariable, url)
 	}
@@ -58,8 +58,8 @@ func sizeOf(shape any) int {
 // submitted, and returns the place. why is said where there is none.
 func (b *builder) stage(j *document.Job, job *Job, text, why string) (url string, ok bool) {
 	if b.options.Staging == "" {
-		b.fail(j.Array, ruleArrayStaging, why+": the target names no place for such a text",
-			`give the target one in the platform file: "staging": "s3://bucket/prefix"`)
+		b.fail(j.Array, ruleArrayStaging, why+": the target has no staging location",
+			`add it to the target in the platform file: "staging": "s3://bucket/prefix"`)
 		return "", false
 	}
 	sum := sha256.Sum256([]byte(text))

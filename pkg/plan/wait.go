@@ -93,7 +93,7 @@ func (b *builder) outside(g *group, i int, w wait) wait {
 	case g.When != "" || g.isOneCell():
 		w.Type = ""
 	case len(g.parts) > 1 && i == 0:
-		b.refusePairs(w.Node, fmt.Sprintf("the array is %d arrays, since AWS Batch takes no more children in one, and what it waits for is another job", len(g.parts)))
+		b.refusePairs(w.Node, fmt.Sprintf("the array is split into %d arrays, since AWS Batch accepts no more children in one, and it waits for another job", len(g.parts)))
 	}
 	return w
 }
@@ -116,7 +116,7 @@ func (b *builder) inside(g *group, i int, d document.Dependency) (list []wait) {
 		return list
 	case !g.isSplitLike(target):
 		if i == 0 {
-			b.refusePairs(d.Node, fmt.Sprintf("N_TO_N is between arrays of the same size: this one has %d children, %s has %d", g.children(), d.Job, target.children()))
+			b.refusePairs(d.Node, fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", g.children(), d.Job, target.children()))
 		}
 		return nil
 	}
@@ -134,7 +134,7 @@ func (b *builder) on(p *Job, d document.Dependency) wait {
 }
 
 func (b *builder) refusePairs(n *jsontree.Node, message string) {
-	b.fail(n, "dep-n-to-n-same-size", message, "make the arrays alike, or leave the type out")
+	b.fail(n, "dep-n-to-n-same-size", message, "make the arrays the same size, or leave out the type")
 }
 
 // children is the number of an array's children; 1 for a job that is none.

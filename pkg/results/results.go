@@ -115,7 +115,7 @@ func (t *Table) free(name, prefix string) string {
 // then, though its keys may have columns.
 func (t *Table) Add(c Child, printed *Output) error {
 	if len(c.Values) != len(t.axes) {
-		return fmt.Errorf("child %d: its cell has %d values, the table %d axes", c.Index, len(c.Values), len(t.axes))
+		return fmt.Errorf("child %d: its cell has %d values for %d axes", c.Index, len(c.Values), len(t.axes))
 	}
 	objects, err := printed.Objects()
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *Table) read(c Child, object string) (row, error) {
 		key, known := t.keyAt[path]
 		if !known {
 			if key = len(t.keys); key == maxKeys {
-				return r, fmt.Errorf("more than %d different keys: print fewer, such as a list in place of a member for each step", maxKeys)
+				return r, fmt.Errorf("more than %d different keys: print fewer, such as a list instead of a member for each step", maxKeys)
 			}
 			t.keyAt[path] = key
 			t.keys = append(t.keys, t.free(path, keyPrefix))

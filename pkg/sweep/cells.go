@@ -85,12 +85,12 @@ func parseRange(word string) (from, n int, err error) {
 		}
 	}
 	if to < from || to >= MaxCells {
-		return 0, 0, fmt.Errorf("%q is no range of cells", word)
+		return 0, 0, fmt.Errorf("invalid range of cells %q", word)
 	}
 	return from, to - from + 1, nil
 }
 
-var errNumber = errors.New("is no number of at most 7 digits")
+var errNumber = errors.New("is not a number of at most 7 digits")
 
 // parseNumber reads a number as it is written in a document: digits without a sign and
 // without leading zeros, which a shell would take for octal; at most 7 digits, which

@@ -71,7 +71,7 @@ func (s *Sweep) checkTable() error {
 		return errors.New("only a command list has lines")
 	}
 	if len(s.Names) == 0 || len(s.Axes) > 0 || len(s.Excluded) > 0 {
-		return errors.New("a table has columns and rows, and no axes")
+		return errors.New("a table has columns and rows, not axes")
 	}
 	return s.checkNames()
 }
@@ -83,7 +83,7 @@ func (s *Sweep) checkNames() error {
 		}
 	}
 	if i, j, clash := Clash(s.Names); clash {
-		return fmt.Errorf("names %q and %q would both be in %s", s.Names[i], s.Names[j], Variable(s.Names[i]))
+		return fmt.Errorf("names %q and %q both become the variable %s", s.Names[i], s.Names[j], Variable(s.Names[i]))
 	}
 	for i, variable := range s.Templates {
 		if !ValidVariable(variable) {
@@ -123,7 +123,7 @@ func checkValues(name string, values []string) error {
 
 func (s *Sweep) checkCommands() error {
 	if len(s.Lines) > 0 && s.List != "" {
-		return errors.New("the lines of a command list are either in it or at its URL")
+		return errors.New("a command list has either lines or a URL, not both")
 	}
 	if s.List != "" && (!ValidValue(s.List) || !strings.HasPrefix(s.List, "s3://") && !strings.HasPrefix(s.List, "/")) {
 		return fmt.Errorf("list %q: want an s3:// URL or an absolute path", s.List)

@@ -32,7 +32,7 @@ func Parse(document string) (*Sweep, error) {
 	// Numbers and ranges could be written in other ways, and the words that follow from
 	// the rest could differ from it.
 	if again := s.Document(); again[:len(again)-1] != body {
-		return nil, errors.New("not as batchctl writes it")
+		return nil, errors.New("not written by batchctl")
 	}
 	return s, nil
 }
@@ -87,7 +87,7 @@ func (r *reader) sweep() (*Sweep, error) {
 		return nil, err
 	}
 	if line := r.next(); line != lastLine || !r.done {
-		return nil, fmt.Errorf("%.40q was not expected here", line)
+		return nil, fmt.Errorf("unexpected %.40q", line)
 	}
 	return s, nil
 }

@@ -153,7 +153,7 @@ func TestWhy(t *testing.T) {
 		if _, err := f.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
-		if n := strings.Count(errs.String(), "RUNNABLE  it waits its turn: one job of the queue comes first"); n != 1 {
+		if n := strings.Count(errs.String(), "RUNNABLE  it waits its turn: one job in the queue is ahead of it"); n != 1 {
 			t.Errorf("told %d times:\n%s", n, &errs)
 		}
 		details, err := at.Describe(t.Context(), last)
