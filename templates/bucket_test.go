@@ -23,7 +23,7 @@ func bucketPublic(r resource) []string {
 	return only(isBucket(r) && !blocked)
 }
 
-// bucketNoTLS wants a policy that denies everything to whoever comes without TLS.
+// bucketNoTLS requires a policy that denies all access without TLS.
 func bucketNoTLS(r resource) []string {
 	denied := false
 	for _, v := range list(at(r.properties, "PolicyDocument", "Statement")) {

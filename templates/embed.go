@@ -1,5 +1,5 @@
-// Package templates holds the files that batchctl writes for people to start
-// from.
+// Package templates keeps the files that batchctl writes: job files to start from,
+// infrastructure and Dockerfiles.
 package templates
 
 import "embed"
@@ -10,8 +10,8 @@ import "embed"
 //go:embed start/*.json
 var Start embed.FS
 
-// CPUDockerfile and GPUDockerfile are how the images of batchctl-workloads are built, from
-// a folder with the program alone.
+// CPUDockerfile and GPUDockerfile build the images of batchctl-workloads from a folder
+// that contains only the program.
 var (
 	//go:embed images/cpu.Dockerfile
 	CPUDockerfile string

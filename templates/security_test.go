@@ -44,19 +44,19 @@ var rules = map[string]func(r resource) (places []string){
 	"public-address": publicAddress, // cfn_nag W33, checkov CKV_AWS_88
 	"imds":           imds,          // checkov CKV_AWS_79, and one hop unless asked otherwise
 	"plain-volume":   plainVolume,   // checkov CKV_AWS_3 8
-	"key-pair":       keyPair,       // a way in that nobody rotates
+	"key-pair":       keyPair,       // access with a key that is never rotated
 	"privileged":     privileged,    // cfn_nag W34, checkov CKV_AWS_210
 	"ecr-scan":       ecrScan,       // cfn_nag W79, checkov CKV_AWS_163
 	"ecr-mutable":    ecrMutable,    // checkov CKV_AWS_51
 	"ecr-kms":        ecrKMS,        // checkov CKV_AWS_136
-	"ecr-lifecycle":  ecrLifecycle,  // images for ever
+	"ecr-lifecycle":  ecrLifecycle,  // images that never expire
 	"logs-for-ever":  logsForEver,   // cfn_nag W86, checkov CKV_AWS_66
 	"logs-kms":       logsKMS,       // cfn_nag W84, checkov CKV_AWS_158
 	"secret-kms":     secretKMS,     // cfn_nag W77, checkov CKV_AWS_149
 	"bucket-plain":   bucketPlain,   // cfn_nag W41, checkov CKV_AWS_19
 	"bucket-public":  bucketPublic,  // checkov CKV_AWS_53 to 56, CKV2_AWS_6
 	"bucket-no-tls":  bucketNoTLS,   // cfn_nag W51, checkov CKV2_AWS_65, CKV_AWS_379
-	"bucket-kept":    bucketKept,    // parts of uploads that nobody ended, for ever
+	"bucket-kept":    bucketKept,    // parts of incomplete uploads that never expire
 }
 
 type resource struct {
@@ -204,7 +204,7 @@ func allows(documents []any) (all []statement) {
 	return all
 }
 
-// joined reads a policy that stands in a template as lines of text.
+// joined reads a policy that is in a template as lines of text.
 func joined(lines []any) any {
 	var text strings.Builder
 	for _, line := range list(lines[1]) {

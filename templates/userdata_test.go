@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the lines of gpu-host-user-data.sh into the templates")
 
-// TestUserDataLines holds the templates to the script: the lines stand in a mapping, so
+// TestUserDataLines compares the templates with the script: the lines are in a mapping, so
 // that a template has them once and as text that can be read.
 func TestUserDataLines(t *testing.T) {
 	want := strings.Split(strings.TrimSuffix(GPUHostUserData, "\n"), "\n")
@@ -171,7 +171,7 @@ type outcome struct {
 	err  error
 }
 
-// start runs a host's user data as root of this machine's own file system under an
+// start runs a host's user data as root of the local file system under an
 // overlay that is thrown away, with stand-ins for the programs that would touch a host.
 func start(t *testing.T, h host) outcome {
 	t.Helper()

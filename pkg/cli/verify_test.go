@@ -172,17 +172,17 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	bad := strings.NewReplacer("train:1", "train:2", "role/task", "role/ec2", "parameter/prod/key", "parameter/prod/gone", "/team/train", "/team/gone", `"512 MiB"`, `"64 GiB"`).Replace(goodJob)
 	a.write("bad.json", bad)
 	out := a.expect(1, []string{
-		`^fail +environments +of queue cpu +none can take the job: cpu: its largest type c5.large`,
-		`^fail +image .*the repository holds no 2; push the image`,
+		`^fail +environments +of queue cpu +the job fits none: cpu: its largest type c5.large`,
+		`^fail +image .*the repository has no image 2; push the image`,
 		`^fail +roles .*does not let ecs-tasks.amazonaws.com assume it`,
-		`^fail +secrets .*it is not there`,
+		`^fail +secrets .*it does not exist`,
 		`^fail +log-group +/team/gone +there is no such log group`,
 	}, "verify", "bad.json", "--target", "aws")
 	if strings.Count(out, "\nfail ") != 5 {
 		t.Errorf("not 5 failures:\n%s", out)
 	}
 	a.write("elsewhere.json", strings.NewReplacer("123456789012.dkr.ecr.eu-central-1.amazonaws.com/train:1", "busybox:1.36", `"queue": "cpu"`, `"queue": "nowhere"`).Replace(goodJob))
-	a.expect(1, []string{`^fail +queue +nowhere +there is no job queue nowhere`, `^not checked +image +busybox:1.36 `}, "verify", "elsewhere.json", "--target", "aws")
+	a.expect(1, []string{`^fail +queue +nowhere +no job queue nowhere`, `^not checked +image +busybox:1.36 `}, "verify", "elsewhere.json", "--target", "aws")
 
 	// What is not checked is a failure only when asked for.
 	a.write("public.json", strings.Replace(goodJob, "123456789012.dkr.ecr.eu-central-1.amazonaws.com/train:1", "busybox:1.36", 1))

@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// queue is a job queue and the compute environments behind it, as they were found.
+// queue is a job queue with its compute environments, as the target describes them.
 type queue struct {
 	detail *types.JobQueueDetail
 	err    error
@@ -35,7 +35,7 @@ func (v *Verifier) queue(ctx context.Context, name string) *queue {
 	v.queues[name] = q
 	out, err := v.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{name}})
 	if err != nil || len(out.JobQueues) == 0 {
-		q.err, q.environmentsErr = err, errors.New("the job queue is not known")
+		q.err, q.environmentsErr = err, errors.New("the job queue is unknown")
 		return q
 	}
 	q.detail = &out.JobQueues[0]
@@ -69,27 +69,27 @@ func (v *Verifier) queueResult(ctx context.Context, name, share string) Result {
 	case q.err != nil:
 		return unknown(q.err)
 	case d == nil:
-		return failed("see those that there are: batchctl queues", "there is no job queue %s in this account and Region", name)
+		return failed("list the queues: batchctl queues", "no job queue %s in this account and Region", name)
 	case d.State != types.JQStateEnabled:
-		return failed("aws batch update-job-queue --job-queue "+name+" --state ENABLED", "its state is %s: it takes no jobs", d.State)
+		return failed("aws batch update-job-queue --job-queue "+name+" --state ENABLED", "its state is %s: it accepts no jobs", d.State)
 	case d.Status != types.JQStatusValid:
-		return failed("ask the platform team to mend it", "its status is %s: %s", d.Status, aws.ToString(d.StatusReason))
+		return failed("ask the platform team to fix it", "its status is %s: %s", d.Status, aws.ToString(d.StatusReason))
 	case d.SchedulingPolicyArn != nil && share == "":
-		return failed("set shareIdentifier", "its jobs share it by a scheduling policy, and the job says no shareIdentifier")
+		return failed("set shareIdentifier", "it has a fair-share policy, and the job has no shareIdentifier")
 	case d.SchedulingPolicyArn == nil && share != "":
-		return failed("leave shareIdentifier out, or use a queue with a scheduling policy", "it has no scheduling policy, so AWS Batch refuses the job's shareIdentifier")
+		return failed("remove shareIdentifier, or use a queue with a scheduling policy", "it has no scheduling policy, so AWS Batch rejects the job's shareIdentifier")
 	}
 	return pass("ENABLED and VALID")
 }
 
-// checkEnvironments passes when one environment that can be used holds the job.
+// checkEnvironments passes if the job fits one usable environment.
 func checkEnvironments(ctx context.Context, v *Verifier, j *job) []Result {
 	if j.Submit == nil {
 		return nil
 	}
 	q := v.queue(ctx, aws.ToString(j.Submit.JobQueue))
 	if q.detail == nil {
-		return nil // the queue's own check says so
+		return nil // checkQueue reports it
 	}
 	r := v.placed(q, j)
 	r.What = "of queue " + aws.ToString(q.detail.JobQueueName)
@@ -100,29 +100,29 @@ func (v *Verifier) placed(q *queue, j *job) Result {
 	if q.environmentsErr != nil {
 		return unknown(q.environmentsErr)
 	}
-	demand, known := plan.RequestOf(j.definition, j.submit)
+	request, known := plan.RequestOf(j.definition, j.submit)
 	var refused, doubts []string
 	hint := ""
 	for _, e := range q.environments {
 		name := aws.ToString(e.ComputeEnvironmentName)
-		p := place(e, demand, v.Types)
+		p := place(e, request, v.Types)
 		switch {
 		case e.State != types.CEStateEnabled:
 			refused = append(refused, name+" is "+string(e.State))
 		case e.Status != types.CEStatusValid:
 			refused = append(refused, fmt.Sprintf("%s is %s: %s", name, e.Status, aws.ToString(e.StatusReason)))
 		case !known:
-			doubts = append(doubts, "what the job asks of one machine is not known")
+			doubts = append(doubts, "the job's request for one machine is unknown")
 		case p == nil:
-			doubts = append(doubts, name+" does not say what machines it has")
+			doubts = append(doubts, name+" does not list its instance types")
 		case p.Fits && p.Reason == "":
-			return pass("%s holds %s%s", name, demand, on(*p))
+			return pass("%s fits in %s%s", request, name, on(*p))
 		case p.Fits:
 			doubts = append(doubts, name+": "+p.Reason)
 		default:
 			refused = append(refused, name+": "+p.Reason)
 			if hint == "" {
-				hint = p.Hint(demand)
+				hint = p.Hint(request)
 			}
 		}
 	}
@@ -130,9 +130,9 @@ func (v *Verifier) placed(q *queue, j *job) Result {
 		return notChecked("%s", strings.Join(append(doubts, refused...), "; "))
 	}
 	if hint == "" {
-		hint = "use another queue, or ask the platform team to mend the compute environments"
+		hint = "use another queue, or ask the platform team to fix the compute environments"
 	}
-	return failed(hint, "none can take the job: %s", strings.Join(refused, "; "))
+	return failed(hint, "the job fits none: %s", strings.Join(refused, "; "))
 }
 
 // on names the instance type of a placement.
@@ -143,7 +143,7 @@ func on(p catalog.Placement) string {
 	return ""
 }
 
-// place holds a demand against an environment; nil where its machines are not known.
+// place compares a request with an environment; it returns nil if the machines are unknown.
 func place(e types.ComputeEnvironmentDetail, r catalog.Request, list *catalog.Catalog) *catalog.Placement {
 	c := e.ComputeResources
 	if c == nil {
@@ -169,11 +169,11 @@ func checkProfiles(ctx context.Context, v *Verifier, j *job) (results []Result) 
 			case err != nil:
 				return unknown(err)
 			case !found:
-				return failed("make it, with a role that has AmazonEC2ContainerServiceforEC2Role", "there is no instance profile %s, which compute environment %s names", profile, aws.ToString(e.ComputeEnvironmentName))
+				return failed("create it, with a role that has AmazonEC2ContainerServiceforEC2Role", "no instance profile %s, which compute environment %s names", profile, aws.ToString(e.ComputeEnvironmentName))
 			case len(roles) == 0:
-				return failed("add a role that has AmazonEC2ContainerServiceforEC2Role", "the instance profile holds no role: its instances cannot register with ECS")
+				return failed("add a role that has AmazonEC2ContainerServiceforEC2Role", "the instance profile has no role, so its instances cannot register with ECS")
 			}
-			return pass("it holds role %s", strings.Join(roles, ", "))
+			return pass("it has role %s", strings.Join(roles, ", "))
 		}))
 	}
 	return results
@@ -191,13 +191,13 @@ func checkConsumables(ctx context.Context, v *Verifier, j *job) (results []Resul
 		r := Result{}
 		switch {
 		case err != nil && strings.Contains(err.Error(), "not exist"):
-			r = failed("create it, or correct its name", "there is no such consumable resource")
+			r = failed("create it, or correct its name", "no such consumable resource")
 		case err != nil:
 			r = unknown(err)
 		case aws.ToInt64(out.TotalQuantity) < asked:
-			r = failed("ask for less of it", "it has %d in all, the job asks for %d", aws.ToInt64(out.TotalQuantity), asked)
+			r = failed("request less of it", "its total is %d, but the job requests %d", aws.ToInt64(out.TotalQuantity), asked)
 		default:
-			r = pass("%d in all, the job asks for %d", aws.ToInt64(out.TotalQuantity), asked)
+			r = pass("its total is %d; the job requests %d", aws.ToInt64(out.TotalQuantity), asked)
 		}
 		r.What = name
 		results = append(results, r)

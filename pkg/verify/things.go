@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// tasksService is who assumes the roles of a job (ECS developer guide, task IAM role).
+// tasksService is the service that assumes the roles of a job (ECS developer guide, task IAM role).
 const tasksService = "ecs-tasks.amazonaws.com"
 
 func checkImages(ctx context.Context, v *Verifier, j *job) (results []Result) {
@@ -38,26 +38,26 @@ func checkImages(ctx context.Context, v *Verifier, j *job) (results []Result) {
 
 func (v *Verifier) image(ctx context.Context, name, arch string) Result {
 	if strings.Contains(name, "Ref::") {
-		return notChecked("its name is made of parameters")
+		return notChecked("its name contains parameters")
 	}
 	i, ok := rpc.ParseImage(name)
 	if !ok {
-		return notChecked("it is in a registry that is not a private one of ECR, which batchctl does not ask")
+		return notChecked("it is not in a private ECR registry, and batchctl does not query other registries")
 	}
 	i, err := v.rpc.FindImage(ctx, i)
 	switch {
 	case err != nil:
 		return unknown(err)
 	case i.NoRepository:
-		return failed("push the image, or correct its name", "there is no repository %s in registry %s, Region %s", i.Repository, i.Registry, i.Region)
+		return failed("push the image, or correct its name", "no repository %s in registry %s, Region %s", i.Repository, i.Registry, i.Region)
 	case !i.Found:
-		return failed("push the image, or correct its tag", "the repository holds no %s", i.Tag+i.Digest)
+		return failed("push the image, or correct its tag", "the repository has no image %s", i.Tag+i.Digest)
 	case arch != "" && len(i.Architectures) > 0 && !slices.Contains(i.Architectures, arch):
-		return failed("build it for "+arch+": docker buildx build --platform linux/"+arch, "it is built for %s, and the job runs on %s", strings.Join(i.Architectures, ", "), arch)
+		return failed("build it for "+arch+": docker buildx build --platform linux/"+arch, "it is built for %s, but the job runs on %s", strings.Join(i.Architectures, ", "), arch)
 	case len(i.Architectures) > 0:
-		return pass("it is there, for %s", strings.Join(i.Architectures, ", "))
+		return pass("it exists, for %s", strings.Join(i.Architectures, ", "))
 	}
-	return pass("it is there; its manifest does not say for which CPU architecture")
+	return pass("it exists; its manifest does not name a CPU architecture")
 }
 
 func checkRoles(ctx context.Context, v *Verifier, j *job) (results []Result) {
@@ -74,18 +74,18 @@ func checkRoles(ctx context.Context, v *Verifier, j *job) (results []Result) {
 
 func (v *Verifier) role(ctx context.Context, arn string) Result {
 	if strings.Contains(arn, "Ref::") {
-		return notChecked("its ARN is made of parameters")
+		return notChecked("its ARN contains parameters")
 	}
 	role, err := v.rpc.FindRole(ctx, arn)
 	switch {
 	case err != nil:
 		return unknown(err)
 	case !role.Found:
-		return failed("correct the ARN, or create the role", "there is no role %s in this account", role.Name)
+		return failed("correct the ARN, or create the role", "no role %s in this account", role.Name)
 	case !role.Trusts(tasksService):
-		return failed("add "+tasksService+" to its trust policy", "its trust policy does not let %s assume it", tasksService)
+		return failed("add "+tasksService+" to its trust policy", "its trust policy does not allow %s to assume it", tasksService)
 	case role.Conditional:
-		return pass("%s may assume it, under the conditions of its trust policy, which are not looked at", tasksService)
+		return pass("%s may assume it; the conditions of its trust policy are not checked", tasksService)
 	}
 	return pass("%s may assume it", tasksService)
 }
@@ -113,16 +113,16 @@ func (v *Verifier) secret(ctx context.Context, from string) Result {
 	case err != nil:
 		return unknown(err)
 	case !s.Found:
-		return failed("correct valueFrom, or create it", "it is not there")
+		return failed("correct valueFrom, or create it", "it does not exist")
 	case s.Deleted:
-		return failed("aws secretsmanager restore-secret, or name another one", "it is scheduled for deletion and cannot be read")
+		return failed("aws secretsmanager restore-secret, or use another one", "it is scheduled for deletion and cannot be read")
 	case s.Key != "" && !strings.HasPrefix(s.Key, "alias/aws/"):
-		return pass("it is there; whether the execution role may read it, and use its key, is not looked at")
+		return pass("it exists; the execution role's permission to read it and to use its key is not checked")
 	}
-	return pass("it is there; whether the execution role may read it is not looked at")
+	return pass("it exists; the execution role's permission to read it is not checked")
 }
 
-// defaultLogGroup is made by AWS Batch itself (user guide, awslogs log driver).
+// defaultLogGroup is the log group that AWS Batch creates (user guide, awslogs log driver).
 const defaultLogGroup = "/aws/batch/job"
 
 func checkLogGroup(ctx context.Context, v *Verifier, j *job) (results []Result) {
@@ -139,11 +139,11 @@ func checkLogGroup(ctx context.Context, v *Verifier, j *job) (results []Result) 
 		group := options.Get("awslogs-group").Str()
 		switch {
 		case group == "" || group == defaultLogGroup:
-			r := pass("AWS Batch makes it")
+			r := pass("AWS Batch creates it")
 			r.What = defaultLogGroup
 			results = append(results, r)
 		case options.Get("awslogs-create-group").Str() == "true":
-			r := pass("it is made when the job starts: awslogs-create-group")
+			r := pass("it is created when the job starts: awslogs-create-group")
 			r.What = group
 			results = append(results, r)
 		default:
@@ -161,14 +161,14 @@ func (v *Verifier) logGroup(ctx context.Context, group, region string) Result {
 	}
 	for _, g := range out.LogGroups {
 		if aws.ToString(g.LogGroupName) == group {
-			return pass("it is there")
+			return pass("it exists")
 		}
 	}
-	return failed("aws logs create-log-group --log-group-name "+group+", or set awslogs-create-group to \"true\"", "there is no such log group: jobs that name it do not start")
+	return failed("aws logs create-log-group --log-group-name "+group+", or set awslogs-create-group to \"true\"", "no such log group: jobs that use it do not start")
 }
 
-// quotaOf returns the code of the quota that counts the vCPUs of an instance type,
-// from the service quotas of EC2 and Fargate; "" for types with a quota of their own.
+// quotaOf returns the code of the EC2 or Fargate quota that counts the vCPUs of an
+// instance type, or "" for types with a quota of their own.
 func quotaOf(kind types.CRType, instance string) (service, code string) {
 	spot := kind == types.CRTypeSpot
 	choose := func(onDemand, onSpot string) string {
@@ -197,26 +197,26 @@ func quotaOf(kind types.CRType, instance string) (service, code string) {
 	return "", ""
 }
 
-// checkQuota looks whether the account's quota allows even one instance that holds
-// the job.
+// checkQuota checks that the account's quota allows at least one instance that fits the
+// job.
 func checkQuota(ctx context.Context, v *Verifier, j *job) (results []Result) {
-	demand, known := plan.RequestOf(j.definition, j.submit)
+	request, known := plan.RequestOf(j.definition, j.submit)
 	if j.Submit == nil || !known {
 		return nil
 	}
 	for _, e := range v.queue(ctx, aws.ToString(j.Submit.JobQueue)).environments {
-		p := place(e, demand, v.Types)
+		p := place(e, request, v.Types)
 		if p == nil || !p.Fits || p.Reason != "" {
 			continue
 		}
 		service, code := quotaOf(e.ComputeResources.Type, p.Instance.Name)
 		if code == "" {
-			r := notChecked("the quota of %s is not known to batchctl", p.Instance.Name)
+			r := notChecked("batchctl does not know the quota of %s", p.Instance.Name)
 			r.What = "vCPUs of " + p.Instance.Name
 			results = append(results, r)
 			continue
 		}
-		needs := demand.VCPUs
+		needs := request.VCPUs
 		if p.Instance.VCPUs > 0 {
 			needs = float64(p.Instance.VCPUs)
 		}
@@ -233,10 +233,10 @@ func (v *Verifier) quota(ctx context.Context, service, code string, needs float6
 	case err != nil:
 		return unknown(err)
 	case !known:
-		return unknown(errors.New("the account has no value of its own for this quota"))
+		return unknown(errors.New("the account has no value for this quota"))
 	case value < needs:
-		return failed("ask for more: aws service-quotas request-service-quota-increase --service-code "+service+" --quota-code "+code+" --desired-value N",
-			"the account may run %s of this kind, and one instance for the job has %s", catalog.VCPUs(value), catalog.VCPUs(needs))
+		return failed("request more: aws service-quotas request-service-quota-increase --service-code "+service+" --quota-code "+code+" --desired-value N",
+			"the quota allows %s of this kind, but one instance for the job has %s", catalog.VCPUs(value), catalog.VCPUs(needs))
 	}
-	return pass("the account may run %s of this kind, one instance for the job has %s", catalog.VCPUs(value), catalog.VCPUs(needs))
+	return pass("the quota allows %s of this kind; one instance for the job has %s", catalog.VCPUs(value), catalog.VCPUs(needs))
 }

@@ -1,5 +1,5 @@
-// Package verify looks up at a target what a plan's jobs need, before the first
-// submit: each check passes, fails, or could not be made, and then it says so.
+// Package verify checks before the first submit that everything a plan's jobs need
+// exists at the target. Each check passes, fails, or is reported as not checked.
 package verify
 
 import (
@@ -23,25 +23,25 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Outcome is how a check ended.
+// Outcome is the result of a check.
 type Outcome string
 
 // The outcomes of checks.
 const (
 	Pass Outcome = "pass"
 	Fail Outcome = "fail"
-	// NotChecked says that nobody knows: the caller may not look, or there is no
-	// way to.
+	// NotChecked is the outcome if the caller's permissions do not allow the check, or
+	// no request can answer it.
 	NotChecked Outcome = "not checked"
 )
 
-// Result is the outcome of a check for one thing, whichever jobs need it.
+// Result is the outcome of a check for one thing, with all jobs that need it.
 type Result struct {
 	Check string `json:"check"`
-	// What was looked at: a queue, an image, a role, ...
+	// What was checked: a queue, an image, a role, ...
 	What    string  `json:"what"`
 	Outcome Outcome `json:"outcome"`
-	// Why says what was found, or why nothing was.
+	// Why gives the facts, or the reason why there are none.
 	Why string `json:"why"`
 	// Fix is the next step after a failure.
 	Fix  string   `json:"fix,omitempty"`
@@ -52,31 +52,31 @@ type Result struct {
 type Check struct {
 	// Name is stable: it is Result.Check.
 	Name string
-	// Doc says what is checked.
+	// Doc describes what is checked.
 	Doc string
-	// run looks at everything of that kind that the job needs.
+	// run checks everything of that kind that the job needs.
 	run func(context.Context, *Verifier, *job) []Result
 }
 
-// Checks are the checks in the order in which they are made.
+// Checks are all checks in order.
 func Checks() []Check {
 	return []Check{
-		{"definition", "A job definition that is named and not in the file is registered and ACTIVE.", checkDefinition},
-		{"queue", "The job queue is there, ENABLED and VALID, and takes jobs with or without a share.", checkQueue},
-		{"environments", "A compute environment of the queue is ENABLED, VALID and holds the job.", checkEnvironments},
-		{"instance-profile", "The instance profiles of those compute environments are there, with a role.", checkProfiles},
-		{"image", "The image is in its registry, for the CPU architecture of the job.", checkImages},
-		{"roles", "The job role and the execution role are there, and ECS tasks may assume them.", checkRoles},
-		{"secrets", "The secrets and parameters are there.", checkSecrets},
-		{"log-group", "The log group is there, or is made.", checkLogGroup},
-		{"consumables", "The consumable resources are there, and hold what the job asks for.", checkConsumables},
-		{"quota", "The account's quota of vCPUs is no less than one such job needs.", checkQuota},
+		{"definition", "A job definition that the file names but does not contain is registered and ACTIVE.", checkDefinition},
+		{"queue", "The job queue exists, is ENABLED and VALID, and matches the job's share identifier.", checkQueue},
+		{"environments", "The job fits a compute environment of the queue that is ENABLED and VALID.", checkEnvironments},
+		{"instance-profile", "The instance profiles of those compute environments exist and have a role.", checkProfiles},
+		{"image", "The image exists in its registry, for the CPU architecture of the job.", checkImages},
+		{"roles", "The job role and the execution role exist, and ECS tasks may assume them.", checkRoles},
+		{"secrets", "The secrets and parameters exist.", checkSecrets},
+		{"log-group", "The log group exists, or will be created.", checkLogGroup},
+		{"consumables", "The consumable resources exist, and their totals cover the job's requests.", checkConsumables},
+		{"quota", "The account's quota of vCPUs allows at least one such job.", checkQuota},
 	}
 }
 
-// Verifier makes checks at one target.
+// Verifier runs checks at one target.
 type Verifier struct {
-	// Types knows instance types; nil is the catalogue that batchctl carries.
+	// Types has the instance types; nil means the catalogue in batchctl.
 	Types *catalog.Catalog
 
 	batch *awsbatch.Client
@@ -86,14 +86,14 @@ type Verifier struct {
 	known  map[string]Result // by check and what
 }
 
-// New returns a verifier for the account and Region that cfg leads to.
+// New returns a verifier for the account and Region of cfg.
 func New(cfg aws.Config) *Verifier {
 	return &Verifier{batch: awsbatch.NewFromConfig(cfg), rpc: rpc.New(cfg),
 		queues: map[string]*queue{}, known: map[string]Result{}}
 }
 
-// Run makes all checks for all jobs of a plan. What several jobs need is looked up
-// once. An error says that a request of the plan cannot be read.
+// Run runs all checks for all jobs of a plan. It queries things that several jobs need
+// only once. It returns an error if a request of the plan cannot be read.
 func (v *Verifier) Run(ctx context.Context, p *plan.Plan) ([]Result, error) {
 	results := []Result{}
 	at := map[string]int{}
@@ -121,11 +121,11 @@ func (v *Verifier) Run(ctx context.Context, p *plan.Plan) ([]Result, error) {
 	return results, ctx.Err()
 }
 
-// job is a planned job with its requests as trees, so that one way of reading them
-// serves the plan's own definitions and registered ones.
+// job is a planned job with its requests as trees, so that the same code reads the plan's
+// own definitions and registered ones.
 type job struct {
 	*plan.Job
-	definition, submit *jsontree.Node // nil where there is none
+	definition, submit *jsontree.Node // nil if absent
 }
 
 func newJob(p *plan.Job) (*job, error) {
@@ -152,8 +152,8 @@ func tree(shape any) (*jsontree.Node, error) {
 	return node, nil
 }
 
-// containers are the containers of a definition's tasks, and what belongs to the
-// whole task: roles.
+// containers returns the containers of a definition's tasks, and the objects with the
+// roles of whole tasks.
 func (j *job) containers() (containers, tasks []*jsontree.Node) {
 	if c := j.definition.Get("containerProperties"); c != nil {
 		return []*jsontree.Node{c}, []*jsontree.Node{c}
@@ -174,7 +174,7 @@ func (j *job) containers() (containers, tasks []*jsontree.Node) {
 	return containers, tasks
 }
 
-// once returns the result for a thing that has been looked at before, or looks.
+// once returns the earlier result for a thing, or checks it now.
 func (v *Verifier) once(check, what string, look func() Result) Result {
 	key := check + "\n" + what
 	r, ok := v.known[key]
@@ -198,7 +198,7 @@ func notChecked(format string, args ...any) Result {
 	return Result{Outcome: NotChecked, Why: fmt.Sprintf(format, args...)}
 }
 
-// unknown is the result of a look-up that failed: nobody knows.
+// unknown returns the result of a query that failed.
 func unknown(err error) Result {
 	api, ok := errors.AsType[smithy.APIError](err)
 	switch {
@@ -227,7 +227,7 @@ func checkDefinition(ctx context.Context, v *Verifier, j *job) []Result {
 	case err != nil:
 		r = unknown(err)
 	case found == nil:
-		r = failed("register it first: batchctl submit with its file, or correct the name", "there is no active job definition %s", name)
+		r = failed("register it first: batchctl submit with its file, or correct the name", "no active job definition %s", name)
 	default:
 		r = pass("revision %d is ACTIVE", aws.ToInt32(found.Revision))
 		if j.definition, err = tree(found); err != nil {
@@ -238,7 +238,7 @@ func checkDefinition(ctx context.Context, v *Verifier, j *job) []Result {
 	return []Result{r}
 }
 
-// definition finds the active definition that a submission names: by ARN, by
+// definition returns the active definition that a submission names by ARN, by
 // name:revision, or by name for the newest.
 func (v *Verifier) definition(ctx context.Context, word string) (*types.JobDefinition, error) {
 	base, revision := batch.SplitRevision(word)

@@ -58,7 +58,7 @@ func outcomes(t *testing.T, s services, p *plan.Plan) map[string]Result {
 	return found
 }
 
-// TestDenied: whoever may ask nothing is told of nothing that it passed or failed.
+// TestDenied: without permissions, no check passes or fails.
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		found := outcomes(t, services{}, planned())
@@ -116,7 +116,7 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// TestRegistered: a definition that is only named is looked up, and then checked like
+// TestRegistered: a definition that is only named is fetched, and then checked like
 // one of the file.
 func TestRegistered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,10 +2,10 @@ package yamltree
 
 import "strings"
 
-// indents returns how far the lines of the block scalar at start may be indented: as
-// far as its first line with text. Where the header gives a number that is counted from
-// the parent, which the text of the scalar does not tell, any depth from that number on
-// may be meant, and the value decides.
+// indents returns the possible indentations of the block scalar at start: usually that of
+// its first line with text. An explicit number in the header is relative to the parent,
+// whose indentation is unknown here. So any depth from that number on is possible, and
+// the value decides.
 func indents(text string, start int) (depths []int) {
 	header, first := blockHeader(text, start)
 	depth, most := 0, 0
@@ -31,7 +31,7 @@ func indents(text string, start int) (depths []int) {
 	return []int{depth, most + 1}
 }
 
-// blockHeader returns the signs of a block scalar's first line, and where the next
+// blockHeader returns the indicators of a block scalar's first line, and where the next
 // line begins.
 func blockHeader(text string, start int) (signs string, next int) {
 	i := start + 1
@@ -48,16 +48,16 @@ func blockHeader(text string, start int) (signs string, next int) {
 	return signs, i
 }
 
-// block reads a literal or folded scalar whose lines are indented so far. The position
-// is left behind the last letter of it.
+// block reads a literal or folded scalar with this indentation. It leaves the position
+// after its last character.
 func (r *reader) block(indent int) {
 	folded := r.text[r.pos] == '>'
 	signs, next := blockHeader(r.text, r.pos)
 	r.pos = next
 	end := r.pos
-	var last *broken // behind the line before
+	var last *broken // after the previous line
 	empty := r.emptyLines(indent)
-	spaced := false // the line before is indented further
+	spaced := false // the previous line is indented further
 	for r.atIndent(indent) && !r.lost {
 		deeper := isBlank(r.text[r.pos])
 		switch {
@@ -93,8 +93,8 @@ func (r *reader) emitAll(breaks []broken) {
 	}
 }
 
-// line reads the rest of a line, and returns the break behind it, which it leaves; nil
-// at the end of the text.
+// line reads the rest of a line, and returns the line break without reading it; nil at
+// the end of the text.
 func (r *reader) line() *broken {
 	start := r.pos
 	for r.pos < len(r.text) {
@@ -108,8 +108,8 @@ func (r *reader) line() *broken {
 	return nil
 }
 
-// emptyLines passes over lines without text and the indentation of the next one. Blanks
-// beyond the indentation are text.
+// emptyLines skips lines without text and the indentation of the next one. Spaces beyond
+// the indentation are text.
 func (r *reader) emptyLines(indent int) (breaks []broken) {
 	for {
 		start := r.pos
@@ -125,8 +125,8 @@ func (r *reader) emptyLines(indent int) (breaks []broken) {
 	}
 }
 
-// atIndent reports whether text stands at the position, and so far from the start of
-// its line.
+// atIndent reports whether text begins at the position, with this distance from the start
+// of its line.
 func (r *reader) atIndent(indent int) bool {
 	if r.pos >= len(r.text) || r.pos < indent {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// node makes a node, and those below it, of the library's.
+// node converts a node of the library, and the nodes below it.
 func (p *parser) node(y *yaml.Node, depth int) *jsontree.Node {
 	if p.gaveUp {
 		return nil
@@ -36,14 +36,14 @@ func (p *parser) node(y *yaml.Node, depth int) *jsontree.Node {
 	return nil
 }
 
-// alias is what stands at the anchor, with its places.
+// alias returns the value at the anchor, with its places.
 func (p *parser) alias(y *yaml.Node, start, depth int) *jsontree.Node {
 	end := start + 1 + len(y.Value)
 	switch {
 	case y.Alias == nil:
-		p.giveUp(start, end, "", "no anchor &%s stands before", y.Value)
+		p.giveUp(start, end, "", "no anchor &%s before this alias", y.Value)
 	case p.anchors[y.Alias]:
-		p.giveUp(start, end, "", "the value of &%s holds itself", y.Value)
+		p.giveUp(start, end, "", "the value of &%s contains itself", y.Value)
 	default:
 		p.anchors[y.Alias] = true
 		n := p.node(y.Alias, depth)
@@ -56,7 +56,7 @@ func (p *parser) alias(y *yaml.Node, start, depth int) *jsontree.Node {
 	return nil
 }
 
-const tooMany = "more values than a template can have, those that aliases stand for counted"
+const tooMany = "more values than a template can have, including expanded aliases"
 
 func (p *parser) take(kind jsontree.Kind, text string, start, end int) *jsontree.Node {
 	if p.values++; p.values > maxValues {
@@ -71,7 +71,7 @@ func (p *parser) take(kind jsontree.Kind, text string, start, end int) *jsontree
 	return n
 }
 
-// properties passes over the tag and the anchor before a value.
+// properties skips the tag and the anchor before a value.
 func (p *parser) properties(y *yaml.Node, start int) (tag diag.Span, body int) {
 	tag, body = diag.Span{Start: start, End: start}, start
 	named, tagged := y.Anchor != "", y.Style&yaml.TaggedStyle != 0 || y.Kind == yaml.ScalarNode && y.Value != "" && strings.HasPrefix(p.text[start:], "!")
@@ -100,7 +100,7 @@ func (p *parser) properties(y *yaml.Node, start int) (tag diag.Span, body int) {
 	return tag, body
 }
 
-// skip passes over white space and comments.
+// skip skips white space and comments.
 func (p *parser) skip(i int) int {
 	for i < len(p.text) {
 		_, size := lineBreak(p.text, i)
@@ -122,12 +122,12 @@ func (p *parser) skip(i int) int {
 
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
-// scalar makes a scalar whose text begins at start.
+// scalar returns a scalar whose text begins at start.
 func (p *parser) scalar(y *yaml.Node, start int, tag diag.Span) *jsontree.Node {
 	end := start
 	if y.Value != "" || y.Style&quoted != 0 {
 		r, ok := read(p.text, start, y.Value, false)
-		if end = r.pos; !ok { // the place is known, its letters are not
+		if end = r.pos; !ok { // its characters have no known places
 			end = start + len(p.firstWord(start))
 		}
 	}
@@ -143,7 +143,7 @@ func (p *parser) scalar(y *yaml.Node, start int, tag diag.Span) *jsontree.Node {
 	return p.take(kind, text, start, end)
 }
 
-// forced is a plain scalar whose type a tag of YAML names.
+// forced returns a plain scalar whose type a tag of YAML sets.
 func forced(tag, value string) (jsontree.Kind, string) {
 	if tag == "!!str" || tag == "!" {
 		return jsontree.String, value
@@ -171,7 +171,7 @@ func (p *parser) sequence(y *yaml.Node, start, depth int) *jsontree.Node {
 	return n
 }
 
-// endOf is where the text of a value ends, which for an alias is not that of its node.
+// endOf returns where the text of a value ends. For an alias that is not the end of its node.
 func (p *parser) endOf(y *yaml.Node, n *jsontree.Node) int {
 	if y.Kind == yaml.AliasNode {
 		return p.offset(y) + 1 + len(y.Value)
@@ -179,7 +179,7 @@ func (p *parser) endOf(y *yaml.Node, n *jsontree.Node) int {
 	return n.Span.End
 }
 
-// closing is the end of a collection whose last child ends at end: behind its bracket
+// closing returns the end of a collection whose last child ends at end: after its bracket
 // if it has one.
 func (p *parser) closing(y *yaml.Node, start, end int) int {
 	if start >= len(p.text) || p.text[start] != '[' && p.text[start] != '{' {
@@ -240,15 +240,15 @@ func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 	return n
 }
 
-// key returns the name that a key stands for, as it is written: 012345678901 in a map of
-// accounts is no number.
+// key returns the text of a key unchanged: 012345678901 in a map of accounts is not a
+// number.
 func (p *parser) key(y *yaml.Node) (name string, at diag.Span, ok bool) {
 	start := p.offset(y)
 	if y.Kind == yaml.AliasNode && y.Alias != nil && y.Alias.Kind == yaml.ScalarNode {
 		return y.Alias.Value, diag.Span{Start: start, End: start + 1 + len(y.Value)}, true
 	}
 	if y.Kind != yaml.ScalarNode {
-		p.report(RuleSyntax, start, start+1, "name members with text", "a list or an object is no name of a member")
+		p.report(RuleSyntax, start, start+1, "use text as the name", "a list or an object cannot be the name of a member")
 		return "", at, false
 	}
 	_, body := p.properties(y, start)
@@ -273,7 +273,7 @@ func (p *parser) merge(n *jsontree.Node, y *yaml.Node, seen map[string]diag.Span
 		}
 		if !from.Is(jsontree.Object) {
 			start := p.offset(s)
-			p.report(RuleSyntax, start, start+1, "name an anchor of an object", "what << merges is an object, not %s", from.Kind)
+			p.report(RuleSyntax, start, start+1, "use an anchor of an object", "<< merges an object, not %s", from.Kind)
 			continue
 		}
 		for m := range from.Clone().Children() {

@@ -1,5 +1,5 @@
-// Package yamltree reads YAML, as templates of CloudFormation are written in it, into
-// the nodes that JSON becomes, each with its place in the YAML text.
+// Package yamltree reads YAML of CloudFormation templates into the same nodes as JSON, each
+// with its place in the YAML text.
 package yamltree
 
 import (
@@ -23,8 +23,8 @@ const (
 	RuleTag          = "yaml-tag"
 )
 
-// Limits of what Parse takes. CloudFormation takes templates of 1 MB; what aliases stand
-// for counts as if it were written out.
+// The limits of Parse. CloudFormation accepts templates of 1 MB. Aliases count in expanded
+// form.
 const (
 	maxBytes  = 4 << 20
 	maxDepth  = 100
@@ -32,11 +32,10 @@ const (
 	maxErrors = 50
 )
 
-// Parse reads one YAML document. Short forms of functions become the long ones:
-// !GetAtt a.b is {"Fn::GetAtt": ["a", "b"]}. Aliases and merge keys are replaced by what
-// they stand for, which keeps its place. The node is nil for a text that cannot be read,
-// and the list then says why; of two members of one name both stay. A byte order mark
-// at the start is passed over.
+// Parse reads one YAML document. It expands short forms of functions: !GetAtt a.b becomes
+// {"Fn::GetAtt": ["a", "b"]}. It also expands aliases and merge keys; their values keep
+// their places. If the text cannot be read, the node is nil and the list gives the reason.
+// Two members with the same name both stay. Parse skips a byte order mark at the start.
 func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 	p := &parser{src: src, text: src.Text, anchors: map[*yaml.Node]bool{}, stops: map[int][]int{}}
 	p.start = len(p.text) - len(strings.TrimPrefix(p.text, "\ufeff"))
@@ -59,7 +58,7 @@ func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 type parser struct {
 	src   *diag.Source
 	text  string
-	start int   // behind a byte order mark
+	start int   // after a byte order mark
 	lines []int // where they begin
 	stops map[int][]int
 	slab  []jsontree.Node
@@ -80,19 +79,19 @@ func (p *parser) report(rule string, start, end int, hint, format string, args .
 	p.list = append(p.list, diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: min(max(start, end), len(p.text))}, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// giveUp reports what ends the reading.
+// giveUp reports a problem that ends the reading.
 func (p *parser) giveUp(start, end int, hint, format string, args ...any) {
 	p.report(RuleSyntax, start, end, hint, format, args...)
 	p.gaveUp = true
 }
 
-// readable refuses what the parser is not to be asked about.
+// readable rejects texts that the library must not see.
 func (p *parser) readable() bool {
 	switch i := strings.IndexByte(p.text, 0); {
 	case len(p.text) > maxBytes:
-		p.giveUp(0, 0, "CloudFormation takes 1 MB: split the template into nested stacks", "the text is longer than %d MiB", maxBytes>>20)
+		p.giveUp(0, 0, "split the template into nested stacks: CloudFormation accepts 1 MB", "the text is longer than %d MiB", maxBytes>>20)
 	case i >= 0:
-		p.giveUp(i, i+1, "save the file as UTF-8", "the text holds a NUL byte: it is not UTF-8, or no text")
+		p.giveUp(i, i+1, "save the file as UTF-8", "the file contains a NUL byte: it is not UTF-8 text")
 	case !utf8.ValidString(p.text):
 		at := 0
 		for at < len(p.text) {
@@ -109,8 +108,8 @@ func (p *parser) readable() bool {
 	return false
 }
 
-// shallow looks for more open brackets than any template has. The parser's time grows
-// with the square of them.
+// shallow rejects more open brackets than any template has, because the library's time
+// grows with their square.
 func (p *parser) shallow() bool {
 	open := 0
 	for i := p.start; i < len(p.text); i++ {
@@ -118,7 +117,7 @@ func (p *parser) shallow() bool {
 		case '[', '{':
 			open++
 		case '\n':
-			open = 0 // brackets of a program in a block are its own, line by line
+			open = 0 // brackets in a block may belong to a program, so they count line by line
 		case ']', '}':
 			open = max(0, open-1)
 		}
@@ -130,7 +129,7 @@ func (p *parser) shallow() bool {
 	return true
 }
 
-// document lets the library read the text, which has to be one document.
+// document reads the text with the library. The text has to be one document.
 func (p *parser) document() *yaml.Node {
 	loader, err := yaml.NewLoader(strings.NewReader(p.text[p.start:]))
 	if err != nil {
@@ -157,7 +156,7 @@ func (p *parser) document() *yaml.Node {
 	return root.Content[0]
 }
 
-// load is Load with a panic of the library as an error: what it reads comes from anybody.
+// load is Load with a panic of the library as an error, because the input is untrusted.
 func load(l *yaml.Loader, into *yaml.Node) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -167,7 +166,7 @@ func load(l *yaml.Loader, into *yaml.Node) (err error) {
 	return l.Load(into)
 }
 
-// refused reports what the library has against the text.
+// refused reports an error of the library.
 func (p *parser) refused(err error) {
 	if errors.Is(err, io.EOF) {
 		p.giveUp(0, 0, "", "the document is empty")
@@ -193,7 +192,7 @@ func (p *parser) refused(err error) {
 	hint := p.advice(at, bad.Message)
 	if open := strings.TrimSpace(p.text[at:]) == "" && bad.ContextMark.Line > 0; open && (strings.Contains(bad.ContextMsg, "quoted") || strings.Contains(bad.ContextMsg, "flow")) {
 		at = p.at(bad.ContextMark.Line, bad.ContextMark.Column)
-		end, message, hint = at+1, "what begins here is not closed", "close the quote or the bracket"
+		end, message, hint = at+1, "the quote or bracket here is not closed", "add the closing quote or bracket"
 	}
 	if hint == noTabs {
 		message = "a tab indents this line"
@@ -201,9 +200,9 @@ func (p *parser) refused(err error) {
 	p.giveUp(at, end, hint, "%s", strings.Join(strings.Fields(message), " "))
 }
 
-const noTabs = "indent with blanks: YAML takes no tabs there"
+const noTabs = "indent with spaces: YAML does not allow tabs there"
 
-// advice says what to do about the slips that most people make.
+// advice returns a hint for common mistakes.
 func (p *parser) advice(at int, message string) string {
 	line := p.text[p.lines[p.line(at)]:]
 	line, _, _ = strings.Cut(line, "\n")
@@ -218,12 +217,12 @@ func (p *parser) advice(at int, message string) string {
 	case strings.Contains(message, "cannot start any token"):
 		return "put the value into quotes"
 	case strings.Contains(message, "did not find expected"):
-		return "look at the indentation of this line and of the one before, and for a bracket or quote that is not closed"
+		return "check the indentation of this line and the previous one, and look for an unclosed bracket or quote"
 	}
 	return ""
 }
 
-// findLines notes where the lines begin, as the library counts them.
+// findLines records where the lines begin, in the library's way of counting them.
 func (p *parser) findLines() {
 	if p.lines != nil {
 		return
@@ -242,7 +241,7 @@ func (p *parser) findLines() {
 	}
 }
 
-// line is the number, from 0, of the line that an offset is in.
+// line returns the number, from 0, of the line that contains an offset.
 func (p *parser) line(offset int) int {
 	i, found := slices.BinarySearch(p.lines, offset)
 	if !found {
@@ -251,7 +250,7 @@ func (p *parser) line(offset int) int {
 	return max(i, 0)
 }
 
-// at is the offset of a line and a column, both from 1.
+// at returns the offset of a line and a column, both from 1.
 func (p *parser) at(line, column int) int {
 	if line < 1 {
 		return p.start
@@ -272,11 +271,11 @@ func (p *parser) at(line, column int) int {
 	return i
 }
 
-// stopEvery is the number of columns from one known place in a long line to the next:
-// without them thousands of values in one line would count its letters each time.
+// stopEvery is the number of columns between known places in a long line. Without known
+// places, thousands of values in one line would each count its characters.
 const stopEvery = 256
 
-// stopsOf returns the places in a line that are known.
+// stopsOf returns the known places in a line.
 func (p *parser) stopsOf(line int) []int {
 	if stops, ok := p.stops[line]; ok {
 		return stops

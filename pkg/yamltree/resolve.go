@@ -9,9 +9,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// What a plain scalar is, as YAML 1.1 has it, which CloudFormation reads: yes and off
-// are booleans, 010 is eight. Its dates stay text, and 1:30, which is 90 there, too:
-// ports of containers and times of the day look alike, and no template means 90.
+// Plain scalars have the types of YAML 1.1, which CloudFormation uses: yes and off are
+// booleans, 010 is eight. Dates stay text. So does 1:30, which is 90 in YAML 1.1, because
+// container ports and times of the day look the same, and no template means 90.
 
 var (
 	wholes  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?(0|[1-9][0-9_]*)$`) })
@@ -21,7 +21,7 @@ var (
 	})
 )
 
-// resolve returns the kind of a plain scalar and its text: numbers as JSON writes them.
+// resolve returns the kind of a plain scalar and its text, with numbers in JSON's form.
 func resolve(s string) (jsontree.Kind, string) {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -50,10 +50,10 @@ func resolve(s string) (jsontree.Kind, string) {
 	return jsontree.String, s
 }
 
-// maxDigits bounds what is taken for a number.
+// maxDigits bounds the length of numbers.
 const maxDigits = 100
 
-// asJSON gives a decimal number the digits on both sides of the point that JSON wants.
+// asJSON adds the digits that JSON requires on both sides of a decimal point.
 func asJSON(s string) (string, bool) {
 	sign := ""
 	if rest, ok := strings.CutPrefix(s, "-"); ok {

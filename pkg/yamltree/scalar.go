@@ -10,11 +10,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Places returns the place of each byte of a string's text in its source, whatever
-// form the string is written in: in quotes, JSON's among them, plain, or as a literal
-// or folded block, where the indentation and what folding joins lie between the places.
-// Where the text is not what the source says at the string's span, all bytes stand at
-// the span as a whole. It returns nil for anything but a string that somebody wrote.
+// Places returns the place of each byte of a string's text in its source. The string may
+// be quoted as in YAML or JSON, plain, or a literal or folded block with indentation and
+// line breaks between the bytes. If the text differs from the source at the string's
+// span, all bytes have the whole span. It returns nil for anything but a string in a file.
 func Places(n *jsontree.Node) []diag.Span {
 	if !n.Is(jsontree.String) || n.Source == nil {
 		return nil
@@ -29,8 +28,8 @@ func Places(n *jsontree.Node) []diag.Span {
 	return at
 }
 
-// read reads the scalar that begins at start, and whose value a parser has found. It
-// reports false if it does not come to the same value. The places are noted on demand.
+// read reads the scalar at start, whose value the library has found. It returns false if
+// the results differ. It records places only if asked.
 func read(text string, start int, value string, places bool) (*reader, bool) {
 	if start >= len(text) {
 		return &reader{pos: start}, value == ""
@@ -51,30 +50,29 @@ func read(text string, start int, value string, places bool) (*reader, bool) {
 		}
 		return r, r.done()
 	}
-	// Also what begins with | or > in flow style, where these are letters.
+	// Includes text that begins with | or > in flow style, where these are characters.
 	r := &reader{text: text, pos: start, want: value, places: places}
 	r.plain()
 	return r, r.done()
 }
 
-// reader follows the source of a scalar and its value side by side: it stops where the
-// two part.
+// reader compares the source of a scalar with its value, and stops at a difference.
 type reader struct {
 	text   string
 	pos    int    // in text
 	want   string // the whole value
-	n      int    // bytes of it that were found
+	n      int    // bytes of it read so far
 	lost   bool
 	places bool
-	// narrow takes only the breaks of ASCII for breaks, as JSON does: there the others
-	// are letters.
+	// narrow treats only the line breaks of ASCII as breaks, as in JSON, where the others
+	// are characters.
 	narrow bool
 	at     []diag.Span
 }
 
 func (r *reader) done() bool { return !r.lost && r.n == len(r.want) }
 
-// emit notes that the source from start to end stands for s.
+// emit records that the source from start to end is the text s.
 func (r *reader) emit(s string, start, end int) {
 	if r.lost || !strings.HasPrefix(r.want[r.n:], s) {
 		r.lost = true
@@ -93,8 +91,8 @@ func (r *reader) emit(s string, start, end int) {
 	}
 }
 
-// lineBreak returns what a line break at i stands for, and its size; 0 for none. These
-// are the breaks of YAML 1.1, which the parser counts lines by.
+// lineBreak returns the text and the size of a line break at i; 0 for none. These are the
+// breaks of YAML 1.1, by which the library counts lines.
 func lineBreak(text string, i int) (as string, size int) {
 	switch rest := text[i:]; {
 	case strings.HasPrefix(rest, "\r\n"):
@@ -113,15 +111,15 @@ func lineBreak(text string, i int) (as string, size int) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// broken is a line break in a scalar, which folding waits to write.
+// broken is a line break in a scalar that folding has not yet written.
 type broken struct {
 	as         string
 	start, end int
 }
 
-// fold reads white space in a plain or quoted scalar: blanks within a line stay, a line
-// break is a blank, and with empty lines behind it is those lines' breaks. With joined a
-// backslash has taken the first break away.
+// fold reads white space in a plain or quoted scalar. Spaces within a line stay. A line
+// break becomes a space, or, if empty lines follow, the line breaks of those. With joined,
+// a backslash has removed the first break.
 func (r *reader) fold(joined bool) {
 	blanks := r.pos
 	var first *broken
@@ -157,13 +155,13 @@ func (r *reader) fold(joined bool) {
 	}
 }
 
-// space reports whether white space stands at the position.
+// space reports whether there is white space at the position.
 func (r *reader) space() bool {
 	_, size := r.lineBreak()
 	return size > 0 || isBlank(r.text[r.pos])
 }
 
-// lineBreak is the break at the position.
+// lineBreak returns the break at the position.
 func (r *reader) lineBreak() (as string, size int) {
 	if r.narrow && r.pos < len(r.text) && r.text[r.pos] >= utf8.RuneSelf {
 		return "", 0
@@ -213,7 +211,7 @@ func (r *reader) quoted(quote byte) {
 var escapes = map[byte]string{'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b", ' ': " ", '"': `"`, '\'': "'",
 	'/': "/", '\\': `\`, 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029"}
 
-// escape reads what a backslash begins.
+// escape reads an escape sequence.
 func (r *reader) escape() {
 	start := r.pos
 	if r.pos++; r.pos == len(r.text) {

@@ -10,16 +10,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// functions are those of CloudFormation that have a short form, by its name.
+// functions are the functions of CloudFormation with a short form, by that name.
 var functions = []string{"And", "Base64", "Cidr", "Condition", "Contains", "EachMemberEquals", "EachMemberIn", "Equals", "FindInMap", "GetAZs", "GetAtt", "GetStackOutput",
 	"If", "ImportValue", "Join", "Length", "Not", "Or", "Ref", "RefAll", "Select", "Split", "Sub", "ToJsonString", "Transform", "ValueOf", "ValueOfAll"}
 
-// isYAMLTag knows the tags of YAML itself.
+// isYAMLTag reports whether a tag belongs to YAML itself.
 func isYAMLTag(tag string) bool {
 	return tag == "!" || strings.HasPrefix(tag, "!!") || strings.HasPrefix(tag, "!<tag:yaml.org")
 }
 
-// tagged makes the long form of a value behind a tag.
+// tagged returns the long form of a value with a tag.
 func (p *parser) tagged(y *yaml.Node, n *jsontree.Node, tag diag.Span, depth int) *jsontree.Node {
 	if tag.Start == tag.End || n == nil {
 		return n
@@ -28,7 +28,7 @@ func (p *parser) tagged(y *yaml.Node, n *jsontree.Node, tag diag.Span, depth int
 	if isYAMLTag(word) {
 		switch word {
 		case "!!binary", "!!omap", "!!pairs", "!!set", "!!timestamp":
-			p.report(RuleTag, tag.Start, tag.End, "leave it out", "CloudFormation does not take the tag %s", word)
+			p.report(RuleTag, tag.Start, tag.End, "remove it", "CloudFormation does not accept the tag %s", word)
 		}
 		return n
 	}
@@ -54,7 +54,7 @@ func (p *parser) tagged(y *yaml.Node, n *jsontree.Node, tag diag.Span, depth int
 	return out
 }
 
-// attribute is the list that !GetAtt resource.attribute stands for.
+// attribute returns the list form of !GetAtt resource.attribute.
 func (p *parser) attribute(n *jsontree.Node) *jsontree.Node {
 	resource, attribute, ok := strings.Cut(n.Text, ".")
 	if !ok {

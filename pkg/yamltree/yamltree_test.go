@@ -160,18 +160,18 @@ func TestPlacesInBlocks(t *testing.T) {
 	}
 }
 
-// What is wrong is said at its line and column, with what to do.
+// Each problem has its line and column, and a hint.
 func TestRefused(t *testing.T) {
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c <= 'j'; c++ {
 		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), ","))
 	}
 	for _, tt := range []struct{ name, text, want string }{
-		{"tab", "a:\n\tb: 1\n", "t.yaml:2:1: a tab indents this line [yaml-syntax] | indent with blanks: YAML takes no tabs there"},
+		{"tab", "a:\n\tb: 1\n", "t.yaml:2:1: a tab indents this line [yaml-syntax] | indent with spaces: YAML does not allow tabs there"},
 		{"twice", "a: 1\nb: 2\n\"a\": 3\n", `t.yaml:3:1: "a" is given twice, first on line 1 [yaml-duplicate-key] | keep one of the two`},
 		{"two documents", "a: 1\n---\nb: 2\n", "t.yaml:2:1: a second document begins here [yaml-syntax] | put each template into a file of its own"},
 		{"laughs", laughs, "t.yaml:6:14: more values than"},
-		{"itself", "a: &x [1, *x]\n", "t.yaml:1:11: the value of &x holds itself [yaml-syntax]"},
+		{"itself", "a: &x [1, *x]\n", "t.yaml:1:11: the value of &x contains itself [yaml-syntax]"},
 		{"no anchor", "a: *x\n", "t.yaml:1:"},
 		{"deep", strings.Repeat("[", 5000), "nested deeper than 100 levels"},
 		{"deep block", deepBlock(150), "nested deeper than 100 levels"},
@@ -179,12 +179,12 @@ func TestRefused(t *testing.T) {
 		{"utf-16", "a\x00:\x00", "NUL byte"},
 		{"latin-1", "a: caf\xe9\n", "t.yaml:1:7: the text is not UTF-8: byte 0xe9"},
 		{"unknown", "a: !GetAt b\n", "t.yaml:1:4: CloudFormation has no function !GetAt [yaml-tag] | write !GetAtt"},
-		{"binary", "a: !!binary aGk=\n", "t.yaml:1:4: CloudFormation does not take the tag !!binary [yaml-tag] | leave it out"},
-		{"complex key", "? [a, b]\n: c\n", "t.yaml:1:3: a list or an object is no name of a member [yaml-syntax]"},
+		{"binary", "a: !!binary aGk=\n", "t.yaml:1:4: CloudFormation does not accept the tag !!binary [yaml-tag] | remove it"},
+		{"complex key", "? [a, b]\n: c\n", "t.yaml:1:3: a list or an object cannot be the name of a member [yaml-syntax]"},
 		{"colon", "a: b: c\n", "t.yaml:1:5: mapping values are not allowed"},
-		{"quote", "a: \"b\nc: d\n", "t.yaml:1:4: what begins here is not closed [yaml-syntax] | close the quote or the bracket"},
-		{"bracket", "a:\n  b: {c: d\n", "t.yaml:2:6: what begins here is not closed [yaml-syntax] | close the quote or the bracket"},
-		{"merge", "a: &x 1\nb:\n  <<: *x\n", "what << merges is an object, not a number"},
+		{"quote", "a: \"b\nc: d\n", "t.yaml:1:4: the quote or bracket here is not closed [yaml-syntax] | add the closing quote or bracket"},
+		{"bracket", "a:\n  b: {c: d\n", "t.yaml:2:6: the quote or bracket here is not closed [yaml-syntax] | add the closing quote or bracket"},
+		{"merge", "a: &x 1\nb:\n  <<: *x\n", "<< merges an object, not a number"},
 	} {
 		_, problems := parse(t, tt.text)
 		var got strings.Builder

@@ -1,6 +1,6 @@
-# batchctl-workloads for jobs without a GPU: the static program and nothing else. It opens
-# no connection, asks for no user's name and no time zone, and keeps no temporary files.
-# The context is a folder with the program alone, so that no registry is needed:
+# batchctl-workloads for jobs without a GPU: only the static program. It opens no
+# connections, needs no user names or time zones, and keeps no temporary files. The context
+# is a folder with only the program, so no registry is needed:
 #
 #	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -tags static -o dist/cpu/ ./cmd/batchctl-workloads
 #	docker build -f templates/images/cpu.Dockerfile -t batchctl-workloads dist/cpu

@@ -1,17 +1,17 @@
 #!/bin/bash
-# First start of a GPU host of AWS Batch or Amazon ECS. What it says stands in
+# First start of a GPU host of AWS Batch or Amazon ECS. Its output is in
 # /var/log/cloud-init-output.log.
 #
 # The ECS service starts after cloud-init has ended. So nothing here starts it or waits for
-# it: that would be waiting for the end of this script, and the host would never register.
-# Nothing names a cluster either: Batch writes that of its own, and another would take the
+# it: it would wait for the end of this script, and the host would never register.
+# Nothing names a cluster either: Batch sets its own, and another cluster would take the
 # host away from it.
 set -euo pipefail
 
 say() { echo "gpu-host: $*"; }
 
 # The driver first. Without it the NVIDIA runtime would keep every container from
-# starting, so the host is left as it was: it registers without GPUs and gets no GPU job.
+# starting, so the script changes nothing: the host registers without GPUs and gets no GPU job.
 if ! gpus=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader); then
 	say "ERROR: nvidia-smi does not answer: $gpus; this AMI has no working driver for this instance type; nothing was configured"
 	exit 1
@@ -21,8 +21,8 @@ driver=$(head -n 1 <<<"$gpus" | cut -d, -f2 | tr -d ' ')
 say "$count GPU(s), driver $driver:"
 say "$gpus"
 
-# The NVIDIA runtime as Docker's default. Other settings of daemon.json stay, and what
-# dockerd gets as a flag is not written: it refuses a setting that stands in both places.
+# The NVIDIA runtime as Docker's default. Other settings of daemon.json stay. Settings that
+# dockerd gets as a flag are left out: it rejects a setting in both places.
 mkdir -p /etc/docker
 python3 - <<'PYTHON'
 import json, os
@@ -45,7 +45,7 @@ with open(path + ".new", "w") as f:
 os.replace(path + ".new", path)
 PYTHON
 
-# The agent's settings, one line a name. What Batch wrote into the attributes stays.
+# The agent's settings, one line for each name. Attributes that Batch has written stay.
 mkdir -p /etc/ecs
 touch /etc/ecs/ecs.config
 setting() {
@@ -66,14 +66,14 @@ try:
     attributes["batchctl.gpu.count"], attributes["batchctl.gpu.driver"] = sys.argv[1:]
     text = json.dumps(attributes, separators=(",", ":"))
 except ValueError:
-    print("gpu-host: the attributes there are not JSON and stay as they are:", text, file=sys.stderr)
+    print("gpu-host: the attributes are not JSON and stay unchanged:", text, file=sys.stderr)
 print(text)
 PYTHON
 )
 setting ECS_ENABLE_GPU_SUPPORT true
 setting ECS_INSTANCE_ATTRIBUTES "$attributes"
 
-# --no-block, because a restart that waits would wait, through what is ordered behind
+# --no-block, because a restart that waits would wait, through the units ordered after
 # Docker, for the end of cloud-init and so for itself.
 systemctl restart docker --no-block
 say "configured; Docker restarts, and the ECS agent starts when cloud-init has ended"
