@@ -94,14 +94,14 @@ func TestExamplesOfAWS(t *testing.T) {
 				t.Errorf("warnings (-want +got):\n%s", d)
 			}
 			if want.refused != "" && (len(byRule(found, want.refused)) == 0 || want.why == "") {
-				t.Errorf("%s does not stand against it, or nobody says why", want.refused)
+				t.Errorf("%s does not reject it, or has no reason", want.refused)
 			}
 		})
 	}
 }
 
 // The pages in one run, as in a directory with all of them: what belongs to one page
-// is not held against another.
+// is not compared with another.
 func TestAllExamplesOfAWSAtOnce(t *testing.T) {
 	var files []*document.File
 	for _, page := range golden.Glob(t, "testdata/aws/*.txtar") {

@@ -106,7 +106,7 @@ func TestRulesInTemplates(t *testing.T) {
 		"log-options-string-map":        "as above",
 		"jobdef-name-required":          "CloudFormation makes up a name",
 		"job-instance-type-single-node": "CloudFormation has no InstanceType there",
-		"retry-attempts-required":       "an empty RetryStrategy, as the AWS CDK writes it, is none",
+		"retry-attempts-required":       "an empty RetryStrategy, as the AWS CDK writes it, counts as absent",
 		"fargate-no-instancetype":       "CloudFormation has no InstanceType there",
 	}
 	tried := 0
@@ -363,7 +363,7 @@ Resources:
       ComputeResources: { LaunchTemplate: { LaunchTemplateId: !Ref Hosts } }
 `)
 		if got := slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Rule == "userdata-ecs-cluster" }); got != want {
-			t.Errorf("%s: userdata-ecs-cluster is said: %v", kind, got)
+			t.Errorf("%s: userdata-ecs-cluster is reported: %v", kind, got)
 		}
 	}
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// change is a part of a definition that runs, with what a submission overrides of
-// it: the whole, or a node range.
+// change is a definition that runs, or one of its node ranges, with the overrides of a
+// submission.
 type change struct {
-	// body is the definition or the node range; nil where it is not known. over is
-	// the submission, or its override for that range; nil where there is none.
+	// body is the definition or the node range; nil if it is unknown. over is the
+	// submission, or its override for that range; nil if there is no override.
 	body, over *jsontree.Node
 }
 
-// container is the one container of a body, if that is what runs.
+// container returns the container of a body that runs a single one.
 func (c change) container() *jsontree.Node {
 	return firstOf(c.body.Get("containerProperties"), c.body.Get("container"))
 }
 
-// changes yields what a submission runs. The first change is that of the whole
-// definition, in which a node range changes nothing.
+// changes yields the changes of a submission. The first is that of the whole definition,
+// without its node ranges.
 func (j Job) changes() iter.Seq[change] {
 	return func(yield func(change) bool) {
 		known := j.Known()
@@ -36,8 +36,8 @@ func (j Job) changes() iter.Seq[change] {
 	}
 }
 
-// commands yields the command lines that run: where the submission overrides one,
-// the definition's does not.
+// commands yields the command lines that run: those of the definition, unless the
+// submission overrides them.
 func (c change) commands() iter.Seq[*jsontree.Node] {
 	return func(yield func(*jsontree.Node) bool) {
 		run := func(container, over *jsontree.Node, member string) bool {
@@ -67,8 +67,8 @@ func (c change) commands() iter.Seq[*jsontree.Node] {
 	}
 }
 
-// overriding is the override for a container: the one of its name, or one without a
-// name where there is no other container.
+// overriding returns the override for a container: the one with its name, or one without
+// a name if there is no other container.
 func overriding(overrides, container, all *jsontree.Node) *jsontree.Node {
 	if one := overrides.Index(0); all.Len() == 1 && overrides.Len() == 1 && one.Get("name").Str() == "" {
 		return one
@@ -76,9 +76,9 @@ func overriding(overrides, container, all *jsontree.Node) *jsontree.Node {
 	return withMember(overrides, "name", podName(container))
 }
 
-// overridesSize is the length of what goes to Amazon ECS as overrides of one
-// container, as JSON: the command with its placeholders replaced, environment and
-// resources. The command goes there too if only parameters change it.
+// overridesSize returns the length of the overrides of one container that AWS Batch sends
+// to Amazon ECS, as JSON: the command with its placeholders replaced, environment and
+// resources. The command is included even if only parameters change it.
 func (j Job) overridesSize(c change) int {
 	over := c.over.Get("containerOverrides")
 	command := over.Get("command")
@@ -94,8 +94,8 @@ func (j Job) overridesSize(c change) int {
 	return size
 }
 
-// commandSize is the length of a command as JSON once its placeholders are
-// replaced by the parameters of the submission, or else of the definition.
+// commandSize returns the length of a command as JSON, with its placeholders replaced by
+// the parameters of the submission, or else of the definition.
 func (j Job) commandSize(command *jsontree.Node) int {
 	if command == nil {
 		return 0

@@ -1,7 +1,7 @@
-// Package lint checks documents for what a schema cannot see: one rule for each mistake, and every rule in the
-// list of rules.go. The rules of a topic are in rule_TOPIC.go. The other files are the engine: what a rule is and
-// what it reads (Rule, Pass, Job, Site), the kinds of rules (row.go), the facts about documents that several rules
-// need (facts.go and its users), and what the rules look like to their readers (example.go, page.go).
+// Package lint checks documents for mistakes that a schema cannot find. There is one rule for each mistake, and
+// rules.go lists all rules. The rules of a topic are in rule_TOPIC.go. The other files are the engine: rules and
+// their input (Rule, Pass, Job, Site), kinds of rules (row.go), facts about documents that several rules need
+// (facts.go and its users), and the pages about rules (example.go, page.go).
 package lint
 
 import (
@@ -11,15 +11,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/cfn"
 )
 
-// Check runs rules over the files and returns what they found, unsorted; what a
-// job waives is marked so. The platform may be nil; rules that need one then find
-// nothing.
+// Check runs rules over the files and returns their problems, unsorted. It marks problems
+// that a job waives. The platform may be nil; rules that need one then find nothing.
 func Check(files []*document.File, platform *document.Platform, rules []Rule) diag.List {
 	return (&Checker{}).Check(files, platform, rules)
 }
 
-// Checker is Check for many files one after the other, all in the room of the
-// first. Its zero value is ready; it is for one goroutine.
+// Checker is Check for many files in sequence; it reuses memory. Its zero value is ready.
+// It is for one goroutine.
 type Checker struct{ pass Pass }
 
 // Check is the function Check.
@@ -41,7 +40,7 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 	return append(p.found, checkTemplates(files, platform, rules)...)
 }
 
-// checkTemplates checks the requests that CloudFormation makes of templates.
+// checkTemplates checks the requests that CloudFormation sends for templates.
 func checkTemplates(files []*document.File, platform *document.Platform, rules []Rule) (found diag.List) {
 	for _, f := range files {
 		if f.Kind == document.KindTemplate {
@@ -52,9 +51,9 @@ func checkTemplates(files []*document.File, platform *document.Platform, rules [
 	return found
 }
 
-// CheckRequest runs all rules over one request in its native form, as an engine
-// receives it. The operation is one of those that document.Kind names, or
-// CancelJob, TerminateJob or DescribeJobs; for others it returns nothing.
+// CheckRequest runs all rules over one request in its native form, as an engine receives
+// it. The operation is one that document.Kind names, or CancelJob, TerminateJob or
+// DescribeJobs. For any other operation it returns nothing.
 func CheckRequest(operation string, tree *jsontree.Node) diag.List {
 	file := &document.File{Root: tree, Kind: document.Kind(operation)}
 	job := &document.Job{Node: tree}

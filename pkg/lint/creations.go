@@ -10,24 +10,23 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// resources is what the files of a run create, by name. References may be names
-// or ARNs.
+// resources holds the resources that the files of a run create, by name. References may
+// be names or ARNs.
 type resources struct {
 	queues, environments, policies, consumables namedSites
-	// platform is the platform file with the queues of the files added: where
-	// jobs could go.
+	// platform is the platform file, with the queues of the files added.
 	platform *document.Platform
 }
 
-// namedSites is requests by the name of what they create.
+// namedSites maps the names of resources to the requests that create them.
 type namedSites map[string][]Site
 
-// find returns what a job or queue means by a name or an ARN.
+// find returns the request for the resource to which a job or queue refers by name or ARN.
 func (n namedSites) find(word string, from Job) (Site, bool) {
 	return meant(n[batch.Name(word)], from)
 }
 
-// creations is what the files create.
+// creations holds the resources that the files create.
 var creations = newFact(func(p *Pass, _ resources) resources {
 	byName := func(list []Site, member string) namedSites {
 		m := namedSites{}
@@ -59,8 +58,8 @@ var creations = newFact(func(p *Pass, _ resources) resources {
 	return r
 })
 
-// queue is a queue of the files as placement needs it: without environments,
-// and so not checked, if one of them is created elsewhere.
+// queue returns a queue of the files in the form for placement. If the files do not
+// create all of its environments, it has none and is not checked.
 func (r resources) queue(q Site) document.Queue {
 	out := document.Queue{Name: q.Node.Get("jobQueueName").Str(), Node: q.Node}
 	for e := range r.behind(q) {
@@ -80,7 +79,7 @@ func asEnvironment(n *jsontree.Node) document.Environment {
 		InstanceTypes: entriesOf(c.Get("instanceTypes")), MaxvCpus: int(min(most, 1<<30)), Node: c}
 }
 
-// behind yields the environments of a queue; one that the files do not create
+// behind yields the environments of a queue. An environment that the files do not create
 // has no Node.
 func (r resources) behind(queue Site) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
@@ -93,14 +92,14 @@ func (r resources) behind(queue Site) iter.Seq[Site] {
 	}
 }
 
-// queueOf is the queue that a submission names, if the files create it.
+// queueOf returns the queue that a submission names, if the files create it.
 func (s Site) queueOf() (Site, bool) {
 	return creations.of(s.pass).queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
 }
 
-// environmentsFor yields the environments that a job runs on as far as the files
-// tell: those of the queue it is submitted to. Of a definition that nobody
-// submits it is all of its directory, unless the files have queues.
+// environmentsFor yields the environments on which a job may run, as far as the files
+// show: those of its queue. For a definition that no file submits, these are all
+// environments in its directory, unless the files have queues.
 func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
 		submits := runs.of(p)[j.Register]
@@ -127,7 +126,7 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	}
 }
 
-// environmentsIn is the environments of each directory.
+// environmentsIn holds the environments of each directory.
 var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site { return inDirectories(environments(p)) })
 
 func inDirectories(list []Site) map[string][]Site {
@@ -138,13 +137,13 @@ func inDirectories(list []Site) map[string][]Site {
 	return in
 }
 
-// unsubmittedIn is the definitions of each directory that nobody submits.
+// unsubmittedIn holds the definitions of each directory that no file submits.
 var unsubmittedIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site {
 	return inDirectories(where(definitions, func(d Site) bool { return len(runs.of(p)[d.Register]) == 0 })(p))
 })
 
-// definitionsByEnvironment is the definitions that environmentsFor has run on an environment, where the files
-// create queues.
+// definitionsByEnvironment inverts environmentsFor if the files create queues: it holds the definitions that may
+// run on an environment.
 var definitionsByEnvironment = newFact(func(p *Pass, _ map[*jsontree.Node][]Site) map[*jsontree.Node][]Site {
 	by := map[*jsontree.Node][]Site{}
 	for _, d := range definitions(p) {
@@ -158,9 +157,9 @@ var definitionsByEnvironment = newFact(func(p *Pass, _ map[*jsontree.Node][]Site
 	return by
 })
 
-// definitionsOn returns the definitions that environmentsFor has run on an environment.
+// definitionsOn returns the definitions that may run on an environment.
 func (p *Pass) definitionsOn(environment Site) []Site {
-	if len(queues(p)) == 0 { // all that nobody submits
+	if len(queues(p)) == 0 { // all that no file submits
 		return unsubmittedIn.of(p)[environment.directory()]
 	}
 	return definitionsByEnvironment.of(p)[environment.Node]
@@ -177,7 +176,7 @@ func (p *Pass) multinode(environment Site) iter.Seq[Site] {
 	}
 }
 
-// environmentsOfNodes is the environments that multinode jobs run on.
+// environmentsOfNodes returns the environments on which multinode jobs may run.
 func environmentsOfNodes(p *Pass) []Site {
 	return where(environments, func(s Site) bool {
 		for range p.multinode(s) {
@@ -187,8 +186,8 @@ func environmentsOfNodes(p *Pass) []Site {
 	})(p)
 }
 
-// someEnvironment reports whether the job has environments, and none of them
-// has instance types that will do.
+// someEnvironment reports whether the job has environments, and none of them has
+// suitable instance types.
 func (p *Pass) someEnvironment(s Site, will func(types []string) bool) bool {
 	some := false
 	for e := range p.environmentsFor(s.Job) {
@@ -200,7 +199,7 @@ func (p *Pass) someEnvironment(s Site, will func(types []string) bool) bool {
 	return some
 }
 
-// typeOf is the type of an environment's resources, such as FARGATE.
+// typeOf returns the type of an environment's resources, such as FARGATE.
 func typeOf(environment Site) string {
 	return cmp.Or(environment.Node.Get("computeResources").Get("type").Str(), "EC2")
 }

@@ -10,30 +10,29 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// demand is what a job asks for of one kind of resource: the definition with the
-// submission's overrides on top, all containers of all nodes.
+// demand is a job's request for one resource type: all containers of all nodes of the
+// definition, with the submission's overrides.
 type demand struct {
 	total float64
-	// shares is what each container asks for; those of a range of nodes once.
+	// shares holds the request of each container; those of a range of nodes once.
 	shares []share
 }
 
 type share struct {
-	value  *jsontree.Node // the figure, where it was written
+	value  *jsontree.Node // the number in the file
 	amount float64        // of one container
-	nodes  int            // how many run it
+	nodes  int            // the number of nodes that run it
 }
 
-// part is the containers of a job, or of the nodes that are alike.
+// part holds the containers of a job, or of equal nodes.
 type part struct {
-	definition, override *jsontree.Node // whose members are containerProperties and the like
-	container            string         // the name of that member in a definition
+	definition, override *jsontree.Node // objects with members such as containerProperties
+	container            string         // the name of the container member in a definition
 	nodes                int
 }
 
-// demands sums what the job asks for of a kind: "VCPU", "MEMORY" (in MiB) or
-// "GPU". A figure that cannot be read, or that stands in a definition that is not
-// known here, is left out.
+// demands adds up the job's requests for "VCPU", "MEMORY" (in MiB) or "GPU". It leaves
+// out invalid numbers, and those of an unknown definition.
 func (j Job) demands(kind string) (d demand) {
 	for _, p := range j.parts() {
 		for _, s := range p.shares(kind) {
@@ -45,7 +44,7 @@ func (j Job) demands(kind string) (d demand) {
 	return d
 }
 
-// largest is the value of the share that weighs most.
+// largest returns the value of the largest share.
 func (d demand) largest() *jsontree.Node {
 	if len(d.shares) == 0 {
 		return nil
@@ -55,7 +54,7 @@ func (d demand) largest() *jsontree.Node {
 	}).value
 }
 
-// parts is the job itself, or each range of nodes in which all are alike.
+// parts returns the job itself, or each range of equal nodes.
 func (j Job) parts() []part {
 	node, override := j.Known().Get("nodeProperties"), j.Submit.Get("nodeOverrides")
 	if node == nil && override == nil {
@@ -66,7 +65,7 @@ func (j Job) parts() []part {
 	if n, ok := override.Get("numNodes").Int(); ok {
 		count = n
 	}
-	if count < 1 { // not known here: as many as are named
+	if count < 1 { // unknown: use the highest node that ranges name
 		count = int64(named(own, over))
 	}
 	count = min(count, mostNodes)
@@ -80,7 +79,7 @@ func (j Job) parts() []part {
 	return parts
 }
 
-// named is the number of nodes that ranges name at least.
+// named returns the smallest number of nodes that contains all ranges.
 func named(lists ...*jsontree.Node) (n int) {
 	for _, list := range lists {
 		for g := range list.Children() {
@@ -92,16 +91,16 @@ func named(lists ...*jsontree.Node) (n int) {
 	return n
 }
 
-// mostNodes keeps the sums over hostile files within an int.
+// mostNodes keeps sums of hostile files within an int.
 const mostNodes = 1 << 20
 
-// group is the properties of a range of nodes.
+// group holds the properties of a range of nodes.
 type group struct {
 	properties *jsontree.Node
 	span
 }
 
-// mostRanges bounds the work on hostile files; AWS Batch takes 5 ranges.
+// mostRanges bounds the work on hostile files; AWS Batch accepts 5 ranges.
 const mostRanges = 100
 
 // rangesOf returns the ranges of a list that can be read.
@@ -114,8 +113,8 @@ func rangesOf(list *jsontree.Node, count int) (groups []group) {
 	return groups
 }
 
-// bounds returns the first node of each range in which all nodes are alike, and
-// the number of nodes behind the last of them, in order.
+// bounds returns in order the first node of each range of equal nodes, and the number
+// of nodes at the end.
 func bounds(count int, lists ...[]group) []int {
 	starts := []int{0, count}
 	for _, list := range lists {
@@ -127,8 +126,8 @@ func bounds(count int, lists ...[]group) []int {
 	return slices.Compact(starts)
 }
 
-// groupOf returns the properties of a node: of nested ranges those of the
-// innermost, as AWS Batch has it.
+// groupOf returns the properties of a node: of nested ranges those of the innermost,
+// as AWS Batch does.
 func groupOf(list []group, node int) (properties *jsontree.Node) {
 	least := 0
 	for _, g := range list {
@@ -139,7 +138,7 @@ func groupOf(list []group, node int) (properties *jsontree.Node) {
 	return properties
 }
 
-// shares is what the containers of a part ask for.
+// shares returns the requests of the containers of a part.
 func (p part) shares(kind string) (list []share) {
 	add := func(values ...*jsontree.Node) {
 		for _, n := range values {
@@ -156,8 +155,8 @@ func (p part) shares(kind string) (list []share) {
 	return append(list, p.podShares(kind)...)
 }
 
-// podShares is what the containers of a pod ask for; an init container counts only
-// where it asks for more than all of the containers that come after it.
+// podShares returns the requests of the containers of a pod. An init container counts
+// only if it requests more than all containers after it together.
 func (p part) podShares(kind string) (list []share) {
 	pod, over := p.definition.Get("eksProperties").Get("podProperties"), p.override.Get("eksPropertiesOverride").Get("podProperties")
 	total := 0.0
@@ -175,7 +174,7 @@ func (p part) podShares(kind string) (list []share) {
 	return list
 }
 
-// quantity is what a container of a pod may take: the larger of limit and request.
+// quantity returns the larger of limit and request of a container in a pod.
 func quantity(container, over *jsontree.Node, kind string) (s share, ok bool) {
 	key := map[string]string{"VCPU": "cpu", "MEMORY": "memory", "GPU": gpuKey}[kind]
 	for _, list := range []string{"limits", "requests"} {
@@ -192,7 +191,7 @@ func quantity(container, over *jsontree.Node, kind string) (s share, ok bool) {
 }
 
 // together yields the containers of a definition with their overrides of the same
-// name, and the overrides alone where the definition is not known. On EKS a
+// name, and only the overrides if the definition is unknown. On EKS a
 // container without a name is called Default.
 func together(containers, overrides *jsontree.Node) iter.Seq2[*jsontree.Node, *jsontree.Node] {
 	name := func(n *jsontree.Node) string { return cmp.Or(n.Get("name").Str(), "Default") }

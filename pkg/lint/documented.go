@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Documented returns every rule under which a problem can be reported: those of
-// Rules, and before them those that reading the documents applies, which have no
-// Run. The list is made once.
+// Documented returns every rule that can have a problem: first those of the reader of
+// documents, which have no Run, and then those of Rules. The list is built once.
 func Documented() []Rule { return slices.Clone(documented()) }
 
 var documented = sync.OnceValue(func() []Rule { return slices.Concat(documentRules(), all()) })
@@ -21,7 +20,7 @@ func Lookup(name string) (Rule, bool) {
 	return documented()[i], true
 }
 
-// byName is the place of each rule in documented.
+// byName holds the index of each rule in documented.
 var byName = sync.OnceValue(func() map[string]int {
 	places := map[string]int{}
 	for i, r := range documented() {

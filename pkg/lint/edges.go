@@ -25,10 +25,10 @@ type Edge struct {
 // Edges yields the dependencies of all jobs.
 func (p *Pass) Edges() []Edge { return edgeList.of(p) }
 
-// edgeList is the dependencies of all jobs.
+// edgeList holds the dependencies of all jobs.
 var edgeList = newFact(func(p *Pass, old []Edge) []Edge {
 	edges := old[:0]
-	var jobs map[string]*document.Job // of the file at hand, the first of each name
+	var jobs map[string]*document.Job // of the current file, the first of each name
 	var file *document.File
 	for _, j := range p.submits {
 		for _, d := range j.DependsOn {
@@ -53,13 +53,13 @@ var edgeList = newFact(func(p *Pass, old []Edge) []Edge {
 
 func arraySize(j *document.Job) *jsontree.Node { return j.Submit.Get("arrayProperties").Get("size") }
 
-// isArray reports whether a job is an array. One of a single cell, or of a table that
-// nobody has read, has no size.
+// isArray reports whether a job is an array. An array of a single cell, or of a table
+// that was not read, has no size.
 func isArray(j *document.Job) bool {
 	return arraySize(j) != nil || document.ArraySource(j.Array) != nil
 }
 
-// children is how many children an array has; ok is false where nobody knows.
+// children returns the number of children of an array; ok is false if it is unknown.
 func children(j *document.Job) (n int64, ok bool) {
 	switch {
 	case j.Sweep != nil:
@@ -100,7 +100,7 @@ func (e Edge) nameHint() string {
 		return "did you mean " + quote(near) + "?"
 	}
 	if len(names) == 0 {
-		return fmt.Sprintf(`a job that was submitted before is named as { "jobName": %q }`, e.Name)
+		return fmt.Sprintf(`write { "jobName": %q } for a job that was submitted before`, e.Name)
 	}
 	return "the other jobs are " + strings.Join(names[:min(len(names), 10)], ", ")
 }
@@ -122,8 +122,8 @@ func (j Job) waits() bool {
 	return len(j.DependsOn)+len(j.Earlier) > 0
 }
 
-// sizes is how many children both ends of an N_TO_N dependency have; known is false
-// for another dependency, and where nobody knows.
+// sizes returns the number of children of both ends of an N_TO_N dependency; known is
+// false for another dependency, and if a number is unknown.
 func (e Edge) sizes() (here, there int64, known bool) {
 	if e.Type != "N_TO_N" || e.To == nil {
 		return 0, 0, false
@@ -133,13 +133,13 @@ func (e Edge) sizes() (here, there int64, known bool) {
 	return here, there, okHere && okThere
 }
 
-// isPlain reports whether the children of both ends differ in their index alone.
+// isPlain reports whether the children of both ends differ only in their index.
 func (e Edge) isPlain() bool {
 	return document.ArraySource(e.Array) == nil && document.ArraySource(e.To.Array) == nil
 }
 
-// neverRuns reports whether all that could make the other job run has to succeed for
-// this one.
+// neverRuns reports whether this job needs every job to succeed whose failure could
+// start the other one.
 func (e Edge) neverRuns() bool {
 	if len(e.To.DependsOn) == 0 || (Job{Job: e.To}).waitsElsewhere() {
 		return false
@@ -166,7 +166,7 @@ func (e Edge) neverRuns() bool {
 	return true
 }
 
-// waitsElsewhere reports whether the job waits for one that is not in the file.
+// waitsElsewhere reports whether the job waits for a job that is not in the file.
 func (j Job) waitsElsewhere() bool {
 	return len(j.Earlier) > 0 || j.Submit.Get("dependsOn").Len() > 0
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// replace is the fix that writes another value in place of a string or number.
-// It keeps the quotes or their absence. It is nil where the text is not the
-// value itself, as where the compact form writes "2 GiB" for 2048.
+// replace returns the fix that replaces a string or number by another value, with or
+// without quotes as before. It returns nil if the text is not the value itself, such as
+// "2 GiB" for 2048 in the compact form.
 func replace(n *jsontree.Node, value string) *diag.Fix {
 	src, span := n.Place()
 	if src == nil || span.End > len(src.Text) {
@@ -26,7 +26,7 @@ func replace(n *jsontree.Node, value string) *diag.Fix {
 	return replacement(n, value)
 }
 
-// replacement is the fix that writes another value. It is a loss unless that is the
+// replacement returns the fix that writes another value. It is a loss unless that is the
 // same value in another spelling.
 func replacement(n *jsontree.Node, value string) *diag.Fix {
 	_, span := n.Place()
@@ -37,8 +37,8 @@ func replacement(n *jsontree.Node, value string) *diag.Fix {
 	return fix
 }
 
-// hasContent reports whether the removal of a node loses something: a scalar that is
-// neither null nor "".
+// hasContent reports whether a node contains a scalar that is neither null nor "", which
+// its removal would lose.
 func hasContent(n *jsontree.Node) bool {
 	if n.Is(jsontree.Bool) || n.Is(jsontree.Number) || n.Str() != "" {
 		return true
@@ -51,9 +51,8 @@ func hasContent(n *jsontree.Node) bool {
 	return false
 }
 
-// removal is the text to cut so that what is left still parses: the member, and
-// the comma and blanks before its successor, or else those after its
-// predecessor.
+// removal returns the text to cut so that the rest still parses: the member, with the
+// comma and white space before its successor, or else after its predecessor.
 func removal(n *jsontree.Node) (diag.Span, bool) {
 	src, span := n.Place()
 	if src == nil {
@@ -89,8 +88,8 @@ func skipBlanks(text string, i int) int {
 	return i
 }
 
-// indentOf is the white space before the last child: a line's break and indent,
-// or one blank where all stands on one line.
+// indentOf returns the white space before the last child: a line break and its indent, or
+// one space if everything is on one line.
 func indentOf(text string, n *jsontree.Node) string {
 	var last *jsontree.Node
 	for c := range n.Children() {
@@ -113,7 +112,7 @@ func indentOf(text string, n *jsontree.Node) string {
 	return " "
 }
 
-// rewrite is the fix that puts JSON text in place of a value.
+// rewrite returns the fix that replaces a value by JSON text.
 func rewrite(n *jsontree.Node, text string) *diag.Fix {
 	if src, _ := n.Place(); src == nil {
 		return nil
@@ -121,7 +120,7 @@ func rewrite(n *jsontree.Node, text string) *diag.Fix {
 	return replacement(n, text)
 }
 
-// unquote is the fix for a whole number that stands in quotes.
+// unquote returns the fix for a whole number in quotes.
 func unquote(n *jsontree.Node) *diag.Fix {
 	if !isWhole(n.Str()) || len(n.Text) > 15 || len(n.Text) > 1 && n.Text[0] == '0' {
 		return nil
@@ -129,7 +128,7 @@ func unquote(n *jsontree.Node) *diag.Fix {
 	return rewrite(n, n.Text)
 }
 
-// rename is the fix that writes another name for a member.
+// rename returns the fix that renames a member.
 func rename(n *jsontree.Node, name string) *diag.Fix {
 	if n.Source == nil || n.Key.Start == n.Key.End {
 		return nil
@@ -138,7 +137,7 @@ func rename(n *jsontree.Node, name string) *diag.Fix {
 	return &diag.Fix{Message: "write " + text, Edits: []diag.Edit{{Span: n.Key, Text: text}}}
 }
 
-// fixIf is replace where there is a value to write.
+// fixIf is replace if the condition holds.
 func fixIf(ok bool, n *jsontree.Node, value string) *diag.Fix {
 	if !ok {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/examples"
 )
 
-// Example shows a rule by files that break it and by files that do not.
+// Example shows a rule with files that break it and files that do not.
 type Example struct {
 	Bad []ExampleFile `json:"bad"`
 	// BadMore is the number of further files like the bad ones, which are left out.

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// GitHub lays out no page of more than 512 KiB, so the page shows of long files what
-// the rule is about, with an ellipsis for the rest.
+// GitHub does not render pages of more than 512 KiB, so the pages show only the relevant
+// lines of long files, with an ellipsis for the rest.
 
-// longExample is the number of lines from which on a bad file is shown in part.
+// longExample is the number of lines from which a bad file is shortened.
 const longExample = 9
 
-// focused is the bad files: where the problems are, and what stands around that.
+// focused returns the bad files, shortened to the problems and the lines around them.
 func (e Example) focused() []ExampleFile {
 	files := slices.Clone(e.Bad)
 	for i, f := range files {
@@ -33,7 +33,7 @@ func (e Example) focused() []ExampleFile {
 	return files
 }
 
-// changed is the good files: where they differ from the bad ones.
+// changed returns the good files, shortened to the differences from the bad files.
 func (e Example) changed() []ExampleFile {
 	files := slices.Clone(e.Good)
 	for i, f := range files {
@@ -60,8 +60,8 @@ func changedPart(old, text string) string {
 	return elided(after, keep)
 }
 
-// elided joins the lines to keep and those that open and close the brackets around
-// them. Of the others, two or more in a row give way to an ellipsis.
+// elided joins the lines to keep with the lines that open and close the brackets around
+// them. It replaces two or more other lines in a row by an ellipsis.
 func elided(lines []string, keep map[int]bool) string {
 	enclosing(lines, keep)
 	var b strings.Builder
@@ -80,8 +80,8 @@ func elided(lines []string, keep map[int]bool) string {
 	return b.String()
 }
 
-// enclosing adds to the lines to keep the nearest ones before and behind each that
-// are indented less.
+// enclosing adds to the lines to keep the nearest lines before and after each that are
+// indented less.
 func enclosing(lines []string, keep map[int]bool) {
 	for _, n := range slices.Collect(maps.Keys(keep)) {
 		if n < 0 || n >= len(lines) || !keep[n] {
@@ -98,8 +98,8 @@ func enclosing(lines []string, keep map[int]bool) {
 	}
 }
 
-// withoutLines returns what was printed of problems without the source lines, which
-// stand above on the page.
+// withoutLines removes the source lines from printed problems, since the page shows them
+// above.
 func withoutLines(printed string) string {
 	var b strings.Builder
 	for line := range strings.Lines(printed) {

@@ -1,6 +1,6 @@
 package lint
 
-// fact is something about the files of a run that several rules need. It is found when the first of them asks.
+// fact is information about the files of a run that several rules need. It is computed on first use.
 type fact[T any] struct {
 	slot int
 	find func(p *Pass, old T) T
@@ -9,8 +9,7 @@ type fact[T any] struct {
 // facts counts the facts, each of which has a slot in every Pass.
 var facts int
 
-// newFact declares a fact. The function finds it. It may reuse the memory of the value that it found in the run
-// before.
+// newFact declares a fact. The function computes it, and may reuse the memory of its value in the previous run.
 func newFact[T any](find func(p *Pass, old T) T) *fact[T] {
 	facts++
 	return &fact[T]{slot: facts - 1, find: find}

@@ -7,13 +7,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// lacks reports whether nobody wrote the member: it is neither there nor was it
-// left out when the file was read because its value is of the wrong type.
+// lacks reports whether the user did not write the member. A member that was dropped
+// because its value has the wrong type is not lacking.
 func (s Site) lacks(n *jsontree.Node, member string) bool {
 	return n.Get(member) == nil && s.raw(n).Get(member) == nil
 }
 
-// raw is the object or array as it was written; nil for one that nobody wrote.
+// raw returns the object or array as in the file; nil if it is not in the file.
 func (s Site) raw(n *jsontree.Node) *jsontree.Node {
 	src, span := n.Place()
 	for raw := s.File.Root; raw != nil && raw.Source == src; raw = childAt(raw, span.Start) {
@@ -33,8 +33,8 @@ func childAt(n *jsontree.Node, offset int) *jsontree.Node {
 	return nil
 }
 
-// remove is the fix that takes a member or an element out, with its comma. It is
-// nil for what nobody wrote as it stands there.
+// remove returns the fix that removes a member or an element with its comma. It returns
+// nil if the file does not contain it in this form.
 func (s Site) remove(n *jsontree.Node) *diag.Fix {
 	span, ok := removal(n)
 	if !ok || s.compact() && n.Key.Start == n.Key.End {
@@ -51,8 +51,8 @@ func (s Site) remove(n *jsontree.Node) *diag.Fix {
 	return fix
 }
 
-// insert is the fix that adds a member or an element, given as JSON text, at the
-// end of an object or array. It is nil where the user did not write that object.
+// insert returns the fix that adds a member or an element, given as JSON text, at the end
+// of an object or array. It returns nil if the user did not write that object.
 func (s Site) insert(n *jsontree.Node, text string) *diag.Fix {
 	src, span := n.Place()
 	if src == nil || span.End > len(src.Text) || span.End-span.Start < 2 || s.compact() && span == s.Job.Node.Span {
@@ -62,13 +62,13 @@ func (s Site) insert(n *jsontree.Node, text string) *diag.Fix {
 		return nil // also one that is never closed
 	}
 	if name, _, ok := strings.Cut(strings.TrimPrefix(text, `"`), `"`); ok && n.Is(jsontree.Object) && !s.lacks(n, name) {
-		return nil // it is there, and of a wrong type
+		return nil // it exists, but has the wrong type
 	}
 	end := len(strings.TrimRight(src.Text[:span.End-1], blanks))
 	last := src.Text[end-1]
 	if end-1 > span.Start {
 		if last == ',' {
-			return nil // a slip, which has a report of its own
+			return nil // a syntax error, which is reported separately
 		}
 		text = "," + indentOf(src.Text, n) + text
 	}

@@ -30,14 +30,14 @@ func TestFixesMend(t *testing.T) {
 		text := bad[0].Text
 		for _, d := range mendable(t, bad) {
 			fixes[d.Rule] = true
-			mended := apply(text, d.Fix)
-			root, problems := jsontree.Parse(diag.NewSource("mended.json", mended))
+			fixed := apply(text, d.Fix)
+			root, problems := jsontree.Parse(diag.NewSource("fixed.json", fixed))
 			if root == nil || len(problems) > 0 {
-				t.Errorf("%s: %s breaks the text: %v\n%s", d.Rule, d.Fix.Message, problems, mended)
+				t.Errorf("%s: %s breaks the text: %v\n%s", d.Rule, d.Fix.Message, problems, fixed)
 				continue
 			}
-			if before, after := len(byRule(alone(t, text), d.Rule)), len(byRule(alone(t, mended), d.Rule)); after >= before {
-				t.Errorf("%s: %s leaves %d of %d problems\n%s", d.Rule, d.Fix.Message, after, before, mended)
+			if before, after := len(byRule(alone(t, text), d.Rule)), len(byRule(alone(t, fixed), d.Rule)); after >= before {
+				t.Errorf("%s: %s leaves %d of %d problems\n%s", d.Rule, d.Fix.Message, after, before, fixed)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func TestFixesStayInside(t *testing.T) {
 	}
 }
 
-// A definition that forgets to say that it is for Fargate is told so, and keeps what
+// A definition for Fargate without platformCapabilities gets a report, and keeps what
 // it has for Fargate.
 func TestFargateForgotten(t *testing.T) {
 	for _, member := range []string{
@@ -143,9 +143,9 @@ func TestFargateForgotten(t *testing.T) {
 		text := `{ "jobDefinitionName": "d", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1",
 			"executionRoleArn": "arn:aws:iam::123456789012:role/e", "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }], ` + member + ` } }`
 		found := alone(t, text)
-		mended, _ := diag.Apply(found[0].Source, found)
-		if want := text[:len(text)-2] + `, "platformCapabilities": ["FARGATE"] }`; len(found) != 1 || mended != want {
-			t.Errorf("%v\nbecame %s", found, mended)
+		fixed, _ := diag.Apply(found[0].Source, found)
+		if want := text[:len(text)-2] + `, "platformCapabilities": ["FARGATE"] }`; len(found) != 1 || fixed != want {
+			t.Errorf("%v\nbecame %s", found, fixed)
 		}
 	}
 }

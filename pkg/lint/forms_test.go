@@ -76,7 +76,7 @@ func TestCompactExamplesLowered(t *testing.T) {
 		bad := example(t, r.Name).Bad
 		f, _ := document.Load(diag.NewSource("compact.json", bad[0].Text), document.Options{Hosts: true})
 		// A name's two rules become one in the compact form; a queue that is named
-		// natively is taken as it is; dependencies by name are of the compact form, and
+		// natively is taken unchanged; dependencies by name are of the compact form, and
 		// so are waivers, arrays that differ, inputs and outputs, which AWS does not know.
 		if f.Kind != document.KindJob || r.Name == "submit-queue-exists" || r.Scope == waiverTopic || r.Scope == "staging" || r.Source == ourArrays || r.Source == ourWhen {
 			continue

@@ -4,14 +4,14 @@ import (
 	"sync"
 )
 
-// Hundreds of rules are about members that a file does not have. Before they run,
-// the names in the files' requests are noted in a small set, and a rule that says
-// which members it is about is passed over where none of them can be there.
+// Hundreds of rules are about members that a file does not have. So Check first
+// collects the names in the files' requests in a small set, and skips rules whose
+// members cannot occur.
 
-// gate is what Check has to look at to pass over a rule: the gates of all rules lie
-// side by side, in a third of the memory of the rules.
+// gate decides whether Check can skip a rule. The gates of all rules are adjacent, in a
+// third of the memory of the rules.
 type gate struct {
-	names nameSet // of which all must be there; empty: the rule always runs
+	names nameSet // all of them must occur; if empty, the rule always runs
 	or    []nameSet
 }
 
@@ -37,5 +37,5 @@ func gatesOf(rules []Rule) []gate {
 	return gates
 }
 
-// allGates is the gates of Rules.
+// allGates holds the gates of Rules.
 var allGates = sync.OnceValue(func() []gate { return gatesOf(all()) })

@@ -11,14 +11,14 @@ import (
 // Image is an image reference of a job definition.
 type Image struct {
 	Site
-	// Image is the member's value; nil where the container names none.
+	// Image is the member's value; nil if the container has no image.
 	Image *jsontree.Node
 }
 
-// Images yields the image of every container, those of EKS pods too.
+// Images yields the image of every container, including those of EKS pods.
 func (p *Pass) Images() []Image { return images.of(p) }
 
-// images is the image of every container.
+// images holds the image of every container.
 var images = newFact(func(p *Pass, old []Image) []Image {
 	all := old[:0]
 	for _, c := range allSites.of(p).containers {
@@ -40,9 +40,9 @@ func reportLatest(i Image) {
 	switch tag, digest := imageTag(ref); {
 	case digest:
 	case tag == "":
-		i.Report("the image has no tag, which means latest", "name a version: "+quote(ref+":1.0.0"), i.Image)
+		i.Report("the image has no tag, which means latest", "add a version: "+quote(ref+":1.0.0"), i.Image)
 	case tag == "latest":
-		i.Report("the image has the tag latest, which changes under the job", "name a version: "+quote(strings.TrimSuffix(ref, "latest")+"1.0.0"), i.Image)
+		i.Report("the image has the tag latest, which can change at any time", "write a version: "+quote(strings.TrimSuffix(ref, "latest")+"1.0.0"), i.Image)
 	}
 }
 
@@ -56,8 +56,8 @@ func imageTag(ref string) (tag string, digest bool) {
 	return tag, false
 }
 
-// imagesThatRun is all images of definitions, and those that a submission puts in
-// the place of one.
+// imagesThatRun returns all images of definitions, and the images with which
+// submissions override them.
 func (p *Pass) imagesThatRun() iter.Seq[Image] {
 	return func(yield func(Image) bool) {
 		for _, i := range p.Images() {
@@ -88,7 +88,7 @@ func registryName(image string) string {
 
 var archWord = lazy(`(^|[/:_.-])(amd64|x86_64|x86-64|arm64v8|arm64|aarch64)($|[/:_.@-])`)
 
-// imageArch is the architecture that the name of an image tells, if it does.
+// imageArch returns the architecture that the name of an image contains, or "".
 func imageArch(ref string) string {
 	m := archWord().FindAllStringSubmatch(strings.ToLower(ref), -1)
 	if len(m) != 1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
-// catalog is the instance types that jobs are held against.
+// catalog returns the instance types with which jobs are compared.
 func (p *Pass) catalog() *catalog.Catalog {
 	if p.Platform == nil {
 		return nil
@@ -16,7 +16,7 @@ func (p *Pass) catalog() *catalog.Catalog {
 	return p.Platform.Catalog
 }
 
-// archOf is the one architecture of instance types, "" if none is known.
+// archOf returns the common architecture of instance types, or "" if it is unknown.
 func (p *Pass) archOf(entries []string) string {
 	for _, e := range entries {
 		if types := p.catalog().Expand(e); len(types) > 0 {
@@ -47,9 +47,9 @@ func familyOf(entry string) string {
 	return family
 }
 
-// usableOnNode is what an EKS node leaves to pods: Kubernetes keeps cpu by core,
-// memory by pod. The least number of pods is assumed, so that nothing that
-// fits is refused.
+// usableOnNode returns the capacity of an EKS node for pods. Kubernetes reserves cpu
+// by the number of cores and memory by the number of pods. The smallest number of pods
+// is assumed, so that the rule does not report a pod that fits.
 func usableOnNode(t catalog.InstanceType) (cpu float64, memoryMiB int) {
 	reserved := 0.0
 	for i := range t.VCPUs {
@@ -68,7 +68,7 @@ func hasFamily(entries []string, families ...string) string {
 	return ""
 }
 
-// hasGPU reports whether all instance types that an entry stands for have NVIDIA GPUs.
+// hasGPU reports whether all instance types of an entry have NVIDIA GPUs.
 func (p *Pass) hasGPU(entry string) bool {
 	types := p.catalog().Expand(entry)
 	return len(types) > 0 && !slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return !t.RunsGPUJobs() })
@@ -85,7 +85,7 @@ func isBundle(entry string) bool {
 	return entry == "optimal" || strings.HasPrefix(entry, "default_")
 }
 
-// within reports whether all types of an entry are of a bundle's.
+// within reports whether a bundle contains all types of an entry.
 func (p *Pass) within(entry, bundle string) bool {
 	all := p.catalog().Expand(bundle)
 	for _, t := range p.catalog().Expand(entry) {
@@ -108,7 +108,7 @@ func (p *Pass) launches(entries []string, name string) bool {
 }
 
 func (p *Pass) instanceHint(word string) string {
-	const newer = ", or name a file of newer types: --catalog FILE"
+	const newer = ", or give a file with newer types: --catalog FILE"
 	if near := near(word, p.catalog().Entries()); near != "" {
 		return "write " + quote(near) + newer
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// directory is where the job's file lies.
+// directory returns the directory of the job's file.
 func (j Job) directory() string {
 	if j.File.Source == nil {
 		return ""
@@ -17,14 +17,13 @@ func (j Job) directory() string {
 	return filepath.Dir(j.File.Source.Name)
 }
 
-// compact reports whether the user writes the short form, so that hints do too.
+// compact reports whether the user writes the short form, so that hints use it too.
 func (j Job) compact() bool {
 	return j.File.Kind == document.KindJob || j.File.Kind == document.KindWorkflow
 }
 
-// Known returns the definition that the job runs, as far as the files tell: its
-// own, or the one of that name in another file. Nil if it is registered
-// elsewhere.
+// Known returns the definition that the job runs: its own, or the one of that name in
+// another file. It returns nil if the files do not register it.
 func (j Job) Known() *jsontree.Node {
 	if j.Register != nil {
 		return j.Register
@@ -35,8 +34,8 @@ func (j Job) Known() *jsontree.Node {
 	return nil
 }
 
-// Own returns the member of the SubmitJob request, unless it is only the copy
-// of what the definition says too: the compact form writes such members once.
+// Own returns the member of the SubmitJob request, unless it is a copy of the same member
+// of the definition: the compact form writes such members once.
 func (j Job) Own(member string) *jsontree.Node {
 	n := j.Submit.Get(member)
 	if !samePlace(n, j.Register.Get(member)) {
@@ -45,7 +44,7 @@ func (j Job) Own(member string) *jsontree.Node {
 	return nil
 }
 
-// registered is the job definitions of the files by name.
+// registered holds the job definitions of the files by name.
 var registered = newFact(func(p *Pass, _ map[string][]Job) map[string][]Job {
 	byName := map[string][]Job{}
 	for _, j := range p.definitions {
@@ -62,9 +61,9 @@ var registered = newFact(func(p *Pass, _ map[string][]Job) map[string][]Job {
 	return byName
 })
 
-// meant returns which of several things with one name is meant in a file: the last
-// one, as where they are created in this order. In a run over directories it is
-// that of the same directory, or nobody can tell.
+// meant returns the one of several things with the same name to which a file refers: the
+// last one, as if they were created in this order. In a run over directories it is the
+// one in the same directory, or unknown.
 func meant[T interface{ directory() string }](list []T, from Job) (one T, ok bool) {
 	for _, one := range slices.Backward(list) {
 		if len(list) == 1 || one.directory() == from.directory() {
@@ -74,7 +73,7 @@ func meant[T interface{ directory() string }](list []T, from Job) (one T, ok boo
 	return one, false
 }
 
-// runs is the submissions that run a definition of the files, by the definition.
+// runs maps definitions to the submissions that run them.
 var runs = newFact(func(p *Pass, _ map[*jsontree.Node][]Job) map[*jsontree.Node][]Job {
 	by := map[*jsontree.Node][]Job{}
 	for _, j := range p.submits {

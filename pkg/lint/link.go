@@ -2,8 +2,8 @@ package lint
 
 import "strings"
 
-// Link is a part of a rule's source, and the page about it; URL is empty where
-// there is none.
+// Link is a part of a rule's source, and the page about it; URL is empty if there is no
+// page.
 type Link struct{ Text, URL string }
 
 // Links returns the parts of the rule's source.

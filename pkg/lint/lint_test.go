@@ -133,7 +133,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// Files that are held against each other, of few directories and of many: what one file
+// Files that are compared with each other, of few directories and of many: what one file
 // costs must not grow with their number.
 func BenchmarkDirectories(b *testing.B) {
 	for _, queues := range []bool{false, true} {

@@ -12,11 +12,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
-// Authors write the names of Docker, Kubernetes, Slurm and ECS, and right names in the
-// wrong object. "Remove it" is bad advice for both: the value is meant.
+// Authors write member names of Docker, Kubernetes, Slurm and ECS, or correct names in
+// the wrong object. "Remove it" would be bad advice for both, since they need the value.
 
-// foreignMembers holds what other tools call the members of a request, with their names
-// folded by shape.Fold.
+// foreignMembers lists the names in other tools for the members of a request, folded
+// by shape.Fold.
 var foreignMembers = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	for member, words := range map[string]string{
@@ -49,25 +49,25 @@ var foreignMembers = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// foreignResources holds the words for what an entry of resourceRequirements asks for.
+// foreignResources lists other names for the resources of resourceRequirements.
 var foreignResources = map[string]string{
 	"gpu": "GPU", "gpus": "GPU", "numgpus": "GPU", "gpucount": "GPU",
 	"cpu": "VCPU", "cpus": "VCPU", "vcpu": "VCPU", "vcpus": "VCPU", "cores": "VCPU", "ncpus": "VCPU",
 	"memory": "MEMORY", "mem": "MEMORY", "ram": "MEMORY", "memorymib": "MEMORY", "memorymb": "MEMORY", "memoryreservation": "MEMORY",
 }
 
-// absentMembers holds what AWS Batch has no member for, with the way to do it.
+// absentMembers lists members that AWS Batch does not have, with the alternative.
 var absentMembers = map[string]string{
 	"entrypoint":       `put it first in "command", or into the image: AWS Batch cannot change an entry point`,
 	"workdir":          `set WORKDIR in the image, or change the directory in "command"`,
 	"workingdir":       `set WORKDIR in the image, or change the directory in "command"`,
 	"workingdirectory": `set WORKDIR in the image, or change the directory in "command"`,
-	"ports":            "leave the ports out: a job listens on those of its host or network interface",
-	"portmappings":     "leave the ports out: a job listens on those of its host or network interface",
+	"ports":            "remove the ports: a job can listen on all ports of its host or network interface",
+	"portmappings":     "remove the ports: a job can listen on all ports of its host or network interface",
 }
 
-// unknownMember returns what to do about a member that the API does not have in the
-// innermost of the objects around it.
+// unknownMember returns the hint and the fix for a member that the API does not have
+// in the innermost of the objects around it.
 func (j Job) unknownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *diag.Fix) {
 	in := around[len(around)-1]
 	if n.Name == "waivers" && !j.compact() {
@@ -96,8 +96,8 @@ func (j Job) unknownMember(n *jsontree.Node, around []shape.Object) (hint string
 		}
 		return hint, fix
 	}
-	// Near words come after right names in the wrong object: "environment" beside
-	// containerProperties is no misspelling.
+	// Similar names come after correct names in the wrong object: "environment" next to
+	// containerProperties is not a misspelling.
 	for _, name := range []string{word, shape.Fold(wanted)} {
 		if hint := elsewhere(n, around, name); hint != "" {
 			return hint, nil
@@ -112,11 +112,11 @@ func (j Job) unknownMember(n *jsontree.Node, around []shape.Object) (hint string
 	return "remove it", Site{Job: j}.remove(n)
 }
 
-// instead advises to give the member another name of the same object.
+// instead suggests another name of the same object for the member.
 func instead(n *jsontree.Node, in shape.Object, name string) (hint string, fix *diag.Fix) {
 	switch {
 	case in.Node.Get(name) != nil:
-		return "did you mean " + quote(name) + "? It is there already", nil
+		return "did you mean " + quote(name) + "? It exists already", nil
 	case !n.Is(in.Shape.Members[name].Kind):
 		return "write " + quote(name), nil // its value is of another type
 	}
@@ -158,7 +158,7 @@ func elsewhere(n *jsontree.Node, around []shape.Object, word string) string {
 	return ""
 }
 
-// requirementHint writes an entry of resourceRequirements.
+// requirementHint suggests an entry of resourceRequirements.
 func requirementHint(n, list *jsontree.Node, kind string, path []string) string {
 	where := quote(strings.Join(path, "."))
 	for entry := range list.Children() {

@@ -33,7 +33,7 @@ func TestMemberNames(t *testing.T) {
 		{top, `"gpus": 2`, `write { "type": "GPU", "value": "2" } in "containerProperties.resourceRequirements"`, ""},
 		{top, `"jobQueue": "q"`, `it belongs in the request SubmitJob`, ""},
 		{top, `"depends_on": ["a"]`, `write "dependsOn" in the request SubmitJob`, ""},
-		{top, `"name": "y"`, `did you mean "jobDefinitionName"? It is there already`, ""},
+		{top, `"name": "y"`, `did you mean "jobDefinitionName"? It exists already`, ""},
 		{bare, `"name": "y"`, `write "jobDefinitionName"`, `write "jobDefinitionName"`},
 		{top, `"_comment": "why"`, `remove it`, `remove _comment`},
 		{top, `"frobnicate": 1`, `remove it`, `remove frobnicate`},

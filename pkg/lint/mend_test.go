@@ -17,8 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// What --fix promises of every file, be it as broken as it will: a fix mends its
-// problem, what could be read can be read afterwards, and mending comes to an end.
+// The promises of --fix for every file, however broken: a fix solves its problem, text
+// that could be read can still be read, and fixing ends.
 
 // failer is a test, a property or a fuzz target.
 type failer interface {
@@ -66,7 +66,7 @@ func ourPlatform(t testing.TB) *document.Platform {
 	return f.Platform
 }
 
-// count is how often the same is said of the text.
+// count is how often the same problem is reported for the text.
 func (c checked) count(d diag.Diagnostic) (n int) {
 	for _, p := range c.problems {
 		if p.Rule == d.Rule && p.Message == d.Message {
@@ -76,7 +76,7 @@ func (c checked) count(d diag.Diagnostic) (n int) {
 	return n
 }
 
-// at reports whether the same is said at that place.
+// at reports whether the same problem is reported at that place.
 func (c checked) at(d diag.Diagnostic, place int) bool {
 	return slices.ContainsFunc(c.problems, func(p diag.Diagnostic) bool {
 		return p.Rule == d.Rule && p.Message == d.Message && p.Span.Start == place
@@ -95,7 +95,7 @@ func moved(place int, edits []diag.Edit) int {
 }
 
 // holdFixes fails unless every fix of the text does what it promises, alone and
-// together with the others, until nothing is left to be mended.
+// together with the others, until nothing is left to fix.
 func holdFixes(t failer, text string, platform *document.Platform) {
 	t.Helper()
 	now := checkText(text, platform)
@@ -108,19 +108,19 @@ func holdFixes(t failer, text string, platform *document.Platform) {
 		if len(now.problems) <= 60 {
 			holdEachFix(t, now)
 		}
-		mended, made := jsontree.Mend(now.src, now.problems)
+		fixed, made := jsontree.Mend(now.src, now.problems)
 		if len(made) == 0 {
 			return
 		}
-		if lost := lostIn(now, mended); lost != "" {
-			t.Fatalf("round %d loses %s\n%q\nbecame %q", round, lost, now.src.Text, mended)
+		if lost := lostIn(now, fixed); lost != "" {
+			t.Fatalf("round %d loses %s\n%q\nbecame %q", round, lost, now.src.Text, fixed)
 		}
-		next := checkText(mended, platform)
+		next := checkText(fixed, platform)
 		if now.slips == 0 && next.twice > now.twice {
-			t.Fatalf("round %d gives a name twice: %v\n%q\nbecame %q", round, next.problems, now.src.Text, mended)
+			t.Fatalf("round %d gives a name twice: %v\n%q\nbecame %q", round, next.problems, now.src.Text, fixed)
 		}
 		if worse := next.slips > now.slips || next.slips == now.slips && mendsSyntax(now); worse && now.slips <= 50 { // of more, the rest is not read
-			t.Fatalf("round %d leaves %d slips of %d: %v\n%q\nbecame %q", round, next.slips, now.slips, next.problems, now.src.Text, mended)
+			t.Fatalf("round %d leaves %d slips of %d: %v\n%q\nbecame %q", round, next.slips, now.slips, next.problems, now.src.Text, fixed)
 		}
 		now = next
 	}
@@ -193,21 +193,21 @@ func mendsSyntax(c checked) bool {
 func holdEachFix(t failer, now checked) {
 	t.Helper()
 	for _, d := range now.problems {
-		mended, n := diag.Apply(now.src, diag.List{d})
+		fixed, n := diag.Apply(now.src, diag.List{d})
 		if d.Fix == nil {
 			continue
 		}
 		if n == 0 {
 			t.Fatalf("%v: its fix %q %v changes nothing in %q", d, d.Fix.Message, d.Fix.Edits, now.src.Text)
 		}
-		next := checkText(mended, now.platform)
+		next := checkText(fixed, now.platform)
 		switch {
 		case now.slips == 0 && next.twice > now.twice:
-			t.Fatalf("%v: its fix %q gives a name twice: %v\n%q\nbecame %q", d, d.Fix.Message, next.problems, now.src.Text, mended)
-		case now.slips == 0 && next.slips > 0: // how slips are told apart hangs on the lines around them
-			t.Fatalf("%v: its fix %q leaves %d slips of %d: %v\n%q\nbecame %q", d, d.Fix.Message, next.slips, now.slips, next.problems, now.src.Text, mended)
+			t.Fatalf("%v: its fix %q gives a name twice: %v\n%q\nbecame %q", d, d.Fix.Message, next.problems, now.src.Text, fixed)
+		case now.slips == 0 && next.slips > 0: // which mistakes are reported depends on the lines around them
+			t.Fatalf("%v: its fix %q leaves %d slips of %d: %v\n%q\nbecame %q", d, d.Fix.Message, next.slips, now.slips, next.problems, now.src.Text, fixed)
 		case next.count(d) >= now.count(d) && next.twice >= now.twice && next.at(d, moved(d.Span.Start, d.Fix.Edits)):
-			t.Fatalf("%v: its fix %q does not mend it: %v\n%q\nbecame %q", d, d.Fix.Message, next.problems, now.src.Text, mended)
+			t.Fatalf("%v: its fix %q does not fix it: %v\n%q\nbecame %q", d, d.Fix.Message, next.problems, now.src.Text, fixed)
 		}
 	}
 }

@@ -5,12 +5,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// nameSet is a set of names that may hold more than it was given: each name is one
-// of 256 bits. A rule that runs for nothing finds nothing.
+// nameSet is an approximate set of names: each name is one of 256 bits. A rule that runs
+// because of a collision finds nothing.
 type nameSet [4]uint64
 
-// hostMark stands in a file's names if it is about hosts: its own members are not
-// looked at for that.
+// hostMark is in the names of a file about hosts, in place of its members.
 const hostMark = "UserData"
 
 func isHosts(k document.Kind) bool {
@@ -45,7 +44,7 @@ func (s *nameSet) addAll(n *jsontree.Node) {
 	}
 }
 
-// namesIn is the names in the requests of the files.
+// namesIn returns the names in the requests of the files.
 func namesIn(files []*document.File) (s nameSet) {
 	for _, f := range files {
 		for _, j := range f.Jobs {

@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// key returns a node that stands at the member's name.
+// key returns a node at the place of the member's name.
 func key(n *jsontree.Node) *jsontree.Node {
 	k := jsontree.NewString(n.Name, n)
 	if k.Key.End > k.Key.Start {
@@ -35,7 +35,7 @@ func orNothing(n *jsontree.Node) *jsontree.Node {
 	return n
 }
 
-// each yields the objects that the arrays of these names hold.
+// each yields the objects in the arrays of these names.
 //
 //go:noinline
 func each(n *jsontree.Node, names ...string) func(yield func(*jsontree.Node) bool) {
@@ -50,8 +50,8 @@ func each(n *jsontree.Node, names ...string) func(yield func(*jsontree.Node) boo
 	}
 }
 
-// number reads a figure that is a number, or a string as resourceRequirements
-// writes it. ok is false for anything else, and for NaN and infinities.
+// number reads a number, or a string with a number as in resourceRequirements. ok is
+// false for anything else, and for NaN and infinities.
 func number(n *jsontree.Node) (float64, bool) {
 	if !n.Is(jsontree.Number) && !n.Is(jsontree.String) {
 		return 0, false
@@ -67,7 +67,7 @@ func figure(n *jsontree.Node) (float64, bool) {
 	return number(n)
 }
 
-// entriesOf is the strings of a list.
+// entriesOf returns the strings of a list.
 func entriesOf(n *jsontree.Node) []string {
 	var out []string
 	for c := range n.Children() {
@@ -78,7 +78,7 @@ func entriesOf(n *jsontree.Node) []string {
 	return out
 }
 
-// withMember is the element of a list that has the word in a member; nil if none has.
+// withMember returns the element of a list with this value of a member, or nil.
 func withMember(list *jsontree.Node, member, word string) *jsontree.Node {
 	for e := range list.Children() {
 		if word != "" && e.Get(member).Str() == word {
@@ -88,7 +88,7 @@ func withMember(list *jsontree.Node, member, word string) *jsontree.Node {
 	return nil
 }
 
-// podName is the name of a container of a pod, which is Default if none is given.
+// podName returns the name of a container of a pod, by default "Default".
 func podName(container *jsontree.Node) string {
 	if name := container.Get("name").Str(); name != "" {
 		return name
@@ -96,7 +96,7 @@ func podName(container *jsontree.Node) string {
 	return "Default"
 }
 
-// legacyOf is the deprecated member of a container for a kind of resource.
+// legacyOf returns the deprecated member of a container for a resource type.
 func legacyOf(kind string) string {
 	if kind == "VCPU" {
 		return "vcpus"

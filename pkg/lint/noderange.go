@@ -10,14 +10,14 @@ import (
 
 var targetNodes = lazy(`^([0-9]{1,9}|[0-9]{0,9}:[0-9]{0,9})$`)
 
-// span is the nodes that targetNodes names: from first to last, which is the
-// last of all where the range is open.
+// span holds the nodes of targetNodes: from first to last. The last of an open range is
+// the last node of the job.
 type span struct {
 	first, last int
 	open        bool
 }
 
-// readTargets reads targetNodes of a job of so many nodes.
+// readTargets reads targetNodes of a job with this number of nodes.
 func readTargets(s string, nodes int) (span, bool) {
 	if !targetNodes().MatchString(s) {
 		return span{}, false
@@ -34,7 +34,7 @@ func readTargets(s string, nodes int) (span, bool) {
 	return span{first: first, last: last}, true
 }
 
-// ranges yields the node groups whose targetNodes can be read.
+// ranges yields the node ranges with valid targetNodes.
 func ranges(node *jsontree.Node) func(yield func(*jsontree.Node, span) bool) {
 	n, _ := node.Get("numNodes").Int()
 	return func(yield func(*jsontree.Node, span) bool) {

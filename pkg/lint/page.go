@@ -72,8 +72,7 @@ func (t topic) page() string {
 	return b.String()
 }
 
-// footnotes holds the addresses of a page by their labels, so that each stands there
-// once.
+// footnotes holds the addresses of a page by their labels, so that each occurs once.
 type footnotes map[string]string
 
 func (f footnotes) link(l Link) string {
@@ -91,7 +90,7 @@ func (r Rule) Markdown() string {
 	return r.entry(inline)
 }
 
-// entry is Markdown with links of some form.
+// entry is Markdown with a function that formats links.
 func (r Rule) entry(link func(Link) string) string {
 	e := r.Example()
 	var b strings.Builder
@@ -128,11 +127,10 @@ func (r Rule) source(link func(Link) string) string {
 	return "Source: " + strings.Join(parts, "; ") + "."
 }
 
-// inline is a link with its address beside it.
+// inline formats a link with its address.
 func inline(l Link) string { return fmt.Sprintf("[%s](%s)", plainText(l.Text), l.URL) }
 
-// GoodNote says what becomes of the files that the good twin does not show; "" if
-// it shows all.
+// GoodNote describes the files that the good version does not show; "" if it shows all.
 func (e Example) GoodNote() string {
 	same := "The other files are unchanged."
 	if e.GoodSame == 1 {
@@ -147,7 +145,7 @@ func (e Example) GoodNote() string {
 	return ""
 }
 
-// words says what a confidence means.
+// words describes a confidence.
 func (c Confidence) words() string {
 	switch c {
 	case High:
@@ -167,7 +165,7 @@ func writeFiles(b *strings.Builder, files []ExampleFile, named bool) {
 	}
 }
 
-// writeBlock writes a block of code, in a fence that the text does not hold.
+// writeBlock writes a block of code, in a fence that the text does not contain.
 func writeBlock(b *strings.Builder, language, text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -176,12 +174,12 @@ func writeBlock(b *strings.Builder, language, text string) {
 	fmt.Fprintf(b, "%s%s\n%s\n%s\n\n", fence, language, strings.TrimSuffix(text, "\n"), fence)
 }
 
-// plainText escapes what Markdown would read as more than text.
+// plainText escapes characters with a meaning in Markdown.
 func plainText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `\<`, `[`, `\[`).Replace(s)
 }
 
-// anchor is the name that GitHub gives a headline.
+// anchor returns the name that GitHub gives a headline.
 func anchor(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -194,7 +192,7 @@ func anchor(title string) string {
 	}, strings.ToLower(title))
 }
 
-// topic is the rules of one scope.
+// topic holds the rules of one scope.
 type topic struct {
 	title string
 	rules []Rule
@@ -216,7 +214,7 @@ func topics(rules []Rule) []topic {
 	return groups
 }
 
-// title is the headline of a scope.
+// title returns the headline of a scope.
 func title(scope string) string {
 	switch scope {
 	case "document":

@@ -8,7 +8,7 @@ import (
 
 type path string
 
-// names is the members on the way of a path.
+// names returns the set of members of a path.
 func (p path) names() (s nameSet) {
 	for rest := p; rest != ""; {
 		var name path
@@ -33,7 +33,7 @@ func (p path) step() (name, rest path) {
 	return p[:end], rest
 }
 
-// walk visits what the path leads to. Whatever is not there is passed over.
+// walk visits the nodes at a path. It skips absent members.
 func (p path) walk(n *jsontree.Node, visit func(*jsontree.Node)) {
 	for p != "" {
 		if n == nil {
@@ -55,8 +55,8 @@ func (p path) walk(n *jsontree.Node, visit func(*jsontree.Node)) {
 	}
 }
 
-// member returns what a path of members leads to; ok is false for one with steps
-// to many. Most paths are of that kind, and a file has hundreds of them to go.
+// member returns the node at a path of single members; ok is false for a path with lists
+// or maps. Most paths have single members only, and a file needs hundreds of them.
 func (p path) member(n *jsontree.Node) (m *jsontree.Node, ok bool) {
 	for p != "" && n != nil {
 		i := 0
@@ -72,8 +72,8 @@ func (p path) member(n *jsontree.Node) (m *jsontree.Node, ok bool) {
 	return n, true
 }
 
-// walkEach walks from every child of n. Most such paths have one step more, which
-// need not be read again for every child.
+// walkEach walks from every child of n. Most such paths have one more step, which is
+// parsed only once.
 func (p path) walkEach(n *jsontree.Node, visit func(*jsontree.Node)) {
 	last := p != "" && p != "*" && !strings.ContainsAny(string(p), ".[")
 	for c := range n.Children() {
@@ -85,7 +85,7 @@ func (p path) walkEach(n *jsontree.Node, visit func(*jsontree.Node)) {
 	}
 }
 
-// label names what a path leads to: its last member.
+// label returns the name for messages: the last member of a path.
 func (p path) label() string {
 	name := strings.TrimSuffix(strings.TrimSuffix(string(p), ".*"), "[]")
 	return name[strings.LastIndexByte(name, '.')+1:]

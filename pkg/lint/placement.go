@@ -14,36 +14,35 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// refusal is why a job finds no place.
+// refusal is the reason why a job fits nowhere.
 type refusal struct {
 	cause         catalog.Cause
 	message, hint string
 	place         *jsontree.Node
 }
 
-// placing is where a job would go. The zero value is one of which nothing can be
-// said.
+// placing is where a job would go. It is unknown in the zero value.
 type placing struct {
-	// refused says why the job finds no place; nil if it finds one.
+	// refused is the reason why the job fits nowhere; nil if it fits.
 	refused *refusal
-	// queue, request and placement are of a job that does, and saving is what it
-	// would gain by asking for slightly less, if anything.
+	// queue, request and placement are set if the job fits. saving is set if the job
+	// would gain by requesting slightly less.
 	queue     string
 	request   catalog.Request
 	placement catalog.Placement
 	saving    *catalog.Saving
 }
 
-// refused says why no queue fits the job, or the one it names does not. It is
-// nil where one does, and where nothing can be said.
+// refused returns the reason why the job fits no queue, or not the queue that it
+// names. It is nil if the job fits, and if that is unknown.
 func (p *Pass) refused(j Job) *refusal { return p.placingOf(j).refused }
 
-// placings is where a job would go, or why it finds no place, as far as rules have asked.
+// placings holds the placings of the jobs for which rules have asked so far.
 var placings = newFact(func(_ *Pass, _ map[*document.Job]placing) map[*document.Job]placing {
 	return map[*document.Job]placing{}
 })
 
-// loosePlatforms is what loose has made for each directory.
+// loosePlatforms holds the results of loose by directory.
 var loosePlatforms = newFact(func(_ *Pass, _ map[string]*document.Platform) map[string]*document.Platform {
 	return map[string]*document.Platform{}
 })
@@ -65,8 +64,9 @@ func (p *Pass) placingOf(j Job) placing {
 	return at
 }
 
-// loose makes one queue of the compute environments that lie beside a definition,
-// where nobody submits it and the files create no queue. It is nil otherwise.
+// loose returns a platform with one queue for all compute environments in the directory
+// of a definition, if no file submits it and the files create no queue. Otherwise it
+// returns nil.
 func (p *Pass) loose(j Job) *document.Platform {
 	if j.Register == nil || len(runs.of(p)[j.Register]) > 0 || len(queues(p)) > 0 {
 		return nil
@@ -81,9 +81,10 @@ func (p *Pass) loose(j Job) *document.Platform {
 	return made
 }
 
-// asPlatform makes one queue of environments, nil if nothing can be said of it.
+// asPlatform returns a platform with one queue for the environments, or nil if they
+// cannot be checked.
 func asPlatform(environments []Site) *document.Platform {
-	q := document.Queue{Name: "the compute environments beside it"}
+	q := document.Queue{Name: "the compute environments in its directory"}
 	for _, e := range environments {
 		if e.Node.Get(resourcesOf) == nil || e.Node.Get("eksConfiguration") != nil {
 			return nil
@@ -107,7 +108,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 	choice, err := plan.ChooseQueue(platform, r)
 	word := j.Submit.Get("jobQueue").Str()
 	if word == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
-		return placing{} // the queues of the files are not all there are
+		return placing{} // there may be other queues than those of the files
 	}
 	if word == "" {
 		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
@@ -130,7 +131,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 	}
 	if err == nil {
 		other, _ := platform.Queue(choice.Queue)
-		hints = append(hints, fmt.Sprintf("queue %s holds it", cmp.Or(other.Alias, other.Name)))
+		hints = append(hints, fmt.Sprintf("submit it to queue %s, where it fits", cmp.Or(other.Alias, other.Name)))
 	}
 	return placing{refused: &refusal{
 		cause: held.Cause, place: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
@@ -138,7 +139,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 	}}
 }
 
-// queueIn is the queue that a submission names: one that the files create, or else
+// queueIn returns the queue that a submission names: one that the files create, or else
 // one of the platform file.
 func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
 	word, r := j.Submit.Get("jobQueue").Str(), creations.of(j.pass)
@@ -146,13 +147,13 @@ func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
 		return r.queue(q), true
 	}
 	if len(r.queues[batch.Name(word)]) > 0 {
-		return document.Queue{}, false // one of several, nobody can tell which
+		return document.Queue{}, false // several have this name
 	}
 	return platform.Queue(batch.Name(word))
 }
 
-// wrongPlatform is the placing of a job whose demand is not one machine's: all that
-// is known is that several nodes run on EC2.
+// wrongPlatform is the placing of a multi-node job, whose requests are not compared with
+// instance types: it only has to be on EC2.
 func (j Job) wrongPlatform(platform *document.Platform) placing {
 	q, ok := j.queueIn(platform)
 	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || (Site{Job: j}).runsOnEKS() ||
@@ -160,8 +161,8 @@ func (j Job) wrongPlatform(platform *document.Platform) placing {
 		return placing{}
 	}
 	return placing{refused: &refusal{
-		cause: catalog.WrongPlatform, place: j.Submit.Get("jobQueue"), hint: "give the job a queue of EC2",
-		message: fmt.Sprintf("queue %s is of Fargate, and a job of several nodes runs on EC2", j.Submit.Get("jobQueue").Str()),
+		cause: catalog.WrongPlatform, place: j.Submit.Get("jobQueue"), hint: "submit the job to a queue on EC2",
+		message: fmt.Sprintf("queue %s is on Fargate, but multi-node jobs run only on EC2", j.Submit.Get("jobQueue").Str()),
 	}}
 }
 
@@ -173,7 +174,7 @@ func placed(platform *document.Platform, q document.Queue, r catalog.Request, he
 	return at
 }
 
-// culprit is the figure that a refusal is about.
+// culprit returns the request that a refusal is about.
 func (j Job) culprit(c catalog.Cause) *jsontree.Node {
 	kind := map[catalog.Cause]string{
 		catalog.OverMaxvCpus: "VCPU", catalog.OverFargateMaxvCpus: "VCPU", catalog.TooManyVCPUs: "VCPU",

@@ -15,8 +15,8 @@ type reference struct {
 	arg  *jsontree.Node
 }
 
-// commandReferences is the placeholders in the commands of definitions, and of
-// what submissions override, by their request.
+// commandReferences holds the placeholders in the commands of definitions and of
+// overrides, by request.
 var commandReferences = newFact(func(p *Pass, _ map[*jsontree.Node][]reference) map[*jsontree.Node][]reference {
 	all := map[*jsontree.Node][]reference{}
 	add := func(request *jsontree.Node, command *jsontree.Node) {
@@ -41,12 +41,12 @@ var commandReferences = newFact(func(p *Pass, _ map[*jsontree.Node][]reference) 
 	return all
 })
 
-// runReferences is the placeholders of the commands that a submission runs: its own,
-// and the definition's where it does not replace them.
+// runReferences returns the placeholders of the commands that a submission runs: its own,
+// and those of the definition that it does not override.
 func (j Job) runReferences() []reference {
 	all := commandReferences.of(j.pass)
 	if all[j.Submit] == nil && all[j.Known()] == nil {
-		return nil // as nearly always
+		return nil // nearly all jobs
 	}
 	var list []reference
 	for c := range j.changes() {
@@ -115,13 +115,12 @@ func (s Site) lacksParameter(request *jsontree.Node, name string) bool {
 	return list == nil || s.lacks(list, name)
 }
 
-// withRegister is the job with the definition it is known to run.
+// withRegister returns the job with the known definition that it runs.
 func withRegister(j Job) *document.Job {
 	job := *j.Job
 	job.Register = j.Known()
 	return &job
 }
 
-// runsOnEKS reports whether the definition that a submission runs is known to be
-// one of EKS.
+// runsOnEKS reports whether the submission's definition is known and on EKS.
 func (s Site) runsOnEKS() bool { return Site{Job: Job{Job: withRegister(s.Job)}}.onEKS() }

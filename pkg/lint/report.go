@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Report reports a breach of the running rule at a node. Of an object or array
-// only the opening bracket is marked, as for a member that is missing there.
+// Report reports a problem of the running rule at a node. Of an object or array it
+// marks only the opening bracket, for example if a member is missing.
 func (p *Pass) Report(n *jsontree.Node, message, hint string) {
 	p.report(p.rule.Severity, nil, n, message, hint)
 }
@@ -28,13 +28,13 @@ func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, m
 	})
 }
 
-// Report reports a breach at the first of the nodes that somebody wrote; if
-// there is none, at the job's name.
+// Report reports a problem at the first of the nodes that the user wrote, or else at
+// the job's name.
 func (j Job) Report(message, hint string, nodes ...*jsontree.Node) {
 	j.reportAs(j.pass.rule.Severity, nil, message, hint, nodes...)
 }
 
-// ReportFix is Report with the edit that mends the breach; the fix may be nil.
+// ReportFix is Report with an edit that fixes the problem; the fix may be nil.
 func (j Job) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
 	j.reportAs(j.pass.rule.Severity, fix, message, hint, nodes...)
 }
@@ -51,7 +51,7 @@ func (j Job) reportAs(severity diag.Severity, fix *diag.Fix, message, hint strin
 	j.amend(&j.pass.found[len(j.pass.found)-1])
 }
 
-// NameNode is the place for a problem of the whole job: its name, so that a
+// NameNode returns the place for a problem of the whole job: its name, so that a
 // report underlines one word and not the whole object.
 func (j Job) NameNode() *jsontree.Node {
 	for _, member := range []string{"name", "jobName", "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "consumableResourceName"} {
@@ -62,20 +62,21 @@ func (j Job) NameNode() *jsontree.Node {
 	return j.Node
 }
 
-// Report reports a breach at the first of the nodes that somebody wrote; if
-// there is none, at the site, then at the name of the request.
+// Report reports a problem at the first of the nodes that the user wrote, or else at
+// the site, or else at the name of the request.
 func (c Site) Report(message, hint string, nodes ...*jsontree.Node) {
 	c.Job.Report(message, hint, append(nodes, c.Node)...)
 }
 
-// ReportFix is Report with the edit that mends the breach; the fix may be nil.
+// ReportFix is Report with an edit that fixes the problem; the fix may be nil.
 func (c Site) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
 	c.Job.ReportFix(fix, message, hint, append(nodes, c.Node)...)
 }
 
-// classified returns the fix with the class that follows from the severity and from
-// the hint, unless it has one of its own. AWS Batch accepts what a rule only warns of,
-// so its fix changes what a job does. A hint that names two ways leaves a choice.
+// classified returns the fix with the class that follows from the severity and the
+// hint, unless the fix has a class already. AWS Batch accepts a job with warnings, so
+// the fix of a warning changes what the job does. A hint with two alternatives leaves
+// the choice to the user.
 func classified(fix *diag.Fix, severity diag.Severity, keepsMeaning bool, hint string) *diag.Fix {
 	switch {
 	case fix == nil || fix.Class != diag.Automatic:
@@ -106,7 +107,7 @@ func editsPlaceholder(src *diag.Source, fix *diag.Fix) bool {
 
 var constantLists = strings.NewReplacer("[true]", "", "[false]", "", "[null]", "")
 
-// policy is what the platform demands; nothing without a platform file.
+// policy returns the policy of the platform file, or an empty policy without one.
 func (p *Pass) policy() document.Policy {
 	if p.Platform == nil {
 		return document.Policy{}
@@ -114,8 +115,8 @@ func (p *Pass) policy() document.Policy {
 	return p.Platform.Policy
 }
 
-// policyHint adds to the hint of a policy's problem who to ask, and how the job
-// gets a waiver and carries it.
+// policyHint adds to the hint of a policy's problem whom to ask, and where the job
+// declares a waiver.
 func (j Job) policyHint(hint string) string {
 	policy := j.pass.policy()
 	hint = policy.Hint(hint)
@@ -123,13 +124,13 @@ func (j Job) policyHint(hint string) string {
 	case policy.Waiver == "":
 		return hint
 	case j.compact():
-		return hint + `; note it in "waivers"`
+		return hint + `; add it to "waivers"`
 	}
-	return hint + "; a request file has no place for it: convert it (batchctl convert), or use --baseline"
+	return hint + "; a request file cannot contain waivers: convert it (batchctl convert), or use --baseline"
 }
 
-// amend completes a problem of the job: it says who to ask about a policy, and
-// marks the problem if the job waives it.
+// amend completes a problem of the job: it adds whom to ask about a policy, and marks
+// the problem if the job waives it.
 func (j Job) amend(d *diag.Diagnostic) {
 	if j.pass.rule.Scope == policyTopic {
 		d.Hint = j.policyHint(d.Hint)
@@ -153,8 +154,8 @@ func (j Job) amend(d *diag.Diagnostic) {
 	}
 }
 
-// isComplete reports whether a waiver has a reason, and a last day that can be read
-// if it has one.
+// isComplete reports whether a waiver has a reason and, if it has a last day, a valid
+// one.
 func isComplete(w document.Waiver) bool {
 	return strings.TrimSpace(w.Reason) != "" && isDay(w.Until)
 }

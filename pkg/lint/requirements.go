@@ -17,7 +17,7 @@ type requirement struct {
 	value *jsontree.Node
 }
 
-// requirements yields the values of one kind in resourceRequirements, of the
+// requirements yields the values of one resource type in resourceRequirements of the
 // definitions and of the overrides of submissions.
 //
 //go:noinline
@@ -31,7 +31,7 @@ func (p *Pass) requirements(kind string) iter.Seq2[Job, *jsontree.Node] {
 	}
 }
 
-// requirementList is the values in resourceRequirements.
+// requirementList holds the values in resourceRequirements.
 var requirementList = newFact(func(p *Pass, old []requirement) []requirement {
 	all := old[:0]
 	for _, s := range allSites.of(p).requirers {
@@ -53,10 +53,10 @@ func (s Site) requires(kind string) bool {
 	return false
 }
 
-// modernize puts the entries in place of the deprecated members.
+// modernize replaces the deprecated members by entries of resourceRequirements.
 func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 	if s.Node.Get("resourceRequirements") == nil && !s.lacks(s.Node, "resourceRequirements") {
-		return nil // it is there, and of a wrong type
+		return nil // it exists, but has the wrong type
 	}
 	f := &diag.Fix{Message: "write resourceRequirements"}
 	for i, n := range old {
@@ -83,7 +83,7 @@ func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 	return disjoint(f)
 }
 
-// requiring yields all that can hold resourceRequirements.
+// requiring yields all objects that can have resourceRequirements.
 func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
 	return func(yield func(Job, *jsontree.Node) bool) {
 		for _, s := range allSites.of(p).requirers {
@@ -94,8 +94,8 @@ func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
 	}
 }
 
-// vcpusOnEC2 yields the vCPUs of the containers that are a whole job or node on
-// EC2, and of what submissions override of them where the definition is known.
+// vcpusOnEC2 yields the vCPUs of the containers that are a whole job or node on EC2,
+// and of their overrides in submissions if the definition is known.
 func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
 	return func(yield func(Site, *jsontree.Node) bool) {
 		for _, s := range wholes(p) {
@@ -111,9 +111,9 @@ func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
 	}
 }
 
-// lacking reports a container that asks for none of a resource, and whose
-// submission does not either. Containers of EKS have their own rules. What was
-// written and could not be read is not missing.
+// lacking reports a container that requests none of a resource, if its submission does
+// not either. Containers on EKS have their own rules. A value that cannot be read is
+// not missing.
 func lacking(p *Pass, kind, what, short, value string) {
 	for _, c := range p.Containers() {
 		list := c.Node.Get("resourceRequirements")
@@ -125,13 +125,12 @@ func lacking(p *Pass, kind, what, short, value string) {
 		if !c.compact() {
 			hint = fmt.Sprintf(`add { "type": %q, "value": %q } to resourceRequirements`, kind, value)
 		}
-		c.Report("the container does not say "+what+" it needs", hint, list)
+		c.Report("the container does not request "+what, hint, list)
 	}
 }
 
-// asksUnread reports whether a container asks for a resource in a way that has
-// a rule of its own: the value is missing, its type is not known or not that of
-// the API.
+// asksUnread reports whether another rule reports the container's request for the
+// resource: the value is missing, its type is unknown or is not that of the API.
 func (s Site) asksUnread(kind string) bool {
 	list := s.Node.Get("resourceRequirements")
 	if list == nil && !s.lacks(s.Node, "resourceRequirements") || list != nil && s.raw(list).Len() > list.Len() || !s.lacks(s.Node, legacyOf(kind)) {
@@ -146,14 +145,14 @@ func (s Site) asksUnread(kind string) bool {
 	return false
 }
 
-// asksElsewhere reports whether a compact job asks for a resource by another word or
-// outside of its resources, which is reported there.
+// asksElsewhere reports whether a compact job requests a resource by another name or
+// outside of its resources, which another rule reports.
 func (s Site) asksElsewhere(short string) bool {
 	job := s.Job.Node
 	return job.Get(short) != nil || document.Meant(job, short) || document.Meant(job.Get("resources"), short) || document.Meant(job, "resources")
 }
 
-// requirementOf is what a container asks of one kind of resource.
+// requirementOf returns a container's request for one resource type.
 func requirementOf(container *jsontree.Node, kind string) *jsontree.Node {
 	return plan.Requirement(container, nil, kind)
 }

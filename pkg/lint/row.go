@@ -13,16 +13,16 @@ import (
 )
 
 // Most rules are of a few kinds: a member is required, a value is in a range or
-// of a list, a member must be absent. Such a rule is one row: where it looks,
-// what it wants, and why.
+// in a list, a member must be absent. Such a rule is one row: a place, a condition
+// and a reason.
 
-// place is where a row looks: paths from the objects of a scope.
+// place is what a row checks: paths from the objects of a scope.
 type place struct {
 	scope scope
 	paths []path
 }
 
-// in is a place. A path is members joined by dots; "[]" after a name stands for
+// in returns a place. A path is members joined by dots; "[]" after a name stands for
 // every element, "*" for every member. An empty path is the object itself.
 func in(of scope, paths ...string) place {
 	pl := place{scope: of}
@@ -32,11 +32,11 @@ func in(of scope, paths ...string) place {
 	return pl
 }
 
-// want is what a row asks of a value: it reports a breach. The label names the
-// value for messages.
+// want is the condition of a row: it reports a value that breaks it. The label names
+// the value in messages.
 type want func(s Site, n *jsontree.Node, label string)
 
-// row makes a rule that errs, or warns if it is of low confidence.
+// row returns a rule that reports errors, or warnings if its confidence is low.
 func row(name string, c Confidence, at place, wants want, doc, source string) *Rule {
 	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
 	if c == Low {
@@ -59,18 +59,18 @@ func row(name string, c Confidence, at place, wants want, doc, source string) *R
 	return r
 }
 
-// warns makes a rule a warning.
+// warns turns a rule into a warning.
 func warns(r *Rule) *Rule {
 	r.Severity = diag.Warning
 	return r
 }
 
-// check makes a rule of a function that looks into each site.
+// check returns a rule that calls a function for each site.
 func check(name string, c Confidence, of scope, look func(Site), doc, source string) *Rule {
 	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { look(s) }, doc, source)
 }
 
-// needs wants members of an object. Each is written as "name" or, for the hint,
+// needs requires members of an object. Each is given as "name" or, for the hint,
 // as "name: example".
 func needs(members ...string) want {
 	wanted := make([]struct{ name, example string }, len(members))
@@ -95,7 +95,7 @@ func needs(members ...string) want {
 	}
 }
 
-// both asks for two things.
+// both requires two conditions.
 func both(one, other want) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		one(s, n, label)
@@ -103,15 +103,15 @@ func both(one, other want) want {
 	}
 }
 
-// needed is needs for objects that have no name of their own.
+// needed is needs for objects without a name of their own.
 func needed(what string, members ...string) want {
 	wants := needs(members...)
 	return func(s Site, n *jsontree.Node, _ string) { wants(s, n, what) }
 }
 
-// unlessMeant leaves a want alone where it would be the second report of one slip: a
-// compact job without a name, whose schema reports that, or with another word for the
-// member, and a job definition that has "name" instead.
+// unlessMeant skips a condition that would report a mistake a second time: in a compact
+// job without a name, which the schema reports, or with another name for the member,
+// and in a job definition that has "name" instead.
 func unlessMeant(member string, w want) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
@@ -137,7 +137,7 @@ func whatNeeds(n *jsontree.Node, label string) string {
 	return label
 }
 
-// oneOf wants one of the values, in exactly this case.
+// oneOf requires one of the values, in exactly this case.
 func oneOf(values ...string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !slices.Contains(values, n.Text) {
@@ -146,15 +146,15 @@ func oneOf(values ...string) want {
 	}
 }
 
-// growing is oneOf for a list to which AWS has added values since the API model
-// was taken: of those only a warning.
+// growing is oneOf for a list to which AWS has added values since the date of the API
+// model. It only warns about those.
 func growing(values []string, newer ...string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
 		case !n.Is(jsontree.String) || slices.Contains(values, n.Text):
 		case slices.Contains(newer, n.Text) || looksNewer(n.Text, values):
 			s.reportAs(diag.Warning, nil, fmt.Sprintf("%s %s is newer than the AWS Batch API reference", label, quote(n.Text)),
-				"be ready for a refusal; known are "+either(values), n)
+				"if AWS Batch rejects it, write "+either(values), n)
 		default:
 			s.badValue(n, label, values)
 		}
@@ -163,8 +163,8 @@ func growing(values []string, newer ...string) want {
 
 var digits = lazy(`[0-9]+`)
 
-// looksNewer reports whether a value is a known one with other figures, or with
-// a word more at its end, and is no typo of another.
+// looksNewer reports whether a value is a known one with other digits, or with another
+// word at its end, but not a typo of another value.
 func looksNewer(value string, known []string) bool {
 	mask := func(s string) string { return digits().ReplaceAllString(s, "0") }
 	for _, k := range known {
@@ -175,7 +175,7 @@ func looksNewer(value string, known []string) bool {
 	return false
 }
 
-// badValue reports a value that is none of a list, with the near word if one is.
+// badValue reports a value that is not in the list, and suggests the closest.
 func (s Site) badValue(n *jsontree.Node, label string, values []string) {
 	s.Job.badValue(n, label, values)
 }
@@ -185,28 +185,28 @@ func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 	if near := near(n.Text, values); near != "" {
 		hint, fix = "write "+quote(near), replace(n, near)
 	}
-	j.ReportFix(fix, fmt.Sprintf("%s is %s, not %s", label, either(values), quote(n.Text)), hint, n)
+	j.ReportFix(fix, fmt.Sprintf("%s must be %s, not %s", label, either(values), quote(n.Text)), hint, n)
 }
 
-// between wants a number within bounds, which are part of the range.
+// between requires a number within bounds, inclusive.
 func between(least, most float64) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if f, ok := figure(n); ok && (f < least || f > most) {
-			s.Report(fmt.Sprintf("%s is %s to %s, not %s", label, decimal(least), decimal(most), n.Text), "", n)
+			s.Report(fmt.Sprintf("%s must be %s to %s, not %s", label, decimal(least), decimal(most), n.Text), "", n)
 		}
 	}
 }
 
-// atLeast wants a number that is not smaller.
+// atLeast requires a number that is not smaller.
 func atLeast(least float64, hint string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if f, ok := figure(n); ok && f < least {
-			s.Report(fmt.Sprintf("%s is at least %s, not %s", label, decimal(least), n.Text), hint, n)
+			s.Report(fmt.Sprintf("%s must be at least %s, not %s", label, decimal(least), n.Text), hint, n)
 		}
 	}
 }
 
-// chars wants a string of so many characters.
+// chars requires a string with a length in characters.
 func chars(least, most int) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if c := utf8.RuneCountInString(n.Str()); n.Is(jsontree.String) && (c < least || c > most) {
@@ -214,21 +214,21 @@ func chars(least, most int) want {
 			if least == 0 {
 				words = fmt.Sprintf("at most %d", most)
 			}
-			s.Report(fmt.Sprintf("%s is %s characters long, this one has %d", label, words, c), "", n)
+			s.Report(fmt.Sprintf("%s must be %s characters long, not %d", label, words, c), "", n)
 		}
 	}
 }
 
-// like wants a string that matches; the words say which do.
+// like requires a string that matches; the words describe the pattern.
 func like(p pattern, words, hint string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !p().MatchString(n.Text) {
-			s.Report(fmt.Sprintf("%s is %s, not %s", label, words, quote(n.Text)), hint, n)
+			s.Report(fmt.Sprintf("%s must be %s, not %s", label, words, quote(n.Text)), hint, n)
 		}
 	}
 }
 
-// absent wants that the member is not there, and says why.
+// absent requires that the member is absent, and gives the reason.
 func absent(why, hint string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.Null) || n.Is(jsontree.Array) && n.Len() == 0 {
@@ -250,7 +250,7 @@ func absentTrue(why, hint string) want {
 	}
 }
 
-// atMost wants a list of no more elements.
+// atMost limits the number of elements of a list.
 func atMost(most int, hint string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Len() <= most {
@@ -262,13 +262,13 @@ func atMost(most int, hint string) want {
 				if n.Is(jsontree.Object) {
 					c = key(c)
 				}
-				s.Report(fmt.Sprintf("%s holds at most %d, these are %d", label, most, n.Len()), hint, c)
+				s.Report(fmt.Sprintf("%s has %d entries, and the limit is %d", label, n.Len(), most), hint, c)
 			}
 		}
 	}
 }
 
-// filled wants a list that is not empty.
+// filled requires a list that is not empty.
 func filled(hint string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		if (n.Is(jsontree.Array) || n.Is(jsontree.Object)) && n.Len() == 0 && s.raw(n).Len() == 0 {
@@ -277,7 +277,7 @@ func filled(hint string) want {
 	}
 }
 
-// distinct wants a list whose elements differ in a member, or in themselves if
+// distinct requires a list whose elements differ in a member, or in their text if
 // the member is "".
 func distinct(member, hint string) want {
 	return func(s Site, n *jsontree.Node, label string) {
@@ -291,14 +291,14 @@ func distinct(member, hint string) want {
 			}
 			name := batch.Name(c.Text)
 			if seen[name] {
-				s.Report(fmt.Sprintf("%s is there twice in %s", quote(name), label), hint, c)
+				s.Report(fmt.Sprintf("%s occurs twice in %s", quote(name), label), hint, c)
 			}
 			seen[name] = true
 		}
 	}
 }
 
-// exclusive wants no more than one of the members.
+// exclusive allows only one of the members.
 func exclusive(members ...string) want {
 	return func(s Site, n *jsontree.Node, label string) {
 		first := ""

@@ -4,17 +4,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Confidence says how well a rule is known.
+// Confidence says how well a rule is supported.
 type Confidence string
 
 // The confidences of rules.
 const (
-	// High: two kinds of source agree, the API model demands it, or the service
-	// was quoted.
+	// High: two kinds of source agree, the API model requires it, or a source quotes
+	// the service.
 	High Confidence = "high"
-	// Medium: one good source says so.
+	// Medium: one good source supports it.
 	Medium Confidence = "medium"
-	// Low: likely, but nobody has shown it; such a rule only warns.
+	// Low: likely, but unconfirmed; such a rule only warns.
 	Low Confidence = "low"
 )
 
@@ -24,30 +24,31 @@ type Rule struct {
 	Name string
 	// Severity is Error or Warning. A rule of low confidence is a warning.
 	Severity diag.Severity
-	// Confidence says how well the rule is known.
+	// Confidence says how well the rule is supported.
 	Confidence Confidence
 	// Scope is the topic that the rule belongs to, such as "fargate".
 	Scope string
-	// Doc says in a sentence or two what is wrong and why it matters.
+	// Doc describes in a sentence or two what is wrong and why it matters.
 	Doc string
-	// Source says where the rule comes from.
+	// Source names the origin of the rule.
 	Source string
-	// Run reports every breach in the pass's files.
+	// Run reports every problem in the pass's files.
 	Run func(*Pass)
-	// KeepsMeaning says of a warning that its fix leaves the job's behavior unchanged.
-	// The fix of any other warning is for the user to choose.
+	// KeepsMeaning is true for a warning whose fix leaves the job's behavior unchanged.
+	// The user has to choose the fix of any other warning.
 	KeepsMeaning bool
 
-	// about is the members of which a file has some, or the rule finds nothing; none
-	// for a rule that looks at every file.
+	// about lists members without which the rule finds nothing. It is empty for a rule
+	// that reads every file.
 	about []nameSet
 }
 
-// placementTopic is the topic of what finds no place, or a larger one than it needs.
+// placementTopic is the topic of jobs that fit nowhere, or use a larger instance than
+// necessary.
 const placementTopic = "stuck-runnable"
 
-// onlyWith says that the rule is about members: where none of the paths can be in a
-// file's requests it finds nothing, and is not run.
+// onlyWith restricts the rule to members: if none of the paths can occur in a file's
+// requests, the rule is skipped.
 func (r *Rule) onlyWith(paths ...path) *Rule {
 	r.about = nil
 	for _, p := range paths {
@@ -56,7 +57,7 @@ func (r *Rule) onlyWith(paths ...path) *Rule {
 	return r
 }
 
-// allOnlyWith is onlyWith for those rules of a topic that do not say it themselves.
+// allOnlyWith is onlyWith for the rules of a topic that do not call it themselves.
 func allOnlyWith(rules []Rule, topic string, paths ...path) {
 	for i := range rules {
 		if r := &rules[i]; r.Scope == topic && r.about == nil {
@@ -81,7 +82,7 @@ const (
 	waiverTopic  = "waivers"
 )
 
-// waivable reports whether a problem of the rule, of that severity, can be waived.
+// waivable reports whether a problem of the rule with that severity can be waived.
 func (r *Rule) waivable(s diag.Severity) bool {
 	return r.Scope == policyTopic || s == diag.Warning && r.Scope != waiverTopic
 }

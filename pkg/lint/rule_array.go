@@ -21,7 +21,7 @@ func arrayRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					if size, ok := arraySize(j.Job).Int(); ok && size < catalog.MinArraySize {
-						j.Report(fmt.Sprintf("an array has at least %d children, not %d", catalog.MinArraySize, size), "for one job leave the array out", arraySize(j.Job))
+						j.Report(fmt.Sprintf("an array has at least %d children, not %d", catalog.MinArraySize, size), "remove the array to submit a single job", arraySize(j.Job))
 					}
 				}
 			},
@@ -40,11 +40,11 @@ func arrayRules() []*Rule {
 			},
 		}).onlyWith("arrayProperties"),
 		check("array-variable-reserved", High, requirers, Site.reservedVariables,
-			"Variables of an array with a matrix, a table or a command list that batchctl sets itself: MATRIX_ and the name of an axis, and those with which a child finds its values. The job's own value would be lost, or hide what the child reads.",
+			"batchctl sets some variables of an array with a matrix, a table or a command list: MATRIX_ plus the name of an axis, and those that tell a child its values. A value from the job would be overwritten, or would hide what the child has to read.",
 			ourArrays).onlyWith("environment"),
 		{
 			Name: "matrix-exclude-unused", Severity: diag.Warning, Confidence: High,
-			Doc:    "An entry of exclude whose cells another entry takes already, so it has no effect. Often it was to say something else.",
+			Doc:    "Another entry of exclude already removes the same cells, so this one has no effect. Often it was meant to remove others.",
 			Source: ourArrays,
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -56,13 +56,13 @@ func arrayRules() []*Rule {
 		},
 		{
 			Name: "command-list-idle-children", Severity: diag.Warning, Confidence: High,
-			Doc:    "The array has more children than its command list has lines, so some of them have nothing to do.",
+			Doc:    "The array has more children than its command list has lines, so some children have nothing to do.",
 			Source: ourArrays,
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					if s := j.Sweep; s != nil && s.Kind == sweep.Commands && s.List == "" && s.Size > len(s.Lines) {
 						j.Report(fmt.Sprintf("%d children share a list of %d lines", s.Size, len(s.Lines)),
-							fmt.Sprintf("make the size %d", len(s.Lines)), j.Array.Get("size"))
+							fmt.Sprintf("set the size to %d", len(s.Lines)), j.Array.Get("size"))
 					}
 				}
 			},
@@ -77,10 +77,10 @@ func tooManyHint(j Job, size int64) string {
 	return fmt.Sprintf("split it into %d arrays", (size+catalog.MaxArraySize-1)/catalog.MaxArraySize)
 }
 
-// maxExcludes bounds the entries that are held against each other.
+// maxExcludes bounds the entries that are compared with each other.
 const maxExcludes = 1000
 
-// unusedExcludes reports entries that want the values of another one, and more.
+// unusedExcludes reports entries that only remove cells that another entry removes.
 func (j Job) unusedExcludes(exclude *jsontree.Node) {
 	if exclude.Len() > maxExcludes {
 		return
@@ -90,7 +90,7 @@ func (j Job) unusedExcludes(exclude *jsontree.Node) {
 		for k, other := range entries {
 			if i != k && holdsAll(e, other) && (k < i || !holdsAll(other, e)) {
 				line, _ := other.Source.Position(other.Span.Start)
-				j.Report(fmt.Sprintf("the entry in line %d takes these cells already", line), "remove it", e)
+				j.Report(fmt.Sprintf("the entry in line %d already removes these cells", line), "remove it", e)
 				break
 			}
 		}
@@ -133,7 +133,7 @@ func (s Site) valueVariable(variable *jsontree.Node) {
 	}
 	for _, name := range s.Sweep.Names {
 		if sweep.Variable(name) == variable.Str() {
-			s.Report(fmt.Sprintf("%s is the child's value of %s", variable.Str(), quote(name)), "give one of them another name", variable)
+			s.Report(fmt.Sprintf("batchctl sets %s to the child's value of %s", variable.Str(), quote(name)), "rename one of them", variable)
 		}
 	}
 }

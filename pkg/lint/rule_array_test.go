@@ -38,7 +38,7 @@ func TestPolicyCountsCells(t *testing.T) {
 }
 
 // What is in the place of a value that a child will have is neither a credential nor
-// a parameter that nobody uses.
+// an unused parameter.
 func TestRulesTakeReferences(t *testing.T) {
 	for _, more := range []string{
 		`, "environment": { "DB_PASSWORD": "${{ matrix.a }}", "TOKEN": "${{matrix.b}}" }`,

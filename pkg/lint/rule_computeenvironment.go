@@ -15,7 +15,7 @@ var (
 	clusterARN    = lazy(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$\{|\{\{|<).*)$`)
 )
 
-// managedTypes are the values of computeResources.type that run on instances.
+// runsInstances reports whether the environment's type is EC2 or SPOT.
 func runsInstances(s Site) bool {
 	t := s.Node.Get("computeResources").Get("type").Str()
 	return t == "EC2" || t == "SPOT"
@@ -43,46 +43,46 @@ func environmentFileRules() []*Rule {
 		row("ce-type-enum", High, in(environments, "type"), checkEnvironmentType,
 			"AWS Batch manages the resources of an environment (MANAGED), or you do. EC2 and FARGATE are types of computeResources.", api("CEType")),
 		check("ce-managed-needs-resources", High, environments, checkManagedResources,
-			"What AWS Batch manages has to be described.", tried("CreateComputeEnvironment.computeResources")),
+			"A MANAGED environment needs computeResources, which describes what AWS Batch starts.", tried("CreateComputeEnvironment.computeResources")),
 		check("ce-unmanaged-no-fargate", High, unmanaged, checkUnmanagedFargate,
-			"Fargate cannot be managed by you.", tried("CreateComputeEnvironment.type")),
+			"Fargate environments are always MANAGED.", tried("CreateComputeEnvironment.type")),
 		row("ce-unmanagedvcpus", High, in(where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "MANAGED" }), "unmanagedvCpus"),
 			absent("is for UNMANAGED environments", "remove it; maxvCpus is the limit here"),
-			"How many vCPUs there are is told of unmanaged environments only.", tried("CreateComputeEnvironment.unmanagedvCpus")),
+			"Only UNMANAGED environments have unmanagedvCpus, the number of their vCPUs.", tried("CreateComputeEnvironment.unmanagedvCpus")),
 		row("ce-unmanaged-service-role", Medium, in(unmanaged, ""), checkUnmanagedServiceRole,
-			"For what it does not manage AWS Batch needs a role that you name.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"An UNMANAGED environment needs a service role of your own.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-unmanaged-slr", Medium, in(unmanaged, "serviceRole"), checkUnmanagedLinkedRole,
-			"The role AWSServiceRoleForBatch is for managed environments.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"The role AWSServiceRoleForBatch works for MANAGED environments only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-state-enabled", Medium, in(environments, "state"), checkEnvironmentEnabled,
-			"A new environment is enabled; it can be disabled with an update.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"AWS Batch creates environments ENABLED. An update can disable one.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-state-enum", Medium, in(environments, "state"), oneOf("ENABLED", "DISABLED"),
 			"An environment is ENABLED or DISABLED.", api("CEState")),
 		row("ce-resources-required", High, in(environments, resourcesOf), needs(`type: "EC2"`, "maxvCpus: 256", `subnets: ["subnet-..."]`),
 			"Compute resources have a type, a limit and subnets.", api("ComputeResource")),
 		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"), growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, "ECS_MANAGED_INSTANCES"),
-			"What the jobs run on. ECS_MANAGED_INSTANCES, newer than the API reference, only warns.", tried("CRType")),
+			"The type says what jobs run on. ECS_MANAGED_INSTANCES is newer than the API reference, so it only warns.", tried("CRType")),
 		row("ce-minvcpus-required", Medium, in(onInstances, resourcesOf), checkMinvCpus,
-			"Environments of instances say how many vCPUs always run; 0 for none.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"An environment on instances needs minvCpus, the number of vCPUs that always run; 0 for none.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-minvcpus-nonnegative", Medium, in(environments, resourcesOf+".minvCpus"), atLeast(0, ""),
-			"There are no fewer than 0 vCPUs.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"minvCpus is 0 or more.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ce-max-ge-min", Medium, environments, checkMaxvCpus,
-			"maxvCpus is at least minvCpus.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"maxvCpus is at least minvCpus.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ce-desired-between", High, environments, checkDesiredvCpus,
-			"desiredvCpus lies between minvCpus and maxvCpus.", tried("ComputeResource.desiredvCpus")),
+			"desiredvCpus is between minvCpus and maxvCpus.", tried("ComputeResource.desiredvCpus")),
 		check("ce-instancetypes-required", Medium, onInstances, checkInstanceTypes,
-			"An environment of instances names types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
+			"An environment on instances lists instance types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
 		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), checkInstanceTypeKnown,
-			"An entry is an instance type, a family or a bundle. The catalogue is dated: a newer type only warns.", tried("ComputeResource.instanceTypes")),
+			"An entry is an instance type, a family or a bundle. The catalogue has a date, so a type that may be newer only warns.", tried("ComputeResource.instanceTypes")),
 		check("ce-instancetypes-one-arch", High, onInstances, checkOneArchitecture,
 			"An environment launches x86 or Arm instances, not both.", tried("ComputeResource.instanceTypes")),
 		row("ce-instancerole-required", High, in(onInstances, resourcesOf), checkInstanceRole,
-			"Instances join the cluster with a role.", tried("ComputeResource.instanceRole")),
+			"Instances need a role to join the cluster.", tried("ComputeResource.instanceRole")),
 		check("ce-securitygroups-required", High, environments, checkSecurityGroups,
-			"What runs has security groups, given here or in the launch template.", tried("ComputeResource.securityGroupIds")),
+			"Compute resources need security groups, here or in the launch template.", tried("ComputeResource.securityGroupIds")),
 		row("ce-subnets-nonempty", Low, in(environments, resourcesOf+".subnets"), filled("name at least one subnet"),
-			"Resources run in a subnet.", derived),
+			"Compute resources need at least one subnet.", derived),
 		row("ce-subnet-sg-format", Medium, in(environments, resourcesOf), checkNetworkIDs,
-			"Subnets and security groups are named by id.", api("ComputeResource.subnets and securityGroupIds")),
+			"Subnets and security groups are given by id.", api("ComputeResource.subnets and securityGroupIds")),
 		row("ce-fargate-subnets-max", High, in(fargateResources, resourcesOf+".subnets"), atMost(16, ""),
 			"A Fargate environment has at most 16 subnets.", tried("ComputeResource.subnets")),
 		row("ce-fargate-sg-max", High, in(fargateResources, resourcesOf+".securityGroupIds"), atMost(5, ""),
@@ -93,43 +93,43 @@ func environmentFileRules() []*Rule {
 		noFargate("ec2Configuration", High), noFargate("scalingPolicy", Medium),
 		row("ce-allocation-enum", High, in(environments, resourcesOf+".allocationStrategy"),
 			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED"}, "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"),
-			"How instances are chosen. The ordered and prioritized ways, newer than the API reference, only warn.", tried("CRAllocationStrategy")),
+			"The strategy says how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they only warn.", tried("CRAllocationStrategy")),
 		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
-			"The strategies that begin with SPOT choose Spot instances.", api("ComputeResource.allocationStrategy")),
+			"Strategies that begin with SPOT are for Spot instances.", api("ComputeResource.allocationStrategy")),
 		row("ce-bid-range", Medium, in(environments, resourcesOf+".bidPercentage"), between(0, 100),
-			"A bid is 0 to 100 percent of the On-Demand price.", "answered so by the service in 2026-09 (cdk-preflight)"),
-		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".bidPercentage"), absent("means something to Spot instances only", ""),
+			"A bid is 0 to 100 percent of the On-Demand price.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".bidPercentage"), absent("applies only to Spot instances", ""),
 			"On-Demand instances have no bid.", derived),
 		check("ce-spot-fleet-role", High, where(environments, func(s Site) bool { return typeOf(s) == "SPOT" }), checkSpotFleetRole,
-			"With BEST_FIT, Spot instances come from a Spot Fleet, which has a role.", tried("ComputeResource.spotIamFleetRole")),
+			"With BEST_FIT, AWS Batch requests Spot instances through a Spot Fleet, which needs a role.", tried("ComputeResource.spotIamFleetRole")),
 		row("ce-scaling-delay-range", Medium, in(environments, resourcesOf+".scalingPolicy.minScaleDownDelayMinutes"), checkScaleDownDelay,
-			"Instances are kept for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
+			"AWS Batch keeps instances for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
 		row("ce-tags-max-50", Medium, in(environments, "tags", resourcesOf+".tags"), atMost(50, ""),
-			"An environment carries at most 50 tags.", api("CreateComputeEnvironment.tags")),
+			"An environment has at most 50 tags.", api("CreateComputeEnvironment.tags")),
 		row("ce-eks-members", High, in(environments, "eksConfiguration"), needs(`eksClusterArn: "arn:aws:eks:..."`, "kubernetesNamespace"),
-			"An environment on EKS names cluster and namespace.", api("EksConfiguration")),
+			"An environment on EKS names its cluster and its namespace.", api("EksConfiguration")),
 		row("ce-eks-cluster-arn", High, in(environments, "eksConfiguration.eksClusterArn"), like(clusterARN, "the ARN of an EKS cluster", `such as "arn:aws:eks:us-east-1:123456789012:cluster/main"`),
-			"A cluster is named by its ARN.", tried("EksConfiguration.eksClusterArn")),
+			"The EKS cluster is given by its ARN.", tried("EksConfiguration.eksClusterArn")),
 		row("ce-eks-namespace-default", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceDefault,
-			"AWS Batch keeps out of Kubernetes's default namespace.", tried("EksConfiguration.kubernetesNamespace")),
+			"AWS Batch does not use the default namespace of Kubernetes.", tried("EksConfiguration.kubernetesNamespace")),
 		row("ce-eks-namespace-kube", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceReserved,
-			"AWS Batch keeps out of Kubernetes's own namespaces.", tried("EksConfiguration.kubernetesNamespace")),
+			"AWS Batch does not use the namespaces of Kubernetes itself.", tried("EksConfiguration.kubernetesNamespace")),
 		row("ce-eks-namespace-format", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceFormat,
 			"A namespace is a DNS label.", tried("EksConfiguration.kubernetesNamespace")),
 		row("ce-eks-no-fargate", Medium, in(environmentsOnEKS, resourcesOf+".type"), checkEKSFargate,
-			"AWS Batch runs EKS jobs on instances only.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"AWS Batch runs EKS jobs on instances only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-eks-allocation-required", Medium, in(environmentsOnEKS, resourcesOf), checkEKSAllocation,
-			"On EKS the strategy has no default.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"On EKS, allocationStrategy has no default.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-eks-no-best-fit", Low, in(environmentsOnEKS, resourcesOf+".allocationStrategy"), checkEKSBestFit,
-			"On EKS instances are chosen progressively.", api("ComputeResource.allocationStrategy")),
+			"BEST_FIT does not exist on EKS; use BEST_FIT_PROGRESSIVE.", api("ComputeResource.allocationStrategy")),
 		{
 			Name: "ce-eks-per-cluster-quota", Confidence: Medium,
-			Doc:    "An EKS cluster serves at most 5 compute environments.",
+			Doc:    "An EKS cluster has at most 5 compute environments.",
 			Source: guide("service quotas"),
 			Run:    checkEKSPerCluster,
 		},
 		warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"), checkServiceRolePath,
-			"A role named without its ARN is looked for without a path; if it has one the environment becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),
+			"AWS Batch does not find a role by its bare name if the role has a path. The environment then becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),
 	}
 }
 
@@ -161,7 +161,7 @@ func checkUnmanagedServiceRole(s Site, n *jsontree.Node, _ string) {
 
 func checkUnmanagedLinkedRole(s Site, n *jsontree.Node, _ string) {
 	if strings.Contains(n.Str(), "AWSServiceRoleForBatch") {
-		s.Report("the service-linked role does not serve UNMANAGED environments", "name a role of your own", n)
+		s.Report("UNMANAGED environments cannot use the service-linked role", "name a role of your own", n)
 	}
 }
 
@@ -182,7 +182,7 @@ func checkMaxvCpus(s Site) {
 	least, okL := c.Get("minvCpus").Int()
 	most, okM := c.Get("maxvCpus").Int()
 	if okL && okM && most < least {
-		s.Report(fmt.Sprintf("maxvCpus is %d and minvCpus %d", most, least), "raise maxvCpus", c.Get("maxvCpus"))
+		s.Report(fmt.Sprintf("maxvCpus %d is below minvCpus %d", most, least), "raise maxvCpus", c.Get("maxvCpus"))
 	}
 }
 
@@ -192,20 +192,20 @@ func checkDesiredvCpus(s Site) {
 	least, _ := c.Get("minvCpus").Int()
 	most, okM := c.Get("maxvCpus").Int()
 	if d, ok := n.Int(); ok && !isFargateEnvironment(s) && (d < least || okM && d > most) {
-		s.ReportFix(s.remove(n), fmt.Sprintf("desiredvCpus is between minvCpus and maxvCpus, %d to %d, not %d", least, most, d), "leave it out: AWS Batch sets it", n)
+		s.ReportFix(s.remove(n), fmt.Sprintf("desiredvCpus must be between minvCpus and maxvCpus, %d to %d, not %d", least, most, d), "remove it: AWS Batch sets it", n)
 	}
 }
 
 func checkInstanceTypes(s Site) {
 	c := s.Node.Get(resourcesOf)
 	if n := c.Get("instanceTypes"); n.Len() == 0 && (n != nil || s.lacks(c, "instanceTypes")) {
-		s.Report("computeResources needs instanceTypes: which instances it may start", `such as "instanceTypes": ["optimal"]`, n, c)
+		s.Report("computeResources needs instanceTypes, the instances that it can start", `add "instanceTypes": ["optimal"]`, n, c)
 	}
 }
 
 func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
-		s.Report(fmt.Sprintf("%s is no instance type of %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
+		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
 	}
 }
 
@@ -218,7 +218,7 @@ func checkOneArchitecture(s Site) {
 		case first == "":
 			first, name = a, n.Str()
 		case a != first:
-			s.Report(fmt.Sprintf("%s is %s and %s is %s, which do not go together", name, first, n.Str(), a), "make an environment for each", n)
+			s.Report(fmt.Sprintf("%s is %s and %s is %s: an environment has one architecture", name, first, n.Str(), a), "create an environment for each", n)
 			return
 		}
 	}
@@ -271,13 +271,13 @@ func checkScaleDownDelay(s Site, n *jsontree.Node, _ string) {
 
 func checkNamespaceDefault(s Site, n *jsontree.Node, _ string) {
 	if n.Str() == "default" {
-		s.Report("jobs do not run in the namespace default", "make a namespace for AWS Batch", n)
+		s.Report("jobs do not run in the namespace default", "create a namespace for AWS Batch", n)
 	}
 }
 
 func checkNamespaceReserved(s Site, n *jsontree.Node, _ string) {
 	if strings.HasPrefix(n.Str(), "kube-") {
-		s.Report("namespaces that start with kube- belong to Kubernetes", "make a namespace for AWS Batch", n)
+		s.Report("namespaces that start with kube- belong to Kubernetes", "create a namespace for AWS Batch", n)
 	}
 }
 
@@ -310,18 +310,18 @@ func checkEKSPerCluster(p *Pass) {
 	for _, s := range environmentsOnEKS(p) {
 		n := s.Node.Get("eksConfiguration").Get("eksClusterArn")
 		if count[n.Str()]++; n.Str() != "" && count[n.Str()] == 6 {
-			s.Report("at most 5 compute environments serve one cluster, this is the sixth", "join some of them", n)
+			s.Report("an EKS cluster has at most 5 compute environments, and this is the sixth", "merge some of them", n)
 		}
 	}
 }
 
 func checkServiceRolePath(s Site, n *jsontree.Node, label string) {
 	if n.Str() != "" && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
-		s.Report(label+" is a bare name; a role with a path is not found by it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
+		s.Report(label+" is a bare name: if the role has a path, AWS Batch does not find it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
 	}
 }
 
-// filledIn reports a text that is there and empty, as in a skeleton.
+// filledIn reports a text that is present but empty, as in a skeleton.
 func (s Site) filledIn(n *jsontree.Node, example string) {
 	if n.Is(jsontree.String) && n.Text == "" {
 		s.Report(n.Name+" is empty", "write "+example, n)
@@ -333,8 +333,8 @@ func filledMember(member, example string) want {
 	return func(s Site, n *jsontree.Node, _ string) { s.filledIn(n.Get(member), example) }
 }
 
-// noFargate is the rule for a member of computeResources that is of instances.
+// noFargate is the rule for a member of computeResources that only instances have.
 func noFargate(member string, c Confidence) *Rule {
 	return row("ce-fargate-no-"+strings.ToLower(member), c, in(fargateResources, resourcesOf+"."+member), absent("does not exist for Fargate environments", ""),
-		"A Fargate environment has no instances, so "+member+" has nothing to say.", tried("ComputeResource."+member))
+		"A Fargate environment has no instances, so "+member+" does not apply.", tried("ComputeResource."+member))
 }

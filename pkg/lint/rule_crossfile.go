@@ -16,29 +16,29 @@ import (
 func crossRules() []*Rule {
 	return []*Rule{
 		check("propagated-tags-total-50", Medium, submits, checkPropagatedTags,
-			"With propagateTags the tags of job and definition go to the task together, at most 50; with more the job fails.", api("SubmitJob.propagateTags")),
+			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")),
 		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
-			"The definition of a submission exists and is active. Said where files beside it register some, and not this one; an error where a name is near, so that it looks like a typo.", "the service's error quoted in public repositories"),
+			"A submission needs an active job definition. Reported if files in the same directory register definitions, but not this one. An error if a registered name is so similar that this looks like a typo.", "the service's error quoted in public repositories"),
 		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
-			"A disabled queue takes no jobs.", api("CreateJobQueue.state")),
+			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")),
 		check("submit-share-required", High, submits, checkShareRequired,
-			"On a queue with a fair-share policy every job says which share it counts to.", "the service's error quoted in public repositories"),
+			"On a queue with a fair-share policy, every job needs a shareIdentifier.", "the service's error quoted in public repositories"),
 		check("submit-priority-required-fairshare", High, submits, checkFairSharePriority,
-			"On a queue with a fair-share policy a job has a priority: schedulingPriority in the definition, or schedulingPriorityOverride.", "the service's error quoted in public repositories"),
+			"On a queue with a fair-share policy, every job needs a priority: schedulingPriority in the definition, or schedulingPriorityOverride.", "the service's error quoted in public repositories"),
 		check("submit-share-forbidden-fifo", High, submits, checkFIFOShare,
-			"Shares and priorities mean something on queues with a scheduling policy only; others refuse them.", "the service's error quoted in public repositories"),
+			"Shares and priorities are for queues with a scheduling policy. AWS Batch rejects them on other queues.", "the service's error quoted in public repositories"),
 		check("submit-eks-job-on-ecs-queue", Low, submits, checkQueueOrchestration,
-			"Jobs of EKS and of ECS go to queues of their own.", derived),
+			"A job on EKS needs a queue on EKS, and a job on ECS needs a queue on ECS.", derived),
 		check("consumable-unknown", Low, jobs, checkConsumablesKnown,
-			"A consumable resource that a job names exists. Said where the files create some, and not this one.", derived).onlyWith("consumableResourceList"),
+			"A job names a consumable resource that does not exist. Reported if the files create consumable resources, but not this one.", derived).onlyWith("consumableResourceList"),
 		check("stuck-consumable-gt-total", Medium, jobs, checkConsumablesTotal,
-			"A job that asks for more of a resource than there is waits for ever.", guide("consumable resources")).onlyWith("consumableResourceList"),
+			"A job that requests more of a resource than exists waits indefinitely.", guide("consumable resources")).onlyWith("consumableResourceList"),
 		warns(check("fargate-arch-mismatch", Medium, bodies, checkImageArchitecture,
-			"An image for another architecture does not start. Seen from names such as amd64/busybox or app:1.0-arm64; without cpuArchitecture Fargate is x86_64.", guide("Fargate"))),
+			"An image for another architecture does not start. The rule reads names such as amd64/busybox or app:1.0-arm64. Without cpuArchitecture, Fargate is x86_64.", guide("Fargate"))),
 		check("submit-arn-region-mismatch", Low, jobsAndQueues, checkARNPlaces,
-			"What a request names stands in the Region and account that the request goes to.", derived),
+			"All resources of a request are in the Region and account that receive the request.", derived),
 		check("stuck-ecs-sum-gt-instance", Low, submits, Site.sumTooBig,
-			"The containers of a task run on one instance at once, so the sum of what they ask for has to fit.", guide("jobs stuck in RUNNABLE")),
+			"The containers of a task run together on one instance, so the sum of their requests has to fit.", guide("jobs stuck in RUNNABLE")),
 	}
 }
 
@@ -54,8 +54,8 @@ func checkPropagatedTags(s Site) {
 		}
 	}
 	if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").Len() <= catalog.MaxTags {
-		s.Report(fmt.Sprintf("the task would carry %d tags, those of the definition too, and at most %d are possible", len(keys), catalog.MaxTags),
-			"drop some, or leave propagateTags out", key(firstOf(s.Node.Get("tags"), s.Node)))
+		s.Report(fmt.Sprintf("with those of the definition the task would have %d tags; the limit is %d", len(keys), catalog.MaxTags),
+			"remove some tags, or remove propagateTags", key(firstOf(s.Node.Get("tags"), s.Node)))
 	}
 }
 
@@ -68,37 +68,37 @@ func checkDefinitionExists(s Site) {
 	}
 	if _, ok := known[name]; ok {
 		if pinned && revision == "0" {
-			s.Report("revisions are counted from 1", `write "`+name+`:1", or the name alone for the latest`, n)
+			s.Report("the first revision is 1, not 0", `write "`+name+`:1", or the name alone for the latest revision`, n)
 		}
 		return
 	}
-	// A definition that a job file has for itself is not one to submit by name.
+	// A submission cannot name the definition that a job file registers for its own job.
 	known = maps.Clone(known)
 	maps.DeleteFunc(known, func(_ string, list []Job) bool { return list[0].Submit != nil })
 	switch near := typo(name, maps.Keys(known)); {
 	case near != "":
 		s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
-	case !pinned: // a revision is of one that is registered
-		s.reportAs(diag.Warning, nil, fmt.Sprintf("no file beside this one registers the job definition %s", quote(name)),
-			"fine if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
+	case !pinned: // a submission with a revision names a definition that is registered already
+		s.reportAs(diag.Warning, nil, fmt.Sprintf("no file in this directory registers the job definition %s", quote(name)),
+			"ignore this if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
 	}
 }
 
 func checkQueueEnabled(s Site) {
 	if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
-		s.Report(fmt.Sprintf("queue %s is DISABLED and takes no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
+		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
 	}
 }
 
 func checkShareRequired(s Site) {
 	if s.fairShare() && s.lacks(s.Node, "shareIdentifier") {
-		s.Report("the queue shares by a scheduling policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
+		s.Report("the queue has a fair-share policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
 	}
 }
 
 func checkFairSharePriority(s Site) {
 	if s.fairShare() && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !s.definitionElsewhere()) {
-		s.Report("the queue shares by a scheduling policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
+		s.Report("the queue has a fair-share policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
 	}
 }
 
@@ -109,7 +109,7 @@ func checkFIFOShare(s Site) {
 	}
 	for _, m := range []string{"shareIdentifier", "schedulingPriorityOverride"} {
 		if n := s.Node.Get(m); n != nil {
-			s.ReportFix(s.remove(n), m+" is for queues with a scheduling policy, and this one has none", "remove it", key(n))
+			s.ReportFix(s.remove(n), m+" needs a queue with a scheduling policy, and this queue has no policy", "remove it", key(n))
 		}
 	}
 }
@@ -126,7 +126,7 @@ func checkQueueOrchestration(s Site) {
 	if q, ok := s.queueOf(); ok {
 		for e := range creations.of(s.pass).behind(q) {
 			if e.Node != nil && orchestration(e) != job {
-				s.Report(fmt.Sprintf("the job is for %s, and the queue's environments are of %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
+				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
 				return
 			}
 		}
@@ -150,7 +150,7 @@ func checkConsumablesTotal(s Site) {
 		r, _ := creations.of(s.pass).consumables.find(e.Get("consumableResource").Str(), s.Job)
 		total, okT := r.Node.Get("totalQuantity").Int()
 		if q, ok := n.Int(); ok && okT && q > total {
-			s.Report(fmt.Sprintf("there are only %d of %s, so a job that asks for %d stays in RUNNABLE", total, quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
+			s.Report(fmt.Sprintf("only %d of %s exist, so a job that requests %d stays in RUNNABLE", total, quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func checkImageArchitecture(s Site) {
 	}
 	for _, n := range s.images() {
 		if a := imageArch(n.Str()); a != "" && a != want {
-			s.Report(fmt.Sprintf("the image is for %s by its name, and the job runs on %s", a, want), "make cpuArchitecture and image agree", n)
+			s.Report(fmt.Sprintf("the image's name says %s, but the job runs on %s", a, want), "change cpuArchitecture or the image", n)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func checkARNPlaces(s Site) {
 			case first == "":
 				first, member = m[1], n.Name
 			case m[1] != first:
-				s.Report(fmt.Sprintf("this ARN is of %s, and that of %s of %s", m[1], member, first), "all are of the Region and account that the request goes to", n)
+				s.Report(fmt.Sprintf("this ARN is in %s, but the ARN in %s is in %s", m[1], member, first), "use the Region and account that the request goes to", n)
 			}
 		})
 	}
@@ -191,7 +191,7 @@ var arnPlace = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
 func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
 
-// defining is the directories of native definitions.
+// defining holds the directories of native definitions.
 var defining = newFact(func(p *Pass, _ map[string]bool) map[string]bool {
 	in := map[string]bool{}
 	for _, d := range p.definitions {
@@ -202,16 +202,16 @@ var defining = newFact(func(p *Pass, _ map[string]bool) map[string]bool {
 	return in
 })
 
-// besideDefinitions reports whether native definitions lie in the submission's
-// directory, so that one is missing among them. A run over directories sees
+// besideDefinitions reports whether native definitions are in the submission's
+// directory, so that this one should be among them. A run over directories sees
 // definitions and submissions that have nothing to do with each other.
 func (s Site) besideDefinitions() bool { return defining.of(s.pass)[s.directory()] }
 
-// definitionElsewhere reports whether the definition is named and not known.
+// definitionElsewhere reports whether no file has the definition that the job names.
 func (s Site) definitionElsewhere() bool { return s.Known() == nil && len(definitions(s.pass)) > 0 }
 
-// fairShare reports whether the files create the job's queue with a policy that
-// shares by fairness.
+// fairShare reports whether the files create the job's queue with a fair-share
+// policy.
 func (s Site) fairShare() bool {
 	q, ok := s.queueOf()
 	arn := q.Node.Get("schedulingPolicyArn")
@@ -228,7 +228,7 @@ func (s Site) eachConsumable(visit func(entry *jsontree.Node)) {
 	}
 }
 
-// images is the images of a body: a container's own, or those of a task.
+// images returns the images of a body: a container's own, or those of a task.
 func (s Site) images() []*jsontree.Node {
 	var list []*jsontree.Node
 	for _, at := range []string{"image", "containers[].image"} {

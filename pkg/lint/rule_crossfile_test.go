@@ -83,7 +83,7 @@ const (
 	homeless = `{ "name": "j", "image": "a:1", "resources": { "vcpus": 8, "memory": "1 GiB" }, "timeout": "1h" }`
 )
 
-// Which queue and which environments a job is held against.
+// The queue and the environments with which a job is compared.
 func TestQueuesOfOneName(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -94,7 +94,7 @@ func TestQueuesOfOneName(t *testing.T) {
 		{"that of the directory", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"b/q.json", shut}, {"b/e.json", small}, {"a/j.json", eight}}, nil},
 		{"that of the other directory", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"b/q.json", shut}, {"b/e.json", small}, {"b/j.json", eight}},
 			[]string{"stuck-vcpu-gt-instance b/j.json", "submit-queue-enabled b/j.json"}},
-		{"nobody can tell", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"b/q.json", shut}, {"b/e.json", small}, {"c/j.json", eight}}, nil},
+		{"ambiguous", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"b/q.json", shut}, {"b/e.json", small}, {"c/j.json", eight}}, nil},
 		{"another one, there already", [][2]string{{"a/q.json", open}, {"a/e.json", large}, {"a/j.json", strings.Replace(eight, `"cpu"`, `"everything"`, 1)}}, []string{"submit-queue-exists a/j.json"}},
 		{"none", [][2]string{{"a/q.json", open}, {"a/e.json", small}, {"a/j.json", homeless}}, nil},
 	} {
@@ -107,7 +107,7 @@ func TestQueuesOfOneName(t *testing.T) {
 	}
 }
 
-// Which environments a definition is held against that nobody submits. A run over
+// The environments with which a definition is compared if no file submits it. A run over
 // directories sees definitions and environments that have nothing to do with each other.
 func TestEnvironmentsBesideADefinition(t *testing.T) {
 	const definition = `{ "jobDefinitionName": "big", "type": "container", "timeout": { "attemptDurationSeconds": 60 }, "containerProperties": { "image": "a:1", "resourceRequirements": [{ "type": "VCPU", "value": "8" }, { "type": "MEMORY", "value": "512" }] } }`
@@ -153,7 +153,7 @@ func TestDefinitionsOfOneName(t *testing.T) {
 		{"the last one counts", [][2]string{{"1.json", needy}, {"2.json", content}, {"submit.json", plain}}, []string{"ref-without-default 1.json"}},
 		{"the last one counts, too", [][2]string{{"1.json", content}, {"2.json", needy}, {"submit.json", plain}}, []string{unresolved + " 2.json"}},
 		{"that of the directory", [][2]string{{"a/train.json", content}, {"b/train.json", needy}, {"a/submit.json", plain}}, []string{"ref-without-default b/train.json"}},
-		{"nobody can tell", [][2]string{{"a/train.json", content}, {"b/train.json", needy}, {"c/submit.json", plain}}, []string{"ref-without-default b/train.json"}},
+		{"ambiguous", [][2]string{{"a/train.json", content}, {"b/train.json", needy}, {"c/submit.json", plain}}, []string{"ref-without-default b/train.json"}},
 		{"nothing is missing in another directory", [][2]string{{"a/train.json", content}, {"c/submit.json", strings.Replace(plain, "train", "other", 1)}}, nil},
 		{"something is missing beside it", [][2]string{{"a/train.json", content}, {"a/submit.json", strings.Replace(plain, "train", "other", 1)}}, []string{"submit-jobdefinition-exists a/submit.json"}},
 	} {

@@ -14,7 +14,7 @@ func dependencyRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "dep-max-20", Severity: diag.Error, Confidence: High,
-			Doc:    "A job waits for at most 20 others. For a job file batchctl puts steps in between, which cannot stand for N_TO_N dependencies.",
+			Doc:    "A job waits for at most 20 others. In a job file, batchctl adds intermediate jobs for more, but they cannot replace N_TO_N dependencies.",
 			Source: apiReference + ", SubmitJob.dependsOn; the service's error quoted in OpenNeuroOrg/openneuro#100",
 			Run:    checkDependencyCount,
 		},
@@ -27,60 +27,60 @@ func dependencyRules() []*Rule {
 		{
 			Name: "dep-unknown-job", Severity: diag.Error, Confidence: Medium,
 			Doc:    "A dependency names a job that is not in the file.",
-			Source: "follows from job ids being given at submission",
+			Source: "AWS Batch assigns job ids at submission",
 			Run:    checkDependenciesKnown,
 		},
 		{
 			Name: "dep-self", Severity: diag.Error, Confidence: Medium,
 			Doc:    "A job cannot wait for itself.",
-			Source: "follows from job ids being given at submission",
+			Source: "AWS Batch assigns job ids at submission",
 			Run:    checkDependencyOnItself,
 		},
 		{
 			Name: "dep-cycle", Severity: diag.Error, Confidence: Medium,
-			Doc:    "Jobs wait for each other in a circle, so none of them could ever be submitted.",
+			Doc:    "Jobs wait for each other in a cycle, so none of them can ever be submitted.",
 			Source: userGuide + ", job dependencies",
 			Run:    checkDependencyCycle,
 		},
 		{
 			Name: "dep-n-to-n-only-array", Severity: diag.Error, Confidence: High,
-			Doc:    "In an N_TO_N dependency child i waits for child i, so both jobs are arrays.",
+			Doc:    "In an N_TO_N dependency, child i waits for child i, so both jobs have to be arrays.",
 			Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
 			Run:    checkPairsOfArrays,
 		},
 		{
 			Name: "dep-sequential-only-array", Severity: diag.Error, Confidence: High,
-			Doc:    "A SEQUENTIAL dependency runs the children of an array one after the other, so the job is an array.",
+			Doc:    "A SEQUENTIAL dependency runs the children of an array one after the other, so the job has to be an array.",
 			Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
 			Run:    checkSequential,
 		},
 		{
 			Name: "dep-n-to-n-same-size", Severity: diag.Warning, Confidence: Low,
-			Doc:    "In an N_TO_N dependency child i waits for child i, so both arrays have the same size.",
+			Doc:    "In an N_TO_N dependency, child i waits for child i, so both arrays need the same size.",
 			Source: userGuide + ", array jobs",
 			Run:    checkPairSizes,
 		},
 		{
 			Name: "dep-n-to-n-sweep-size", Severity: diag.Error, Confidence: High,
-			Doc:    "In an N_TO_N dependency child i waits for child i. Where a matrix, a table or a command list makes the children, both arrays have as many: past 10,000 they are several arrays, which are paired one by one.",
+			Doc:    "In an N_TO_N dependency, child i waits for child i, so both arrays need the same number of children. This includes arrays from a matrix, a table or a command list. More than 10,000 children are several arrays, and batchctl pairs them one by one.",
 			Source: ourArrays,
 			Run:    checkPairSweeps,
 		},
 		{
 			Name: "dep-when-n-to-n", Severity: diag.Error, Confidence: High,
-			Doc:    "A job with \"when\" is submitted once all that it waits for has ended, so its children cannot wait for a child each.",
+			Doc:    "batchctl submits a job with \"when\" after everything that it waits for has ended, so its children cannot wait for single children.",
 			Source: ourWhen,
 			Run:    checkWhenPairs,
 		},
 		{
 			Name: "dep-when-without", Severity: diag.Warning, Confidence: High,
-			Doc:    "\"when\" is about what the job waits for, and this one waits for nothing.",
+			Doc:    "\"when\" has no effect in a job that waits for nothing.",
 			Source: ourWhen,
 			Run:    checkWhenDependencies,
 		},
 		{
 			Name: "dep-when-never", Severity: diag.Warning, Confidence: High,
-			Doc:    "The job waits for one that runs only if another fails, and that other one has to succeed for this job: it can never run.",
+			Doc:    "The job can never run. It waits for a job that runs only if another one fails, and also needs that other one to succeed.",
 			Source: ourWhen,
 			Run:    checkWhenPossible,
 		},
@@ -99,7 +99,7 @@ func checkDependencyCount(p *Pass) {
 		if e.compact() && e.When != "" {
 			continue // batchctl waits for them
 		}
-		if e.compact() && e.Type == "" { // one step waits for all of these
+		if e.compact() && e.Type == "" { // one intermediate job waits for all of these
 			if joined[e.Job.Job] {
 				continue
 			}
@@ -107,7 +107,7 @@ func checkDependencyCount(p *Pass) {
 		}
 		if count[e.Job.Job]++; count[e.Job.Job] == catalog.MaxDependencies+1 {
 			e.Report(fmt.Sprintf("a job waits for at most %d others", catalog.MaxDependencies),
-				"put a job in between, or make the others one array", e.Node)
+				"add an intermediate job, or combine the others into one array", e.Node)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func checkDependencyTypes(p *Pass) {
 func checkDependenciesKnown(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Name != "" && e.To == nil {
-			e.Report(fmt.Sprintf("no job of this file is called %s", quote(e.Name)), e.nameHint(), e.Node)
+			e.Report(fmt.Sprintf("no job in this file is called %s", quote(e.Name)), e.nameHint(), e.Node)
 		}
 	}
 }
@@ -151,9 +151,9 @@ func checkPairsOfArrays(p *Pass) {
 		switch {
 		case e.Type != "N_TO_N":
 		case !isArray(e.Job.Job):
-			e.Report("N_TO_N is between array jobs, and this job is none", "give the job an array, or leave the type out", e.TypeNode, e.Node)
+			e.Report("dependency type N_TO_N needs two array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
 		case e.To != nil && !isArray(e.To):
-			e.Report(fmt.Sprintf("N_TO_N is between array jobs, and %s is none", quote(e.Name)), "leave the type out", e.TypeNode, e.Node)
+			e.Report(fmt.Sprintf("dependency type N_TO_N needs two array jobs, and %s is not an array", quote(e.Name)), "remove the type", e.TypeNode, e.Node)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func checkPairsOfArrays(p *Pass) {
 func checkSequential(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Type == "SEQUENTIAL" && !isArray(e.Job.Job) {
-			e.Report("SEQUENTIAL is for array jobs, and this job is none", "give the job an array, or leave the type out", e.TypeNode, e.Node)
+			e.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
 		}
 	}
 }
@@ -170,8 +170,8 @@ func checkPairSizes(p *Pass) {
 	for _, e := range p.Edges() {
 		here, there, known := e.sizes()
 		if known && here != there && e.isPlain() {
-			e.Report(fmt.Sprintf("N_TO_N is between arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
-				fmt.Sprintf("make the size %d", there), arraySize(e.Job.Job))
+			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
+				fmt.Sprintf("set the size to %d", there), arraySize(e.Job.Job))
 		}
 	}
 }
@@ -180,8 +180,8 @@ func checkPairSweeps(p *Pass) {
 	for _, e := range p.Edges() {
 		here, there, known := e.sizes()
 		if known && here != there && !e.isPlain() {
-			e.Report(fmt.Sprintf("N_TO_N is between arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
-				"make them alike, or leave the type out", e.TypeNode, e.Node)
+			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
+				"give both the same size, or remove the type", e.TypeNode, e.Node)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func checkPairSweeps(p *Pass) {
 func checkWhenPairs(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.When != "" && e.Type == "N_TO_N" {
-			e.Report(fmt.Sprintf("N_TO_N has no meaning for a job that runs %s", whenWords(e.When)), "leave the type out, or the when", e.TypeNode, e.Node)
+			e.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", whenWords(e.When)), `remove the type or "when"`, e.TypeNode, e.Node)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func checkWhenPairs(p *Pass) {
 func checkWhenDependencies(p *Pass) {
 	for _, j := range p.Submits() {
 		if n := j.Node.Get("when"); n != nil && j.When != "" && !j.waits() {
-			j.Report("the job waits for nothing, so when has no effect", `add "dependsOn", or remove it`, n)
+			j.Report("the job waits for nothing, so \"when\" has no effect", `add "dependsOn", or remove it`, n)
 		}
 	}
 }
@@ -205,8 +205,8 @@ func checkWhenDependencies(p *Pass) {
 func checkWhenPossible(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.To != nil && e.To.When == document.WhenFailure && e.When == "" && e.neverRuns() {
-			e.Report(fmt.Sprintf("%s runs only if a job fails that has to succeed for this one", quote(e.Name)),
-				`write "when": "always" in one of them, or leave this dependency out`, e.Node)
+			e.Report(fmt.Sprintf("this job can never run: %s runs only if a job fails, and this job needs that job to succeed", quote(e.Name)),
+				`write "when": "always" in one of them, or remove this dependency`, e.Node)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// taskContainers is the containers of tasks, not those that are a whole job.
+// taskContainers returns the containers of tasks, but not containers that are a whole job.
 var taskContainers = where(containers, func(s Site) bool { return s.Node != s.Task })
 
 var ecsBlocks = []string{"ecsProperties", "nodeProperties.nodeRangeProperties[].ecsProperties"}
@@ -24,65 +24,65 @@ func under(paths []string, tail string) []string {
 func ecsRules() []*Rule {
 	return []*Rule{
 		row("ecs-taskproperties-required", High, in(definitions, ecsBlocks...), needs("taskProperties: [...]"),
-			"ecsProperties holds a task.", api("EcsProperties.taskProperties")),
+			"ecsProperties needs taskProperties, which describes the task.", api("EcsProperties.taskProperties")),
 		row("ecs-taskproperties-single", Medium, in(definitions, under(ecsBlocks, ".taskProperties")...), checkSingleTask,
 			"A job is one task with up to 10 containers.", api("EcsProperties.taskProperties")),
 		row("ecs-containers-required", High, in(tasks, ""), needed("a task", "containers: [...]"),
-			"A task has containers.", api("EcsTaskProperties.containers")),
+			"A task needs containers.", api("EcsTaskProperties.containers")),
 		row("ecs-containers-min", Medium, in(tasks, "containers"), filled(`add one: { "name": "main", "image": "..." }`),
-			"A task has at least one container.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A task has at least one container.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ecs-containers-max", High, in(tasks, "containers"), atMost(10, ""),
 			"A task has at most 10 containers.", tried("EcsTaskProperties.containers")),
 		row("ecs-image-required", High, in(taskContainers, ""), needed("the container", "image"),
 			"Every container names its image.", api("TaskContainerProperties.image")),
 		check("ecs-essential-required", High, tasks, checkEssential,
-			"The job ends with its essential containers, so there is at least one. Without the member a container is essential.", tried("TaskContainerProperties.essential")),
+			"The job ends when an essential container ends, so at least one container has to be essential. Without the member, a container is essential.", tried("TaskContainerProperties.essential")),
 		row("ecs-container-name-unique", Medium, in(tasks, "containers"), distinct("name", "give each container its own name"),
-			"Containers of a task have different names.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"Containers of a task have different names.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ecs-container-name-needed", Low, tasks, checkContainerNames,
-			"dependsOn and overrides speak of containers by name.", derived),
+			"dependsOn and overrides refer to containers by name.", derived),
 		row("ecs-container-name-charset", Low, in(taskContainers, "name"), like(lazy(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
 			"The name of a container is up to 255 letters, digits, hyphens and underscores.", "Amazon ECS API reference, ContainerDefinition.name"),
 		check("ecs-dependson-unknown", Medium, tasks, checkContainerDependencies,
-			"A container waits for a container of the same task.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A container waits for a container of the same task.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ecs-dependson-condition", High, in(taskContainers, "dependsOn[].condition"), oneOf("START", "COMPLETE", "SUCCESS"),
 			"A container waits for another's START, COMPLETE or SUCCESS; AWS Batch has no HEALTHY.", tried("TaskContainerDependency.condition")),
 		check("ecs-dependson-essential", High, tasks, checkEssentialDependencies,
 			"The task ends when an essential container does, so no other can start after it.", tried("TaskContainerDependency.condition")),
 		check("ecs-dependson-single", Medium, tasks, checkSingleContainer,
-			"The only container of a task waits for nothing.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"The only container of a task cannot wait for another.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ecs-dependson-members", Medium, in(taskContainers, "dependsOn[]"), needs("containerName", `condition: "START"`),
-			"A container's dependency says on which container and until when.", tried("TaskContainerDependency")),
+			"A dependency of a container names the other container and a condition.", tried("TaskContainerDependency")),
 		check("ecs-dependson-cycle", Low, tasks, Site.containerCycle,
-			"Containers that wait for each other in a circle never start.", derived),
+			"Containers that wait for each other in a cycle never start.", derived),
 		row("ecs-ipcmode-enum", High, in(tasks, "ipcMode"), oneOf("host", "task", "none"),
-			"What a task shares its memory segments with.", tried("EcsTaskProperties.ipcMode")),
+			"ipcMode says with whom a task shares memory segments.", tried("EcsTaskProperties.ipcMode")),
 		row("ecs-pidmode-enum", High, in(tasks, "pidMode"), oneOf("host", "task"),
-			"What a task shares its processes with.", tried("EcsTaskProperties.pidMode")),
+			"pidMode says with whom a task shares its process namespace.", tried("EcsTaskProperties.pidMode")),
 		check("ecs-firelens-needs-driver", Medium, tasks, checkFirelensDriver,
-			"A FireLens container routes the logs of those with the driver awsfirelens, so there is at least one.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A FireLens container routes the logs of containers with the driver awsfirelens, so at least one container needs that driver.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ecs-firelens-type", High, in(taskContainers, "firelensConfiguration"), checkFirelensType,
 			"A log router is of type fluentd or fluentbit.", tried("FirelensConfiguration.type")),
 		row("ecs-starttimeout-range", Medium, in(taskContainers, "startTimeout"), atLeast(2, "it is in seconds"),
-			"A container is given at least 2 seconds to start.", api("TaskContainerProperties.startTimeout")),
+			"The start timeout of a container is at least 2 seconds.", api("TaskContainerProperties.startTimeout")),
 		row("ecs-stoptimeout-range", Medium, in(taskContainers, "stopTimeout"), atLeast(2, "it is in seconds"),
-			"A container is given at least 2 seconds to stop.", api("TaskContainerProperties.stopTimeout")),
+			"The stop timeout of a container is at least 2 seconds.", api("TaskContainerProperties.stopTimeout")),
 		row("ecs-fargate-execution-role", High, in(onFargate(tasks), ""), checkTaskExecutionRole,
 			"On Fargate the execution role pulls the images and writes the logs, so a task needs executionRoleArn.", tried("EcsTaskProperties.executionRoleArn")),
 		row("ecs-fargate-timeouts-max", Medium, in(onFargate(taskContainers), "startTimeout", "stopTimeout"), checkContainerTimeouts,
 			"Fargate gives a container at most 120 seconds to start or stop.", tried("TaskContainerProperties.stopTimeout")),
 		check("ecs-fargate-total-tier", Low, onFargate(tasks), checkTaskTotals,
-			"The containers of a task share one Fargate size, so their sum has to be one.", derived),
+			"The containers of a task share one Fargate size, so the sum of their requests has to be a Fargate size.", derived),
 		row("ecs-fargate-no-host-ipc-pid", Low, in(onFargate(tasks), "ipcMode", "pidMode"), checkHostNamespaces,
-			"A task on Fargate has no host to share anything with.", api("EcsTaskProperties.ipcMode and pidMode")),
+			"A task on Fargate cannot share namespaces with its host.", api("EcsTaskProperties.ipcMode and pidMode")),
 		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"), absentTrue("does not exist on Fargate", "remove it"),
-			"Fargate gives no container the rights of root on its host.", api("TaskContainerProperties.privileged")),
+			"Fargate does not allow privileged containers.", api("TaskContainerProperties.privileged")),
 		row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration", "platformVersion"), absent("does not exist on EC2", fargateOnly),
 			"networkConfiguration and platformVersion of a task are for Fargate.", api("EcsTaskProperties.networkConfiguration and platformVersion")),
 		row("ecs-env-reserved-prefix", Medium, in(taskContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task.", api("TaskContainerProperties.environment")),
 		check("ecs-resources-required", Low, taskContainers, checkTaskResources,
-			"Each container of a task says its vCPUs and memory; the job asks for their sum.", api("TaskContainerProperties.resourceRequirements")),
+			"Each container of a task requests vCPUs and memory; the job gets their sum.", api("TaskContainerProperties.resourceRequirements")),
 	}
 }
 
@@ -92,7 +92,7 @@ func checkSingleTask(s Site, n *jsontree.Node, _ string) {
 		if n.Len() > 1 {
 			place = n.Index(1)
 		}
-		s.Report(fmt.Sprintf("taskProperties holds exactly one task, these are %d", n.Len()), "put all containers into one task", place)
+		s.Report(fmt.Sprintf("taskProperties must hold exactly one task, not %d", n.Len()), "put all containers into one task", place)
 	}
 }
 
@@ -105,14 +105,14 @@ func checkEssential(s Site) {
 	}
 	if list.Len() > 0 {
 		n := list.Index(0).Get("essential")
-		s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so nothing would end the job", `write "essential": true for the main one`, n)
+		s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so the job would not end", `write "essential": true for the main one`, n)
 	}
 }
 
 func checkContainerNames(s Site) {
 	for c := range each(s.Node, "containers") {
 		if s.Node.Get("containers").Len() > 1 && s.lacks(c, "name") {
-			s.Report("a task of several containers names each of them", `add "name": "..."`, c)
+			s.Report("this container needs a name, since the task has several", `add "name": "..."`, c)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func checkContainerDependencies(s Site) {
 			if near != "" {
 				hint = "write " + quote(near)
 			}
-			s.Report(fmt.Sprintf("no container of the task is called %s", quote(n.Str())), hint, n)
+			s.Report(fmt.Sprintf("the task has no container called %s", quote(n.Str())), hint, n)
 		}
 	})
 }
@@ -138,7 +138,7 @@ func checkEssentialDependencies(s Site) {
 		n := d.Get("condition")
 		for c := range each(s.Node, "containers") {
 			if name := d.Get("containerName").Str(); name != "" && c.Get("name").Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
-				s.Report(fmt.Sprintf("%s is essential: the task ends with it, so nothing can wait for its %s", quote(name), n.Str()),
+				s.Report(fmt.Sprintf("%s is essential: the task ends when it ends, so no container can wait for its %s", quote(name), n.Str()),
 					fmt.Sprintf(`give %s "essential": false, or wait for its START`, quote(name)), n)
 			}
 		}
@@ -196,7 +196,7 @@ func checkTaskTotals(s Site) {
 		vcpus, memory = vcpus+v, min(memory+m, 1<<40)
 	}
 	if vcpus > 0 && !slices.Contains(catalog.FargateMemory(vcpus), int(memory)) {
-		s.Report(fmt.Sprintf("the containers ask for %s and %s together, which is not a Fargate size", catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
+		s.Report(fmt.Sprintf("together the containers request %s and %s, which is not a Fargate size", catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
 			fargateHint(vcpus, int(memory)), s.Node.Get("containers"))
 	}
 }
@@ -210,7 +210,7 @@ func checkHostNamespaces(s Site, n *jsontree.Node, label string) {
 func checkTaskResources(s Site) {
 	for _, kind := range []string{"VCPU", "MEMORY"} {
 		if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
-			s.Report("the container asks for no "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
+			s.Report("the container does not request "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
 		}
 	}
 }
@@ -223,13 +223,13 @@ func (s Site) eachDependency(visit func(container, dependency *jsontree.Node)) {
 	}
 }
 
-// containerCycle reports the first dependency that closes a circle.
+// containerCycle reports the first dependency that closes a cycle.
 func (s Site) containerCycle() {
 	waits := map[string][]*jsontree.Node{}
 	s.eachDependency(func(c, d *jsontree.Node) {
 		waits[c.Get("name").Str()] = append(waits[c.Get("name").Str()], d.Get("containerName"))
 	})
-	state := map[string]int{} // 1: on the way, 2: done
+	state := map[string]int{} // 1: in progress, 2: done
 	found := false
 	var visit func(name string)
 	visit = func(name string) {

@@ -15,7 +15,7 @@ const eksContainer = "EksContainer"
 func eksRules() []*Rule {
 	return []*Rule{
 		check("eks-containers-required", Medium, pods, checkPodContainers,
-			"A pod has at least one container.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A pod has at least one container.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("eks-containers-max", Medium, in(pods, "containers"), atMost(10, ""),
 			"A pod has at most 10 containers.", api("EksPodProperties.containers")),
 		row("eks-initcontainers-max", Medium, in(pods, "initContainers"), atMost(10, ""),
@@ -25,47 +25,47 @@ func eksRules() []*Rule {
 		check("eks-container-name-unique", High, pods, checkPodContainerNames,
 			"Containers of a pod have different names. One without a name is called Default.", tried(eksContainer+".name")),
 		row("eks-container-name-dns", Low, in(podContainers, "name"), checkPodContainerName,
-			"Kubernetes takes DNS labels as names of containers.", api(eksContainer+".name")),
+			"In Kubernetes the name of a container is a DNS label.", api(eksContainer+".name")),
 		check("eks-cpu-required", High, podContainers, func(s Site) { s.requiresOnEKS("cpu", `"1"`) },
-			"A container of a pod says how much cpu it needs, in limits or requests.", tried(eksContainer+".resources")),
+			"A container of a pod states its cpu in limits or requests.", tried(eksContainer+".resources")),
 		check("eks-memory-required", High, podContainers, func(s Site) { s.requiresOnEKS("memory", `"1024Mi"`) },
-			"A container of a pod says how much memory it needs, in limits or requests.", tried(eksContainer+".resources")),
+			"A container of a pod states its memory in limits or requests.", tried(eksContainer+".resources")),
 		check("eks-resource-keys", High, podParts, checkPodResourceKeys,
-			"On EKS a container asks for cpu, memory and nvidia.com/gpu, nothing else.", tried(eksContainer+".resources")),
+			"On EKS, a container can request cpu, memory and nvidia.com/gpu only.", tried(eksContainer+".resources")),
 		check("eks-cpu-no-milli", High, podParts, checkPodMillicores,
-			"Kubernetes's 500m is refused: AWS Batch takes cores, in steps of 0.25.", tried(eksContainer+".resources")),
+			"AWS Batch rejects the form 500m of Kubernetes. Write cores, in steps of 0.25.", tried(eksContainer+".resources")),
 		check("eks-cpu-quarter", High, podParts, checkPodCPUSteps,
-			"cpu on EKS is 0.25 or a multiple of it.", tried(eksContainer+".resources")),
+			"cpu on EKS is a multiple of 0.25.", tried(eksContainer+".resources")),
 		check("eks-cpu-request-le-limit", High, podParts, checkPodCPULimit,
-			"A container is promised at most as much cpu as it may use.", tried(eksContainer+".resources")),
+			"The cpu request of a container is at most its cpu limit.", tried(eksContainer+".resources")),
 		check("eks-memory-unit", High, podParts, checkPodMemoryUnit,
-			"Memory on EKS is in MiB, with the suffix Mi; Gi and M are refused.", tried(eksContainer+".resources")),
+			"Memory on EKS is in MiB, with the suffix Mi. AWS Batch rejects Gi and M.", tried(eksContainer+".resources")),
 		check("eks-memory-min", Medium, podParts, checkPodMemory,
-			"A container asks for at least 4 MiB. A smaller figure is often meant in GiB.", api(eksContainer+".resources")),
+			"A container needs at least 4 MiB. A smaller number often means GiB.", api(eksContainer+".resources")),
 		check("eks-memory-request-eq-limit", High, podParts, func(s Site) { s.sameOnEKS("memory") },
-			"Memory is promised in full: request and limit are equal.", tried(eksContainer+".resources")),
+			"The request and the limit for memory are equal.", tried(eksContainer+".resources")),
 		check("eks-gpu-integer", High, podParts, checkPodGPUs,
-			"AWS Batch gives out whole GPUs.", tried(eksContainer+".resources")),
+			"AWS Batch assigns whole GPUs.", tried(eksContainer+".resources")),
 		check("eks-gpu-request-eq-limit", High, podParts, func(s Site) { s.sameOnEKS(gpuKey) },
-			"GPUs cannot be shared out later: request and limit are equal.", tried(eksContainer+".resources")),
+			"The request and the limit for GPUs are equal.", tried(eksContainer+".resources")),
 		row("eks-quantity-length", High, in(podAndParts, "resources.limits.*", "resources.requests.*", "volumes[].emptyDir.sizeLimit"), chars(1, 256),
 			"A quantity is 1 to 256 characters long.", api("Quantity")),
 		row("eks-image-pull-policy", High, in(podContainers, "imagePullPolicy"), oneOf("Always", "IfNotPresent", "Never"),
-			"When an image is pulled, in Kubernetes's own words.", tried(eksContainer+".imagePullPolicy")),
+			"imagePullPolicy has the values that Kubernetes defines.", tried(eksContainer+".imagePullPolicy")),
 		row("eks-dns-policy", High, in(pods, "dnsPolicy"), oneOf("Default", "ClusterFirst", "ClusterFirstWithHostNet"),
-			"How a pod finds names, in Kubernetes's own words.", tried("EksPodProperties.dnsPolicy")),
+			"dnsPolicy has the values that Kubernetes defines.", tried("EksPodProperties.dnsPolicy")),
 		row("eks-env-reserved-prefix", Medium, in(podParts, "env"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, on EKS too.", api("EksContainerEnvironmentVariable")),
 		row("eks-env-name-required", High, in(podParts, "env[]"), needs(`name: "NAME"`),
 			"A variable has a name.", api("EksContainerEnvironmentVariable.name")),
-		row("eks-no-platformcapabilities", Medium, in(where(definitions, Site.onEKS), "platformCapabilities"), absent("does not go with eksProperties", ""),
-			"platformCapabilities tells EC2 from Fargate on ECS; an EKS job has none.", api("RegisterJobDefinition.platformCapabilities")),
-		row("eks-no-propagatetags", High, in(where(definitions, Site.onEKS), "propagateTags"), absent("does not go with eksProperties", "remove it; give the pod labels in metadata"),
-			"Tags do not reach pods.", tried("RegisterJobDefinition.propagateTags")),
+		row("eks-no-platformcapabilities", Medium, in(where(definitions, Site.onEKS), "platformCapabilities"), absent("cannot be combined with eksProperties", ""),
+			"platformCapabilities selects EC2 or Fargate on ECS. An EKS job does not have it.", api("RegisterJobDefinition.platformCapabilities")),
+		row("eks-no-propagatetags", High, in(where(definitions, Site.onEKS), "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
+			"AWS Batch does not propagate tags to pods.", tried("RegisterJobDefinition.propagateTags")),
 		check("eks-runasnonroot-uid0", Low, podContainers, checkNonRoot,
-			"Kubernetes does not start a container whose user is 0 and must not be root.", "Kubernetes documentation, security context"),
+			"Kubernetes does not start a container with runAsNonRoot whose user is 0.", "Kubernetes documentation, security context"),
 		check("eks-privileged-escalation", Low, podContainers, checkEscalation,
-			"Kubernetes refuses a privileged container that may not escalate.", "Kubernetes documentation, security context"),
+			"Kubernetes rejects a privileged container with allowPrivilegeEscalation false.", "Kubernetes documentation, security context"),
 		check("eks-dns-hostnet", Low, pods, checkDNSPolicy,
 			"A pod on the host's network uses the host's DNS unless the policy is ClusterFirstWithHostNet.", api("EksPodProperties.dnsPolicy")),
 	}
@@ -73,7 +73,7 @@ func eksRules() []*Rule {
 
 func checkPodContainers(s Site) {
 	if list := s.Node.Get("containers"); list.Len() == 0 && (list != nil || s.lacks(s.Node, "containers")) {
-		s.Report("podProperties needs containers: at least one", `add "containers": [ { "image": "..." } ]`, list, s.Node)
+		s.Report("podProperties needs containers, at least one", `add "containers": [ { "image": "..." } ]`, list, s.Node)
 	}
 }
 
@@ -82,7 +82,7 @@ func checkPodContainerNames(s Site) {
 	for c := range each(s.Node, "initContainers", "containers") {
 		name := podName(c)
 		if seen[name] {
-			s.Report(fmt.Sprintf("two containers of the pod are called %s", quote(name)), "give each its own name; without one it is Default", c.Get("name"), c)
+			s.Report(fmt.Sprintf("two containers of the pod are called %s", quote(name)), "give each its own name; without a name it is Default", c.Get("name"), c)
 		}
 		seen[name] = true
 	}
@@ -90,7 +90,7 @@ func checkPodContainerNames(s Site) {
 
 func checkPodContainerName(s Site, n *jsontree.Node, _ string) {
 	if n.Str() != "Default" && !dnsLabel().MatchString(n.Str()) {
-		s.ReportFix(lowerFix(n, dnsLabel), "the name of a container is lower-case letters, digits and hyphens, at most 63, not "+quote(n.Str()), lowerHint(n.Str()), n)
+		s.ReportFix(lowerFix(n, dnsLabel), "the name of a container must be at most 63 lower-case letters, digits and hyphens, not "+quote(n.Str()), lowerHint(n.Str()), n)
 	}
 }
 
@@ -99,7 +99,7 @@ func checkPodResourceKeys(s Site) {
 		switch n.Name {
 		case "cpu", "memory", gpuKey:
 		default:
-			hint := "they are cpu, memory and " + gpuKey
+			hint := "the resources are cpu, memory and " + gpuKey
 			if near := near(n.Name, []string{"cpu", "memory", gpuKey}); near != "" {
 				hint = "write " + quote(near)
 			}
@@ -116,7 +116,7 @@ func checkPodMillicores(s Site) {
 				value = decimal(math.Ceil(f/250) / 4)
 				hint = "write " + quote(value)
 			}
-			s.ReportFix(fixIf(value != "", n, value), "cpu is in cores, not in thousandths: "+quote(n.Text), hint, n)
+			s.ReportFix(fixIf(value != "", n, value), "cpu must be in cores, not in thousandths: "+quote(n.Text), hint, n)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func checkPodCPUSteps(s Site) {
 		if ok && f > 0 && f < 1e9 {
 			value = decimal(math.Ceil(f*4) / 4)
 		}
-		s.ReportFix(fixIf(value != "", n, value), "cpu is a multiple of 0.25, not "+quote(n.Text), writeHint(value), n)
+		s.ReportFix(fixIf(value != "", n, value), "cpu must be a multiple of 0.25, not "+quote(n.Text), writeHint(value), n)
 	})
 }
 
@@ -148,7 +148,7 @@ func checkPodMemoryUnit(s Site) {
 	s.eachQuantity("memory", func(n *jsontree.Node) {
 		if !mebibytes().MatchString(n.Text) {
 			value := inMi(n.Text)
-			s.ReportFix(fixIf(value != "", n, value), "memory is a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
+			s.ReportFix(fixIf(value != "", n, value), "memory must be a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
 		}
 	})
 }
@@ -156,7 +156,7 @@ func checkPodMemoryUnit(s Site) {
 func checkPodMemory(s Site) {
 	s.eachQuantity("memory", func(n *jsontree.Node) {
 		if mib, err := strconv.Atoi(strings.TrimSuffix(n.Text, "Mi")); err == nil && mebibytes().MatchString(n.Text) && mib < 4 {
-			s.Report("memory is at least 4Mi, not "+quote(n.Text), fmt.Sprintf(`for %d GiB write "%dMi"`, mib, mib*1024), n)
+			s.Report("memory must be at least 4Mi, not "+quote(n.Text), fmt.Sprintf(`for %d GiB write "%dMi"`, mib, mib*1024), n)
 		}
 	})
 }
@@ -164,7 +164,7 @@ func checkPodMemory(s Site) {
 func checkPodGPUs(s Site) {
 	s.eachQuantity(gpuKey, func(n *jsontree.Node) {
 		if !isWhole(n.Text) {
-			s.Report(gpuKey+" is a whole number, not "+quote(n.Text), `write "1"`, n)
+			s.Report(gpuKey+" must be a whole number, not "+quote(n.Text), `write "1"`, n)
 		}
 	})
 }
@@ -172,20 +172,20 @@ func checkPodGPUs(s Site) {
 func checkNonRoot(s Site) {
 	c := s.Node.Get("securityContext")
 	if uid, ok := c.Get("runAsUser").Int(); ok && uid == 0 && isTrue(c.Get("runAsNonRoot")) {
-		s.Report("runAsNonRoot forbids the user 0 that runAsUser names", "name another user", c.Get("runAsUser"))
+		s.Report("runAsNonRoot forbids user 0 of runAsUser", "choose another user", c.Get("runAsUser"))
 	}
 }
 
 func checkEscalation(s Site) {
 	c := s.Node.Get("securityContext")
 	if n := c.Get("allowPrivilegeEscalation"); isTrue(c.Get("privileged")) && isFalse(n) {
-		s.ReportFix(s.remove(n), "a privileged container cannot be kept from escalating", "remove it, or privileged", n)
+		s.ReportFix(s.remove(n), "a privileged container can always escalate privileges", "remove this member or privileged", n)
 	}
 }
 
 func checkDNSPolicy(s Site) {
 	if n := s.Node.Get("dnsPolicy"); n.Str() == "ClusterFirst" && !isFalse(s.Node.Get("hostNetwork")) {
-		s.ReportFix(replace(n, "ClusterFirstWithHostNet"), "with the host's network, the default, ClusterFirst does not ask the cluster's DNS",
+		s.ReportFix(replace(n, "ClusterFirstWithHostNet"), "ClusterFirst does not use the cluster's DNS on the host's network, the default",
 			`write "ClusterFirstWithHostNet", or "hostNetwork": false`, n)
 	}
 }
@@ -194,7 +194,7 @@ var mebibytes = lazy(`^[0-9]{1,12}Mi$`)
 
 func podAndParts(p *Pass) []Site { return slices.Concat(podParts(p), pods(p)) }
 
-// eachQuantity visits what a container asks for and is limited to; a name of ""
+// eachQuantity visits the requests and limits of a container; a name of ""
 // stands for all resources.
 func (s Site) eachQuantity(name string, visit func(*jsontree.Node)) {
 	for _, list := range []string{"limits", "requests"} {
@@ -219,18 +219,18 @@ func (s Site) requiresOnEKS(name, example string) {
 	if r == nil && !s.lacks(s.Node, "resources") {
 		return
 	}
-	s.Report("the container does not say how much "+name+" it needs", fmt.Sprintf(`add "resources": { "limits": { %q: %s } }`, name, example), r.Get("limits"), r)
+	s.Report("the container does not request "+name, fmt.Sprintf(`add "resources": { "limits": { %q: %s } }`, name, example), r.Get("limits"), r)
 }
 
 func (s Site) sameOnEKS(name string) {
 	r := s.Node.Get("resources")
 	limit, request := r.Get("limits").Get(name), r.Get("requests").Get(name)
 	if limit.Str() != "" && request.Str() != "" && limit.Str() != request.Str() {
-		s.Report(fmt.Sprintf("the request for %s, %s, differs from its limit, %s", name, quote(request.Str()), quote(limit.Str())), "make them equal, or leave the request out", request)
+		s.Report(fmt.Sprintf("the request for %s, %s, differs from its limit, %s", name, quote(request.Str()), quote(limit.Str())), "make them equal, or remove the request", request)
 	}
 }
 
-// inMi translates what Kubernetes would take for memory into MiB, rounded up.
+// inMi converts a quantity of memory in Kubernetes's form to MiB, rounded up.
 func inMi(s string) string {
 	m := withUnit().FindStringSubmatch(s)
 	if m == nil {
@@ -243,7 +243,7 @@ func inMi(s string) string {
 	}
 	mib := math.Ceil(f * unit / (1 << 20))
 	if m[2] == "" && f < 1<<20 {
-		mib = f // nobody means bytes
+		mib = f // a bare number hardly means bytes
 	}
 	return fmt.Sprintf("%.0fMi", math.Ceil(mib))
 }

@@ -23,7 +23,7 @@ func fargateRules() []*Rule {
 	return []*Rule{
 		(&Rule{
 			Name: "fargate-execution-role", Severity: diag.Error, Confidence: High,
-			Doc:    "On Fargate the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
+			Doc:    "On Fargate, the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
 			Source: apiReference + ", ContainerProperties.executionRoleArn" + probed,
 			Run: func(p *Pass) {
 				p.onFargate(func(c Site) {
@@ -48,13 +48,13 @@ func fargateRules() []*Rule {
 		}).onlyWith("platformCapabilities"),
 		(&Rule{
 			Name: "fargate-vcpu-new", Severity: diag.Warning, Confidence: High,
-			Doc:    "Amazon ECS offers 32 vCPU on Fargate since 2026, Linux only; the AWS Batch API reference of 2026-05 does not list it yet.",
+			Doc:    "Amazon ECS has offered 32 vCPU on Fargate since 2026, for Linux only. The AWS Batch API reference of 2026-05 does not list it yet.",
 			Source: "Amazon ECS Developer Guide, task size",
 			Run: func(p *Pass) {
 				p.onFargate(func(c Site) {
 					n := plan.Requirement(c.Node, nil, "VCPU")
 					if v, ok := number(n); ok && c.Single && v == catalog.FargateNewestVCPUs {
-						c.Report("32 vCPU on Fargate is newer than the AWS Batch API reference", "be ready for a refusal, or write \"16\"", n)
+						c.Report("32 vCPU on Fargate is newer than the AWS Batch API reference", "write \"16\" if AWS Batch rejects it", n)
 					}
 				})
 			},
@@ -75,7 +75,7 @@ func fargateRules() []*Rule {
 		}).onlyWith("platformCapabilities"),
 		(&Rule{
 			Name: "fargate-no-privileged", Severity: diag.Error, Confidence: High,
-			Doc:    "Fargate gives no container the rights of root on its host.",
+			Doc:    "Fargate does not allow privileged containers.",
 			Source: apiReference + ", ContainerProperties.privileged" + probed,
 			Run: func(p *Pass) {
 				p.onFargate(func(c Site) {
@@ -99,7 +99,7 @@ func fargateRules() []*Rule {
 		}).onlyWith("platformCapabilities"),
 		(&Rule{
 			Name: "submit-fargate-override-tier", Severity: diag.Warning, Confidence: Low,
-			Doc:    "With its overrides a Fargate job asks for vCPUs and memory that Fargate does not offer together.",
+			Doc:    "With its overrides, the job requests a combination of vCPUs and memory that Fargate does not offer.",
 			Source: apiReference + ", ContainerOverrides.resourceRequirements",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -120,36 +120,36 @@ func fargateRowRules() []*Rule {
 		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"), oneOf("ENABLED", "DISABLED"),
 			"assignPublicIp is ENABLED or DISABLED, not a boolean.", tried("AssignPublicIp")),
 		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"), absent("does not exist on Fargate", "write it in resourceRequirements"),
-			"vcpus and memory are older than Fargate, which takes resourceRequirements only.", tried("ContainerProperties.vcpus and memory")),
+			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerProperties.vcpus and memory")),
 		row("fargate-no-ulimits", High, in(onFargate(wholes), "ulimits"), absent("cannot be set on Fargate", ""),
-			"Fargate sets the limits of a container itself.", tried("ContainerProperties.ulimits")),
+			"Fargate sets the ulimits of a container; you cannot.", tried("ContainerProperties.ulimits")),
 		row("fargate-no-devices", High, in(onFargate(containers), "linuxParameters.devices"), absent("do not exist on Fargate", onlyEC2),
-			"A container on Fargate has no host whose devices it could see.", tried("LinuxParameters.devices")),
+			"A container on Fargate cannot use devices of its host.", tried("LinuxParameters.devices")),
 		row("fargate-no-tmpfs", High, in(onFargate(containers), "linuxParameters.tmpfs"), absent("does not exist on Fargate", "remove it; ephemeralStorage gives more disk"),
-			"tmpfs mounts are for EC2.", tried("LinuxParameters.tmpfs")),
+			"tmpfs mounts work on EC2 only.", tried("LinuxParameters.tmpfs")),
 		row("fargate-no-maxswap", High, in(onFargate(containers), "linuxParameters.maxSwap"), absent("does not exist on Fargate", onlyEC2),
 			"Fargate has no swap.", tried("LinuxParameters.maxSwap")),
 		row("fargate-no-swappiness", High, in(onFargate(containers), "linuxParameters.swappiness"), absent("does not exist on Fargate", onlyEC2),
 			"Fargate has no swap.", tried("LinuxParameters.swappiness")),
 		row("fargate-no-host-sourcepath", High, in(onFargate(bodies), "volumes[].host.sourcePath"), absent("does not exist on Fargate", "remove it for an empty volume, or use EFS"),
-			"A container on Fargate has no host whose directories it could mount.", tried("Host.sourcePath")),
+			"A container on Fargate cannot mount directories of its host.", tried("Host.sourcePath")),
 		row("fargate-log-driver", High, in(onFargate(containers), "logConfiguration.logDriver"), func(s Site, n *jsontree.Node, _ string) {
 			switch n.Str() {
 			case "json-file", "syslog", "journald", "gelf", "fluentd":
-				s.ReportFix(replace(n, "awslogs"), "Fargate has no log driver "+quote(n.Str()), "write \"awslogs\"; splunk and awsfirelens exist too", n)
+				s.ReportFix(replace(n, "awslogs"), "Fargate has no log driver "+quote(n.Str()), "write \"awslogs\", \"splunk\" or \"awsfirelens\"", n)
 			}
-		}, "On Fargate logs go to awslogs, splunk or awsfirelens.", tried("LogConfiguration.logDriver")),
+		}, "On Fargate, the log driver is awslogs, splunk or awsfirelens.", tried("LogConfiguration.logDriver")),
 		row("fargate-ephemeral-range", High, in(bodies, "ephemeralStorage.sizeInGiB"), func(s Site, n *jsontree.Node, label string) {
 			if v, ok := n.Int(); ok && v < 21 {
-				s.ReportFix(replace(n, "21"), "sizeInGiB is 21 to 200, not "+n.Text, "leave ephemeralStorage out for the 20 GiB that every task has, or write 21", n)
+				s.ReportFix(replace(n, "21"), "sizeInGiB must be 21 to 200, not "+n.Text, "remove ephemeralStorage for the 20 GiB that every task has, or write 21", n)
 			} else if ok && v > 200 {
-				s.Report("sizeInGiB is 21 to 200, not "+n.Text, "for more mount an EFS volume", n)
+				s.Report("sizeInGiB must be 21 to 200, not "+n.Text, "mount an EFS volume for more", n)
 			}
-		}, "The disk of a Fargate task is 21 to 200 GiB; 20 without ephemeralStorage.", tried("EphemeralStorage.sizeInGiB")),
+		}, "The disk of a Fargate task is 21 to 200 GiB, or 20 GiB without ephemeralStorage.", tried("EphemeralStorage.sizeInGiB")),
 		row("fargate-ephemeral-size-required", High, in(bodies, "ephemeralStorage"), needs("sizeInGiB: 50"),
-			"ephemeralStorage says how much.", api("EphemeralStorage.sizeInGiB")),
+			"ephemeralStorage needs sizeInGiB.", api("EphemeralStorage.sizeInGiB")),
 		row("fargate-platform-version", Low, in(bodies, "fargatePlatformConfiguration.platformVersion", "platformVersion"), growing([]string{"LATEST", "1.4.0", "1.3.0"}),
-			"The versions of the Fargate platform.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
+			"platformVersion is a version of the Fargate platform.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
 		check("fargate-efs-platform-version", High, onFargate(bodies), func(s Site) {
 			n := firstOf(s.Node.Get("fargatePlatformConfiguration").Get("platformVersion"), s.Node.Get("platformVersion"))
 			for range s.efs() {
@@ -158,9 +158,9 @@ func fargateRowRules() []*Rule {
 				}
 				return
 			}
-		}, "Fargate mounts EFS volumes since platform version 1.4.0.", tried("Volume.efsVolumeConfiguration")).onlyWith("platformCapabilities"),
+		}, "EFS volumes need Fargate platform version 1.4.0 or later.", tried("Volume.efsVolumeConfiguration")).onlyWith("platformCapabilities"),
 		row("fargate-no-instancetype", High, in(onFargate(containers), "instanceType"), absent("does not exist on Fargate", ""),
-			"Fargate has no instances to choose.", api("ContainerProperties.instanceType")),
+			"Fargate has no instance types.", api("ContainerProperties.instanceType")),
 		check("fargate-no-multinode", High, definitions, func(s Site) {
 			if n := s.Node.Get("nodeProperties"); s.Fargate && (n != nil || s.Node.Get("type").Str() == "multinode") {
 				s.Report("multi-node jobs do not run on Fargate", `write "platformCapabilities": ["EC2"]`, s.Node.Get("platformCapabilities"))
@@ -168,21 +168,21 @@ func fargateRowRules() []*Rule {
 		}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")).onlyWith("platformCapabilities"),
 		check("fargate-missing-capability", High, onEC2(bodies), func(s Site) {
 			if m := s.meantForFargate(); m != "" {
-				s.ReportFix(s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`), m+" is for Fargate, and the job is for EC2, since it does not say otherwise",
+				s.ReportFix(s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`), m+" is for Fargate, but a job without platformCapabilities is for EC2",
 					`add "platformCapabilities": ["FARGATE"]`, s.Register)
 			}
-		}, "A definition without platformCapabilities is for EC2. One that has members of Fargate is meant for Fargate.", tried("RegisterJobDefinition.platformCapabilities")),
+		}, "A definition without platformCapabilities is for EC2, even if it has members that only Fargate uses.", tried("RegisterJobDefinition.platformCapabilities")),
 		warns(check("fargate-timeout-14-days", High, jobs, func(s Site) {
 			n := s.Node.Get("timeout").Get("attemptDurationSeconds")
 			if v, ok := n.Int(); ok && v > catalog.FargateMaxSeconds && s.Fargate {
-				s.Report(fmt.Sprintf("Fargate may end a job after 14 days (%d seconds), before this timeout", catalog.FargateMaxSeconds), "", n)
+				s.Report(fmt.Sprintf("Fargate may stop the job after 14 days (%d seconds), before this timeout", catalog.FargateMaxSeconds), "", n)
 			}
-		}, "Fargate may stop a task after 14 days, whatever the timeout says.", api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
+		}, "Fargate may stop a task after 14 days, even if the timeout is longer.", api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
 		row("fargate-os-family-enum", High, in(bodies, "runtimePlatform.operatingSystemFamily"),
 			growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL", "WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
-			"The operating systems of Fargate. A later Windows Server than AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),
+			"operatingSystemFamily is an operating system of Fargate. A Windows Server newer than those that AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),
 		row("fargate-cpu-arch-enum", High, in(bodies, "runtimePlatform.cpuArchitecture"), oneOf("X86_64", "ARM64"),
-			"The architectures of Fargate, in capitals.", tried("RuntimePlatform.cpuArchitecture")),
+			"cpuArchitecture is X86_64 or ARM64, in capitals.", tried("RuntimePlatform.cpuArchitecture")),
 		row("windows-x86-only", High, in(onWindows(bodies), "runtimePlatform.cpuArchitecture"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Str() == "ARM64" {
 				s.ReportFix(replace(n, "X86_64"), "Windows containers run on X86_64 only", `write "X86_64"`, n)
@@ -191,16 +191,16 @@ func fargateRowRules() []*Rule {
 		check("windows-min-1-vcpu", Medium, allParts, func(s Site) {
 			n := requirementOf(s.Node, "VCPU")
 			if v, ok := number(n); ok && v < 1 && s.runsWindows() {
-				s.ReportFix(replace(n, "1"), "a Windows container asks for at least 1 vCPU, not "+n.Text, `write "1"`, n)
+				s.ReportFix(replace(n, "1"), "a Windows container needs at least 1 vCPU, not "+n.Text, `write "1"`, n)
 			}
-		}, "Windows containers have no fractions of a vCPU.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		}, "A Windows container needs at least 1 vCPU.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		onWindowsNo("windows-no-linuxparameters", "linuxParameters"),
 		onWindowsNo("windows-no-user", "user"),
 		onWindowsNo("windows-no-readonlyrootfilesystem", "readonlyRootFilesystem"),
 		onWindowsNo("windows-no-ulimits", "ulimits"),
 		onWindowsNo("windows-no-privileged", "privileged").onlyWith("runtimePlatform"),
 		row("windows-no-efs", Medium, in(onWindows(bodies), efs), absent("does not exist for Windows containers", "copy the data from S3"),
-			"Windows containers mount no EFS volumes.", api("RuntimePlatform.operatingSystemFamily")),
+			"Windows containers cannot mount EFS volumes.", api("RuntimePlatform.operatingSystemFamily")),
 		warns(check("fargate-public-ip-no-nat", High, onFargate(bodies), func(s Site) {
 			image := s.Node.Get("image")
 			if s.Node.Get("containers") != nil {
@@ -208,10 +208,10 @@ func fargateRowRules() []*Rule {
 			}
 			n := s.Node.Get("networkConfiguration").Get("assignPublicIp")
 			if n.Str() == "DISABLED" && publicRegistry(image.Str()) {
-				s.Report("without a public IP address the image comes from "+registryName(image.Str())+" only over a NAT gateway",
+				s.Report("without a public IP address, Fargate pulls images from "+registryName(image.Str())+" only through a NAT gateway",
 					`write "ENABLED" if the subnet has no NAT gateway, or copy the image to ECR with an endpoint`, n)
 			}
-		}, "A Fargate job in a subnet without NAT gateway or endpoints reaches no registry unless it has a public IP address. Said where the file turns the address off and the image is public.", guide("Fargate"))).onlyWith("platformCapabilities"),
+		}, "In a subnet without NAT gateway or endpoints, a Fargate job needs a public IP address to reach a registry. Reported if the file disables the address and the image is public.", guide("Fargate"))).onlyWith("platformCapabilities"),
 	}
 }
 
@@ -219,5 +219,5 @@ const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
 
 func onWindowsNo(name, member string) *Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
-		member+" means something to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
+		member+" applies to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// fargateSizeRules is one rule for each vCPU size: which memory goes with it.
+// fargateSizeRules returns a rule for each number of vCPUs with the memory that Fargate offers.
 func fargateSizeRules() []*Rule {
 	var rules []*Rule
 	for _, vcpus := range catalog.FargateVCPUs() {
@@ -20,7 +20,7 @@ func fargateSizeRules() []*Rule {
 		list := memoryList(vcpus)
 		rules = append(rules, (&Rule{
 			Name: "fargate-memory-for-" + strings.ReplaceAll(size, ".", "-") + "-vcpu", Severity: diag.Error, Confidence: High,
-			Doc:    fmt.Sprintf("On Fargate %s vCPU come with %s MiB of memory.", size, list),
+			Doc:    fmt.Sprintf("With %s vCPU, Fargate offers %s MiB of memory.", size, list),
 			Source: apiReference + ", ResourceRequirement.value" + probed,
 			Run: func(p *Pass) {
 				p.onFargate(func(c Site) {
@@ -28,7 +28,7 @@ func fargateSizeRules() []*Rule {
 					n := plan.Requirement(c.Node, nil, "MEMORY")
 					m, okM := number(n)
 					if c.Single && okV && okM && v == vcpus && !slices.Contains(catalog.FargateMemory(v), int(m)) {
-						c.ReportFix(nextMemory(v, int(m), n), fmt.Sprintf("with %s vCPU Fargate offers %s MiB, not %s", size, list, n.Text), fargateHint(v, int(m)), n)
+						c.ReportFix(nextMemory(v, int(m), n), fmt.Sprintf("with %s vCPU, Fargate offers %s MiB, not %s", size, list, n.Text), fargateHint(v, int(m)), n)
 					}
 				})
 			},
@@ -37,8 +37,8 @@ func fargateSizeRules() []*Rule {
 	return rules
 }
 
-// nextMemory is the fix to the next size up with the same vCPUs. A request is
-// never made smaller.
+// nextMemory returns the fix to the next size up with the same vCPUs. It never
+// reduces a request.
 func nextMemory(vcpus float64, memory int, n *jsontree.Node) *diag.Fix {
 	sizes := catalog.FargateMemory(vcpus)
 	i := slices.IndexFunc(sizes, func(m int) bool { return m >= memory })
@@ -70,7 +70,7 @@ func fargateVCPUs() string {
 	return either(words)
 }
 
-// nextFargate offers the size at or above what a container asks for.
+// nextFargate suggests the smallest Fargate size that fits the request.
 func nextFargate(c Site, vcpus float64) string {
 	memory, _ := number(plan.Requirement(c.Node, nil, "MEMORY"))
 	return fargateHint(vcpus, int(min(memory, 1<<40)))
@@ -79,7 +79,7 @@ func nextFargate(c Site, vcpus float64) string {
 func fargateHint(vcpus float64, memory int) string {
 	v, m, ok := catalog.FargateFit(vcpus, memory)
 	if !ok {
-		return `more than Fargate offers: run on EC2, "platformCapabilities": ["EC2"]`
+		return `run on EC2, which offers more: "platformCapabilities": ["EC2"]`
 	}
-	return fmt.Sprintf("the next size is %s with %s", catalog.VCPUs(v), catalog.MiB(m))
+	return fmt.Sprintf("write the next size, %s with %s", catalog.VCPUs(v), catalog.MiB(m))
 }

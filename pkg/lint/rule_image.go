@@ -14,7 +14,7 @@ func imageRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "image-charset", Severity: diag.Error, Confidence: Medium,
-			Doc:    "An image reference holds letters, digits and - _ : . / # @ only. A blank or a shell character in it is refused.",
+			Doc:    "An image reference contains letters, digits and - _ : . / # @ only. AWS Batch rejects a space or a shell character.",
 			Source: apiReference + ", ContainerProperties.image",
 			Run: func(p *Pass) {
 				for _, i := range p.Images() {
@@ -23,7 +23,7 @@ func imageRules() []*Rule {
 					})
 					if bad >= 0 {
 						r, _ := utf8.DecodeRuneInString(i.Image.Str()[bad:])
-						i.Report(fmt.Sprintf("an image reference holds only letters, digits and - _ : . / # @, not %q", r), "", i.Image)
+						i.Report(fmt.Sprintf("an image reference contains only letters, digits and - _ : . / # @, not %q", r), "", i.Image)
 					}
 				}
 			},
@@ -42,7 +42,7 @@ func imageRules() []*Rule {
 		},
 		{
 			Name: "image-empty", Severity: diag.Error, Confidence: High,
-			Doc:    "The image reference is there but empty, so there is nothing to run.",
+			Doc:    "The image reference is empty, so the job cannot run.",
 			Source: apiReference + ", ContainerProperties.image" + probed,
 			Run: func(p *Pass) {
 				for _, i := range p.Images() {
@@ -54,11 +54,11 @@ func imageRules() []*Rule {
 		},
 		{
 			Name: "image-latest", Severity: diag.Warning, Confidence: High,
-			Doc:    "An image without a tag, or with the tag latest, is another image tomorrow: two runs of the same file may then run different programs.",
+			Doc:    "An image without a tag, or with the tag latest, can change at any time. Two runs of the same file may then run different programs.",
 			Source: "practice; a platform file can make it an error with policy.denyLatestTag",
 			Run: func(p *Pass) {
 				if p.policy().DenyLatestTag {
-					return // policy-latest-tag says it louder
+					return // policy-latest-tag reports it as an error
 				}
 				for _, i := range p.Images() {
 					reportLatest(i)

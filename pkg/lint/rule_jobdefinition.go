@@ -12,9 +12,9 @@ import (
 func jobdefRules() []*Rule {
 	return []*Rule{
 		row("jobdef-name-required", High, in(definitions, ""), unlessMeant("name", needed("a job definition", "jobDefinitionName")),
-			"A job definition has a name, under which it is registered.", api("RegisterJobDefinition.jobDefinitionName")),
+			"A job definition is registered under its name, so it needs one.", api("RegisterJobDefinition.jobDefinitionName")),
 		row("jobdef-type-required", High, in(definitions, ""), needed("a job definition", `type: "container"`),
-			"A job definition says whether it is a container or a multinode one.", api("RegisterJobDefinition.type")),
+			"The type of a job definition is container or multinode.", api("RegisterJobDefinition.type")),
 		row("jobdef-type-enum", High, in(definitions, "type"), oneOf("container", "multinode"),
 			"The type of a job definition is container or multinode, in lower case.", api("JobDefinitionType")),
 		check("jobdef-container-needs-block", High, definitions, func(s Site) {
@@ -27,21 +27,21 @@ func jobdefRules() []*Rule {
 				}
 			}
 			s.Report("a container job needs containerProperties, ecsProperties or eksProperties", `add "containerProperties": { "image": ... }`, s.Node)
-		}, "A definition of type container says what runs: containerProperties, ecsProperties or eksProperties.", tried("RegisterJobDefinition.type")),
+		}, "A definition of type container needs containerProperties, ecsProperties or eksProperties.", tried("RegisterJobDefinition.type")),
 		row("jobdef-container-and-ecs", Medium, in(definitions, ""), exclusive("containerProperties", "ecsProperties"),
-			"What runs is said once: containerProperties for one container, ecsProperties for several.", tried("RegisterJobDefinition")),
+			"A definition has containerProperties for one container or ecsProperties for several, not both.", tried("RegisterJobDefinition")),
 		row("jobdef-container-and-eks", High, in(definitions, ""), exclusive("containerProperties", "eksProperties"),
 			"A job runs on ECS (containerProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition.eksProperties")),
 		row("jobdef-ecs-and-eks", Medium, in(definitions, ""), exclusive("ecsProperties", "eksProperties"),
 			"A job runs on ECS (ecsProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition")),
 		row("jobdef-eks-and-node", High, in(definitions, ""), exclusive("eksProperties", "nodeProperties"),
-			"Nodes on EKS stand inside nodeProperties.nodeRangeProperties[].eksProperties, not beside nodeProperties.", tried("RegisterJobDefinition.eksProperties")),
+			"Nodes on EKS are described in nodeProperties.nodeRangeProperties[].eksProperties, not beside nodeProperties.", tried("RegisterJobDefinition.eksProperties")),
 		check("jobdef-size-max", Medium, definitions, func(s Site) {
 			if src := s.File.Source; src != nil && len(src.Text) < catalog.MaxRegisterBytes/2 {
-				return // written out it is hardly longer
+				return // in AWS's form it is hardly longer
 			}
 			if n := len(s.Node.AppendJSON(nil)); n > catalog.MaxRegisterBytes {
-				s.Report(fmt.Sprintf("a job definition is at most %d bytes, this one has %d", catalog.MaxRegisterBytes, n),
+				s.Report(fmt.Sprintf("a job definition has at most %d bytes, this one has %d", catalog.MaxRegisterBytes, n),
 					"keep long scripts in the image or in S3", s.NameNode())
 			}
 		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
@@ -50,34 +50,34 @@ func jobdefRules() []*Rule {
 		row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
 			"A resource requirement has a type and a value.", api("ResourceRequirement")),
 		check("legacy-vcpus-and-resource", Medium, wholes, func(s Site) { s.twice("vcpus", "VCPU") },
-			"vCPUs are asked for once: the deprecated vcpus beside a VCPU requirement is refused.", tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
+			"AWS Batch rejects the deprecated member vcpus together with a VCPU requirement.", tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
 		check("legacy-memory-and-resource", Medium, wholes, func(s Site) { s.twice("memory", "MEMORY") },
-			"Memory is asked for once: the deprecated memory beside a MEMORY requirement is refused.", tried("ContainerProperties.memory")).onlyWith("memory"),
+			"AWS Batch rejects the deprecated member memory together with a MEMORY requirement.", tried("ContainerProperties.memory")).onlyWith("memory"),
 		warns(check("legacy-fields-deprecated", Medium, wholes, Site.deprecated,
 			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))).keepingMeaning(),
 		check("job-instance-type-single-node", Medium, containersIn("containerProperties"), func(s Site) {
 			if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
-				s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments say which instances there are", key(n))
+				s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments choose the instances", key(n))
 			}
-		}, "Only the nodes of a multi-node job name an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
+		}, "Only the nodes of a multi-node job can have an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
 		warns(row("ref-outside-command", Low, in(allContainers, "environment[].value", "env[].value", "image", "jobRoleArn", "executionRoleArn", "user",
 			"logConfiguration.options.*", "secrets[].valueFrom"), func(s Site, n *jsontree.Node, _ string) {
 			if refers(n.Str()) {
-				s.Report("Ref:: is documented for command only; here the text may reach the container as it is",
+				s.Report("Ref:: is documented for command only; here the container may see the text unchanged",
 					"pass it in the command, or set the value with an override", n)
 			}
-		}, "Ref:: placeholders are replaced in the command; for other members nothing is documented.", guide("job definition parameters"))),
+		}, "AWS Batch replaces Ref:: placeholders in the command. The documentation mentions no other member.", guide("job definition parameters"))),
 		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE"}, "MANAGED_INSTANCES"),
-			"A job definition is for EC2 or FARGATE. The service knows MANAGED_INSTANCES since 2026, which only warns; other words are refused.", tried("PlatformCapability")),
+			"A job definition is for EC2 or FARGATE. The service has accepted MANAGED_INSTANCES since 2026, which only warns; it rejects other values.", tried("PlatformCapability")),
 		check("platform-capability-single", Medium, definitions, func(s Site) {
 			if list := s.Node.Get("platformCapabilities"); list.Is(jsontree.Array) && list.Len() != 1 {
 				place := list
 				if list.Len() > 1 {
 					place = list.Index(1)
 				}
-				s.Report("platformCapabilities holds exactly one value", `write ["EC2"] or ["FARGATE"]`, place)
+				s.Report("platformCapabilities must hold exactly one value", `write ["EC2"] or ["FARGATE"]`, place)
 			}
-		}, "A definition is for one platform. The list has exactly one entry.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		}, "A definition is for one platform, so the list has exactly one entry.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("scheduling-priority-range", High, in(definitions, "schedulingPriority"), between(0, catalog.MaxPriority),
 			"A scheduling priority is 0 to 9999.", tried("RegisterJobDefinition.schedulingPriority")),
 		row("retry-evaluate-action-required", High, in(retries, "evaluateOnExit[]"), needs(`action: "EXIT"`),
@@ -87,32 +87,32 @@ func jobdefRules() []*Rule {
 				for _, c := range conditions {
 					n := e.Get(c)
 					if i := strings.IndexByte(n.Str(), '*'); i >= 0 && i < len(n.Str())-1 {
-						s.Report(c+": an asterisk stands for anything only at the end of the pattern", asteriskHint(n.Str()[:i]), n)
+						s.Report(c+": an asterisk is a wildcard only at the end of the pattern", asteriskHint(n.Str()[:i]), n)
 					}
 				}
 			}
-		}, "In a pattern of evaluateOnExit the asterisk is a wildcard at the end only; elsewhere nothing matches it.", api("EvaluateOnExit")).onlyWith("evaluateOnExit"),
+		}, "In evaluateOnExit an asterisk is a wildcard only at the end of a pattern. Elsewhere the pattern matches nothing.", api("EvaluateOnExit")).onlyWith("evaluateOnExit"),
 	}
 }
 
-// allContainers is those of ECS and of pods.
+// allContainers returns the containers of ECS and of pods.
 func allContainers(p *Pass) []Site { return slices.Concat(containers(p), podContainers(p)) }
 
-// containersIn is the containers that are the member of that name.
+// containersIn returns the containers that are the member of that name.
 func containersIn(member string) scope {
 	return where(wholes, func(s Site) bool { return s.Node.Name == member })
 }
 
-// twice reports a deprecated member beside the requirement that replaces it.
+// twice reports a deprecated member next to the requirement that replaces it.
 func (s Site) twice(legacy, kind string) {
 	n := s.Node.Get(legacy)
 	if n == nil || !s.requires(kind) {
 		return
 	}
-	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s say the same", legacy, kind), "remove "+legacy, key(n))
+	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s mean the same", legacy, kind), "remove "+legacy, key(n))
 }
 
-// deprecated reports vcpus and memory that nothing replaces, with the rewrite.
+// deprecated reports vcpus and memory without a replacement, with the rewrite.
 func (s Site) deprecated() {
 	var kept []*jsontree.Node
 	var entries []string
@@ -130,5 +130,9 @@ func (s Site) deprecated() {
 		names = append(names, n.Name)
 	}
 	list := strings.Join(entries, ", ")
-	s.ReportFix(s.modernize(kept, list), and(names)+": deprecated", `write "resourceRequirements": [ `+list+` ]`, key(kept[0]))
+	is := " is"
+	if len(names) > 1 {
+		is = " are"
+	}
+	s.ReportFix(s.modernize(kept, list), and(names)+is+" deprecated", `write "resourceRequirements": [ `+list+` ]`, key(kept[0]))
 }

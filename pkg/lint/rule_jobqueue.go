@@ -28,65 +28,65 @@ func jobQueueRules() []*Rule {
 			needs("jobQueueName", "priority: 1")(s, n, "a job queue")
 		}, "A queue has a name and a priority.", api("CreateJobQueue")),
 		row("queue-priority-range", Medium, in(queues, "priority"), between(0, 1000),
-			"The priority of a queue is 0 to 1000; the higher one is served first.", "moto's check of CreateJobQueue"),
+			"The priority of a queue is 0 to 1000. AWS Batch serves the queue with the higher priority first.", "moto's check of CreateJobQueue"),
 		row("queue-state-enum", High, in(queues, "state"), oneOf("ENABLED", "DISABLED"),
 			"A queue is ENABLED or DISABLED.", api("JQState")),
 		check("queue-ce-order-required", Medium, queues, checkEnvironmentOrder,
-			"A queue feeds at least one compute environment.", tried("CreateJobQueue.computeEnvironmentOrder")),
-		row("queue-ce-order-max-3", High, in(queues, "computeEnvironmentOrder"), atMost(3, "jobs beyond them need a queue of their own"),
+			"A queue has at least one compute environment.", tried("CreateJobQueue.computeEnvironmentOrder")),
+		row("queue-ce-order-max-3", High, in(queues, "computeEnvironmentOrder"), atMost(3, "create another queue for the others"),
 			"A queue has at most 3 compute environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-ce-order-members", High, in(queues, "computeEnvironmentOrder[]"), needs("order: 1", "computeEnvironment"),
-			"An entry has a place in the order and names its environment.", api("ComputeEnvironmentOrder")),
+			"An entry needs an order and a compute environment.", api("ComputeEnvironmentOrder")),
 		row("queue-ce-duplicate", Medium, in(queues, "computeEnvironmentOrder"), distinct("computeEnvironment", "remove one of them"),
-			"A queue feeds each environment once.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A queue lists each environment once.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("queue-ce-duplicate-order", Medium, in(queues, "computeEnvironmentOrder"), distinct("order", "number them 1, 2, 3"),
-			"Each environment has its own place in the order.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"Each environment of a queue has its own order.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("queue-mix-fargate-ec2", High, queues, checkQueueOfOneKind,
-			"The environments of a queue are all of Fargate or all of EC2. Seen where the files create them, too.", tried("CreateJobQueue.computeEnvironmentOrder")),
+			"The environments of a queue are all on Fargate or all on EC2. Reported if the files create the environments too.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-type-enum", High, in(queues, "jobQueueType"), growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING"}),
-			"What a queue is for. A value newer than the API reference only warns.", tried("JobQueueType")),
+			"jobQueueType is a type of AWS Batch. A value newer than the API reference only warns.", tried("JobQueueType")),
 		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder", "serviceEnvironmentOrder"),
-			"A queue feeds compute environments or a service environment.", api("CreateJobQueue.serviceEnvironmentOrder")),
+			"A queue has compute environments or a service environment, not both.", api("CreateJobQueue.serviceEnvironmentOrder")),
 		check("queue-service-env-type", Medium, queues, checkServiceEnvironments,
 			"Service environments and the type SAGEMAKER_TRAINING go together.", tried("CreateJobQueue.jobQueueType")),
 		row("queue-service-env-single", High, in(queues, "serviceEnvironmentOrder"), atMost(1, "keep one"),
 			"A queue has one service environment.", tried("CreateJobQueue.serviceEnvironmentOrder")),
 		row("queue-scheduling-policy-arn", Medium, in(queues, "schedulingPolicyArn"), like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`),
-			"A scheduling policy is named by its ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
+			"The scheduling policy is given by its ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
 		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,
-			"A queue keeps its kind: one with a scheduling policy cannot lose it, one without cannot get it. Seen where files of a directory create a queue in both ways.", api("UpdateJobQueue.schedulingPolicyArn")),
+			"A queue with a scheduling policy always has one, and a queue without a policy cannot get one. Reported if files of a directory create the same queue with and without a policy.", api("UpdateJobQueue.schedulingPolicyArn")),
 		row("queue-jstla-members", High, in(queues, actions), needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600", `action: "CANCEL"`),
-			"An action says for which reason, in which state, after how long, and what.", api("JobStateTimeLimitAction")),
+			"An action needs a reason, a state, a time and an action.", api("JobStateTimeLimitAction")),
 		row("queue-jstla-time-range", High, in(queues, actions+".maxTimeSeconds"), between(600, 86400),
-			"An action waits 10 minutes to 24 hours.", tried("JobStateTimeLimitAction.maxTimeSeconds")),
+			"maxTimeSeconds is 10 minutes to 24 hours.", tried("JobStateTimeLimitAction.maxTimeSeconds")),
 		row("queue-jstla-state", High, in(queues, actions+".state"), oneOf("RUNNABLE"),
-			"Only jobs that wait in RUNNABLE can be acted on.", tried("JobStateTimeLimitAction.state")),
+			"An action applies only to jobs in RUNNABLE.", tried("JobStateTimeLimitAction.state")),
 		row("queue-jstla-action", High, in(queues, actions+".action"), checkTimeLimitAction,
-			"A job of a queue for containers is cancelled; TERMINATE is for SageMaker.", tried("JobStateTimeLimitAction.action")),
+			"The action of a queue for containers is CANCEL; TERMINATE is for SageMaker.", tried("JobStateTimeLimitAction.action")),
 		row("queue-jstla-reason", Low, in(queues, actions+".reason"), checkTimeLimitReason,
-			"The reasons for which a job is known to be stuck.", guide("jobs stuck in RUNNABLE")),
+			"The reason is one of those that AWS Batch reports for stuck jobs.", guide("jobs stuck in RUNNABLE")),
 		check("queue-jstla-duplicate", Medium, queues, checkTimeLimitDuplicates,
-			"For a state and reason there is one action.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A state and a reason together have one action.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		{
 			Name: "queue-count-quota", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "A Region holds at most 50 job queues and 50 compute environments; the quotas cannot be raised.",
+			Doc:    "A Region has at most 50 job queues and 50 compute environments. AWS does not raise these quotas.",
 			Source: guide("service quotas"),
 			Run:    checkQueueCount,
 		},
 		check("queue-mix-architecture", Medium, queues, checkQueueArchitectures,
-			"The environments of a queue have one CPU architecture.", guide("job queues")),
+			"All environments of a queue have the same CPU architecture.", guide("job queues")),
 		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
-			"The environments of a queue are all of EKS or all of ECS, as its type says.", tried("CreateJobQueue.jobQueueType")),
+			"The environments of a queue are all on EKS or all on ECS, and match the type of the queue.", tried("CreateJobQueue.jobQueueType")),
 		check("queue-ce-exists", High, queues, checkQueueEnvironments,
-			"The environments of a queue exist before it does. Said where the files create some, and not this one; an error where a name is near, so that it looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
+			"The environments of a queue have to exist first. Reported if the files create environments, but not this one. An error if a created name is so similar that this looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		check("stuck-all-ce-disabled", Medium, queues, checkEnvironmentsEnabled,
 			"A queue whose environments are all disabled starts no job.", guide("jobs stuck in RUNNABLE")),
 		check("stuck-all-ce-invalid", Medium, queues, checkEnvironmentsValid,
-			"A queue whose environments are all INVALID starts no job. An environment becomes so when AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
+			"A queue whose environments are all INVALID starts no job. An environment becomes INVALID if AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
 		warns(check("stuck-queue-no-fuse", Medium, queues, checkTimeLimits,
-			"A job at the head of a queue that fits nowhere blocks the others, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
+			"A job that fits nowhere blocks the queue when it is first in line, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
 		check("sp-quota-needs-sagemaker", Medium, queues, checkQuotaPolicy,
-			"Quota shares divide SageMaker training queues only.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"Quota shares work for SageMaker training queues only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 	}
 }
 
@@ -95,7 +95,7 @@ func checkEnvironmentOrder(s Site) {
 	if list.Len() > 0 || isSageMaker(s.Node) || s.Node.Get("serviceEnvironmentOrder") != nil || list == nil && !s.lacks(s.Node, "computeEnvironmentOrder") {
 		return
 	}
-	s.Report("a queue for containers needs computeEnvironmentOrder: at least one compute environment",
+	s.Report("a queue for containers needs computeEnvironmentOrder with at least one compute environment",
 		`add "computeEnvironmentOrder": [ { "order": 1, "computeEnvironment": "..." } ]`, list, s.Node)
 }
 
@@ -125,7 +125,7 @@ func checkSchedulingPolicyKept(s Site) {
 		}
 		name := s.Node.Get("jobQueueName")
 		if name.Str() != "" && other.directory() == s.directory() && other.Node.Get("jobQueueName").Str() == name.Str() && (other.Node.Get("schedulingPolicyArn") == nil) != (s.Node.Get("schedulingPolicyArn") == nil) {
-			s.Report(fmt.Sprintf("queue %s is there with and without a scheduling policy, and it cannot change", quote(name.Str())),
+			s.Report(fmt.Sprintf("files create queue %s with and without a scheduling policy, and a queue cannot change that", quote(name.Str())),
 				"create another queue", s.Node.Get("schedulingPolicyArn"), name)
 			return
 		}
@@ -152,7 +152,7 @@ func checkTimeLimitDuplicates(s Site) {
 		n := a.Get("reason")
 		k := a.Get("state").Str() + " " + n.Str()
 		if n != nil && seen[k] {
-			s.Report("there is an action for this state and reason above", "remove one of them", n)
+			s.Report("an action above has the same state and reason", "remove one of them", n)
 		}
 		seen[k] = true
 	}
@@ -161,7 +161,7 @@ func checkTimeLimitDuplicates(s Site) {
 func checkQueueCount(p *Pass) {
 	for what, list := range map[string][]Site{"job queues": queues(p), "compute environments": environments(p)} {
 		if len(list) > 50 {
-			list[50].Report(fmt.Sprintf("a Region holds at most 50 %s, these files create %d", what, len(list)), "spread them over Regions", list[50].NameNode())
+			list[50].Report(fmt.Sprintf("a Region has at most 50 %s, and these files create %d", what, len(list)), "distribute them over Regions", list[50].NameNode())
 		}
 	}
 }
@@ -177,7 +177,7 @@ func checkQueueOrchestrations(s Site) {
 	kind := s.Node.Get("jobQueueType")
 	for e := range creations.of(s.pass).behind(s) {
 		if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
-			s.Report(fmt.Sprintf("the queue is of type %s, and %s is of %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
+			s.Report(fmt.Sprintf("the queue is of type %s, but %s is on %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
 			return
 		}
 	}
@@ -216,14 +216,14 @@ func checkEnvironmentsValid(s Site) {
 		some = true
 	}
 	if some {
-		s.Report("all compute environments of the queue will be INVALID, so its jobs stay in RUNNABLE", "mend one of them", s.Node.Get("computeEnvironmentOrder"))
+		s.Report("all compute environments of the queue will be INVALID, so its jobs stay in RUNNABLE", "fix one of them", s.Node.Get("computeEnvironmentOrder"))
 	}
 }
 
 func checkTimeLimits(s Site) {
 	actions := s.Node.Get("jobStateTimeLimitActions")
 	if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
-		s.Report("a job that cannot be placed blocks the queue for all behind it",
+		s.Report("a job that fits nowhere blocks all jobs after it in the queue",
 			`add "jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`, s.NameNode())
 	}
 }
@@ -232,7 +232,7 @@ func checkQuotaPolicy(s Site) {
 	n := s.Node.Get("schedulingPolicyArn")
 	policy, ok := creations.of(s.pass).policies.find(n.Str(), s.Job)
 	if ok && policy.Node.Get("quotaSharePolicy") != nil && !isSageMaker(s.Node) {
-		s.Report("the policy has quota shares, which are for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
+		s.Report("the policy has quota shares, which work only for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
 	}
 }
 
@@ -240,8 +240,8 @@ func isSageMaker(queue *jsontree.Node) bool {
 	return queue.Get("jobQueueType").Str() == "SAGEMAKER_TRAINING"
 }
 
-// mixed reports the first environment of a queue whose kind differs from that
-// of one before it. A kind of "" is not known.
+// mixed reports the first environment of a queue whose kind differs from the kind
+// of an earlier one. A kind of "" is unknown.
 func (s Site) mixed(kind func(Site) string) {
 	first, name := "", ""
 	i := -1
@@ -256,15 +256,15 @@ func (s Site) mixed(kind func(Site) string) {
 		case first == "":
 			first, name = k, n
 		case k != first:
-			s.Report(fmt.Sprintf("%s is of %s and %s of %s, which do not go together in a queue", quote(name), first, quote(n), k),
-				"make a queue for each", s.Node.Get("computeEnvironmentOrder").Index(i).Get("computeEnvironment"))
+			s.Report(fmt.Sprintf("%s is of %s and %s is of %s: a queue cannot mix them", quote(name), first, quote(n), k),
+				"create a queue for each", s.Node.Get("computeEnvironmentOrder").Index(i).Get("computeEnvironment"))
 			return
 		}
 	}
 }
 
-// nearResource is how badly a name is missing among those that the files create,
-// and what to do: it may be there already, unless it is nearly one of them.
+// nearResource returns the severity and the hint for a name that no file creates. The
+// resource may exist already, unless its name looks like a typo of one that they create.
 func nearResource(word string, known namedSites) (diag.Severity, string) {
 	var names []string
 	for name := range known {
@@ -274,5 +274,5 @@ func nearResource(word string, known namedSites) (diag.Severity, string) {
 	if near := typo(word, slices.Values(names)); near != "" {
 		return diag.Error, "did you mean " + quote(near) + "?"
 	}
-	return diag.Warning, "fine if it is there already; the files create " + either(quoteAll(names[:min(len(names), 10)]))
+	return diag.Warning, "ignore this if it exists already; the files create " + either(quoteAll(names[:min(len(names), 10)]))
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/cfn"
 )
 
-// The sizes of root volumes in GiB: what the ECS-optimised images of Amazon Linux are
-// made with, so that EC2 refuses less, and what the driver, CUDA and images of
-// several GB each leave room in.
+// The sizes of root volumes in GiB: EC2 rejects less than the snapshot of the
+// ECS-optimised images of Amazon Linux; the driver, CUDA and images of several GB
+// each need more.
 const (
 	leastRoot    = 30
 	leastGPURoot = 100
 )
 
-// launchRule makes a rule about launch templates.
+// launchRule returns a rule about launch templates.
 func launchRule(name string, c Confidence, look func(p *Pass, l cfn.Launch), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		for _, l := range launches.of(p) {
@@ -29,7 +29,7 @@ func launchRule(name string, c Confidence, look func(p *Pass, l cfn.Launch), doc
 	}}
 }
 
-// cfnRule makes a rule about the resources of a type in templates.
+// cfnRule returns a rule about the resources of a type in templates.
 func cfnRule(name string, c Confidence, kind string, look func(p *Pass, f *document.File, r *jsontree.Node), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		cfn.Resources(p.Files, kind, func(f *document.File, r *jsontree.Node) { look(p, f, r) })
@@ -41,7 +41,7 @@ func isYes(n *jsontree.Node) bool {
 	return n != nil && (n.Is(jsontree.Bool) || n.Is(jsontree.String)) && strings.EqualFold(n.Text, "true")
 }
 
-// launches is what the files start instances from.
+// launches holds the launch templates of the files.
 var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch { return cfn.Launches(p.Files, p.hasGPU) })
 
 func hostRules() []*Rule {
@@ -59,13 +59,13 @@ func hostRules() []*Rule {
 			case cfn.IsKnown(tokens) && tokens.Str() != "required":
 				p.Report(tokens, "the instances answer metadata requests without a token", `write "required"`)
 			}
-		}, "Instance metadata holds the credentials of the instance's role. With IMDSv2 alone (HttpTokens required) a program that can be made to fetch an address cannot be made to hand them out.", imdsGuide),
+		}, "Instance metadata contains the credentials of the instance's role. With HttpTokens \"required\" (IMDSv2 only), an attacker who makes a program fetch a URL does not get them.", imdsGuide),
 		launchRule("launch-hop-limit", Low, func(p *Pass, l cfn.Launch) {
 			limit := l.Data.Get("MetadataOptions").Get("HttpPutResponseHopLimit")
 			if n, ok := number(limit); ok && n > 1 {
-				p.Report(limit, "containers on a bridge reach the metadata of the host, and with it the role of the instance", `write 1, unless a container needs it`)
+				p.Report(limit, "containers on a bridge network can reach the host's metadata, and with it the role of the instance", `write 1, unless a container needs it`)
 			}
-		}, "With a hop limit of 1 an answer with a token does not get past the host to a container behind a bridge, which has a role of its own.", imdsGuide),
+		}, "With a hop limit of 1, the answer with the token does not reach a container on a bridge network. Such a container has a role of its own.", imdsGuide),
 		launchRule("launch-ebs-encrypted", Medium, func(p *Pass, l cfn.Launch) {
 			for m := range each(l.Data, "BlockDeviceMappings") {
 				ebs := m.Get("Ebs")
@@ -75,10 +75,10 @@ func hostRules() []*Rule {
 					if encrypted != nil {
 						place = encrypted
 					}
-					p.Report(place, "this volume is encrypted only where the account encrypts every new one", `write "Encrypted": true`)
+					p.Report(place, "this volume is encrypted only if the account encrypts every new volume", `write "Encrypted": true`)
 				}
 			}
-		}, "Volumes hold the scratch data and the images of jobs. Encrypted says so for itself; without it the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
+		}, "Volumes hold scratch data and images of jobs. Without \"Encrypted\", the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
 		rootSizeRule(),
 		launchRule("launch-public-ip", Medium, func(p *Pass, l cfn.Launch) {
 			for i := range each(l.Data, "NetworkInterfaces") {
@@ -86,12 +86,12 @@ func hostRules() []*Rule {
 					p.Report(public, "the instances get public addresses", "write false, and give the subnets a NAT gateway or endpoints")
 				}
 			}
-		}, "Instances that pull images and talk to ECS need a way out and none in: private subnets with a NAT gateway, or endpoints.", ec2API+"LaunchTemplateInstanceNetworkInterfaceSpecificationRequest"),
+		}, "Instances pull images and call ECS, but need no connections from outside. Use private subnets with a NAT gateway or endpoints.", ec2API+"LaunchTemplateInstanceNetworkInterfaceSpecificationRequest"),
 		launchRule("launch-key-pair", Low, func(p *Pass, l cfn.Launch) {
 			if key := l.Data.Get("KeyName"); cfn.IsKnown(key) && key.Str() != "" {
-				p.Report(key, "whoever holds this key pair can log in to the instances over SSH", "leave it out, and use Session Manager")
+				p.Report(key, "anyone with this key pair can log in to the instances over SSH", "remove it, and use Session Manager")
 			}
-		}, "A key pair on every instance is shared by all who ever used it, and no log tells who it was. Session Manager asks IAM and writes down what was done.", "AWS Systems Manager User Guide, Session Manager"),
+		}, "Everyone with the key pair can log in to every instance, and no log shows who did. Session Manager checks IAM permissions and logs sessions.", "AWS Systems Manager User Guide, Session Manager"),
 		cfnRule("cfn-launch-template-version", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			lt := r.Get("Properties").Get("ComputeResources").Get("LaunchTemplate")
 			version := lt.Get("Version")
@@ -102,12 +102,12 @@ func hostRules() []*Rule {
 			if !own || version != nil && version.Str() != "$Latest" && version.Str() != "$Default" {
 				return
 			}
-			place, words := lt, "no version is $Default"
+			place, words := lt, "without a version, $Default applies"
 			if version != nil {
 				place, words = version, version.Str()
 			}
-			p.Report(place, words+": the environment keeps the version that it was made with, whatever the stack changes in the template", `write "Version": { "Fn::GetAtt": [ "...", "LatestVersionNumber" ] }`)
-		}, "AWS Batch looks up $Latest and $Default once, when an environment is made or its infrastructure updated. A version by its number changes the environment's own text, so that CloudFormation updates it with the launch template.", cfnReference+"AWS::Batch::ComputeEnvironment LaunchTemplateSpecification"),
+			p.Report(place, words+": the environment keeps its first version even if the stack changes the launch template", `write "Version": { "Fn::GetAtt": [ "...", "LatestVersionNumber" ] }`)
+		}, "AWS Batch resolves $Latest and $Default only when it creates an environment or updates its infrastructure. A version number changes the environment's properties, so CloudFormation updates it together with the launch template.", cfnReference+"AWS::Batch::ComputeEnvironment LaunchTemplateSpecification"),
 		cfnRule("cfn-gpu-image", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
 			if !cfn.HasGPUs(f, resources.Get("InstanceTypes"), p.hasGPU) {
@@ -122,23 +122,23 @@ func hostRules() []*Rule {
 				plain = kind
 			}
 			if plain != nil {
-				p.Report(plain, fmt.Sprintf("all instances have GPUs, and images of type %s have no NVIDIA driver", plain.Str()), "write "+quote(strings.TrimSuffix(plain.Str(), "_NVIDIA")+"_NVIDIA"))
+				p.Report(plain, fmt.Sprintf("all instances have GPUs, but images of type %s have no NVIDIA driver", plain.Str()), "write "+quote(strings.TrimSuffix(plain.Str(), "_NVIDIA")+"_NVIDIA"))
 			}
-		}, "ECS_AL2023_NVIDIA and ECS_AL2_NVIDIA are the images with the driver. Without it the agent offers no GPUs, and jobs that ask for some stay RUNNABLE.", api("Ec2Configuration.imageType")),
+		}, "The images ECS_AL2023_NVIDIA and ECS_AL2_NVIDIA contain the driver. Without it the agent offers no GPUs, and GPU jobs stay in RUNNABLE.", api("Ec2Configuration.imageType")),
 		cfnRule("cfn-instance-role", High, environment, func(p *Pass, _ *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
 			kind := resources.Get("Type").Str()
 			if (kind == "EC2" || kind == "SPOT") && resources.Get("InstanceRole") == nil && resources.Get("Fn::If") == nil && r.Get("Properties").Get("EksConfiguration") == nil {
 				p.report(diag.Error, nil, resources, "an environment on instances needs InstanceRole", `add "InstanceRole": { "Fn::GetAtt": [ "...", "Arn" ] } of an AWS::IAM::InstanceProfile`)
 			}
-		}, "Instances join the cluster with the role of their profile; AWS Batch refuses an environment without one.", tried("ComputeResource.instanceRole")),
+		}, "Instances need the role of an instance profile to join the cluster. AWS Batch rejects an environment without one.", tried("ComputeResource.instanceRole")),
 		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			properties := r.Get("Properties")
 			kind := properties.Get("JobQueueType")
 			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("Fn::If") == nil && (kind == nil || cfn.IsKnown(kind)) && kind.Str() != "SAGEMAKER_TRAINING" {
-				p.Report(properties, "a job that can never start blocks the head of this queue for ever", `add "JobStateTimeLimitActions": [ { "Reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "State": "RUNNABLE", "MaxTimeSeconds": 3600, "Action": "CANCEL" } ]`)
+				p.Report(properties, "a job that can never start blocks this queue indefinitely", `add "JobStateTimeLimitActions": [ { "Reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "State": "RUNNABLE", "MaxTimeSeconds": 3600, "Action": "CANCEL" } ]`)
 			}
-		}, "A queue can cancel a job at its head that waits for what no environment offers.", guide("job state time limit actions")),
+		}, "A queue can cancel its first job if no environment offers what the job needs.", guide("job state time limit actions")),
 	}
 }
 
@@ -152,12 +152,12 @@ func rootSizeRule() *Rule {
 			}
 			switch {
 			case n < leastRoot:
-				p.Report(size, fmt.Sprintf("the ECS-optimised images need a root volume of %d GiB, and EC2 refuses a smaller one", leastRoot), "write 30 or more")
+				p.Report(size, fmt.Sprintf("the ECS-optimised images need a root volume of %d GiB, and EC2 rejects a smaller one", leastRoot), "write 30 or more")
 			case n < leastGPURoot && l.Host.GPU:
 				p.report(diag.Warning, nil, size, "images with CUDA take 10 GB and more each, and a full root volume stops the agent", fmt.Sprintf("write %d or more", leastGPURoot))
 			}
 		}
-	}, "The root volume is at least as large as the image's snapshot: 30 GiB for the ECS-optimised images of Amazon Linux. On hosts with GPUs less than 100 GiB warns: the images of jobs lie there too.", ecsImageDocs)
+	}, "The root volume is at least as large as the image's snapshot: 30 GiB for the ECS-optimised images of Amazon Linux. Less than 100 GiB on GPU hosts is a warning, because the volume also holds the images of jobs.", ecsImageDocs)
 	r.Severity = diag.Error
 	return r
 }

@@ -24,48 +24,48 @@ var (
 func launchTemplateRules() []*Rule {
 	return []*Rule{
 		row("ce-lt-id-xor-name", High, in(environments, template, template+".overrides[]"), checkTemplateNamed,
-			"A launch template is named by id or by name, one of them.", tried("LaunchTemplateSpecification")),
+			"A launch template is given by id or by name, not both.", tried("LaunchTemplateSpecification")),
 		row("ce-lt-version", High, in(environments, template+".version", template+".overrides[].version"), checkTemplateVersion,
 			"A version is a number, $Default or $Latest.", tried("LaunchTemplateSpecification.version")),
 		row("ce-lt-overrides-max-10", High, in(environments, template+".overrides"), atMost(10, ""),
 			"A launch template has at most 10 overrides.", tried("LaunchTemplateSpecification.overrides")),
 		row("ce-lt-override-targets-required", High, in(environments, template+".overrides[]"), checkOverrideTargets,
-			"An override says for which instance types it is.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
+			"An override needs targetInstanceTypes.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
 		row("ce-lt-override-targets-subset", High, in(environments, template+".overrides[].targetInstanceTypes[]"), checkOverrideTargetsKnown,
-			"An override targets instance types of the environment, named as types or families.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
+			"An override targets types or families from the instanceTypes of the environment.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
 		row("ce-lt-override-targets-overlap", High, in(environments, template), checkOverrideOverlap,
-			"An instance type is targeted by one override, by its family too.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
+			"Only one override can target an instance type, directly or by its family.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
 		row("ce-userdatatype-enum", High, in(environments, template+".userdataType", template+".overrides[].userdataType"), oneOf("EKS_BOOTSTRAP_SH", "EKS_NODEADM"),
-			"How the user data of an EKS node is written.", api("UserdataType")),
+			"userdataType is a format for the user data of EKS nodes.", api("UserdataType")),
 		row("ce-ec2config-1-or-2", Medium, in(environments, imageConf), checkImageChoices,
-			"There are one or two image choices: for GPU instances and for others.", api("ComputeResource.ec2Configuration")),
+			"ec2Configuration has one or two entries: for GPU instances and for others.", api("ComputeResource.ec2Configuration")),
 		row("ce-imagetype-required", High, in(environments, imageConf+"[]"), checkImageTypeRequired,
-			"An image choice names its type.", api("Ec2Configuration.imageType")),
+			"An entry of ec2Configuration needs an imageType.", api("Ec2Configuration.imageType")),
 		row("ce-imagetype-known", High, in(environments, imageConf+"[].imageType"), checkImageTypeKnown,
-			"The images that AWS Batch chooses among. A name with other figures is taken for a newer one and only warns.", tried("Ec2Configuration.imageType")),
+			"imageType is a type of image that AWS Batch offers. A name with other numbers may be newer, so it only warns.", tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-platform", High, in(environments, imageConf+"[].imageType"), checkImageTypePlatform,
-			"Images of ECS do not start EKS nodes, nor the reverse.", tried("Ec2Configuration.imageType")),
+			"An environment on ECS needs images for ECS, and an environment on EKS needs images for EKS.", tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-al2-eol", High, in(environments, imageConf+"[].imageType"), checkAmazonLinux2,
-			"Images of Amazon Linux 2 are refused: those of EKS since 2025-11-26, those of ECS since 2026-06-30.", tried("Ec2Configuration.imageType")),
+			"AWS Batch rejects images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30.", tried("Ec2Configuration.imageType")),
 		check("ce-al2023-no-a1", Medium, onInstances, func(s Site) {
 			s.noFamily(false, "AL2023", "Amazon Linux 2023", "a1")
 		}, "Amazon Linux 2023 does not run on A1 instances.", guide("compute resource AMIs")),
 		check("ce-al2023-nvidia-no-p3-g3", Medium, onInstances, func(s Site) {
 			s.noFamily(true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
-		}, "The driver of ECS_AL2023_NVIDIA does not know the GPUs of p3 and g3.", guide("compute resource AMIs")),
+		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.", guide("compute resource AMIs")),
 		warns(check("ce-p5-no-p2-g2", Medium, onInstances, checkOldGPUsBesideP5,
-			"The image that p5 needs no longer runs p2 and g2.", guide("compute resource AMIs"))),
+			"The image that p5 needs does not run on p2 and g2.", guide("compute resource AMIs"))),
 		row("ce-imageidoverride-length", High, in(environments, imageConf+"[].imageIdOverride", imageConf+"[].imageKubernetesVersion"), chars(1, 256),
-			"An image's id and a Kubernetes version are 1 to 256 characters long.", api("Ec2Configuration")),
+			"imageIdOverride and imageKubernetesVersion are 1 to 256 characters long.", api("Ec2Configuration")),
 		row("ce-k8s-version-eks-only", Low, in(environments, imageConf+"[].imageKubernetesVersion"), checkKubernetesVersion,
-			"Only nodes of EKS have a version of Kubernetes.", api("Ec2Configuration.imageKubernetesVersion")),
+			"imageKubernetesVersion is for environments on EKS only.", api("Ec2Configuration.imageKubernetesVersion")),
 	}
 }
 
 func checkTemplateNamed(s Site, n *jsontree.Node, label string) {
 	exclusive("launchTemplateId", "launchTemplateName")(s, n, label)
 	if n.Is(jsontree.Object) && s.lacks(n, "launchTemplateId") && s.lacks(n, "launchTemplateName") && n.Get("overrides").Len() == 0 {
-		s.Report("a launch template has an id or a name", `add "launchTemplateName": "..."`, n)
+		s.Report("a launch template needs an id or a name", `add "launchTemplateName": "..."`, n)
 	}
 }
 
@@ -78,7 +78,7 @@ func checkTemplateVersion(s Site, n *jsontree.Node, _ string) {
 			}
 			hint, fix = "write "+quote(near), replace(n, near)
 		}
-		s.ReportFix(fix, "the version of a launch template is a number, $Default or $Latest, not "+quote(n.Text), hint, n)
+		s.ReportFix(fix, "the version of a launch template must be a number, $Default or $Latest, not "+quote(n.Text), hint, n)
 	}
 }
 
@@ -93,7 +93,7 @@ func checkOverrideTargetsKnown(s Site, n *jsontree.Node, _ string) {
 	switch {
 	case n.Str() == "" || placeholder().MatchString(n.Str()):
 	case isBundle(n.Str()):
-		s.Report("an override targets types or families, not the bundle "+n.Str(), "name the families", n)
+		s.Report("an override must target types or families, not the bundle "+n.Str(), "list the families", n)
 	case len(entries) > 0 && !slices.ContainsFunc(entries, func(e string) bool {
 		return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(s.pass.catalog().Expand(n.Str())) > 0 && s.pass.within(n.Str(), e)
 	}):
@@ -107,7 +107,7 @@ func checkOverrideOverlap(s Site, n *jsontree.Node, _ string) {
 	path("overrides[].targetInstanceTypes[]").walk(n, func(t *jsontree.Node) {
 		word, family := t.Str(), familyOf(t.Str())
 		if word != "" && (seen[word] || word != family && seen[family] || word == family && families[word]) {
-			s.Report(fmt.Sprintf("%s is targeted above already", quote(word)), "remove one of them", t)
+			s.Report(fmt.Sprintf("an entry above already targets %s", quote(word)), "remove one of them", t)
 		}
 		seen[word], families[family] = true, true
 	})
@@ -115,7 +115,7 @@ func checkOverrideOverlap(s Site, n *jsontree.Node, _ string) {
 
 func checkImageChoices(s Site, n *jsontree.Node, label string) {
 	filled(`add { "imageType": "ECS_AL2023" }, or remove it`)(s, n, label)
-	atMost(2, "one for GPU instances and one for the others")(s, n, label)
+	atMost(2, "keep one for GPU instances and one for the others")(s, n, label)
 }
 
 func checkImageTypeRequired(s Site, n *jsontree.Node, label string) {
@@ -128,7 +128,7 @@ func checkImageTypeKnown(s Site, n *jsontree.Node, label string) {
 		return
 	}
 	if near := "ECS_" + n.Str(); slices.Contains(ecsImages, near) {
-		s.ReportFix(replace(n, near), "imageType is "+either(ecsImages[:2])+", not "+quote(n.Str()), "write "+quote(near), n)
+		s.ReportFix(replace(n, near), "imageType must be "+either(ecsImages[:2])+", not "+quote(n.Str()), "write "+quote(near), n)
 		return
 	}
 	growing(slices.Concat(ecsImages, eksImages))(s, n, label)
@@ -138,7 +138,7 @@ func checkImageTypePlatform(s Site, n *jsontree.Node, _ string) {
 	want := orchestration(s) + "_"
 	other := map[string]string{"ECS_": "EKS_", "EKS_": "ECS_"}[want]
 	if rest, ok := strings.CutPrefix(n.Str(), other); ok {
-		s.ReportFix(replace(n, want+rest), fmt.Sprintf("an environment of %s takes images of %s, not %s", orchestration(s), want+"...", quote(n.Str())), "write "+quote(want+rest), n)
+		s.ReportFix(replace(n, want+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration(s), want+"...", quote(n.Str())), "write "+quote(want+rest), n)
 	}
 }
 
@@ -146,7 +146,7 @@ func checkAmazonLinux2(s Site, n *jsontree.Node, _ string) {
 	switch n.Str() {
 	case "ECS_AL2", "ECS_AL2_NVIDIA", "EKS_AL2", "EKS_AL2_NVIDIA":
 		better := strings.Replace(n.Str(), "_AL2", "_AL2023", 1)
-		s.ReportFix(replace(n, better), "Amazon Linux 2 is at its end: AWS Batch takes "+n.Str()+" for new environments no more", "write "+quote(better), n)
+		s.ReportFix(replace(n, better), "Amazon Linux 2 is no longer supported: AWS Batch rejects "+n.Str()+" for new environments", "write "+quote(better), n)
 	}
 }
 
@@ -156,7 +156,7 @@ func checkOldGPUsBesideP5(s Site) {
 	if p5 := hasFamily(entries, "p5", "p5e", "p5en"); p5 != "" {
 		for n := range list.Children() {
 			if f := familyOf(n.Str()); f == "p2" || f == "g2" {
-				s.Report(fmt.Sprintf("no image runs both %s and %s", p5, n.Str()), "make an environment for each", n)
+				s.Report(fmt.Sprintf("no image runs both %s and %s", p5, n.Str()), "create an environment for each", n)
 			}
 		}
 	}
@@ -173,8 +173,8 @@ func checkKubernetesVersion(s Site, n *jsontree.Node, label string) {
 }
 
 // noFamily reports the first instance type of families that an image does not run.
-// Of two image choices one is for instances with GPUs and one for the others; the
-// families are all of one kind.
+// Of two image choices, one is for instances with GPUs and one for the others. The
+// families are either all with GPUs or all without.
 func (s Site) noFamily(gpu bool, word, name string, families ...string) {
 	c := s.Node.Get(resourcesOf)
 	some := false

@@ -14,9 +14,9 @@ var tmpfsOptions = strings.Fields(`defaults ro rw suid nosuid dev nodev exec noe
 func linuxRules() []*Rule {
 	return []*Rule{
 		row("ulimit-members-required", High, in(containers, "ulimits[]"), needs(`name: "nofile"`, "softLimit: 1024", "hardLimit: 1024"),
-			"A ulimit has a name and both limits.", api("Ulimit")),
+			"A ulimit needs a name and both limits.", api("Ulimit")),
 		row("ulimit-name-enum", Medium, in(containers, "ulimits[].name"), oneOf(ulimitNames...),
-			"The limits that Linux knows.", api("Ulimit.name")),
+			"The name of a ulimit is a resource limit of Linux.", api("Ulimit.name")),
 		check("ulimit-soft-le-hard", Low, containers, func(s Site) {
 			for u := range each(s.Node, "ulimits") {
 				soft, okS := u.Get("softLimit").Int()
@@ -25,9 +25,9 @@ func linuxRules() []*Rule {
 					s.Report(fmt.Sprintf("softLimit %d is above hardLimit %d", soft, hard), "raise hardLimit", u.Get("softLimit"))
 				}
 			}
-		}, "The soft limit is at most the hard one, or the container does not start. -1 is no limit.", "setrlimit(2)").onlyWith("ulimits"),
+		}, "The soft limit is at most the hard limit, or the container does not start. -1 means no limit.", "setrlimit(2)").onlyWith("ulimits"),
 		row("swappiness-range", High, in(containers, "linuxParameters.swappiness"), between(0, 100),
-			"swappiness is 0 (swap only if need be) to 100 (swap early).", tried("LinuxParameters.swappiness")),
+			"swappiness is 0 (swap only if necessary) to 100 (swap early).", tried("LinuxParameters.swappiness")),
 		row("maxswap-nonnegative", High, in(containers, "linuxParameters.maxSwap"), atLeast(0, "0 turns swap off"),
 			"The swap of a container is 0 MiB or more.", tried("LinuxParameters.maxSwap")),
 		check("maxswap-requires-swappiness", Medium, containers, func(s Site) {
@@ -35,23 +35,23 @@ func linuxRules() []*Rule {
 			if n := l.Get("maxSwap"); n != nil && s.lacks(l, "swappiness") && !s.Fargate {
 				s.ReportFix(s.insert(l, `"swappiness": 60`), "maxSwap needs swappiness", `add "swappiness": 60, the kernel's default`, n)
 			}
-		}, "A container that says how much swap it may have says how eagerly, too.", "answered so by the service in 2026-09 (cdk-preflight)").onlyWith("linuxParameters"),
+		}, "A container with maxSwap needs swappiness too.", "confirmed by the service's answer in 2026-09 (cdk-preflight)").onlyWith("linuxParameters"),
 		warns(check("swappiness-without-maxswap", Medium, containers, func(s Site) {
 			l := s.Node.Get("linuxParameters")
 			if n := l.Get("swappiness"); n != nil && s.lacks(l, "maxSwap") && !s.Fargate {
 				s.Report("swappiness has no effect without maxSwap", "add maxSwap, or remove swappiness", n)
 			}
-		}, "swappiness without maxSwap is ignored.", api("LinuxParameters.swappiness"))).onlyWith("linuxParameters"),
+		}, "AWS Batch ignores swappiness without maxSwap.", api("LinuxParameters.swappiness"))).onlyWith("linuxParameters"),
 		row("tmpfs-size-positive", Medium, in(containers, "linuxParameters.tmpfs[].size"), atLeast(1, "it is in MiB"),
-			"A tmpfs has a size in MiB.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"The size of a tmpfs is a positive number of MiB.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("tmpfs-members-required", High, in(containers, "linuxParameters.tmpfs[]"), needs(`containerPath: "/scratch"`, "size: 64"),
-			"A tmpfs has a path and a size.", api("Tmpfs")),
+			"A tmpfs needs a path and a size.", api("Tmpfs")),
 		check("tmpfs-mountoptions-enum", Medium, containers, func(s Site) {
 			for t := range each(s.Node.Get("linuxParameters"), "tmpfs") {
 				for o := range t.Get("mountOptions").Children() {
 					name, _, _ := strings.Cut(o.Str(), "=")
 					if name != "" && !contains(tmpfsOptions, name) {
-						hint := "known are " + strings.Join(tmpfsOptions, ", ")
+						hint := "the options are " + strings.Join(tmpfsOptions, ", ")
 						if near := near(name, tmpfsOptions); near != "" {
 							hint = "write " + quote(near)
 						}
@@ -59,21 +59,21 @@ func linuxRules() []*Rule {
 					}
 				}
 			}
-		}, "The mount options that AWS Batch lists for tmpfs.", api("Tmpfs.mountOptions")).onlyWith("linuxParameters.tmpfs"),
+		}, "The mount options of a tmpfs are those that AWS Batch lists.", api("Tmpfs.mountOptions")).onlyWith("linuxParameters.tmpfs"),
 		row("device-hostpath-required", High, in(containers, "linuxParameters.devices[]"), needs(`hostPath: "/dev/fuse"`),
-			"A device names its path on the host.", api("Device.hostPath")),
+			"A device needs its path on the host.", api("Device.hostPath")),
 		row("device-permissions-enum", High, in(containers, "linuxParameters.devices[].permissions[]"), oneOf("READ", "WRITE", "MKNOD"),
-			"The permissions on a device are the words READ, WRITE and MKNOD, not Docker's letters.", tried("DeviceCgroupPermission")),
+			"The permissions for a device are READ, WRITE and MKNOD, not the letters that Docker uses.", tried("DeviceCgroupPermission")),
 		row("sharedmemory-positive", Low, in(containers, "linuxParameters.sharedMemorySize"), atLeast(1, "it is in MiB"),
 			"The size of /dev/shm is a positive number of MiB.", derived),
 		row("ec2-no-networkconfiguration", High, in(meantForEC2(wholes), "networkConfiguration"), absent("does not exist on EC2", fargateOnly),
-			"networkConfiguration is for Fargate; on EC2 the compute environment's subnets decide.", tried("ContainerProperties.networkConfiguration")),
+			"networkConfiguration is for Fargate. On EC2, the subnets of the compute environment decide.", tried("ContainerProperties.networkConfiguration")),
 		row("ec2-no-fargateplatform", High, in(meantForEC2(wholes), "fargatePlatformConfiguration"), absent("does not exist on EC2", fargateOnly),
-			"The Fargate platform version means nothing on EC2, and AWS Batch refuses it.", tried("ContainerProperties.fargatePlatformConfiguration")),
-		row("ec2-no-runtimeplatform", Medium, in(meantForEC2(bodies), "runtimePlatform"), absent("does not exist on EC2", "remove it: on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
-			"runtimePlatform is for Fargate; on EC2 the instance types of the queue decide the architecture.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"AWS Batch rejects a Fargate platform version on EC2.", tried("ContainerProperties.fargatePlatformConfiguration")),
+		row("ec2-no-runtimeplatform", Medium, in(meantForEC2(bodies), "runtimePlatform"), absent("does not exist on EC2", "remove it, since on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
+			"runtimePlatform is for Fargate. On EC2, the instance types of the queue decide the architecture.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ec2-no-ephemeralstorage", Low, in(meantForEC2(bodies), "ephemeralStorage"), absent("is for Fargate only", fargateOnly),
-			"On EC2 the size of the disk comes from the launch template.", api("ContainerProperties.ephemeralStorage")),
+			"On EC2, the launch template sets the size of the disk.", api("ContainerProperties.ephemeralStorage")),
 	}
 }
 

@@ -17,15 +17,15 @@ var (
 
 var awslogsOptions = []string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-datetime-format", "awslogs-multiline-pattern", "awslogs-create-group"}
 
-// otherAwslogsOptions exist in Amazon ECS and are not of AWS Batch's list.
+// otherAwslogsOptions exist in Amazon ECS, but AWS Batch does not list them.
 var otherAwslogsOptions = []string{"mode", "max-buffer-size"}
 
 func loggingRules() []*Rule {
 	return []*Rule{
 		row("logdriver-required", High, in(containers, "logConfiguration"), needs(`logDriver: "awslogs"`),
-			"A log configuration names its driver.", api("LogConfiguration.logDriver")),
+			"A log configuration needs a driver.", api("LogConfiguration.logDriver")),
 		row("logdriver-enum", High, in(containers, "logConfiguration.logDriver"), oneOf("awslogs", "awsfirelens", "fluentd", "gelf", "journald", "json-file", "splunk", "syslog"),
-			"The log drivers that AWS Batch takes.", tried("LogDriver")),
+			"logDriver is a log driver that AWS Batch accepts.", tried("LogDriver")),
 		check("awslogs-options", High, containers, func(s Site) {
 			c := s.Node.Get("logConfiguration")
 			if c.Get("logDriver").Str() != "awslogs" {
@@ -35,7 +35,7 @@ func loggingRules() []*Rule {
 				if slices.Contains(awslogsOptions, o.Name) || slices.Contains(otherAwslogsOptions, o.Name) || strings.HasPrefix(o.Name, "$") {
 					continue
 				}
-				hint, fix := "its options are "+either(awslogsOptions), s.remove(o)
+				hint, fix := "the options are "+either(awslogsOptions), s.remove(o)
 				if near := near(o.Name, awslogsOptions); near != "" {
 					hint, fix = "write "+quote(near), rename(o, near)
 					if c.Get("options").Get(near) != nil {
@@ -44,17 +44,17 @@ func loggingRules() []*Rule {
 				}
 				s.ReportFix(fix, fmt.Sprintf("the awslogs driver has no option %s", quote(o.Name)), hint, key(o))
 			}
-		}, "An option that the awslogs driver does not have is refused. mode and max-buffer-size, which Amazon ECS takes too, are let pass.", tried("LogConfiguration.options")).onlyWith("logConfiguration"),
+		}, "AWS Batch rejects options that the awslogs driver does not have. The rule accepts mode and max-buffer-size, because Amazon ECS does.", tried("LogConfiguration.options")).onlyWith("logConfiguration"),
 		check("secretoptions-execution-role", Medium, containers, func(s Site) {
 			if n := s.Node.Get("logConfiguration").Get("secretOptions"); n.Len() > 0 && s.lacks(s.Task, "executionRoleArn") {
 				s.Report("secretOptions need executionRoleArn, the role that fetches them", roleHint, key(n))
 			}
-		}, "The secrets of a log driver are fetched with the execution role, so there has to be one.", tried("LogConfiguration.secretOptions")).onlyWith("logConfiguration"),
+		}, "The execution role fetches the secrets of a log driver, so secretOptions need executionRoleArn.", tried("LogConfiguration.secretOptions")).onlyWith("logConfiguration"),
 		row("secret-members-required", High, in(containers, "secrets[]", "logConfiguration.secretOptions[]"), needs("name", `valueFrom: "arn:aws:secretsmanager:..."`),
-			"A secret has the name of a variable and the ARN of its value.", api("Secret")),
+			"A secret needs the name of a variable and the ARN of its value.", api("Secret")),
 		row("secret-valuefrom-format", Low, in(containers, "secrets[].valueFrom", "logConfiguration.secretOptions[].valueFrom"),
 			like(secretPlace, "the ARN of a Secrets Manager secret or SSM parameter, or the name of a parameter of the same Region", ""),
-			"valueFrom says where the value is kept; the value itself never stands in a file.", api("Secret.valueFrom")),
+			"valueFrom says where the value is stored. It never contains the value itself.", api("Secret.valueFrom")),
 		check("secret-env-name-clash", Low, containers, func(s Site) {
 			if s.Node.Get("secrets") == nil {
 				return
@@ -68,22 +68,22 @@ func loggingRules() []*Rule {
 					s.Report(fmt.Sprintf("%s is in environment and in secrets", quote(n.Str())), "keep the secret", n)
 				}
 			}
-		}, "A variable comes from environment or from secrets; with both nobody can tell which wins.", derived).onlyWith("secrets"),
+		}, "A variable comes from environment or from secrets. If both set it, the result is undocumented.", derived).onlyWith("secrets"),
 		row("role-arn-format", Low, in(bodies, "jobRoleArn", "taskRoleArn", "executionRoleArn"), like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`),
-			"A role is named by its full ARN.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
+			"A role is given by its full ARN.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 		row("repository-credentials-arn", High, in(containers, "repositoryCredentials"), func(s Site, n *jsontree.Node, label string) {
 			needs(`credentialsParameter: "arn:aws:secretsmanager:..."`)(s, n, label)
 			s.filledIn(n.Get("credentialsParameter"), `"arn:aws:secretsmanager:..."`)
 		},
-			"The credentials of a private registry are a secret, named by its ARN.", api("RepositoryCredentials.credentialsParameter")),
+			"The credentials of a private registry are a secret, given by its ARN.", api("RepositoryCredentials.credentialsParameter")),
 		row("env-name-required", Medium, in(requirers, "environment[]"), both(needs(`name: "NAME"`), filledMember("name", `"NAME", or remove the entry`)),
-			"A variable has a name.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A variable needs a name.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("container-user-pattern", Low, containers, func(s Site) {
 			n := s.Node.Get("user")
 			if n.Str() == "" || userPattern().MatchString(n.Str()) || s.windows() {
 				return
 			}
-			s.Report("user is a name or number, with :group if need be, not "+quote(n.Str()), `no shell runs here: write "1000:1000"`, n)
-		}, "user is a user name or id, optionally with a group. Nothing expands $(id -u) here.", api("ContainerProperties.user")).onlyWith("user"),
+			s.Report("user must be a name or a number, optionally with :group, not "+quote(n.Str()), `write "1000:1000"; no shell expands this text`, n)
+		}, "user is a user name or id, optionally with a group. No shell expands $(id -u) here.", api("ContainerProperties.user")).onlyWith("user"),
 	}
 }

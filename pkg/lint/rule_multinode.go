@@ -12,75 +12,75 @@ var payloads = []string{"container", "ecsProperties", "eksProperties"}
 func multinodeRules() []*Rule {
 	return []*Rule{
 		check("jobdef-multinode-needs-nodeproperties", High, definitions, checkNodeProperties,
-			"A definition of type multinode says what its nodes run: nodeProperties.", tried("RegisterJobDefinition.nodeProperties")),
+			"A definition of type multinode needs nodeProperties, which says what its nodes run.", tried("RegisterJobDefinition.nodeProperties")),
 		check("jobdef-nodeproperties-needs-multinode", Medium, definitions, checkMultinodeType,
 			"nodeProperties belongs to definitions of type multinode.", api("RegisterJobDefinition.nodeProperties")),
 		row("mnp-no-top-containerproperties", Low, in(where(definitions, func(s Site) bool {
 			return s.Node.Get("type").Str() == "multinode" || s.Node.Get("nodeProperties") != nil
-		}), "containerProperties", "ecsProperties"), absent("stands beside nodeProperties", "each node range says what it runs; remove it"),
-			"The containers of a multinode job stand in its node ranges.", api("RegisterJobDefinition.containerProperties")),
+		}), "containerProperties", "ecsProperties"), absent("cannot be combined with nodeProperties", "remove it, and describe the containers in the node ranges"),
+			"The containers of a multinode job are in its node ranges.", api("RegisterJobDefinition.containerProperties")),
 		row("mnp-members-required", High, in(nodes, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("numNodes: 2", "mainNode: 0", "nodeRangeProperties: [...]")(s, n, "nodeProperties")
-		}, "nodeProperties says how many nodes there are, which leads, and what each runs.", api("NodeProperties")),
+		}, "nodeProperties needs the number of nodes, the main node and the node ranges.", api("NodeProperties")),
 		row("mnp-numnodes-range", High, in(nodes, "numNodes"), between(1, 1000),
 			"A job has 1 to 1000 nodes.", tried("NodeProperties.numNodes")),
 		check("mnp-mainnode-lt-numnodes", High, nodes, checkMainNode,
-			"The main node is one of the nodes, which are counted from 0.", tried("NodeProperties.mainNode")),
-		row("mnp-ranges-max-5", High, in(nodes, "nodeRangeProperties"), atMost(5, "join ranges, such as \"1:\""),
+			"The main node is one of the nodes, which are numbered from 0.", tried("NodeProperties.mainNode")),
+		row("mnp-ranges-max-5", High, in(nodes, "nodeRangeProperties"), atMost(5, "merge ranges, such as \"1:\""),
 			"A job has at most 5 node ranges.", tried("NodeProperties.nodeRangeProperties")),
 		row("mnp-targetnodes-required", High, in(groups, ""), checkTargetNodesRequired,
-			"A node range says which nodes it is for.", api("NodeRangeProperty.targetNodes")),
+			"A node range needs targetNodes.", api("NodeRangeProperty.targetNodes")),
 		row("mnp-targetnodes-format", High, in(groups, "targetNodes"), checkTargetNodesFormat,
-			"targetNodes is one index or a range of them.", tried("NodeRangeProperty.targetNodes")),
+			"targetNodes is an index or a range of indexes.", tried("NodeRangeProperty.targetNodes")),
 		check("mnp-targetnodes-in-range", High, nodes, checkTargetNodesInRange,
-			"targetNodes stays below numNodes, since nodes are counted from 0.", tried("NodeRangeProperty.targetNodes")),
+			"targetNodes is below numNodes, since nodes are numbered from 0.", tried("NodeRangeProperty.targetNodes")),
 		check("mnp-targetnodes-order", Low, nodes, checkTargetNodesOrder,
-			"A range runs from the lower to the higher index.", derived),
+			"A range goes from the lower to the higher index.", derived),
 		check("mnp-coverage", High, nodes, checkNodeCoverage,
 			"Every node is in a range.", tried("NodeRangeProperty.targetNodes")),
 		check("mnp-payload-required", Medium, groups, checkNodePayload,
-			"A node range says what its nodes run.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A node range needs container, ecsProperties or eksProperties.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-payload-exclusive", Medium, in(groups, ""), exclusive(payloads...),
-			"A node range runs one thing: container, ecsProperties or eksProperties.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A node range has only one of container, ecsProperties and eksProperties.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-instancetypes-ecs-only", Medium, in(where(groups, func(s Site) bool { return s.Node.Get("ecsProperties") == nil }), "instanceTypes"),
-			absent("of a node range goes with ecsProperties only", "write instanceType in the container"),
-			"A range of containers names its instance type in the container; only ecsProperties has none.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			absent("of a node range needs ecsProperties", "write instanceType in the container"),
+			"A node range with a container has its instance type there. Only a range with ecsProperties has instanceTypes.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-instancetypes-one", Medium, in(groups, "instanceTypes"), atMost(1, "keep one"),
-			"A node range names one instance type.", api("NodeRangeProperty.instanceTypes")),
+			"A node range has one instance type.", api("NodeRangeProperty.instanceTypes")),
 		check("mnp-same-instance-type", High, nodes, checkSameInstanceType,
 			"All nodes of a job have the same instance type.", api("ContainerProperties.instanceType")),
 		check("mnp-node-resources", Medium, nodeContainers, checkNodeResources,
-			"Each node range says its vCPUs and memory.", api("ContainerProperties.resourceRequirements")),
+			"Each node range requests vCPUs and memory.", api("ContainerProperties.resourceRequirements")),
 		row("mnp-node-image-required", High, in(nodeContainers, ""), needs("image"),
-			"The container of a node range names its image.", api("ContainerProperties.image")),
+			"The container of a node range needs an image.", api("ContainerProperties.image")),
 		check("mnp-eks-same-namespace", Medium, nodes, checkSameNamespace,
-			"All nodes of a job run in the same namespace.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"All nodes of a job run in the same namespace.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, on every node.", api("ContainerProperties.environment")),
 		row("submit-nodeoverride-targetnodes-required", High, in(submits, "nodeOverrides.nodePropertyOverrides[]"), needs(`targetNodes: "0:"`),
-			"An override says for which nodes it is.", api("NodePropertyOverride.targetNodes")),
+			"An override needs targetNodes.", api("NodePropertyOverride.targetNodes")),
 		check("submit-nodeoverride-targets-match", High, submits, checkOverriddenNodes,
-			"An override is for a node range of the definition, written as there.", tried("NodePropertyOverride.targetNodes")).onlyWith("nodeOverrides"),
+			"targetNodes of an override is written exactly as in the definition.", tried("NodePropertyOverride.targetNodes")).onlyWith("nodeOverrides"),
 		check("submit-numnodes-open-range", Medium, submits, checkNumNodesOpenRange,
-			"Another number of nodes needs a range without an end, which can grow.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
+			"A submission can change the number of nodes only if the definition has a range without an end.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
 		check("submit-numnodes-lower-bound", Medium, submits, checkNumNodesLowerBound,
-			"The nodes are at least as many as the main node and the start of the open range need.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
+			"The number of nodes has to include the main node and the start of the open range.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
 		check("submit-multinode-no-containeroverrides", Low, submits, checkMultinodeOverrides,
-			"The containers of a multinode job are overridden by node range.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
+			"A multinode job needs nodeOverrides, which has overrides for each node range.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		check("submit-multinode-not-array", Low, submits, checkMultinodeArray,
-			"A job is an array or has several nodes.", guide("multi-node parallel jobs")).onlyWith("arrayProperties"),
+			"A job is an array or a multi-node job, not both.", guide("multi-node parallel jobs")).onlyWith("arrayProperties"),
 		check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
-			"Multi-node jobs start on no Spot environment.", api("ComputeResource.type")),
+			"Multi-node jobs do not start on Spot environments.", api("ComputeResource.type")),
 		check("stuck-mnp-on-unmanaged", Medium, environmentsOfNodes, checkNodesOnUnmanaged,
-			"Multi-node jobs start on managed environments only.", guide("multi-node parallel jobs")),
+			"Multi-node jobs start only on managed environments.", guide("multi-node parallel jobs")),
 		check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
-			"All nodes of a job start together, each on an instance of its own: maxvCpus has to hold them.", guide("multi-node parallel jobs")),
+			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("multi-node parallel jobs")),
 		check("stuck-mnp-instancetype", Medium, nodes, checkNodesInstanceType,
-			"The instance type that a multi-node job names is one that its environment launches.", guide("multi-node parallel jobs")),
+			"A compute environment has to launch the instance type that a multi-node job names.", guide("multi-node parallel jobs")),
 		check("stuck-mnp-security-groups", Medium, environmentsOfNodes, checkNodesSecurityGroups,
-			"The network interface of a node takes 5 security groups.", guide("multi-node parallel jobs")),
+			"The network interface of a node has at most 5 security groups.", guide("multi-node parallel jobs")),
 		warns(check("stuck-mnp-public-subnet", Medium, nodes, checkNodesSubnets,
-			"Nodes have network interfaces without public addresses, so in a public subnet they reach no registry. Said where a file asks for such an address.", guide("multi-node parallel jobs"))),
+			"The network interfaces of nodes have no public addresses, so nodes in a public subnet reach no registry. Reported if a file requests a public address.", guide("multi-node parallel jobs"))),
 	}
 }
 
@@ -100,7 +100,7 @@ func checkMainNode(s Site) {
 	count, ok := s.Node.Get("numNodes").Int()
 	main, okMain := s.Node.Get("mainNode").Int()
 	if ok && okMain && (count > 0 && main >= count || main < 0) {
-		s.Report(fmt.Sprintf("mainNode is 0 to %d, not %d: nodes are counted from 0", max(count-1, 0), main), "write 0 unless another node leads", s.Node.Get("mainNode"))
+		s.Report(fmt.Sprintf("mainNode must be 0 to %d, not %d: nodes are numbered from 0", max(count-1, 0), main), "write 0 unless another node is the main node", s.Node.Get("mainNode"))
 	}
 }
 
@@ -112,7 +112,7 @@ func checkTargetNodesRequired(s Site, n *jsontree.Node, _ string) {
 
 func checkTargetNodesFormat(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && (!targetNodes().MatchString(n.Text) || n.Text == "") {
-		s.Report(`targetNodes is "n", "n:", ":m" or "n:m" in digits, not `+quote(n.Text), `for all nodes write "0:"`, n)
+		s.Report(`targetNodes must be "n", "n:", ":m" or "n:m" in digits, not `+quote(n.Text), `write "0:" for all nodes`, n)
 	}
 }
 
@@ -120,7 +120,7 @@ func checkTargetNodesInRange(s Site) {
 	count, ok := s.Node.Get("numNodes").Int()
 	for n, r := range ranges(s.Node) {
 		if ok && count > 0 && int64(max(r.first, r.last)) >= count {
-			s.Report(fmt.Sprintf("the last of %d nodes is %d, and targetNodes is %s", count, count-1, quote(n.Text)), "raise numNodes, or end the range earlier", n)
+			s.Report(fmt.Sprintf("the last of %d nodes has index %d, but targetNodes is %s", count, count-1, quote(n.Text)), "raise numNodes, or end the range earlier", n)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func checkNodeCoverage(s Site) {
 		}
 	}
 	if i := slices.Index(held, false); i >= 0 && read == list.Len() {
-		s.Report(fmt.Sprintf("no range covers node %d", i), `nested ranges are allowed: "0:" covers all`, firstOf(list.Index(list.Len()-1).Get("targetNodes"), key(list)))
+		s.Report(fmt.Sprintf("no range covers node %d", i), `write "0:" to cover all; ranges may overlap`, firstOf(list.Index(list.Len()-1).Get("targetNodes"), key(list)))
 	}
 }
 
@@ -170,7 +170,7 @@ func checkSameInstanceType(s Site) {
 		case first == "":
 			first = n.Str()
 		case n.Str() != first:
-			s.ReportFix(replace(n, first), fmt.Sprintf("all nodes have one instance type: %s above, %s here", first, n.Str()), "write "+quote(first), n)
+			s.ReportFix(replace(n, first), fmt.Sprintf("all nodes need the same instance type: %s above, %s here", first, n.Str()), "write "+quote(first), n)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func checkSameInstanceType(s Site) {
 func checkNodeResources(s Site) {
 	for _, kind := range []string{"VCPU", "MEMORY"} {
 		if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
-			s.Report("the nodes do not say how much "+kind+" each needs", fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
+			s.Report("the node range does not request "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
 		}
 	}
 }
@@ -189,7 +189,7 @@ func checkSameNamespace(s Site) {
 		pod := g.Get("eksProperties").Get("podProperties")
 		n := pod.Get("metadata").Get("namespace")
 		if pod != nil && seen && n.Str() != first {
-			s.Report(fmt.Sprintf("all nodes run in one namespace: %s above, %s here", quote(first), quote(n.Str())), "", n, pod)
+			s.Report(fmt.Sprintf("all nodes need the same namespace: %s above, %s here", quote(first), quote(n.Str())), "", n, pod)
 		}
 		if pod != nil && !seen {
 			first, seen = n.Str(), true
@@ -220,7 +220,7 @@ func checkNumNodesOpenRange(s Site) {
 			return
 		}
 	}
-	s.Report("numNodes can be changed only where the definition has an open range", `write "0:" or "n:" in the definition`, n)
+	s.Report("numNodes can change only if the definition has an open range", `write "0:" or "n:" in the definition`, n)
 }
 
 func checkNumNodesLowerBound(s Site) {
@@ -233,31 +233,31 @@ func checkNumNodesLowerBound(s Site) {
 		}
 	}
 	if ok && node != nil && count <= least {
-		s.Report(fmt.Sprintf("the definition needs more than %d nodes, not %d", least, count), "its main node and the start of its open range have to be among them", n)
+		s.Report(fmt.Sprintf("the definition needs more than %d nodes, not %d", least, count), "include the main node and the start of the open range", n)
 	}
 }
 
 func checkMultinodeOverrides(s Site) {
 	if n := s.Node.Get("containerOverrides"); n != nil && s.Known().Get("nodeProperties") != nil {
-		s.Report("a multinode job takes nodeOverrides, not containerOverrides", `write "nodeOverrides": { "nodePropertyOverrides": [...] }`, key(n))
+		s.Report("a multinode job needs nodeOverrides, not containerOverrides", `write "nodeOverrides": { "nodePropertyOverrides": [...] }`, key(n))
 	}
 }
 
 func checkMultinodeArray(s Site) {
 	if n := s.Node.Get("arrayProperties"); n != nil && (s.Known().Get("nodeProperties") != nil || s.Node.Get("nodeOverrides") != nil) {
-		s.ReportFix(s.remove(n), "a multinode job cannot be an array too", "remove one of them", key(n))
+		s.ReportFix(s.remove(n), "a multinode job cannot be an array", "remove one of them", key(n))
 	}
 }
 
 func checkNodesOnSpot(s Site) {
 	if n := s.Node.Get("computeResources").Get("type"); n.Str() == "SPOT" {
-		s.Report("multi-node jobs do not run on Spot instances", `give them a queue of "type": "EC2"`, n)
+		s.Report("multi-node jobs do not run on Spot instances", `use an environment of "type": "EC2" for them`, n)
 	}
 }
 
 func checkNodesOnUnmanaged(s Site) {
 	if n := s.Node.Get("type"); n.Str() == "UNMANAGED" {
-		s.Report("multi-node jobs do not run on an unmanaged compute environment", `give them a queue of "type": "MANAGED"`, n)
+		s.Report("multi-node jobs do not run on an unmanaged compute environment", `use an environment of "type": "MANAGED" for them`, n)
 	}
 }
 
@@ -271,7 +271,7 @@ func checkNodesFitMaxvCpus(s Site) {
 	for _, entry := range entriesOf(c.Get("instanceTypes")) {
 		types := s.pass.catalog().Expand(entry)
 		if len(types) == 0 {
-			return // not known
+			return // an unknown type
 		}
 		for _, t := range types {
 			if least == 0 || t.VCPUs < least {
@@ -282,7 +282,7 @@ func checkNodesFitMaxvCpus(s Site) {
 	for d := range s.pass.multinode(s) {
 		count, ok := d.Register.Get("nodeProperties").Get("numNodes").Int()
 		if ok && count*int64(least) > most {
-			s.Report(fmt.Sprintf("%d nodes take at least %d vCPUs at once, and maxvCpus is %d", count, count*int64(least), most),
+			s.Report(fmt.Sprintf("%d nodes need at least %d vCPUs at once, but maxvCpus is %d", count, count*int64(least), most),
 				fmt.Sprintf("write %d or more", count*int64(least)), c.Get("maxvCpus"))
 			return
 		}
@@ -302,7 +302,7 @@ func checkNodesInstanceType(s Site) {
 
 func checkNodesSecurityGroups(s Site) {
 	if list := s.Node.Get("computeResources").Get("securityGroupIds"); list.Len() > 5 {
-		s.Report(fmt.Sprintf("for multi-node jobs a compute environment has at most 5 security groups, not %d", list.Len()), "", list.Index(5))
+		s.Report(fmt.Sprintf("a compute environment for multi-node jobs has at most 5 security groups, not %d", list.Len()), "", list.Index(5))
 	}
 }
 
@@ -315,5 +315,5 @@ func checkNodesSubnets(s Site) {
 	}
 }
 
-// nodeContainers is the container members of node ranges.
+// nodeContainers returns the container members of node ranges.
 var nodeContainers = containersIn("container")

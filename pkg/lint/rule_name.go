@@ -14,7 +14,7 @@ func nameRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "jobdef-name-charset", Severity: diag.Error, Confidence: High,
-			Doc:    "A job definition's name holds letters, digits, hyphens and underscores only. AWS Batch refuses every other character.",
+			Doc:    "A job definition's name contains only letters, digits, hyphens and underscores. AWS Batch rejects every other character.",
 			Source: apiReference + ", RegisterJobDefinition.jobDefinitionName" + probed,
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
@@ -34,7 +34,7 @@ func nameRules() []*Rule {
 		},
 		{
 			Name: "job-name-charset", Severity: diag.Error, Confidence: High,
-			Doc:    "A job's name holds letters, digits, hyphens and underscores only. AWS Batch refuses every other character.",
+			Doc:    "A job's name contains only letters, digits, hyphens and underscores. AWS Batch rejects every other character.",
 			Source: apiReference + ", SubmitJob.jobName; the service's error quoted in fluidattacks/makes#697",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -65,22 +65,22 @@ func nameRules() []*Rule {
 					n := j.Submit.Get("jobName")
 					if s := n.Str(); s != "" && (s[0] == '-' || s[0] == '_') {
 						value := strings.TrimLeft(s, "-_")
-						j.ReportFix(fixIf(value != "", n, value), "the name of a job starts with a letter or a digit", writeHint(value), n)
+						j.ReportFix(fixIf(value != "", n, value), "the name of a job must start with a letter or a digit", writeHint(value), n)
 					}
 				}
 			},
 		},
 		{
 			Name: "duplicate-job-name", Severity: diag.Error, Confidence: High,
-			Doc:    "Two jobs of a file have the same name, so a dependency on it could mean either.",
-			Source: "follows from dependencies by name",
+			Doc:    "Two jobs of a file have the same name, so a dependency on that name is ambiguous.",
+			Source: "dependencies name jobs",
 			Run: func(p *Pass) {
 				for _, f := range p.Files {
 					seen := map[string]bool{}
 					for _, j := range f.Jobs {
 						if j.Name != "" && seen[j.Name] {
 							job := Job{Job: j, File: f, pass: p}
-							job.Report(fmt.Sprintf("a job above is called %s too", quote(j.Name)), "give each job its own name")
+							job.Report(fmt.Sprintf("a job above is also called %s", quote(j.Name)), "give each job its own name")
 						}
 						seen[j.Name] = true
 					}

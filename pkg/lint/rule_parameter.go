@@ -13,12 +13,12 @@ func parameterRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "ref-without-default", Severity: diag.Warning, Confidence: High,
-			Doc:    "The command names a parameter that has no default, so every submission that does not give it fails.",
+			Doc:    "The command names a parameter that has no default, so every submission without a value for it fails.",
 			Source: userGuide + ", job definition parameters; the service's error quoted in public repositories",
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
 					if len(runs.of(p)[j.Register]) > 0 {
-						continue // submit-ref-unresolved knows more
+						continue // submit-ref-unresolved also sees the submission
 					}
 					for _, r := range commandReferences.of(p)[j.Register] {
 						if (Site{Job: j}).lacksParameter(j.Register, r.name) {
@@ -31,7 +31,7 @@ func parameterRules() []*Rule {
 		},
 		{
 			Name: "submit-ref-unresolved", Severity: diag.Error, Confidence: High,
-			Doc:    "The command names a parameter that neither the submission nor the job definition gives a value. AWS Batch refuses the submission.",
+			Doc:    "The command names a parameter for which neither the submission nor the job definition has a value. AWS Batch rejects the submission.",
 			Source: "the service's error (no parameter found for reference), quoted in public repositories",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -62,7 +62,7 @@ func parameterRules() []*Rule {
 		},
 		{
 			Name: "submit-parameter-unknown", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "A submission gives a parameter that no Ref:: placeholder names, so it has no effect. Often it is a typo.",
+			Doc:    "A submission sets a parameter that no Ref:: placeholder names, so it has no effect. Often it is a typo.",
 			Source: userGuide + ", job definition parameters",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -98,8 +98,8 @@ func (j Job) parameterHint(name string) string {
 	return fmt.Sprintf(`add "parameters": { %q: "..." }`, name)
 }
 
-// uses reports whether the definition's commands name the parameter, or those of a
-// submission that runs it.
+// uses reports whether a command of the definition, or of a submission that runs it,
+// names the parameter.
 func (p *Pass) uses(definition Job, parameter string) bool {
 	return refersTo(commandReferences.of(p)[definition.Register], parameter) ||
 		slices.ContainsFunc(runs.of(p)[definition.Register], func(j Job) bool { return refersTo(j.runReferences(), parameter) })

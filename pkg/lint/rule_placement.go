@@ -12,17 +12,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// queueRules ask pkg/plan where a job would go, so that the check and the act
-// agree. One rule for each way in which a queue cannot hold a job: AWS Batch
-// takes such a job, and it waits in RUNNABLE for ever. A pair of vCPUs and
-// memory that Fargate does not offer has rules of its own.
+// queueRules ask pkg/plan where a job would go, so that validate and submit agree.
+// There is one rule for each reason why a job does not fit a queue: AWS Batch accepts
+// such a job, and it waits in RUNNABLE indefinitely. Combinations of vCPUs and memory
+// that Fargate does not offer have rules of their own.
 func queueRules() []*Rule {
 	const stuck = userGuide + ", jobs stuck in RUNNABLE"
 	return []*Rule{
 		{
 			Name: "submit-queue-exists", Severity: diag.Error, Confidence: Medium,
-			Doc: "The job names a queue that the platform file does not list, that other files create under nearly that name, or that no queue can have as its name or ARN. " +
-				"AWS Batch refuses a queue that does not exist.",
+			Doc: "The queue of the job is not in the platform file, looks like a typo of a queue that other files create, or is not a valid name or ARN of a queue. " +
+				"AWS Batch rejects a queue that does not exist.",
 			Source: apiReference + ", SubmitJob.jobQueue",
 			Run: func(p *Pass) {
 				platform := creations.of(p).platform
@@ -33,7 +33,7 @@ func queueRules() []*Rule {
 					}
 					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == document.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
 					if elsewhere && !queuePattern().MatchString(n.Text) {
-						j.Report("jobQueue is the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
+						j.Report("jobQueue must be the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
 					}
 					if elsewhere || n.Text == "" {
 						continue
@@ -44,30 +44,30 @@ func queueRules() []*Rule {
 				}
 			},
 		},
-		unplaceable("submit-ec2-job-on-fargate-queue", diag.Error, High, "An EC2 job does not run on Fargate, nor a Fargate job on EC2: AWS Batch refuses it.",
+		unplaceable("submit-ec2-job-on-fargate-queue", diag.Error, High, "An EC2 job cannot run on Fargate, and a Fargate job cannot run on EC2. AWS Batch rejects both.",
 			apiReference+", SubmitJob.jobQueue"+probed, catalog.WrongPlatform),
-		unplaceable("stuck-vcpu-gt-maxvcpus", diag.Error, Medium, "The job asks for more vCPUs than the compute environment may ever have.", stuck, catalog.OverMaxvCpus),
-		unplaceable("stuck-fargate-vcpu-gt-max", diag.Error, Medium, "The Fargate job asks for more vCPUs than the compute environment may ever have.", stuck, catalog.OverFargateMaxvCpus),
-		unplaceable("stuck-vcpu-gt-instance", diag.Error, Medium, "The job asks for more vCPUs than the largest instance type of the queue has.", stuck, catalog.TooManyVCPUs),
-		unplaceable("stuck-memory-gt-instance", diag.Error, Medium, "The job asks for more memory than an instance leaves to jobs. That is less than its nominal memory: kernel and ECS agent keep some back.",
+		unplaceable("stuck-vcpu-gt-maxvcpus", diag.Error, Medium, "The job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverMaxvCpus),
+		unplaceable("stuck-fargate-vcpu-gt-max", diag.Error, Medium, "The Fargate job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverFargateMaxvCpus),
+		unplaceable("stuck-vcpu-gt-instance", diag.Error, Medium, "The job requests more vCPUs than the largest instance type of the queue has.", stuck, catalog.TooManyVCPUs),
+		unplaceable("stuck-memory-gt-instance", diag.Error, Medium, "The job requests more memory than an instance has for jobs. That is less than its nominal memory, because the kernel and the ECS agent use some.",
 			userGuide+", compute resource memory management", catalog.TooMuchMemory, catalog.NotTogether),
-		unplaceable("stuck-memory-equals-nominal", diag.Error, Medium, "The job asks for exactly the memory on the instance's sheet, and kernel and ECS agent keep some of that back.",
+		unplaceable("stuck-memory-equals-nominal", diag.Error, Medium, "The job requests exactly the nominal memory of an instance type, but the kernel and the ECS agent use some of it.",
 			userGuide+", compute resource memory management", catalog.NominalMemory),
-		unplaceable("stuck-gpu-no-gpu-instance", diag.Error, Medium, "The job asks for GPUs, and no compute environment of the queue has instances with GPUs.",
+		unplaceable("stuck-gpu-no-gpu-instance", diag.Error, Medium, "The job requests GPUs, but no compute environment of the queue has instances with GPUs.",
 			stuck, catalog.NoGPUType),
-		unplaceable("stuck-gpu-optimal", diag.Error, Medium, "The job asks for GPUs, and the bundles optimal and default_x86_64 stand for no instance type with a GPU.",
+		unplaceable("stuck-gpu-optimal", diag.Error, Medium, "The job requests GPUs, but the bundles optimal and default_x86_64 contain no instance type with a GPU.",
 			apiReference+", ComputeResource.instanceTypes", catalog.NoGPUInBundle),
 		unplaceable("stuck-gpu-unsupported-family", diag.Warning, Low, "AWS Batch runs GPU jobs on NVIDIA GPUs and x86_64 only, not on g4ad (AMD) and g5g (Arm).",
 			userGuide+", GPU jobs", catalog.UnsupportedGPU),
-		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High, "The job asks for more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
-		unplaceable("stuck-arch-mismatch", diag.Warning, Medium, "The job is built for another CPU architecture than the queue's instances have.", userGuide+", job definition parameters", catalog.WrongArch),
+		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High, "The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
+		unplaceable("stuck-arch-mismatch", diag.Warning, Medium, "The image of the job is built for another CPU architecture than that of the queue's instances.", userGuide+", job definition parameters", catalog.WrongArch),
 		{
 			Name: "just-over-boundary", Severity: diag.Warning, Confidence: Medium,
-			Doc: "The job asks for slightly more than a smaller instance type of its queue gives, or than lets one job more onto each instance. " +
-				"Slightly is: for memory, more than the type leaves to jobs and at most 5 % more or no more than is on its sheet (or its share of that); " +
-				"for vCPUs, at most 5 % more, or one more where the boundary is 4 or above. " +
-				"A type is smaller with at most three quarters of the vCPUs, memory or GPUs; one job more counts where no type of the queue packs the job nearly as well.",
-			Source: userGuide + ", compute resource memory management: kernel and ECS agent keep back some of the memory on the sheet; the figures of 5 % and three quarters are ours",
+			Doc: "The job requests slightly more than a smaller instance type of its queue offers, or slightly more than would let one more job fit on each instance. " +
+				"For memory, slightly means more than the type has for jobs, and either at most 5 % more or at most its nominal memory (or its share of that). " +
+				"For vCPUs, it means at most 5 % more, or one more if the boundary is 4 or above. " +
+				"A smaller type has at most three quarters of the vCPUs, memory or GPUs. One more job per instance counts only if no type of the queue packs the job nearly as well.",
+			Source: userGuide + ", compute resource memory management: the kernel and the ECS agent use some of the nominal memory; the limits of 5 % and three quarters are batchctl's",
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					if at := p.placingOf(j); at.saving != nil {
@@ -79,8 +79,8 @@ func queueRules() []*Rule {
 	}
 }
 
-// missingQueue reports a queue that is neither in the platform file nor among those
-// that the files create. The platform file lists all there are; files do not.
+// missingQueue reports a queue that is neither in the platform file nor created by
+// the files. The platform file lists all queues; the files may not.
 func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
 	platform := creations.of(p).platform
 	if hasPlatformQueues(p) {
@@ -91,7 +91,7 @@ func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
 	j.reportAs(severity, nil, fmt.Sprintf("no file creates the queue %s", quote(n.Str())), hint, n)
 }
 
-// justOver says what the job would gain by asking for less.
+// justOver reports what the job would gain by requesting less.
 func (j Job) justOver(at placing) {
 	s, kind := at.saving, "VCPU"
 	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)
@@ -104,16 +104,16 @@ func (j Job) justOver(at placing) {
 		}
 	}
 	now, smaller := at.placement.Instance, s.Instance
-	message := fmt.Sprintf("%s is just over what %s leaves to a job, so on queue %s the job takes %s", over, smaller.Name, at.queue, now.Name)
-	hint := fmt.Sprintf("ask for %s, and it fits %s (%s) in place of %s (%s)", fits, smaller.Name, sheet(smaller), now.Name, sheet(now))
+	message := fmt.Sprintf("%s is just over what %s has for a job, so on queue %s the job needs %s", over, smaller.Name, at.queue, now.Name)
+	hint := fmt.Sprintf("request %s to fit %s (%s) instead of %s (%s)", fits, smaller.Name, sheet(smaller), now.Name, sheet(now))
 	if s.PerInstance > 1 {
-		message = fmt.Sprintf("%s is just over what lets %d such jobs onto one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
-		hint = fmt.Sprintf("ask for %s, and %s (%s) holds %d such jobs at once in place of %d", fits, now.Name, sheet(now), s.PerInstance, at.placement.PerInstance)
+		message = fmt.Sprintf("%s is just over what would let %d such jobs fit on one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
+		hint = fmt.Sprintf("request %s to fit on %s (%s) %d such jobs at once instead of %d", fits, now.Name, sheet(now), s.PerInstance, at.placement.PerInstance)
 	}
 	j.Report(message, hint, j.demands(kind).largest())
 }
 
-// sheet is what an instance type has, in words.
+// sheet describes an instance type.
 func sheet(t catalog.InstanceType) string {
 	return catalog.Request{VCPUs: float64(t.VCPUs), MemoryMiB: t.MemoryMiB, GPUs: t.GPUs}.String()
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// Platforms yields the platform files among the files: the one that only
-// serves the check of a job is not checked again with every job.
+// Platforms yields the platform files among the files. It leaves out a platform file
+// that is only there to check a job.
 func (p *Pass) Platforms() iter.Seq[*document.Platform] {
 	return func(yield func(*document.Platform) bool) {
 		for _, f := range p.Files {
@@ -49,7 +49,7 @@ func platformRules() []*Rule {
 				for f := range p.Platforms() {
 					for _, q := range f.Queues {
 						if bad := mapName(q.Name) != q.Name || len(q.Name) > catalog.MaxNameLength; bad && !batch.IsARN(q.Name) {
-							p.Report(firstOf(q.Node.Get("jobQueue"), q.Node), fmt.Sprintf("the name of a job queue holds only %s, at most %d", nameCharset, catalog.MaxNameLength), "")
+							p.Report(firstOf(q.Node.Get("jobQueue"), q.Node), fmt.Sprintf("the name of a job queue must be %s only, at most %d", nameCharset, catalog.MaxNameLength), "")
 						}
 					}
 				}
@@ -57,13 +57,13 @@ func platformRules() []*Rule {
 		},
 		{
 			Name: "platform-instance-type", Severity: diag.Warning, Confidence: High,
-			Doc:    "An entry of instanceTypes is no instance type, family or bundle that the catalogue knows. It may be newer than the catalogue; jobs are then not checked against it.",
+			Doc:    "An entry of instanceTypes is not an instance type, family or bundle in the catalogue. It may be newer than the catalogue. Jobs are then not checked against it.",
 			Source: "EC2 instance types as of " + catalog.InstanceTypesDate,
 			Run: func(p *Pass) {
 				for e := range p.environments() {
 					for n := range e.Node.Get("instanceTypes").Children() {
 						if n.Str() != "" && p.catalog().Expand(n.Str()) == nil {
-							p.Report(n, fmt.Sprintf("%s is no instance type of %s", quote(n.Str()), p.catalog()), p.instanceHint(n.Str()))
+							p.Report(n, fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), p.catalog()), p.instanceHint(n.Str()))
 						}
 					}
 				}
@@ -71,32 +71,32 @@ func platformRules() []*Rule {
 		},
 		{
 			Name: "platform-environment-type", Severity: diag.Warning, Confidence: High,
-			Doc:    "The type of a compute environment is none that the catalogue knows; it is then taken for EC2.",
+			Doc:    "The catalogue does not have this type of compute environment, so batchctl treats it as EC2.",
 			Source: apiReference + ", ComputeResource.type",
 			Run: func(p *Pass) {
 				for e := range p.environments() {
 					switch e.Type {
 					case "", "EC2", "SPOT", "FARGATE", "FARGATE_SPOT":
 					default:
-						hint := "EC2, SPOT, FARGATE or FARGATE_SPOT"
+						hint := "write EC2, SPOT, FARGATE or FARGATE_SPOT"
 						if near := near(e.Type, []string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}); near != "" {
 							hint = "did you mean " + quote(near) + "?"
 						}
-						p.Report(firstOf(e.Node.Get("type"), e.Node), fmt.Sprintf("compute environments of type %s are not known here", quote(e.Type)), hint)
+						p.Report(firstOf(e.Node.Get("type"), e.Node), fmt.Sprintf("unknown type of compute environment: %s", quote(e.Type)), hint)
 					}
 				}
 			},
 		},
 		{
 			Name: "platform-allowed-queues", Severity: diag.Warning, Confidence: High,
-			Doc:    "An entry of the policy's allowedQueues fits none of the queues that the platform file lists, so it allows nothing.",
+			Doc:    "An entry of the policy's allowedQueues matches no queue of the platform file, so it has no effect.",
 			Source: policySource + ", allowedQueues",
 			Run: func(p *Pass) {
 				for f := range p.Platforms() {
 					for n := range f.Policy.Node.Get("allowedQueues").Children() {
 						alone := document.Policy{AllowedQueues: []string{n.Str()}}
 						if len(f.Queues) > 0 && !slices.ContainsFunc(f.Queues, alone.AllowsQueue) {
-							p.Report(n, fmt.Sprintf("%s fits none of the queues of this file", quote(n.Str())), plan.QueueHint(f, n.Str()))
+							p.Report(n, fmt.Sprintf("%s matches no queue of this file", quote(n.Str())), plan.QueueHint(f, n.Str()))
 						}
 					}
 				}
@@ -110,13 +110,13 @@ func platformRules() []*Rule {
 				for e := range p.environments() {
 					n := e.Node.Get("maxvCpus")
 					if v, ok := n.Int(); ok && v == 0 {
-						p.Report(n, "with maxvCpus 0 no job ever runs here", "")
+						p.Report(n, "maxvCpus is 0, so no job ever runs here", "")
 					}
 				}
 				for _, s := range environments(p) {
 					n := s.Node.Get(resourcesOf).Get("maxvCpus")
 					if v, ok := n.Int(); ok && v == 0 {
-						s.Report("with maxvCpus 0 no job ever runs here", "", n)
+						s.Report("maxvCpus is 0, so no job ever runs here", "", n)
 					}
 				}
 			},

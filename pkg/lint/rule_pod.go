@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-const subdomainWords = "lower-case letters, digits, dots and hyphens, at most 253, with a letter or digit at both ends"
+const subdomainWords = "at most 253 lower-case letters, digits, dots and hyphens, with a letter or digit at both ends"
 
 var podSources = []string{"hostPath", "emptyDir", "secret", "persistentVolumeClaim"}
 
@@ -26,21 +26,21 @@ func podRules() []*Rule {
 					if near := near(n.Str(), known); near != "" {
 						hint = "did you mean " + quote(near) + "?"
 					}
-					s.Report(fmt.Sprintf("no volume of the pod is called %s", quote(n.Str())), hint, n)
+					s.Report(fmt.Sprintf("the pod has no volume called %s", quote(n.Str())), hint, n)
 				}
 			}
-		}, "A container mounts the volumes of its pod.", tried("EksContainerVolumeMount.name")),
+		}, "A container can mount only the volumes of its pod.", tried("EksContainerVolumeMount.name")),
 		row("eks-volume-name-required", High, in(pods, "volumes[]"), needs("name"),
-			"A volume has a name, by which containers mount it.", api("EksVolume.name")),
+			"Containers mount a volume by its name, so it needs one.", api("EksVolume.name")),
 		row("eks-volume-name-dns", Medium, in(pods, "volumes[].name", "volumes[].secret.secretName"), subdomain,
-			"Names of volumes and secrets are DNS names, in lower case.", api("EksVolume.name and EksSecret.secretName")),
+			"The names of volumes and secrets are DNS names in lower case.", api("EksVolume.name and EksSecret.secretName")),
 		row("eks-volume-one-source", Low, in(pods, "volumes[]"), func(s Site, n *jsontree.Node, label string) {
 			some := false
 			for _, m := range podSources {
 				some = some || !s.lacks(n, m)
 			}
 			if !some && n.Is(jsontree.Object) {
-				s.Report("the volume has no source: "+either(podSources), `for scratch space add "emptyDir": {}`, n)
+				s.Report("the volume has no source: "+either(podSources), `add "emptyDir": {} for scratch space`, n)
 			}
 			exclusive(podSources...)(s, n, label)
 		}, "A volume has one source.", "Kubernetes documentation, volumes"),
@@ -50,58 +50,58 @@ func podRules() []*Rule {
 			if n.Is(jsontree.String) && n.Text != "" && n.Text != "Memory" {
 				s.badValue(n, "medium", []string{"Memory"})
 			}
-		}, "An empty directory is on the node's disk (no medium) or in Memory.", tried("EksEmptyDir.medium")),
+		}, "The medium of emptyDir is \"\", the node's disk, or \"Memory\".", tried("EksEmptyDir.medium")),
 		row("eks-emptydir-sizelimit-unit", Medium, in(pods, "volumes[].emptyDir.sizeLimit"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Is(jsontree.String) && !mebibytes().MatchString(n.Text) {
 				value := inMi(n.Text)
-				s.ReportFix(fixIf(value != "", n, value), "sizeLimit is a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
+				s.ReportFix(fixIf(value != "", n, value), "sizeLimit must be a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
 			}
-		}, "The limit of an empty directory is in MiB, with the suffix Mi.", "answered so by the service in 2026-09 (cdk-preflight)"),
+		}, "The sizeLimit of emptyDir is in MiB, with the suffix Mi.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("eks-secret-name-required", High, in(pods, "volumes[].secret"), needs("secretName"),
-			"A secret volume names its secret.", api("EksSecret.secretName")),
+			"A secret volume needs the name of its secret.", api("EksSecret.secretName")),
 		row("eks-pvc-claimname-required", High, in(pods, "volumes[].persistentVolumeClaim"), needs("claimName"),
-			"A claimed volume names its claim.", api("EksPersistentVolumeClaim.claimName")),
+			"A persistentVolumeClaim volume needs the name of its claim.", api("EksPersistentVolumeClaim.claimName")),
 		row("eks-imagepullsecret-name", High, in(pods, "imagePullSecrets[]"), needs("name"),
-			"A pull secret is named.", tried("ImagePullSecret.name")),
+			"A pull secret needs a name.", tried("ImagePullSecret.name")),
 		row("eks-imagepullsecret-charset", Medium, in(pods, "imagePullSecrets[].name"), subdomain,
-			"The name of a pull secret is a DNS name, in lower case.", api("ImagePullSecret.name")),
+			"The name of a pull secret is a DNS name in lower case.", api("ImagePullSecret.name")),
 		row("eks-namespace-default", High, in(podBodies, "metadata.namespace"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Str() == "default" {
-				s.Report("jobs do not run in the namespace default", "name the namespace of the compute environment, or leave it out", n)
+				s.Report("jobs do not run in the namespace default", "write the namespace of the compute environment, or remove it", n)
 			}
-		}, "AWS Batch keeps out of Kubernetes's default namespace.", tried("EksMetadata.namespace")),
+		}, "AWS Batch does not use the default namespace of Kubernetes.", tried("EksMetadata.namespace")),
 		row("eks-namespace-kube", High, in(podBodies, "metadata.namespace"), func(s Site, n *jsontree.Node, _ string) {
 			if strings.HasPrefix(n.Str(), "kube") {
-				s.Report("namespaces that start with kube belong to Kubernetes", "name the namespace of the compute environment", n)
+				s.Report("namespaces that start with kube belong to Kubernetes", "write the namespace of the compute environment", n)
 			}
-		}, "AWS Batch keeps out of Kubernetes's own namespaces.", tried("EksMetadata.namespace")),
+		}, "AWS Batch does not use the namespaces of Kubernetes itself.", tried("EksMetadata.namespace")),
 		row("eks-namespace-format", Medium, in(podBodies, "metadata.namespace"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) {
-				s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
+				s.ReportFix(lowerFix(n, dnsLabel), "a namespace must be 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
 			}
 		}, "A namespace is a DNS label.", api("EksMetadata.namespace")),
 		row("eks-label-value-length", High, in(podBodies, "metadata.labels.*"), func(s Site, n *jsontree.Node, _ string) {
 			if c := utf8.RuneCountInString(n.Str()); c > 63 {
-				s.Report(fmt.Sprintf("the value of a label is at most 63 characters long, this one has %d", c), "long texts go into annotations", n)
+				s.Report(fmt.Sprintf("the value of a label is at most 63 characters long, this one has %d", c), "use an annotation for long text", n)
 			}
 		}, "The value of a label is at most 63 characters long.", api("EksMetadata.labels")),
 		row("eks-label-key-format", High, in(podBodies, "metadata.labels.*"), keyFormat("a label"),
-			"The key of a label is [prefix/]name: the name up to 63 letters, digits and -_. with a letter or digit at both ends.", tried("EksMetadata.labels")),
+			"The key of a label is [prefix/]name. The name has up to 63 letters, digits and -_. with a letter or digit at both ends.", tried("EksMetadata.labels")),
 		row("eks-label-key-reserved", Medium, in(podBodies, "metadata.labels.*"), keyReserved("a label"),
-			"Prefixes of Kubernetes and of AWS Batch are theirs.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"The prefixes of Kubernetes and of AWS Batch are reserved.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("eks-annotation-value-length", High, in(podBodies, "metadata.annotations.*"), func(s Site, n *jsontree.Node, _ string) {
 			if c := utf8.RuneCountInString(n.Str()); c > 255 {
 				s.Report(fmt.Sprintf("the value of an annotation is at most 255 characters long, this one has %d", c), "", n)
 			}
 		}, "The value of an annotation is at most 255 characters long.", api("EksMetadata.annotations")),
 		row("eks-annotation-key-format", Medium, in(podBodies, "metadata.annotations.*"), keyFormat("an annotation"),
-			"The key of an annotation is [prefix/]name, as of a label.", api("EksMetadata.annotations")),
+			"The key of an annotation is [prefix/]name, like the key of a label.", api("EksMetadata.annotations")),
 		row("eks-annotation-key-reserved", Medium, in(podBodies, "metadata.annotations.*"), keyReserved("an annotation"),
-			"Prefixes of Kubernetes and of AWS Batch are theirs.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"The prefixes of Kubernetes and of AWS Batch are reserved.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 	}
 }
 
-// podBodies is pods and what submissions override of them.
+// podBodies returns pods, and the overrides of pods in submissions.
 func podBodies(p *Pass) []Site {
 	list := pods(p)
 	list = list[:len(list):len(list)]
@@ -116,7 +116,7 @@ func podBodies(p *Pass) []Site {
 
 func subdomain(s Site, n *jsontree.Node, label string) {
 	if n.Is(jsontree.String) && !dnsSubdomain().MatchString(n.Text) {
-		s.ReportFix(lowerFix(n, dnsSubdomain), fmt.Sprintf("%s is %s, not %s", label, subdomainWords, quote(n.Text)), lowerHint(n.Text), n)
+		s.ReportFix(lowerFix(n, dnsSubdomain), fmt.Sprintf("%s must be %s, not %s", label, subdomainWords, quote(n.Text)), lowerHint(n.Text), n)
 	}
 }
 
@@ -129,8 +129,8 @@ func keyFormat(what string) want {
 		if strings.HasPrefix(n.Name, "$") || keyName().MatchString(name) && (!found || dnsSubdomain().MatchString(prefix)) {
 			return
 		}
-		s.Report(fmt.Sprintf("the key of %s is a name of up to 63 letters, digits and -_. with an optional DNS prefix before a slash, not %s", what, quote(n.Name)),
-			"a letter or digit stands at both ends", key(n))
+		s.Report(fmt.Sprintf("the key of %s must be a name of up to 63 letters, digits and -_. with an optional DNS prefix before a slash, not %s", what, quote(n.Name)),
+			"start and end the name with a letter or digit", key(n))
 	}
 }
 
@@ -142,7 +142,7 @@ func keyReserved(what string) want {
 		}
 		for _, theirs := range []string{"kubernetes.io", "k8s.io", "batch.amazonaws.com"} {
 			if prefix == theirs || strings.HasSuffix(prefix, "."+theirs) {
-				s.Report(fmt.Sprintf("the key of %s cannot have the prefix %s, which is reserved", what, quote(prefix)), "use a prefix of your own domain, or none", key(n))
+				s.Report(fmt.Sprintf("the key of %s cannot have the prefix %s, which is reserved", what, quote(prefix)), "use a prefix of your own domain, or no prefix", key(n))
 			}
 		}
 	}

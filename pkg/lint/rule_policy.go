@@ -17,7 +17,7 @@ func policyRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
-			Doc:    "The platform file demands a tag that the job does not carry.",
+			Doc:    "The platform file requires a tag that the job does not have.",
 			Source: policySource + ", requiredTags",
 			Run:    checkRequiredTags,
 		},
@@ -29,31 +29,31 @@ func policyRules() []*Rule {
 		},
 		{
 			Name: "policy-latest-tag", Severity: diag.Error, Confidence: High,
-			Doc:    "The platform file denies images without a tag or with the tag latest: another image tomorrow.",
+			Doc:    "The platform file denies images without a tag or with the tag latest, because such an image can change at any time.",
 			Source: policySource + ", denyLatestTag",
 			Run:    checkDeniedLatestTag,
 		},
 		{
 			Name: "policy-max-attempts", Severity: diag.Error, Confidence: High,
-			Doc:    "The job asks for more attempts than the platform file allows.",
+			Doc:    "The job requests more attempts than the platform file allows.",
 			Source: policySource + ", maxAttempts",
 			Run:    checkMaxAttempts,
 		},
 		{
 			Name: "policy-max-timeout", Severity: diag.Error, Confidence: High,
-			Doc:    "The job's timeout is longer than the platform file allows, or there is none at all.",
+			Doc:    "The job's timeout is longer than the platform file allows, or the job has no timeout.",
 			Source: policySource + ", maxTimeout",
 			Run:    checkMaxTimeout,
 		},
 		{
 			Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
-			Doc:    "The array has more children than the platform file allows. Of a matrix and a table all cells count, in however many arrays they run.",
+			Doc:    "The array has more children than the platform file allows. For a matrix or a table, all cells count, even if they run in several arrays.",
 			Source: policySource + ", maxArraySize",
 			Run:    checkMaxArraySize,
 		},
 		{
 			Name: "policy-max-vcpus", Severity: diag.Error, Confidence: High,
-			Doc:    "The job asks for more vCPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Doc:    "The job requests more vCPUs than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
 			Source: policySource + ", maxvCpus",
 			Run: func(p *Pass) {
 				p.limit("VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
@@ -61,13 +61,13 @@ func policyRules() []*Rule {
 		},
 		{
 			Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
-			Doc:    "The job asks for more memory than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Doc:    "The job requests more memory than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
 			Source: policySource + ", maxMemory",
 			Run:    checkMaxMemory,
 		},
 		{
 			Name: "policy-max-gpus", Severity: diag.Error, Confidence: High,
-			Doc:    "The job asks for more GPUs than the platform file allows: all containers of all its nodes together, with the submission's overrides. A child of an array counts for itself.",
+			Doc:    "The job requests more GPUs than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
 			Source: policySource + ", maxGpus",
 			Run:    checkMaxGPUs,
 		},
@@ -96,7 +96,7 @@ func checkAllowedImages(p *Pass) {
 	allowed := p.policy().AllowedImages
 	for i := range p.imagesThatRun() {
 		if ref := i.Image.Str(); ref != "" && !p.policy().AllowsImage(ref) {
-			i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed are "+strings.Join(allowed, ", "), i.Image)
+			i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed: "+strings.Join(allowed, ", "), i.Image)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func checkMaxAttempts(p *Pass) {
 	most := p.policy().MaxAttempts
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-			j.Report(fmt.Sprintf("policy allows %s; the job asks for %d", count(most, "attempt"), a), "", s.Get("attempts"))
+			j.Report(fmt.Sprintf("policy allows %s; the job requests %d", count(most, "attempt"), a), "", s.Get("attempts"))
 		}
 	})
 }
@@ -130,7 +130,7 @@ func checkMaxTimeout(p *Pass) {
 			n := t.Get("attemptDurationSeconds")
 			if s, ok := n.Int(); ok && s > int64(most) {
 				allowed, asked := timeoutWords(j, int64(most), s, n)
-				j.Report(fmt.Sprintf("policy allows a timeout of %s; the job asks for %s", allowed, asked), "", n)
+				j.Report(fmt.Sprintf("policy allows a timeout of at most %s; the job has %s", allowed, asked), "", n)
 			}
 		}
 		if j.Register != nil && own == nil && registered == nil {
@@ -151,7 +151,7 @@ func checkMaxArraySize(p *Pass) {
 		case most < catalog.MinArraySize:
 			j.Report("policy allows no arrays", "", n)
 		default:
-			j.Report(fmt.Sprintf("policy allows arrays of %s; the job asks for %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+			j.Report(fmt.Sprintf("policy allows arrays of at most %s; the job has %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func checkAllowedQueues(p *Pass) {
 	if len(allowed) == 0 {
 		return
 	}
-	hint := "allowed are " + strings.Join(allowed, ", ")
+	hint := "allowed: " + strings.Join(allowed, ", ")
 	for _, j := range p.Submits() {
 		n := j.Submit.Get("jobQueue")
 		switch word := n.Str(); {
@@ -185,14 +185,14 @@ func checkAllowedQueues(p *Pass) {
 	}
 }
 
-// allDenied reports whether the policy allows none of the queues that there are.
+// allDenied reports whether the policy allows none of the platform file's queues.
 func (p *Pass) allDenied() bool {
 	queues := creations.of(p).platform.Queues
 	return len(queues) > 0 && !slices.ContainsFunc(queues, p.policy().AllowsQueue)
 }
 
-// limit reports the jobs that ask for more than the policy allows of a kind, at
-// the figure that weighs most.
+// limit reports the jobs that request more of a resource than the policy allows, at
+// the largest request.
 func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64) string) {
 	if !bounded {
 		return
@@ -209,11 +209,11 @@ func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64
 		if kind == "MEMORY" && !j.compact() {
 			allowed, asked = inMiB(most), inMiB(d.total)
 		}
-		j.Report(fmt.Sprintf("policy allows %s; the job asks for %s%s", allowed, asked, d.spread()), "", d.largest())
+		j.Report(fmt.Sprintf("policy allows %s; the job requests %s%s", allowed, asked, d.spread()), "", d.largest())
 	}
 }
 
-// spread says over how many containers or nodes a sum goes; nothing for one.
+// spread describes the containers or nodes of a sum; it is empty for a single container.
 func (d demand) spread() string {
 	nodes := 0
 	for _, s := range d.shares {
@@ -221,15 +221,15 @@ func (d demand) spread() string {
 	}
 	switch {
 	case nodes > 1:
-		return " on its nodes together"
+		return " on all its nodes together"
 	case len(d.shares) > 1:
 		return fmt.Sprintf(" in its %d containers together", len(d.shares))
 	}
 	return ""
 }
 
-// memoryWords writes an amount of memory in the largest unit that a job file has and
-// that is short: 2 TiB, 64.5 GiB, 700 MiB.
+// memoryWords formats an amount of memory in the largest unit of job files that keeps
+// it short: 2 TiB, 64.5 GiB, 700 MiB.
 func memoryWords(mib float64) string {
 	switch {
 	case mib >= 1<<20 && math.Mod(mib, 1<<18) == 0:
@@ -240,7 +240,7 @@ func memoryWords(mib float64) string {
 	return decimal(mib) + " MiB"
 }
 
-// inMiB writes an amount of memory as requests of AWS have it, and as people say it.
+// inMiB formats an amount of memory in MiB, as in requests of AWS, and in a larger unit.
 func inMiB(mib float64) string {
 	text := decimal(mib) + " MiB"
 	if short := memoryWords(mib); short != text {
@@ -249,7 +249,7 @@ func inMiB(mib float64) string {
 	return text
 }
 
-// inUnits writes a time as the job's file does: 24h in a job file, and also in seconds
+// inUnits formats a time as the job's file does: 24h in a job file, and also in seconds
 // in a request of AWS.
 func inUnits(j Job, seconds int64) string {
 	short := (time.Duration(seconds) * time.Second).String()
@@ -268,8 +268,8 @@ func inUnits(j Job, seconds int64) string {
 	return text
 }
 
-// timeoutWords writes the timeout that the policy allows and the one at n that a job
-// asks for, as the job's file has it.
+// timeoutWords formats the timeout that the policy allows and the job's timeout at n, in
+// the units of the job's file.
 func timeoutWords(j Job, most, asked int64, n *jsontree.Node) (string, string) {
 	src, span := n.Place()
 	if j.compact() && src != nil && span.End <= len(src.Text) {
@@ -293,7 +293,7 @@ func (j Job) reportTag(tag string) {
 	j.Report("policy requires the tag "+quote(tag), fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
 }
 
-// allowedRoles is the rule for a kind of role; in a task of several containers its
+// allowedRoles returns the rule for a kind of role. In a task of several containers the
 // member has another name.
 func allowedRoles(name, member, ofTask, list string, allowed func(document.Policy) []string) *Rule {
 	return &Rule{
@@ -311,7 +311,7 @@ func allowedRoles(name, member, ofTask, list string, allowed func(document.Polic
 					n = s.Node.Get(ofTask)
 				}
 				if n.Str() != "" && !document.AllowsRole(patterns, n.Str()) {
-					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name), "allowed are "+strings.Join(patterns, ", "), n)
+					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name), "allowed: "+strings.Join(patterns, ", "), n)
 				}
 			}
 		},

@@ -14,7 +14,7 @@ func otherNameRules() []*Rule {
 		row("resource-name-start-alnum", Low, in(creates, "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "name"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Str() != "" && strings.IndexByte("-_", n.Str()[0]) >= 0 {
 				value := strings.TrimLeft(n.Str(), "-_")
-				s.ReportFix(fixIf(value != "", n, value), "a name starts with a letter or a digit", writeHint(value), n)
+				s.ReportFix(fixIf(value != "", n, value), "a name must start with a letter or a digit", writeHint(value), n)
 			}
 		}, "Names of definitions, queues, environments and policies start with a letter or a digit.", derived),
 		request("job-reason-length", Medium, func(s Site) {
@@ -24,13 +24,13 @@ func otherNameRules() []*Rule {
 		}, "The reason for cancelling or terminating a job is at most 1024 characters long.", api("CancelJob.reason")),
 		request("describe-jobs-max-100", High, func(s Site) {
 			if n := s.Node.Get("jobs"); s.File.Kind == describeJobs && n.Len() > 100 {
-				s.Report(fmt.Sprintf("at most 100 jobs are described at once, these are %d", n.Len()), "ask in portions of 100", n.Index(100))
+				s.Report(fmt.Sprintf("a request describes at most 100 jobs, not %d", n.Len()), "split it into requests of 100", n.Index(100))
 			}
-		}, "DescribeJobs takes at most 100 ids.", tried("DescribeJobs.jobs")),
+		}, "DescribeJobs accepts at most 100 ids.", tried("DescribeJobs.jobs")),
 	}
 }
 
-// request is a rule for the requests of operations that no file holds.
+// request is a rule for requests that no kind of file contains.
 func request(name string, c Confidence, look func(Site), doc, source string) *Rule {
 	return check(name, c, func(p *Pass) []Site {
 		var list []Site

@@ -16,19 +16,19 @@ func resourceRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "vcpu-required", Severity: diag.Error, Confidence: High,
-			Doc:    "A container says how many vCPUs it needs. Without that AWS Batch refuses the definition.",
+			Doc:    "A container has to request vCPUs. Otherwise AWS Batch rejects the definition.",
 			Source: apiReference + ", ContainerProperties.vcpus" + probed,
-			Run:    func(p *Pass) { lacking(p, "VCPU", "how many vCPUs", "vcpus", "1") },
+			Run:    func(p *Pass) { lacking(p, "VCPU", "vCPUs", "vcpus", "1") },
 		},
 		{
 			Name: "memory-required", Severity: diag.Error, Confidence: High,
-			Doc:    "A container says how much memory it needs. Without that AWS Batch refuses the definition.",
+			Doc:    "A container has to request memory. Otherwise AWS Batch rejects the definition.",
 			Source: apiReference + ", ContainerProperties.memory",
-			Run:    func(p *Pass) { lacking(p, "MEMORY", "how much memory", "memory", "2048") },
+			Run:    func(p *Pass) { lacking(p, "MEMORY", "memory", "memory", "2048") },
 		},
 		{
 			Name: "memory-min-4", Severity: diag.Error, Confidence: High,
-			Doc:    "A container asks for at least 4 MiB. A smaller figure is often meant in GiB.",
+			Doc:    "A container needs at least 4 MiB. A smaller number often means GiB.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
 			Run:    checkMinMemory,
 		},
@@ -40,19 +40,19 @@ func resourceRules() []*Rule {
 		},
 		{
 			Name: "memory-integer-mib", Severity: diag.Error, Confidence: Medium,
-			Doc:    "MEMORY is a whole number of MiB as a string of digits, with no unit and no fraction.",
+			Doc:    "MEMORY is a whole number of MiB, as a string of digits without unit or fraction.",
 			Source: apiReference + ", ResourceRequirement.value",
 			Run:    checkWholeMemory,
 		},
 		{
 			Name: "vcpu-min-ec2", Severity: diag.Error, Confidence: High,
-			Doc:    "On EC2 a container asks for at least 1 vCPU; fractions exist on Fargate only.",
+			Doc:    "On EC2, a container needs at least 1 vCPU; only Fargate has fractions.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
 			Run:    checkMinVCPUs,
 		},
 		{
 			Name: "vcpu-integer-ec2", Severity: diag.Warning, Confidence: Low,
-			Doc:    "On EC2 vCPUs are whole numbers; the API lists fractions for Fargate only.",
+			Doc:    "On EC2, vCPUs are whole numbers; the API lists fractions for Fargate only.",
 			Source: apiReference + ", ResourceRequirement.value",
 			Run:    checkWholeVCPUs,
 		},
@@ -64,13 +64,13 @@ func resourceRules() []*Rule {
 		},
 		{
 			Name: "gpu-integer", Severity: diag.Error, Confidence: High,
-			Doc:    "GPU is a whole number: AWS Batch gives out whole GPUs.",
+			Doc:    "GPU is a whole number: AWS Batch assigns whole GPUs.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
 			Run:    checkWholeGPUs,
 		},
 		{
 			Name: "gpu-positive", Severity: diag.Warning, Confidence: Low,
-			Doc:    "A job that needs no GPU leaves the requirement out; zero is not documented.",
+			Doc:    "A job without GPUs has no GPU requirement. The documentation does not allow 0.",
 			Source: apiReference + ", ResourceRequirement.value",
 			Run:    checkPositiveGPUs,
 		},
@@ -83,7 +83,7 @@ func resourceRules() []*Rule {
 		{
 			Name: "resource-duplicate-type", Severity: diag.Error, Confidence: Medium,
 			Doc:    "resourceRequirements lists each type once.",
-			Source: "answered so by the service in 2026-09 (cdk-preflight)",
+			Source: "confirmed by the service's answer in 2026-09 (cdk-preflight)",
 			Run:    checkDuplicateResources,
 		},
 	}
@@ -92,7 +92,7 @@ func resourceRules() []*Rule {
 func checkMinMemory(p *Pass) {
 	for j, n := range p.requirements("MEMORY") {
 		if mib, ok := number(n); ok && mib < catalog.MinMemoryMiB {
-			j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, mib), n)
+			j.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, mib), n)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func checkMinLegacyMemory(p *Pass) {
 	for j, c := range p.requiring() {
 		n := c.Get("memory")
 		if mib, ok := n.Int(); ok && mib < catalog.MinMemoryMiB {
-			j.Report(fmt.Sprintf("memory is in MiB and at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, float64(mib)), n)
+			j.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, float64(mib)), n)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func checkWholeMemory(p *Pass) {
 		if n.Is(jsontree.String) && !isWhole(n.Text) {
 			hint := memoryHint(n.Text)
 			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-			j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY is a whole number of MiB, not %s", quote(n.Text)), hint, n)
+			j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(n.Text)), hint, n)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func checkWholeMemory(p *Pass) {
 func checkMinVCPUs(p *Pass) {
 	for c, n := range p.vcpusOnEC2() {
 		if v, ok := number(n); ok && v < 1 {
-			c.Report(fmt.Sprintf("on EC2 a container asks for at least 1 vCPU, not %s", n.Text),
+			c.Report(fmt.Sprintf("on EC2, a container needs at least 1 vCPU, not %s", n.Text),
 				`write "1", or run on Fargate: "platformCapabilities": ["FARGATE"]`, n)
 		}
 	}
@@ -128,7 +128,7 @@ func checkMinVCPUs(p *Pass) {
 func checkWholeVCPUs(p *Pass) {
 	for c, n := range p.vcpusOnEC2() {
 		if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) {
-			c.ReportFix(replace(n, decimal(math.Ceil(v))), fmt.Sprintf("on EC2 vCPUs are whole, not %s", n.Text), fmt.Sprintf(`write "%.0f"`, math.Ceil(v)), n)
+			c.ReportFix(replace(n, decimal(math.Ceil(v))), fmt.Sprintf("on EC2, vCPUs must be a whole number, not %s", n.Text), fmt.Sprintf(`write "%.0f"`, math.Ceil(v)), n)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func checkWholeVCPUs(p *Pass) {
 func checkNumericVCPUs(p *Pass) {
 	for j, n := range p.requirements("VCPU") {
 		if n.Is(jsontree.String) && !isDecimal(n.Text) {
-			j.Report(fmt.Sprintf("VCPU is a number, not %s", quote(n.Text)), `write the digits alone: "4"`, n)
+			j.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(n.Text)), `write only digits, such as "4"`, n)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func checkNumericVCPUs(p *Pass) {
 func checkWholeGPUs(p *Pass) {
 	for j, n := range p.requirements("GPU") {
 		if n.Is(jsontree.String) && !isWhole(n.Text) {
-			j.Report(fmt.Sprintf("GPU is a whole number, not %s", quote(n.Text)), `write "1"`, n)
+			j.Report(fmt.Sprintf("GPU must be a whole number, not %s", quote(n.Text)), `write "1"`, n)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func checkWholeGPUs(p *Pass) {
 func checkPositiveGPUs(p *Pass) {
 	for j, n := range p.requirements("GPU") {
 		if v, ok := number(n); ok && v == 0 {
-			j.Report("GPU is at least 1", "leave it out for a job without GPUs", n)
+			j.Report("GPU must be at least 1", "remove it if the job needs no GPU", n)
 		}
 	}
 }
@@ -178,20 +178,20 @@ func checkDuplicateResources(p *Pass) {
 	}
 }
 
-// inGiB is the hint for a figure in MiB that is too small to be meant.
+// inGiB returns the hint for a number of MiB that is so small that GiB must be meant.
 func inGiB(j Job, n float64) string {
 	switch {
 	case n <= 0:
 		return ""
 	case j.compact():
-		return fmt.Sprintf(`for %g GiB write "%g GiB"`, n, n)
+		return fmt.Sprintf(`write "%g GiB" if you mean GiB`, n)
 	}
-	return fmt.Sprintf(`for %g GiB write "%d"`, n, int(math.Ceil(n*1024)))
+	return fmt.Sprintf(`write "%d" for %g GiB`, int(math.Ceil(n*1024)), n)
 }
 
 var withUnit = lazy(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*$`)
 
-// memoryHint translates what people write for memory into MiB.
+// memoryHint converts an amount of memory with a unit to MiB.
 func memoryHint(s string) string {
 	m := withUnit().FindStringSubmatch(s)
 	if m == nil {
@@ -210,8 +210,7 @@ func memoryHint(s string) string {
 	return fmt.Sprintf(`write "%.0f"`, math.Ceil(f))
 }
 
-// reportEnum reports a string that is none of the values, and offers the one
-// that differs in case only or comes near.
+// reportEnum reports a string that is not one of the values, and suggests the closest.
 func reportEnum(j Job, n *jsontree.Node, what string, values ...string) {
 	if n.Is(jsontree.String) && !slices.Contains(values, n.Text) {
 		j.badValue(n, what, values)

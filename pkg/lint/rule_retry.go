@@ -11,12 +11,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// isExitCode reports whether a text is digits, with one * at the end if need be,
-// or the * alone.
+// isExitCode reports whether a text is digits, optionally with one * at the end, or
+// only a *.
 func isExitCode(text string) bool { return text == "*" || isWhole(strings.TrimSuffix(text, "*")) }
 
 // isReason reports whether a text is letters and digits of any script, periods,
-// colons and blanks, with one * at the end if need be.
+// colons and white space, optionally with one * at the end.
 func isReason(text string) bool {
 	for _, r := range strings.TrimSuffix(text, "*") {
 		if !unicode.IsLetter(r) && !unicode.In(r, unicode.N) && !strings.ContainsRune(".: \t\n\f\r", r) {
@@ -35,15 +35,14 @@ type strategy struct {
 	node *jsontree.Node
 }
 
-// strategies calls check for every retryStrategy, of definitions and of
-// submissions that have their own.
+// strategies calls check for every retryStrategy of definitions and submissions.
 func (p *Pass) strategies(check func(j Job, strategy *jsontree.Node)) {
 	for _, s := range strategyList.of(p) {
 		check(s.job, s.node)
 	}
 }
 
-// strategyList is every retryStrategy.
+// strategyList holds every retryStrategy.
 var strategyList = newFact(func(p *Pass, old []strategy) []strategy {
 	all := old[:0]
 	for _, j := range p.jobs {
@@ -90,13 +89,13 @@ func retryRules() []*Rule {
 		}).onlyWith("retryStrategy"),
 		(&Rule{
 			Name: "retry-attempts-required", Severity: diag.Error, Confidence: High,
-			Doc:    "A retryStrategy says how many attempts there are, even if it says nothing else.",
+			Doc:    "A retryStrategy needs attempts, even if it has no other member.",
 			Source: apiReference + ", RetryStrategy.attempts" + probed,
 			Run:    checkAttemptsRequired,
 		}).onlyWith("retryStrategy"),
 		(&Rule{
 			Name: "retry-evaluate-requires-attempts", Severity: diag.Error, Confidence: High,
-			Doc:    "evaluateOnExit chooses among attempts, so attempts has to be there.",
+			Doc:    "evaluateOnExit has no effect without attempts, so AWS Batch requires both.",
 			Source: apiReference + ", RetryStrategy.evaluateOnExit" + probed,
 			Run:    checkEvaluationAttempts,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
@@ -108,25 +107,25 @@ func retryRules() []*Rule {
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-evaluate-action-enum", Severity: diag.Error, Confidence: High,
-			Doc:    "The action of an evaluateOnExit entry is RETRY or EXIT, in any case of letters.",
+			Doc:    "The action of an evaluateOnExit entry is RETRY or EXIT, in upper or lower case.",
 			Source: apiReference + ", EvaluateOnExit.action" + probed,
 			Run:    checkEvaluationAction,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-evaluate-condition-required", Severity: diag.Error, Confidence: Medium,
 			Doc:    "An evaluateOnExit entry has at least one of onExitCode, onReason and onStatusReason.",
-			Source: "answered so by the service in 2026-09 (cdk-preflight)",
+			Source: "confirmed by the service's answer in 2026-09 (cdk-preflight)",
 			Run:    checkEvaluationCondition,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-onexitcode-charset", Severity: diag.Error, Confidence: High,
-			Doc:    "onExitCode is an exit code in digits and may end with one asterisk.",
+			Doc:    "onExitCode consists of digits and may end with one asterisk.",
 			Source: apiReference + ", EvaluateOnExit.onExitCode" + probed,
 			Run:    checkExitCodePattern,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-onreason-charset", Severity: diag.Error, Confidence: Medium,
-			Doc:    "onReason and onStatusReason hold letters, digits, periods, colons and blanks, and may end with one asterisk.",
+			Doc:    "onReason and onStatusReason contain letters, digits, periods, colons and spaces, and may end with one asterisk.",
 			Source: apiReference + ", EvaluateOnExit.onReason and onStatusReason",
 			Run:    checkReasonPattern,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
@@ -138,13 +137,13 @@ func retryRules() []*Rule {
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-no-final-exit", Severity: diag.Warning, Confidence: High,
-			Doc:    "When no evaluateOnExit entry matches, AWS Batch retries the job. A list without a last entry that catches everything retries the failures it does not name, a bug in the program too.",
+			Doc:    "If no evaluateOnExit entry matches, AWS Batch retries the job. Without a last entry that matches everything, it also retries failures that the list does not mention, such as a bug in the program.",
 			Source: userGuide + ", automated job retries; " + apiReference + ", EvaluateOnExit",
 			Run:    checkFinalExit,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-unreachable-entry", Severity: diag.Warning, Confidence: Low,
-			Doc:    "Entries are tried in order, so none after one that catches everything is ever used.",
+			Doc:    "AWS Batch tries entries in order, so it never uses an entry after one that matches everything.",
 			Source: userGuide + ", automated job retries",
 			Run:    checkReachableEntries,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
@@ -182,8 +181,8 @@ func checkEvaluationAttempts(p *Pass) {
 func checkEvaluationCount(p *Pass) {
 	p.evaluations(func(j Job, list *jsontree.Node) {
 		if n := list.Len(); n > catalog.MaxEvaluateOnExit {
-			j.Report(fmt.Sprintf("evaluateOnExit holds at most %d entries, this one has %d", catalog.MaxEvaluateOnExit, n),
-				"join patterns with a * at the end", list.Index(catalog.MaxEvaluateOnExit))
+			j.Report(fmt.Sprintf("evaluateOnExit must hold at most %d entries, not %d", catalog.MaxEvaluateOnExit, n),
+				"merge patterns with a * at the end", list.Index(catalog.MaxEvaluateOnExit))
 		}
 	})
 }
@@ -203,14 +202,14 @@ func checkEvaluationCondition(p *Pass) {
 				return
 			}
 		}
-		j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `for all cases add "onReason": "*"`, e)
+		j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `add "onReason": "*" to match everything`, e)
 	})
 }
 
 func checkExitCodePattern(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		if n := e.Get("onExitCode"); n.Is(jsontree.String) && !isExitCode(n.Str()) {
-			j.Report(fmt.Sprintf("onExitCode is digits, with one * at the end if need be, not %s", quote(n.Str())), `such as "137" or "13*"`, n)
+			j.Report(fmt.Sprintf("onExitCode must be digits, optionally with one * at the end, not %s", quote(n.Str())), `write a value such as "137" or "13*"`, n)
 		}
 	})
 }
@@ -219,7 +218,7 @@ func checkReasonPattern(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		for _, c := range conditions[1:] {
 			if n := e.Get(c); n.Is(jsontree.String) && !isReason(n.Str()) {
-				j.Report(fmt.Sprintf("%s holds letters, digits, periods, colons and blanks, with one * at the end if need be, not %s", c, quote(n.Str())),
+				j.Report(fmt.Sprintf("%s must be letters, digits, periods, colons and spaces, optionally with one * at the end, not %s", c, quote(n.Str())),
 					reasonHint(n.Str()), n)
 			}
 		}
@@ -230,7 +229,7 @@ func checkPatternLength(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		for _, c := range conditions {
 			if n := utf8.RuneCountInString(e.Get(c).Str()); n > catalog.MaxRetryPattern {
-				j.Report(fmt.Sprintf("%s is at most %d characters long, this one has %d", c, catalog.MaxRetryPattern, n), "", e.Get(c))
+				j.Report(fmt.Sprintf("%s must be at most %d characters long, not %d", c, catalog.MaxRetryPattern, n), "", e.Get(c))
 			}
 		}
 	})
@@ -240,7 +239,7 @@ func checkFinalExit(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
 		list := s.Get("evaluateOnExit")
 		if once, ok := s.Get("attempts").Int(); list.Len() == 0 || ok && once == 1 {
-			return // there is nothing that could be retried
+			return // no attempt can be retried
 		}
 		var last *jsontree.Node
 		for e := range list.Children() {
@@ -253,7 +252,7 @@ func checkFinalExit(p *Pass) {
 		if list.Len() >= catalog.MaxEvaluateOnExit {
 			fix = nil
 		}
-		j.ReportFix(fix, "failures that no entry names are retried", "end the list with "+exit, last, list)
+		j.ReportFix(fix, "AWS Batch retries every failure that no entry matches", "end the list with "+exit, last, list)
 	})
 }
 
@@ -262,7 +261,7 @@ func checkReachableEntries(p *Pass) {
 		caught := false
 		for e := range list.Children() {
 			if caught {
-				j.Report("this entry is never used, one above catches everything", "move it up", e)
+				j.Report("this entry is never used, because one above matches everything", "move it up", e)
 			}
 			caught = caught || catchAll(e)
 		}
@@ -272,7 +271,7 @@ func checkReachableEntries(p *Pass) {
 func attemptsRange(j Job, strategy *jsontree.Node) {
 	n := strategy.Get("attempts")
 	if a, ok := n.Int(); ok && (a < 1 || a > catalog.MaxAttempts) {
-		j.Report(fmt.Sprintf("attempts is 1 to %d, not %d", catalog.MaxAttempts, a), "", n)
+		j.Report(fmt.Sprintf("attempts must be 1 to %d, not %d", catalog.MaxAttempts, a), "", n)
 	}
 }
 
@@ -280,7 +279,7 @@ func isAction(entry *jsontree.Node, action string) bool {
 	return strings.EqualFold(entry.Get("action").Str(), action)
 }
 
-// catchAll reports whether the entry's only conditions are a lone asterisk.
+// catchAll reports whether the entry has conditions and each is an asterisk.
 func catchAll(entry *jsontree.Node) bool {
 	any := false
 	for _, c := range conditions {
@@ -298,7 +297,7 @@ func catchAll(entry *jsontree.Node) bool {
 func reasonHint(s string) string {
 	i := strings.IndexFunc(s, func(r rune) bool { return !isReason(string(r)) || r == '*' })
 	if i <= 0 {
-		return `such as "Host EC2*"`
+		return `write a pattern such as "Host EC2*"`
 	}
 	return "write " + quote(s[:i]+"*")
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
-// What the SDK's structs say about members and types. The schema says so too;
-// these rules give a breach the name it has in the table of rules. They look at
-// what was written, since values of a wrong type are not lowered.
+// These rules report unknown members and wrong types under the names of the table of
+// rules, in addition to the schema. They read the user's text, because values of a
+// wrong type are not lowered.
 
-// written yields what users wrote of RegisterJobDefinition requests: a native
-// file, or the jobDefinition of a compact job.
+// written yields the text of RegisterJobDefinition requests: a native file, or the
+// jobDefinition of a compact job.
 func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
 	for _, j := range p.Jobs() {
 		switch {
@@ -32,7 +32,7 @@ func schemaRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "jobdef-unknown-member", Confidence: High,
-			Doc:    "A member that the API does not have: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI refuses it.",
+			Doc:    "The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it.",
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
@@ -45,7 +45,7 @@ func schemaRules() []*Rule {
 		},
 		{
 			Name: "jobdef-wrong-json-type", Confidence: High,
-			Doc:    "A value is of another JSON type than the API's. Values in resourceRequirements and environment are strings, counts are numbers.",
+			Doc:    "A value has another JSON type than in the API. Values in resourceRequirements and environment are strings; counts are numbers.",
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
@@ -56,7 +56,7 @@ func schemaRules() []*Rule {
 						switch parent.Name {
 						case "parameters", "tags", "options":
 							if in.Element != nil {
-								return // rules of their own
+								return // other rules check these
 							}
 						}
 						j.wrongType(n, s.Kind)
@@ -64,11 +64,11 @@ func schemaRules() []*Rule {
 				})
 			},
 		},
-		stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, numbers too: Ref:: puts text into the command.", api("RegisterJobDefinition.parameters")),
+		stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, even for numbers, because Ref:: inserts text into the command.", api("RegisterJobDefinition.parameters")),
 		stringMap("log-options-string-map", []string{"logConfiguration.options", "containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
 			"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
 			"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
-			"The options of a log driver are strings, true and 10 too.", api("LogConfiguration.options")),
+			"The options of a log driver are strings, even for values such as true and 10.", api("LogConfiguration.options")),
 		stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
 		{
 			Name: "array-size-integer", Confidence: High,
@@ -85,7 +85,7 @@ func schemaRules() []*Rule {
 						if fix != nil {
 							hint = "write " + n.Text
 						}
-						j.ReportFix(fix, "the size of an array is a whole number, not "+written(n), hint, n)
+						j.ReportFix(fix, "the size of an array must be a whole number, not "+written(n), hint, n)
 					}
 				}
 			},
@@ -93,8 +93,7 @@ func schemaRules() []*Rule {
 	}
 }
 
-// stringMap is a rule for maps whose values are strings, wherever they stand in a
-// request or a compact job.
+// stringMap returns a rule for maps of strings, in requests and in compact jobs.
 func stringMap(name string, paths []string, doc, source string) *Rule {
 	at := in(nil, paths...)
 	return &Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
@@ -112,8 +111,8 @@ func stringMap(name string, paths []string, doc, source string) *Rule {
 	}}
 }
 
-// everyText yields what users wrote of all requests: native files, jobs, and the
-// parts of jobs that are native.
+// everyText yields the text of all requests: native files, jobs, and the native parts
+// of jobs.
 func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 	for _, j := range p.Jobs() {
 		visit(j, j.Node)
@@ -146,7 +145,7 @@ func (j Job) wrongType(n *jsontree.Node, want jsontree.Kind) {
 	default:
 		fix = nil
 	}
-	j.ReportFix(fix, fmt.Sprintf("%s is %s, not %s", label, want, n.Kind), hint, n)
+	j.ReportFix(fix, fmt.Sprintf("%s must be %s, not %s", label, want, n.Kind), hint, n)
 }
 
 func written(n *jsontree.Node) string {

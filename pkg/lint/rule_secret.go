@@ -24,11 +24,11 @@ func secretRules() []*Rule {
 					}
 				}
 			}
-		}, "A credential in a plain variable is visible in the console, in describe-jobs and in every copy of the file. Found by the formats of known keys, and by names such as DB_PASSWORD with a value that is no placeholder. A warning, since AWS Batch accepts it.",
+		}, "A credential in a plain variable is visible in the console, in describe-jobs and in every copy of the file. The rule recognises the formats of known keys, and names such as DB_PASSWORD unless the value is a placeholder. It only warns, since AWS Batch accepts the job.",
 			guide("specifying sensitive data"))),
 		{
 			Name: "job-secret", Severity: diag.Warning, Confidence: High,
-			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. Found as in env-secret, and by what comes before it: --password, PASSWORD=, Authorization:.",
+			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
 			Source: guide("specifying sensitive data"),
 			Run: func(p *Pass) {
 				w := secretWalk{seen: map[credentialPlace]bool{}}
@@ -51,7 +51,7 @@ func secretRules() []*Rule {
 	}
 }
 
-// secretWalk searches what people wrote for credentials outside the environment.
+// secretWalk searches a job's text for credentials outside the environment.
 type secretWalk struct {
 	site Site
 	// searched is a node whose text has been searched; a request that is built from it
@@ -86,8 +86,8 @@ func (w *secretWalk) isSearched(n *jsontree.Node) bool {
 	return in != nil && n.Source == in.Source && n.Span.Start >= in.Span.Start && n.Span.End <= in.Span.End
 }
 
-// hasOwnRule reports whether other rules search a member, or none has to: a matrix is
-// searched by array-secret, and secrets only names what is kept elsewhere.
+// hasOwnRule reports whether another rule searches a member, or no rule has to:
+// array-secret searches a matrix, and secrets only names values that are stored elsewhere.
 func hasOwnRule(member string) bool {
 	switch member {
 	case "environment", "env", "secrets", "secretOptions", "matrix", "userData", "$comment", "$schema", "waivers":
@@ -181,13 +181,13 @@ func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Nod
 	}
 	w.seen[at] = true
 	w.site.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", subject, c.What, c.Sure()),
-		"put it into Secrets Manager, name it in \"secrets\", and let the program or its shell read that variable", n)
+		"store it in Secrets Manager, add it to \"secrets\", and read that variable in the program or its shell", n)
 }
 
 func cellSecretRule() *Rule {
 	return &Rule{
 		Name: "array-secret", Severity: diag.Warning, Confidence: High,
-		Doc:    "A credential among the values of a matrix or a table. They are in the variables of the job, which anyone who can describe it can read, or at the target's staging place.",
+		Doc:    "A matrix or a table contains a credential. Its values are in the job's variables, which anyone who can describe the job can read, or at the target's staging location.",
 		Source: ourArrays,
 		Run: func(p *Pass) {
 			for _, j := range p.Submits() {
@@ -205,7 +205,7 @@ const maxSecretRows = 1000
 func (j Job) cellSecrets() {
 	report := func(c secret.Credential, column string, n *jsontree.Node) {
 		j.Report(fmt.Sprintf("a value of %s looks like %s (%s), and anyone who can describe the job can read it", quote(column), c.What, c.Sure()),
-			"put the credentials into Secrets Manager, and let the program choose one by the child's value", n)
+			"store the credentials in Secrets Manager, and let the program select one by the child's value", n)
 	}
 	for axis := range j.Array.Get("matrix").Children() {
 		for v := range axis.Children() {
@@ -226,20 +226,20 @@ func (j Job) cellSecrets() {
 	}
 }
 
-// environmentHolders is all that has plain variables.
+// environmentHolders returns everything that has plain variables.
 func environmentHolders(p *Pass) []Site {
 	return slices.Concat(requirers(p), podParts(p))
 }
 
 func (s Site) secretHint(name, list string) string {
-	const store = "put it into Secrets Manager and write "
+	const store = "store it in Secrets Manager and write "
 	switch {
 	case list == "env":
-		return "put it into a secret of Kubernetes and mount that as a volume"
+		return "store it in a Kubernetes secret and mount that as a volume"
 	case s.compact():
 		return store + fmt.Sprintf(`"secrets": { %q: "arn:aws:secretsmanager:<region>:<account>:secret:<name>" }`, name)
 	case s.Task == nil:
-		return store + "secrets in the job definition; an override has none"
+		return store + "\"secrets\" in the job definition; overrides have no secrets"
 	}
 	return store + fmt.Sprintf(`"secrets": [ { "name": %q, "valueFrom": "arn:aws:secretsmanager:<region>:<account>:secret:<name>" } ]`, name)
 }

@@ -18,7 +18,7 @@ import (
 
 const bucketRules = "Amazon S3 User Guide, general purpose bucket naming rules"
 
-// stagedPlace is one input or output, as the rules see it.
+// stagedPlace is one input or output.
 type stagedPlace struct {
 	Job
 	node    *jsontree.Node // the member
@@ -26,7 +26,7 @@ type stagedPlace struct {
 	place   *jsontree.Node // the source or the destination
 	sha256  *jsontree.Node
 	isInput bool
-	found   document.Found // for a source of this machine
+	found   document.Found // for a local source
 }
 
 // staging yields the inputs and outputs of all jobs.
@@ -55,7 +55,7 @@ func (j Job) stagedPlaces() (all []stagedPlace) {
 	return all
 }
 
-// stagedRule is a rule over inputs and outputs.
+// stagedRule returns a rule about inputs and outputs.
 func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string, look func(stagedPlace)) *Rule {
 	return &Rule{Name: name, Severity: severity, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		for s := range p.staging() {
@@ -67,56 +67,56 @@ func stagedRule(name string, severity diag.Severity, c Confidence, doc, source s
 func stagingRules() []*Rule {
 	return []*Rule{
 		stagedRule("stage-place", diag.Error, High,
-			"Where an input comes from is s3://bucket/key, s3://bucket/prefix/, https://host/file or a path of this machine; where an output goes is in S3 or a path of this machine.",
+			"The source of an input is s3://bucket/key, s3://bucket/prefix/, https://host/file or a local path. The destination of an output is in S3 or a local path.",
 			ourStaging, stagedPlace.checkPlace),
 		stagedRule("stage-bucket-name", diag.Error, High,
-			"The name of a bucket in S3 has 3 to 63 lower case letters, digits, hyphens and dots, and begins and ends with a letter or a digit.",
+			"The name of an S3 bucket has 3 to 63 lower-case letters, digits, hyphens and dots. It begins and ends with a letter or a digit.",
 			bucketRules, stagedPlace.checkBucket),
 		stagedRule("stage-path", diag.Error, High,
-			"The path in the container is written as it is: absolute, or relative to the working directory, without . and .., and never the root of the file system or what the kernel shows there (/proc, /sys, /dev).",
+			"The path in the container is absolute, or relative to the working directory, without . and .. elements. It cannot be the root of the file system or belong to the kernel (/proc, /sys, /dev).",
 			ourStaging, stagedPlace.checkPath),
 		{
 			Name: "stage-path-twice", Severity: diag.Error, Confidence: High,
-			Doc:    "Two inputs go to one path, or one goes below a path at which another one is a file, so only one of them could be there.",
+			Doc:    "Two inputs have the same path, or one has a path below the file of another, so only one of them can exist.",
 			Source: ourStaging,
 			Run:    checkPathsOnce,
 		},
 		{
 			Name: "stage-output-over-input", Severity: diag.Warning, Confidence: High,
-			Doc:    "A directory is carried away that holds what was brought, so all of that is sent back; or an output lies in a directory that is brought. Equal paths are for a program that goes on from what it left.",
+			Doc:    "An output directory contains an input, so the job uploads the input again; or an output is in a directory that is an input. Equal paths are allowed, for a program that continues from its last results.",
 			Source: ourStaging,
 			Run:    checkOutputsApart,
 		},
 		{
 			Name: "stage-array-output", Severity: diag.Error, Confidence: High,
-			Doc:    "The children of an array write to one place in S3, each over what the others wrote. ${AWS_BATCH_JOB_ARRAY_INDEX}, ${AWS_BATCH_JOB_ID} or the values of all axes in the place keep them apart.",
+			Doc:    "The children of an array write to the same location in S3 and overwrite each other. Put ${AWS_BATCH_JOB_ARRAY_INDEX}, ${AWS_BATCH_JOB_ID} or the values of all axes into the location.",
 			Source: ourStaging,
 			Run:    checkArrayOutputs,
 		},
 		stagedRule("stage-variable-unset", diag.Warning, High,
-			"${NAME} in a place stands for a variable of the container, and nothing in the files sets this one: the job would end before its program begins. The image may set it; what is meant literally is written $${NAME}.",
+			"${NAME} in a location is a variable of the container, and nothing in the files sets this one. Without it, the job fails before its program starts. The image may set it. For a literal ${NAME}, write $${NAME}.",
 			ourStaging, stagedPlace.checkVariables),
 		stagedRule("stage-sha256", diag.Error, High,
-			"A checksum is that of one file: 64 hexadecimal digits, and not for a prefix or a directory.",
+			"A checksum has 64 hexadecimal digits and is for a single file, not for a prefix or a directory.",
 			ourStaging, stagedPlace.checkSum),
 		stagedRule("stage-plain-http", diag.Warning, High,
-			"What comes over http can be changed on its way by anybody, and the program would run with it. Over https, or held against its sha256, it cannot.",
+			"Anyone on the network path can change a file that comes over http, and the program would use it. Use https, or a sha256 that the file is compared with.",
 			"practice", checkPlainHTTP),
 		{
 			Name: "stage-no-role", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "The job moves files in S3, and no job role is named: its container would have the rights of the instance that it runs on, which are others', or none. One with credentials or an endpoint in its environment is not reported.",
+			Doc:    "The job moves files in S3 but has no job role. Its container would have the permissions of its instance, which are meant for other tasks, or no permissions. A job with credentials or an endpoint in its environment is not reported.",
 			Source: api("ContainerProperties.jobRoleArn"),
 			Run:    checkStagingRoles,
 		},
 		{
 			Name: "stage-readonly-root", Severity: diag.Error, Confidence: High,
-			Doc:    "The root file system of the container is read-only, and no volume or tmpfs is where an input goes, so it cannot be brought there.",
+			Doc:    "The root file system of the container is read-only and no volume or tmpfs is mounted at the path of an input, so the input cannot be downloaded.",
 			Source: api("ContainerProperties.readonlyRootFilesystem"),
 			Run:    checkReadOnlyRoots,
 		},
 		{
 			Name: "stage-image", Severity: diag.Error, Confidence: High,
-			Doc:    "The image of the shipped workloads has an entry point that takes the command as the name of a workload, so nothing can be put in front of it.",
+			Doc:    "The image of batchctl's workloads has an entry point that reads the command as the name of a workload, so batchctl cannot put anything in front of it.",
 			Source: "cmd/batchctl-workloads/gpu.Dockerfile",
 			Run:    checkStagingImages,
 		},
@@ -149,7 +149,7 @@ func checkArrayOutputs(p *Pass) {
 
 func checkPlainHTTP(s stagedPlace) {
 	if s.isInput && strings.HasPrefix(s.place.Text, "http://") && s.sha256 == nil {
-		s.Report("anybody on the way can change what comes over http", `write https://, or add "sha256"`, s.place)
+		s.Report("anyone on the network path can change a file that comes over http", `write https://, or add "sha256"`, s.place)
 	}
 }
 
@@ -174,13 +174,13 @@ func checkStagingImages(p *Pass) {
 		image := j.Known().Get("containerProperties").Get("image")
 		name, _, _ := strings.Cut(slash.Base(image.Str()), ":")
 		if name, _, _ = strings.Cut(name, "@"); j.IsStaged() && name == "batchctl-workloads" {
-			j.Report("the entry point of this image takes the command as a workload, and batchctl stage would have to stand in front of it",
-				"use an image without an entry point, or leave inputs and outputs out", image)
+			j.Report("the entry point of this image reads the command as a workload, so batchctl stage cannot run first",
+				"use an image without an entry point, or remove inputs and outputs", image)
 		}
 	}
 }
 
-// scheme is the part of a place before ://, "" for a path of this machine.
+// scheme returns the part of a location before ://, or "" for a local path.
 func scheme(place string) string {
 	if document.IsLocal(place) {
 		return ""
@@ -189,7 +189,7 @@ func scheme(place string) string {
 	return s
 }
 
-// s3Parts are the bucket and the key of an S3 place, which is a URL of two slashes.
+// s3Parts returns the bucket and the key of an S3 location, a URL with two slashes.
 func s3Parts(place string) (bucket, key string, ok bool) {
 	rest, ok := strings.CutPrefix(place, "s3://")
 	bucket, key, _ = strings.Cut(rest, "/")
@@ -210,41 +210,41 @@ func (s stagedPlace) checkPlace() {
 		bucket, key, ok := s3Parts(text)
 		switch {
 		case !ok:
-			report(`write s3://bucket/key`, "%s is no place in S3", quote(text))
+			report(`write s3://bucket/key`, "%s is not a location in S3", quote(text))
 		case bucket == "":
-			report(`write s3://bucket/key`, "%s names no bucket", quote(text))
+			report(`write s3://bucket/key`, "%s has no bucket", quote(text))
 		case key == "" && !strings.HasSuffix(text, "/"):
-			report("write "+quote(text+"/")+", or name an object behind it", "%s names a bucket alone", quote(text))
+			report("write "+quote(text+"/")+", or add the key of an object", "%s has only a bucket", quote(text))
 		}
 	case "https", "http":
 		if !s.isInput {
-			report("write s3://bucket/prefix/, or a path of this machine", "an output cannot go to %s: there is no one way to send files there", quote(text))
+			report("write s3://bucket/prefix/, or a local path", "an output cannot go to %s: web servers have no common way to upload files", quote(text))
 			return
 		}
 		u, err := url.Parse(text)
 		switch {
 		case err != nil || u.Host == "":
-			report("write https://host/file", "%s is no URL of a file", quote(text))
+			report("write https://host/file", "%s is not the URL of a file", quote(text))
 		case strings.HasSuffix(u.Path, "/") || u.Path == "":
-			report("name each file; a directory can come from S3 or from this machine", "%s names no file, and a web server has no list of its files", quote(text))
+			report("list each file; only S3 and local paths can be directories", "%s does not name a file, and a web server cannot list its files", quote(text))
 		}
 	default:
-		hint := "write s3://bucket/key, https://host/file, or a path of this machine"
+		hint := "write s3://bucket/key, https://host/file, or a local path"
 		if strings.HasPrefix(text, "file:") {
-			hint = "write the path alone, relative to this file"
+			hint = "write only the path, relative to this file"
 		}
 		if !s.isInput {
-			hint = "write s3://bucket/prefix/, or a path of this machine"
+			hint = "write s3://bucket/prefix/, or a local path"
 		}
 		if lower := strings.ToLower(scheme(text)); lower == "s3" || lower == "https" || lower == "http" {
 			hint = "write " + quote(lower+text[len(lower):])
 		}
-		report(hint, "%s is no kind of place that is known here", quote(scheme(text)+":"))
+		report(hint, "unknown kind of location: %s", quote(scheme(text)+":"))
 	}
 }
 
-// withoutReferences has a letter for each reference to a cell's value: where the places
-// are read, they are gone.
+// withoutReferences replaces each reference to a cell's value by a letter, so that the
+// location can be parsed.
 func withoutReferences(text string) string {
 	for _, m := range slices.Backward(sweep.References(text)) {
 		text = text[:m.From] + "x" + text[m.To:]
@@ -252,19 +252,18 @@ func withoutReferences(text string) string {
 	return text
 }
 
-// checkLocal holds what is said of a path of this machine; that of a source has been looked
-// for.
+// checkLocal checks a local path. A source has been searched for already.
 func (s stagedPlace) checkLocal() {
 	text := s.place.Text
 	clean := slash.Clean(strings.ReplaceAll(text, `\`, "/"))
 	switch {
 	case text == "":
-		s.Report("a place is missing", "write s3://bucket/key, or a path of this machine", s.place)
+		s.Report("the location is missing", "write s3://bucket/key, or a local path", s.place)
 	case s.isInput:
 	case slash.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || len(clean) > 1 && clean[1] == ':':
-		s.Report(quote(text)+" lies outside of this file's directory", "write a path below it, such as \"results/\"", s.place)
+		s.Report(quote(text)+" is outside of this file's directory", "write a path below it, such as \"results/\"", s.place)
 	case strings.Contains(text, "${"):
-		s.Report("${ has no meaning in a path of this machine", "each child of an array gets its own directory below it", s.place)
+		s.Report("a local path cannot contain ${", "remove it; each child of an array gets its own directory below the path", s.place)
 	}
 }
 
@@ -275,17 +274,17 @@ func (s stagedPlace) checkBucket() {
 	}
 	ends := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 	strange := strings.IndexFunc(bucket, func(r rune) bool { return r > 0x7f || !ends(byte(r)) && r != '-' && r != '.' })
-	hint := "a name has 3 to 63 lower case letters, digits, hyphens and dots"
+	hint := "use 3 to 63 lower-case letters, digits, hyphens and dots"
 	if lower := strings.ToLower(bucket); lower != bucket && strings.IndexFunc(lower, func(r rune) bool { return r > 0x7f || !ends(byte(r)) && r != '-' && r != '.' }) < 0 {
 		hint = "did you mean " + quote(lower) + "?"
 	}
 	switch {
 	case len(bucket) < 3 || len(bucket) > 63:
-		s.Report(fmt.Sprintf("the name of a bucket has 3 to 63 characters, not %d", len(bucket)), hint, s.place)
+		s.Report(fmt.Sprintf("the name of a bucket must have 3 to 63 characters, not %d", len(bucket)), hint, s.place)
 	case strange >= 0:
-		s.Report(fmt.Sprintf("the name of a bucket holds only lower case letters, digits, hyphens and dots, not %q", []rune(bucket[strange:])[0]), hint, s.place)
+		s.Report(fmt.Sprintf("the name of a bucket contains only lower-case letters, digits, hyphens and dots, not %q", []rune(bucket[strange:])[0]), hint, s.place)
 	case !ends(bucket[0]) || !ends(bucket[len(bucket)-1]) || strings.Contains(bucket, ".."):
-		s.Report("the name of a bucket begins and ends with a letter or a digit, and has no two dots together", hint, s.place)
+		s.Report("the name of a bucket must begin and end with a letter or a digit, without two dots in a row", hint, s.place)
 	}
 }
 
@@ -299,23 +298,23 @@ func (s stagedPlace) checkPath() {
 	isWindows := strings.Contains(p, `\`) || len(p) > 1 && p[1] == ':'
 	switch {
 	case s.path == "":
-		s.Report("a path in the container is missing", `write where it is, such as "/data/train"`, at)
+		s.Report("the path in the container is missing", `write a path such as "/data/train"`, at)
 	case clean == "." || p == "":
 		what := "the working directory itself"
 		if p == "" {
 			what = "the root of the file system"
 		}
-		s.Report(quote(s.path)+" is "+what, "name a directory below it", at)
+		s.Report(quote(s.path)+" is "+what, "write a directory below it", at)
 	case isWindows:
-		s.Report(quote(s.path)+" is a path of Windows", "write it with slashes, as on Linux; inputs and outputs are for Linux containers", at)
+		s.Report(quote(s.path)+" is a Windows path", "write it with slashes, as on Linux; inputs and outputs are for Linux containers", at)
 	case slices.Contains(strings.Split(p, "/"), ".."):
-		s.Report("a path in the container has no ..", "write where it is", at)
+		s.Report("a path in the container cannot contain ..", "write the path without ..", at)
 	case clean != p:
 		s.ReportFix(rename(s.node, clean), quote(s.path)+" is another spelling of "+quote(clean), "write "+quote(clean), at)
 	default:
 		for _, system := range systemPaths {
 			if within(system, clean) && !within("/dev/shm", clean) {
-				s.Report(system+" is the kernel's", "choose another path", at)
+				s.Report(system+" belongs to the kernel", "choose another path", at)
 			}
 		}
 	}
@@ -333,17 +332,17 @@ func (j Job) twicePlaced() {
 			line, _ := other.Node.Source.Position(other.Node.Key.Start)
 			switch {
 			case a == b:
-				j.Report(fmt.Sprintf("line %d brings something to this path already", line), "give it another path", key(in.Node))
+				j.Report(fmt.Sprintf("line %d already has an input at this path", line), "give it another path", key(in.Node))
 			case within(b, a) && oneFile(other):
-				j.Report(fmt.Sprintf("line %d brings a file to %s, so there is nothing below it", line, quote(b)), "give it another path", key(in.Node))
+				j.Report(fmt.Sprintf("line %d puts a file at %s, so nothing can be below it", line, quote(b)), "give it another path", key(in.Node))
 			case within(a, b) && oneFile(in):
-				j.Report(fmt.Sprintf("line %d brings something below %s, which this makes a file", line, quote(a)), "give it another path", key(in.Node))
+				j.Report(fmt.Sprintf("line %d puts an input below %s, which is a file here", line, quote(a)), "give it another path", key(in.Node))
 			}
 		}
 	}
 }
 
-// oneFile reports whether an input is known to be no directory.
+// oneFile reports whether an input is certainly not a directory.
 func oneFile(in document.Input) bool {
 	if scheme(in.Source.Text) == "" {
 		return in.Local.Path != "" && !in.Local.Dir
@@ -358,11 +357,11 @@ func (j Job) mixedPlaces() {
 			switch {
 			case to == from:
 			case within(from, to):
-				j.Report(fmt.Sprintf("what is brought to %s is carried away with it", quote(to)), "let the program write into a directory of its own", key(out.Node))
+				j.Report(fmt.Sprintf("this output contains the input at %s, which the job would upload again", quote(to)), "let the program write into a directory of its own", key(out.Node))
 			case within(to, from) && oneFile(in):
-				j.Report(fmt.Sprintf("an input makes %s a file, so there is nothing below it", quote(to)), "let the program write into a directory of its own", key(out.Node))
+				j.Report(fmt.Sprintf("an input puts a file at %s, so nothing can be below it", quote(to)), "let the program write into a directory of its own", key(out.Node))
 			case within(to, from):
-				j.Report(fmt.Sprintf("it lies in what is brought to %s, which may have a file of that name", quote(to)), "let the program write into a directory of its own", key(out.Node))
+				j.Report(fmt.Sprintf("this path is inside the input at %s, which may contain a file of that name", quote(to)), "let the program write into a directory of its own", key(out.Node))
 			}
 		}
 	}
@@ -374,10 +373,10 @@ const (
 	variableJobID = "AWS_BATCH_JOB_ID"
 )
 
-// manyCells bounds the cells whose values are held against each other.
+// manyCells bounds the cells whose values are compared with each other.
 const manyCells = 20_000
 
-// keepsApart holds that each child of an array has its own place.
+// keepsApart checks that each child of an array has its own location.
 func (s stagedPlace) keepsApart() {
 	names, err := stage.Variables(withoutReferences(s.place.Text))
 	if err != nil {
@@ -393,7 +392,7 @@ func (s stagedPlace) keepsApart() {
 			return
 		case s.Sweep == nil:
 		case slices.Contains(s.Sweep.Templates, name):
-			return // it holds values of the child
+			return // it contains values of the child
 		default:
 			for _, axis := range s.Sweep.Names {
 				if name == sweep.Variable(axis) {
@@ -404,11 +403,11 @@ func (s stagedPlace) keepsApart() {
 	}
 	const hint = "write ${" + variableIndex + "} into it"
 	if len(axes) == 0 {
-		s.Report("all children of the array write to this place", hint, s.place)
+		s.Report("all children of the array write to this location", hint, s.place)
 		return
 	}
 	if s.Sweep != nil && s.Sweep.Len() <= manyCells && !distinctCells(s.Sweep, axes) {
-		s.Report(fmt.Sprintf("children with the same %s write to one place", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.place)
+		s.Report(fmt.Sprintf("children with the same %s write to the same location", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.place)
 	}
 }
 
@@ -421,7 +420,7 @@ func distinctCells(s *sweep.Sweep, axes []string) bool {
 		for _, axis := range axes {
 			at := slices.Index(s.Names, axis)
 			if at < 0 {
-				return true // said elsewhere
+				return true // another rule reports it
 			}
 			fmt.Fprintf(&mark, "%q", values[at])
 		}
@@ -433,12 +432,12 @@ func distinctCells(s *sweep.Sweep, axes []string) bool {
 	return true
 }
 
-// batchVariables are what AWS Batch, and Amazon ECS below it, set in every container
+// batchVariables are the variables that AWS Batch and Amazon ECS set in every container
 // (user guide, job environment variables; ECS developer guide, container metadata).
 var batchVariables = []string{"AWS_BATCH_CE_NAME", "AWS_BATCH_JOB_ATTEMPT", variableJobID, "AWS_BATCH_JQ_NAME",
 	"AWS_EXECUTION_ENV", "ECS_CONTAINER_METADATA_URI", "ECS_CONTAINER_METADATA_URI_V4", "HOSTNAME"}
 
-// arrayVariables are what AWS Batch sets in the children of an array.
+// arrayVariables are the variables that AWS Batch sets in the children of an array.
 var arrayVariables = []string{variableIndex, "AWS_BATCH_JOB_ARRAY_SIZE"}
 
 func (s stagedPlace) checkVariables() {
@@ -451,20 +450,20 @@ func (s stagedPlace) checkVariables() {
 		case slices.Contains(batchVariables, name), s.sets(name):
 		case slices.Contains(arrayVariables, name) && isArray(s.Job.Job):
 		case slices.Contains(arrayVariables, name):
-			s.Report(fmt.Sprintf("${%s} is set in the children of an array, and this job has none", name), "write ${"+variableJobID+"}", s.place)
+			s.Report(fmt.Sprintf("only children of an array have ${%s}, and this job is not an array", name), "write ${"+variableJobID+"}", s.place)
 		case strings.HasPrefix(name, "AWS_BATCH"):
 			hint := ""
 			if near := near(name, slices.Concat(batchVariables, arrayVariables)); near != "" {
 				hint = "did you mean ${" + near + "}?"
 			}
-			s.Report(fmt.Sprintf("AWS Batch sets no variable %s", name), hint, s.place)
+			s.Report(fmt.Sprintf("AWS Batch has no variable %s", name), hint, s.place)
 		default:
-			s.Report(fmt.Sprintf("nothing here sets the variable %s", name), fmt.Sprintf("add it to the environment; what is meant literally is written $${%s}", name), s.place)
+			s.Report(fmt.Sprintf("nothing here sets the variable %s", name), fmt.Sprintf("add it to the environment, or write $${%s} for the literal text", name), s.place)
 		}
 	}
 }
 
-// sets reports whether the job gives its container a variable.
+// sets reports whether the job sets a variable in its container.
 func (s stagedPlace) sets(name string) bool {
 	for _, list := range s.variableLists() {
 		for v := range list.Children() {
@@ -479,7 +478,7 @@ func (s stagedPlace) sets(name string) bool {
 	return name == sweep.CellVariable || slices.ContainsFunc(s.Sweep.Names, func(axis string) bool { return sweep.Variable(axis) == name })
 }
 
-// variableLists are what a job says of the variables of its one container.
+// variableLists returns the lists of variables of the job's only container.
 func (j Job) variableLists() []*jsontree.Node {
 	box := j.Known().Get("containerProperties")
 	return []*jsontree.Node{box.Get("environment"), box.Get("secrets"), j.Submit.Get("containerOverrides").Get("environment")}
@@ -492,14 +491,14 @@ func (s stagedPlace) checkSum() {
 	sum, err := hex.DecodeString(s.sha256.Str())
 	switch {
 	case err != nil || len(sum) != 32:
-		s.Report("a sha256 is 64 hexadecimal digits", "make it: sha256sum FILE", s.sha256)
+		s.Report("a sha256 must have 64 hexadecimal digits", "compute it with sha256sum FILE", s.sha256)
 	case strings.HasSuffix(s.place.Text, "/") || s.found.Dir:
-		s.Report("a checksum is that of one file, and this is a directory", "name the file, or remove the checksum", s.sha256)
+		s.Report("a checksum is for a single file, and this is a directory", "write the path of a file, or remove the checksum", s.sha256)
 	}
 }
 
-// ownAccess are variables with which a container reaches S3 without a role, or another
-// service than AWS's.
+// ownAccess are variables that let a container use S3 without a role, or another service
+// than AWS's.
 var ownAccess = []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
 
 func (j Job) wantsStagingRole() {
@@ -512,7 +511,7 @@ func (j Job) wantsStagingRole() {
 			continue
 		}
 		if !slices.ContainsFunc(ownAccess, s.sets) {
-			j.Report("the job reaches S3, and no jobRoleArn says with whose rights", `add "jobRoleArn": "arn:aws:iam::<account>:role/..."`, s.place)
+			j.Report("the job uses S3 but has no jobRoleArn", `add "jobRoleArn": "arn:aws:iam::<account>:role/..."`, s.place)
 		}
 		return
 	}
@@ -535,8 +534,8 @@ func (j Job) writesToRoot() {
 	for _, in := range j.Inputs {
 		to := cleanPath(in.Path)
 		if slash.IsAbs(to) && !within("/dev/shm", to) && !slices.ContainsFunc(writable, func(dir string) bool { return within(dir, to) }) {
-			j.Report("the root file system is read-only, and no volume that can be written to is at "+quote(to),
-				"mount a volume there, or leave readonlyRootFilesystem out", key(in.Node))
+			j.Report("the root file system is read-only, and no writable volume is mounted at "+quote(to),
+				"mount a volume there, or remove readonlyRootFilesystem", key(in.Node))
 		}
 	}
 }

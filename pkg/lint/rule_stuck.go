@@ -9,9 +9,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// stuckRules are about what AWS Batch takes and then leaves in RUNNABLE, as far
-// as files of compute environments and queues tell. queueRules hold jobs against
-// the platform file.
+// stuckRules are about jobs that AWS Batch accepts and then leaves in RUNNABLE, as far
+// as files of compute environments and queues show. queueRules compare jobs with the
+// platform file.
 func stuckRules() []*Rule {
 	return []*Rule{
 		warns(check("stuck-gpu-mixed-environment", Medium, onInstances, func(s Site) {
@@ -27,9 +27,9 @@ func stuckRules() []*Rule {
 				}
 			}
 			if gpu != nil && other != nil {
-				s.Report(fmt.Sprintf("%s has GPUs and %s has none: a GPU job may wait for the wrong instance", gpu.Str(), other.Str()), "make an environment for each", other)
+				s.Report(fmt.Sprintf("%s has GPUs but %s does not: a GPU job may wait for the wrong instance", gpu.Str(), other.Str()), "create an environment for each", other)
 			}
-		}, "In an environment with GPU instances and others a GPU job may stay in RUNNABLE.", guide("GPU jobs"))),
+		}, "In an environment with both GPU instances and others, a GPU job may stay in RUNNABLE.", guide("GPU jobs"))),
 		check("stuck-fargate-windows-spot", Medium, onWindows(bodies), func(s Site) {
 			if !s.Fargate {
 				return
@@ -42,9 +42,9 @@ func stuckRules() []*Rule {
 				some = true
 			}
 			if some {
-				s.Report("Windows containers do not run on FARGATE_SPOT, which is all that the queue has", `give them a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
+				s.Report("Windows containers do not run on FARGATE_SPOT, and the queue has nothing else", `submit it to a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
 			}
-		}, "Fargate Spot has no Windows, so such a job blocks a queue that has nothing else.", guide("Fargate")).onlyWith("runtimePlatform"),
+		}, "Fargate Spot does not run Windows, so such a job blocks a queue that has only Fargate Spot.", guide("Fargate")).onlyWith("runtimePlatform"),
 		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
 			if !onlyPublicSubnets(n) {
 				return
@@ -55,27 +55,27 @@ func stuckRules() []*Rule {
 			}
 			for _, b := range bodies(s.pass) {
 				if on[b.Register] && b.Node.Get("networkConfiguration").Get("assignPublicIp").Str() != "ENABLED" {
-					s.Report("the subnets are public by their names, and the jobs have no public IP address", `write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
+					s.Report("the subnets have public names, but the jobs have no public IP address", `write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
 					return
 				}
 			}
-		}, "What runs needs a path to Amazon ECS: a public address, a NAT gateway or endpoints. Files show it only where names of subnets say public.", guide("jobs stuck in RUNNABLE"))),
+		}, "Jobs need a path to Amazon ECS: a public address, a NAT gateway or endpoints. Reported only if names of subnets contain \"public\".", guide("jobs stuck in RUNNABLE"))),
 		warns(check("stuck-awslogs-custom-ami", Medium, onInstances, func(s Site) {
 			c := s.Node.Get(resourcesOf)
 			n := c.Get("imageId")
 			path("ec2Configuration[].imageIdOverride").walk(c, func(o *jsontree.Node) { n = firstOf(n, o) })
 			if n.Str() != "" {
-				s.Report("an image of your own has to list awslogs in ECS_AVAILABLE_LOGGING_DRIVERS, or jobs stay in RUNNABLE", "check the image, or use AWS's", n)
+				s.Report("a custom image has to list awslogs in ECS_AVAILABLE_LOGGING_DRIVERS, or jobs stay in RUNNABLE", "check the image, or use an image of AWS", n)
 			}
-		}, "Jobs write to awslogs unless they say otherwise; on an instance whose agent does not offer it they are not placed.", guide("jobs stuck in RUNNABLE"))),
+		}, "The default log driver of jobs is awslogs. AWS Batch does not place them on an instance whose agent does not offer it.", guide("jobs stuck in RUNNABLE"))),
 		check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
 			n := requirementOf(s.Node, "VCPU")
 			if v, ok := number(n); ok && v > 6 && v <= 32 && !hasPlatformQueues(s.pass) {
-				s.Report(n.Text+" vCPU is more than the 6 that a new account may use on Fargate at once", "check the quota of the account", n)
+				s.Report(n.Text+" vCPU is more than the initial Fargate quota of 6", "check the quota of the account", n)
 			}
-		}, "The quota of vCPUs on Fargate starts at 6 per Region; a larger job waits until it is raised. Not said where a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
+		}, "The quota of vCPUs on Fargate starts at 6 per Region. A larger job waits until the quota is raised. Not reported if a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
 		check("stuck-eks-node-overhead", Medium, definitions, Site.nodeOverhead,
-			"A node keeps cpu and memory for itself, so a pod that asks for all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
+			"A node reserves cpu and memory for itself, so a pod that requests all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
 	}
 }
 
@@ -84,8 +84,8 @@ func onlyPublicSubnets(c *jsontree.Node) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return !strings.Contains(strings.ToLower(s), "public") })
 }
 
-// podRequest is what the containers of a pod ask for together. ok is false where
-// one does not say.
+// podRequest returns the sum of the requests of a pod's containers. ok is false if a
+// container has no request.
 func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) {
 	for c := range each(pod, "containers") {
 		r := c.Get("resources")
@@ -104,7 +104,7 @@ func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) 
 	return cpu, memoryMiB, gpus, ok
 }
 
-// nodeOverhead holds a pod against the nodes of its environments.
+// nodeOverhead compares a pod with the nodes of its environments.
 func (s Site) nodeOverhead() {
 	pod := s.Node.Get("eksProperties").Get("podProperties")
 	cpu, memory, gpus, ok := podRequest(pod)
@@ -137,11 +137,11 @@ func (s Site) nodeOverhead() {
 		return
 	}
 	usable, mib := usableOnNode(largest)
-	s.Report(fmt.Sprintf("the pod asks for %s cpu and %d MiB; %s leaves about %s cpu and at most %d MiB to pods", decimal(cpu), memory, largest.Name, decimal(usable), mib),
-		"ask for less, or add a larger instance type", pod.Get("containers").Index(0).Get("resources"), pod)
+	s.Report(fmt.Sprintf("the pod requests %s cpu and %d MiB; %s has about %s cpu and at most %d MiB for pods", decimal(cpu), memory, largest.Name, decimal(usable), mib),
+		"request less, or add a larger instance type", pod.Get("containers").Index(0).Get("resources"), pod)
 }
 
-// sumTooBig warns of a task whose containers fit one by one and not together.
+// sumTooBig warns about a task whose containers fit separately but not together.
 func (s Site) sumTooBig() {
 	task := s.Known().Get("ecsProperties").Get("taskProperties").Index(0)
 	list := task.Get("containers")
@@ -149,6 +149,6 @@ func (s Site) sumTooBig() {
 		return
 	}
 	if r := s.pass.refused(s.Job); r != nil && (r.cause == catalog.TooManyVCPUs || r.cause == catalog.TooMuchMemory || r.cause == catalog.NominalMemory || r.cause == catalog.NotTogether || r.cause == catalog.TooManyGPUs) {
-		s.Report(fmt.Sprintf("the %d containers of the task run on one instance: %s", list.Len(), r.message), "the sum has to fit", list)
+		s.Report(fmt.Sprintf("the %d containers of the task run on one instance: %s", list.Len(), r.message), "reduce the sum of the requests", list)
 	}
 }

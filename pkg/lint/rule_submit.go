@@ -24,63 +24,63 @@ func submitRules() []*Rule {
 	return []*Rule{
 		row("submit-required", High, in(nativeSubmits, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("jobName", "jobQueue", "jobDefinition")(s, n, "a submission")
-		}, "A submission names the job, the queue and the definition.", api("SubmitJob")),
+		}, "A submission needs the name of the job, the queue and the definition.", api("SubmitJob")),
 		check("submit-size-max", High, submits, checkSubmissionSize,
 			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
 		check("submit-overrides-8192", High, submits, checkOverridesSize,
-			"Amazon ECS takes at most 8192 characters of overrides. AWS Batch takes a longer submission, and the job fails; about 512 characters are for what AWS Batch adds.", "the failed job's reason quoted in public repositories"),
+			"Amazon ECS accepts at most 8192 characters of overrides. AWS Batch accepts a longer submission, but the job fails. AWS Batch itself adds about 512 characters.", "the failed job's reason quoted in public repositories"),
 		check("submit-command-empty-string", Medium, submits, checkEmptyCommand,
-			"AWS Batch takes no empty string in the command of an override.", "the service's error quoted in public repositories").onlyWith("command"),
+			"AWS Batch rejects an empty string in the command of an override.", "the service's error quoted in public repositories").onlyWith("command"),
 		check("submit-priority-override-range", Medium, submits, checkPriorityOverride,
 			"A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")).onlyWith("schedulingPriorityOverride"),
 		check("submit-retry-replaces-whole", Low, submits, checkRetryReplaced,
-			"A retryStrategy of a submission is not merged with the definition's: it takes its place.", api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
+			"A retryStrategy of a submission replaces the whole retryStrategy of the definition.", api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
 		warns(check("submit-legacy-override-ignored", High, submits, checkLegacyOverrides,
 			"The deprecated members of an override have no effect on a definition that uses resourceRequirements.", api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
 		row("submit-legacy-override-fargate", High, in(onFargate(submits), "containerOverrides.vcpus", "containerOverrides.memory"),
 			absent("does not exist on Fargate", "write it in containerOverrides.resourceRequirements"),
-			"vcpus and memory are older than Fargate, which takes resourceRequirements only.", tried("ContainerOverrides.vcpus and memory")),
+			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerOverrides.vcpus and memory")),
 		row("submit-override-resource-type-enum", Medium, in(overrides, "resourceRequirements"), checkOverriddenResources,
 			"An override lists VCPU, MEMORY and GPU, each at most once.", api("ResourceRequirement.type")),
 		check("submit-override-instancetype", Medium, submits, checkOverriddenInstanceType,
-			"Only the nodes of a multi-node job name an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
+			"Only the nodes of a multi-node job can have an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
 		check("submit-eks-no-containeroverrides", High, submits, checkEKSContainerOverrides,
-			"A job on EKS is changed by eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
+			"A job on EKS needs eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
 		check("submit-eksoverride-only-eks", Medium, submits, checkEKSOverrides,
-			"eksPropertiesOverride changes jobs on EKS only.", api("SubmitJob.eksPropertiesOverride")).onlyWith("eksPropertiesOverride"),
+			"eksPropertiesOverride is for jobs on EKS.", api("SubmitJob.eksPropertiesOverride")).onlyWith("eksPropertiesOverride"),
 		check("submit-ecsoverride-only-ecs", Low, submits, checkECSOverrides,
-			"ecsPropertiesOverride changes definitions with ecsProperties only.", api("SubmitJob.ecsPropertiesOverride")).onlyWith("ecsPropertiesOverride"),
+			"ecsPropertiesOverride is for definitions with ecsProperties.", api("SubmitJob.ecsPropertiesOverride")).onlyWith("ecsPropertiesOverride"),
 		check("submit-ecs-needs-ecsoverride", Low, submits, checkECSContainerOverrides,
-			"The containers of ecsProperties are overridden by name, in ecsPropertiesOverride.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
+			"A definition with ecsProperties needs ecsPropertiesOverride, which names the containers.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties", "nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
-			"A job has one task to override.", api("EcsPropertiesOverride.taskProperties")),
+			"A job has only one task to override.", api("EcsPropertiesOverride.taskProperties")),
 		check("submit-override-container-unknown", Medium, submits, Site.unknownOverrides,
 			"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
 		check("submit-nodeoverrides-only-multinode", Medium, submits, checkNodeOverrides,
-			"nodeOverrides changes multinode definitions only.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
+			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
 		row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), checkConsumableOverride,
-			"A submission asks for at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
+			"A submission requests at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
 		row("submit-jobdefinition-format", Medium, in(submits, "jobDefinition"), checkDefinitionReference,
-			"A definition is named by name, name:revision with a number, or ARN.", api("SubmitJob.jobDefinition")),
-		row("submit-share-identifier-pattern", Medium, in(submits, "shareIdentifier"), like(sharePattern, "up to 255 "+nameCharset+", with one * at the end if need be", ""),
-			"The share of a job is named by letters and digits.", api("SubmitJob.shareIdentifier")),
+			"A definition is given by its name, by name:revision with a number, or by its ARN.", api("SubmitJob.jobDefinition")),
+		row("submit-share-identifier-pattern", Medium, in(submits, "shareIdentifier"), like(sharePattern, "up to 255 "+nameCharset+", optionally with one * at the end", ""),
+			"The share identifier of a job consists of letters, digits, hyphens and underscores.", api("SubmitJob.shareIdentifier")),
 		check("array-properties-empty", Low, submits, checkArrayProperties,
-			"An array without size has no children.", derived).onlyWith("arrayProperties"),
+			"An array needs a size.", derived).onlyWith("arrayProperties"),
 		row("dep-n-to-n-needs-jobid", Medium, in(submits, "dependsOn[]"), checkPairReference,
-			"N_TO_N pairs the children of two arrays, so the other one is named.", api("JobDependency")),
+			"N_TO_N pairs the children of two arrays, so the dependency needs the id of the other array.", api("JobDependency")),
 		row("dep-jobid-not-name", Low, in(submits, "dependsOn[].jobId"), checkDependencyID,
-			"A dependency is on the id that SubmitJob answered, not on a name.", api("JobDependency.jobId")),
+			"A dependency contains a job id that SubmitJob returned, not a name.", api("JobDependency.jobId")),
 		row("dep-needs-jobid-or-type", Low, in(submits, "dependsOn[]"), checkDependencyEmpty,
-			"A dependency names a job, or makes an array sequential.", api("JobDependency")),
+			"A dependency needs the id of a job, or the type SEQUENTIAL for an array.", api("JobDependency")),
 	}
 }
 
 func checkSubmissionSize(s Site) {
 	if src := s.File.Source; src != nil && len(src.Text) < catalog.MaxSubmitBytes/2 {
-		return // written out it is hardly longer
+		return // in AWS's form it is hardly longer
 	}
 	if n := len(s.Node.AppendJSON(nil)); n >= catalog.MaxSubmitBytes {
-		s.Report(fmt.Sprintf("a submission is smaller than %d bytes, this one has %d", catalog.MaxSubmitBytes, n), "put long data into S3 and pass its place", s.NameNode())
+		s.Report(fmt.Sprintf("a submission must be smaller than %d bytes, this one has %d", catalog.MaxSubmitBytes, n), "store long data in S3 and pass its location", s.NameNode())
 	}
 }
 
@@ -90,8 +90,8 @@ func checkOverridesSize(s Site) {
 	}
 	for c := range s.changes() {
 		if size := s.overridesSize(c); size > maxOverrides-overridesRoom {
-			s.Report(fmt.Sprintf("the overrides have %d characters; with what AWS Batch adds they stay under %d", size, maxOverrides),
-				fmt.Sprintf("stay below %d: put long data into S3 and pass its place", maxOverrides-overridesRoom),
+			s.Report(fmt.Sprintf("the overrides have %d characters; together with those that AWS Batch adds, the limit is %d", size, maxOverrides),
+				fmt.Sprintf("stay below %d: store long data in S3 and pass its location", maxOverrides-overridesRoom),
 				key(firstOf(c.over.Get("containerOverrides"), orNothing(s.Node.Get("parameters")))))
 		}
 	}
@@ -117,14 +117,14 @@ func checkPriorityOverride(s Site) {
 func checkRetryReplaced(s Site) {
 	own, known := s.Own("retryStrategy"), s.Known().Get("retryStrategy")
 	if own != nil && own.Get("evaluateOnExit") == nil && known.Get("evaluateOnExit").Len() > 0 {
-		s.Report("this replaces the whole retryStrategy of the definition, its evaluateOnExit too", "repeat evaluateOnExit here if it is to count", own)
+		s.Report("this replaces the whole retryStrategy of the definition, including evaluateOnExit", "repeat evaluateOnExit here if you need it", own)
 	}
 }
 
 func checkLegacyOverrides(s Site) {
 	o, known := s.Node.Get("containerOverrides"), s.Known().Get("containerProperties")
 	if s.Fargate {
-		return // refused there
+		return // another rule reports that
 	}
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
 		n := o.Get(m[0])
@@ -148,7 +148,7 @@ func checkOverriddenResources(s Site, n *jsontree.Node, label string) {
 
 func checkOverriddenInstanceType(s Site) {
 	if n := s.Node.Get("containerOverrides").Get("instanceType"); n != nil {
-		s.ReportFix(s.remove(n), "instanceType of an override is for multi-node jobs only", "remove it; the queue's compute environments say which instances there are", key(n))
+		s.ReportFix(s.remove(n), "instanceType of an override is for multi-node jobs only", "remove it; the queue's compute environments choose the instances", key(n))
 	}
 }
 
@@ -156,23 +156,23 @@ func checkEKSContainerOverrides(s Site) {
 	onEKS := s.runsOnEKS()
 	for c := range s.changes() {
 		if !onEKS && (s.Known() != nil || c.over.Get("eksPropertiesOverride") == nil) {
-			continue // a definition that is not known is of EKS if its change is
+			continue // without a definition, the override tells whether the job is on EKS
 		}
 		for _, m := range []string{"containerOverrides", "ecsPropertiesOverride"} {
 			if n := c.over.Get(m); n != nil {
-				s.Report(m+" does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
+				s.Report(m+" does not work for a job on EKS", `write "eksPropertiesOverride"`, key(n))
 			}
 		}
 	}
 	if n := s.Node.Get("nodeOverrides"); n != nil && onEKS && s.Known().Get("nodeProperties") == nil {
-		s.Report("nodeOverrides does not go with a job on EKS", `write "eksPropertiesOverride"`, key(n))
+		s.Report("nodeOverrides does not work for a job on EKS", `write "eksPropertiesOverride"`, key(n))
 	}
 }
 
 func checkEKSOverrides(s Site) {
 	for c := range s.changes() {
 		if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
-			s.Report("the definition is none of EKS, and eksPropertiesOverride is for those", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
+			s.Report("eksPropertiesOverride is for jobs on EKS, and the definition is not on EKS", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
 		}
 	}
 }
@@ -188,7 +188,7 @@ func checkECSOverrides(s Site) {
 func checkECSContainerOverrides(s Site) {
 	for c := range s.changes() {
 		if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
-			s.Report("the definition has ecsProperties, which containerOverrides does not reach", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
+			s.Report("containerOverrides does not work for a definition with ecsProperties", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
 		}
 	}
 }
@@ -209,7 +209,7 @@ func checkConsumableOverride(s Site, n *jsontree.Node, label string) {
 
 func checkDefinitionReference(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
-		s.Report("jobDefinition is a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `such as "train" or "train:3"`, n)
+		s.Report("jobDefinition must be a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `write a name such as "train" or "train:3"`, n)
 	}
 }
 
@@ -221,13 +221,13 @@ func checkArrayProperties(s Site) {
 
 func checkPairReference(s Site, n *jsontree.Node, _ string) {
 	if n.Get("type").Str() == "N_TO_N" && s.lacks(n, "jobId") {
-		s.Report("an N_TO_N dependency needs the jobId of another array", "for one child after the other write \"SEQUENTIAL\"", n)
+		s.Report("an N_TO_N dependency needs the jobId of another array", "write \"SEQUENTIAL\" to run one child after the other", n)
 	}
 }
 
 func checkDependencyID(s Site, n *jsontree.Node, _ string) {
 	if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !placeholder().MatchString(n.Str()) {
-		s.Report(quote(n.Str())+" is no job id", "ids are given at submission; a workflow file takes names in dependsOn", n)
+		s.Report(quote(n.Str())+" is not a job id", "use an id that SubmitJob returned, or a workflow file, where dependsOn contains names", n)
 	}
 }
 
@@ -237,7 +237,7 @@ func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
-// nativeSubmits is the submissions that were written as such.
+// nativeSubmits returns the submissions of native files.
 var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == document.KindSubmitJob || s.File.Kind == document.KindJobList })
 
 func (s Site) unknownOverrides() {

@@ -13,13 +13,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// tag is a tag with the job, or the request, that carries it.
+// tag is a tag with the job or request that it belongs to.
 type tag struct {
 	job  Job
 	node *jsontree.Node
 }
 
-// tags yields every tag of every request, once where both of a job carry it.
+// tags yields every tag of every request, once if both requests of a job have it.
 //
 //go:noinline
 func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
@@ -32,7 +32,7 @@ func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
 	}
 }
 
-// tagList is every tag.
+// tagList holds every tag.
 var tagList = newFact(func(p *Pass, old []tag) []tag {
 	all := old[:0]
 	for _, j := range p.jobs {
@@ -56,15 +56,15 @@ var tagList = newFact(func(p *Pass, old []tag) []tag {
 	return all
 })
 
-// created is the requests that create something other than a job.
+// created returns the requests that create something other than a job.
 func created(p *Pass) []Site {
 	return allSites.of(p).requests
 }
 
 const tagSource = userGuide + ", tag restrictions"
 
-// isTag reports whether a text is letters, digits and blanks of any script, and
-// + - = . _ : / @.
+// isTag reports whether a text contains only letters, digits and spaces of any script,
+// and + - = . _ : / @.
 func isTag(text string) bool {
 	for _, r := range text {
 		if !nameRune(r) && !strings.ContainsRune("+=. :/@", r) && (r < utf8.RuneSelf || !unicode.In(r, unicode.L, unicode.N, unicode.Z)) {
@@ -76,27 +76,27 @@ func isTag(text string) bool {
 
 func tagRules() []*Rule {
 	return []*Rule{
-		row("tags-min-1", Low, in(creates, "tags"), filled("leave it out"),
-			"A map of tags holds at least one.", api("TagrisTagsMap")),
+		row("tags-min-1", Low, in(creates, "tags"), filled("remove it"),
+			"A map of tags contains at least one tag.", api("TagrisTagsMap")),
 		(&Rule{
 			Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
-			Doc:    "Tags hold letters, digits, blanks and + - = . _ : / @.",
+			Doc:    "Tags contain only letters, digits, spaces and + - = . _ : / @.",
 			Source: tagSource,
 			Run: func(p *Pass) {
-				const most = "letters, digits, blanks and + - = . _ : / @"
+				const most = "letters, digits, spaces and + - = . _ : / @"
 				for j, t := range p.tags() {
 					if !isTag(t.Name) {
-						j.Report(fmt.Sprintf("the key of a tag holds %s, not %s", most, quote(t.Name)), "", key(t))
+						j.Report(fmt.Sprintf("the key of a tag contains only %s, not %s", most, quote(t.Name)), "", key(t))
 					}
 					if !isTag(t.Str()) {
-						j.Report(fmt.Sprintf("the value of a tag holds %s, not %s", most, quote(t.Str())), "", t)
+						j.Report(fmt.Sprintf("the value of a tag contains only %s, not %s", most, quote(t.Str())), "", t)
 					}
 				}
 			},
 		}).onlyWith("tags"),
 		(&Rule{
 			Name: "tags-max-50", Severity: diag.Error, Confidence: High,
-			Doc:    "A job definition carries at most 50 tags.",
+			Doc:    "A job definition has at most 50 tags.",
 			Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
@@ -109,7 +109,7 @@ func tagRules() []*Rule {
 		}).onlyWith("tags"),
 		(&Rule{
 			Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
-			Doc:    "A job carries at most 50 tags.",
+			Doc:    "A job has at most 50 tags.",
 			Source: apiReference + ", SubmitJob.tags; " + tagSource,
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -124,7 +124,7 @@ func tagRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, t := range p.tags() {
 					if n := utf8.RuneCountInString(t.Name); n < 1 || n > catalog.MaxTagKeyLength {
-						j.Report(fmt.Sprintf("the key of a tag is 1 to %d characters long, this one has %d", catalog.MaxTagKeyLength, n), "", key(t))
+						j.Report(fmt.Sprintf("the key of a tag must be 1 to %d characters long, not %d", catalog.MaxTagKeyLength, n), "", key(t))
 					}
 				}
 			},
@@ -136,14 +136,14 @@ func tagRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, t := range p.tags() {
 					if n := utf8.RuneCountInString(t.Str()); n > catalog.MaxTagValueLength {
-						j.Report(fmt.Sprintf("the value of a tag is at most %d characters long, this one has %d", catalog.MaxTagValueLength, n), "", t)
+						j.Report(fmt.Sprintf("the value of a tag must be at most %d characters long, not %d", catalog.MaxTagValueLength, n), "", t)
 					}
 				}
 			},
 		}).onlyWith("tags"),
 		(&Rule{
 			Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
-			Doc:    "Keys and values of tags that start with aws: belong to AWS, in any case of letters.",
+			Doc:    "Keys and values of tags that start with aws: are reserved for AWS, in upper and lower case.",
 			Source: tagSource,
 			Run: func(p *Pass) {
 				for j, t := range p.tags() {
@@ -158,7 +158,7 @@ func tagRules() []*Rule {
 		}).onlyWith("tags"),
 		(&Rule{
 			Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
-			Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, or in a container of docker, of podman, or of the one that works. AWS Batch keeps it as any other tag.",
+			Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, in a docker container, in a podman container, or in a container of whichever works. AWS Batch treats it like any other tag.",
 			Source: "pkg/local, ExecutorTag",
 			Run: func(p *Pass) {
 				for j, t := range p.tags() {
@@ -171,7 +171,7 @@ func tagRules() []*Rule {
 	}
 }
 
-// executorTag is local.ExecutorTag; a test of pkg/cli holds the two together, and the values.
+// executorTag is local.ExecutorTag; a test of pkg/cli compares the two, and their values.
 const executorTag = "batchctl:executor"
 
 func hasAWSPrefix(s string) bool {
@@ -187,6 +187,6 @@ func tooManyTags(j Job, tags *jsontree.Node) {
 				last = key(t)
 			}
 		}
-		j.Report(fmt.Sprintf("at most %d tags, these are %d", catalog.MaxTags, n), "", last)
+		j.Report(fmt.Sprintf("there are %[2]d tags, and the limit is %[1]d", catalog.MaxTags, n), "", last)
 	}
 }

@@ -22,7 +22,7 @@ func timeoutRules() []*Rule {
 		},
 		{
 			Name: "submit-timeout-min", Severity: diag.Error, Confidence: Medium,
-			Doc:    "A timeout is at least 60 seconds, in a submission too.",
+			Doc:    "A timeout is at least 60 seconds, also in a submission.",
 			Source: apiReference + ", JobTimeout.attemptDurationSeconds",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -32,14 +32,14 @@ func timeoutRules() []*Rule {
 		},
 		{
 			Name: "timeout-missing", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "Without a timeout a job that hangs runs, and is paid for, until somebody notices.",
+			Doc:    "Without a timeout, a job that hangs runs and costs money until you notice.",
 			Source: userGuide + ", job timeouts",
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
 					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
 					empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
 					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {
-						j.Report("the job has no timeout", "add how long an attempt may take, such as "+timeoutExample(j), own)
+						j.Report("the job has no timeout", "add a time limit, such as "+timeoutExample(j), own)
 					}
 				}
 			},
@@ -47,7 +47,7 @@ func timeoutRules() []*Rule {
 	}
 }
 
-// timed reports whether every submission that runs a definition has a timeout.
+// timed reports whether every submission of a definition has a timeout.
 func (p *Pass) timed(definition Job) bool {
 	submissions := runs.of(p)[definition.Register]
 	for _, j := range submissions {
@@ -61,11 +61,11 @@ func (p *Pass) timed(definition Job) bool {
 func shortTimeout(j Job, timeout *jsontree.Node) {
 	n := timeout.Get("attemptDurationSeconds")
 	if s, ok := n.Int(); ok && s < catalog.MinTimeout {
-		j.Report(fmt.Sprintf("a timeout is at least %d seconds, not %d", catalog.MinTimeout, s), "", n)
+		j.Report(fmt.Sprintf("a timeout must be at least %d seconds, not %d", catalog.MinTimeout, s), "", n)
 	}
 }
 
-// timeoutExample is in the form the user writes.
+// timeoutExample returns a timeout in the form of the job's file.
 func timeoutExample(j Job) string {
 	if j.compact() {
 		return `"timeout": "2h"`

@@ -12,11 +12,11 @@ func environmentRules() []*Rule {
 	return []*Rule{
 		(&Rule{
 			Name: "env-name-reserved-prefix", Severity: diag.Error, Confidence: High,
-			Doc:    "Names that start with AWS_BATCH belong to AWS Batch, which sets such variables itself.",
+			Doc:    "Names that start with AWS_BATCH are reserved for AWS Batch, which sets such variables itself.",
 			Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
 			Run: func(p *Pass) {
 				for _, c := range p.Containers() {
-					if c.Single { // those of tasks, nodes and pods have rules of their own
+					if c.Single { // tasks, nodes and pods have rules of their own
 						reservedNames(c.Job, c.Node.Get("environment"))
 					}
 				}
@@ -24,7 +24,7 @@ func environmentRules() []*Rule {
 		}).onlyWith("environment"),
 		(&Rule{
 			Name: "submit-env-name-reserved-prefix", Severity: diag.Error, Confidence: Medium,
-			Doc:    "Names that start with AWS_BATCH belong to AWS Batch, in overrides too.",
+			Doc:    "Names that start with AWS_BATCH are reserved for AWS Batch, also in overrides.",
 			Source: apiReference + ", ContainerOverrides.environment",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -36,7 +36,7 @@ func environmentRules() []*Rule {
 		}).onlyWith("environment"),
 		(&Rule{
 			Name: "env-duplicate-name", Severity: diag.Warning, Confidence: Low,
-			Doc:    "A variable is given twice; which value the container sees is not documented.",
+			Doc:    "A variable is set twice. The documentation does not say which value the container sees.",
 			Source: "practice",
 			Run: func(p *Pass) {
 				for _, c := range requirers(p) {
@@ -49,7 +49,7 @@ func environmentRules() []*Rule {
 		}).onlyWith("environment", "env"),
 		(&Rule{
 			Name: "nul-character", Severity: diag.Error, Confidence: High,
-			Doc:    "Arguments and variables end at the first NUL character, so no program can start with one in them.",
+			Doc:    "Arguments and variables cannot contain a NUL character, so the program would not start.",
 			Source: "POSIX.1-2024, exec",
 			Run: func(p *Pass) {
 				everyArgument(p, func(s Site, n *jsontree.Node) {
@@ -61,7 +61,7 @@ func environmentRules() []*Rule {
 		}).onlyWith("command", "environment", "args", "env"),
 		(&Rule{
 			Name: "env-name-charset", Severity: diag.Warning, Confidence: High,
-			Doc:    "The name of a variable ends at its first equals sign, and a shell cannot read one with a line break.",
+			Doc:    "The name of a variable ends at its first equals sign, and a shell cannot read a name with a line break.",
 			Source: "POSIX.1-2024, environment variables",
 			Run: func(p *Pass) {
 				everyVariable(p, func(s Site, entry *jsontree.Node) {
@@ -74,8 +74,8 @@ func environmentRules() []*Rule {
 		}).onlyWith("environment", "env"),
 		(&Rule{
 			Name: "secrets-execution-role", Severity: diag.Error, Confidence: Medium,
-			Doc:    "Secrets are fetched with the execution role before the container starts, so a job with secrets needs executionRoleArn.",
-			Source: "answered so by the service in 2026-09 (cdk-preflight)",
+			Doc:    "The execution role fetches secrets before the container starts, so a job with secrets needs executionRoleArn.",
+			Source: "confirmed by the service's answer in 2026-09 (cdk-preflight)",
 			Run: func(p *Pass) {
 				for _, c := range p.Containers() {
 					if s := c.Node.Get("secrets"); s.Len() > 0 && c.Task.Get("executionRoleArn") == nil {
@@ -102,7 +102,7 @@ func everyVariable(p *Pass, visit func(s Site, entry *jsontree.Node)) {
 	}
 }
 
-// everyArgument visits the words of all commands, and the names and values of all variables.
+// everyArgument visits the arguments of all commands, and the names and values of all variables.
 func everyArgument(p *Pass, visit func(s Site, n *jsontree.Node)) {
 	everyVariable(p, func(s Site, entry *jsontree.Node) {
 		visit(s, entry.Get("name"))
@@ -125,13 +125,13 @@ func everyArgument(p *Pass, visit func(s Site, n *jsontree.Node)) {
 
 func (s Site) twiceNamed(list *jsontree.Node) {
 	if list.Len() < 2 || list.Index(0).Key.End > 0 {
-		return // made of a map, of which the parser says so
+		return // built from a map, where the parser reports duplicates
 	}
 	seen := map[string]bool{}
 	for e := range list.Children() {
 		name := e.Get("name").Str()
 		if name != "" && seen[name] {
-			s.Report(fmt.Sprintf("variable %s is given twice", quote(name)), "keep one of them", e.Get("name"))
+			s.Report(fmt.Sprintf("variable %s is set twice", quote(name)), "keep one of them", e.Get("name"))
 		}
 		seen[name] = true
 	}

@@ -19,13 +19,13 @@ const efs = "volumes[].efsVolumeConfiguration"
 func volumeRules() []*Rule {
 	return []*Rule{
 		row("volume-name-charset", High, in(bodies, "volumes[].name"), like(volumeName, nameCharset, ""),
-			"The name of a volume holds letters, digits, hyphens and underscores; no dots.", tried("Volume.name")),
+			"The name of a volume contains only letters, digits, hyphens and underscores, and no dots.", tried("Volume.name")),
 		row("volume-name-length", Medium, in(bodies, "volumes[].name"), chars(1, 255),
 			"The name of a volume is at most 255 characters long.", api("Volume.name")),
 		row("volume-duplicate-name", Low, in(bodies, "volumes"), distinct("name", "give each volume its own name"),
-			"Mount points name a volume, so two of one name are ambiguous.", derived),
+			"Mount points refer to a volume by name, so two volumes with one name are ambiguous.", derived),
 		row("volume-config-exclusive", Medium, in(bodies, "volumes[]"), exclusive("host", "efsVolumeConfiguration", "s3filesVolumeConfiguration"),
-			"A volume is of one kind: host, efsVolumeConfiguration or s3filesVolumeConfiguration.", "answered so by the service in 2026-09 (cdk-preflight)"),
+			"A volume has only one of host, efsVolumeConfiguration and s3filesVolumeConfiguration.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		warns(check("volume-unused", Medium, withVolumes, func(s Site) {
 			if s.Node.Get("volumes") == nil {
 				return
@@ -36,56 +36,56 @@ func volumeRules() []*Rule {
 					s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it", n)
 				}
 			}
-		}, "A volume that no mount point names is not there for the container.", api("Volume.name"))).onlyWith("volumes"),
+		}, "The container does not see a volume without a mount point.", api("Volume.name"))).onlyWith("volumes"),
 		row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
-			"A mount point says which volume, and where.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
+			"A mount point needs a volume and a path.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 		check("mount-unknown-volume", Low, containersIn("containerProperties"), Site.unknownVolumes,
-			"A mount point names an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
+			"A mount point refers to an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 		check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), Site.unknownVolumes,
-			"A mount point names a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
+			"A mount point refers to a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 		check("mount-absolute-path", Low, containers, func(s Site) {
 			for m := range each(s.Node, "mountPoints") {
 				if n := m.Get("containerPath"); n.Str() != "" && !strings.HasPrefix(n.Str(), "/") && !s.windows() {
-					s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container begins with /", "write "+quote("/"+n.Str()), n)
+					s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container must begin with /", "write "+quote("/"+n.Str()), n)
 				}
 			}
-		}, "The path of a mount point is absolute. With another the container does not start.", "Docker's rule for mounts").onlyWith("mountPoints"),
+		}, "The path of a mount point is absolute. Otherwise the container does not start.", "Docker's rule for mounts").onlyWith("mountPoints"),
 		row("mount-duplicate-path", Low, in(allContainers, "mountPoints", "volumeMounts"), func(s Site, n *jsontree.Node, label string) {
 			distinct("containerPath", "give each mount point its own path")(s, n, label)
 			distinct("mountPath", "give each mount its own path")(s, n, label)
-		}, "Two mounts at one path: the container does not start.", "Docker's rule for mounts"),
+		}, "With two mounts at the same path, the container does not start.", "Docker's rule for mounts"),
 		row("efs-filesystemid-required", High, in(bodies, efs), needs(`fileSystemId: "fs-..."`),
-			"An EFS volume names its file system.", api("EFSVolumeConfiguration.fileSystemId")),
-		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an identifier such as fs-0123456789abcdef0", ""),
-			"An EFS file system is named by its identifier, not by its name tag.", tried("EFSVolumeConfiguration.fileSystemId")),
+			"An EFS volume needs the id of its file system.", api("EFSVolumeConfiguration.fileSystemId")),
+		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an id such as fs-0123456789abcdef0", ""),
+			"An EFS file system is given by its id, not by its name tag.", tried("EFSVolumeConfiguration.fileSystemId")),
 		check("efs-accesspoint-rootdir", High, bodies, func(s Site) {
 			for v := range s.efs() {
 				if n := v.Get("rootDirectory"); v.Get("authorizationConfig").Get("accessPointId") != nil && n.Str() != "" && n.Str() != "/" {
-					s.ReportFix(s.remove(n), "with an access point rootDirectory is \"/\" or absent, not "+quote(n.Str()), "remove it; the access point sets the directory", n)
+					s.ReportFix(s.remove(n), "with an access point, rootDirectory must be \"/\" or absent, not "+quote(n.Str()), "remove it; the access point sets the directory", n)
 				}
 			}
-		}, "An access point sets the directory itself, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
+		}, "The access point sets the directory, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
 		check("efs-accesspoint-transit-encryption", High, bodies, func(s Site) {
 			for v := range s.efs() {
 				if n := v.Get("authorizationConfig").Get("accessPointId"); n != nil {
 					s.wantsEncryption(v, "an access point", n)
 				}
 			}
-		}, "An EFS access point works over an encrypted connection only.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
+		}, "An EFS access point requires an encrypted connection.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
 		check("efs-iam-transit-encryption", High, bodies, func(s Site) {
 			for v := range s.efs() {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
 					s.wantsEncryption(v, "IAM authorization", n)
 				}
 			}
-		}, "IAM authorization for EFS works over an encrypted connection only.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
+		}, "IAM authorization for EFS requires an encrypted connection.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
 		check("efs-iam-job-role", Medium, bodies, func(s Site) {
 			for v := range s.efs() {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
 					s.wantsRole("IAM authorization for EFS", n)
 				}
 			}
-		}, "IAM authorization for EFS asks for the rights of the job's role, so there has to be one.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
+		}, "IAM authorization for EFS uses the permissions of the job role, so the job needs a role.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
 		row("efs-port-range", High, in(bodies, efs+".transitEncryptionPort", "volumes[].s3filesVolumeConfiguration.transitEncryptionPort"), between(0, 65535),
 			"A port is 0 to 65535.", tried("EFSVolumeConfiguration.transitEncryptionPort")),
 		row("efs-rootdir-length", Medium, in(bodies, efs+".rootDirectory"), chars(0, 4096),
@@ -93,19 +93,19 @@ func volumeRules() []*Rule {
 		row("efs-enums", High, in(bodies, efs+".transitEncryption", efs+".authorizationConfig.iam"), oneOf("ENABLED", "DISABLED"),
 			"Encryption and IAM authorization of an EFS volume are ENABLED or DISABLED.", tried("EFSTransitEncryption and EFSAuthorizationConfigIAM")),
 		row("s3files-arn-required", High, in(bodies, "volumes[].s3filesVolumeConfiguration"), needs("fileSystemArn"),
-			"An S3 Files volume names its file system.", api("S3FilesVolumeConfiguration.fileSystemArn")),
+			"An S3 Files volume needs the ARN of its file system.", api("S3FilesVolumeConfiguration.fileSystemArn")),
 		check("s3files-requires-job-role", Medium, bodies, func(s Site) {
 			for v := range each(s.Node, "volumes") {
 				if n := v.Get("s3filesVolumeConfiguration"); n.Is(jsontree.Object) {
 					s.wantsRole("an S3 Files volume", n)
 				}
 			}
-		}, "An S3 Files volume is mounted with the rights of the job's role, so there has to be one.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
+		}, "An S3 Files volume is mounted with the permissions of the job role, so the job needs a role.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
 	}
 }
 
 func (s Site) efs() iter.Seq[*jsontree.Node] {
-	var list []*jsontree.Node // walk cannot be stopped, as a loop over it may want to
+	var list []*jsontree.Node // a loop may stop early, and walk cannot
 	path(efs).walk(s.Node, func(n *jsontree.Node) { list = append(list, n) })
 	return slices.Values(list)
 }
@@ -132,10 +132,10 @@ func (s Site) wantsRole(who string, at *jsontree.Node) {
 	}
 }
 
-// withVolumes is bodies and pods.
+// withVolumes returns bodies and pods.
 func withVolumes(p *Pass) []Site { return slices.Concat(bodies(p), pods(p)) }
 
-// mounted is the names of the volumes that mount points of a body use.
+// mounted returns the names of the volumes that mount points of a body use.
 func (s Site) mounted() map[string]bool {
 	names := map[string]bool{}
 	for _, at := range []string{"mountPoints[].sourceVolume", "containers[].mountPoints[].sourceVolume",

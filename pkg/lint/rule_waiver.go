@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// A job file may waive rules (document.Waiver): those of the platform's policy, and
-// those that warn. What AWS Batch itself refuses it refuses all the same.
+// A job file may waive rules (document.Waiver): rules of the platform's policy, and
+// rules that warn. A waiver cannot change what AWS Batch rejects.
 
 // waivers yields every waiver with the first job that has it.
 func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
@@ -35,8 +35,8 @@ func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 	}
 }
 
-// namedRules is the rules of the run by name, and nil for those about documents, none
-// of which can be waived.
+// namedRules maps names to the rules of the run. Rules about documents map to nil,
+// because they cannot be waived.
 var namedRules = newFact(func(p *Pass, _ map[string]*Rule) map[string]*Rule {
 	named := map[string]*Rule{}
 	for _, r := range documentRules() {
@@ -52,16 +52,16 @@ func waiverRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "waiver-rule-unknown", Severity: diag.Error, Confidence: High,
-			Doc:    "A waiver names a rule that does not exist, so it silences nothing.",
+			Doc:    "A waiver names a rule that does not exist, so it has no effect.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
-				searches := 20 // a near word among hundreds costs more than all the rest
+				searches := 20 // the search for a similar name is expensive
 				for j, w := range p.waivers() {
 					n := w.Node.Get("rule")
 					if _, known := namedRules.of(p)[w.Rule]; known || !n.Is(jsontree.String) {
 						continue
 					}
-					hint, fix := "the rules are listed by batchctl validate --rules", (*diag.Fix)(nil)
+					hint, fix := "run batchctl validate --rules for a list", (*diag.Fix)(nil)
 					near := ""
 					if searches--; searches >= 0 {
 						near = nearIn(w.Rule, maps.Keys(namedRules.of(p)))
@@ -75,7 +75,7 @@ func waiverRules() []*Rule {
 		},
 		{
 			Name: "waiver-reason-missing", Severity: diag.Error, Confidence: High,
-			Doc:    "A waiver without a reason silences nothing: whoever reads the report wants to know why the job may break the rule.",
+			Doc:    "A waiver without a reason has no effect. The reason tells readers of the report why the job may break the rule.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
@@ -83,25 +83,25 @@ func waiverRules() []*Rule {
 					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !(Site{Job: j}).lacks(w.Node, "reason") {
 						continue
 					}
-					j.Report("a waiver needs a reason", `say why and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
+					j.Report("a waiver needs a reason", `add why, and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
 				}
 			},
 		},
 		{
 			Name: "waiver-until-format", Severity: diag.Error, Confidence: High,
-			Doc:    "The last day of a waiver is a date, year-month-day; a waiver with anything else silences nothing.",
+			Doc:    "The last day of a waiver is a date, year-month-day. A waiver with any other value has no effect.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					if n := w.Node.Get("until"); n.Is(jsontree.String) && (w.Until == "" || !isDay(w.Until)) {
-						j.Report(fmt.Sprintf("until is a date, not %s", quote(w.Until)), `write it as "2027-01-31", or leave it out`, n)
+						j.Report(fmt.Sprintf("until must be a date, not %s", quote(w.Until)), `write a date such as "2027-01-31", or remove it`, n)
 					}
 				}
 			},
 		},
 		{
 			Name: "waiver-not-waivable", Severity: diag.Error, Confidence: High,
-			Doc:    "Only rules of the platform file's policy and rules that warn can be waived. What AWS Batch itself refuses, or never runs, it does not take for a waiver either.",
+			Doc:    "You can waive rules of the platform file's policy and rules that warn. You cannot waive other errors, because AWS Batch would still reject the job or never run it.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
@@ -112,27 +112,27 @@ func waiverRules() []*Rule {
 					case r != nil && r.Scope == waiverTopic:
 						j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
 					default:
-						j.Report(w.Rule+" cannot be waived: AWS Batch itself would refuse the job, or leave it waiting",
-							"mend the job; waivers are for the platform file's policy and for warnings", n)
+						j.Report(w.Rule+" cannot be waived: AWS Batch itself would reject the job, or leave it waiting",
+							"fix the job; waivers are for the platform file's policy and for warnings", n)
 					}
 				}
 			},
 		},
 		{
 			Name: "waiver-expired", Severity: diag.Warning, Confidence: High,
-			Doc:    "The last day of a waiver is past (in UTC): what it silenced is reported again.",
+			Doc:    "The last day of a waiver is past (in UTC), so batchctl reports the problem again.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					if isComplete(w) && isOver(w) {
-						j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until), "mend the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
+						j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until), "fix the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
 					}
 				}
 			},
 		},
 		{
 			Name: "waiver-unused", Severity: diag.Warning, Confidence: High,
-			Doc:    "A waiver silences nothing: the job keeps the rule by now. Not said of rules that need a platform file where there is none.",
+			Doc:    "A waiver has no effect, because the job no longer breaks the rule. Without a platform file, waivers of rules that need one are not reported.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
@@ -140,7 +140,7 @@ func waiverRules() []*Rule {
 					if r == nil || !r.waivable(r.Severity) || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
 						continue
 					}
-					j.Report(fmt.Sprintf("the waiver of %s silences nothing: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
+					j.Report(fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
 				}
 			},
 		},

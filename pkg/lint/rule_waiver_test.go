@@ -39,7 +39,7 @@ func TestWaivedForOneJob(t *testing.T) {
 	found := Check([]*document.File{f}, day(t), Rules())
 	found.Sort()
 	const place = "t.json:1:149: "
-	const message = "policy allows a timeout of 24h; the job asks for 25h [policy-max-timeout]"
+	const message = "policy allows a timeout of at most 24h; the job has 25h [policy-max-timeout]"
 	want := place + message + "\n" + place + "waived: " + message + " agreed in OPS-12 (until 2999-01-01)"
 	if got := said(found); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -67,7 +67,7 @@ func TestWaiversOfTheDefaults(t *testing.T) {
 	}
 }
 
-// Without a platform file nothing is said of waivers that need one.
+// Without a platform file, waivers that need one are not reported.
 func TestWaiverWithoutPlatform(t *testing.T) {
 	f := file(`{ "name": "a", ` + longJob + `, "waivers": [{ "rule": "policy-max-timeout", "reason": "r" }, { "rule": "just-over-boundary", "reason": "r" }] }`)
 	if found := Check([]*document.File{f}, nil, Rules()); len(found) > 0 {

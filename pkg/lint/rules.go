@@ -4,9 +4,8 @@ import (
 	"sync"
 )
 
-// Rules returns every rule, in the order of the topics. A rule is added by
-// adding it to the list of its topic's file. The list is made once and shared: it
-// must not be changed.
+// Rules returns every rule, in the order of the topics. To add a rule, add it to the list
+// in its topic's file. The list is shared: do not change it.
 func Rules() []Rule { return all() }
 
 var all = sync.OnceValue(func() []Rule {
@@ -45,6 +44,6 @@ var all = sync.OnceValue(func() []Rule {
 	allOnlyWith(rules, "hosts", hostMark)
 	add("user-data", userDataRules())
 	allOnlyWith(rules, "user-data", hostMark)
-	add(waiverTopic, waiverRules()) // last: they see what the others have found
+	add(waiverTopic, waiverRules()) // last: they read the problems of the others
 	return rules
 })

@@ -9,10 +9,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Settle drops what the schema found where a rule speaks of the same: at the
-// same place, or at the object that lacks the member. The rule knows more, and
-// one mistake is one problem. A rule that only warns silences no error, and a
-// waived problem nothing. In a text with a slip of syntax only slips keep their fixes.
+// Settle removes problems of the schema if a rule reports the same mistake: at the same
+// place, or at the object that lacks the member. The rule knows more, and one mistake
+// is one problem. A warning does not replace an error, and a waived problem replaces
+// nothing. In a text with syntax errors, only syntax errors keep their fixes.
 func Settle(all diag.List) diag.List {
 	type start struct {
 		source *diag.Source
@@ -30,9 +30,8 @@ func Settle(all diag.List) diag.List {
 	}))
 }
 
-// withoutGuesses takes the fixes of rules away in a text with a slip of syntax: its
-// tree is a guess, and so is every edit that rests on it. The slip is fixed first, and
-// then the problem has its fix again.
+// withoutGuesses removes the fixes of rules in a text with a syntax error, because its
+// tree is a guess. Once the syntax is fixed, the problem has its fix again.
 func withoutGuesses(all diag.List) diag.List {
 	slips := map[*diag.Source]bool{}
 	for _, d := range all {
@@ -58,13 +57,13 @@ func generic(d diag.Diagnostic) bool {
 
 var quoted = lazy(`"([^"]+)"`)
 
-// covered reports whether the rules' findings say what the generic one says.
+// covered reports whether the problems of rules include the generic one.
 func covered(d diag.Diagnostic, by diag.List) bool {
 	by = slices.DeleteFunc(slices.Clone(by), func(s diag.Diagnostic) bool { return s.Severity > d.Severity })
 	if d.Rule != document.RuleMissingMember {
 		return len(by) > 0
 	}
-	// Several rules may stand at one brace: each lacking member is to be named.
+	// Several rules may report the same brace: each missing member must be named.
 	for _, m := range quoted().FindAllStringSubmatch(d.Message, -1) {
 		if !slices.ContainsFunc(by, func(s diag.Diagnostic) bool { return strings.Contains(s.Message, m[1]) }) {
 			return false

@@ -11,10 +11,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// sites is every object that rules look into, by kind.
+// sites holds every object that rules read, by kind.
 type sites struct {
 	definitions, submits []Site
-	// containers holds those of ECS; wholes those that are a whole job or node;
+	// containers holds those on ECS; wholes those that are a whole job or node;
 	// tasks the elements of ecsProperties.taskProperties.
 	containers, wholes, tasks []Site
 	nodes, groups             []Site // nodeProperties and its ranges
@@ -28,7 +28,7 @@ type sites struct {
 	bodies, requirers, podParts, jobs, requests, creates []Site
 }
 
-// emptied is the same room without sites.
+// emptied returns the same memory without sites.
 func (s sites) emptied() sites {
 	for _, list := range [...]*[]Site{
 		&s.definitions, &s.submits, &s.containers, &s.wholes, &s.tasks, &s.nodes, &s.groups, &s.pods, &s.podContainers,
@@ -40,7 +40,7 @@ func (s sites) emptied() sites {
 	return s
 }
 
-// scope picks the sites of one kind.
+// scope selects the sites of one kind.
 type scope func(*Pass) []Site
 
 func definitions(p *Pass) []Site   { return allSites.of(p).definitions }
@@ -59,19 +59,19 @@ func queues(p *Pass) []Site        { return allSites.of(p).queues }
 func policies(p *Pass) []Site      { return allSites.of(p).policies }
 func consumables(p *Pass) []Site   { return allSites.of(p).consumables }
 
-// bodies is what holds volumes: whole containers, and tasks.
+// bodies returns the objects that can have volumes: whole containers, and tasks.
 func bodies(p *Pass) []Site { return allSites.of(p).bodies }
 
-// requirers is all that can hold resourceRequirements.
+// requirers returns the objects that can have resourceRequirements.
 func requirers(p *Pass) []Site { return allSites.of(p).requirers }
 
-// podParts is the containers of pods and what submissions override of them.
+// podParts returns the containers of pods and their overrides in submissions.
 func podParts(p *Pass) []Site { return allSites.of(p).podParts }
 
-// jobs is definitions and submissions.
+// jobs returns definitions and submissions.
 func jobs(p *Pass) []Site { return allSites.of(p).jobs }
 
-// creates is every request that creates something, for what all of them have.
+// creates returns every request that creates something.
 func creates(p *Pass) []Site { return allSites.of(p).creates }
 
 func where(of scope, keep func(Site) bool) scope {
@@ -90,8 +90,8 @@ func onFargate(of scope) scope { return where(of, func(s Site) bool { return s.F
 func onEC2(of scope) scope     { return where(of, Site.onEC2) }
 func onWindows(of scope) scope { return where(of, Site.windows) }
 
-// onEC2 reports whether the site's definition is for EC2, which is what AWS
-// Batch takes it for if it says nothing.
+// onEC2 reports whether the site's definition is for EC2, which is the default of AWS
+// Batch.
 func (s Site) onEC2() bool {
 	if s.Register == nil || s.Register.Get("eksProperties") != nil {
 		return false
@@ -110,7 +110,7 @@ func (s Site) windows() bool {
 	return strings.HasPrefix(strings.ToUpper(family), "WINDOWS")
 }
 
-// allSites is every object that rules look into.
+// allSites holds every object that rules read.
 var allSites = newFact(func(p *Pass, old *sites) *sites {
 	if old == nil {
 		old = &sites{}
@@ -328,25 +328,23 @@ func (j Job) overrides() iter.Seq[*jsontree.Node] {
 	}
 }
 
-// allParts is containers that are a whole job, and what submissions override.
+// allParts returns the containers that are a whole job, and overrides in submissions.
 func allParts(p *Pass) []Site { return slices.Concat(wholes(p), overrides(p)) }
 
-// runsWindows reports whether the containers of the job that the site is of are
-// Windows ones.
+// runsWindows reports whether the site's job has Windows containers.
 func (s Site) runsWindows() bool {
 	return s.windows() || Site{Task: s.Known().Get("containerProperties")}.windows()
 }
 
-// meantForEC2 is the sites of definitions for EC2 but those that only forget to say
-// that they are for Fargate: a member that they need is not one to remove.
+// meantForEC2 returns the sites of definitions for EC2, except those that only lack
+// platformCapabilities for Fargate: they need the members that a rule would remove.
 func meantForEC2(of scope) scope {
 	return where(onEC2(of), func(s Site) bool { return s.meantForFargate() == "" })
 }
 
-// meantForFargate is what exists on Fargate only of a body whose definition does not
-// say what it is for; "" if nothing does. A
-// fraction of a vCPU alone may be a mistake of another kind, of which vcpu-min-ec2
-// speaks; with the role that Fargate demands it is none.
+// meantForFargate returns a member that exists on Fargate only, of a body whose
+// definition has no platformCapabilities, or "". A fraction of a vCPU counts only
+// together with the role that Fargate requires. Otherwise vcpu-min-ec2 reports it.
 func (s Site) meantForFargate() string {
 	if s.Register.Get("nodeProperties") != nil || !s.lacks(s.Register, "platformCapabilities") {
 		return ""

@@ -4,22 +4,22 @@ package lint
 const (
 	apiReference = "AWS Batch API reference 2016-08-10"
 	userGuide    = "AWS Batch User Guide"
-	// probed marks what cdk-preflight states to have tried against the service.
-	probed = "; answered so by the service in 2026-09 (cdk-preflight)"
-	// derived marks what follows from the documentation without being said.
+	// probed marks rules that cdk-preflight tried against the service.
+	probed = "; confirmed by the service's answer in 2026-09 (cdk-preflight)"
+	// derived marks rules that follow from the documentation, which does not state them.
 	derived = "follows from the documentation"
 )
 
-// api is a member or shape of the API reference.
+// api names a member or shape of the API reference.
 func api(what string) string { return apiReference + ", " + what }
 
-// tried is the same where the service was seen to answer so, too.
+// tried is api for rules that an answer of the service confirms.
 func tried(what string) string { return api(what) + probed }
 
-// guide is a page of the user guide.
+// guide names a page of the user guide.
 func guide(page string) string { return userGuide + ", " + page }
 
-// ourWhen is the source of the rules about jobs that run once others have ended.
+// ourWhen is the source of the rules about jobs with "when".
 const ourWhen = "the jobs of a workflow that batchctl submits itself (when)"
 
 // ourArrays is the source of the rules about arrays whose children differ.
@@ -41,7 +41,7 @@ const (
 	cfnReference = "AWS CloudFormation template reference, "
 )
 
-// ourStaging is the source of the rules about files that are brought and carried away.
+// ourStaging is the source of the rules about inputs and outputs.
 const ourStaging = "the inputs and outputs of the job file"
 
 // The sources of the rules about user data.

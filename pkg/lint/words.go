@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// quote writes a word as it would stand in the file; a long one is cut.
+// quote quotes a text as in the file and cuts a long one.
 func quote(s string) string { return diag.Quote(s) }
 
 func quoteAll(list []string) []string {
@@ -43,17 +43,17 @@ func near(word string, words []string) string { return nearIn(word, slices.Value
 
 func nearIn(word string, words iter.Seq[string]) string { return diag.Near(word, words) }
 
-// pattern is a regular expression that is compiled when it is first needed: the
-// rules have dozens, and most runs need few.
+// pattern is a regular expression that is compiled on first use: the rules have
+// dozens, and most runs need few.
 type pattern func() *regexp.Regexp
 
 func lazy(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// typo returns the one of the names of which a word is a slip of the pen. Names that
-// stand side by side differ by a word or a figure, and what is not here may well be
-// there already: gpu beside cpu and train-2 beside train-1 are no slips.
+// typo returns the name of which a word is a typo, or "". Related names differ by a
+// word or a number, and a resource that no file creates may exist already. So gpu is
+// not a typo of cpu, nor train-2 of train-1.
 func typo(word string, names iter.Seq[string]) string {
 	near := nearIn(word, names)
 	if near == "" || !isSlip(word, near) {
@@ -62,9 +62,9 @@ func typo(word string, names iter.Seq[string]) string {
 	return near
 }
 
-// isSlip reports whether two names differ in case and separators alone, or in one
-// word: by the order of its letters, or by one letter behind the first where it has
-// five or more.
+// isSlip reports whether two names differ only in case and separators, or in one word:
+// by the order of its letters, or, if it has five letters or more, by one letter after
+// the first.
 func isSlip(a, b string) bool {
 	if joined(a) == joined(b) {
 		return true
@@ -83,14 +83,14 @@ func isSlip(a, b string) bool {
 	return lettersOf(a) == lettersOf(b) || min(len(a), len(b)) >= 5 && a[0] == b[0] && diag.Typos(a, b) == 1
 }
 
-// nameWords is the words of a name in lower case.
+// nameWords returns the words of a name in lower case.
 func nameWords(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' })
 }
 
 func joined(name string) string { return strings.Join(nameWords(name), "") }
 
-// lettersOf is the letters of a word in their order in the alphabet.
+// lettersOf returns the letters of a word in alphabetical order.
 func lettersOf(word string) string {
 	letters := []byte(word)
 	slices.Sort(letters)
@@ -106,7 +106,7 @@ func writeHint(value string) string {
 
 func asteriskHint(head string) string {
 	if head == "" {
-		return `write how the reason begins, such as "OutOfMemory*"`
+		return `write the start of the reason, such as "OutOfMemory*"`
 	}
 	return "write " + quote(head+"*")
 }
@@ -142,7 +142,8 @@ func nearHint(name string, known iter.Seq[string]) string {
 	return "remove it"
 }
 
-// lowered is a name in lower case with hyphens for what Kubernetes does not take.
+// lowered returns a name in lower case with hyphens for characters that Kubernetes
+// does not accept.
 func lowered(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -161,7 +162,7 @@ func lowerHint(s string) string {
 	return ""
 }
 
-// count writes a number with its noun.
+// count formats a number with its noun.
 func count(n int, noun string, plural ...string) string {
 	switch {
 	case n == 1:
@@ -172,7 +173,7 @@ func count(n int, noun string, plural ...string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// isWhole reports whether a text is digits alone.
+// isWhole reports whether a text is only digits.
 func isWhole(text string) bool {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {
@@ -202,12 +203,12 @@ func orDots(example string) string {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// isNote reports whether a member is its author's explanation, by its name.
+// isNote reports whether a member is a comment, by its name.
 func isNote(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "//") || strings.HasPrefix(name, "#") || strings.HasPrefix(strings.ToLower(name), "comment")
 }
 
-// placeholder is what templates and workflow files write for a value to come.
+// placeholder matches the forms of values that another program fills in.
 var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$`)
 
 func nearName(word string, known map[string]bool) string {
@@ -220,7 +221,7 @@ func nearName(word string, known map[string]bool) string {
 	if hint := nearHint(word, maps.Keys(known)); hint != "remove it" {
 		return hint
 	}
-	return "its containers are " + either(sorted(names))
+	return "the containers are " + either(sorted(names))
 }
 
 var (

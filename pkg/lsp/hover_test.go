@@ -27,8 +27,8 @@ func TestHover(t *testing.T) {
 		"a workflow's job":         {`{"name": "w", "jobs": [{"name": "a", "image": "b:1", "user": "1"}]}`, `"us|er"`, []string{"Becomes `containerProperties.user`"}, `"user"`},
 		"a platform file's member": {`{"$schema": "platform.schema.json", "policy": {"maxAttempts": 3}}`, `"max|Attempts"`, []string{"**Most attempts**"}, `"maxAttempts"`},
 		"a problem":                {brokenJob, `"memory": "|2"`, []string{"**Memory**", "---", "**[memory-min-4](https://github.com/batchctl/batchctl/blob/main/docs/checks/job-definitions.md#memory-min-4)** (error)", "Source: [AWS Batch API reference"}, `"memory"`},
-		"an unknown one":           {brokenJob, `"retr|ys"`, []string{"documents.md#unknown-member)** (error)", "A member that the document does not have"}, `"retrys"`},
-		"a slip of syntax":         {`{"name": "a", "image": 'b:1'}`, `'b|:1'`, []string{"documents.md#json-syntax)** (error)", "The file is not JSON"}, `"image"`},
+		"an unknown one":           {brokenJob, `"retr|ys"`, []string{"documents.md#unknown-member)** (error)", "The document has no such member"}, `"retrys"`},
+		"a slip of syntax":         {`{"name": "a", "image": 'b:1'}`, `'b|:1'`, []string{"documents.md#json-syntax)** (error)", "The file is not valid JSON"}, `"image"`},
 		"between":                  {brokenJob, `|  "image"`, nil, ""},
 		"broken":                   {`{"name": "a", "image": "b:1", "retryStrategy": {"attempts": 3, "eval`, `"att|empts"`, []string{"integer", reference + "RetryStrategy.html)"}, `"attempts"`},
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
-// asTemplate says a problem of a request in the words of the template: members have
-// capital letters, and no edit of JSON mends it.
+// asTemplate rewrites a problem of a request for the template: members have capital
+// letters, and the JSON fix does not apply.
 func asTemplate(d diag.Diagnostic) diag.Diagnostic {
 	d.Fix = nil
 	generic := d.Rule == document.RuleMissingMember || d.Rule == document.RuleUnknownMember || strings.Contains(d.Message, " needs ")
@@ -22,9 +22,9 @@ func asTemplate(d diag.Diagnostic) diag.Diagnostic {
 
 var memberWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"?[a-z][A-Za-z0-9]*"?:?`) })
 
-// inCapitals gives members in a sentence their capital letters: those whose name can be
-// no other word, those that are written "name": as in JSON, and the first word. With
-// all, each one that stands in quotes or behind "needs" too.
+// inCapitals gives members in a sentence their capital letters: names that cannot be
+// another word, names in the form "name":, and the first word. With all, it also changes
+// names in quotes and names after "needs".
 func inCapitals(sentence string, all bool) string {
 	needs := strings.Index(sentence, " needs ")
 	var out strings.Builder

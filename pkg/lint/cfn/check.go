@@ -1,6 +1,6 @@
 // Package cfn turns the AWS Batch resources of CloudFormation templates into the requests that CloudFormation
-// makes of them, so that rules about requests check templates too. It also finds what instances start from:
-// launch templates and their user data.
+// sends for them, so that rules about requests check templates too. It also finds launch templates and their
+// user data.
 package cfn
 
 import (
@@ -14,28 +14,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// The requests of a template are held against the same schema and rules as job files.
-// Their values may depend on parameters and conditions, and on what only
-// CloudFormation knows. So a template is looked at
+// The requests of a template are checked with the same schema and rules as job files.
+// Their values may depend on parameters and conditions, and on values that only
+// CloudFormation knows. So a template is checked
 //
-//   - in each world: what its conditions come to for the values that parameters can
-//     have. What is found in one world counts: somebody can deploy it.
-//   - with several guesses for each value that is not known, none among them. Only what
-//     is found with every guess counts: it does not depend on that value.
+//   - in each world: the results of its conditions for possible values of parameters. A
+//     problem in one world counts, because the template can be deployed that way.
+//   - with several guesses for each unknown value, including its absence. A problem
+//     counts only if every guess has it, because then it does not depend on the value.
 
-// notOfTemplates are rules that say nothing of a template: it has no Region, and the
-// others are said in its own words by rules about templates.
+// notOfTemplates are rules that do not apply to templates: a template has no Region, and
+// rules about templates replace the others.
 var notOfTemplates = []string{"submit-arn-region-mismatch", "ce-instancerole-required", "stuck-queue-no-fuse"}
 
-// nowhere are rules that something stands nowhere in a request, which is not said of one
-// with values that are not known.
+// nowhere are rules about something that is missing in the whole request. They do not
+// apply to a request with unknown values.
 var nowhere = []string{"parameter-unused"}
 
-// CheckRequests returns what rules find in the files of requests.
+// CheckRequests returns the problems that rules find in the files of requests.
 type CheckRequests func(requests []*document.File) diag.List
 
-// Check returns what the schema and the rules find in the AWS Batch resources of a template. The rules are run
-// several times, on other requests each time.
+// Check returns the problems that the schema and the rules find in the AWS Batch resources of a template. It
+// calls the rules several times, each time with other requests.
 func Check(f *document.File, rules CheckRequests) diag.List {
 	t := newTemplate(f)
 	if len(t.batch) == 0 {
@@ -45,7 +45,7 @@ func Check(f *document.File, rules CheckRequests) diag.List {
 	seen := map[string]bool{}
 	for _, w := range t.worlds() {
 		if same := t.signature(w); seen[same] {
-			continue // its conditions change nothing here
+			continue // this world has the same requests
 		} else {
 			seen[same] = true
 		}
@@ -61,13 +61,13 @@ func Check(f *document.File, rules CheckRequests) diag.List {
 	return list
 }
 
-// finding is what makes a problem the same in two looks at a template.
+// finding identifies a problem across several checks of a template.
 type finding struct {
 	rule, message string
 	span          diag.Span
 }
 
-// inWorld returns what is found whatever the unknown values are.
+// inWorld returns the problems that occur for all guesses of the unknown values.
 func (t *template) inWorld(w world, rules CheckRequests) map[finding]diag.Diagnostic {
 	var common map[finding]diag.Diagnostic
 	ordered := 0
@@ -95,7 +95,7 @@ func (t *template) inWorld(w world, rules CheckRequests) map[finding]diag.Diagno
 	return common
 }
 
-// signature is what the requests of a world are made of, as far as it is known.
+// signature identifies the known values of the requests of a world.
 func (t *template) signature(w world) string {
 	m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
 	var b strings.Builder
@@ -110,7 +110,7 @@ func (t *template) signature(w world) string {
 }
 
 // NotKnown returns the values in the AWS Batch resources of a template that only
-// CloudFormation knows, and that are not checked for that; none for other files.
+// CloudFormation knows and that are therefore not checked; none for other files.
 func NotKnown(f *document.File) []*jsontree.Node {
 	if f.Kind != document.KindTemplate {
 		return nil
@@ -127,7 +127,7 @@ func NotKnown(f *document.File) []*jsontree.Node {
 	return slices.SortedFunc(maps.Values(seen), func(a, b *jsontree.Node) int { return a.Span.Start - b.Span.Start })
 }
 
-// requests returns the requests that the resources are, with what the schema finds.
+// requests returns the requests of the resources, and the problems that the schema finds.
 func (m *mapper) requests() (files []*document.File, problems diag.List) {
 	for _, r := range m.present() {
 		kind := batchResources[r.Get("Type").Str()]
@@ -138,7 +138,7 @@ func (m *mapper) requests() (files []*document.File, problems diag.List) {
 	return files, append(problems, m.found...)
 }
 
-// present returns the resources that are there in the world.
+// present returns the resources that exist in the world.
 func (m *mapper) present() []*jsontree.Node {
 	return slices.DeleteFunc(slices.Clone(m.template.batch), func(r *jsontree.Node) bool {
 		condition := r.Get("Condition").Str()

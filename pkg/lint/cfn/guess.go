@@ -9,18 +9,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
-// guessing makes values for those that only CloudFormation knows. Each number of a guess
-// is another way to do so, and the same way each time:
+// guessing generates values for those that only CloudFormation knows. Each number of a
+// guess stands for a different, repeatable choice of values:
 //
-//	0              none of the values is there
-//	1              all that can be there is: every member, every word that stands in the template
-//	2 to ordered   all values change together, through the words that each can be
-//	above          a mixture, so that values which are often set together are not
+//	0              all unknown values are absent
+//	1              everything is present: every member, every text of the template
+//	2 to ordered   all values change together, through the texts that each can be
+//	above          a mixture, so that values which are often set together differ
 type guessing struct {
 	number, ordered int
-	// texts stand in the template: a name that is not known may be one that is.
+	// texts are those of the template: an unknown name may be one of them.
 	texts []string
-	most  int // words that a value can be
+	most  int // number of texts that a value can be
 	drawn uint32
 }
 
@@ -32,11 +32,11 @@ const (
 	maxGuessed = 4 // levels of objects in a value
 )
 
-// someWords are what a text that is not known is taken for, where it has no list of
-// words, beside the texts of the template.
+// someWords are guesses for an unknown text without a list of values, in addition to the
+// texts of the template.
 var someWords = []string{"1", "*", "not-known", "100000", "arn:aws:batch:us-east-1:123456789012:not/known"}
 
-// textsIn returns texts that stand in values of the template.
+// textsIn returns the texts in values of the template.
 func textsIn(nodes []*jsontree.Node) (texts []string) {
 	var visit func(n *jsontree.Node)
 	visit = func(n *jsontree.Node) {
@@ -53,8 +53,8 @@ func textsIn(nodes []*jsontree.Node) (texts []string) {
 	return slices.Concat(someWords, texts)
 }
 
-// count is how many guesses are to be made once the first one is, which saw what is not
-// known. A template of very many resources gets fewer.
+// count returns the number of guesses to check after the first, which has found the
+// unknown values. A template with very many resources gets fewer.
 func (g *guessing) count(unknown, resources int) int {
 	if unknown == 0 {
 		return 1
@@ -68,7 +68,7 @@ const maxLooks = 2000
 
 func (g *guessing) isMixed() bool { return g.ordered > 0 && g.number > g.ordered+1 }
 
-// draw returns a number below n: the guess's own, or in a mixture any.
+// draw returns a number below n: the guess's own, or a random one in a mixture.
 func (g *guessing) draw(n int) int {
 	if !g.isMixed() {
 		return g.number % n
@@ -77,7 +77,7 @@ func (g *guessing) draw(n int) int {
 	return int(g.drawn >> 9 % uint32(n))
 }
 
-// value is a value of a shape that stands where n does; nil for none.
+// value returns a value of a shape at the place of n; nil for none.
 func (g *guessing) value(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.Node {
 	if s == nil || depth > maxGuessed {
 		return nil
@@ -109,7 +109,7 @@ func (g *guessing) wordsOf(s *shape.Shape) []string {
 	return g.texts
 }
 
-// list has one element, or one for each word that it can be.
+// list returns a list of one element, or of one for each text that it can be.
 func (g *guessing) list(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.Node {
 	list := jsontree.NewArray(n)
 	words := g.wordsOf(s.Element)
@@ -128,8 +128,8 @@ func (g *guessing) list(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.N
 	return list
 }
 
-// object has all members, or some in a mixture. Its texts are the i-th of what they can
-// be, so that the elements of a list differ.
+// object returns an object with all members, or with some in a mixture. It uses the i-th
+// choice for its texts, so that the elements of a list differ.
 func (g *guessing) object(n *jsontree.Node, s *shape.Shape, depth, i int) *jsontree.Node {
 	out := jsontree.NewObject(n)
 	if s.Element != nil && g.draw(2) == 1 { // a map: with each key that could be meant

@@ -9,21 +9,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/userdata"
 )
 
-// Launch is what an instance starts from: the data of a launch template, an instance
-// of a template, or a script alone, which has no data.
+// Launch describes how an instance starts: the data of a launch template, an instance
+// of a template, or only a script, which has no data.
 type Launch struct {
 	File *document.File
 	Data *jsontree.Node
-	// IsTemplate reports whether Data is that of a launch template.
+	// IsTemplate reports whether Data is the data of a launch template.
 	IsTemplate bool
 	Host       userdata.Host
-	// Texts are the scripts, and Found what is wrong with each of them.
+	// Texts are the scripts, and Found the problems of each.
 	Texts []*userdata.Text
 	Found [][]userdata.Finding
 }
 
-// Launches returns what the files start instances from. The function reports whether every instance type that an
-// entry of instanceTypes stands for has NVIDIA GPUs.
+// Launches returns the launches in the files. The function reports whether every instance type of an entry of
+// instanceTypes has NVIDIA GPUs.
 func Launches(files []*document.File, hasGPU func(entry string) bool) []Launch {
 	l := launches{hasGPU: hasGPU}
 	for _, f := range files {
@@ -60,12 +60,12 @@ func (l *launches) add(one Launch) {
 	l.all = append(l.all, one)
 }
 
-// isGPUImage knows the images with NVIDIA's driver by the parameter that names them.
+// isGPUImage recognises images with NVIDIA's driver by the parameter that names them.
 func isGPUImage(n *jsontree.Node) bool {
 	return strings.Contains(n.Str(), "/gpu/") && strings.Contains(n.Str(), "optimized-ami")
 }
 
-// addResources adds what the resources of a template start instances from.
+// addResources adds the launches of the resources of a template.
 func (l *launches) addResources(f *document.File) {
 	for r := range f.Root.Get("Resources").Children() {
 		switch r.Get("Type").Str() {
@@ -91,9 +91,8 @@ func Resources(files []*document.File, kind string, visit func(f *document.File,
 	}
 }
 
-// hostOf says what the instances of a launch template are, as far as its template
-// tells: which compute environments name it. Where none does and nothing else there
-// starts instances, others do.
+// hostOf describes the instances of a launch template from the compute environments that
+// use it in its template. If nothing there uses it, its use is unknown.
 func (l *launches) hostOf(f *document.File, r *jsontree.Node) (h userdata.Host) {
 	others := false
 	for other := range f.Root.Get("Resources").Children() {
@@ -144,7 +143,7 @@ func HasGPUs(f *document.File, list *jsontree.Node, hasGPU func(entry string) bo
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(entry string) bool { return !hasGPU(entry) })
 }
 
-// instanceTypes returns the entries of a list; those of a parameter are its default.
+// instanceTypes returns the entries of a list; for a parameter, those of its default.
 func instanceTypes(f *document.File, list *jsontree.Node) (out []string) {
 	if name := list.Get("Ref").Str(); name != "" {
 		return byComma(f, name)

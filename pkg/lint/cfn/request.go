@@ -14,13 +14,13 @@ import (
 )
 
 // The members of a resource are those of its request with a capital letter, at every
-// depth. What differs stands here; the resource types of CloudFormation's registry were
-// compared with the API's model member by member.
+// depth. These tables hold the differences. They come from comparing CloudFormation's
+// registry with the API's model member by member.
 var (
-	// otherNames are members that CloudFormation writes otherwise.
+	// otherNames are members with another name in CloudFormation.
 	otherNames = map[string]string{"S3FilesVolumeConfiguration": "s3filesVolumeConfiguration"}
-	// ofTemplates are members that only CloudFormation has: what it does with the
-	// resource, and not what it asks of AWS Batch.
+	// ofTemplates are members that only CloudFormation has. It does not send them to
+	// AWS Batch.
 	ofTemplates = []string{
 		"JobDefinition.ResourceRetentionPolicy", "ComputeEnvironment.ReplaceComputeEnvironment", "ComputeEnvironment.UpdatePolicy",
 		"ComputeEnvironment.ComputeResources.UpdateToLatestImageVersion",
@@ -29,31 +29,31 @@ var (
 	ofRequests = []string{"JobDefinition.ContainerProperties.InstanceType"}
 )
 
-// arnWords are what ARNs call the things that requests create.
+// arnWords are the resource types in ARNs by kind of request.
 var arnWords = map[document.Kind]string{
 	document.KindJobDefinition: "job-definition", document.KindJobQueue: "job-queue", document.KindComputeEnvironment: "compute-environment",
 	document.KindSchedulingPolicy: "scheduling-policy", document.KindConsumableResource: "consumable-resource",
 }
 
-// nameMembers hold the names of what requests create. CloudFormation makes one up where
-// a template says none.
+// nameMembers are the members for the names of resources. CloudFormation generates a
+// name if the template has none.
 var nameMembers = map[document.Kind]string{
 	document.KindJobDefinition: "jobDefinitionName", document.KindJobQueue: "jobQueueName", document.KindComputeEnvironment: "computeEnvironmentName",
 	document.KindSchedulingPolicy: "name", document.KindConsumableResource: "consumableResourceName",
 }
 
-// mapper makes requests of the resources of a template, in one world and with one guess
-// for what is not known.
+// mapper builds the requests of the resources of a template, in one world and with one
+// guess for unknown values.
 type mapper struct {
 	template *template
 	world    world
 	unknown  []*jsontree.Node
 	guessing guessing
-	naming   int // a name is being followed, which may refer to itself
+	naming   int // depth of names being resolved, which may refer to themselves
 	found    diag.List
 }
 
-// request is the request that CloudFormation makes of a resource.
+// request returns the request that CloudFormation builds from a resource.
 func (m *mapper) request(r *jsontree.Node, kind document.Kind) *jsontree.Node {
 	properties := r.Get("Properties")
 	if !properties.Is(jsontree.Object) {
@@ -75,7 +75,7 @@ func (m *mapper) request(r *jsontree.Node, kind document.Kind) *jsontree.Node {
 	return root
 }
 
-// nameOf is the name under which the request of a resource creates it.
+// nameOf returns the name under which the request of a resource creates it.
 func (m *mapper) nameOf(r *jsontree.Node, kind document.Kind) string {
 	member := nameMembers[kind]
 	written := r.Get("Properties").Get(capital(member))
@@ -90,7 +90,7 @@ func (m *mapper) nameOf(r *jsontree.Node, kind document.Kind) string {
 	return ownName(r)
 }
 
-// ownName stands for the name that CloudFormation makes of a logical id.
+// ownName replaces the name that CloudFormation generates from a logical id.
 func ownName(r *jsontree.Node) string { return r.Name[:min(len(r.Name), 100)] }
 
 func memberOf(member string) string {
@@ -103,7 +103,7 @@ func memberOf(member string) string {
 	return strings.ToLower(member[:1]) + member[1:]
 }
 
-// build makes the native form of a value; nil for one that is not there.
+// build returns the native form of a value, or nil if it is absent.
 func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
 	v, told := m.value(n, 0)
 	switch {
@@ -126,7 +126,7 @@ func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.
 	return coerced(v, s.Kind)
 }
 
-// coerced is a scalar in the type that is wanted, which CloudFormation sees to.
+// coerced returns a scalar in the required type, as CloudFormation converts it.
 func coerced(n *jsontree.Node, kind jsontree.Kind) *jsontree.Node {
 	out := n.Clone()
 	switch {
@@ -144,7 +144,7 @@ func coerced(n *jsontree.Node, kind jsontree.Kind) *jsontree.Node {
 
 var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`) })
 
-// object makes the native form of an object: a structure, or a map, whose keys are the
+// object returns the native form of an object: a structure, or a map, whose keys are the
 // user's own.
 func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
 	out := jsontree.NewObject(n)
@@ -165,9 +165,9 @@ func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree
 	return out
 }
 
-// asSent is a value as the API takes it. The AWS CDK writes the type of an environment
-// in small letters and RetryStrategy: {} where there is none, and stacks of it are
-// deployed; the API itself refuses an empty retryStrategy.
+// asSent returns a value in the form of the API. The AWS CDK writes the type of an
+// environment in lower case, and RetryStrategy: {} by default. Such stacks deploy,
+// although the API itself rejects an empty retryStrategy.
 func asSent(n *jsontree.Node, path string) *jsontree.Node {
 	switch {
 	case path == "ComputeEnvironment.Type" && (strings.EqualFold(n.Str(), "MANAGED") || strings.EqualFold(n.Str(), "UNMANAGED")):
@@ -178,7 +178,7 @@ func asSent(n *jsontree.Node, path string) *jsontree.Node {
 	return n
 }
 
-// put adds a member, unless it is there already: of two the first counts.
+// put adds a member unless it exists already: the first one counts.
 func (m *mapper) put(out *jsontree.Node, name string, value, from *jsontree.Node) {
 	if value == nil || out.Get(name) != nil {
 		return
@@ -187,8 +187,8 @@ func (m *mapper) put(out *jsontree.Node, name string, value, from *jsontree.Node
 	out.Set(name, value)
 }
 
-// surplus reports a member that the resource does not have. Where its right name is
-// plain, what it says is checked all the same.
+// surplus reports a member that the resource does not have. If its correct name is
+// obvious, its value is checked nevertheless.
 func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path string) {
 	if strings.HasPrefix(c.Name, "Fn::") {
 		m.unknown = append(m.unknown, c)
@@ -212,18 +212,18 @@ func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path str
 	}
 	switch {
 	case near != "" && parent.Get(near) != nil:
-		hint = "did you mean " + diag.Quote(near) + "? It is there already"
+		hint = "did you mean " + diag.Quote(near) + "? It exists already"
 	case near != "":
 		hint = "write " + diag.Quote(near)
 		m.put(out, memberOf(near), m.build(c, s.Members[memberOf(near)], path+"."+near), c)
 	case slices.Contains(ofRequests, path+"."+c.Name):
-		hint = "the API has it, CloudFormation does not"
+		hint = "remove it: the API has this member, but CloudFormation does not"
 	}
 	what := path[strings.LastIndexByte(path, '.')+1:]
 	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)), Hint: hint})
 }
 
-// nameSpan is the place of a member's name.
+// nameSpan returns the place of a member's name.
 func nameSpan(n *jsontree.Node) diag.Span {
 	if n.Key.End > n.Key.Start {
 		return n.Key

@@ -6,20 +6,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// told is how much of a value a template tells.
+// told says how much of a value the template determines.
 type told uint8
 
 const (
 	toldWholly told = iota // all of it
-	toldAbsent             // it is AWS::NoValue: the member is not there
+	toldAbsent             // it is AWS::NoValue: the member is absent
 	toldNot                // only CloudFormation knows it
 )
 
-// maxFollowed bounds how deep functions stand in each other.
+// maxFollowed bounds the nesting of functions.
 const maxFollowed = 50
 
-// value follows the functions of CloudFormation as far as the template alone tells what
-// they come to. What is found in the place of a function stands where the function does.
+// value evaluates the functions of CloudFormation as far as the template determines
+// their results. A result has the place of its function.
 func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, told) {
 	switch {
 	case n == nil:
@@ -80,14 +80,14 @@ func onlyMember(n *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// inPlace is a text that stands where a function does.
+// inPlace returns a text with the place of a function.
 func inPlace(n *jsontree.Node, text string) *jsontree.Node {
 	out := jsontree.NewString(text, n)
 	out.Name = n.Name
 	return out
 }
 
-// text is what a value comes to, if that is a text.
+// text returns the result of a value if that is a text.
 func (m *mapper) text(n *jsontree.Node, depth int) (string, bool) {
 	v, told := m.value(n, depth)
 	return textOf(v), told == toldWholly && isScalar(v)
@@ -97,8 +97,8 @@ func isScalar(n *jsontree.Node) bool {
 	return n.Is(jsontree.String) || n.Is(jsontree.Number) || n.Is(jsontree.Bool)
 }
 
-// reference is what Ref comes to: the value of a parameter, where conditions or its
-// default give it one, or the ARN of a resource of the template.
+// reference returns the result of Ref: the value of a parameter, if conditions or its
+// default determine it, or the ARN of a resource of the template.
 func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, told) {
 	if name == "AWS::NoValue" {
 		return nil, toldAbsent
@@ -126,7 +126,7 @@ func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, told)
 	return inPlace(n, value), toldWholly
 }
 
-// substituted is Fn::Sub with what the template knows of its names.
+// substituted returns the result of Fn::Sub as far as the template determines its names.
 func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.Node, told) {
 	text, own := function, (*jsontree.Node)(nil)
 	if function.Is(jsontree.Array) {
@@ -166,7 +166,7 @@ func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.N
 	}
 }
 
-// joined is Fn::Join of texts that are known.
+// joined returns the result of Fn::Join for known texts.
 func (m *mapper) joined(n, function *jsontree.Node, depth int) (*jsontree.Node, told) {
 	list, told := m.value(function.Index(1), depth+1)
 	if told != toldWholly || !list.Is(jsontree.Array) {
@@ -183,8 +183,8 @@ func (m *mapper) joined(n, function *jsontree.Node, depth int) (*jsontree.Node, 
 	return inPlace(n, strings.Join(parts, function.Index(0).Str())), toldWholly
 }
 
-// arn is a stand-in for the ARN of a resource, with the name under which its request
-// creates it.
+// arn returns a replacement for the ARN of a resource, with the name under which its
+// request creates it.
 func (m *mapper) arn(r *jsontree.Node) string {
 	kind := batchResources[r.Get("Type").Str()]
 	arn := "arn:aws:batch:us-east-1:123456789012:" + arnWords[kind] + "/" + m.nameOf(r, kind)

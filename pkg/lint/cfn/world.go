@@ -17,7 +17,7 @@ type template struct {
 	texts []string // for guesses
 }
 
-// batchResources are the types of resources that are requests, and which.
+// batchResources maps resource types to kinds of requests.
 var batchResources = map[string]document.Kind{
 	"AWS::Batch::JobDefinition":      document.KindJobDefinition,
 	"AWS::Batch::JobQueue":           document.KindJobQueue,
@@ -41,32 +41,32 @@ func (t *template) parameter(name string) *jsontree.Node {
 	return t.file.Root.Get("Parameters").Get(name)
 }
 
-// world is what conditions compare: the values of parameters, and comparisons of which
-// nobody knows how they end.
+// world is one case of the conditions: values of parameters, and results of comparisons
+// that only CloudFormation knows.
 type world struct {
 	values map[string]string
 	open   map[string]bool
-	// truth holds how conditions came out; one that refers to itself does not hold.
+	// truth holds the results of conditions; a condition that refers to itself is false.
 	truth map[string]bool
-	// where says in words how it differs from the first world.
+	// where describes the difference from the first world in messages.
 	where   string
 	differs int
 }
 
-// someValue stands for a value of a parameter that no condition compares it with.
+// someValue is a value of a parameter that no condition compares with it.
 const someValue = "\x00"
 
-// maxWorlds bounds the worlds of a template that are looked at.
+// maxWorlds bounds the worlds of a template that are checked.
 const maxWorlds = 24
 
-// choice is a parameter, or an open comparison, with what it can be.
+// choice is a parameter, or an unknown comparison, with its possible values.
 type choice struct {
 	name   string
 	open   bool
 	values []string
 }
 
-// is says that a choice has a value.
+// is describes a choice with a value.
 func (c choice) is(value string) string {
 	switch {
 	case c.open && value == "true":
@@ -79,8 +79,8 @@ func (c choice) is(value string) string {
 	return c.name + " is " + diag.Quote(value)
 }
 
-// worlds are all that the conditions can come to, those first that differ least from the first, or, of many, those that differ from
-// the first one in a single choice.
+// worlds returns all cases of the conditions, sorted by their difference from the first one. If there are too
+// many, it returns those that differ from the first one in a single choice.
 func (t *template) worlds() []world {
 	choices := t.choices()
 	total := 1
@@ -133,8 +133,8 @@ func (t *template) worlds() []world {
 	return out
 }
 
-// choices finds what the conditions compare. The first value of a parameter is its
-// default.
+// choices returns the parameters and comparisons of the conditions. The first value of a
+// parameter is its default.
 func (t *template) choices() (all []choice) {
 	compared := map[string][]string{}
 	var names []string
@@ -190,12 +190,12 @@ func (t *template) valuesOf(name string, compared []string) (values []string) {
 	return distinct
 }
 
-// isLookedUp knows the parameters whose value is a name of something in Parameter Store.
+// isLookedUp reports whether the value of a parameter is a name in Parameter Store.
 func isLookedUp(parameter *jsontree.Node) bool {
 	return strings.HasPrefix(parameter.Get("Type").Str(), "AWS::SSM::Parameter::")
 }
 
-// holds reports whether a condition of the template does.
+// holds reports whether a condition of the template is true.
 func (w world) holds(t *template, name string) bool {
 	truth, known := w.truth[name]
 	if !known {
@@ -241,7 +241,7 @@ func (w world) is(t *template, n *jsontree.Node) bool {
 	return w.open[string(n.AppendJSON(nil))]
 }
 
-// compared is the text of a side of Fn::Equals.
+// compared returns the text of a side of Fn::Equals.
 func (w world) compared(n *jsontree.Node) (string, bool) {
 	if name := n.Get("Ref").Str(); name != "" {
 		value, ok := w.values[name]
@@ -253,5 +253,5 @@ func (w world) compared(n *jsontree.Node) (string, bool) {
 	return n.Text, true
 }
 
-// IsKnown reports whether a value is written out, and not one of a function.
+// IsKnown reports whether a value is literal and not the result of a function.
 func IsKnown(n *jsontree.Node) bool { return n != nil && !n.Is(jsontree.Object) }

@@ -42,7 +42,7 @@ func (s *Shape) names() map[string][][]string {
 	return s.index
 }
 
-// Folded returns the member whose name folds to the word; "" if there is none.
+// Folded returns the member whose name folds to the word, or "".
 func (s *Shape) Folded(word string) string {
 	if paths := s.names()[word]; len(paths) > 0 && len(paths[0]) == 1 {
 		return paths[0][0]

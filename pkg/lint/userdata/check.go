@@ -32,15 +32,15 @@ const (
 	Errexit        = "userdata-errexit"
 )
 
-// Host is what is known of the instances that read the user data.
+// Host describes the instances that read the user data.
 type Host struct {
-	// Batch says that they belong to a managed compute environment of AWS Batch.
+	// Batch is true if they belong to a managed compute environment of AWS Batch.
 	Batch bool
-	// Template says that they start from a launch template of which nobody says what
-	// it is for: it is taken for one of AWS Batch if it is an archive, or a script that
-	// prepares Docker or the agent and names no cluster.
+	// Template is true if they start from a launch template whose use is unknown. Check
+	// treats it as one for AWS Batch if it is an archive, or a script that prepares
+	// Docker or the agent without naming a cluster.
 	Template bool
-	// GPU says that they have NVIDIA GPUs.
+	// GPU is true if they have NVIDIA GPUs.
 	GPU bool
 }
 
@@ -51,30 +51,30 @@ type Finding struct {
 	Message, Hint string
 }
 
-// maxBytes is what EC2 takes as user data before it is encoded: 16 KB (EC2 User
-// Guide, user data).
+// maxBytes is EC2's limit for user data before encoding: 16 KB (EC2 User Guide, user
+// data).
 const maxBytes = 16 << 10
 
-// maxRead bounds the text that is parsed: a parser goes as deep as its text.
+// maxRead bounds the text that is parsed, because the parser recurses.
 const maxRead = 4 * maxBytes
 
-// Check returns what is wrong with user data for the hosts, in the order of the text
-// for each of its parts.
+// Check returns the problems of user data for the hosts, part by part in the order of
+// the text.
 func Check(t *Text, host Host) []Finding {
 	c := &check{text: t, host: host}
 	c.host.Batch = host.Batch || host.Template && forBatch(t.text)
 	if len(t.text) > maxBytes && !t.filled {
-		c.report(Size, t.span(0, t.line(0).end), fmt.Sprintf("the user data has %d bytes, and EC2 takes 16,384", len(t.text)), "keep the script in S3 or in the image, and start it from here")
+		c.report(Size, t.span(0, t.line(0).end), fmt.Sprintf("the user data has %d bytes, and the limit of EC2 is 16,384", len(t.text)), "store the script in S3 or in the image, and start it from here")
 	}
 	if t.Plain {
-		c.report(Base64, t.span(0, t.line(0).end), "user data is base64 in a launch template, and this is plain text", `in a template write { "Fn::Base64": "..." }; in launch template data the output of base64 -w0`)
+		c.report(Base64, t.span(0, t.line(0).end), "user data in a launch template must be base64, not plain text", `write { "Fn::Base64": "..." } in a template, or the output of base64 -w0 in launch template data`)
 	}
 	if len(t.text) > maxRead || t.text == "" {
 		return c.found
 	}
 	parts := c.parts()
 	if c.host.Batch && !isMIME(t.text) && !windows(t.text) {
-		c.report(MIMERequired, t.span(0, t.line(0).end), "AWS Batch adds its own part to the user data, which must be a MIME multi-part archive for that", `begin with MIME-Version: 1.0 and Content-Type: multipart/mixed; boundary="==BOUNDARY==", and make this a part of type text/x-shellscript`)
+		c.report(MIMERequired, t.span(0, t.line(0).end), "the user data must be a MIME multi-part archive, because AWS Batch adds a part to it", `begin with MIME-Version: 1.0 and Content-Type: multipart/mixed; boundary="==BOUNDARY==", and add this as a part of type text/x-shellscript`)
 	}
 	for _, p := range parts {
 		switch p.kind {
@@ -88,8 +88,8 @@ func Check(t *Text, host Host) []Finding {
 	return c.found
 }
 
-// forBatch guesses what a launch template is for whose user no file names: who joins a
-// cluster of ECS names it in a script of its own.
+// forBatch guesses whether a launch template that no file uses is for AWS Batch: a host
+// for another ECS cluster names that cluster in its script.
 func forBatch(text string) bool {
 	if isMIME(text) {
 		return true
@@ -113,7 +113,7 @@ type check struct {
 	seen  sight
 }
 
-// sight is what the parts do together.
+// sight collects what all parts do together.
 type sight struct {
 	first     *diag.Span // of the first script
 	names     bool       // a cluster in ecs.config
@@ -129,7 +129,7 @@ func (c *check) report(rule string, at diag.Span, message, hint string) {
 	c.found = append(c.found, Finding{rule, at, message, hint})
 }
 
-// gpu holds all parts together against what a host with GPUs needs.
+// gpu compares all parts together with the needs of a host with GPUs.
 func (c *check) gpu() {
 	s := &c.seen
 	if s.emptied != nil && (c.host.Batch || !s.names) {
@@ -143,9 +143,9 @@ func (c *check) gpu() {
 		if at == nil {
 			at = s.configure
 		}
-		c.report(GPUSupport, *at, "the script prepares a host with GPUs and leaves ECS_ENABLE_GPU_SUPPORT unset, so that the agent offers none of them", `add: echo ECS_ENABLE_GPU_SUPPORT=true >> /etc/ecs/ecs.config`)
+		c.report(GPUSupport, *at, "the script prepares a GPU host but does not set ECS_ENABLE_GPU_SUPPORT, so the agent offers no GPUs", `add: echo ECS_ENABLE_GPU_SUPPORT=true >> /etc/ecs/ecs.config`)
 	}
 	if !s.smi {
-		c.report(DriverCheck, *s.first, "nothing looks whether the NVIDIA driver answers: a host without it joins the cluster, and jobs wait for its GPUs or fail", "add: nvidia-smi || { echo 'the NVIDIA driver does not answer' >&2; exit 1; }")
+		c.report(DriverCheck, *s.first, "nothing checks the NVIDIA driver: a host without it joins the cluster, and jobs wait for its GPUs or fail", "add: nvidia-smi || { echo 'the NVIDIA driver does not answer' >&2; exit 1; }")
 	}
 }

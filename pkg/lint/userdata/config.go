@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-// config checks the commands of a #cloud-config: cloud-init makes one script of the items
-// of runcmd, and one of those of bootcmd.
+// config checks the commands of a #cloud-config: cloud-init combines the items of runcmd
+// into one script, and those of bootcmd into another.
 func (c *check) config(p part) {
 	root, _ := yamltree.Parse(diag.NewSource("", p.body()))
 	for list := range root.Children() {
@@ -22,8 +22,8 @@ func (c *check) config(p part) {
 	}
 }
 
-// commands is the script that cloud-init makes of a list (util.shellify): an item that is a
-// text is a line as it is, one that is a list is a command with each of its words in quotes.
+// commands returns the script that cloud-init builds from a list (util.shellify): a text
+// becomes a line unchanged, and a list becomes a command with each word in quotes.
 func commands(p part, list *jsontree.Node) *Text {
 	t := &Text{Source: p.Source, filled: p.filled}
 	var script strings.Builder
@@ -31,7 +31,7 @@ func commands(p part, list *jsontree.Node) *Text {
 		script.WriteString(text)
 		t.add(text, p.span(p.from+at.Start, p.from+at.End))
 	}
-	// Aliases stand for more than any host takes.
+	// Aliases can expand beyond the size of any user data.
 	full := func() bool { return script.Len() > maxRead }
 	for item := range list.Children() {
 		if full() {
@@ -41,7 +41,7 @@ func commands(p part, list *jsontree.Node) *Text {
 		case jsontree.Null:
 			continue
 		case jsontree.Object:
-			add(":", item.Span) // which cloud-init refuses
+			add(":", item.Span) // cloud-init rejects this item
 		case jsontree.Array:
 			for word := range item.Children() {
 				if full() {

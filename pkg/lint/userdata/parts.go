@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// part is one piece of user data with what cloud-init does with it.
+// part is one piece of user data, and how cloud-init handles it.
 type part struct {
 	*Text
 	kind partKind
@@ -39,8 +39,7 @@ func (t *Text) line(at int) line {
 
 func (t *Text) of(l line) string { return strings.TrimRight(t.text[l.start:l.end], " \t\r") }
 
-// starts are the beginnings by which cloud-init, or what stands in its place, knows
-// a text.
+// starts are the beginnings by which cloud-init, or its replacement, recognises a text.
 var starts = [...]string{"#!", "#cloud-config", "#cloud-boothook", "#include", "#part-handler", "#upstart-job", "## template:",
 	"<powershell>", "<script>", "version:", "[", "---", "apiversion:", "{", "#cloud-config-archive"}
 
@@ -50,7 +49,7 @@ func isMIME(text string) bool {
 	return strings.HasPrefix(text, "mime-version:") || strings.HasPrefix(text, "content-type:")
 }
 
-// parts cuts the text into what cloud-init looks at one by one.
+// parts splits the text into the pieces that cloud-init handles one by one.
 func (c *check) parts() []part {
 	t := c.text
 	if !isMIME(t.text) {
@@ -67,7 +66,7 @@ func (c *check) parts() []part {
 func (c *check) archive() (list []part) {
 	t := c.text
 	if l := t.line(0); t.of(l) == "" {
-		c.report(MIMEBoundary, t.span(0, 1), "the archive begins with an empty line, so that its headers are taken for text",
+		c.report(MIMEBoundary, t.span(0, 1), "the archive begins with an empty line, so its headers count as text",
 			"begin with MIME-Version: 1.0")
 	}
 	start := len(t.text) - len(strings.TrimLeft(t.text, " \t\r\n"))
@@ -76,11 +75,11 @@ func (c *check) archive() (list []part) {
 	media, params, err := mime.ParseMediaType(kind.value)
 	switch {
 	case kind.value == "" || err == nil && !strings.HasPrefix(media, "multipart/"):
-		c.report(MIMEBoundary, t.span(start, t.line(start).end), "the archive says no Content-Type: multipart/mixed",
+		c.report(MIMEBoundary, t.span(start, t.line(start).end), "the archive has no Content-Type: multipart/mixed",
 			`write Content-Type: multipart/mixed; boundary="==BOUNDARY==" below MIME-Version`)
 		return nil
 	case err != nil || params["boundary"] == "":
-		c.report(MIMEBoundary, kind.at, "the archive names no boundary", `write Content-Type: multipart/mixed; boundary="==BOUNDARY=="`)
+		c.report(MIMEBoundary, kind.at, "the archive defines no boundary", `write Content-Type: multipart/mixed; boundary="==BOUNDARY=="`)
 		return nil
 	}
 	return c.between(body, params["boundary"], kind.at)
@@ -102,7 +101,7 @@ func (c *check) between(body int, boundary string, named diag.Span) (list []part
 	}
 	switch {
 	case open < 0:
-		c.report(MIMEBoundary, named, "no line is the boundary --"+boundary+", so that the archive has no parts", "write --"+boundary+" before each part, and --"+boundary+"-- at the end")
+		c.report(MIMEBoundary, named, "no line is the boundary --"+boundary+", so the archive has no parts", "write --"+boundary+" before each part, and --"+boundary+"-- at the end")
 	case !ended:
 		list = append(list, c.part(open, len(t.text))...)
 		c.report(MIMEBoundary, t.span(len(t.text)-1, len(t.text)), "the archive is not closed", "end it with the line --"+boundary+"--")
@@ -115,7 +114,7 @@ type header struct {
 	at    diag.Span
 }
 
-// headers reads the lines up to an empty one; body is where the text behind begins.
+// headers reads the lines up to an empty one; body is where the text after it begins.
 func (c *check) headers(start, end int) (all map[string]header, body int) {
 	t, last := c.text, ""
 	all = map[string]header{}
@@ -156,7 +155,7 @@ func (c *check) part(start, end int) []part {
 		c.report(MIMEType, t.span(first.start, max(first.end, first.start+1)), "this part has no Content-Type",
 			`write Content-Type: text/x-shellscript; charset="us-ascii" and an empty line before it`)
 	} else if body < end && !blankBefore(t.text[start:body]) {
-		c.report(MIMEType, t.span(body, t.line(body).end), "no empty line stands between the headers of the part and its text", "put one before this line")
+		c.report(MIMEType, t.span(body, t.line(body).end), "an empty line is missing between the headers of the part and its text", "add one before this line")
 	}
 	media, _, err := mime.ParseMediaType(kind.value)
 	if ok && (err != nil || !slices.Contains(handled[:], media) && !strings.HasPrefix(media, "multipart/")) {
@@ -164,7 +163,7 @@ func (c *check) part(start, end int) []part {
 		if near := diag.Near(media, slices.Values(handled[:])); near != "" {
 			hint = "write " + near
 		}
-		c.report(MIMEType, kind.at, "cloud-init does nothing with a part of this type", hint)
+		c.report(MIMEType, kind.at, "cloud-init ignores a part of this type", hint)
 	}
 	p := part{Text: t, from: body, to: end}
 	switch encoding := headers["content-transfer-encoding"].value; strings.ToLower(encoding) {
@@ -190,7 +189,8 @@ func blankBefore(headers string) bool {
 	return len(lines) > 1 && strings.TrimSpace(lines[len(lines)-2]) == ""
 }
 
-// form finds out what a part is by its first line; false for one that nobody runs.
+// form sets the kind of a part from its first line; it returns false for a part that
+// does not run.
 func (c *check) form(p *part, media string) bool {
 	body := p.body()
 	p.from += len(body) - len(strings.TrimLeft(body, " \t\r\n"))
@@ -200,7 +200,7 @@ func (c *check) form(p *part, media string) bool {
 	case body == "":
 		return false
 	case slices.Contains(p.holes, p.from):
-		return false // nobody knows how it begins
+		return false // its beginning is unknown
 	case strings.HasPrefix(media, "text/cloud-config") || media == "" && strings.HasPrefix(first, "#cloud-config"), strings.HasPrefix(first, "#cloud-config"):
 		p.kind = config
 	case strings.HasPrefix(body, "#!"):
@@ -209,15 +209,15 @@ func (c *check) form(p *part, media string) bool {
 		p.kind = script
 	case strings.HasPrefix(media, "text/x-shellscript"):
 		p.kind = script
-		c.report(Shebang, p.span(p.from, p.line(p.from).end), "the script does not say by which program it is run, and is not run", "begin it with #!/bin/bash")
+		c.report(Shebang, p.span(p.from, p.line(p.from).end), "the script names no interpreter, so it does not run", "begin it with #!/bin/bash")
 	case media == "" && !slices.ContainsFunc(starts[:], func(s string) bool { return strings.HasPrefix(first, s) }):
-		c.report(Shebang, p.span(p.from, p.line(p.from).end), "cloud-init takes this for neither a script nor a configuration, and passes over it", "begin it with #!/bin/bash, or with #cloud-config")
+		c.report(Shebang, p.span(p.from, p.line(p.from).end), "cloud-init skips this text: it is neither a script nor a configuration", "begin it with #!/bin/bash, or with #cloud-config")
 		p.kind = script
 	}
 	return true
 }
 
-// interpreter tells a shell from others by the first line of a script.
+// interpreter reads from the first line of a script whether a shell runs it.
 func interpreter(first string) partKind {
 	words := strings.Fields(strings.TrimPrefix(first, "#!"))
 	if len(words) > 1 && base(words[0]) == "env" {

@@ -14,11 +14,11 @@ import (
 type shell struct {
 	*check
 	part part
-	// offset is where the parsed text begins in that of the part.
+	// offset is where the parsed text begins in the text of the part.
 	offset int
-	// aside counts the commands around that nobody waits for.
+	// aside counts the enclosing commands for which the script does not wait.
 	aside int
-	// piped are the commands whose redirects were looked at with their pipeline.
+	// piped are the commands whose redirects were checked with their pipeline.
 	piped map[*syntax.Stmt]bool
 }
 
@@ -35,7 +35,7 @@ func (c *check) script(p part) {
 		return
 	}
 	if long(file) && !stopsOnError(file, body) {
-		c.report(Errexit, at, "the script goes on behind a command that failed, and the host joins its cluster half prepared", "write set -euo pipefail below the first line")
+		c.report(Errexit, at, "the script continues after a failed command, so the host may join its cluster incompletely prepared", "add set -euo pipefail below the first line")
 	}
 }
 
@@ -45,11 +45,11 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(body), "")
 	if e, ok := errors.AsType[syntax.ParseError](err); ok {
 		at := int(e.Pos.Offset())
-		c.report(Syntax, p.span(offset+at, offset+at+1), "the shell cannot read the script: "+e.Text, "no line of it is run before this is mended")
+		c.report(Syntax, p.span(offset+at, offset+at+1), "the shell cannot read the script: "+e.Text, "fix this; otherwise the script does not run")
 		return nil
 	}
 	if err != nil {
-		return nil // of a dialect that the parser leaves out
+		return nil // in a dialect that the parser does not support
 	}
 	eachText(file, func(text string, _ int) {
 		if strings.Contains(strings.ToLower(text), "nvidia") || strings.Contains(text, "ECS_ENABLE_GPU_SUPPORT=true") {
@@ -61,12 +61,12 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 	return file
 }
 
-// at is the place of a node of the script.
+// at returns the place of a node of the script.
 func (s *shell) at(n syntax.Node) diag.Span {
 	return s.between(int(n.Pos().Offset()), int(n.End().Offset()))
 }
 
-// between is the place of bytes of the script, up to the end of their first line.
+// between returns the place of bytes of the script, up to the end of their first line.
 func (s *shell) between(start, end int) diag.Span {
 	from, to := s.offset+start, s.offset+end
 	if n := strings.IndexByte(s.part.text[min(from, len(s.part.text)):], '\n'); n >= 0 {
@@ -114,18 +114,17 @@ func (s *shell) node(n syntax.Node) {
 	}
 }
 
-// command is a simple command: what runs and with which words. A word that is not
-// known is "".
+// command is a simple command with its arguments. An unknown word is "".
 type command struct {
 	name string
 	args []string
 	at   []*syntax.Word
 }
 
-// prefixes are programs that run the command behind them.
+// prefixes are programs that run the command in their arguments.
 var prefixes = [...]string{"sudo", "env", "nohup", "exec", "command", "time", "timeout", "nice", "builtin"}
 
-// commandOf reads a simple command, past sudo and its like.
+// commandOf reads a simple command, and skips programs such as sudo.
 func commandOf(call *syntax.CallExpr) (c command) {
 	for _, w := range call.Args {
 		word, _ := static(w)
@@ -177,11 +176,10 @@ func static(w *syntax.Word) (text string, ok bool) {
 	return b.String(), true
 }
 
-// unit is a unit of systemd without its ending.
+// unit returns a systemd unit without its suffix.
 func unit(word string) string { return strings.TrimSuffix(word, ".service") }
 
-// started returns the unit that a command starts or restarts, and waits for; ""
-// if it does neither.
+// started returns the unit that a command starts or restarts and waits for, or "".
 func (c command) started(units ...string) string {
 	verbs := []string{"start", "restart", "reload-or-restart", "try-restart"}
 	switch c.name {
@@ -212,13 +210,13 @@ func (s *shell) command(n *syntax.CallExpr, c command) {
 	switch {
 	case c.started("ecs", "amazon-ecs") != "" && s.aside == 0:
 		s.report(ECSStart, s.at(n), "this waits for the ECS agent, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
-			"remove it: the agent starts by itself once cloud-init has ended")
+			"remove it: the agent starts automatically after cloud-init has finished")
 	case c.started("docker", "containerd") != "" && s.aside == 0:
 		s.report(DockerRestart, s.at(n), "this waits for Docker, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
 			"write systemctl restart --no-block docker")
 	case c.name == "reboot", c.name == "shutdown" && !c.has("-c"), c.name == "poweroff", c.name == "halt",
 		c.name == "init" && c.has("0", "6"), c.name == "systemctl" && c.has("reboot", "poweroff", "halt", "kexec"):
-		s.report(Reboot, s.at(n), "the instance goes down while it is being prepared: what follows is not run, and jobs that were placed on it fail", "put what needs a restart into the image")
+		s.report(Reboot, s.at(n), "the instance stops while it is being prepared: the remaining lines do not run, and jobs that are placed on it fail", "move work that needs a restart into the image")
 	case c.name == "nvidia-smi":
 		s.seen.smi = true
 	case c.name == "nvidia-ctk" && c.has("runtime"), slices.Contains([]string{"yum", "dnf", "apt-get", "apt"}, c.name) && slices.ContainsFunc(c.args, func(a string) bool { return strings.Contains(a, "nvidia") }):
@@ -228,14 +226,14 @@ func (s *shell) command(n *syntax.CallExpr, c command) {
 	s.words(c)
 }
 
-// sets notes that the script sets up NVIDIA's runtime itself.
+// sets records that the script sets up NVIDIA's runtime itself.
 func (s *shell) sets(at diag.Span) {
 	if s.seen.runtime == nil {
 		s.seen.runtime = &at
 	}
 }
 
-// loop looks at one that waits for as long as it takes.
+// loop checks a loop that waits without a limit.
 func (s *shell) loop(w *syntax.WhileClause) {
 	if s.aside > 0 || leaves(w) {
 		return
@@ -260,13 +258,13 @@ func (s *shell) loop(w *syntax.WhileClause) {
 	at := s.between(int(w.Pos().Offset()), int(w.Cond[len(w.Cond)-1].End().Offset()))
 	switch {
 	case agent:
-		s.report(ECSWait, at, "this loop waits for the ECS agent, which starts only when cloud-init has ended: it never comes to an end", "leave it out, or wait in a unit of systemd that starts after ecs")
+		s.report(ECSWait, at, "this loop never ends: it waits for the ECS agent, which starts only after cloud-init has finished", "remove it, or wait in a systemd unit that starts after ecs")
 	case docker:
-		s.report(DockerWait, at, "this loop waits for Docker, which starts only when cloud-init has ended: it never comes to an end", "leave it out: what needs Docker belongs into a unit of systemd that starts after it")
+		s.report(DockerWait, at, "this loop never ends: it waits for Docker, which starts only after cloud-init has finished", "remove it, and move work that needs Docker into a systemd unit that starts after docker")
 	}
 }
 
-// leaves reports whether a loop has a way out beside its condition.
+// leaves reports whether a loop can end in another way than by its condition.
 func leaves(w *syntax.WhileClause) (out bool) {
 	for _, stmt := range w.Do {
 		syntax.Walk(stmt, func(n syntax.Node) bool {
@@ -291,11 +289,10 @@ func leaves(w *syntax.WhileClause) (out bool) {
 	return out
 }
 
-// long reports whether a script has so many steps that one of them can be lost
-// without a trace.
+// long reports whether a script has so many steps that a failure is easy to miss.
 func long(file *syntax.File) bool { return len(file.Stmts) >= 6 }
 
-// stopsOnError reports whether a script ends at a command that fails.
+// stopsOnError reports whether a script stops at a command that fails.
 func stopsOnError(file *syntax.File, body string) (stops bool) {
 	first, _, _ := strings.Cut(body, "\n")
 	for _, w := range strings.Fields(first) {

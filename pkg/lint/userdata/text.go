@@ -1,6 +1,6 @@
-// Package userdata reads what an EC2 instance is given to do at its first boot:
-// scripts, cloud-config and MIME multi-part archives, however they are wrapped, and
-// finds what keeps a host from joining its cluster or from offering its GPUs.
+// Package userdata reads the user data of EC2 instances: scripts, cloud-config and MIME
+// multi-part archives, in any encoding that templates have. It finds mistakes that keep
+// a host from joining its cluster or from offering its GPUs.
 package userdata
 
 import (
@@ -12,22 +12,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-// Text is user data as the instance reads it, each byte with the place where it was
-// written: behind escapes of JSON and the indentation of YAML, in the pieces of Fn::Join,
-// inside of base64.
+// Text is user data as the instance reads it. Each byte has its place in the file, even
+// behind JSON escapes, YAML indentation, the pieces of Fn::Join and base64.
 type Text struct {
 	// Source is the file that the places are in; nil for a text without one.
 	Source *diag.Source
-	// Plain says that the text itself stands where EC2 takes base64.
+	// Plain is true if the file contains the text itself where EC2 expects base64.
 	Plain bool
 
 	text   string
 	at     []diag.Span // one for each byte of text
-	filled bool        // values stand in it that only CloudFormation knows
+	filled bool        // it contains values that only CloudFormation knows
 	holes  []int       // where they begin
 }
 
-// FromSource returns the user data that a file holds as it is.
+// FromSource returns the text of a file as user data.
 func FromSource(src *diag.Source) *Text {
 	t := &Text{Source: src}
 	start := len(src.Text) - len(strings.TrimPrefix(src.Text, "\ufeff"))
@@ -39,10 +38,10 @@ func FromSource(src *diag.Source) *Text {
 	return t
 }
 
-// FromNode returns the user data that the member UserData of a template or of
-// launch template data stands for: one text, or those of both sides of Fn::If. There
-// is none where only CloudFormation knows it, and none for what is compressed. The
-// root is the template, for its mappings; nil without one.
+// FromNode returns the user data of the member UserData of a template or of launch
+// template data: one text, or the texts of both sides of Fn::If. It returns none if only
+// CloudFormation knows the text, and none if the text is compressed. The root is the
+// template, for its mappings, or nil.
 func FromNode(n, root *jsontree.Node) (texts []*Text) {
 	if n == nil || n.Source == nil {
 		return nil
@@ -93,10 +92,10 @@ func (t *Text) add(s string, at diag.Span) {
 	}
 }
 
-// seal sets the text once its places are there.
+// seal sets the text when its places are complete.
 func (t *Text) seal(text string) { t.text = text }
 
-// span is where the bytes from start to end were written.
+// span returns the place of the bytes from start to end in the file.
 func (t *Text) span(start, end int) diag.Span {
 	if len(t.at) == 0 {
 		return diag.Span{}
@@ -107,7 +106,7 @@ func (t *Text) span(start, end int) diag.Span {
 	return diag.Span{Start: from.Start, End: max(from.End, to.End)}
 }
 
-// decode reads bytes of the text as base64; nil if they are none.
+// decode reads bytes of the text as base64; nil if they are not base64.
 func (t *Text) decode(start, end int) *Text {
 	var letters []byte
 	var from []int
@@ -129,8 +128,8 @@ func (t *Text) decode(start, end int) *Text {
 	return out
 }
 
-// unknown stands for a value that only CloudFormation knows. It is a word of a
-// shell, a number and a part of a text in quotes.
+// unknown replaces a value that only CloudFormation knows. It is valid as a word of a
+// shell, as a number and inside quotes.
 const unknown = "0"
 
 type builder struct {
@@ -139,14 +138,14 @@ type builder struct {
 	mappings *jsontree.Node
 }
 
-// hole adds what stands for a value that only CloudFormation knows.
+// hole adds the replacement of a value that only CloudFormation knows.
 func (b *builder) hole(at diag.Span) {
 	b.t.filled = true
 	b.t.holes = append(b.t.holes, b.text.Len())
 	b.add(unknown, at)
 }
 
-// mapped follows Fn::FindInMap, where its keys are written out.
+// mapped follows Fn::FindInMap if its keys are literal.
 func (b *builder) mapped(n *jsontree.Node) *jsontree.Node {
 	keys := n.Get("Fn::FindInMap")
 	if keys.Len() != 3 {
@@ -155,8 +154,8 @@ func (b *builder) mapped(n *jsontree.Node) *jsontree.Node {
 	return b.mappings.Get(keys.Index(0).Str()).Get(keys.Index(1).Str()).Get(keys.Index(2).Str())
 }
 
-// maxKept bounds the bytes of a text that are kept with their places. EC2 takes no
-// more than 16 KiB.
+// maxKept bounds the bytes of a text that are kept with their places. EC2 accepts at
+// most 16 KiB.
 const maxKept = 1 << 20
 
 func (b *builder) add(s string, at diag.Span) {
@@ -167,7 +166,7 @@ func (b *builder) add(s string, at diag.Span) {
 	b.t.add(s, at)
 }
 
-// value adds what a value stands for; false if nothing of it is known.
+// value adds the text of a value; it returns false if nothing of it is known.
 func (b *builder) value(n *jsontree.Node) bool {
 	n = b.mapped(n)
 	switch {
@@ -199,8 +198,8 @@ func (b *builder) join(join *jsontree.Node) {
 	}
 }
 
-// quoted adds the text of a string; in one of Fn::Sub ${Name} is replaced, and
-// ${!Name} is the shell's own ${Name}.
+// quoted adds the text of a string. In a string of Fn::Sub, ${Name} is replaced, and
+// ${!Name} is the shell's ${Name}.
 func (b *builder) quoted(n *jsontree.Node, sub bool) {
 	at := yamltree.Places(n)
 	text := n.Text

@@ -12,21 +12,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// The files whose contents are looked at.
+// The files whose contents are checked.
 const (
 	agentConfig  = "/etc/ecs/ecs.config"
 	dockerDaemon = "/etc/docker/daemon.json"
 )
 
-// write is what a command puts into a file.
+// write is a command's output to a file.
 type write struct {
 	path    string
-	empties bool // what stood there before is lost
+	empties bool // the earlier contents are lost
 	at      diag.Span
 	from    syntax.Node // that makes the contents
 }
 
-// writes looks at the files that a command, a block or a pipeline writes.
+// writes checks the files that a command, a block or a pipeline writes.
 func (s *shell) writes(stmt *syntax.Stmt) {
 	if s.piped[stmt] {
 		return
@@ -69,27 +69,27 @@ func (s *shell) wrote(w write) {
 	}
 }
 
-// agent looks at what a command writes into the configuration of the ECS agent.
+// agent checks what a command writes to the configuration of the ECS agent.
 func (s *shell) agent(w write) {
 	if s.seen.configure == nil {
 		s.seen.configure = &w.at
 	}
 	if w.empties && s.seen.emptied == nil {
-		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> empties ecs.config first: what AWS Batch and the image have written there is lost, the cluster and the support of GPUs with it", "write >> (or tee -a)"}
+		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> erases the settings of AWS Batch and the image in ecs.config, such as the cluster and GPU support", "write >> (or tee -a)"}
 	}
 	eachText(w.from, func(text string, at int) {
 		if n := strings.Index(text, "ECS_CLUSTER="); n >= 0 {
 			s.seen.names = true
 			if s.host.Batch {
 				start := at + n
-				s.report(ECSCluster, s.between(start, start+len("ECS_CLUSTER=")), "AWS Batch names the cluster of a managed compute environment itself: a host that joins another one never gets a job", "remove it")
+				s.report(ECSCluster, s.between(start, start+len("ECS_CLUSTER=")), "AWS Batch sets the cluster of a managed compute environment itself: a host in another cluster never gets a job", "remove it")
 			}
 		}
 		if n := strings.Index(text, "ECS_ENABLE_GPU_SUPPORT="); n >= 0 {
 			value := strings.ToLower(strings.Trim(text[n+len("ECS_ENABLE_GPU_SUPPORT="):], `"' `))
 			if s.seen.support = true; strings.HasPrefix(value, "false") && s.host.GPU {
 				start := at + n
-				s.report(GPUSupport, s.between(start, start+len("ECS_ENABLE_GPU_SUPPORT=false")), "the agent offers none of the GPUs of this host", "write ECS_ENABLE_GPU_SUPPORT=true")
+				s.report(GPUSupport, s.between(start, start+len("ECS_ENABLE_GPU_SUPPORT=false")), "with this setting the agent offers no GPUs", "write ECS_ENABLE_GPU_SUPPORT=true")
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func eachText(n syntax.Node, visit func(text string, at int)) {
 	})
 }
 
-// daemon looks at the configuration of Docker, where its text is known.
+// daemon checks the configuration of Docker if its text is known.
 func (s *shell) daemon(w write) {
 	text, at, ok := contents(w.from)
 	if !ok || !w.empties || s.part.filled && strings.Contains(text, unknown) {
@@ -124,22 +124,22 @@ func (s *shell) daemon(w write) {
 	runtimes, chosen := root.Get("runtimes"), root.Get("default-runtime")
 	place := s.between(at+root.Span.Start, at+root.Span.Start+1)
 	if chosen.Str() != "" && chosen.Str() != "runc" && runtimes.Get(chosen.Str()) == nil {
-		s.report(DaemonJSON, s.between(at+chosen.Span.Start, at+chosen.Span.End), "Docker does not start: its default runtime is not among the runtimes", `add "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
+		s.report(DaemonJSON, s.between(at+chosen.Span.Start, at+chosen.Span.End), "Docker does not start: the default runtime is not one of the runtimes", `add "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
 		return
 	}
 	switch {
 	case runtimes.Get("nvidia") != nil:
 		s.sets(place)
 		if chosen.Str() != "nvidia" {
-			s.report(GPURuntime, place, "the NVIDIA runtime is there and not the default: containers that ask for no GPU by themselves see none", `add "default-runtime": "nvidia"`)
+			s.report(GPURuntime, place, "the NVIDIA runtime is not the default: containers that do not request a GPU explicitly see no GPU", `add "default-runtime": "nvidia"`)
 		}
 	case s.host.GPU:
-		s.report(GPURuntime, place, "this replaces the daemon.json of the image, and the NVIDIA runtime in it", `add "default-runtime": "nvidia" and "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
+		s.report(GPURuntime, place, "this replaces the image's daemon.json, which defines the NVIDIA runtime", `add "default-runtime": "nvidia" and "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
 	}
 }
 
-// contents returns the text that a command writes, and where it begins: that of a
-// here-document, or the one word of echo or printf.
+// contents returns the text that a command writes, and where it begins: a
+// here-document, or the only argument of echo or printf.
 func contents(n syntax.Node) (text string, at int, ok bool) {
 	found := 0
 	take := func(s string, pos syntax.Pos, add int) {
@@ -154,7 +154,7 @@ func contents(n syntax.Node) (text string, at int, ok bool) {
 				if lit, only := single(n.Hdoc.Parts); only && !strings.Contains(lit.Value, `\`) {
 					take(lit.Value, lit.Pos(), 0)
 				} else {
-					found++ // of which a part is not known
+					found++ // a part of it is unknown
 				}
 			}
 		case *syntax.CallExpr:
@@ -178,7 +178,7 @@ func single(parts []syntax.WordPart) (*syntax.Lit, bool) {
 	return lit, ok
 }
 
-// pipe looks at what is piped into a shell.
+// pipe checks the command that is piped into a shell.
 func (s *shell) pipe(b *syntax.BinaryCmd) {
 	if b.Op != syntax.Pipe && b.Op != syntax.PipeAll {
 		return
@@ -193,7 +193,7 @@ func isShell(c command) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "python", "python3", "perl"}, c.name)
 }
 
-// feeds looks at what a shell is given to run: sh -c "$(...)" and bash <(...).
+// feeds checks the commands whose output a shell runs: sh -c "$(...)" and bash <(...).
 func (s *shell) feeds(n *syntax.CallExpr, c command) {
 	if !isShell(c) && c.name != "eval" && c.name != "source" && c.name != "." {
 		return
@@ -211,7 +211,7 @@ func (s *shell) feeds(n *syntax.CallExpr, c command) {
 	}
 }
 
-// insecure reports downloads that nothing protects.
+// insecure reports unprotected downloads.
 func (s *shell) insecure(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		call, ok := n.(*syntax.CallExpr)
@@ -221,16 +221,16 @@ func (s *shell) insecure(n syntax.Node) {
 		c := commandOf(call)
 		for i, a := range c.args {
 			if (c.name == "curl" || c.name == "wget") && strings.HasPrefix(strings.ToLower(a), "http://") && !strings.HasPrefix(a, "http://169.254.") && !strings.HasPrefix(a, "http://localhost") {
-				s.report(InsecureScript, s.at(c.at[i]), "a script comes over http and is run as root: whoever is on the way can change it", "write https://, and hold the file against a checksum before it is run")
+				s.report(InsecureScript, s.at(c.at[i]), "root runs a script that comes over http: anyone on the network path can change it", "write https://, and verify a checksum before running the file")
 			}
 		}
 		return true
 	})
 }
 
-const secretHint = "anyone who can describe the launch template, or read the instance's metadata, can read it: fetch it with aws secretsmanager get-secret-value or aws ssm get-parameter --with-decryption"
+const secretHint = "fetch it with aws secretsmanager get-secret-value or aws ssm get-parameter --with-decryption: anyone who can describe the launch template, or read the instance's metadata, can read user data"
 
-// assigns looks for credentials in variables.
+// assigns searches variables for credentials.
 func (s *shell) assigns(list []*syntax.Assign) {
 	for _, a := range list {
 		if value, ok := static(a.Value); ok && a.Name != nil {
@@ -242,7 +242,7 @@ func (s *shell) assigns(list []*syntax.Assign) {
 	}
 }
 
-// words looks for credentials in the arguments of a command.
+// words searches the arguments of a command for credentials.
 func (s *shell) words(c command) {
 	reported := map[int]bool{}
 	for _, found := range secret.FindArgs(append([]string{c.name}, c.args...)) {
