@@ -9,8 +9,8 @@ import (
 // Verdict is what a comparison of old and new says of a row.
 type Verdict string
 
-// The verdicts. NoDifference does not mean that there is none: the interval says how
-// large one may be.
+// The verdicts. NoDifference does not mean that the sides are equal: the interval says how
+// large a difference may be.
 const (
 	Faster        Verdict = "faster"
 	Slower        Verdict = "slower"
@@ -232,9 +232,9 @@ func (d *Diffs) Regressions() []*Diff {
 	return rows
 }
 
-// Untold returns the rows of which nothing can be said: not comparable, not a
-// measurement, or too few repeats. A CI that passes on them has not looked. What the new side alone has is none
-// of them: nothing of the old can have become slower there.
+// Untold returns the rows without a verdict: not comparable, not a measurement, or too few
+// repeats. A CI that passes on them has checked nothing. Rows that only the new side has are
+// not included: nothing can have become slower there.
 func (d *Diffs) Untold() []*Diff {
 	var rows []*Diff
 	for _, r := range d.Rows {

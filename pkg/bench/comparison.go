@@ -201,8 +201,8 @@ func (c *Comparison) leave(k Key, base, other *Row, reason string) {
 	c.Unpaired = append(c.Unpaired, u)
 }
 
-// lacks says why a side has no row of the other's key. Where it has one that differs
-// in a single thing and has no counterpart itself, that is what is said.
+// lacks says why a side has no row for the other's key. If it has a row without counterpart
+// that differs in a single property, it names that row.
 func (c *Comparison) lacks(side, from *Side, row *Row) string {
 	none := fmt.Sprintf("the %s side has none", side.Name)
 	if len(side.Rows) == 0 && side.Absent != "" {

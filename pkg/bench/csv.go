@@ -13,9 +13,9 @@ var csvHead = []string{
 	"speed_up", "speed_up_low", "speed_up_high", "cost_efficiency", "unit", "base_usd_per_unit", "other_usd_per_unit", "reason",
 }
 
-// CSV has a line for each key of either side. A number that is not known is an empty
-// field, and the last field says why a row is not compared. Lines end with a line feed.
-// Text that begins with =, +, - or @ stays as it is: the file is for programs.
+// CSV has a line for each key of either side. An unknown number is an empty field, and the
+// last field says why a row is not compared. Lines end with a line feed. Text that begins with
+// =, +, - or @ stays unchanged: the file is for programs.
 func (r *Report) CSV() []byte {
 	var b bytes.Buffer
 	out := csv.NewWriter(&b)

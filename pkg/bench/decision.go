@@ -9,7 +9,7 @@ import (
 type Price struct {
 	// USDPerHour is positive.
 	USDPerHour float64 `json:"usdPerHour"`
-	// What names what has this price: "c7i.4xlarge in us-east-1, on demand".
+	// What names the priced item: "c7i.4xlarge in us-east-1, on demand".
 	What string `json:"what"`
 	// Date is the day of the price, and Source where it is from.
 	Date   string `json:"date,omitempty"`
@@ -34,7 +34,7 @@ func (p Price) String() string {
 // of is the price of that many seconds.
 func (p Price) of(seconds float64) float64 { return p.USDPerHour / 3600 * seconds }
 
-// Prices are those of the two sides; a nil one is not known.
+// Prices are those of the two sides; a nil one is unknown.
 type Prices struct {
 	Base  *Price `json:"base,omitempty"`
 	Other *Price `json:"other,omitempty"`
@@ -83,7 +83,7 @@ const (
 // Decision is what to do.
 type Decision struct {
 	Choice Choice `json:"choice"`
-	// By is what decides: "cost", or "time" where a price is not known.
+	// By is what decides: "cost", or "time" if a price is unknown.
 	By string `json:"by"`
 	// Overall is the side for all rows taken together, where their total is clear: it
 	// matters when the choice is BySize and one job has to do everything.
@@ -237,7 +237,7 @@ func (d *Decision) sayBusy(c *Comparison) {
 	}
 }
 
-// compared puts a ratio in words.
+// compared returns a ratio as text.
 func (d *Decision) compared(r Ratio, c *Comparison, what string) string {
 	name := c.Other.Name
 	if r.Value < 1 {

@@ -19,7 +19,7 @@ type Fact struct {
 	Values []string `json:"values"`
 }
 
-// String is the fact in words; many values are cut short.
+// String is the fact as text; many values are shortened.
 func (f Fact) String() string {
 	const most = 4
 	values := f.Values

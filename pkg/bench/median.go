@@ -41,7 +41,7 @@ type Summary struct {
 	Median float64 `json:"median"`
 	Q3     float64 `json:"q3"`
 	Max    float64 `json:"max"`
-	// MAD is the median of the distances to the median, as they are.
+	// MAD is the median absolute deviation from the median, not scaled.
 	MAD float64 `json:"mad"`
 	// Interval is that of the median; nil for a single repeat.
 	Interval *Interval `json:"interval,omitempty"`

@@ -58,7 +58,7 @@ func visible(text string) string {
 	return printable(text)
 }
 
-// printable is a text in one line: what does not print stands in Go's notation.
+// printable is a text on one line, with unprintable characters in Go's notation.
 func printable(text string) string {
 	var b strings.Builder
 	for i, r := range text {

@@ -13,7 +13,7 @@ import (
 type Job struct {
 	Name string `json:"name"`
 	File string `json:"file"`
-	// Document is the file's text, JSON of the compact form; nil when it is not known.
+	// Document is the file's text, JSON in the compact form; nil if it is unknown.
 	Document []byte `json:"-"`
 }
 
@@ -39,7 +39,7 @@ type Change struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// String is the change in words: "replace /queue: \"cpu\" by \"gpu\"".
+// String is the change as text: "replace /queue: \"cpu\" by \"gpu\"".
 func (c Change) String() string {
 	switch c.Op {
 	case "add":
@@ -192,7 +192,7 @@ func device(command []string) (at int, name string, joined bool) {
 	return -1, "", false
 }
 
-// quoted is a text as JSON, with < and & as they are.
+// quoted is a text as JSON, with < and & unescaped.
 func quoted(text string) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

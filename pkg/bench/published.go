@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Published is a table that somebody else measured.
+// Published is a table of measurements from another source.
 type Published struct {
 	// Source says who measured it, where and when.
 	Source string `json:"source"`

@@ -18,7 +18,7 @@ type Report struct {
 	Decision *Decision `json:"decision,omitempty"`
 	// Notes are the caller's, such as why repeating ended.
 	Notes []string `json:"notes,omitempty"`
-	// Published is a table from elsewhere to stand beside this one.
+	// Published is a table from elsewhere to show beside this one.
 	Published *Published `json:"published,omitempty"`
 }
 
@@ -215,7 +215,7 @@ func (r *Report) unpaired() section {
 	return section{Heading: "Not compared", Items: g.items()}
 }
 
-// grouped collects what is said of rows, each saying once.
+// grouped collects remarks about rows, each text once.
 type grouped struct {
 	order []string
 	names map[string][]string
@@ -345,8 +345,8 @@ func (r *Row) rate() string {
 	return noValue
 }
 
-// share is the median over the runs of the share of the ceiling, in percent, each held
-// against the ceiling of its own run; 0 where none says it.
+// share is the median over the runs of the share of the ceiling, in percent, each relative to
+// the ceiling of its own run; 0 without one.
 func (r *Row) share() float64 {
 	var counted []Result
 	for i := range r.Results {

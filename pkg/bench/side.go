@@ -30,7 +30,7 @@ type Variant struct {
 	ISA     string `json:"isa,omitempty"`
 }
 
-// String is the variant in words: "kernel blas (avx512), 2 threads".
+// String is the variant as text: "kernel blas (avx512), 2 threads".
 func (v Variant) String() string {
 	var parts []string
 	if v.Kernel != "" {
@@ -300,8 +300,8 @@ func (s *Side) Loose(bound float64) []*Row {
 	return rows
 }
 
-// doubt orders rows by what is known of their time: 0 for a measurement, 1 for a time
-// that is none, 2 for no time.
+// doubt orders rows by the quality of their time: 0 for a measurement, 1 for a time that is
+// not a measurement, 2 for no time.
 func (r *Row) doubt() int {
 	switch {
 	case r.Summary == nil:

@@ -11,20 +11,20 @@ type Saving struct {
 	PerInstance int
 }
 
-// JustOver says what a request that is placed as now would gain by asking for
+// JustOver says what a request with its current placement would gain by asking for
 // slightly less: a smaller type among the environments, or else one job more on
 // each instance. A request is just over a boundary if it asks for
 //
 //   - more memory than the type leaves to that many jobs (UsableMiB), but at most
-//     5 % more, or no more than their share of what its sheet says;
+//     5 % more, or no more than their share of its nominal memory;
 //   - more vCPUs than their share, but at most 5 % more, or one more where the
 //     share is 4 or above, vCPUs being whole.
 //
 // A smaller type has no more of anything and at most three quarters of the vCPUs,
-// the memory or the GPUs. One job more counts only if no type of the environments
-// packs the request as it is nearly as well (within a quarter). ok is false on
+// the memory or the GPUs. One more job counts only if no type of the environments
+// packs the current request nearly as well (within a quarter). ok is false on
 // Fargate, for a placement without proof, and where an environment names types
-// that the catalogue does not know: nothing can be said of them.
+// that the catalogue does not know.
 func JustOver(behind []Environment, r Request, now Placement) (s Saving, ok bool) {
 	if r.Fargate || now.Instance.Name == "" {
 		return s, false

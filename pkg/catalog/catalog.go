@@ -18,7 +18,7 @@ type InstanceType struct {
 	GPUMaker  string // "NVIDIA", "AMD", ...
 	GPUName   string // "A10G", ...
 
-	registeredMiB int // measured; 0 where nobody published a figure
+	registeredMiB int // measured; 0 without a published figure
 }
 
 // AgentReserveMiB is what the default AWS Batch image keeps back for the ECS

@@ -29,9 +29,8 @@ var retiredTypesCSV string
 //go:embed measured-memory.csv
 var measuredMemoryCSV string
 
-// Catalog is the instance types that jobs are held against: those that batchctl
-// carries, and those that somebody has supplied on top of them (Read). Nil is
-// the former alone.
+// Catalog is the instance types to check jobs against: those in batchctl, and those supplied
+// in addition (Read). Nil is only the former.
 type Catalog struct {
 	types    []InstanceType // from small to large
 	byName   map[string]int // where they are
@@ -111,8 +110,8 @@ func arch(s string) string { return strings.TrimPrefix(s, "i386+") }
 // isMac reports whether an architecture is a Mac's, on which AWS Batch does not run.
 func isMac(arch string) bool { return strings.HasSuffix(arch, "_mac") }
 
-// bySize orders types from the cheapest to hold a job to the dearest: GPUs
-// first, since an unused GPU is the dearest waste.
+// bySize orders types from the cheapest that fits a job to the most expensive: GPUs first,
+// since an unused GPU wastes the most money.
 func bySize(a, b InstanceType) int {
 	return cmp.Or(
 		cmp.Compare(a.GPUs, b.GPUs),

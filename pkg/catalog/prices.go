@@ -18,8 +18,8 @@ import (
 // PricesDate is the day of the prices that batchctl carries, as prices.csv says.
 const PricesDate = "2026-07-20"
 
-// PricesRegion is the Region of the prices that batchctl carries, which stand in
-// for those of a Region that nobody supplied.
+// PricesRegion is the Region of the prices in batchctl, which replace those of a Region
+// without prices.
 const PricesRegion = "us-east-1"
 
 // pricesCSV names its date and sources in its first lines.
@@ -33,7 +33,7 @@ var pricesCSV string
 // before it, it is what the item costs on Spot, and may be a range: 0.035-0.061.
 const PricesHead = "region,item,usd_per_hour"
 
-// SpotItem stands before an item whose price is that on Spot.
+// SpotItem is the prefix of an item with a Spot price.
 const SpotItem = "spot:"
 
 // FargateItems returns what a price file calls the parts of Fargate's price: a
@@ -47,7 +47,7 @@ func FargateItems() []string {
 }
 
 const (
-	// Windows stands beside X86 and Arm as a platform with its own Fargate price.
+	// Windows is, like X86 and Arm, a platform with its own Fargate price.
 	Windows = "windows"
 	// FargateStorageGB is the storage of a task that costs nothing (Fargate pricing page).
 	FargateStorageGB = 20
@@ -63,9 +63,8 @@ type Span struct {
 	High float64 `json:"high"`
 }
 
-// Prices is a dated table of prices: on demand, and on Spot where its file has them.
-// Nil is the one that batchctl carries. Savings plans and
-// discounts are not in it.
+// Prices is a dated table of prices: on demand, and on Spot if its file has them. Nil is the
+// table in batchctl. It does not include Savings Plans and discounts.
 type Prices struct {
 	// Date is the table's day, as 2026-07-20; "" where its file does not say.
 	Date string
@@ -133,13 +132,13 @@ func (p *Prices) Has(region string) bool {
 	return ok
 }
 
-// Instance returns the price of an instance type in US dollars an hour, on demand.
+// Instance returns the on-demand price of an instance type in US dollars an hour.
 func (p *Prices) Instance(region, name string) (usd float64, ok bool) {
 	usd, ok = p.orCarried().regions[region][name]
 	return usd, ok
 }
 
-// FargatePrice is the price of Fargate in US dollars an hour, on demand.
+// FargatePrice is the on-demand price of Fargate in US dollars an hour.
 type FargatePrice struct{ VCPU, GB float64 }
 
 // Fargate returns the price of Fargate on a platform: X86, Arm or Windows.
@@ -194,9 +193,9 @@ const (
 	mostPrice = 1e6
 )
 
-// ReadPrices reads a table under the header PricesHead. The name is the file's,
-// for messages. It fails for another shape, a price that is none, and an item
-// that is neither an instance type nor one of FargateItems.
+// ReadPrices reads a table with the header PricesHead. The name is the file's, for messages.
+// It fails for any other format, an invalid price, and an item that is neither an instance
+// type nor one of FargateItems.
 func ReadPrices(r io.Reader, name string) (*Prices, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxPriceFile+1))
 	if err != nil {

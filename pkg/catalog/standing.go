@@ -1,6 +1,6 @@
 package catalog
 
-// Items of a price file that cost by the hour for as long as they are there, used or not.
+// Items of a price file that cost money by the hour while they exist, used or not.
 const (
 	// NATGateway is one gateway, without what it carries.
 	NATGateway = "nat-gateway"
@@ -10,7 +10,7 @@ const (
 	VPCEndpoint = "vpc-endpoint"
 )
 
-// StandingItems returns the items that cost by the hour for as long as they are there.
+// StandingItems returns the items that cost money by the hour while they exist.
 func StandingItems() []string { return []string{NATGateway, PublicIPv4, VPCEndpoint} }
 
 // Standing returns the price of one of StandingItems in US dollars an hour.

@@ -87,7 +87,7 @@ func Read(r io.Reader, name string) (*Catalog, error) {
 	return c, nil
 }
 
-// decode puts the decoder's findings into words of their own.
+// decode reports the decoder's errors in its own wording.
 func decode(text []byte) (d described, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return d, errors.New("the file is empty")
@@ -118,7 +118,7 @@ func (d describedType) instanceType() (it InstanceType, err error) {
 	it = InstanceType{Name: d.InstanceType, VCPUs: d.VCpuInfo.DefaultVCpus, MemoryMiB: d.MemoryInfo.SizeInMiB}
 	archs := d.ProcessorInfo.SupportedArchitectures
 	if len(archs) > 0 {
-		it.Arch = archs[len(archs)-1] // "i386" stands before "x86_64"
+		it.Arch = archs[len(archs)-1] // "i386" comes before "x86_64"
 	}
 	for _, a := range []string{Arm, X86} {
 		if slices.Contains(archs, a) {

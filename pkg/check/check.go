@@ -45,13 +45,13 @@ type Options struct {
 	Rules []lint.Rule
 	// FindPlatform finds the platform file for the documents of a directory; nil: the function FindPlatform.
 	FindPlatform func(dir string) (path string, ok bool)
-	// Editor shows the files as they are in an editor; nil: as they are on disk.
+	// Editor provides the text of files that are open in an editor; nil: read files from disk.
 	Editor *Editor
 }
 
-// Editor shows a Checker the files as they are in an editor. A platform file that cannot be read governs nothing
-// then, a catalog that cannot be read is a problem of its platform file, and the
-// Checker starts no goroutines.
+// Editor gives a Checker the text of files that are open in an editor. Then a platform file
+// that cannot be read does not apply, a catalogue that cannot be read is a problem of its
+// platform file, and the Checker starts no goroutines.
 type Editor struct {
 	// Open returns the text of a file that is open in the editor, or nil. The path is absolute if those of the
 	// documents are.

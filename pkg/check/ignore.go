@@ -107,7 +107,7 @@ func parseIgnore(line, dir string) (r ignoreRule, ok bool) {
 	if line == "" {
 		return r, false
 	}
-	// To git braces mean themselves, and "dir/**" is what stands in dir alone.
+	// In git, braces are literal, and "dir/**" matches only what is in dir.
 	line = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line)
 	if strings.HasSuffix(line, "/**") {
 		line += "/*"

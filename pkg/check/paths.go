@@ -68,11 +68,11 @@ func (e *PatternError) Error() string {
 
 func (e *PatternError) Unwrap() error { return e.Err }
 
-// Find turns arguments of a command line into documents: a file stands for itself, a
-// directory for every file below it with one of the endings (or, with include, whose path below it
-// matches one of these patterns) that git does not ignore, and a pattern (** for any depth) for
-// the files that it matches. Arguments and directories that cannot be read are returned as
-// errors; the others are still searched.
+// Find turns command line arguments into documents. A file is itself. A directory is every
+// file below it that git does not ignore and that has one of the endings (or, with include,
+// whose path below it matches one of these patterns). A pattern (** for any depth) is the
+// files that it matches. Arguments and directories that cannot be read are returned as errors;
+// Find still searches the others.
 func Find(args, include, endings []string) (documents []Document, failed []error) {
 	for _, arg := range args {
 		some, errs := find(arg, include, endings)

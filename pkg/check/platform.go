@@ -116,8 +116,8 @@ func relative(path string) string {
 	return path
 }
 
-// PlatformOf returns the platform file that governs a document; its Path is "" if there is none. It reads each
-// file once. The error is a *ReadError or a *CatalogError.
+// PlatformOf returns the platform file for a document; its Path is "" without one. It reads
+// each file once. The error is a *ReadError or a *CatalogError.
 func (c *Checker) PlatformOf(d Document) (*Platform, error) {
 	p := c.governing(d)
 	p.once.Do(func() {
@@ -179,7 +179,7 @@ func (c *Checker) at(path string) *Platform {
 	return p
 }
 
-// read reads a platform file as it is in the editor.
+// read reads a platform file, from the editor if it is open there.
 func (e *Editor) read(p *Platform, rules []lint.Rule) {
 	src := e.Open(p.Path)
 	if src == nil {

@@ -16,9 +16,8 @@ import (
 // Spent is what jobs took, and what that costs. Seconds are those between startedAt and
 // stoppedAt of their attempts.
 type Spent struct {
-	// Runs is jobs that are no arrays, and children of arrays; Unended of them have not
-	// come to their end, Unseen came to one that nobody saw before it was forgotten, and
-	// Failed have FAILED.
+	// Runs counts jobs that are not arrays, and children of arrays. Unended of them have not
+	// ended, Unseen ended, but were forgotten before batchctl saw it, and Failed have FAILED.
 	Runs    int `json:"runs"`
 	Unended int `json:"unended,omitempty"`
 	Unseen  int `json:"unseen,omitempty"`
@@ -136,7 +135,7 @@ func (s Spent) At(r Rate) Spent {
 	return s
 }
 
-// why is why the upper end of a rate is not known.
+// why is the reason why the upper end of a rate is unknown.
 func (r Rate) why() string {
 	if r.Unknown != "" {
 		return r.Unknown
@@ -162,8 +161,8 @@ func (r Rate) of(seconds float64) Range {
 	return c
 }
 
-// PlanOf returns the plan of a job that was submitted, as far as it says what the job
-// asks for. A queue that is not "" stands in for its own.
+// PlanOf returns the plan of a submitted job, as far as its request is known. A queue other
+// than "" replaces its own.
 func PlanOf(d types.JobDetail, queue string) (*plan.Plan, error) {
 	name := aws.ToString(d.JobName)
 	if queue == "" {

@@ -16,13 +16,13 @@ type Amount struct {
 	Without []Gap `json:"without,omitempty"`
 }
 
-// Gap is jobs, or runs of them, whose cost is not known, and why.
+// Gap is jobs, or runs of them, with unknown cost, and the reason.
 type Gap struct {
 	Count int    `json:"count"`
 	Why   string `json:"why"`
 }
 
-// unknown is the amount of one job of which there is none.
+// unknown is the unknown amount of one job.
 func unknown(format string, args ...any) Amount {
 	return Amount{Without: []Gap{{1, fmt.Sprintf(format, args...)}}}
 }

@@ -154,7 +154,7 @@ func Total(list []Estimate) Group {
 // of a tag.
 type By string
 
-// The ways to add up, and what stands before the name of a tag.
+// The ways to group, and the prefix of a tag's name.
 const (
 	ByJob      By = "job"
 	ByArray    By = "array"

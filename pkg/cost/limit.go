@@ -25,8 +25,8 @@ type Excess struct{ Why, Fix string }
 // slack is what floating point may add to a sum: 0.1 x 3 is not more than 0.3.
 const slack = 1e-9
 
-// Over holds the upper bounds of jobs against the most that they may cost together, in
-// US dollars. It is nil where they keep to it, and never where a bound is not known.
+// Over compares the upper bounds of jobs with the most that they may cost together, in US
+// dollars. It returns nil if they stay below it, but never if a bound is unknown.
 func Over(list []Estimate, most float64) *Excess {
 	total := Total(list)
 	high := total.Cost.High

@@ -20,13 +20,13 @@ type Rate struct {
 	// Share is the job's share of that machine on demand, and Whole the machine.
 	Share float64 `json:"share,omitempty"`
 	Whole float64 `json:"whole,omitempty"`
-	// Spot is what the share was between on Spot, at the day of the prices; nil where
-	// that is not known.
+	// Spot is the range of the share's Spot price on the date of the prices; nil if it is
+	// unknown.
 	Spot *catalog.Span `json:"spot,omitempty"`
-	// Least and Dearest are the share in the cheapest and the dearest environment of the
-	// queue, over the types there that hold the job; Alone has each attempt alone on its
-	// machines in the dearest. LeastUnknown says why Least is none, MostUnknown why
-	// Dearest and Alone are not.
+	// Least and Dearest are the share in the cheapest and the most expensive environment of the
+	// queue, over the types there that fit the job; Alone has each attempt alone on its
+	// machines in the most expensive one. LeastUnknown says why Least is missing, MostUnknown
+	// why Dearest and Alone are.
 	Least        float64 `json:"least"`
 	Dearest      float64 `json:"dearest"`
 	Alone        float64 `json:"alone"`
@@ -34,7 +34,7 @@ type Rate struct {
 	MostUnknown  string  `json:"mostUnknown,omitempty"`
 	// Unused is GPUs that the job does not take; nil for none.
 	Unused *Unused `json:"unused,omitempty"`
-	// Region is that of the prices, and StandsFor the one that they stand in for.
+	// Region is that of the prices, and StandsFor the Region that they replace.
 	Region    string `json:"region,omitempty"`
 	StandsFor string `json:"standsForRegion,omitempty"`
 }
@@ -50,9 +50,9 @@ type Unused struct {
 	Closed bool `json:"closed,omitempty"`
 }
 
-// RateOf returns what an hour of a job costs in the environments behind its queue.
-// region is the one to take prices of, "" for the table's own; isLocal is for the
-// engine of this machine.
+// RateOf returns the cost of one hour of a job in the compute environments of its queue.
+// region selects the prices, "" those of the table's own Region; isLocal is for the local
+// engine.
 func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal bool) Rate {
 	if isLocal && v.RoomsFrom != plan.FromPlatform {
 		return Rate{Free: "this machine costs nothing"}

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Baseline is a list of known problems that a check passes over, so that a rule
-// can be brought in before all old files are mended. It knows them by file, rule
-// and the text of the line, not by line numbers.
+// Baseline is a list of known problems that a check ignores, so that you can introduce a rule
+// before all old files are fixed. It identifies problems by file, rule and the text of the
+// line, not by line numbers.
 type Baseline struct {
 	// counts says how many problems have a fingerprint; their n is 0.
 	counts map[fingerprint]int
@@ -105,12 +105,11 @@ func compareFingerprints(a, b fingerprint) int {
 	return cmp.Or(strings.Compare(a.file, b.file), strings.Compare(a.rule, b.rule), strings.Compare(a.hash, b.hash))
 }
 
-// Filter returns the problems that the baseline does not know, in their order,
-// and how many it knows. What is waived is kept: it fails nothing. If more problems look like an entry than it counts, the
-// last ones in the file are kept. stale names the entries, with file and rule,
-// of which fewer were found than they count: those problems are gone, and the
-// baseline should be written anew. Only entries of the checked files can be
-// stale; nil means that all files were checked.
+// Filter returns the problems that are not in the baseline, in their order, and how many are.
+// It keeps waived problems: they do not fail a check. If more problems match an entry than its
+// count, the last ones in the file are kept. stale names the entries, with file and rule, with
+// fewer problems than their count: write the baseline again. Only entries of the checked files
+// can be stale; nil means that all files were checked.
 func (b *Baseline) Filter(l List, files []string) (kept List, known int, stale []string) {
 	left := maps.Clone(b.counts)
 	prints := fingerprints(l.Open())

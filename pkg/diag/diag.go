@@ -47,10 +47,10 @@ type Diagnostic struct {
 	Message string
 	// Hint says what to do about it, or is empty: "write \"2048\"".
 	Hint string
-	// Fix is the edit that mends it, where it is obvious; else nil.
+	// Fix is the edit that fixes it, if there is an obvious one; else nil.
 	Fix *Fix
-	// Waived says that somebody decided to live with the problem, and why: it is
-	// shown and fails nothing. Nil for any other problem.
+	// Waived gives the reason if the problem is waived: reports show it, but it does not fail
+	// the check. Nil for any other problem.
 	Waived *Waiver
 }
 
@@ -70,8 +70,7 @@ func (w Waiver) String() string {
 	return w.Reason + " (until " + w.Until + ")"
 }
 
-// Fix is one change of a source's text that mends one problem. Its edits do not
-// overlap.
+// Fix is one change of a source's text that fixes one problem. Its edits do not overlap.
 type Fix struct {
 	// Message says what the fix does, for an editor's menu: `write "command"`.
 	Message string

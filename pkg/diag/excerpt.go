@@ -14,7 +14,7 @@ const minWidth = 20
 // place, and the carets.
 type marks struct{ indent, carets string }
 
-// cell is a character as it is shown.
+// cell is a character as displayed.
 type cell struct {
 	text  string
 	width int // columns; a tab counts as the most it can take

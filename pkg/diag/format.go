@@ -10,7 +10,7 @@ import (
 type Format struct {
 	// Name is the word for it on the command line, such as "sarif".
 	Name string
-	// Doc says in a few words who reads it.
+	// Doc names its readers in a few words.
 	Doc string
 	// Write writes the problems in the order of the list. The error is that of w.
 	Write func(w io.Writer, l List, r Report) error

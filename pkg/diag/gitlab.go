@@ -24,11 +24,10 @@ type gitlabLines struct {
 }
 
 // WriteGitLab writes the problems as a GitLab code quality report
-// (https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format). An
-// error is "major", a warning "minor". A problem without a source stands in
-// line 1 of the file "-". What is waived is left out: the report has no place for
-// it. The fingerprint is that of the problem in its file
-// and survives shifted lines. The error is that of w.
+// (https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format). An error is
+// "major", a warning "minor". A problem without a source is in line 1 of the file "-". Waived
+// problems are left out, because the report cannot express them. The fingerprint is that of
+// the problem in its file and survives shifted lines. The error is that of w.
 func WriteGitLab(w io.Writer, l List) error {
 	l = l.Open()
 	issues := make([]gitlabIssue, len(l))

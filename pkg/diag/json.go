@@ -56,7 +56,7 @@ type editRecord struct {
 // in this order, all of them always. Lines and columns count from 1, columns in
 // Unicode code points, and the end is exclusive. A problem that has no place
 // has an empty file and zeros. severity is "error" or "warning"; hint may be
-// empty. After these, a problem that can be mended has a fix with a message and
+// empty. After these, a problem with a fix has a fix with a message and
 // its edits, sorted and apart; each has the members
 //
 //	start, end, line, column, endLine, endColumn, text
@@ -111,9 +111,9 @@ func writeIndented(w io.Writer, v any) error {
 	return err
 }
 
-// PrintableJSON escapes in JSON text what could steer a terminal, or hide in it, as
-// Printable does in a sentence. The result means the same: outside of strings
-// there is nothing but line ends.
+// PrintableJSON escapes characters in JSON text that could control a terminal, or hide in it,
+// as Printable does in a sentence. The result means the same, because outside strings there
+// are only line ends.
 func PrintableJSON(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {

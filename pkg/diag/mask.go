@@ -7,10 +7,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// Masked returns the problem as it may be printed: with an asterisk for every
-// character of a credential that its source holds, be it in the message, in the
-// hint or in what the fix says of itself. Everything that prints does this by
-// itself; it is for those who print in another way. The edits of the fix stay.
+// Masked returns the problem for printing: with an asterisk for every character of a
+// credential in its source, in the message, the hint and the description of the fix. All
+// writers in this package mask on their own; Masked is for other output. The edits of the fix
+// stay unchanged.
 func (d Diagnostic) Masked() Diagnostic {
 	if d.Source == nil || d.Source.hidden() == nil {
 		return d

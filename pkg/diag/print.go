@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns s with everything that could steer a terminal, or hide in
-// it, made visible: control characters appear as \n, \t, \x1b or \u009b,
-// bidirectional marks, zero-width characters and odd spaces as \u202e, bytes that
-// are not UTF-8 as \xff. What remains is one line of printing characters and plain
-// spaces. A backslash stays as it is, so the result is for eyes, not for
-// decoding.
+// Printable returns s with every character made visible that could control a terminal or hide
+// in it: control characters appear as \n, \t, \x1b or \u009b, bidirectional marks, zero-width
+// characters and odd spaces as \u202e, invalid UTF-8 as \xff. The result is one line of
+// printing characters and plain spaces. A backslash stays a backslash, so the result cannot be
+// decoded.
 func Printable(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -22,7 +21,7 @@ func Printable(s string) string {
 	return s
 }
 
-// escape does the work of Printable; the first n bytes of s print as they are.
+// escape does the work of Printable; the first n bytes of s need no escape.
 func escape(s string, n int) string {
 	var b strings.Builder
 	b.WriteString(s[:n])

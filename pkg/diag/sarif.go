@@ -9,15 +9,14 @@ import (
 )
 
 // WriteSARIF writes the problems as one run of a SARIF 2.1.0 log
-// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html), within what
-// GitHub's code scanning asks for ("SARIF support for code scanning"): every
-// result has a file and a region, and a problem without a source stands at 1:1
-// of the file "-". Names of files become relative URIs, absolute ones file:
-// URIs. Columns count code points. A rule that Tool does not list is added to
-// its rules. The fingerprint ruleLineHash/v1 survives shifted lines; the name
-// that code scanning computes itself is left to it. A fix whose edits do not
-// fit the text is left out. A waived problem is suppressed in source, with the
-// waiver's reason. The error is that of w.
+// (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html), within the limits of
+// GitHub's code scanning ("SARIF support for code scanning"). Every result has a file and a
+// region; a problem without a source is at 1:1 of the file "-". File names become relative
+// URIs, absolute ones file: URIs. Columns count code points. A rule that Tool does not list is
+// added to its rules. The fingerprint ruleLineHash/v1 survives shifted lines; the fingerprint
+// that code scanning computes itself is not set. A fix whose edits do not fit the text is left
+// out. A waived problem is suppressed in source, with the waiver's reason. The error is that
+// of w.
 func WriteSARIF(w io.Writer, l List, t Tool) error { return writeSARIF(w, l, t, nil) }
 
 // writeSARIF marks the run as failed if something could not be checked.

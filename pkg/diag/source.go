@@ -98,9 +98,9 @@ func (s *Source) hidden() *secret.Secrets {
 	return s.secrets
 }
 
-// Redact returns a sentence about the text, from whoever wrote it, with an asterisk
-// for every character of a credential that the text holds. Passwords that are
-// plain words, or shorter than 6 bytes, are not known again.
+// Redact returns a sentence about the text, from any author, with an asterisk for every
+// character of a credential in the text. It does not recognize passwords that are plain words
+// or shorter than 6 bytes.
 func (s *Source) Redact(sentence string) string {
 	return s.hidden().Redact(sentence, secret.Span{Start: -1, End: -1})
 }

@@ -31,7 +31,7 @@ func mark(text string) diag.Diagnostic {
 	text = strings.Replace(text, "»", "", 1)
 	return diag.Diagnostic{
 		Rule: "some-rule", Source: diag.NewSource("job.json", text),
-		Span: diag.Span{Start: start, End: end}, Message: "this is wrong", Hint: "mend it",
+		Span: diag.Span{Start: start, End: end}, Message: "this is wrong", Hint: "fix it",
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// differ returns what the children of the job differ in; nil if that is nothing but
-// the index, or cannot be known.
+// differ returns the values in which the children of the job differ. It returns nil if they
+// differ only in their index, or if the values are unknown.
 func (l *lowering) differ(o Options) *sweep.Sweep {
 	array := l.job.Get("array")
 	if l.spoilt || !l.arrayMembers(array) {
@@ -35,7 +35,7 @@ func (l *lowering) differ(o Options) *sweep.Sweep {
 	return s
 }
 
-// arrayMembers holds that an array says in one way what its children are.
+// arrayMembers reports an array that defines its children twice, or not at all.
 func (l *lowering) arrayMembers(array *jsontree.Node) bool {
 	source, size := ArraySource(array), array.Get("size")
 	before := len(l.diags)
@@ -58,8 +58,8 @@ func (l *lowering) arrayMembers(array *jsontree.Node) bool {
 	return len(l.diags) == before
 }
 
-// idleMembers reports what would have no effect in the array. Of what defaults say
-// for other jobs nothing is said.
+// idleMembers reports members that have no effect in the array. It ignores members from
+// defaults, which may be meant for other jobs.
 func (l *lowering) idleMembers(array, source *jsontree.Node) {
 	idle := func(name, of string) {
 		if m := array.Get(name); m != nil && l.wrote(m) {
@@ -78,8 +78,8 @@ func (l *lowering) idleMembers(array, source *jsontree.Node) {
 	}
 }
 
-// arrayProperties is the size of the first of the arrays that come of the job. It
-// stands where the array stands, if nobody wrote a size.
+// arrayProperties returns the size of the first array that the job becomes. Its place is that
+// of the array, unless the file gives a size.
 func (l *lowering) arrayProperties() *jsontree.Node {
 	array, size := l.job.Get("array"), l.job.Get("array").Get("size")
 	if array.Len() == 1 && size != nil {
@@ -144,8 +144,8 @@ func (l *lowering) dropCommand() {
 	}
 }
 
-// severalContainers is the member that makes the job more than one container, or one
-// that is none of ECS; nil if there is none.
+// severalContainers returns the member that gives the job several containers, or containers
+// outside ECS; nil without such a member.
 func (l *lowering) severalContainers(job *Job) *jsontree.Node {
 	if l.means == byFragment {
 		fragment := l.job.Get("jobDefinition")

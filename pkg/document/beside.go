@@ -39,9 +39,9 @@ func Beside(document string) func(path string) (*diag.Source, error) {
 	}
 }
 
-// FindBeside is for Options.Find: it finds a file or a directory by its path relative to
-// the directory of a document, with the same bounds and errors as Beside. What it finds
-// is sent away by whoever submits, so it, too, must not lie anywhere.
+// FindBeside is for Options.Find: it finds a file or directory by its path relative to the
+// directory of a document. It has the limits and errors of Beside, because submit uploads what
+// it finds.
 func FindBeside(document, path string) (Found, error) {
 	name := beside(document, filepath.FromSlash(path))
 	for _, dir := range [...]string{filepath.Dir(document), "."} {

@@ -24,7 +24,7 @@ func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	return judge(root, kind, surplus...)
 }
 
-// judge lets the validator library decide, and puts what it found into words.
+// judge runs the validator library and reports its findings.
 func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	top, _ := rawOf(kind.location())
 	c := &checker{root: root, top: top, native: kind.native() || kind == KindJobList, bad: map[*jsontree.Node]bool{}, searches: 200}
@@ -154,7 +154,7 @@ func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 	}
 }
 
-// oneOf reports a value that is none of those listed, with the near one.
+// oneOf reports a value that is not in the list, with the nearest one as the hint.
 func (c *checker) oneOf(node *jsontree.Node, schema raw, steps []string) {
 	var allowed []string
 	listed, _ := schema.m["enum"].([]any)

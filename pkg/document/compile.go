@@ -83,9 +83,8 @@ func openSchemaFile(name string, all map[string]func() *schemaFile) *schemaFile 
 	return f
 }
 
-// definitionIn returns a member of $defs as it is written, found by the indentation
-// that a test holds our files to: to read the whole file costs more than to check
-// a job.
+// definitionIn cuts a member of $defs out of the text by its indentation, which a test checks.
+// Parsing the whole file would cost more than checking a job.
 func definitionIn(text, name string) (def string, ok bool) {
 	_, rest, _ := strings.Cut(text, "\n  \"$defs\": {")
 	_, rest, ok = strings.Cut(rest, "\n    \""+name+"\": ")
@@ -199,8 +198,8 @@ func (f *schemaFile) declare(s *shape, name string, m *shape) {
 	s.members[name] = member{shape: m}
 }
 
-// require gives every required member a bit. One that has no schema here gets
-// the one that takes anything: its own stands behind a $ref.
+// require gives every required member a bit. A member without a schema here gets the schema
+// that accepts anything: its own is behind a $ref.
 func (f *schemaFile) require(s *shape, required *jsontree.Node) {
 	if required.Len() > 64 {
 		panic(f.name + ": more than 64 required members")

@@ -11,14 +11,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// Compact returns the compact job that lowers to the two requests again, no
-// member lost: what has no short form stands in its jobDefinition and submitJob.
-// Either request may be nil; both must be free of comments, as Load makes them.
-// A dependency on "${name}" becomes one by name. The job has the name that it is
-// submitted under, or that of a definition alone.
+// Compact returns the compact job that lowers to the same two requests. Members without
+// a short form go into its jobDefinition and submitJob. Either request may be nil; both
+// must be free of comments, as Load returns them. A dependency on "${name}" becomes one by
+// name. The job has the name of the submission, or of the definition if there is no
+// submission.
 //
-// It returns nil for what the compact form cannot say: a definition in which
-// nothing runs, and a submission to another definition than the one beside it.
+// It returns nil if the compact form cannot express the requests: a definition in which
+// nothing runs, or a submission to a definition other than the given one.
 func Compact(register, submit *jsontree.Node) *jsontree.Node {
 	c := &compaction{register: register, submit: submit, main: register, taken: map[*jsontree.Node]bool{}}
 	if register == nil {
@@ -82,9 +82,8 @@ func NoNative(job *Job) (why, hint string) {
 	return "", ""
 }
 
-// Native returns copies of the two requests of a job for which NoNative is silent. A
-// dependency by name, which is no part of a request yet, stands in the submission as
-// "${name}".
+// Native returns copies of the two requests of a job for which NoNative returns "". A
+// dependency by name, which a request cannot express yet, becomes "${name}" in the submission.
 func Native(job *Job) (register, submit *jsontree.Node) {
 	register, submit = job.Register.Clone(), job.Submit.Clone()
 	stageNative(job, register, submit)
@@ -119,7 +118,7 @@ func (c *compaction) possible() bool {
 	return fragmentName(c.register) != "" || c.register.Get("containerProperties").Get("image") != nil
 }
 
-// drop leaves out a member that lowering makes by itself.
+// drop leaves out a member that lowering adds on its own.
 func (c *compaction) drop(from *jsontree.Node, implied string) {
 	if from != nil && from.Str() == implied {
 		c.taken[from] = true

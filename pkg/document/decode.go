@@ -79,8 +79,8 @@ func (p *Platform) ReadCatalog(path string) (err error) {
 	return err
 }
 
-// Regular refuses a path that a file names and that is no regular file: the file may
-// come from anybody, and to open a pipe would wait for ever for who writes to it.
+// Regular rejects a path that is not a regular file. The document may come from a stranger,
+// and opening a pipe would block until another process writes to it.
 func Regular(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -31,8 +31,8 @@ type File struct {
 	// Request is the request of the kinds that create something other than a
 	// job: the root without $comment and $schema.
 	Request *jsontree.Node
-	// Requests holds Request, and behind it those for the other things in the
-	// list that a describe operation printed.
+	// Requests holds Request, followed by those for the other entries in the list that a
+	// describe operation printed.
 	Requests []*jsontree.Node
 }
 

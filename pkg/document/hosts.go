@@ -103,9 +103,8 @@ func userDataForm(text string) bool {
 	return false
 }
 
-// speaksOfHosts reports whether a text names a resource that is checked. It spares a
-// walk the reading of all other YAML, of which some is none before a program has filled
-// it in.
+// speaksOfHosts reports whether a text names a resource that is checked. It saves parsing all
+// other YAML, some of which is not valid YAML before a template engine has filled it in.
 func speaksOfHosts(text string) bool {
 	if !strings.Contains(text, "Resources") {
 		return false

@@ -71,8 +71,8 @@ type Job struct {
 	// command, and the size of the first of the arrays that come of it.
 	Sweep *sweep.Sweep
 	Array *jsontree.Node
-	// Inputs and Outputs are what is brought into the container and carried away, in the
-	// order of the file. The command in Register and Submit is the user's own.
+	// Inputs and Outputs are the files to download and upload, in the order of the file. The
+	// command in Register and Submit is the user's own.
 	Inputs  []Input
 	Outputs []Output
 	// Waivers are the rules that the job may break: its own first, then those of
@@ -94,33 +94,34 @@ type Dependency struct {
 	Node *jsontree.Node
 }
 
-// Input is what is brought into a job's container before its program begins.
+// Input is a file or directory that a job downloads into its container before its program
+// starts.
 type Input struct {
 	// Node is the member of inputs; its key, and Path, is the path in the container.
 	Node *jsontree.Node
 	Path string
-	// Source is where it comes from, as the file says: a URL, or a path of this machine.
+	// Source is the source in the file: a URL or a local path.
 	Source *jsontree.Node
-	// SHA256 is what the content is held against; nil without.
+	// SHA256 is the expected checksum of the content; nil without one.
 	SHA256 *jsontree.Node
-	// Local is where a source of this machine lies, from the working directory; without a
-	// Path for a URL, and for what is not there.
+	// Local is the local source, relative to the working directory. Its Path is empty for a URL
+	// and for a missing file.
 	Local Found
 }
 
-// Output is what is carried away when the program has ended.
+// Output is a file or directory that a job uploads when the program has ended.
 type Output struct {
 	// Node is the member of outputs; its key, and Path, is the path in the container.
 	Node *jsontree.Node
 	Path string
-	// Destination is where it goes, as the file says: a URL, or a path of this machine.
+	// Destination is the destination in the file: a URL or a local path.
 	Destination *jsontree.Node
 	// When is "" for after success, or "failure" or "always".
 	When string
 }
 
-// IsLocal reports whether a source or a destination is a path of this machine: it has
-// no scheme, as in s3://bucket/key.
+// IsLocal reports whether a source or destination is a local path: it has no scheme, unlike
+// s3://bucket/key.
 func IsLocal(place string) bool {
 	scheme, _, ok := strings.Cut(place, ":")
 	if !ok || len(scheme) < 2 { // C:\data
@@ -131,13 +132,13 @@ func IsLocal(place string) bool {
 	})
 }
 
-// IsStaged reports whether something is brought to the job or carried away.
+// IsStaged reports whether the job has inputs or outputs.
 func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 }
 
 // Waiver is a rule that a job may break. It is no part of the AWS requests.
 type Waiver struct {
 	Rule, Reason string
-	// Until is the last day on which it counts, as written; "" for ever.
+	// Until is the last day of the waiver, as written; "" if it does not expire.
 	Until string
 	// Node is what the user wrote. Jobs that share a waiver of their workflow's
 	// defaults share the node.

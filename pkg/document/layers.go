@@ -4,8 +4,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// containerMembers stand in a job under the name and in the shape that they
-// have in ContainerProperties.
+// containerMembers are the members that a job and ContainerProperties have under the same name
+// and in the same form.
 var containerMembers = [...]string{
 	"jobRoleArn", "executionRoleArn", "user", "privileged", "readonlyRootFilesystem",
 	"volumes", "mountPoints", "ulimits", "linuxParameters", "logConfiguration",
@@ -102,9 +102,8 @@ func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 // registered definition. The others would replace what that definition says.
 var submitMembers = [...]string{"queue", "tags", "shareIdentifier", "submitJob"}
 
-// lay merges over onto n. What both say stands where over says it. A map and
-// AWS's list of the same variables are one thing in two forms, so they are
-// merged too.
+// lay merges over onto n. A member of both takes the place that it has in over. A map and
+// AWS's list of the same variables are two forms of the same thing, so they are merged too.
 func lay(n, over *jsontree.Node) *jsontree.Node {
 	if over == nil {
 		return n
@@ -117,7 +116,7 @@ func lay(n, over *jsontree.Node) *jsontree.Node {
 		}
 	}
 	for _, name := range [...]string{"inputs", "outputs"} {
-		// Of a path in the container the source, and what is said of it, are one thing.
+		// The source for a container path and its options belong together.
 		for m := range over.Get(name).Children() {
 			out.Get(name).Set(m.Name, m.Clone())
 		}

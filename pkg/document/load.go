@@ -7,9 +7,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Load parses, checks against the schema and lowers one document. The file is
-// nil only when the text is not JSON at all; otherwise it holds whatever could
-// be understood, so that rules can go on after schema errors.
+// Load parses a document, checks it against the schema and lowers it. The file is nil only if
+// the text is not JSON. Otherwise it holds everything that could be parsed, so that rules can
+// run after schema errors.
 func Load(src *diag.Source, o Options) (*File, diag.List) {
 	if o.isUserData(src) {
 		return &File{Source: src, Kind: KindUserData, Name: src.Name}, nil

@@ -80,8 +80,8 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	}
 }
 
-// complete holds the requests against their own schemas. Only there can be
-// seen what jobDefinition and submitJob, which are fragments, have left out.
+// complete checks the requests against their own schemas. jobDefinition and submitJob are
+// fragments, so missing members show only in the whole request.
 func (l *lowering) complete(job *Job) {
 	if l.job.Get("jobDefinition") == nil && l.job.Get("submitJob") == nil {
 		return
@@ -113,8 +113,8 @@ func (l *lowering) register() *jsontree.Node {
 	return merge(r, l.job.Get("jobDefinition"))
 }
 
-// jobType is multinode where the job says nodeProperties. Nobody wrote it, so
-// it stands where the reason for it stands.
+// jobType is multinode if the job has nodeProperties. Its place is that of nodeProperties,
+// since the file has no such member.
 func (l *lowering) jobType() *jsontree.Node {
 	if node := l.job.Get("jobDefinition").Get("nodeProperties"); node != nil {
 		return jsontree.NewString("multinode", at(node, node.Key))

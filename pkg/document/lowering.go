@@ -45,8 +45,8 @@ func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, f
 // get returns a copy of a member, to be placed in a request.
 func (l *lowering) get(name string) *jsontree.Node { return l.arena.Clone(l.job.Get(name)) }
 
-// object returns an empty object that stands where from stands, text a string and
-// number a number.
+// object, text and number return an empty object, a string and a number with the place of
+// from.
 func (l *lowering) object(from *jsontree.Node) *jsontree.Node {
 	return l.arena.New(jsontree.Object, "", from)
 }
@@ -59,7 +59,7 @@ func (l *lowering) number(n int64, from *jsontree.Node) *jsontree.Node {
 	return l.arena.New(jsontree.Number, strconv.FormatInt(n, 10), from)
 }
 
-// wrote reports whether a value stands in the job itself, not in defaults.
+// wrote reports whether a value is in the job itself, not in defaults.
 func (l *lowering) wrote(n *jsontree.Node) bool {
 	return n.Source == l.job.Source && l.job.Span.Start <= n.Span.Start && n.Span.End <= l.job.Span.End
 }

@@ -37,7 +37,7 @@ func (l *lowering) matrix(array *jsontree.Node) *sweep.Sweep {
 	m := &matrixReader{node: array.Get("matrix")}
 	m.readAxes()
 	var s *sweep.Sweep
-	if len(m.diags) == 0 { // else it cannot be told what the entries name
+	if len(m.diags) == 0 { // otherwise the names in the entries are ambiguous
 		s = m.cells(array)
 	}
 	l.diags = append(l.diags, m.diags...)
@@ -121,7 +121,7 @@ func (m *matrixReader) include(entry *jsontree.Node) {
 	}
 }
 
-// axis is the index of the axis that a member of an entry names; -1 if there is none.
+// axis is the index of the axis that a member of an entry names, or -1.
 func (m *matrixReader) axis(rule string, member *jsontree.Node) int {
 	a := slices.IndexFunc(m.axes, func(axis sweep.Axis) bool { return axis.Name == member.Name })
 	if a < 0 {
@@ -138,7 +138,7 @@ func (m *matrixReader) axisHint(name string) string {
 	return namesHint(name, names)
 }
 
-// slip puts what package sweep found into words.
+// slip reports a slip that package sweep found.
 func (m *matrixReader) slip(s sweep.Slip, array *jsontree.Node) {
 	switch s.Kind {
 	case sweep.TooMany:

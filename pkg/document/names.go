@@ -35,19 +35,19 @@ func (s namesSeen) add(name, what string) (wrong, hint string) {
 
 // nameHint writes a name with underscores in the place of what no name has.
 func nameHint(name string) string {
-	mended := strings.Trim(strings.Map(func(r rune) rune {
+	fixed := strings.Trim(strings.Map(func(r rune) rune {
 		if r < 0x80 && sweep.ValidName("a"+string(r)) {
 			return r
 		}
 		return '_'
 	}, strings.TrimSpace(name)), "_")
-	if len(mended) > 0 && mended[0] >= '0' && mended[0] <= '9' {
-		mended = "_" + mended
+	if len(fixed) > 0 && fixed[0] >= '0' && fixed[0] <= '9' {
+		fixed = "_" + fixed
 	}
-	if len(mended) > 60 || !sweep.ValidName(mended) {
+	if len(fixed) > 60 || !sweep.ValidName(fixed) {
 		return "use " + nameAdvice
 	}
-	return "write " + strconv.Quote(mended)
+	return "write " + strconv.Quote(fixed)
 }
 
 // namesHint says which of the names was meant, or which there are.

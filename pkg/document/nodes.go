@@ -46,7 +46,7 @@ func filter(layer *jsontree.Node, keep func(member *jsontree.Node) bool) *jsontr
 	return out
 }
 
-// at is an empty node that stands at span in the text of n, to build others from.
+// at is an empty node at span in the text of n, to build others from.
 func at(n *jsontree.Node, span diag.Span) *jsontree.Node {
 	return &jsontree.Node{Source: n.Source, Span: span, Key: n.Key}
 }

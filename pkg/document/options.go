@@ -5,7 +5,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Found is a file or a directory of this machine.
+// Found is a local file or directory.
 type Found struct {
 	// Path leads there from the working directory.
 	Path string
@@ -44,7 +44,7 @@ type Options struct {
 	// Find finds a file or a directory that a document names as an input, by the
 	// document's name and the path in it (FindBeside). Without it nothing is looked for.
 	Find func(document, path string) (Found, error)
-	// KeepGoing lets the children of command lists try the lines behind one that failed.
+	// KeepGoing lets the children of command lists run the remaining lines after a failed one.
 	KeepGoing bool
 	// Parameters is an object of strings laid over every job's parameters in
 	// SubmitJob; may be nil. It comes from the command line.

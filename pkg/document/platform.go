@@ -20,8 +20,8 @@ type Platform struct {
 	// CatalogFile names a file of newer instance types, relative to the platform
 	// file; "" if it names none.
 	CatalogFile string
-	// Catalog is the instance types that jobs are held against, once somebody has
-	// read CatalogFile or another one; nil is those that batchctl carries.
+	// Catalog is the instance types to check jobs against, after CatalogFile or another file
+	// was read. Nil means the catalogue in batchctl.
 	Catalog *catalog.Catalog
 	// PricesFile names a file of newer prices, or of other Regions, relative to the
 	// platform file; "" if it names none.
@@ -51,7 +51,7 @@ type Target struct {
 	Node     *jsontree.Node
 }
 
-// Queue is a job queue with the compute environments behind it, in order.
+// Queue is a job queue with its compute environments, in order.
 type Queue struct {
 	// Alias is the short name that job files use; Name is the jobQueue's own.
 	Alias, Name  string
@@ -120,8 +120,8 @@ func queueParts(queue string) (parts [6]string) {
 	return parts
 }
 
-// Policy is what the platform team demands beyond what AWS checks. The zero
-// value demands nothing. In patterns * matches any run of characters.
+// Policy is the platform team's rules beyond those of AWS. The zero value has no rules. In
+// patterns, * matches any sequence of characters.
 type Policy struct {
 	// Owner says who to ask, and Waiver how a job gets excepted; "" if not given.
 	Owner, Waiver string

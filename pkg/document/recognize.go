@@ -135,8 +135,8 @@ func recognizedJobs(root *jsontree.Node) Recognition {
 	return Foreign
 }
 
-// isPlatform tells a platform file of another name from files with members of the
-// same names: a queue of ours says where jobs go and what is behind it.
+// isPlatform distinguishes a platform file of another name from files with members of the same
+// names: our queues have job queues and compute environments.
 func isPlatform(root *jsontree.Node) bool {
 	for queue := range root.Get("queues").Children() {
 		return queue.Is(jsontree.Object) && (queue.Get("jobQueue") != nil || queue.Get("computeEnvironments") != nil)

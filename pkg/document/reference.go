@@ -8,8 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// references makes the references in the requests of a job canonical, and notes the
-// environment variables that hold some. It reports those that nothing stands behind.
+// references makes the references in the requests of a job canonical, notes the environment
+// variables that contain them, and reports references without a value.
 func (l *lowering) references(job *Job) {
 	r := referring{sweep: l.sweep, source: ArraySource(job.Array)}
 	switch {
@@ -59,7 +59,7 @@ func (r *referring) environment(list *jsontree.Node) {
 	}
 }
 
-// template notes a variable that the launcher sets anew.
+// template notes a variable that the launcher sets again.
 func (r *referring) template(name *jsontree.Node) {
 	s := r.sweep
 	if s.Launcher == sweep.Shell && !sweep.ValidVariable(name.Str()) {

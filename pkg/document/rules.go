@@ -53,7 +53,7 @@ func problem(rule string, src *diag.Source, span diag.Span, hint, format string,
 // of a child.
 const RuleMatrixReference = "matrix-reference"
 
-// RuleInputFile holds the files and directories of this machine that inputs name.
+// RuleInputFile checks the local files and directories that inputs name.
 const RuleInputFile = "input-file"
 
 // Names of the rules that hold the table of an array.

@@ -82,7 +82,7 @@ var rawSchemas = sync.OnceValue(func() map[string]any {
 	return docs
 })
 
-// raw is one schema object and the file it stands in, for its references.
+// raw is one schema object and its file, for references.
 type raw struct {
 	file string
 	m    map[string]any

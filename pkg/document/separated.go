@@ -98,7 +98,7 @@ func (r *recordReader) next() bool {
 	}
 }
 
-// lineEnd is the length of the line end at pos; 0 if there is none.
+// lineEnd is the length of the line end at pos, or 0.
 func (r *recordReader) lineEnd() int {
 	rest := r.text[r.pos:]
 	switch {
@@ -110,7 +110,7 @@ func (r *recordReader) lineEnd() int {
 	return 0
 }
 
-// value reads one value, up to the separator or line end behind it.
+// value reads one value, up to and including the separator or line end.
 func (r *recordReader) value() {
 	start := r.pos
 	var text string

@@ -7,10 +7,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Workflow returns the workflow of jobs that Compact has made, by the files that
-// they come from: a dependency by name is on a job of the same file. Where two
-// jobs have the same name the later one gets a number behind it, and keeps what
-// AWS calls it in its jobDefinition and submitJob. It takes the jobs over.
+// Workflow returns the workflow of jobs that Compact has built, by their files: a dependency
+// by name refers to a job of the same file. If two jobs have the same name, the later one gets
+// a number at the end, and keeps its AWS name in its jobDefinition and submitJob. Workflow
+// takes ownership of the jobs.
 func Workflow(name string, files [][]*jsontree.Node) *jsontree.Node {
 	taken, seen := map[string]bool{}, map[string]bool{}
 	for _, job := range slices.Concat(files...) {

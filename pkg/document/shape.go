@@ -38,9 +38,9 @@ const wholeNumber = 1 << 6
 
 func bit(k jsontree.Kind) uint8 { return 1 << k }
 
-// takes reports whether the schema is satisfied. It is told the truth about a
-// tree that is readable and has no two members of one name; with two of them it
-// may say no where the validator, which reads the first, says yes.
+// takes reports whether a tree satisfies the schema. The answer is exact for a readable tree
+// without duplicate members. With duplicates it may be false where the validator, which reads
+// only the first, accepts the tree.
 func (s *shape) takes(n *jsontree.Node) bool {
 	if s.never || !s.fits(n) {
 		return false
@@ -105,8 +105,8 @@ func (s *shape) takesElements(n *jsontree.Node) bool {
 	return true
 }
 
-// readable reports whether the validator would be given the tree as it is: no
-// number beyond the range of a float64, and no endless list.
+// readable reports whether the validator can read the tree unchanged: no number beyond the
+// range of a float64, and no endless list.
 func readable(n *jsontree.Node) bool {
 	if n.Len() > maxChildren {
 		return false

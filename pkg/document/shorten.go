@@ -34,7 +34,7 @@ func shortResources(list *jsontree.Node) *jsontree.Node {
 			return nil
 		}
 		if name == "gpus" && strings.Contains(value.Str(), ".") {
-			short = value.Clone() // only whole numbers may stand there without quotes
+			short = value.Clone() // only whole numbers are allowed there without quotes
 		}
 		out.Set(name, short)
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// resourceRequirements lowers resources. Every entry stands where the member
-// stands that it comes from.
+// resourceRequirements lowers resources. Every entry has the place of its member.
 func (l *lowering) resourceRequirements() *jsontree.Node {
 	resources := l.job.Get("resources")
 	list := l.arena.New(jsontree.Array, "", resources)
@@ -102,8 +101,7 @@ func (l *lowering) sharedMemory(container *jsontree.Node) {
 	linux.Set("sharedMemorySize", l.number(mib, m))
 }
 
-// pairs lowers a map of strings to the list of names and values that AWS
-// takes; a list is kept as it is.
+// pairs lowers a map of strings to AWS's list of names and values; a list stays unchanged.
 func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {
 	if !m.Is(jsontree.Object) {
 		return l.arena.Clone(m)

@@ -13,8 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// stage reads what the job has brought to it and carried away, and holds that its command
-// can be started with that.
+// stage reads the job's inputs and outputs, and checks that its command can run with them.
 func (l *lowering) stage(job *Job, o Options) {
 	l.places(job, o)
 	l.staged(job)
@@ -48,11 +47,11 @@ func (l *lowering) places(job *Job, o Options) {
 	}
 }
 
-// find looks for a source of this machine, relative to the file that names it.
+// find looks for a local source, relative to the file that names it.
 func (l *lowering) find(in *Input, o Options) {
 	n, document := in.Source, l.job.Source
 	if strings.Contains(n.Text, referenceMark) {
-		return // said with the references
+		return // reported with the references
 	}
 	if o.Platform != nil && o.Platform.Defaults != nil && n.Source == o.Platform.Defaults.Source {
 		document = n.Source
@@ -134,8 +133,8 @@ func (r *referring) place(member, n *jsontree.Node, what string) bool {
 	return true
 }
 
-// unfit is a value of an axis or column that would end the text of a place, which stands
-// in JSON: the launcher replaces references as they are.
+// unfit returns a value of an axis or column that would end the string of a location in JSON:
+// the launcher inserts values without escaping.
 func (r *referring) unfit(name string) (value string, bad bool) {
 	if r.sweep == nil {
 		return "", false
@@ -173,9 +172,9 @@ func StagedCommand(program string, command []string) []string {
 	return append([]string{program, stageCommand, stageEnd}, command...)
 }
 
-// Document is what batchctl stage in the container reads; nil if the job has neither
-// inputs nor outputs. A source of this machine stands as its path, and of a destination
-// on it only Local is set: whoever submits knows their places.
+// Document is the document for batchctl stage in the container; nil if the job has neither
+// inputs nor outputs. A local source is its path. For a local destination only Local is set:
+// submit knows the location.
 func (j *Job) Document() *stage.Document {
 	if !j.IsStaged() {
 		return nil
@@ -194,7 +193,7 @@ func (j *Job) Document() *stage.Document {
 	return d
 }
 
-// StageText is a document as it stands in its variable.
+// StageText is a document as the text of its variable.
 func StageText(d *stage.Document) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -8,8 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// json reads an array of objects with the same members, whose values are strings,
-// numbers as they are written, or booleans. The first object gives the order.
+// json reads an array of objects with the same members. Values are strings, booleans, or
+// numbers, which keep their spelling. The first object sets the order.
 func (t *table) json() {
 	root, diags := jsontree.Parse(t.src)
 	if t.diags = diags; len(diags) > 0 {

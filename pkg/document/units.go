@@ -84,7 +84,7 @@ func mebibytes(n *jsontree.Node) (int64, error) {
 	return int64(mib), nil
 }
 
-// binaryUnit returns the unit that somebody means who writes GB, G or Gi.
+// binaryUnit returns the unit that GB, G or Gi most likely means.
 func binaryUnit(unit string) string {
 	switch strings.ToLower(unit) {
 	case "m", "mb", "mi", "mib":

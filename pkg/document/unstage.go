@@ -9,8 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// localPlace is the first source or destination of the job that is a path of this
-// machine; nil without.
+// localPlace is the first local source or destination of the job; nil without one.
 func (j *Job) localPlace() *jsontree.Node {
 	for _, in := range j.Inputs {
 		if IsLocal(in.Source.Text) {
@@ -87,8 +86,7 @@ func (c *compaction) unstaged(box *jsontree.Node) unstaging {
 	return unstagingOf(last.Get("value"))
 }
 
-// unstagingOf reads the document in a variable, if it is one that would be written again
-// as it stands.
+// unstagingOf reads the document in a variable, if lowering would write the same document.
 func unstagingOf(value *jsontree.Node) unstaging {
 	var d stage.Document
 	if json.Unmarshal([]byte(value.Str()), &d) != nil || strings.Contains(value.Str(), referenceMark) {

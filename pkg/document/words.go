@@ -193,8 +193,8 @@ func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string
 	}
 }
 
-// renamed is the fix that writes another name for a member and leaves the quotes,
-// or their absence, as they are.
+// renamed is the fix that replaces the name of a member and keeps its quotes, or their
+// absence.
 func renamed(n *jsontree.Node, name string) *diag.Fix {
 	span := n.Key
 	if span.Start == span.End {
@@ -206,8 +206,8 @@ func renamed(n *jsontree.Node, name string) *diag.Fix {
 	return &diag.Fix{Message: "write " + strconv.Quote(name), Edits: []diag.Edit{{Span: span, Text: name}}}
 }
 
-// missingMembers names all members that an object lacks. One that stands there
-// under a wrong spelling has been named already.
+// missingMembers reports the members that an object lacks, except for those that it has under
+// a wrong spelling.
 func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string) {
 	members := map[string]raw{}
 	for _, s := range c.schemasAt(steps) {

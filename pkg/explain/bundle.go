@@ -22,19 +22,17 @@ import (
 type Bundle struct {
 	// Version is the form of the bundle: 1.
 	Version int32
-	// Target is what people are told of where the job is.
+	// Target is the target's name for people.
 	Target string
 	// Local says that it is the local engine, whose machine does not grow.
 	Local bool
 	// At is when the evidence was gathered.
 	At int64
-	// Looks are how the job stood whenever somebody looked, oldest first; the last
-	// is of At.
+	// Looks are the states of the job at each query, oldest first; the last is of At.
 	Looks []Look
 	// Subject is the job.
 	Subject Subject
-	// Root is the failed job that the subject waited for, at the beginning of the
-	// chain; nil when there is none.
+	// Root is the failed job that the subject waited for, at the start of the chain, or nil.
 	Root *Subject
 	// Dependencies are the jobs that the job waits for.
 	Dependencies []types.JobDetail
@@ -56,7 +54,7 @@ type Bundle struct {
 	NotGathered []Gap
 }
 
-// Look is how a job stood when somebody looked.
+// Look is the state of a job at one query.
 type Look struct {
 	At     int64
 	Status types.JobStatus

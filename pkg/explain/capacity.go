@@ -171,8 +171,8 @@ func (b *Bundle) silent(c Cluster) (silent []rpc.Instance, old int) {
 // frontOfQueue is how many jobs a snapshot shows at most (GetJobQueueSnapshot).
 const frontOfQueue = 100
 
-// position is the waiting job's place in its queue, from 1; more says that it stands
-// behind those that the snapshot shows. Both are zero when that is not known.
+// position is the waiting job's place in its queue, from 1; more reports that it comes after
+// those in the snapshot. Both are zero if it is unknown.
 func (b *Bundle) position() (at int, more bool) {
 	job := b.waiting()
 	if job == nil || b.Front == nil {

@@ -75,8 +75,8 @@ func (b *Bundle) end() *end {
 	return &best
 }
 
-// kind is the same for ends that have one cause: without the names of instances and
-// the like, which stand behind the first words.
+// kind identifies ends with one cause: without the names of instances and the like, which
+// follow the first words.
 func (e *end) kind() string {
 	head := func(s string) string { return strings.Join(strings.Fields(s)[:min(3, len(strings.Fields(s)))], " ") }
 	return head(e.statusReason) + "|" + head(e.reason) + "|" + e.exitText()
@@ -139,8 +139,8 @@ func endOf(job *types.JobDetail) end {
 	return e
 }
 
-// ranAsProcess reports whether an attempt ran on a local engine as a process: the engine says
-// so in the name of the container instance, local-process.
+// ranAsProcess reports whether a local engine ran the attempt as a process: the name of the
+// container instance is then local-process.
 func ranAsProcess(instance *string) bool {
 	return strings.HasPrefix(str(instance), "arn:aws:ecs:local:") && strings.HasSuffix(str(instance), "/local-process")
 }

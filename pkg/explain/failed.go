@@ -45,7 +45,7 @@ func failedDependency(b *Bundle) *Verdict {
 	if v.Fix.Job != "" {
 		v.Fix.Job = "in job " + str(root.JobName) + ": " + v.Fix.Job
 	}
-	v.Fix.Member = "" // its places are those of the root's file, which is not known here
+	v.Fix.Member = "" // its places belong to the root's file, which is unknown here
 	return v
 }
 
@@ -85,8 +85,8 @@ func stopped(b *Bundle) *Verdict {
 		Fix:      Fix{Job: fix}}
 }
 
-// Unplaced stands behind a job's name in the reason with which batchctl run ends jobs on a
-// machine that can never hold that one; what the job asks for comes behind it.
+// Unplaced follows a job's name in the reason with which batchctl run ends jobs on a machine
+// that can never fit that job. The job's request follows it.
 const Unplaced = " cannot be placed on this machine"
 
 // unplaced is that reason, if the job itself ended with it.

@@ -71,8 +71,8 @@ func (g *Gatherer) Gather(ctx context.Context, id string) (*Bundle, error) {
 	return Masked(b)
 }
 
-// Glance gathers as little as says why a job waits: the job, its queue with the
-// compute environments behind it, and the queue's snapshot.
+// Glance gathers only what explains why a job waits: the job, its queue with the compute
+// environments, and the queue's snapshot.
 func (g *Gatherer) Glance(ctx context.Context, id string) (*Bundle, error) {
 	b, err := g.glance(ctx, id)
 	if err != nil {
@@ -301,7 +301,7 @@ func dependencies(job *types.JobDetail) (ids []string) {
 	return ids
 }
 
-// place describes the queue, the environments behind it and its snapshot.
+// place describes the queue, its compute environments and its snapshot.
 func (g *Gatherer) place(ctx context.Context, b *Bundle) {
 	queue := b.Subject.Job.JobQueue
 	queues, err := g.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{str(queue)}})

@@ -131,7 +131,7 @@ func (b *Bundle) failure() *end {
 	return b.end()
 }
 
-// image looks up the image of a job that could not be pulled, or was not for the
+// image queries the image of a job if it could not be pulled, or was not built for the
 // instance.
 func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 	e := b.failure()
@@ -152,7 +152,7 @@ func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 	}
 }
 
-// roles looks up the roles of a job when one of them could not be assumed.
+// roles queries the roles of a job if one of them could not be assumed.
 func (g *Gatherer) roles(ctx context.Context, b *Bundle) {
 	e := b.failure()
 	if e == nil || !e.says("assume", "AssumeRole", "Role is not valid") || e.job.Container == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Waits reports whether a job has waited so long for its machine, or another job,
-// that people should be told why.
+// Waits reports whether a job has waited so long for its machine, or another job, that the
+// user needs an explanation.
 func Waits(job types.JobDetail, now time.Time) bool {
 	switch job.Status {
 	case types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting:

@@ -14,7 +14,7 @@ type Confidence string
 
 // The confidences of verdicts.
 const (
-	// High: the service said so in words that mean one thing, or it was proved.
+	// High: the service's message has only one meaning, or the cause is proved.
 	High Confidence = "high"
 	// Medium: it is by far the likeliest of few causes.
 	Medium Confidence = "medium"
@@ -29,7 +29,7 @@ type Verdict struct {
 	// Summary is the cause in one sentence.
 	Summary    string     `json:"summary"`
 	Confidence Confidence `json:"confidence"`
-	// Waits says that nothing is wrong: the job will start by itself.
+	// Waits reports that nothing is wrong: the job will start on its own.
 	Waits    bool       `json:"waits,omitempty"`
 	Evidence []Evidence `json:"evidence"`
 	Fix      Fix        `json:"fix"`
@@ -51,7 +51,7 @@ type Evidence struct {
 	Text string `json:"text"`
 }
 
-// Fix is what to do: by whoever wrote the job, or by the platform team.
+// Fix is what to do: by the author of the job, or by the platform team.
 type Fix struct {
 	// Job is an edit of the job file; Member is what to edit, and Place where that
 	// is: file:line:column.
@@ -90,10 +90,9 @@ type Answer struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
 	Target string `json:"target,omitempty"`
-	// Verdict is nil while there is none.
+	// Verdict is nil without a verdict.
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// Standing says how the job stands where there is no verdict: "still normal:
-	// ..." or that no cause is known.
+	// Standing describes the job without a verdict: "still normal: ..." or an unknown cause.
 	Standing string `json:"standing,omitempty"`
 	// AskAgain is when there will be more to say, RFC 3339; "" if that is now.
 	AskAgain string `json:"askAgain,omitempty"`
@@ -111,16 +110,16 @@ const (
 	dwell = 10 * time.Minute
 	// again is how far apart two looks are that count as two.
 	again = 30 * time.Second
-	// patience is how long a job may wait before people are told why: within a
-	// minute, the pause until the next look and the look itself included.
+	// patience is how long a job may wait before the user gets an explanation: within a minute,
+	// including the pause until the next query and the query itself.
 	patience = 40 * time.Second
 )
 
 // unknown is the status of an unfinished job whose local engine is not running. Nothing explains it.
 const unknown = "UNKNOWN"
 
-// Explain runs the rules. Of several verdicts the surest counts, the first of
-// equals; one that may pass by itself counts when it has stood.
+// Explain runs the rules. Of several verdicts, the one with the highest confidence counts, the
+// first of equals. A verdict that may pass on its own counts only after some time.
 func Explain(b *Bundle) Answer {
 	job := b.Subject.Job
 	a := Answer{Job: str(job.JobName), ID: str(job.JobId), Status: string(job.Status), Target: b.Target}
@@ -185,9 +184,8 @@ func rank(v *Verdict) int {
 	return n
 }
 
-// restsUntil is until when a passing reason is held back; 0 when it is firm. It is
-// held while an instance that was launched a moment ago may still take the job, but
-// not for ever.
+// restsUntil is until when a passing reason is held back; 0 if it is firm. It is held back
+// while a recently launched instance may still take the job, but not indefinitely.
 func (b *Bundle) restsUntil(v *Verdict) int64 {
 	if b.Local {
 		return 0 // the machine does not grow, and the reason does not pass

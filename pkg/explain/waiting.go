@@ -142,7 +142,7 @@ func queueDisabled(b *Bundle) *Verdict {
 	case q.Status == types.JQStatusInvalid:
 		return &Verdict{Summary: "job queue " + name + " is INVALID", Confidence: High, Evidence: []Evidence{from},
 			Fix: Fix{Platform: "fix the job queue " + name + ": " + str(q.StatusReason)}}
-	case q.State == types.JQStateDisabled && !b.Local: // the local engine goes on with what it has taken
+	case q.State == types.JQStateDisabled && !b.Local: // the local engine continues with accepted jobs
 		return &Verdict{Summary: "job queue " + name + " is DISABLED", Confidence: Medium, Evidence: []Evidence{from},
 			Fix: Fix{Platform: "aws batch update-job-queue --job-queue " + name + " --state ENABLED", Member: "jobQueue", Job: "or submit to another queue"}}
 	}
@@ -205,8 +205,8 @@ type held struct {
 	known bool
 }
 
-// holds holds the waiting job against every compute environment of its queue. ok
-// is false when the job's demand is not known.
+// holds compares the waiting job with every compute environment of its queue. ok is false if
+// the job's request is unknown.
 func (b *Bundle) holds() (all []held, r catalog.Request, ok bool) {
 	job := b.waiting()
 	if job == nil {

@@ -8,7 +8,7 @@ import (
 // piece is a text with its role.
 type piece struct{ role, text string }
 
-// pieces are what stands behind a node's columns, the queue last if it has none.
+// pieces are the texts after a node's columns, with the queue last if it has no column.
 func (r row) pieces(also string, queue bool) []piece {
 	var all []piece
 	join := func(separator string, p piece) {
@@ -51,7 +51,7 @@ func (r row) details(queue bool) string {
 	return text
 }
 
-// details is what stands behind a node's columns, in so many columns.
+// details is the text after a node's columns, at most that many columns wide.
 func (t *texter) details(r row, queue bool, width int) string {
 	also := ""
 	if len(r.also) > 0 {

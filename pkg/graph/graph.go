@@ -41,7 +41,7 @@ type Node struct {
 	Counts map[string]int
 }
 
-// Types of edges. Of any other the text is said, and the edge is drawn as the usual one.
+// Types of edges. Any other type appears as text, and its edge looks like the usual one.
 const (
 	// NToN lets child i wait for child i of the other array.
 	NToN = "N_TO_N"
@@ -86,7 +86,7 @@ type checked struct {
 	out   [][]int // of each node: the links that begin there
 	// order has each node behind those that it waits for.
 	order []int
-	// stage is how many nodes stand in the longest way to each: the first start at 0.
+	// stage is the number of nodes on the longest path to each node: the first start at 0.
 	stage []int
 	// own are the types of the edges of nodes to themselves.
 	own map[int][]string
@@ -187,7 +187,7 @@ func (g *Graph) queue() string {
 	return g.Nodes[0].Queue
 }
 
-// queueOf is what is to be said of a node's queue: nothing if it is that of all.
+// queueOf is the text for a node's queue: empty if all nodes share it.
 func (c *checked) queueOf(n Node) string {
 	if n.Queue == c.queue {
 		return ""

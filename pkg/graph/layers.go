@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// slot is a place in a layer: a node, or the passage of an edge that goes on to a later
-// layer.
+// slot is a place in a layer: a node, or the passage of an edge to a later layer.
 type slot struct {
 	node          int // -1: a passage
 	layer         int

@@ -114,7 +114,7 @@ func tipOf(style string) string {
 	return "tip"
 }
 
-// node draws a box and what stands in it.
+// node draws a box and its text.
 func (p *painter) node(i int) {
 	n, b := p.nodes[i], p.boxes[i]
 	x, y := p.at[i].x+p.dx, p.at[i].y+p.dy

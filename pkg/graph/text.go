@@ -11,7 +11,7 @@ type TextOptions struct {
 	// Width is how many columns there are; 0: as many as it takes. What does not fit is
 	// cut, names in their middle, and a mark stands for it.
 	Width int
-	// ASCII draws with ASCII alone. Names stay as they are.
+	// ASCII draws only with ASCII. Names stay unchanged.
 	ASCII bool
 	// Style colours a piece of text, which has its final width. role is StemRole,
 	// NoteRole, or the status that the text tells. nil: nothing is coloured.
@@ -23,7 +23,7 @@ type TextOptions struct {
 const (
 	// StemRole is that of the lines that join a node to the one above.
 	StemRole = "stem"
-	// NoteRole is that of what stands behind a node's name.
+	// NoteRole is the role of the text after a node's name.
 	NoteRole = "note"
 )
 
@@ -35,13 +35,13 @@ var (
 	asciiStrokes = strokes{"|- ", "`- ", "|  ", "   ", "..."}
 )
 
-// Text draws the graph as an indented tree, a line for each node, with a line break
-// behind each. A node stands below the last of those that it waits for, and names the
-// others ("also after: b, c"); so everything that it waits for stands above it. Columns
-// are counted as terminals count them: characters of East Asia take two.
+// Text draws the graph as an indented tree, one line per node. A node is below the last node
+// that it waits for, and names the others ("also after: b, c"); so everything that it waits
+// for is above it. Columns are counted as terminals count them: East Asian characters take
+// two.
 //
-// A queue that all nodes have is said once, in a first line. The error is a
-// *CycleError or an *EdgeError.
+// A queue that all nodes share appears once, in the first line. The error is a *CycleError or
+// an *EdgeError.
 func (g *Graph) Text(o TextOptions) (string, error) {
 	c, err := g.check()
 	if err != nil {
@@ -73,7 +73,7 @@ type row struct {
 	also       []string
 }
 
-// grow adds the rows of branches. stem is what stands before each of them.
+// grow adds the rows of branches. stem is the prefix of each row.
 func (t *texter) grow(branches []*branch, stem string, depth int, roots bool) {
 	for i, b := range branches {
 		own, below := stem+t.tee, stem+t.bar
@@ -145,8 +145,8 @@ const between = "  "
 // is no such column.
 type widths struct{ heads, statuses, queues int }
 
-// queuesFrom is the width from which queues have a column of their own. Below it they
-// stand behind what is more to the point.
+// queuesFrom is the width from which queues have their own column. Below it, they come after
+// more important details.
 const queuesFrom = 80
 
 func (t *texter) widths() widths {

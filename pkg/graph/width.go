@@ -6,8 +6,8 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// terminal counts columns the same way on every machine: what runewidth counts by
-// itself depends on the locale.
+// terminal counts columns the same way on every machine: runewidth's default depends on the
+// locale.
 var terminal = runewidth.Condition{StrictEmojiNeutral: true}
 
 // columns is how many columns a text takes, at most: what a terminal draws as one sign

@@ -56,8 +56,7 @@ func drawCells(s *sheet, p *layout, g *grid) {
 	}
 }
 
-// picture has a pixel for each cell; where there is no value, one that lets through
-// what is behind it.
+// picture has a pixel for each cell, transparent if there is no value.
 func picture(g *grid) image.Image {
 	img := image.NewRGBA(image.Rect(0, 0, g.nx, g.ny))
 	for j := range g.ny {

@@ -34,8 +34,8 @@ type Options struct {
 	Title string
 	// Value names what the colours stand for.
 	Value string
-	// Combine is how several values of a cell become one; where any cell has several,
-	// the picture says so.
+	// Combine is how several values of a cell become one. If any cell has several, the picture
+	// shows how.
 	Combine Combine
 }
 
@@ -113,7 +113,7 @@ func (t *Table) Add(x, y string, v float64) error {
 // grid is a table with one number for each cell.
 type grid struct {
 	nx, ny int
-	values []float64 // row by row; NaN is none
+	values []float64 // row by row; NaN means no value
 	scale  scale
 	// missing says that a cell has no value.
 	missing bool

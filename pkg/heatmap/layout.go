@@ -100,7 +100,7 @@ func arrange(t *Table, g *grid, o Options, l letters) *layout {
 	return p
 }
 
-// cells chooses the size of a cell, and whether numbers stand in it.
+// cells chooses the size of a cell, and whether cells contain numbers.
 func (p *layout) cells(g *grid, l letters) {
 	nx, ny := float64(g.nx), float64(g.ny)
 	size := func(aim, n, most float64) float64 {

@@ -75,8 +75,8 @@ type tick struct {
 	label string
 }
 
-// ticks are round numbers on the scale, about n of them; the lowest and the highest
-// number where they cannot be told apart by round ones.
+// ticks are about n round numbers on the scale, or the lowest and the highest number if round
+// ones cannot distinguish them.
 func (s scale) ticks(n int) []tick {
 	switch step := roundStep((s.high - s.low) / float64(n)); {
 	case s.empty():

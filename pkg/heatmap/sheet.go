@@ -25,7 +25,7 @@ type sheet struct {
 	canvas vg.Canvas
 	height float64
 	// image draws an image over a rectangle, without blurring the edges of its pixels.
-	// Where the image lets through what is behind it, that stays.
+	// Transparent pixels keep the background.
 	image func(left, top, width, height float64, img image.Image)
 }
 
@@ -70,8 +70,8 @@ func (l letters) fit(text string, size, room float64) string {
 	return "…"
 }
 
-// oneLine is text as it may be drawn, and stand in XML: in one line, without what is
-// no character.
+// oneLine returns text that can be drawn and is valid in XML: on one line, without invalid
+// characters.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

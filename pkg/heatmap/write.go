@@ -88,8 +88,8 @@ func (t *Table) WriteSVG(w io.Writer, o Options) error {
 	return err
 }
 
-// corrected mends what vgsvg writes and has no setting for. It cannot meet text of the
-// table: quotes are escaped there.
+// corrected fixes output of vgsvg that has no setting. It cannot change text of the table,
+// because quotes are escaped there.
 var corrected = strings.NewReplacer(
 	`style="font-family:Liberation Sans;`, `style="font-family:'Liberation Sans',Arial,Helvetica,sans-serif;`,
 	`xlink:href="data:image/jpg;base64,`, `preserveAspectRatio="none" style="image-rendering:optimizeSpeed;image-rendering:pixelated" xlink:href="data:image/png;base64,`,

@@ -41,7 +41,7 @@ func (a *Arena) Nodes(n int) []Node {
 	return taken
 }
 
-// New returns a node without children that stands where from stands, which may be nil.
+// New returns a node without children that has the place of from, which may be nil.
 func (a *Arena) New(kind Kind, text string, from *Node) *Node {
 	n := &a.Nodes(1)[0]
 	n.Kind, n.Text = kind, text
@@ -73,7 +73,7 @@ func (a *Arena) keepSeen(table []*Node) {
 	}
 }
 
-// Keep leaves what was taken since Reset to its trees for good, and goes on behind it.
+// Keep leaves the nodes taken since Reset to their trees for good.
 func (a *Arena) Keep() {
 	a.nodes, a.used = a.nodes[a.used:], 0
 }

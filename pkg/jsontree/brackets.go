@@ -23,13 +23,13 @@ func (p *parser) closes(l *level) bool {
 		open, _ := l.node.Kind.brackets()
 		line, _ := p.src.Position(l.node.Span.Start)
 		p.report(p.tok.start, p.tok.end, "write "+shut, "%s cannot close the %s of line %d", p.tok.text, open, line)
-		p.mend(shut)
+		p.fix(shut)
 	} else if l.commas > 0 && l.items == 0 {
 		p.report(l.first.start, l.last.end, "remove it", "a comma without %ss", l.node.Kind.item())
-		p.mend("")
+		p.fix("")
 	} else if l.commas > 0 {
 		p.report(l.first.start, l.last.end, "remove it", "trailing %s before %s", trailing(l.first), shut)
-		p.mend("")
+		p.fix("")
 	}
 	p.advance()
 	return true
@@ -113,8 +113,8 @@ func (p *parser) lost(n *Node) *Node {
 	return nil
 }
 
-// indent returns the blanks at the start of the line of offset i, and whether
-// nothing else stands before i.
+// indent returns the blanks at the start of the line of offset i, and whether only blanks
+// precede i.
 func (p *parser) indent(i int) (blanks string, first bool) {
 	line := p.text[strings.LastIndexByte(p.text[:i], '\n')+1:]
 	rest := strings.TrimLeft(line, " \t")
@@ -174,9 +174,9 @@ func (p *parser) unclosed(n *Node) {
 	p.done = true
 }
 
-// ranOver reports whether the item at tok belongs to the bracket around l, since
-// it cannot stand in l: a member in an array, or an object in an object without
-// a name. Then l lacks its closing bracket.
+// ranOver reports whether the item at tok belongs to the bracket around l, because l cannot
+// contain it: a member in an array, or an object without a name in an object. Then l lacks its
+// closing bracket.
 func (p *parser) ranOver(l *level) bool {
 	if l.items == 0 || l.told || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
 		return false

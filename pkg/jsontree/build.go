@@ -14,19 +14,19 @@ import (
 
 func at(kind Kind, text string, from *Node) *Node { return (*Arena)(nil).New(kind, text, from) }
 
-// NewObject returns an empty object that stands where from stands.
+// NewObject returns an empty object with the place of from.
 func NewObject(from *Node) *Node { return at(Object, "", from) }
 
-// NewArray returns an empty array that stands where from stands.
+// NewArray returns an empty array with the place of from.
 func NewArray(from *Node) *Node { return at(Array, "", from) }
 
-// NewString returns a string that stands where from stands.
+// NewString returns a string with the place of from.
 func NewString(text string, from *Node) *Node { return at(String, text, from) }
 
-// NewInt returns a number that stands where from stands.
+// NewInt returns a number with the place of from.
 func NewInt(i int64, from *Node) *Node { return at(Number, strconv.FormatInt(i, 10), from) }
 
-// NewBool returns a boolean that stands where from stands.
+// NewBool returns a boolean with the place of from.
 func NewBool(b bool, from *Node) *Node { return at(Bool, strconv.FormatBool(b), from) }
 
 // Place returns the node's source and span, for a diagnostic about its value.
@@ -72,17 +72,17 @@ func (n *Node) link(child *Node) {
 	n.n++
 }
 
-// Append adds an element to an array. The child must not stand in another tree;
-// Clone it if it does. Appending nil does nothing.
+// Append adds an element to an array. The child must not be in another tree; Clone it if it
+// is. Appending nil does nothing.
 func (n *Node) Append(child *Node) {
 	if child != nil {
 		n.link(child)
 	}
 }
 
-// Set gives the object a member of that name, in the place of an older one of
-// the same name if there is one, else at the end. The child must not stand in
-// another tree; Clone it if it does. Setting nil does nothing.
+// Set gives the object a member of that name. It replaces a member of the same name, or adds
+// one at the end. The child must not be in another tree; Clone it if it is. Setting nil does
+// nothing.
 func (n *Node) Set(name string, child *Node) {
 	if child == nil {
 		return
@@ -162,8 +162,8 @@ func (n *Node) AppendJSON(dst []byte) []byte {
 	return append(dst, shut)
 }
 
-// appendString writes s as a JSON string. Invalid UTF-8 becomes U+FFFD, as in
-// encoding/json; <, > and & stay as they are, since nothing here is HTML.
+// appendString writes s as a JSON string. Invalid UTF-8 becomes U+FFFD, as in encoding/json;
+// <, > and & stay unescaped, since the output is not HTML.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {

@@ -149,8 +149,8 @@ func (p *parser) comment() bool {
 	return end > start
 }
 
-// commentLen returns the length of the comment that s begins with: 0 if there
-// is none, -1 if it has no end.
+// commentLen returns the length of the comment at the start of s: 0 without a comment, -1 if
+// it is not closed.
 func commentLen(s string) int {
 	switch {
 	case strings.HasPrefix(s, "#"), strings.HasPrefix(s, "//"):

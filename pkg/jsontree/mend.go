@@ -6,16 +6,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Mend makes the automatic fixes of a document: it returns the new text and the
+// Mend applies the automatic fixes of a document: it returns the new text and the
 // problems whose fixes are in it. This is the one place where fixes are chosen, for
 // validate --fix and for editors, and it does not trust their classes alone:
 //
 //   - In a text with a slip of syntax only slips are fixed. What the parser guessed
-//     behind a slip is no ground for other edits.
+//     after a slip does not justify other edits.
 //   - A fix of a slip keeps the letters and digits of the text that it replaces.
-//   - After any other fix, every scalar of the text is still there: as it was, or
-//     spelled in another way.
-//   - Text with a placeholder of a template engine is left alone.
+//   - After any other fix, every scalar of the text is still there, unchanged or in
+//     another spelling.
+//   - Text with a placeholder of a template engine stays unchanged.
 //   - Two fixes can each be right and yet be wrong together, such as two that add the
 //     same member. The new text is parsed, and of fixes that would add a slip, lose a
 //     scalar or repeat a name, the later ones are left for the next round.
@@ -82,7 +82,7 @@ func keep(src *diag.Source, before remaining, words map[string]int, kept, more d
 		return kept
 	}
 	all := slices.Concat(kept, more)
-	root, next, list := mended(src, all)
+	root, next, list := withFixes(src, all)
 	left := remains(next, list)
 	if !before.less(left) && left.twice <= before.twice && !loses(words, root) {
 		return all

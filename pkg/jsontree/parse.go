@@ -26,11 +26,10 @@ const (
 // tooMany is the message of the last slip that is reported of a text.
 const tooMany = "too many errors; the rest of the file was not read"
 
-// Parse reads one JSON document. Every slip is an error of its own, named and
-// with the edit that mends it if one does, and reading goes on after it; the list is empty
-// for valid JSON (RFC 8259) without duplicate names. The node holds whatever
-// could be understood, and is nil if nothing could. Of two members of the same
-// name both stay. A byte order mark at the start is passed over.
+// Parse reads one JSON document. It reports every slip as an error of its own, if possible
+// with a fix, and continues after it. The list is empty for valid JSON (RFC 8259) without
+// duplicate names. The node holds everything that could be parsed, or is nil. Members of the
+// same name all stay. Parse ignores a byte order mark at the start.
 func Parse(src *diag.Source) (*Node, diag.List) { return (*Arena)(nil).Parse(src) }
 
 // document reads the whole text, past every slip.
@@ -55,7 +54,7 @@ type parser struct {
 	list   diag.List
 
 	fresh  bool // the last slip was reported, and is the last of the list
-	quiet  bool // tok stands in a stretch that is reported already
+	quiet  bool // tok is in a stretch that is already reported
 	hushed int  // slips found there
 	// forgiven says that the lack of a comma before tok is part of a reported slip.
 	forgiven bool
@@ -89,9 +88,9 @@ func (p *parser) add(rule string, start, end int, hint, message string) {
 	p.fresh = !p.done
 }
 
-// mend gives the slip that was just reported its edit: text in its place. A
-// placeholder gets none, since another program replaces it.
-func (p *parser) mend(text string) {
+// fix adds an edit to the slip reported last: text in its place. A placeholder gets no edit,
+// since another program replaces it.
+func (p *parser) fix(text string) {
 	if !p.fresh {
 		return
 	}
@@ -135,8 +134,8 @@ func (p *parser) scalar(kind Kind, text string) *Node {
 	return n
 }
 
-// value reads the value at tok. It returns nil and stays where it is if there
-// is none: at a comma, a closing bracket or the end.
+// value reads the value at tok. It returns nil without advancing if tok is not a value: a
+// comma, a closing bracket or the end.
 func (p *parser) value() *Node {
 	for p.tok.kind == colon {
 		p.report(p.tok.start, p.tok.end, "remove it", "unexpected %s", p.tok.text)

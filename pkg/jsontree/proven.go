@@ -9,10 +9,9 @@ import (
 // maxProven is the length up to which fixes are tried one by one, in bytes.
 const maxProven = 64 << 10
 
-// proven keeps of the fixes those that are known to help. What a slip was meant to be
-// is a guess, and in the midst of garbage a guess can break more than it mends; so
-// the edits are made and the text is read again. Together the fixes that stay leave
-// fewer slips.
+// proven returns the fixes that are known to help. A fix is a guess, and in badly broken text
+// a guess can break more than it fixes. So proven applies the edits and parses the text again.
+// Together, the fixes that it keeps leave fewer slips.
 func proven(src *diag.Source, list diag.List) diag.List {
 	if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Fix != nil }) {
 		return list
@@ -39,8 +38,8 @@ func proven(src *diag.Source, list diag.List) diag.List {
 	return kept
 }
 
-// mended returns the text with its fixes made, what it holds, and its slips.
-func mended(src *diag.Source, list diag.List) (*Node, *diag.Source, diag.List) {
+// withFixes returns the text with its fixes applied, its tree, and its slips.
+func withFixes(src *diag.Source, list diag.List) (*Node, *diag.Source, diag.List) {
 	text, _ := diag.Apply(src, list)
 	src = diag.NewSource(src.Name, text)
 	p := &parser{src: src, text: text}
@@ -52,7 +51,7 @@ func mended(src *diag.Source, list diag.List) (*Node, *diag.Source, diag.List) {
 }
 
 func remainsAfter(src *diag.Source, list diag.List) remaining {
-	_, next, left := mended(src, list)
+	_, next, left := withFixes(src, list)
 	return remains(next, left)
 }
 

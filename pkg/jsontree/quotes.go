@@ -51,7 +51,7 @@ func (p *parser) foreignString(open rune, size int) {
 	// what else is wrong inside changes with the quotes
 	p.list, p.notUTF8 = p.list[:before], notUTF8
 	p.report(start, d.pos, "write "+quoted(p.tok.text), "a string in %s", name)
-	p.mend(whole(p.tok.text))
+	p.fix(whole(p.tok.text))
 }
 
 // foreign reads up to the closing quote as run does, but treats a quote that
@@ -72,9 +72,9 @@ func (d *decoder) foreign() {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' }
 
-// innerQuotes mends the string at tok, which is followed by text at once. Either
-// its closing quote was forgotten, and another string follows:
-// "train.py, "--epochs"; or it holds bare quotes: "say "hi" now".
+// innerQuotes fixes the string at tok, which is followed by text at once. Either its closing
+// quote was forgotten, and another string follows: "train.py, "--epochs"; or it contains bare
+// quotes: "say "hi" now".
 func (p *parser) innerQuotes() {
 	if p.tok.unclosed || p.text[p.pos-1] != '"' {
 		return

@@ -22,13 +22,13 @@ func (p *parser) separated(l *level) bool {
 	switch {
 	case l.items == 0 && l.commas > 0:
 		p.report(l.first.start, l.last.end, "remove it", "a comma before the first %s", l.node.Kind.item())
-		p.mend("")
+		p.fix("")
 	case l.commas > 1:
 		p.report(l.first.start, l.last.end, "remove one", "%d commas in a row", l.commas)
-		p.mend(",")
+		p.fix(",")
 	case l.commas == 1 && l.first.text != ",":
 		p.report(l.first.start, l.first.end, "write a comma", "%s in place of a comma", l.first.text)
-		p.mend(",")
+		p.fix(",")
 	case l.commas > 0 || l.items == 0 || p.forgiven:
 	case l.node.Kind == Object && !p.startsMember():
 		p.report(p.tok.start, p.tok.end, "remove it, or put the values into [ ]", "a second value for one name")
@@ -36,7 +36,7 @@ func (p *parser) separated(l *level) bool {
 		return false
 	default:
 		p.report(p.end, p.end, "write a comma here", "missing comma")
-		p.mend(",")
+		p.fix(",")
 	}
 	return true
 }
@@ -48,8 +48,8 @@ func (p *parser) startsMember() bool {
 	return (p.tok.kind == str || p.tok.kind == word) && (newLine || p.colonFollows())
 }
 
-// key reads the member's name at tok. Where there is none it reports that,
-// passes over the member and returns false.
+// key reads the member's name at tok. Without a name it reports the slip, skips the member and
+// returns false.
 func (p *parser) key() (token, bool) {
 	switch p.tok.kind {
 	case str:
@@ -83,10 +83,10 @@ func (p *parser) nameWord() bool {
 		p.pos++
 		p.tok.end++
 		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the name has no opening quote")
-		p.mend(whole(p.tok.text))
+		p.fix(whole(p.tok.text))
 	case p.colonFollows():
 		p.report(p.tok.start, p.tok.end, "write "+quoted(p.tok.text), "the name %s has no quotes", clip(p.tok.text))
-		p.mend(whole(p.tok.text))
+		p.fix(whole(p.tok.text))
 	default:
 		p.report(p.tok.start, p.tok.end, `write "name": value`, "%s is not a member", clip(p.tok.text))
 		p.skip()
@@ -104,7 +104,7 @@ func (p *parser) colon(l *level, key token) bool {
 	case colon:
 		if p.tok.text != ":" {
 			p.report(p.tok.start, p.tok.end, "write a colon", "%s in place of a colon", p.tok.text)
-			p.mend(":")
+			p.fix(":")
 		}
 		p.advance()
 		return true
@@ -121,7 +121,7 @@ func (p *parser) colon(l *level, key token) bool {
 		return false
 	}
 	p.report(p.end, p.end, "write a colon here", "missing colon after %s", quoted(key.text))
-	p.mend(":")
+	p.fix(":")
 	return true
 }
 

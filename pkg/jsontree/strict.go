@@ -61,7 +61,7 @@ func (s *strict) sees(c byte) bool {
 	return false
 }
 
-// value reads the value at pos; nil if it is none.
+// value reads the value at pos; nil without a value.
 func (s *strict) value() *Node {
 	if s.pos >= len(s.text) {
 		return nil
@@ -278,5 +278,5 @@ func (s *strict) twice(object *Node) bool {
 	return false
 }
 
-// nameSeed is drawn at start, so that nobody can write names that all collide.
+// nameSeed is drawn at start, so that an attacker cannot choose names that all collide.
 var nameSeed = maphash.MakeSeed()

@@ -39,7 +39,7 @@ type decoder struct {
 	start    int // the opening quote
 	pos      int
 	quote    rune // the opening quote
-	known    int  // a quote that closes stands here, past several line breaks
+	known    int  // there is a closing quote here, after several line breaks
 	out      []byte
 	unclosed bool
 	told     [4]bool // which slips are reported: one of each kind per string
@@ -93,8 +93,8 @@ func (d *decoder) run() {
 	d.cut()
 }
 
-// breaks reports whether the string goes on after the line break at pos, and
-// passes over it if so. It does if the next quote is one that closes.
+// breaks reports whether the string continues after the line break at pos, and skips the break
+// if so. It continues if the next quote is a closing one.
 func (d *decoder) breaks() bool {
 	rest := d.p.text[d.pos:]
 	if d.pos > d.known {

@@ -33,8 +33,8 @@ func (k Kind) String() string {
 // path of Gets needs no checks in between.
 type Node struct {
 	Kind Kind
-	// Source is the text that Span and Key point into. A node built by lowering
-	// keeps the place of what the user wrote; it is nil for a value nobody wrote.
+	// Source is the text that Span and Key refer to. A node built by lowering keeps the place
+	// of the user's text. Source is nil for a value that is not in the file.
 	Source *diag.Source
 	// Span covers the value.
 	Span diag.Span

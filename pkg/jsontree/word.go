@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// numberLen returns the length of the number that s begins with, as RFC 8259
-// section 6 has it, and 0 if there is none.
+// numberLen returns the length of the number at the start of s (RFC 8259, section 6), or 0.
 func numberLen(s string) int {
 	i := 0
 	if i < len(s) && s[i] == '-' {
@@ -77,16 +76,16 @@ func (p *parser) word() *Node {
 	p.widen(end)
 	if v, ok := foreignWords[p.tok.text]; ok {
 		p.report(p.tok.start, p.tok.end, "write "+v, "%s is not a JSON keyword", p.tok.text)
-		p.mend(v)
+		p.fix(v)
 		switch v {
 		case "true", "false":
 			return p.scalar(Bool, v)
 		}
 		return p.scalar(Null, "")
 	}
-	if fixed, message := mendNumber(p.tok.text); message != "" {
+	if fixed, message := fixNumber(p.tok.text); message != "" {
 		p.report(p.tok.start, p.tok.end, "write "+fixed, "%s", message)
-		p.mend(fixed)
+		p.fix(fixed)
 		return p.scalar(Number, fixed)
 	}
 	if p.pos < len(p.text) && p.text[p.pos] == '"' && endsValue(p.text[p.pos+1:]) {
@@ -101,7 +100,7 @@ func (p *parser) word() *Node {
 
 func (p *parser) bareText() {
 	p.report(p.tok.start, p.tok.end, "put it in double quotes: "+quoted(p.tok.text), "%s is not a JSON value", clip(p.tok.text))
-	p.mend(whole(p.tok.text))
+	p.fix(whole(p.tok.text))
 }
 
 // foreignWords holds what other languages call JSON's constants, and the
@@ -173,9 +172,9 @@ func nameEnds(s string, i int) bool {
 	return strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=")
 }
 
-// mendNumber returns what is wrong with a text that was meant as a number, and
+// fixNumber returns what is wrong with a text that was meant as a number, and
 // the number that was meant. The message is empty for any other text.
-func mendNumber(s string) (fixed, message string) {
+func fixNumber(s string) (fixed, message string) {
 	sign, body := "", s
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
 		sign, body = strings.TrimPrefix(s[:1], "+"), s[1:]

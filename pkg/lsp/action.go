@@ -15,9 +15,8 @@ const (
 	kindFixAll   = "source.fixAll.batchctl"
 )
 
-// codeAction offers the fixes of the problems in a range, and all fixes of the
-// text at once. The problems are those of the text as it is now, not those that
-// the client remembers.
+// codeAction offers the fixes of the problems in a range, and all fixes of the text at once.
+// The problems are those of the current text, not those that the client remembers.
 func (s *server) codeAction(p codeActionParams) (any, error) {
 	actions := []codeAction{}
 	d := s.docs[p.TextDocument.URI]
@@ -43,7 +42,7 @@ func (s *server) codeAction(p codeActionParams) (any, error) {
 	return actions, nil
 }
 
-// mends reports whether the problem has a fix that can be made.
+// mends reports whether the problem has a fix that can be applied.
 func mends(problem diag.Diagnostic) bool {
 	_, n := diag.Apply(problem.Source, diag.List{problem})
 	return n > 0

@@ -34,8 +34,8 @@ func (s *server) completion(p positionParams) (any, error) {
 	return list, nil
 }
 
-// read returns the document's file and its platform, and nil if the text is none
-// of ours. A text that is not recognised at the moment is read for this answer alone.
+// read returns the document's file and its platform, and nil if batchctl does not read such
+// documents. It parses a text that is currently not recognised only for this answer.
 func (s *server) read(d *openDocument) (*document.File, *document.Platform) {
 	s.check()
 	p, err := s.checker.PlatformOf(d.document())
@@ -69,7 +69,7 @@ func begun(file *document.File, governed bool) bool {
 	return telling && file.Root.Is(jsontree.Object)
 }
 
-// completer collects what can stand at the cursor.
+// completer collects the completions at the cursor.
 type completer struct {
 	*server
 	doc      *openDocument
@@ -127,8 +127,8 @@ func (c *completer) names() {
 // templates are empty values by JSON type, $1 being where the cursor goes.
 var templates = map[string]string{"string": `"$1"`, "object": "{$1}", "array": "[$1]"}
 
-// value adds the colon, an empty value and the comma to the name in an item,
-// as far as the text behind it lacks them.
+// value adds the colon, an empty value and the comma to the name in an item, if the text after
+// it lacks them.
 func (c *completer) value(item *completionItem, p place, span diag.Span) {
 	rest := strings.TrimLeft(c.doc.text.s[span.End:], " \t\r\n")
 	if strings.HasPrefix(rest, ":") {
@@ -180,7 +180,7 @@ func (c *completer) values() {
 	}
 }
 
-// source is a value as it is written in its text.
+// source is a value as written in its text.
 func source(n *jsontree.Node) string { return n.Source.Text[n.Span.Start:n.Span.End] }
 
 // item makes an item that replaces the span. Items keep the order in which they

@@ -55,8 +55,8 @@ func cursorAt(text string, offset int) cursor {
 	return c.stop(text, diag.Span{Start: offset, End: offset})
 }
 
-// token returns the end of the token at i, and whether it is whole: a word or
-// a string that reaches the end of the text may go on.
+// token returns the end of the token at i, and whether it is complete: a word or a string that
+// reaches the end of the text may continue.
 func token(text string, i int) (end int, whole bool) {
 	switch c := text[i]; {
 	case c == '"':

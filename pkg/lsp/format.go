@@ -6,9 +6,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// formatting lays a document out as `batchctl fmt` does, whatever the client's options:
-// a repository that checks its layout has one. A text that fmt rejects, and one that is
-// not a batchctl document, stays as it is.
+// formatting formats a document as `batchctl fmt` does, whatever the client's options: a
+// repository that checks its format has only one. A text that fmt rejects, and one that is not
+// a batchctl document, stays unchanged.
 func (s *server) formatting(p documentParams) (any, error) {
 	edits := []textEdit{}
 	d := s.docs[p.TextDocument.URI]

@@ -69,9 +69,8 @@ func readHeader(r *bufio.Reader) (int64, error) {
 	}
 }
 
-// contentLength finds the length in a header line. It looks anywhere in the
-// line, for after a message that could not be read the next header may stand
-// behind its last bytes.
+// contentLength finds the length in a header line. It searches the whole line: after a message
+// that could not be read, the next header may follow its last bytes.
 func contentLength(line string) (int64, bool) {
 	const name = "Content-Length"
 	i := strings.LastIndexByte(line, ':')

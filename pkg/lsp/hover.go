@@ -65,7 +65,7 @@ func explainAt(file *document.File, offset int) (diag.Span, string) {
 	if len(nodes) == 0 {
 		return diag.Span{}, ""
 	}
-	// An element says less than the list it stands in.
+	// An element says less than its list.
 	for len(nodes) > 1 && nodes[len(nodes)-1].Name == "" {
 		nodes = nodes[:len(nodes)-1]
 	}
@@ -86,9 +86,8 @@ func explainAt(file *document.File, offset int) (diag.Span, string) {
 	return n.Key, text
 }
 
-// nodesAt returns the values around an offset, outermost first, down to the
-// member whose name or scalar value stands there. It is empty for a place
-// between them.
+// nodesAt returns the values around an offset, outermost first, down to the member whose name
+// or scalar value is there. It is empty between values.
 func nodesAt(root *jsontree.Node, offset int) []*jsontree.Node {
 	if root == nil {
 		return nil

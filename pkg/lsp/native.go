@@ -19,8 +19,8 @@ func sources(values iter.Seq[*jsontree.Node]) []string {
 	return out
 }
 
-// lowered says what a member of the compact form becomes in the AWS requests:
-// the nodes of those stand where the user wrote what they come from.
+// lowered says what a member of the compact form becomes in the AWS requests: their nodes have
+// the place of the user's text.
 func lowered(file *document.File, n *jsontree.Node) string {
 	if file.Kind != document.KindJob && file.Kind != document.KindWorkflow {
 		return ""

@@ -56,8 +56,8 @@ type step struct {
 	element bool
 }
 
-// place is every schema that a value at some place is held against: what its
-// parent says of it, and what the references and alternatives of that lead to.
+// place is every schema that applies to a value at some place: what its parent requires of it,
+// and what the references and alternatives of that lead to.
 type place []*jsontree.Node
 
 // topOf returns the place of a whole document of that kind.

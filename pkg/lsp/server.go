@@ -39,11 +39,11 @@ var ErrNoShutdown = errors.New("the client left without shutdown")
 // It reads the client's messages from in and writes its own to out, both as LSP
 // 3.17 frames them, until the client sends exit, in ends or ctx is done. A client
 // that follows the protocol gets nil; else the error is ErrNoShutdown, that of a
-// stream, or that of ctx. A read of in that is under way when ctx ends goes on
-// until in is closed.
+// stream, or that of ctx. When ctx ends, a pending read of in continues until in is
+// closed.
 //
-// Texts that are none of ours (see document.Recognize) get no diagnostics, so it is
-// fine to attach the server to every JSON file.
+// Texts that batchctl does not read (see document.Recognize) get no diagnostics, so you
+// can attach the server to every JSON file.
 //
 // Neovim (0.11 or newer), in init.lua:
 //
@@ -90,7 +90,7 @@ type frame struct {
 	err  error
 }
 
-// read feeds frames until in ends or nobody takes them any more.
+// read sends frames until in ends or the receiver stops.
 func read(in io.Reader, frames chan<- frame, done <-chan struct{}) {
 	r := bufio.NewReader(in)
 	for {
@@ -132,7 +132,7 @@ type server struct {
 	found      map[string]diag.List     // by URI, of the last check
 	dirty      bool                     // found is of older texts
 	unreported bool                     // found is not published
-	published  map[string]string        // by URI, what the client was told last
+	published  map[string]string        // by URI, the last diagnostics sent to the client
 }
 
 func newServer(out io.Writer, o Options) *server {
@@ -227,8 +227,8 @@ func (s *server) request(m *message) (any, error) {
 	return s.guard(m, handle)
 }
 
-// notify takes a notification. Nobody can be told that one is wrong, and those
-// that the server does not know are dropped, as the protocol wants it.
+// notify handles a notification. There is no answer to a wrong one, and unknown ones are
+// dropped, as the protocol requires.
 func (s *server) notify(m *message) {
 	handle := s.notifications[*m.Method]
 	if handle == nil || s.phase != running {

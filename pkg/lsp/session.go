@@ -26,7 +26,7 @@ func (s *server) initialize(p initializeParams) (any, error) {
 	}, nil
 }
 
-// initialized asks to be told when a platform file or a table changes on disk.
+// initialized asks the client to report changes of platform files and tables on disk.
 func (s *server) initialized() (any, error) {
 	if !s.client.Capabilities.Workspace.DidChangeWatchedFiles.DynamicRegistration {
 		return nil, nil

@@ -25,7 +25,7 @@ var vocabularies = []struct {
 	{"platform.schema.json#/properties/defaultTarget", (*completer).targets},
 }
 
-// words returns the names that may stand at the place.
+// words returns the names that are allowed at the place.
 func (c *completer) words(p place) []word {
 	for _, v := range vocabularies {
 		if n := lookup(v.schema); n != nil && slices.Contains(p, n) {
@@ -101,8 +101,8 @@ func (c *completer) dependencies() *jsontree.Node {
 	return nil
 }
 
-// ownJob is where the job around the cursor begins, -1 if there is none: the
-// third bracket, in { "jobs": [ {.
+// ownJob is where the job around the cursor begins, or -1: the third bracket, in { "jobs": [
+// {.
 func (c *completer) ownJob() int {
 	if len(c.cursor.open) < 3 {
 		return -1

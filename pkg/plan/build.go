@@ -15,13 +15,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Build makes the plan of files that passed validation. The platform may be
-// nil. A problem it reports has a place, as in validation.
+// Build returns the plan of files that passed validation. The platform may be nil. Its
+// problems have a place, as in validation.
 //
-// Dependencies hold within a file; files keep their order. A SubmitJob file
-// whose jobDefinition names the definition of a RegisterJobDefinition file is
-// joined with it into one job. A definition that nobody submits is registered at
-// its place.
+// Dependencies apply within a file; files keep their order. A SubmitJob file whose
+// jobDefinition names the definition of a RegisterJobDefinition file becomes one job with it.
+// A definition that no job uses is registered at its place.
 func Build(files []*document.File, platform *document.Platform, o Options) (*Plan, diag.List) {
 	b := &builder{platform: platform, options: o, plan: &Plan{},
 		wanted: wanted(files), known: known(files), registered: map[string]*jsontree.Node{}, waits: map[*Job][]wait{}}
@@ -155,9 +154,9 @@ func (b *builder) addJob(f *document.File, j *document.Job) {
 	b.plan.Jobs = append(b.plan.Jobs, g.parts...)
 }
 
-// register returns what a job has to register for a definition of the files. The
-// first job that runs it registers it; later ones find it registered. Where a job has
-// put a launcher into its own definition, that is nobody else's.
+// register returns what a job has to register for a definition of the files. The first job
+// that runs the definition registers it; later jobs find it registered. A definition with a
+// launcher belongs to its job alone.
 func (b *builder) register(j *document.Job, definition *jsontree.Node) *jsontree.Node {
 	if definition == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
-// Cost is what a job costs on demand, in US dollars. Least is a single attempt in
-// full use of its timeout, on its share of the instances; Most is every attempt,
-// alone on its instances. A job that ends before its timeout costs less.
+// Cost is the on-demand cost of a job in US dollars. Least is a single attempt that uses its
+// whole timeout, on its share of the instances; Most is every attempt, alone on its instances.
+// A job that ends before its timeout costs less.
 type Cost struct {
 	// Unknown says why there is no figure.
 	Unknown string

@@ -174,8 +174,7 @@ func find(list *jsontree.Node, key, name string) *jsontree.Node {
 	return nil
 }
 
-// keyOf is the member by which the elements of both lists are told apart; "" if
-// there is none.
+// keyOf is the member that identifies the elements of both lists, or "".
 func keyOf(lists ...*jsontree.Node) string {
 	for _, key := range []string{"name", "type", "containerPath", "targetNodes", "consumableResource", "computeEnvironment"} {
 		if !slices.ContainsFunc(lists, func(list *jsontree.Node) bool { return !tells(list, key) }) {

@@ -124,7 +124,7 @@ func joinContainer(c *types.ContainerProperties) *types.ContainerProperties {
 	}
 }
 
-// alone is the first container of a task as one that runs by itself.
+// alone returns the first container of a task as a task of its own.
 func alone(task types.EcsTaskProperties) *types.ContainerProperties {
 	first := task.Containers[0]
 	c := &types.ContainerProperties{Image: first.Image, ExecutionRoleArn: task.ExecutionRoleArn, RepositoryCredentials: first.RepositoryCredentials,
@@ -161,9 +161,9 @@ func joinResources(isFargate bool, platform *types.RuntimePlatform) []types.Reso
 	}
 }
 
-// joinQueue is the queue of the platform file that suits a step best, on the
-// architecture of the instances that the group's own queue has. Where that is not
-// known, or the group has a share of its own queue, it is that one.
+// joinQueue is the queue of the platform file that suits a step best, on the architecture of
+// the group's own instances. If that is unknown, or the group has a share of its own queue, it
+// is the group's queue.
 func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionInput) Choice {
 	own := g.ownQueue()
 	placement := g.parts[0].Queue.Placement

@@ -19,9 +19,9 @@ type Request struct {
 	// Operation is RegisterJobDefinition or SubmitJob, Command what sends it:
 	// "aws batch submit-job --cli-input-json".
 	Operation, Command string
-	// Input is the SDK's input struct. The id of a job that this plan submits
-	// earlier stands as ${name}, the last one before of that name; that of a job which
-	// was submitted before this plan as ${earlier:name}.
+	// Input is the SDK's input struct. The id of a job that this plan submits earlier is
+	// ${name}, the last one of that name; the id of a job submitted before this plan is
+	// ${earlier:name}.
 	Input any
 	// When, After and MaxParallel are what the request does not say and the client
 	// does: see Job. After has the jobs as Input would.
@@ -159,10 +159,10 @@ type costDocument struct {
 	Spot      bool    `json:"spot,omitempty"`
 }
 
-// JSON returns the plan as an indented document: name, requests and jobs. Each
-// request's input is what its cli command reads, and what the client does beyond it
-// stands beside it. With a review it says as well what
-// the target said, so that Moved can tell later whether the plan still holds.
+// JSON returns the plan as an indented document: name, requests and jobs. Each request's input
+// is what its cli command reads; other actions of the client are beside it. With a review, it
+// also contains the target's answers, so that Moved can tell later whether the plan still
+// applies.
 func (p *Plan) JSON(v *Review) ([]byte, error) {
 	d := wholePlan{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
 	for _, r := range p.Requests() {

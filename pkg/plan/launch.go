@@ -54,8 +54,7 @@ func (b *builder) launch(g *group, job *Job) {
 	}
 }
 
-// overridesSeveral reports whether the job's overrides are those of a definition that
-// is none of one container.
+// overridesSeveral reports whether the job overrides a definition of several containers.
 func overridesSeveral(j *Job) bool {
 	return j.Submit.EcsPropertiesOverride != nil || j.Submit.EksPropertiesOverride != nil || j.Submit.NodeOverrides != nil
 }
@@ -108,8 +107,8 @@ func (j *Job) setCommand(of *document.Job, command []string) {
 	j.Submit.ContainerOverrides = &overrides
 }
 
-// list says how a command list is shared out, in the variables that programs which
-// read such lists by themselves know.
+// list describes how the children share a command list, in the variables that programs with
+// their own list support read.
 func (b *builder) list(j *document.Job, job *Job) {
 	s := j.Sweep
 	b.setVariable(j, job, j.Array, sweep.SizeVariable, strconv.Itoa(s.Size))

@@ -28,7 +28,7 @@ const (
 	// SubmissionSuffix is how many characters the client adds to the names of jobs, the
 	// hyphen with them.
 	SubmissionSuffix = 27
-	// maxMadeName is the longest name of a job that nobody wrote: its end, which tells
-	// it from the others, must not be cut off when the client adds its suffix.
+	// maxMadeName is the longest name of a generated job: its end, which distinguishes it, must
+	// not be cut off when the client adds its suffix.
 	maxMadeName = catalog.MaxNameLength - SubmissionSuffix
 )

@@ -32,8 +32,8 @@ func (b *builder) queue(f *document.File, j *document.Job, register *jsontree.No
 	return b.choose(j, register)
 }
 
-// named resolves an alias and adds what the platform file knows of the queue. A
-// word that the platform file does not know goes to AWS as it is.
+// named resolves an alias and adds what the platform file knows about the queue. An unknown
+// name goes to AWS unchanged.
 func (b *builder) named(j *document.Job, register *jsontree.Node, word, reason string) Choice {
 	if b.platform == nil {
 		return Choice{Queue: word, Reason: reason}

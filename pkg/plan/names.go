@@ -25,8 +25,8 @@ func (b *builder) namesOf(f *document.File) taken {
 	return names
 }
 
-// free returns a name that nothing else has: the base, cut if need be, and the
-// ending, with a number behind it where that is taken.
+// free returns an unused name: the base, shortened if necessary, and the ending, with a number
+// after it if the name is taken.
 func (t taken) free(base, ending string) string {
 	name := cut(base, ending)
 	for n := 2; t[name]; n++ {
@@ -36,7 +36,7 @@ func (t taken) free(base, ending string) string {
 	return name
 }
 
-// madeEnding is what stands behind the name of a job in those of its parts and joins.
+// madeEnding is the text after the name of a job in the names of its parts and joins.
 var madeEnding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([0-9]+of[0-9]+|join[0-9]*)(-[0-9]+)?$`) })
 
 // IsMadeFor reports whether Build may have given the name to a job that it made for one of

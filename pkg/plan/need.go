@@ -52,9 +52,9 @@ func (n Need) nodes() (sum int) {
 // mostTimes bounds what hostile figures can make of a product.
 const mostTimes = 1 << 20
 
-// NeedOf returns what a job takes up, from its definition with the submission's
-// overrides on top; both are documents as AWS writes them. ok is false when the
-// definition does not say it in numbers, or is not known here (nil).
+// NeedOf returns what a job needs, from its definition with the submission's overrides on top;
+// both are documents in AWS's form. ok is false if the definition does not give numbers, or is
+// unknown (nil).
 func NeedOf(definition, submit *jsontree.Node) (n Need, ok bool) {
 	n = Need{
 		EKS:       definition.Get("eksProperties") != nil,

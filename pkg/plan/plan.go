@@ -54,8 +54,8 @@ type Job struct {
 	// Published are files of the user's machine that must be at their places before the
 	// job is submitted.
 	Published []Published
-	// Join is true for a step that nobody wrote: it stands for more dependencies than
-	// a SubmitJob takes.
+	// Join is true for a generated step. It replaces more dependencies than a SubmitJob
+	// accepts.
 	Join bool
 	// Queue is the queue and the reason for it.
 	Queue Choice
@@ -69,8 +69,7 @@ type Staged struct {
 	Text string
 }
 
-// Published is a file, or the files of a directory, of the machine of whoever submits,
-// as they are at the target.
+// Published is a local file, or the files of a directory, as uploaded to the target.
 type Published struct {
 	// Path leads there from the working directory.
 	Path string

@@ -146,8 +146,8 @@ type NoQueueError struct {
 	denied []Refusal
 	// Cause is that of the queue which comes nearest.
 	Cause catalog.Cause
-	// Nearest is the nearest request that would fit, on NearestQueue and there on
-	// an instance of NearestOn (zero on Fargate); nil if there is none.
+	// Nearest is the nearest request that would fit, on NearestQueue and there on an instance
+	// of NearestOn (zero on Fargate); nil without one.
 	Nearest      *catalog.Request
 	NearestQueue string
 	NearestOn    catalog.InstanceType

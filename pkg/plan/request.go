@@ -9,11 +9,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// RequestOf returns what one attempt of the job asks of one machine: the
-// definition's requirements with the submission's overrides on top. Either
-// request may be nil. ok is false when the definition is not known here, is of
-// a kind whose demand is not a single machine's (multinode, EKS), or does not
-// say its vCPUs and memory in numbers.
+// RequestOf returns what one attempt of the job needs on one machine: the definition's
+// requirements with the submission's overrides on top. Either request may be nil. ok is false
+// if the definition is unknown here, needs more than one machine or a pod (multinode, EKS), or
+// does not give its vCPUs and memory in numbers.
 func RequestOf(register, submit *jsontree.Node) (r catalog.Request, ok bool) {
 	r.Fargate = IsFargate(register)
 	platform := register.Get("containerProperties").Get("runtimePlatform")
@@ -91,10 +90,9 @@ func add(r *catalog.Request, container, over *jsontree.Node) bool {
 	return true
 }
 
-// Requirement returns the value that counts for one kind of resource ("VCPU",
-// "MEMORY", "GPU") of a container: the override's before the container's own,
-// resourceRequirements before the deprecated vcpus and memory. Nil if nobody
-// asks for it.
+// Requirement returns the effective value for one type of resource ("VCPU", "MEMORY", "GPU")
+// of a container: the override before the container's own, resourceRequirements before the
+// deprecated vcpus and memory. Nil if neither has it.
 func Requirement(container, over *jsontree.Node, kind string) *jsontree.Node {
 	for _, n := range []*jsontree.Node{over, container} {
 		if v := required(n, kind); v != nil {

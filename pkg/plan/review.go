@@ -14,29 +14,29 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Review is a plan held against a target: what would change there, where the jobs
-// would run, and what they cost.
+// Review is a plan compared with a target: what would change there, where the jobs would run,
+// and what they cost.
 type Review struct {
-	// World is nil when nobody looked.
+	// World is nil if the target was not queried.
 	World *World
 	Jobs  []JobReview // in the order of the plan's
 	// Policy is nil without a platform file.
 	Policy *PolicyReview
 }
 
-// PolicyReview is what became of the demands of the platform file.
+// PolicyReview is the result of checking the platform file's policy.
 type PolicyReview struct {
 	// File is the platform file.
 	File string `json:"file"`
-	// Demands are the members of its policy that were held against the jobs; those
-	// that a job breaks are errors, and there is no plan then.
+	// Demands are the members of the policy that were checked. A job that breaks one is an
+	// error, and then there is no plan.
 	Demands []string `json:"demands"`
 	Waived  []Waived `json:"waived,omitempty"`
 	// policy is the policy itself.
 	policy *jsontree.Node
 }
 
-// Waived is a demand that a job is excepted from.
+// Waived is a policy rule that a job may break.
 type Waived struct {
 	Rule   string `json:"rule"`
 	Reason string `json:"reason"`
@@ -56,7 +56,7 @@ func PolicyOf(platform *document.Platform, file string, waived []Waived) *Policy
 	return v
 }
 
-// JobReview is one job held against a target.
+// JobReview is one job compared with a target.
 type JobReview struct {
 	*Job
 	Definition DefinitionReview
@@ -101,7 +101,7 @@ const (
 // DefinitionReview is what would happen to a job's definition.
 type DefinitionReview struct {
 	Verdict Verdict
-	// Revision is the one that is used, or that the changes are held against; 0: none.
+	// Revision is the revision in use, or the one that the changes refer to; 0: none.
 	Revision int
 	Changes  []Change
 	// Reason says why it was not checked.
@@ -166,8 +166,8 @@ func (p *Plan) registers(j *Job, i int) bool {
 	})
 }
 
-// definitionOf is the definition that job number i runs, as a document: that of
-// the plan, or the registered one. It is nil where it is not known.
+// definitionOf is the definition that job number i runs, as a document: that of the plan, or
+// the registered one. It is nil if it is unknown.
 func (p *Plan) definitionOf(i int, w *World) *jsontree.Node {
 	j := p.Jobs[i]
 	word := j.definitionWord()
@@ -256,9 +256,8 @@ func (w *World) queueReview(word string) QueueReview {
 	return QueueReview{Asked: true, Found: found, State: q.State, Status: q.Status, StatusReason: aws.ToString(q.StatusReason)}
 }
 
-// rooms finds the environments behind the job's queue: the target's, and those of
-// the platform file where the target's cannot be read. The local engine's only stand
-// in for the latter.
+// rooms finds the compute environments of the job's queue: the target's, or those of the
+// platform file if the target's cannot be read. The local engine's replace only the latter.
 func (v *JobReview) rooms(w *World, platform *document.Platform) {
 	var types *catalog.Catalog
 	word := aws.ToString(v.Submit.JobQueue)
@@ -303,8 +302,8 @@ func (v JobReview) Room() (Room, bool) {
 	return Room{}, false
 }
 
-// Problems returns what would refuse the plan or leave a job waiting for ever, as
-// the target is now.
+// Problems returns what would make AWS Batch reject the plan, or leave a job waiting
+// indefinitely, in the target's current state.
 func (v *Review) Problems() []string {
 	var list []string
 	for _, j := range v.Jobs {

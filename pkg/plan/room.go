@@ -28,7 +28,7 @@ type Room struct {
 	// MaxvCpus is its bound, 0 for none that is known, and DesiredvCpus what it has
 	// asked EC2 for so far.
 	MaxvCpus, DesiredvCpus int
-	// BidPercentage is the most of the on-demand price that Spot may cost; 0: no bound.
+	// BidPercentage is the highest Spot price, in percent of the on-demand price; 0: no limit.
 	BidPercentage int
 	// Fits says that every part of the job fits, as far as is known: Reason says
 	// why not, or on a fit what could not be checked.
@@ -36,17 +36,16 @@ type Room struct {
 	Reason string
 	// Holds is the placement of each part, in the order of the need.
 	Holds []catalog.Placement
-	// AtOnce is how many such jobs run at once before maxvCpus is reached, on the
-	// types of Holds; 0 where that is not known. AWS Batch goes above maxvCpus by
-	// at most one instance, so it is never less than what one holds. The need's own
-	// MaxParallel bounds it, too.
+	// AtOnce is how many such jobs run at once before maxvCpus is reached, on the types of
+	// Holds; 0 if it is unknown. AWS Batch exceeds maxvCpus by at most one instance, so it is
+	// never less than what fits one. The need's own MaxParallel limits it too.
 	AtOnce int
 
 	environment catalog.Environment
 }
 
-// Usable reports whether the environment takes jobs as it is: not DISABLED, and
-// not INVALID or on its way out.
+// Usable reports whether the environment accepts jobs in its current state: not DISABLED,
+// INVALID or being deleted.
 func (r Room) Usable() bool {
 	switch r.Status {
 	case types.CEStatusInvalid, types.CEStatusDeleting, types.CEStatusDeleted:

@@ -54,8 +54,8 @@ func sizeOf(shape any) int {
 	return len(text)
 }
 
-// stage notes a text that is to be put at a place of its own before the job is
-// submitted, and returns the place. why is said where there is none.
+// stage notes a text to upload before the job is submitted, and returns its location. If the
+// target has no staging location, it reports why.
 func (b *builder) stage(j *document.Job, job *Job, text, why string) (url string, ok bool) {
 	if b.options.Staging == "" {
 		b.fail(j.Array, ruleArrayStaging, why+": the target has no staging location",

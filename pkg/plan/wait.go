@@ -65,7 +65,7 @@ func (b *builder) waitsOf(g *group, i int) (list []wait) {
 		w := wait{isID: true, Dependency: document.Dependency{Job: aws.ToString(d.JobId), Type: string(d.Type), Node: g.Submit.Get("dependsOn").Index(k)}}
 		isChained = isChained || w.isItself()
 		if w.isItself() && g.parts[i].size() == 0 && g.Sweep != nil {
-			continue // a single child has nobody to come after
+			continue // a single child has no predecessor
 		}
 		list = append(list, b.outside(g, i, w))
 	}
@@ -137,7 +137,7 @@ func (b *builder) refusePairs(n *jsontree.Node, message string) {
 	b.fail(n, "dep-n-to-n-same-size", message, "make the arrays the same size, or leave out the type")
 }
 
-// children is the number of an array's children; 1 for a job that is none.
+// children is the number of an array's children; 1 for any other job.
 func (g *group) children() (sum int) {
 	for _, p := range g.parts {
 		sum += max(1, p.size())

@@ -10,23 +10,23 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// World is what a target said of the things that a plan touches, at one moment.
-// What it did not say is named in an error text: that is not known, and neither
-// good nor bad. Nil is a plan that nobody held against a target.
+// World is what a target reported about the resources of a plan, at one moment. An error text
+// names what it did not report: that is unknown, neither good nor bad. Nil means that the plan
+// was not compared with a target.
 type World struct {
 	// Target names the target for people: "aws us-east-1".
 	Target string
 	// Region is "" on the local engine.
 	Region string
-	// Local is the engine of this machine: it makes the queues that a plan names,
-	// and its jobs cost nothing.
+	// Local is true for the local engine: it creates the queues that a plan names, and its jobs
+	// cost nothing.
 	Local bool
 	// Unreached says why nothing could be asked at all.
 	Unreached string
 	// Definitions is what is registered, by the names that DefinitionNames lists.
 	Definitions map[string]Registered
-	// Queues are those that the plan names, as far as the target has them, and
-	// Environments those behind them.
+	// Queues are the plan's queues that exist at the target, and Environments their compute
+	// environments.
 	Queues       []types.JobQueueDetail
 	Environments []types.ComputeEnvironmentDetail
 	// QueuesErr and EnvironmentsErr say why they could not be read.
@@ -35,7 +35,7 @@ type World struct {
 
 // Registered is what is registered under a job definition's name.
 type Registered struct {
-	// Newest is the newest ACTIVE revision; nil if there is none.
+	// Newest is the newest ACTIVE revision, or nil.
 	Newest *types.JobDefinition
 	// Same is the newest ACTIVE revision with the content that the plan would
 	// register; Named the ACTIVE revision that a submission names. Nil: none.

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// WriteCSV writes a head line and the rows as RFC 4180 says, but with line feeds as
-// line ends, which the tools of a shell expect and every reader of CSV takes. A key
-// that is absent and null are empty fields. Text that begins with =, +, - or @ stays
-// as it is: the file is for programs, a quote in front would change negative numbers
-// and names, and a spreadsheet that computes what it imports can be told not to.
+// WriteCSV writes a header line and the rows as in RFC 4180, but with line feeds as line ends,
+// which shell tools expect and every CSV reader accepts. Missing keys and null are empty
+// fields. Text that begins with =, +, - or @ stays unchanged: the file is for programs, a
+// quote in front would change negative numbers and names, and you can turn off formulas when a
+// spreadsheet imports the file.
 func (t *Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(t.Columns()); err != nil {

@@ -47,7 +47,7 @@ func (v Value) json() []byte {
 	return []byte(v.Text)
 }
 
-// quoted is text as a string of JSON, with < and & as they are.
+// quoted is text as a JSON string, with < and & unescaped.
 func quoted(text string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -16,16 +16,15 @@ const (
 	maxMisses = 100
 )
 
-// Output finds what a child printed in its log. It takes the log line by line and
-// keeps only what may count: a megabyte, however long the log is.
+// Output finds the object that a child printed in its log. It reads the log line by line and
+// keeps at most a megabyte, however long the log is.
 //
-// What counts is the object that ends last: a line that is a JSON object, blanks
-// around it apart, or several lines that are one together, such as json.dumps(result,
-// indent=2) writes. What is printed behind it, a farewell or a warning, does no harm.
-// With NewOutput(true) every line that is an object counts, each for itself, and
-// nothing of several lines does. An array is not an object, nor is a line that has
-// something before or behind one. NaN, Infinity and -Infinity, which JSON does not
-// have and Python prints, become strings. The zero value is NewOutput(false).
+// The object that ends last counts: a line that is a JSON object, apart from blanks around it,
+// or several lines that form one, such as json.dumps(result, indent=2) writes. Later output,
+// such as a warning, does not matter. With NewOutput(true), every line that is an object
+// counts separately, and objects of several lines do not. An array is not an object, nor is a
+// line with other text before or after the object. NaN, Infinity and -Infinity, which JSON
+// does not have and Python prints, become strings. The zero value is NewOutput(false).
 type Output struct {
 	all     bool
 	objects []string // of all
@@ -154,10 +153,9 @@ func (o *Output) Objects() ([]string, error) {
 // span is several lines, from the number'th of the tail to another.
 type span struct{ from, to int }
 
-// spread finds an object of several lines that ends behind the last line that is one
-// by itself. No string of JSON goes over a line's end, so the braces of each line can
-// be told from those in strings without knowing where an object begins; what encloses
-// what is then a matter of counting.
+// spread finds an object of several lines that ends after the last single-line object. A JSON
+// string cannot contain a line break, so braces can be distinguished from those in strings
+// without knowing where an object begins. Nesting is then a matter of counting.
 func (o *Output) spread() (string, bool) {
 	var found []span
 	var open []int // the lines of the braces that are open; -1-line for one that does not begin its line

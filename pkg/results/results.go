@@ -21,8 +21,8 @@ const (
 	cellCost = 32
 )
 
-// The columns that every table may have. A key or an axis of the same name is told
-// apart by a prefix.
+// The columns that every table may have. A prefix distinguishes a key or an axis of the same
+// name.
 const (
 	indexColumn    = "index"
 	cellColumn     = "cell"
@@ -47,7 +47,7 @@ type Child struct {
 	Values []string
 	// Status is Batch's word: SUCCEEDED, FAILED, and so on.
 	Status string
-	// ExitCode is nil where there is none.
+	// ExitCode is nil without an exit code.
 	ExitCode *int
 }
 

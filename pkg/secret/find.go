@@ -60,7 +60,7 @@ func longRun(text string) bool {
 
 func isBase64Byte(c byte) bool { return isAlnum(c) || c == '+' || c == '/' }
 
-// maxFrames bounds the brackets whose content is told apart.
+// maxFrames limits the brackets whose content is distinguished.
 const maxFrames = 200
 
 type finder struct {
@@ -340,9 +340,9 @@ func isReference(value string) bool {
 	return words().MatchString(value) && strings.ContainsAny(value, "-_./:") || strings.HasPrefix(value, "arn:")
 }
 
-// decode returns the text that a JSON string's content means, or the content itself
-// if it is none. back has the offset in the content for each offset in the text; it
-// is nil where the two are the same.
+// decode returns the text that a JSON string's content means, or the content itself if it is
+// not JSON. back has the offset in the content for each offset in the text; it is nil if the
+// two are the same.
 func decode(content string) (text string, back []int) {
 	if strings.IndexByte(content, '\\') < 0 {
 		return content, nil

@@ -24,8 +24,8 @@ const (
 	digits need = 1 << iota
 	// cases: the body needs a digit, an upper-case and a lower-case letter.
 	cases
-	// opens: the match is only the beginning; the credential reaches to its END line
-	// or to the end of the text.
+	// opens: the match is only the beginning; the credential continues until its END line or
+	// the end of the text.
 	opens
 	// anywhere: the mark may follow a letter or a digit.
 	anywhere

@@ -80,8 +80,8 @@ func MayHold(text string) bool {
 	return strings.IndexByte(text, '\\') >= 0 || suspicious(text)
 }
 
-// FindArgs returns the credentials in a command: in its elements, and where the
-// element before says so, as in --password X.
+// FindArgs returns the credentials in a command: in its elements, and where the previous
+// element announces one, as in --password X.
 func FindArgs(args []string) []Argument {
 	var found []Argument
 	tokens := make([]token, len(args))

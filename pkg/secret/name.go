@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// speaksOfSecret reports whether a name holds, in any case, a word of which one
-// stands in every name that kindOfName has an answer for.
+// speaksOfSecret reports whether a name contains, in any case, one of the words that are in
+// every name that kindOfName recognizes.
 func speaksOfSecret(name string) bool {
 	for i := 1; i < len(name); i++ {
 		if !secondLetters[name[i]] {
@@ -55,8 +55,8 @@ var notSecretKeys = strings.Fields(`PUBLIC S3 OBJECT PARTITION SORT PRIMARY FORE
 	JSON DICT LOOKUP JOIN DEDUP CHECKPOINT MODEL DATASET RESULT TABLE KMS PUB IDEMPOTENCY SAMPLE RECORD JOB TASK RUN ITEM FILE DOCUMENT DOC EVENT BATCH IMAGE ARTIFACT
 	SOURCE DEST DESTINATION TARGET BLOB ENTITY REQUEST BUILD COMMIT FEATURE LABEL SPLIT STEP NODE EDGE`)
 
-// notSecretTokens come before TOKEN in the names of what pages and repeated requests
-// are told apart by.
+// notSecretTokens come before TOKEN in names of tokens that identify pages and repeated
+// requests.
 var notSecretTokens = strings.Fields(`NEXT PAGE PAGINATION CONTINUATION DEDUP IDEMPOTENCY REQUEST`)
 
 // passNames are names for a password that end with PASS. Other words do as well:

@@ -211,7 +211,7 @@ func Mask(name, text string) string {
 	return h.String()
 }
 
-// hidden is a text of which some bytes are not to be shown.
+// hidden is a text with bytes that must not be shown.
 type hidden struct {
 	text  string
 	bytes []bool // nil while there are none
@@ -260,5 +260,5 @@ func onlyLetters(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) < 0
 }
 
-// isSign tells what does not stand in words and between them.
+// isSign reports characters that do not appear in words and between them.
 func isSign(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune(" -_,", r) }

@@ -206,8 +206,8 @@ func loginPassword(tool, flag, value string) int {
 	return 0
 }
 
-// glued returns one more than the place in -pVALUE or -uUSER:VALUE after the flag at
-// which a password begins; 0 if there is none.
+// glued returns one more than the offset in -pVALUE or -uUSER:VALUE after the flag at which a
+// password begins; 0 without one.
 func glued(tool, word string) int {
 	if len(word) < 3 || word[0] != '-' || tool == "" {
 		return 0

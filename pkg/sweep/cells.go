@@ -92,9 +92,8 @@ func parseRange(word string) (from, n int, err error) {
 
 var errNumber = errors.New("is not a number of at most 7 digits")
 
-// parseNumber reads a number as it is written in a document: digits without a sign and
-// without leading zeros, which a shell would take for octal; at most 7 digits, which
-// is enough for MaxCells.
+// parseNumber reads a number as a document writes it: digits without a sign and without
+// leading zeros, which a shell would read as octal; at most 7 digits, enough for MaxCells.
 func parseNumber(text string) (int, error) {
 	if text == "" || len(text) > 7 || len(text) > 1 && text[0] == '0' {
 		return 0, fmt.Errorf("%.20q %w", text, errNumber)

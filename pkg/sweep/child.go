@@ -27,8 +27,8 @@ type Child struct {
 	// Signals are handed on to the line of a command list that runs. After one, and
 	// after the end of the context, which the line gets as SIGTERM, no line is begun.
 	Signals <-chan os.Signal
-	// Stdout and Stderr are those of the lines; files are handed over as they are. What
-	// is to be said of the lines goes to Stderr.
+	// Stdout and Stderr are those of the lines; files are passed on unchanged. Messages about
+	// the lines go to Stderr.
 	Stdout, Stderr io.Writer
 }
 

@@ -10,12 +10,12 @@ const (
 	childCommand = "child"
 )
 
-// Command is the container's command for the user's, by Launcher. That of Commands has
-// no user's command: it runs the lines.
+// Command returns the container's command for the user's command and the Launcher. With
+// Commands there is no user's command: the container runs the lines.
 //
 // The shell programs need an image without an entry point, or with one that runs its
-// arguments; and an image's own default command is not known here, so the user's must
-// be written out.
+// arguments. An image's own default command is unknown here, so the user's command must be
+// explicit.
 func (s *Sweep) Command(command []string) []string {
 	switch s.Launcher {
 	case Image:

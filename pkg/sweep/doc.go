@@ -1,7 +1,7 @@
-// Package sweep is what the children of an array differ in: the cells of a matrix or
-// of a table, or the slices of a command list. It says which cell a child has, and
-// makes the text that a child reads, the Document, and the programs that read it:
-// those for a shell, and Child. All but Child is pure: no I/O, no clock.
+// Package sweep gives the children of an array their values: the cells of a matrix or
+// of a table, or the slices of a command list. It computes the cell of a child, and
+// writes the text that a child reads, the Document, and the programs that read it:
+// those for a shell, and Child. Only Child does I/O or uses a clock.
 //
 // # The document
 //
@@ -10,15 +10,15 @@
 // so that a reader knows a text that was cut off. Between them, in this order and each
 // only where there is something to say:
 //
-//	keep going     lines of a command list behind one that failed are tried, too
+//	keep going     the other lines of a command list run even after one failed
 //	list URL       where the command list is, if its lines are not here
 //	env NAME       an environment variable whose value has references
 //	name lr=VAR    an axis or column, and the environment variable for its value
 //	product N      the cells of the axes, with those that are excluded
-//	-3-5           places in the product that have no cell; -7 is one place
-//	axis N         an axis, in the order of the names, and behind it
+//	-3-5           places in the product without a cell; -7 is one place
+//	axis N         an axis, in the order of the names, followed by
 //	=VALUE         each of its N values
-//	+VALUE         a row: the value of the first name, and behind it
+//	+VALUE         a row: the value of the first name, followed by
 //	&VALUE         those of the others; or, in a command list, a line
 //
 // So axes are written once, whatever the number of their cells. This is the matrix of

@@ -67,7 +67,7 @@ type runner struct {
 	*Child
 	shell string
 	env   environment
-	// asked is true once somebody wants the child to end.
+	// asked is true after a request to stop the child.
 	asked bool
 }
 

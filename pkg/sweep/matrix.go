@@ -45,10 +45,10 @@ const (
 	NoCells
 )
 
-// NewMatrix makes a Matrix of axes, entries of cells to exclude, and cells to include
-// with their values in the order of the axes. What is wrong with them are the slips, in
-// the order of the entries; the sweep is only good without any, and nil where it could
-// not be made. Names are taken as they are: see ValidName and Clash.
+// NewMatrix builds a Matrix from axes, entries of cells to exclude, and cells to include with
+// their values in the order of the axes. Slips are in the order of the entries. The sweep is
+// valid only without slips, and nil if it could not be built. Names are not checked: see
+// ValidName and Clash.
 func NewMatrix(axes []Axis, exclude []Match, include [][]string) (*Sweep, []Slip) {
 	m := &matrix{Sweep: Sweep{Kind: Matrix, Axes: axes, Rows: include}}
 	for _, a := range axes {

@@ -16,10 +16,9 @@ func ValidName(name string) bool {
 	return name != ""
 }
 
-// ValidVariable tells whether an environment variable of that name can hold
-// references: the shell must be able to set it, so it is made of letters, digits and "_"
-// and does not begin with a digit, and it is none of the program's own, which are "_"
-// and one letter.
+// ValidVariable reports whether an environment variable of that name can hold references: the
+// shell must be able to set it, so it consists of letters, digits and "_" and does not start
+// with a digit. It must not be a variable of the program itself: "_" and one letter.
 func ValidVariable(name string) bool {
 	if len(name) == 2 && name[0] == '_' && isLetter(name[1]) {
 		return false

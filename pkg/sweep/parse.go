@@ -10,9 +10,9 @@ import (
 // of 256 bytes each.
 const MaxDocument = 256 << 20
 
-// Parse reads a Document. It is strict: whatever Document would not write as it stands
-// is an error, but for the line break at the end, which may be missing. Launcher and
-// MaxParallel are not in it.
+// Parse reads a Document. It is strict: any text that Document would not write is an error,
+// except for a missing line break at the end. A Document does not contain Launcher and
+// MaxParallel.
 func Parse(document string) (*Sweep, error) {
 	if len(document) > MaxDocument {
 		return nil, fmt.Errorf("longer than %d bytes", MaxDocument)

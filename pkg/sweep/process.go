@@ -13,10 +13,9 @@ import (
 	"syscall"
 )
 
-// The exit codes of whatever stands before a user's program and does not come to it: what
-// it was given makes no sense (EX_USAGE of sysexits.h); and, as shells have it, the program
-// cannot be run, there is no such program. A program that a signal ended has ExitBySignal
-// and the signal's number.
+// Exit codes of the launchers before the user's program starts: invalid input (EX_USAGE of
+// sysexits.h) and, as in shells, a program that cannot run, and a missing program. A program
+// killed by a signal has ExitBySignal plus the signal's number.
 const (
 	ExitUsage    = 64
 	ExitNotRun   = 126
@@ -38,9 +37,8 @@ func end(exit int, format string, args ...any) error {
 	return &Ending{Exit: exit, text: fmt.Sprintf(format, args...)}
 }
 
-// Become replaces the process by a program, with exec as syscall.Exec is: args[0] is
-// looked up by the PATH that the program will have. It returns only what kept it from
-// that, an *Ending.
+// Become replaces the process with a program, with exec as in syscall.Exec. It finds args[0]
+// in the PATH that the program will have. It returns only on failure, with an *Ending.
 func Become(exec func(path string, argv, env []string) error, args, env []string) error {
 	path, err := command(args, env)
 	if err != nil {
@@ -68,7 +66,7 @@ func asScript(path string, args []string) []string {
 	return append([]string{"sh", path}, args[1:]...)
 }
 
-// Process runs a program to its end as a child process.
+// Process runs a program as a child process until it finishes.
 type Process struct {
 	Env            []string
 	Stdin          io.Reader
@@ -77,8 +75,7 @@ type Process struct {
 	Signals <-chan os.Signal
 }
 
-// Command runs args[0], looked up as Become does. Before the program begins an error is an
-// *Ending.
+// Command runs args[0], found as in Become. An error before the program starts is an *Ending.
 func (p *Process) Command(ctx context.Context, args []string) (exit int, asked bool, err error) {
 	path, err := command(args, p.Env)
 	if err != nil {
@@ -91,9 +88,9 @@ func (p *Process) Command(ctx context.Context, args []string) (exit int, asked b
 	return exit, asked, err
 }
 
-// Run runs a program to its end and returns its exit code, ExitBySignal and the signal for
-// one that was killed, and whether somebody wanted it to end meanwhile. The end of the
-// context reaches it as SIGTERM.
+// Run runs a program until it finishes. It returns its exit code, ExitBySignal plus the signal
+// for a killed one, and whether it was asked to stop meanwhile. When the context ends, the
+// program gets SIGTERM.
 func (p *Process) Run(ctx context.Context, path string, argv []string) (exit int, asked bool, err error) {
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: p.Env, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
 	if err := cmd.Start(); err != nil {
@@ -103,7 +100,7 @@ func (p *Process) Run(ctx context.Context, path string, argv []string) (exit int
 	go func() { ended <- cmd.Wait() }()
 	canceled := ctx.Done()
 	for {
-		// A signal to a program that has just ended has nobody to reach: its error says no more.
+		// A signal to a program that has just ended fails. The error does not matter.
 		select {
 		case err := <-ended:
 			exit, err := exitCode(err)

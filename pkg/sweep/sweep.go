@@ -7,8 +7,8 @@ type Kind string
 
 // The kinds of sweeps.
 const (
-	// Matrix is the cartesian product of axes, less what is excluded, and behind it
-	// the cells that are included.
+	// Matrix is the cartesian product of axes, minus the excluded cells, plus the included
+	// cells at the end.
 	Matrix Kind = "matrix"
 	// Table is one cell for each row of a table.
 	Table Kind = "table"
@@ -27,8 +27,8 @@ const (
 	Shell Launcher = "sh"
 	// Binary is batchctl, copied into the image and found by that name.
 	Binary Launcher = "batchctl"
-	// Image is the image's own program: the job's command stays as it is, and the
-	// program finds in its environment what there is to know.
+	// Image is the image's own program: the job's command stays unchanged, and the program
+	// reads its environment.
 	Image Launcher = "image"
 )
 
@@ -48,7 +48,7 @@ const (
 	// children that share it, and where it is if it is not in the Document.
 	SizeVariable = "ARRAY_SIZE"
 	ListVariable = "LIST_FILE_S3_PATH"
-	// KeepGoingVariable is 1 where a child tries the lines behind one that failed.
+	// KeepGoingVariable is 1 if a child runs the remaining lines after a failed one.
 	KeepGoingVariable = "BATCHCTL_KEEP_GOING"
 )
 
@@ -58,9 +58,9 @@ type Axis struct {
 	Values []string
 }
 
-// Sweep is what the children of one array, or of several, differ in. Cells are
-// numbered from 0: those of the product first, the last axis running fastest, without
-// those that are excluded; behind them Rows.
+// Sweep is the differences between the children of one array, or of several. Cells are
+// numbered from 0: first those of the product, the last axis varying fastest, without the
+// excluded ones; then Rows.
 type Sweep struct {
 	Kind Kind
 	// Axes are a matrix's; Names the columns of every cell: the axes' names, or the
@@ -71,8 +71,8 @@ type Sweep struct {
 	Excluded []int
 	// Rows are a table's, or the cells that a matrix includes; in the order of Names.
 	Rows [][]string
-	// Lines are those of a command list; List is where it is, if the child reads it by
-	// itself (s3://bucket/key), and Lines is nil.
+	// Lines are those of a command list. If the child reads the list on its own, List is its
+	// location (s3://bucket/key), and Lines is nil.
 	Lines []string
 	List  string
 	// Size is the number of children of Commands and Plain.
@@ -82,7 +82,7 @@ type Sweep struct {
 	Launcher  Launcher
 	// MaxParallel is how many children may run at once; 0: any number.
 	MaxParallel int
-	// KeepGoing is for Commands: lines behind one that failed are tried, too.
+	// KeepGoing is for Commands: a child runs the remaining lines after a failed one.
 	KeepGoing bool
 }
 
