@@ -1,5 +1,6 @@
-// Package batch holds the words of AWS Batch that every part of batchctl uses: ids of jobs and of their
-// children, names and ARNs, revisions of job definitions, and the states of a job. It does no I/O.
+// Package batch has the terms of AWS Batch that every part of batchctl uses: ids of jobs and of
+// their children, names and ARNs, revisions of job definitions, and the states of a job. It does no
+// I/O.
 package batch
 
 import (

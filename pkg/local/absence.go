@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// noteAbsence finds out, after a read-only engine has read the journal, whether the states in it can be out of
-// date: the engine that wrote them was killed. After an orderly end no attempt is left, and what waits still waits.
+// noteAbsence checks, after a read-only engine has read the journal, whether its states can be out
+// of date because the engine that wrote them was killed. After an orderly shutdown no attempt is
+// left, and waiting jobs still wait.
 func (e *Engine) noteAbsence() {
 	held, err := isHeld(e.root)
 	if err != nil || held {

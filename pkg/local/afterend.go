@@ -47,15 +47,15 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 	return stored, nil
 }
 
-// asksForJob reports whether a request is DescribeJobs or one for a log: what a command needs that waits
-// for a job. A command that shows queues must notice that their engine is gone.
+// asksForJob reports whether a request is DescribeJobs or reads a log. Commands that wait for a job
+// need these. A command that shows queues must notice that the engine has shut down.
 func asksForJob(r *http.Request) bool { return r.URL.Path == "/v1/describejobs" || r.URL.Path == "/" }
 
-// CloseIdleConnections lets the engine go: it waits a little for connected clients before it ends.
+// CloseIdleConnections lets the engine end: it waits a little for connected clients.
 func (a afterEnd) CloseIdleConnections() { a.live.CloseIdleConnections() }
 
-// WaitClosed returns once the engine of c has ended, even if another one has started on its
-// directory meanwhile, or with ctx's error.
+// WaitClosed returns when the engine of c has ended, even if another one has started on its
+// directory, or with ctx's error.
 func (c Connection) WaitClosed(ctx context.Context) error {
 	for {
 		turn, done := context.WithTimeout(ctx, 200*time.Millisecond)
@@ -74,7 +74,8 @@ func (c Connection) WaitClosed(ctx context.Context) error {
 }
 
 // hasShutDown reports whether the engine of c has shut down in order. An engine that was killed
-// leaves its connection file: the next engine takes over its address and key, and clients wait for that.
+// leaves its connection file: the next engine takes over its address and key, and clients wait for
+// that.
 func (c Connection) hasShutDown() bool {
 	now, err := readConnection(c.dir)
 	if err == nil {

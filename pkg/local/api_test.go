@@ -129,12 +129,12 @@ func TestSubmitRefuses(t *testing.T) {
 		{array(1), "Array size must be between 2 and 10000, got 1."},
 		{array(10001), "Array size must be between 2 and 10000, got 10001."},
 		{after(slices.Repeat([]string{one}, 21)...), "Job cannot have more than 20 dependencies"},
-		{after(missing), "Job " + missing + ", on which the job is to depend, does not exist."},
+		{after(missing), "Job " + missing + " in dependsOn does not exist."},
 		{depends(one, "AFTER"), "Dependency type AFTER is not valid. Valid types: [N_TO_N, SEQUENTIAL]"},
 		{depends("", ""), "A dependency needs a jobId."},
 		{depends("", "SEQUENTIAL"), "A dependency needs a jobId."},
 		{depends(pair, "N_TO_N"), "A dependency of type N_TO_N is only for array jobs."},
-		{func(r *in) { array(2)(r); depends(one, "N_TO_N")(r) }, "A dependency of type N_TO_N needs an array job; " + one + " is none."},
+		{func(r *in) { array(2)(r); depends(one, "N_TO_N")(r) }, "A dependency of type N_TO_N needs an array job; " + one + " is not an array."},
 		{func(r *in) { array(3)(r); depends(pair, "N_TO_N")(r) }, "A dependency of type N_TO_N needs an array of the same size; " + pair + " has 2 children."},
 		{func(r *in) { r.ShareIdentifier = aws.String("team") }, "Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
 		{func(r *in) { r.ConsumableResourcePropertiesOverride = asks("licence", 1) }, "Consumable resource licence does not exist."},
@@ -341,7 +341,7 @@ func TestListJobs(t *testing.T) {
 			{awsbatch.ListJobsInput{JobQueue: aws.String("none")}, "ClientException: Job Queue none does not exist."},
 			{awsbatch.ListJobsInput{JobQueue: aws.String("default"), ArrayJobId: &parent}, "ClientException: Only one of jobQueue, arrayJobId and multiNodeJobId can be given."},
 			{awsbatch.ListJobsInput{JobStatus: "LOST"}, "ClientException: Job status LOST is not valid. Valid statuses: [SUBMITTED PENDING RUNNABLE STARTING RUNNING SUCCEEDED FAILED]"},
-			{awsbatch.ListJobsInput{NextToken: aws.String("?")}, "ClientException: nextToken is not one that this request answered."},
+			{awsbatch.ListJobsInput{NextToken: aws.String("?")}, "ClientException: nextToken is not from an answer to this request."},
 		} {
 			if got := list(c.in); got != c.want {
 				t.Errorf("%+v: %q, want %q", c.in, got, c.want)

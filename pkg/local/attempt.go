@@ -13,15 +13,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// runner is an attempt that is under way in this process.
+// runner is an attempt in progress in this process.
 type runner struct {
 	end context.CancelCauseFunc
 }
 
-// run carries out the attempt that was just started, once that stands in the journal's
-// file up to noted, where the next engine finds it however this one ends; it need not
-// be on disk yet, since an attempt does not outlive its machine. The caller holds
-// e.mu.
+// run carries out an attempt once its record is in the journal's file, up to noted. There the next
+// engine finds it, however this one ends. The record need not be synced, since an attempt does not
+// outlive its machine. The caller holds e.mu.
 func (e *Engine) run(t *model.Task, noted int64) {
 	ctx, end := context.WithCancelCause(context.Background())
 	e.runners[t] = &runner{end: end}
@@ -45,20 +44,18 @@ func (e *Engine) run(t *model.Task, noted int64) {
 	})
 }
 
-// ready is an attempt that may be carried out. It returns the one that came into its
-// place, if there is one: the goroutine that ended an attempt goes on with the next,
-// without waking another.
+// ready is an attempt that may be carried out. It returns the attempt that took its place, if any:
+// the goroutine that ended an attempt continues with the next, without waking another.
 type ready func() ready
 
-// conclude keeps how t's attempt ended, and why the engine ended it, if it did; then it
-// starts what may start. It returns one of those attempts and leaves the others to
-// goroutines of their own.
+// conclude records how t's attempt ended, and why the engine ended it, if it did. Then it starts
+// what may start: it returns one of those attempts and starts goroutines for the others.
 func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next ready) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runners, t)
 	ended := attempt.Concluded(t, o, cause)
-	if o.LogCut { // the retry strategy has matched the reason that AWS Batch would give
+	if o.LogCut { // after the retry strategy has matched AWS Batch's reason
 		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(e.options.LogLimit)
 	}
 	e.facts = append(e.facts, fact{event: ended})
@@ -71,8 +68,7 @@ func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next rea
 	return next
 }
 
-// carryOutReady hands the attempts that were started to goroutines. The caller holds
-// e.mu.
+// carryOutReady starts goroutines for the attempts that were started. The caller holds e.mu.
 func (e *Engine) carryOutReady() {
 	for _, r := range e.ready {
 		e.running.Go(func() {
@@ -84,7 +80,7 @@ func (e *Engine) carryOutReady() {
 	e.ready = nil
 }
 
-// othersRun reports whether the command of another task runs.
+// othersRun reports whether the command of another task is running.
 func (e *Engine) othersRun(t *model.Task) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -115,8 +111,8 @@ func (e *Engine) endStopped(t *model.Task) {
 	}
 }
 
-// executorName is the name of a job's executor: ProcessExecutor, or that of a container
-// program. It is empty for an executor without a name.
+// executorName returns the name of a job's executor: ProcessExecutor, or a container program. It is
+// empty for an executor without a name.
 func (e *Engine) executorName(j *model.Job) string {
 	if name := attempt.ChosenBy(j); name != "" {
 		return name
@@ -131,8 +127,8 @@ func (e *Engine) executorName(j *model.Job) string {
 	return ""
 }
 
-// newStream is the id of the attempt that t begins, and of its log stream. Batch names
-// streams after the ECS task of the attempt, moto after the job.
+// newStream returns the id of the attempt that t begins, and of its log stream. Batch names streams
+// after the ECS task of the attempt, moto after the job.
 func (e *Engine) newStream(t *model.Task) string {
 	if e.options.Lenient && len(t.Attempts) == 0 && !t.IsChild() {
 		return t.Job.ID

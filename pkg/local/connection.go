@@ -28,9 +28,8 @@ import (
 
 const connectionFile = "connection.json"
 
-// Connection is how a client reaches an engine that serves: what an AWS SDK, the
-// aws CLI or boto3 need. The key ends with the engine, or is that of the one which comes after
-// it has been killed.
+// Connection is how a client reaches a serving engine: what an AWS SDK, the aws CLI or boto3 need.
+// The key is valid until the engine ends; after a kill, the next engine takes it over.
 type Connection struct {
 	Endpoint        string `json:"endpoint"`
 	Region          string `json:"region"`
@@ -41,7 +40,7 @@ type Connection struct {
 	dir string // the engine's
 }
 
-// NotServingError says that no engine answers for a state directory.
+// NotServingError reports that no engine answers for a state directory.
 type NotServingError struct {
 	Dir string
 	Err error // why: no connection file, or what the endpoint answered
@@ -53,8 +52,8 @@ func (e *NotServingError) Error() string {
 
 func (e *NotServingError) Unwrap() error { return e.Err }
 
-// Connect finds the engine that serves the state directory dir and asks it
-// whether it is there. When none is the error is a *NotServingError.
+// Connect finds the engine that serves the state directory dir and checks that it answers. If there
+// is none, the error is a *NotServingError.
 func Connect(dir string) (Connection, error) {
 	c, err := readConnection(dir)
 	if err != nil {
@@ -75,8 +74,8 @@ func Connect(dir string) (Connection, error) {
 	return c, nil
 }
 
-// readConnection reads where the engine of dir is, if one is there. Anybody may listen
-// where an engine was, so one that is gone must not be asked.
+// readConnection reads the address of the engine of dir, if it still exists. Another program may
+// listen on the port of an engine that has ended, so that port must not be used.
 func readConnection(dir string) (c Connection, err error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +100,7 @@ func readConnection(dir string) (c Connection, err error) {
 	}
 	c.dir = dir
 	switch held, err := isHeld(root); {
-	case errors.Is(err, errors.ErrUnsupported): // nobody can tell
+	case errors.Is(err, errors.ErrUnsupported): // this system cannot tell
 	case err != nil:
 		return c, fmt.Errorf("read connection: %w", err)
 	case !held:
@@ -110,33 +109,32 @@ func readConnection(dir string) (c Connection, err error) {
 	return c, nil
 }
 
-var errNoEngine = errors.New("no engine serves there")
+var errNoEngine = errors.New("no engine is serving it")
 
 func (c Connection) killed(dir string) error {
-	return &NotServingError{dir, fmt.Errorf("the one at %s was killed, no engine serves there now", c.Endpoint)}
+	return &NotServingError{dir, fmt.Errorf("the engine at %s was killed, and no engine is serving it now", c.Endpoint)}
 }
 
-// Config returns a configuration of the AWS SDK that reaches the engine over its
-// socket. Jobs submitted through it run in workDir, an absolute path; empty: each
-// in a directory of its own.
+// Config returns a configuration of the AWS SDK that reaches the engine over its socket. Jobs
+// submitted through it run in workDir, an absolute path; if empty, each in its own directory.
 func (c Connection) Config(workDir string) aws.Config {
 	return c.config(afterEnd{c.live(), c}, workDir)
 }
 
-// live is an HTTP client of the engine alone. The engine is on this machine, so no proxy is asked.
+// live is an HTTP client of the engine alone. The engine is on this machine, so it uses no proxy.
 func (c Connection) live() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: c.dial}}
 }
 
-// dial connects to the engine as long as it is still there: when it has died, anybody may
-// listen in its place, and would be told of jobs and believed.
+// dial connects to the engine only while it exists: after its death another program could listen in
+// its place, learn of jobs and give false answers.
 func (c Connection) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil || c.dir == "" {
 		return conn, err
 	}
 	now, err := readConnection(c.dir)
-	now.PID = c.PID // one that came after it was killed goes on with its jobs
+	now.PID = c.PID // an engine that started after it was killed continues its jobs
 	if err == nil && now != c {
 		err = c.killed(c.dir)
 	}
@@ -162,9 +160,8 @@ func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
 	return config
 }
 
-// Config returns a configuration of the AWS SDK that reaches this engine without
-// a socket. Jobs submitted through it run in workDir, an absolute path; empty:
-// each in a directory of its own.
+// Config returns a configuration of the AWS SDK that reaches this engine without a socket. Jobs
+// submitted through it run in workDir, an absolute path; if empty, each in its own directory.
 func (e *Engine) Config(workDir string) aws.Config {
 	c := e.connection("http://localhost")
 	return c.config(inProcess{e.Handler()}, workDir)
@@ -196,7 +193,7 @@ func (p inProcess) Do(r *http.Request) (*http.Response, error) {
 		Header: out.header, Body: io.NopCloser(&out.body), ContentLength: int64(out.body.Len()), Request: r}, nil
 }
 
-// answer collects what a handler writes.
+// answer collects the output of a handler.
 type answer struct {
 	status int
 	header http.Header
@@ -216,16 +213,15 @@ func (a *answer) Write(data []byte) (int, error) {
 	return a.body.Write(data)
 }
 
-// Serve answers requests that reach l until ctx ends. While it does, the file
-// connection.json in the state directory tells Connect where; ready, which may
-// be nil, is told as soon as it is there. l must listen on the loopback
-// interface.
+// Serve answers requests on l until ctx ends. Meanwhile the file connection.json in the state
+// directory has the address for Connect; ready, which may be nil, is called when it exists. l must
+// listen on the loopback interface.
 func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connection)) error {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
-		return fmt.Errorf("serve: %s is not a loopback address: whoever reaches the engine can run commands", l.Addr())
+		return fmt.Errorf("serve: %s is not a loopback address: every client of the engine can run commands", l.Addr())
 	}
 	if e.listener != nil && e.listener != l {
-		e.listener.Close() // nobody is to wait there for an answer
+		e.listener.Close() // no client should wait there for an answer
 	}
 	c := e.connection("http://" + l.Addr().String())
 	if err := e.writeConnection(c); err != nil {
@@ -244,7 +240,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 		gone := e.removeConnection() // before the port is free for others
 		err := server.Shutdown(grace)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = server.Close() // whoever still talks has had time enough
+			err = server.Close() // clients have had enough time
 		}
 		stopped <- errors.Join(gone, err)
 	})
@@ -258,9 +254,9 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	return nil
 }
 
-// inherit takes address and key of an engine that was killed here: who waits for its jobs
-// goes on with this one. Where somebody else has the address now, what is signed with the
-// key comes to them, so it is good for nothing any more.
+// inherit takes over address and key of an engine that was killed: clients that wait for its jobs
+// continue with this one. If another program has the address now, it receives signed requests, so
+// the key is discarded.
 func (e *Engine) inherit() error {
 	var left Connection
 	text, err := e.root.ReadFile(connectionFile)
@@ -273,8 +269,8 @@ func (e *Engine) inherit() error {
 	return e.removeConnection()
 }
 
-// Listen listens on this machine: where an engine that was killed did, if nobody else has
-// taken that port, else on a free one.
+// Listen listens on this machine: on the port of an engine that was killed, if it is free, else on
+// any free port.
 func (e *Engine) Listen() (net.Listener, error) {
 	if e.listener != nil {
 		return e.listener, nil

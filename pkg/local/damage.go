@@ -10,9 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
-// checkJournal rejects a journal that is missing, empty or filled with zeros, as a file system can leave it after a
-// power cut, if the directory shows that an engine has worked in it. An engine that started without the journal
-// would report no jobs at all.
+// checkJournal rejects a journal that is missing, empty or filled with zeros, if the directory
+// shows that an engine has used it. A file system can leave such a journal after a power failure.
+// An engine without the journal would report no jobs at all.
 func (e *Engine) checkJournal() error {
 	problem, err := e.journalProblem()
 	if err != nil || problem == "" {
@@ -30,7 +30,7 @@ func (e *Engine) checkJournal() error {
 	return nil
 }
 
-// checkRecords rejects a journal without any record beside the logs of jobs.
+// checkRecords rejects a journal without any record if there are logs of jobs.
 func (e *Engine) checkRecords() error {
 	if e.lastAt != 0 {
 		return nil
@@ -41,14 +41,15 @@ func (e *Engine) checkRecords() error {
 	return nil
 }
 
-// lostJournal is the error for a journal with a problem, given a file that shows that there was a good one.
+// lostJournal returns the error for a journal with a problem, given a file that shows that there
+// was a good one.
 func (e *Engine) lostJournal(problem, beside string) error {
 	dir := e.options.Dir
 	return fmt.Errorf("read %s/journal: the file %s, but %s shows that an engine has run here; restore the file, "+
 		"or move the whole directory away to start without its jobs: mv %s %s.damaged", dir, problem, beside, dir, dir)
 }
 
-// journalProblem says why the journal cannot be the one of an engine that has run; "": it can.
+// journalProblem returns why the journal cannot be the one of an engine that has run; "" if it can.
 func (e *Engine) journalProblem() (string, error) {
 	file, err := e.root.Open("journal")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +77,7 @@ func (e *Engine) journalProblem() (string, error) {
 	return "", nil
 }
 
-// traceOfJobs returns the name of something that only an attempt leaves; "": there is none.
+// traceOfJobs returns the name of something that only an attempt leaves; "" if there is none.
 func (e *Engine) traceOfJobs() string {
 	for _, dir := range []string{"logs", "scratch"} {
 		if entries, err := fs.ReadDir(e.root.FS(), dir); err == nil && len(entries) > 0 {

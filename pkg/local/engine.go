@@ -30,7 +30,7 @@ type Engine struct {
 	root    *os.Root
 	lock    *os.File         // held while the engine is open; nil when it is read-only
 	journal *journal.Journal // nil when the engine is read-only
-	key     aws.Credentials  // what requests must be signed with
+	key     aws.Credentials  // the key that requests must be signed with
 	logs    *logs.Store
 
 	mu      sync.Mutex
@@ -39,33 +39,33 @@ type Engine struct {
 	text    []byte  // of the last record, to write the next one in
 	ready   []ready // attempts that were started and are not carried out yet
 	waiters []*waiter
-	again   *time.Timer // set while the journal refuses what must be written
+	again   *time.Timer // set while the journal cannot be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
-	// shutdown is true once EndJobs was called: jobs end, and no new one is accepted.
+	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
 	clients  map[net.Conn]bool // open connections on which a request was verified
 	runners  map[*model.Task]*runner
 	running  sync.WaitGroup
 	scratch  *attempt.Scratch
-	// listener is at the address of an engine that was killed here; nil: there was none.
+	// listener listens on the address of an engine that was killed; nil if there was none.
 	listener net.Listener
-	// lastAt is when the latest record was written, and absentSince the same of a read-only engine
-	// if no engine is running; 0: one is.
+	// lastAt is when the latest record was written. absentSince is the same for a read-only engine
+	// while no engine is running; 0 otherwise.
 	lastAt, absentSince int64
-	hurry               chan struct{} // closed when attempts may no longer end in peace
+	hurry               chan struct{} // closed when attempts must be killed at once
 }
 
-// fact is an event that has happened outside the model: it must be written, now
-// or when the journal takes it.
+// fact is an event that has happened outside the model: it must be written, now or when the journal
+// can be written.
 type fact struct {
 	event model.Event
 	done  func() // called once it is written; may be nil
 }
 
-// Open starts an engine on o.Dir. It reads what an earlier one kept there, ends
-// attempts that this one left behind, and begins to schedule. When another
-// engine holds the directory the error is a *LockedError.
+// Open starts an engine on o.Dir. It reads the state of an earlier engine, ends attempts that the
+// earlier one left behind, and begins to schedule. When another engine holds the directory, the
+// error is a *LockedError.
 func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (e *Engine) open() error {
 	}
 	forgot, err := e.forget()
 	if err != nil {
-		e.options.Log.Warn("jobs that ended long ago could not be forgotten", "error", err)
+		e.options.Log.Warn("old jobs could not be removed", "error", err)
 	}
 	if forgot {
 		if err := e.journal.Close(); err != nil {
@@ -131,7 +131,7 @@ func (e *Engine) open() error {
 		}
 	}
 	if e.options.Lenient {
-		e.options.Log.Warn("the engine is lenient: it takes what moto takes and AWS Batch refuses, so what works here may fail in the cloud")
+		e.options.Log.Warn("the engine is lenient: it accepts what moto accepts and AWS Batch rejects, so what works here may fail in the cloud")
 	}
 	if os.Geteuid() == 0 && !e.options.ProcessesForBatchctlOnly {
 		e.options.Log.Warn("the engine runs as root, and so do its jobs")
@@ -148,7 +148,7 @@ func (e *Engine) openJournal() (err error) {
 		return err
 	}
 	if torn > 0 {
-		e.options.Log.Warn("the journal ended in the middle of a record; the torn part was cut off and kept in journal.torn",
+		e.options.Log.Warn("the journal ended in the middle of a record; the incomplete part was moved to journal.torn",
 			"directory", e.options.Dir, "bytes", torn)
 	}
 	return nil
@@ -184,9 +184,8 @@ func (e *Engine) apply(r model.Record) error {
 	return nil
 }
 
-// recover takes up the work of an earlier engine. What it left STARTING or
-// RUNNING is ended, as when a host is taken away; then everything that has not
-// ended is looked at once.
+// recover continues the work of an earlier engine. It ends attempts in STARTING or RUNNING, as when
+// a host is terminated. Then it examines every unfinished job once.
 func (e *Engine) recover() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -205,15 +204,15 @@ func (e *Engine) abandon(t *model.Task) {
 	}
 	for _, id := range ids {
 		if err := e.options.Executor.Clear(id, a.Handle); err != nil {
-			e.options.Log.Warn("a process of an earlier engine could not be ended", "job", t.ID(), "error", err)
+			e.options.Log.Warn("cannot end a process of an earlier engine", "job", t.ID(), "error", err)
 		}
 	}
 	e.facts = append(e.facts, fact{event: model.Ending(t, model.Outcome{StatusReason: model.ReasonHost})})
 }
 
-// change decides and keeps one change that a caller asked for, and returns when
-// it is on disk. decide looks at the model and must not alter it; where it finds
-// nothing to change, what it found is on disk too.
+// change decides and records one change for a caller, and returns when it is on disk. decide reads
+// the model and must not alter it. If decide finds nothing to change, the state that it read is on
+// disk too.
 func (e *Engine) change(decide func(*model.Model) ([]model.Event, error)) error {
 	position, err := e.propose(decide)
 	if err != nil {
@@ -245,7 +244,7 @@ func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (posi
 	return position, nil
 }
 
-// write keeps events and applies them: first the journal, then the model.
+// write records events and applies them: first the journal, then the model.
 func (e *Engine) write(events ...model.Event) (position int64, err error) {
 	r := model.Record{At: time.Now().UnixMilli(), Events: events}
 	if e.text, err = r.Append(e.text[:0]); err != nil {
@@ -255,23 +254,23 @@ func (e *Engine) write(events ...model.Event) (position int64, err error) {
 		return 0, err
 	}
 	if err := e.apply(r); err != nil {
-		// The event was made from this very model, so this is a bug of ours. Going
-		// on with a model that differs from the journal would make it worse.
-		return 0, e.journal.Fail(fmt.Errorf("the engine contradicts itself: %w; nothing is accepted any more", err))
+		// The event was created from this very model, so this is a bug. Continuing with a model
+		// that differs from the journal would make it worse.
+		return 0, e.journal.Fail(fmt.Errorf("internal error: the engine contradicts itself: %w; it accepts no more requests", err))
 	}
 	e.notify()
 	return position, nil
 }
 
-// step is advance, with what it started carried out. The caller holds e.mu.
+// step is advance, and carries out what advance started. The caller holds e.mu.
 func (e *Engine) step() {
 	e.advance()
 	e.carryOutReady()
 }
 
-// advance does everything that can be done now: keeps the facts that came in,
-// follows up what they mean, and starts what fits. Where the journal refuses, it
-// stops there and is called again in a second. The caller holds e.mu.
+// advance does everything that can be done now: it records the new facts, follows up on them, and
+// starts what fits. If the journal cannot be written, it stops and is called again in a second. The
+// caller holds e.mu.
 func (e *Engine) advance() {
 	err := e.keepFacts()
 	if err == nil {
@@ -286,7 +285,7 @@ func (e *Engine) advance() {
 	if err == nil || e.again != nil {
 		return
 	}
-	e.options.Log.Error("the engine cannot write its journal and waits", "error", err)
+	e.options.Log.Error("cannot write the journal: retrying", "error", err)
 	e.again = time.AfterFunc(time.Second, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -295,8 +294,8 @@ func (e *Engine) advance() {
 	})
 }
 
-// endOverdue takes the actions of queues on jobs that have waited too long, and
-// comes back when the next one is due.
+// endOverdue takes the actions of queues on jobs that have waited too long, and is called again
+// when the next one is due.
 func (e *Engine) endOverdue() error {
 	if e.limit != nil {
 		e.limit.Stop()
@@ -353,8 +352,7 @@ func (e *Engine) follow() error {
 	return nil
 }
 
-// startWaiting reserves the machine for the jobs that start now, and says of others
-// what they wait for.
+// startWaiting reserves capacity for the jobs that start now, and records what the others wait for.
 func (e *Engine) startWaiting() error {
 	for _, d := range e.model.Schedule(time.Now().UnixMilli(), e.options.capacity()) {
 		if d.Place == nil {
@@ -365,7 +363,7 @@ func (e *Engine) startWaiting() error {
 		}
 		t := d.Task
 		if !e.mayBegin(t) {
-			break // until another one ends
+			break // until another attempt ends
 		}
 		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Place.Name}
 		noted, err := e.write(model.Event{Started: s})
@@ -377,8 +375,8 @@ func (e *Engine) startWaiting() error {
 	return nil
 }
 
-// mayBegin reports whether an attempt of t is not one too many for the files that this
-// process may open. One alone always may.
+// mayBegin reports whether another attempt fits into the number of files that this process may
+// open. A single attempt always may.
 func (e *Engine) mayBegin(t *model.Task) bool {
 	n := max(len(t.Job.Parts), 1)
 	for other := range e.runners {
@@ -394,26 +392,26 @@ func (e *Engine) Active() int {
 	return e.model.Active
 }
 
-// WaitIdle returns when no job has been active and nothing has changed for as
-// long as quiet, or with ctx's error.
+// WaitIdle returns when no job has been active and nothing has changed for the duration quiet, or
+// with ctx's error.
 func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
 	return e.wait(ctx, quiet, func() bool { return e.model.Active == 0 })
 }
 
-// Drain returns when no attempt runs and no client is connected, or with ctx's
-// error. Jobs that wait for what does not come are left for the next engine.
+// Drain returns when no attempt runs and no client is connected, or with ctx's error. Jobs that
+// still wait are left for the next engine.
 func (e *Engine) Drain(ctx context.Context) error {
 	return e.wait(ctx, 0, func() bool { return len(e.runners) == 0 && len(e.clients) == 0 })
 }
 
-// waiter waits until still holds, and then for a rest.
+// waiter waits until still is true for a while.
 type waiter struct {
 	still   func() bool // is called with e.mu held
-	rested  bool        // it held when it was last asked
+	rested  bool        // the last result of still
 	changed chan struct{}
 }
 
-// wait returns when still has held for as long as quiet without any change.
+// wait returns when still has been true for the duration quiet without any change.
 func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() bool) error {
 	w := &waiter{still: still}
 	e.mu.Lock()
@@ -444,12 +442,12 @@ func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() boo
 	}
 }
 
-// connectionKey is under what the context of a request has a func() that counts its
-// connection as that of a client.
+// connectionKey is the context key of a func() that counts a request's connection as that of a
+// client.
 type connectionKey struct{}
 
-// connected lets requests on a connection count it once they are verified: anybody on
-// this machine can connect, which must not keep the engine from its end.
+// connected lets requests on a connection count it once they are verified. Every program on this
+// machine can connect, which must not keep the engine from ending.
 func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, sync.OnceFunc(func() {
 		e.mu.Lock()
@@ -459,9 +457,9 @@ func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
 	}))
 }
 
-// disconnected follows the ends of connections. No request is served on one by then.
+// disconnected tracks closed connections. No request is being served on them.
 func (e *Engine) disconnected(c net.Conn, s http.ConnState) {
-	if s != http.StateClosed { // each request changes to the others
+	if s != http.StateClosed { // each request causes the other states
 		return
 	}
 	e.mu.Lock()
@@ -472,8 +470,7 @@ func (e *Engine) disconnected(c net.Conn, s http.ConnState) {
 	}
 }
 
-// notify wakes those whose wait begins, or begins anew, with a change. The caller
-// holds e.mu.
+// notify wakes waiters whose condition may have changed. The caller holds e.mu.
 func (e *Engine) notify() {
 	for _, w := range e.waiters {
 		if w.changed != nil && (w.rested || w.still()) {
@@ -483,10 +480,9 @@ func (e *Engine) notify() {
 	}
 }
 
-// Close stops scheduling, ends the running attempts (SIGTERM, after 30 s
-// SIGKILL) and keeps how they ended; their jobs go on by their retry strategy
-// when the directory is opened again. When ctx ends the attempts are killed at
-// once.
+// Close stops scheduling, ends the running attempts (SIGTERM, after 30 s SIGKILL) and records how
+// they ended. Their jobs continue by their retry strategy when the directory is opened again. When
+// ctx ends, attempts are killed at once.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	already := e.closing
@@ -518,7 +514,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	var lost error
 	if err := e.keepFacts(); err != nil {
-		lost = fmt.Errorf("close engine: the end of %d attempts is not kept: %w", len(e.facts), err)
+		lost = fmt.Errorf("close engine: the results of %d attempts could not be recorded: %w", len(e.facts), err)
 	}
 	return errors.Join(lost, e.release())
 }
@@ -535,7 +531,7 @@ func (e *Engine) release() error {
 		errs = append(errs, e.root.Close())
 	}
 	if e.listener != nil {
-		e.listener.Close() // by Serve already, if it was called
+		e.listener.Close() // Serve has closed it already, if it was called
 	}
 	if x, ok := e.options.Executor.(io.Closer); ok && !e.options.ReadOnly {
 		errs = append(errs, x.Close())

@@ -118,7 +118,7 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	w := open(t, Options{Executor: c})
 	notice := w.heard()
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.Tags = tagged("none") })
-	if want := "jobs of this definition cannot run as it says: tag batchctl:executor: none cannot be used"; *notice != want {
+	if want := "jobs of this definition cannot run: tag batchctl:executor: none cannot be used"; *notice != want {
 		t.Errorf("notice %q, want %q", *notice, want)
 	}
 	request := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
@@ -143,7 +143,7 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	w.register("work", "1", "64")
 	request.Tags = tagged("podman")
 	_, err = w.SubmitJob(t.Context(), request)
-	refused(t, err, "tag batchctl:executor: this engine has one executor only, the one it was started with (--executor)")
+	refused(t, err, "tag batchctl:executor: this engine has only one executor, the one it was started with (--executor)")
 }
 
 // crowded is an executor for which the machine is full while room commands run.

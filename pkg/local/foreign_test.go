@@ -41,7 +41,7 @@ func TestForeign(t *testing.T) {
 		{"POST", "/service/GraniteServiceVersion20100801/operation/ListMetrics", "monitoring", map[string]string{"Content-Type": "application/cbor", "Smithy-Protocol": "rpc-v2-cbor"}, 400,
 			"application/cbor", "\xa2\x79\x00\x06__type\x79\x00\x12UnsupportedService\x79\x00\x07message\x79", plain},
 		{"GET", "/2013-04-01/hostedzone", "route53", nil, 400, "text/xml", "<?xml", "<ErrorResponse>"},
-		{"POST", "/", "sts", map[string]string{"Content-Type": form, "Origin": "http://evil.example"}, 403, "application/json", "{", "may not use this engine"},
+		{"POST", "/", "sts", map[string]string{"Content-Type": form, "Origin": "http://evil.example"}, 403, "application/json", "{", "is not allowed to use this engine"},
 		{"POST", "/v1/listjobs", "batch", map[string]string{"Content-Type": "application/json"}, 403, "application/json", "{", "not that of this engine"},
 	} {
 		r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, nil)

@@ -14,15 +14,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// keepEnded is how long Batch shows a job that has ended.
+// keepEnded is how long Batch keeps a job that has ended.
 const keepEnded = 7 * 24 * time.Hour
 
-// forgetFrom is the size of the journal from which old jobs are worth forgetting.
+// forgetFrom is the size of the journal from which old jobs are removed.
 const forgetFrom = 4 << 20
 
-// forget drops the jobs that ended more than a week ago from the journal, with
-// their logs, once they are half of what it keeps. It is done when a directory is
-// opened, before anything looks at its jobs. It reports whether it did.
+// forget removes jobs that ended more than a week ago from the journal, with their logs, once they
+// are half of it. It runs when a directory is opened, before its jobs are used. It reports whether
+// it removed any.
 func (e *Engine) forget() (bool, error) {
 	old := e.model.Forgettable(time.Now().Add(-keepEnded).UnixMilli())
 	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.BySubmission) {
@@ -45,8 +45,7 @@ func (e *Engine) forget() (bool, error) {
 	return err == nil, err
 }
 
-// sweep removes the logs and scratch directories of jobs that are not known any
-// more.
+// sweep removes the logs and scratch directories of unknown jobs.
 func (e *Engine) sweep() error {
 	streams, tasks := map[string]bool{}, map[string]bool{}
 	for _, r := range e.model.LogStreams {
@@ -66,7 +65,7 @@ func (e *Engine) sweep() error {
 func (e *Engine) sweepDirectory(name string, keep map[string]bool) error {
 	entries, err := fs.ReadDir(e.root.FS(), name)
 	if err != nil {
-		return fmt.Errorf("remove what old jobs left: %w", err)
+		return fmt.Errorf("remove the files of old jobs: %w", err)
 	}
 	var errs []error
 	for _, entry := range entries {

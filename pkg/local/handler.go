@@ -16,7 +16,7 @@ func (e *Engine) Handler() http.Handler {
 		Logs: e.logs, Verified: countConnection})
 }
 
-// backend is an engine as its API needs it.
+// backend is an engine in the form that its API needs.
 type backend struct{ engine *Engine }
 
 func (b backend) View() (m *model.Model, done func()) {

@@ -217,7 +217,7 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := api.Notice(http.Header{"X-Batchctl-Notice": {notice}}); text != "the command runs as a process of this machine, where these have no effect: image" {
+	if text := api.Notice(http.Header{"X-Batchctl-Notice": {notice}}); text != "the command runs as a process on this machine, where these have no effect: image" {
 		t.Errorf("notice %q", text)
 	}
 	w.idle()

@@ -197,7 +197,7 @@ func TestLenientTakes(t *testing.T) {
 				err := c.call(t.Context(), w.Client)
 				if !lenient {
 					refused(t, err, c.want)
-				} else if want := "the engine is lenient; strictly this is refused: " + c.want; err != nil || !strings.Contains(*notice, want) {
+				} else if want := "the engine is lenient; AWS Batch rejects this: " + c.want; err != nil || !strings.Contains(*notice, want) {
 					t.Errorf("lenient: %v, notice %q, want %q", err, *notice, want)
 				}
 				w.idle()
@@ -240,7 +240,7 @@ func TestLenientRefuses(t *testing.T) {
 		{submitting(func(in *awsbatch.SubmitJobInput) {
 			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(1)}
 			in.DependsOn = []types.JobDependency{{JobId: aws.String("none"), Type: "SEQUENTIAL"}}
-		}), "ClientException", "Job none, on which the job is to depend, does not exist."},
+		}), "ClientException", "Job none in dependsOn does not exist."},
 	} {
 		err := c.call(t.Context(), w.Client)
 		if e, ok := errors.AsType[smithy.APIError](err); !ok || e.ErrorCode() != c.code || e.ErrorMessage() != c.want {
@@ -258,7 +258,7 @@ func TestLenientCheckIsANotice(t *testing.T) {
 	}})
 	notice := w.heard()
 	w.register("work", "1", "64")
-	if want := "the engine is lenient; strictly this is refused: ß"; !strings.HasPrefix(*notice, want) || len([]rune(*notice)) != mostNotice+1 {
+	if want := "the engine is lenient; AWS Batch rejects this: ß"; !strings.HasPrefix(*notice, want) || len([]rune(*notice)) != mostNotice+1 {
 		t.Errorf("notice of %d characters: %.80s", len([]rune(*notice)), *notice)
 	}
 }

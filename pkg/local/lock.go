@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// LockedError says that another engine works in the state directory.
+// LockedError reports that another engine works in the state directory.
 type LockedError struct {
 	Dir string
-	PID int // of its process; 0: not known
+	PID int // of its process; 0: unknown
 }
 
 func (e *LockedError) Error() string {
@@ -22,11 +22,10 @@ func (e *LockedError) Error() string {
 	if e.PID != 0 {
 		holder = fmt.Sprintf("process %d", e.PID)
 	}
-	return fmt.Sprintf("open engine: %s is in use by an engine in %s; use that one, or end it", e.Dir, holder)
+	return fmt.Sprintf("open engine: %s is in use by an engine in %s; use that engine, or end it", e.Dir, holder)
 }
 
-// lockDirectory takes the directory for this process until the file is closed or
-// the process ends, however it ends.
+// lockDirectory locks the directory for this process until the file is closed or the process ends.
 func lockDirectory(root *os.Root) (*os.File, error) {
 	file, err := root.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -48,13 +47,12 @@ func lockDirectory(root *os.Root) (*os.File, error) {
 	return file, nil
 }
 
-// deathTime bounds how long the lock of an engine that is gone is waited for.
+// deathTime limits the wait for the lock of an engine that has died.
 const deathTime = 5 * time.Second
 
-// lockAfterDeath locks the file. Where the engine that holds it has died, it waits a
-// little: one that was killed while it started a command leaves its lock to that
-// process until this has become the command, which is soon. It also waits for those
-// who only ask whether the file is locked. The pid is the holder's.
+// lockAfterDeath locks the file. If the engine that holds the lock has died, it waits a little: an
+// engine that was killed while it started a command leaves its lock to that process until the
+// command executes. It also waits for processes that only check the lock. The pid is the holder's.
 func lockAfterDeath(root *os.Root, file *os.File) (pid int, err error) {
 	for end := time.Now().Add(deathTime); ; time.Sleep(5 * time.Millisecond) {
 		err := lockFile(file)
@@ -76,8 +74,8 @@ func lockAfterDeath(root *os.Root, file *os.File) (pid int, err error) {
 
 var errLocked = errors.New("locked by another process")
 
-// checkPrivate refuses a state directory that others may look into or change: it
-// holds the key with which commands can be run, and the jobs that will be.
+// checkPrivate rejects a state directory that others can read or change: it has the key with which
+// commands can be run, and the jobs to run.
 func checkPrivate(root *os.Root) error {
 	info, err := root.Stat(".")
 	if err != nil {
@@ -85,17 +83,17 @@ func checkPrivate(root *os.Root) error {
 	}
 	if owner := ownerOf(info); owner != os.Geteuid() {
 		return &fs.PathError{Op: "open engine", Path: root.Name(),
-			Err: fmt.Errorf("the state directory belongs to user %d, who could have jobs run as user %d: use a directory of your own", owner, os.Geteuid())}
+			Err: fmt.Errorf("the state directory belongs to user %d, who could run jobs as user %d: use your own directory", owner, os.Geteuid())}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && enforcesModes {
 		return &fs.PathError{Op: "open engine", Path: root.Name(),
-			Err: fmt.Errorf("the state directory has mode %04o, so others could reach it: run chmod 700 on it", mode)}
+			Err: fmt.Errorf("the state directory has mode %04o, so others can reach it: run chmod 700 on it", mode)}
 	}
 	return nil
 }
 
-// WaitClosed returns when no engine holds the state directory any more, or with
-// ctx's error. The operating system frees the lock however the engine ends.
+// WaitClosed returns when no engine holds the state directory any more, or with ctx's error. The
+// operating system frees the lock however the engine ends.
 func WaitClosed(ctx context.Context, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const enforcesModes = true
 
-// ownerOf is the number of the user to whom a file belongs.
+// ownerOf returns the user id of a file's owner.
 func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // isGone reports whether no process has that number.
@@ -21,8 +21,8 @@ func isGone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }
 
 func lockFile(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
-// isLocked reports whether another one has locked the file. It asks for a lock that
-// can be shared, which tells an engine that begins meanwhile from one that serves.
+// isLocked reports whether another process has locked the file. It requests a shared lock, which
+// distinguishes an engine that is starting from one that serves.
 func isLocked(f *os.File) (bool, error) {
 	switch err := flock(f, unix.LOCK_SH); {
 	case errors.Is(err, errLocked):

@@ -13,50 +13,50 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// Options say what an engine is. Only Dir is required.
+// Options configure an engine. Only Dir is required.
 type Options struct {
-	// Dir is the state directory; it is made with mode 0700 and everything that
-	// the engine keeps is below it.
+	// Dir is the state directory, which is created with mode 0700. Everything that the engine keeps
+	// is below it.
 	Dir string
-	// VCPUs is the capacity of the one compute environment; 0: what this machine has.
+	// VCPUs is the capacity of the one compute environment; 0 means all of this machine.
 	VCPUs float64
-	// MemoryMiB is its memory; 0: this machine's, or less where a cgroup says so.
+	// MemoryMiB is its memory; 0 means all of this machine, or the limit of a cgroup.
 	MemoryMiB int
-	// GPUs are the ids of its devices, as CUDA_VISIBLE_DEVICES takes them. nil:
-	// the NVIDIA devices found on this machine; empty: none.
+	// GPUs are the ids of its devices, as in CUDA_VISIBLE_DEVICES. nil means the NVIDIA devices on
+	// this machine; empty means none.
 	GPUs []string
-	// Queues; none stands for one named "default".
+	// Queues are the queues; none means one named "default".
 	Queues []model.QueueSpec
-	// Executor runs the attempts; nil: as processes of this machine.
+	// Executor runs the attempts; nil means as processes on this machine.
 	Executor attempt.Executor
 	// Program is the argv prefix that runs the shipped workloads, for jobs whose
 	// image is batchctl-workloads.
 	Program []string
-	// Check refuses a request body that passed the engine's own checks; nil: none.
+	// Check rejects a request body that passed the engine's own checks; it may be nil.
 	Check func(operation string, body []byte) error
-	// Lenient takes what moto takes and AWS Batch refuses, as far as it can be carried
-	// out here, for test suites that were written against moto. What Check refuses is
-	// then said in the answer only.
+	// Lenient accepts what moto accepts and AWS Batch rejects, if it can be carried out, for test
+	// suites that were written against moto. An answer then only reports what Check rejects.
 	Lenient bool
 	// ProcessesForBatchctlOnly accepts a job that would run as a process only from batchctl's own
-	// commands (see Config), and rejects it from every other client that has the key. An
-	// engine of root is opened so: what reaches it through the API must not become root's by accident.
+	// commands (see Config), and rejects it from every other client that has the key. Use it for an
+	// engine that runs as root: a job from the API must not become a root process by accident.
 	ProcessesForBatchctlOnly bool
-	// ReadOnly opens a state directory only to answer what is in it: nothing is
-	// scheduled or written, and another engine may be at work there.
+	// ReadOnly opens a state directory only to read it: nothing is scheduled or written, and
+	// another engine may be using it.
 	ReadOnly bool
-	// LogLimit is how many bytes of an attempt's log are kept, of each container's where it has several; 0: DefaultLogLimit, negative: all.
+	// LogLimit is how many bytes are kept of an attempt's log, or of each container's log if it has
+	// several. 0 means DefaultLogLimit, a negative value no limit.
 	LogLimit int64
-	// Log takes what the engine has to say about itself; nil: nothing.
+	// Log receives the engine's own messages; it may be nil.
 	Log *slog.Logger
 
 	forgetFrom int64 // 0: forgetFrom
-	// attempts is how many may be under way at once, a node or container each; 0: as
-	// many as there are files for.
+	// attempts limits the concurrent attempts, counting each node or container; 0 means as many as
+	// there are files for.
 	attempts int
 }
 
-// DefaultLogLimit is how many bytes of an attempt's log an engine keeps that is not told otherwise.
+// DefaultLogLimit is the default of Options.LogLimit.
 const DefaultLogLimit = 1 << 30
 
 func (o *Options) fill() error {
@@ -95,7 +95,7 @@ func (o *Options) fill() error {
 	return o.measure()
 }
 
-// measure fills in what this machine has.
+// measure fills in the capacity of this machine.
 func (o *Options) measure() error {
 	if o.VCPUs == 0 {
 		o.VCPUs = hardware.VCPUs()
@@ -103,7 +103,7 @@ func (o *Options) measure() error {
 	if o.MemoryMiB == 0 {
 		mib, err := hardware.MemoryMiB()
 		if err != nil {
-			return fmt.Errorf("find the machine's memory: %w; give it as an option", err)
+			return fmt.Errorf("find the machine's memory: %w; set it as an option", err)
 		}
 		o.MemoryMiB = mib
 	}
@@ -116,15 +116,15 @@ func (o *Options) measure() error {
 	return nil
 }
 
-// What an attempt keeps open (its log, the log's times, its process, and one more while
-// it begins), and what the engine itself does: journal, directories, clients.
+// The files that an attempt keeps open (its log, the log's times, its process, and one more while
+// it begins), and those of the engine itself: journal, directories, clients.
 const (
 	filesOfAttempt = 4
 	filesOfEngine  = 48
 )
 
-// attemptsFor is how many attempts may be under way where so many files can be open
-// (0: not known), so that clients always find one for their connections.
+// attemptsFor returns how many concurrent attempts fit into a limit of open files (0: unknown), so
+// that files are left for the connections of clients.
 func attemptsFor(files uint64) int {
 	switch {
 	case files == 0 || files > math.MaxInt32:

@@ -212,7 +212,7 @@ func TestDeleteRefuses(t *testing.T) {
 	refused(t, environment(), "Cannot delete, found existing JobQueue relationship")
 	refused(t, deletePolicy(), "Cannot delete, scheduling policy fair is used by job queue main.")
 	refused(t, queue("main"), "Cannot delete, job queue main must be DISABLED first.")
-	refused(t, queue("default"), "Job Queue default is configured where the local engine was started, and can be changed only there.")
+	refused(t, queue("default"), "Job Queue default comes from the options of the local engine: restart the engine to change it.")
 	refused(t, queue("none"), "Job Queue none does not exist.")
 	w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
 	for _, err := range []error{queue("main"), environment(), deletePolicy()} {
@@ -354,7 +354,7 @@ func TestDisabledQueue(t *testing.T) {
 		first, second := w.submit("work", to("main"), words("1m")), w.submit("work", to("main"))
 		w.updateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
 		_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("late"), JobQueue: aws.String("main"), JobDefinition: aws.String("work")})
-		refused(t, err, "Job Queue main is DISABLED and takes no jobs.")
+		refused(t, err, "Job Queue main is DISABLED and accepts no jobs.")
 		w.idle()
 		for _, id := range []string{first, second} {
 			w.want(id, types.JobStatusSucceeded, model.ReasonExited)

@@ -10,10 +10,10 @@ import (
 // ReasonShutdown is the status reason of jobs that EndJobs ended.
 const ReasonShutdown = "The local engine was stopped (batchctl serve --stop, Ctrl-C or SIGTERM)."
 
-// EndJobs ends every job that has not ended, as TerminateJob does, with the reason
-// ReasonShutdown: none of them starts again with the next engine on this directory, whatever its
-// retry strategy says. From then on SubmitJob answers an error. It returns the number of jobs
-// (an array counts as one) once all have ended, or ctx's error; Close kills what still runs then.
+// EndJobs ends every unfinished job, as TerminateJob does, with ReasonShutdown. None of them starts
+// again with the next engine on this directory, whatever its retry strategy. From then on SubmitJob
+// returns an error. EndJobs returns the number of jobs (an array counts as one) when all have
+// ended, or ctx's error; Close then kills those that still run.
 func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
 	err = e.change(func(m *model.Model) (events []model.Event, err error) {
 		e.shutdown = true

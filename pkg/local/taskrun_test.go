@@ -79,7 +79,7 @@ func TestContainersOfATask(t *testing.T) {
 		{"an essential one fails", []types.TaskContainerProperties{aPart("main", "1h", true), aPart("other", "7", true, "main START")},
 			"FAILED", model.ReasonExited, "main=143, other=7", 0},
 		{"what it needs failed", []types.TaskContainerProperties{aPart("main", "2s", true, "fetch SUCCESS"), aPart("fetch", "fail", false)},
-			"FAILED", model.ReasonNotStarted, "main (CannotStartContainerError: container fetch, on which it depends, did not succeed), fetch=1", 0},
+			"FAILED", model.ReasonNotStarted, "main (CannotStartContainerError: its dependency, container fetch, did not succeed), fetch=1", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestTaskRefuses(t *testing.T) {
 		{two(func(a, b *part) { b.DependsOn = on("c", "START") }), "Container b cannot depend on c."},
 		{two(func(a, b *part) { b.DependsOn = on("a", "SUCCESS") }), "Condition SUCCESS cannot be set on the essential container a."},
 		{two(func(a, b *part) { b.DependsOn = on("a", "LATER") }), `Condition "LATER" of a dependency is not valid. Valid conditions: [START, COMPLETE, SUCCESS]`},
-		{two(func(a, b *part) { a.DependsOn, b.DependsOn = on("b", "START"), on("a", "START") }), "The dependencies of container a run in a circle."},
+		{two(func(a, b *part) { a.DependsOn, b.DependsOn = on("b", "START"), on("a", "START") }), "The dependencies of container a form a cycle."},
 		{two(func(a, b *part) { b.Environment = []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "")} }),
 			"Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
 		{two(func(a, b *part) { a.ResourceRequirements, b.ResourceRequirements = nil, nil }), "vCPU is required."},
@@ -222,7 +222,7 @@ func TestTaskRefuses(t *testing.T) {
 		{func(in *awsbatch.SubmitJobInput) {
 			in.EcsPropertiesOverride = &types.EcsPropertiesOverride{TaskProperties: []types.TaskPropertiesOverride{{
 				Containers: []types.TaskContainerOverrides{{Name: aws.String("none")}}}}}
-		}, "Container none, which is to be overridden, does not exist."},
+		}, "Container none in ecsPropertiesOverride does not exist."},
 	} {
 		in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("task")}
 		c.edit(in)

@@ -91,7 +91,7 @@ func TestServeAndConnect(t *testing.T) {
 		t.Errorf("without a signature: %s", answer.Status)
 	}
 	stop()
-	if _, err := Connect(dir); !strings.Contains(err.Error(), "no engine serves there") {
+	if _, err := Connect(dir); !strings.Contains(err.Error(), "no engine is serving it") {
 		t.Errorf("after the end: %v", err)
 	}
 	// A file of an engine that was killed is no engine.
@@ -104,7 +104,7 @@ func TestServeAndConnect(t *testing.T) {
 	}
 	if _, err := Connect(dir); err == nil {
 		t.Error("connected to nobody")
-	} else if _, ok := errors.AsType[*NotServingError](err); !ok || !strings.HasSuffix(err.Error(), ": the one at "+c.Endpoint+" was killed, no engine serves there now") {
+	} else if _, ok := errors.AsType[*NotServingError](err); !ok || !strings.HasSuffix(err.Error(), ": the engine at "+c.Endpoint+" was killed, and no engine is serving it now") {
 		t.Errorf("got %v, want a NotServingError in plain words", err)
 	}
 }
@@ -142,13 +142,13 @@ func TestConnectToAnImpostor(t *testing.T) {
 			t.Fatalf("%s: the impostor was asked for %s", when, <-asked)
 		}
 	}
-	none("after a kill", "was killed, no engine serves there now")
+	none("after a kill", "was killed, and no engine is serving it now")
 	if err := os.Rename(filepath.Join(dir, "lock"), filepath.Join(dir, "lock.old")); err != nil {
 		t.Fatal(err)
 	}
-	none("without a lock file", "was killed, no engine serves there now")
+	none("without a lock file", "was killed, and no engine is serving it now")
 	open(t, Options{Dir: dir})
-	none("before the next one serves", "no engine serves there")
+	none("before the next one serves", "no engine is serving it")
 }
 
 // TestClientOfADeadEngineTalksToNobodyElse: a client that has connected goes on as long as

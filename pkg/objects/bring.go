@@ -38,8 +38,8 @@ func (s *Store) task(in stage.Input) (*task, error) {
 	return t, err
 }
 
-// fits checks the space for files below a directory, whose sizes are those given; a file
-// of its size that is there will probably stay.
+// fits checks the free space below a directory for files of these sizes. An existing file of the
+// same size will probably stay.
 func (t *task) fits(dir string, bytes int64, what string) (err error) {
 	t.need, err = t.reserve(dir, bytes, what)
 	return err
@@ -64,7 +64,7 @@ func (t *task) mode() fs.FileMode {
 	return plainFile
 }
 
-// one is where a single file goes: a directory that is opened so, and a name in it.
+// one opens the directory of a single file with open, and returns it with the file's name.
 func (t *task) one(from place, open func(string) (*dest, error)) (d *dest, name string, err error) {
 	to := t.in.To
 	if strings.HasSuffix(to, "/") {
@@ -77,7 +77,7 @@ func (t *task) one(from place, open func(string) (*dest, error)) (d *dest, name 
 	return d, filepath.Base(filepath.FromSlash(to)), err
 }
 
-// key brings one object.
+// key downloads one object.
 func (t *task) key(ctx context.Context, from place) error {
 	o := &object{place: from}
 	if err := t.head(ctx, o); err != nil {
@@ -96,10 +96,10 @@ func (t *task) key(ctx context.Context, from place) error {
 	return t.object(ctx, d, name, o, t.pinned, t.mode())
 }
 
-// prefix brings what is below a prefix.
+// prefix downloads everything below a prefix.
 func (t *task) prefix(ctx context.Context, from place) error {
 	if t.pinned != nil {
-		return fmt.Errorf("%s: a sha256 is for one file, and this is a prefix", from)
+		return fmt.Errorf("%s: sha256 applies only to a single file, not to a prefix", from)
 	}
 	var files []*object
 	var dirs []string
@@ -109,7 +109,7 @@ func (t *task) prefix(ctx context.Context, from place) error {
 		name := o.key[len(from.key):]
 		switch dir, mark := strings.CutSuffix(name, "/"); {
 		case name == "" && o.size == 0:
-			marked = true // the mark of the prefix itself
+			marked = true // the marker object of the prefix itself
 			return nil
 		case mark && o.size == 0:
 			dirs = append(dirs, dir)
@@ -128,7 +128,7 @@ func (t *task) prefix(ctx context.Context, from place) error {
 		return err
 	}
 	if len(files)+len(dirs) == 0 && !marked {
-		return fmt.Errorf("%s: there is nothing below it", from)
+		return fmt.Errorf("%s: no object is below it", from)
 	}
 	d, err := openDest(filepath.FromSlash(t.in.To))
 	if err != nil {
@@ -154,7 +154,7 @@ func (t *task) prefix(ctx context.Context, from place) error {
 	})
 }
 
-// object brings one object to a name, unless it is there.
+// object downloads one object to a name, unless the file already exists.
 func (t *task) object(ctx context.Context, d *dest, name string, o *object, want *checksum, mode fs.FileMode) error {
 	if d.size(name) == o.size {
 		if !o.asked && want == nil {
@@ -191,14 +191,14 @@ func first(want, other *checksum) *checksum {
 	return other
 }
 
-// keep tells whether a file that is there can stay, and counts it.
+// keep reports whether an existing file can stay, and counts it.
 func (t *task) keep(d *dest, name string, size int64, c *checksum, mode fs.FileMode) (bool, error) {
 	if c == nil || c.parts {
 		return false, nil
 	}
 	h := c.hash()
 	if err := d.sum(name, h); err != nil || c.judge(h.Sum(nil)) != verified {
-		return false, nil // it is written anew, which says what is wrong with it
+		return false, nil // writing the file again reports what is wrong with it
 	}
 	if err := d.allow(name, mode); err != nil {
 		return false, err
@@ -208,10 +208,10 @@ func (t *task) keep(d *dest, name string, size int64, c *checksum, mode fs.FileM
 	return true, nil
 }
 
-// finish gives a whole file its name.
+// finish renames a complete file to its name.
 func (t *task) finish(f *draft, from string, size int64, v verdict) error {
 	if v == wrong {
-		return fmt.Errorf("%s: what came has another checksum than it should: fetch it again; if it stays so, what is stored is damaged or is not what was meant", from)
+		return fmt.Errorf("%s: the checksum does not match: download it again; if that fails too, the stored object is damaged or not the expected one", from)
 	}
 	if t.NoReplace {
 		if _, err := f.dest.Lstat(f.name); err == nil {
@@ -234,7 +234,7 @@ func (t *task) finish(f *draft, from string, size int64, v verdict) error {
 	return nil
 }
 
-// small brings an object by one request, whose answer says the checksum, too.
+// small downloads an object with one request, whose answer has the checksum, too.
 func (t *task) small(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
 	c, sum, err := t.whole(ctx, f, o, want)
 	if err != nil {
@@ -246,8 +246,8 @@ func (t *task) small(ctx context.Context, f *draft, o *object, want *checksum) (
 	return c.judge(sum), nil
 }
 
-// whole copies an object and returns what its content should have for a checksum, and has;
-// nil where there is none over all of it.
+// whole copies an object. It returns the expected checksum of its content and the actual sum; nil
+// if there is no checksum of the whole content.
 func (t *task) whole(ctx context.Context, f *draft, o *object, want *checksum) (c *checksum, sum []byte, err error) {
 	release, err := t.slot(ctx)
 	if err != nil {
@@ -261,7 +261,7 @@ func (t *task) whole(ctx context.Context, f *draft, o *object, want *checksum) (
 		return nil, nil, err
 	}
 	if o.size != size {
-		return nil, nil, fmt.Errorf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", o.place)
+		return nil, nil, fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.place)
 	}
 	var h hash.Hash
 	if c = first(want, o.sum); c != nil && !c.parts {
@@ -273,7 +273,7 @@ func (t *task) whole(ctx context.Context, f *draft, o *object, want *checksum) (
 	return c, h.Sum(nil), nil
 }
 
-// opened connects a reader, as often as that is worth it.
+// opened connects a reader, retrying as often as is useful.
 func opened(r *reader) error {
 	for {
 		err := r.open()
@@ -286,7 +286,7 @@ func opened(r *reader) error {
 	}
 }
 
-// large brings an object in ranges.
+// large downloads an object in ranges.
 func (t *task) large(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
 	if !o.asked {
 		if err := t.head(ctx, o); err != nil {
@@ -294,7 +294,7 @@ func (t *task) large(ctx context.Context, f *draft, o *object, want *checksum) (
 		}
 	}
 	if o.etag == "" {
-		return wrong, fmt.Errorf("%s: the server names no version (ETag), so its parts cannot be held together", o.place)
+		return wrong, fmt.Errorf("%s: the server sends no version (ETag), so parts of different versions could be mixed", o.place)
 	}
 	c := first(want, o.sum)
 	part := t.part()
@@ -337,7 +337,7 @@ func (t *task) large(ctx context.Context, f *draft, o *object, want *checksum) (
 	return c.judge(h.Sum(nil)), nil
 }
 
-// byParts holds what came against the checksums of an object's parts, where there are any.
+// byParts checks the content against the checksums of an object's parts, if there are any.
 func (t *task) byParts(ctx context.Context, f *draft, o *object) (verdict, error) {
 	if o.sum == nil || !o.sum.parts {
 		return unverified, nil
@@ -361,7 +361,7 @@ func (t *task) byParts(ctx context.Context, f *draft, o *object) (verdict, error
 	return v, nil
 }
 
-// copy writes n bytes (-1: all) of a reader into a file, and into a hash.
+// copy writes n bytes (-1: all) of a reader to a file and a hash.
 func (t *task) copy(f *draft, off, n int64, from io.Reader, h hash.Hash, what string) error {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
@@ -380,7 +380,7 @@ func (t *task) copy(f *draft, off, n int64, from io.Reader, h hash.Hash, what st
 		}
 		switch {
 		case errors.Is(err, io.EOF) && n >= 0 && written != n:
-			return fmt.Errorf("%s: %d bytes came in place of %d", what, written, n)
+			return fmt.Errorf("%s: got %d bytes, want %d", what, written, n)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -389,7 +389,7 @@ func (t *task) copy(f *draft, off, n int64, from io.Reader, h hash.Hash, what st
 	}
 }
 
-// withName is an error that says of what it is.
+// withName adds a name to an error.
 func withName(err error, what string) error {
 	if strings.Contains(err.Error(), what) {
 		return err

@@ -21,8 +21,8 @@ import (
 type algorithm struct {
 	name string
 	hash func() hash.Hash
-	// width and polynomial, bits reversed, are those of a CRC, whose values over two pieces
-	// give that over both; 0 for what has to see the bytes in their order.
+	// width and polynomial (bits reversed) describe a CRC, whose values for two pieces can be
+	// combined. They are 0 for a hash that has to see the bytes in order.
 	width      uint
 	polynomial uint64
 }
@@ -36,14 +36,14 @@ var (
 	algorithmCRC32C    = &algorithm{"CRC32C", func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }, 32, crc32.Castagnoli}
 )
 
-// piece is the checksum of a part of a whole, and how long the part is.
+// piece is the checksum of a part, and the part's length.
 type piece struct {
 	sum    []byte
 	length int64
 }
 
-// join is the CRC of pieces one after the other: shifting a CRC by the length of what
-// follows is a product of polynomials over GF(2), modulo the CRC's own.
+// join returns the CRC of consecutive pieces. Shifting a CRC by the length of the next piece is a
+// product of polynomials over GF(2), modulo the CRC's polynomial.
 func (a *algorithm) join(pieces []piece) []byte {
 	var crc uint64
 	for _, p := range pieces {
@@ -81,18 +81,18 @@ func (a *algorithm) power(n int64) uint64 {
 	return result
 }
 
-// checksum is what a source says of a content. A nil one says nothing.
+// checksum is a checksum from the source of a content; nil if there is none.
 type checksum struct {
 	*algorithm
 	sum []byte
-	// parts says that the sum is one of the sums of parts.
+	// parts means that the sum is computed from the sums of parts.
 	parts bool
-	// perhaps says that the sum may be of something else: an ETag of an object that is
-	// encrypted looks like an MD5.
+	// perhaps means that the sum may be of something else: an ETag of an encrypted object looks
+	// like an MD5.
 	perhaps bool
 }
 
-// pinned is a checksum that the user gave, in hex.
+// pinned parses a checksum from the user, in hex.
 func pinned(sha256 string) (*checksum, error) {
 	sum, err := hex.DecodeString(sha256)
 	if err != nil || len(sum) != 32 {
@@ -101,7 +101,7 @@ func pinned(sha256 string) (*checksum, error) {
 	return &checksum{algorithm: algorithmSHA256, sum: sum}, nil
 }
 
-// said are the members by which S3 says a checksum, the same in several answers.
+// said are the checksum members in answers of S3.
 type said struct {
 	crc64nvme, crc32c, crc32, sha256, sha1 *string
 
@@ -111,7 +111,7 @@ type said struct {
 	customer   *string
 }
 
-// checksum is the best of those that S3 says.
+// checksum returns the best checksum in an answer of S3.
 func (s said) checksum() *checksum {
 	for _, c := range []struct {
 		*algorithm
@@ -123,7 +123,7 @@ func (s said) checksum() *checksum {
 		text, _, parts := strings.Cut(*c.text, "-")
 		sum, err := base64.StdEncoding.DecodeString(text)
 		if err == nil && len(sum) == c.hash().Size() {
-			// Some servers say neither that a sum is one of parts nor that it is not.
+			// Some servers do not report whether a sum is computed from parts.
 			perhaps := s.kind == "" && strings.Contains(s.etag, "-")
 			return &checksum{algorithm: c.algorithm, sum: sum, parts: parts || s.kind == types.ChecksumTypeComposite, perhaps: perhaps}
 		}
@@ -135,7 +135,7 @@ func (s said) checksum() *checksum {
 	return nil
 }
 
-// verdict is what comes of holding a content against its checksum.
+// verdict is the result of comparing a content with its checksum.
 type verdict int
 
 const (

@@ -23,13 +23,13 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// attempts is how often the SDK makes a request before it is given up: S3 answers 503 while
-// it spreads a prefix, for longer than the SDK's default of three takes.
+// attempts is how often the SDK makes a request. S3 answers 503 while it spreads a prefix, for
+// longer than the SDK's default of three attempts.
 const attempts = 8
 
 var (
-	// bucketName is what may stand in a path for a bucket: the names of today, and the older
-	// ones of us-east-1 (Amazon S3 User Guide, "Bucket naming rules").
+	// bucketName matches names of buckets: today's, and the older ones of us-east-1 (Amazon S3 User
+	// Guide, "Bucket naming rules").
 	bucketName = lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{2,254}$`)
 	// regionName keeps what an answer calls a Region from becoming another host.
 	regionName = lazy(`^[a-z]{2,8}(-[a-z0-9]+){1,4}$`)
@@ -37,18 +37,18 @@ var (
 	expecting = lazy(`expecting '([a-z0-9-]+)'`)
 )
 
-// lazy compiles an expression when it is needed first: most runs of the program need none.
+// lazy compiles an expression when it is first needed: most runs of the program need none.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// ParseURL reads s3://bucket/key. The key is taken as it stands: nothing in it is unescaped,
-// and "?" and "#" belong to it. It may be empty or end in a slash, for what is below it.
+// ParseURL parses s3://bucket/key. It takes the key literally: it unescapes nothing, and "?" and
+// "#" belong to it. The key may be empty or end in a slash, for everything below it.
 func ParseURL(text string) (bucket, key string, err error) {
 	rest, ok := strings.CutPrefix(text, "s3://")
 	bucket, key, slash := strings.Cut(rest, "/")
 	if !ok || !slash || !bucketName().MatchString(bucket) {
-		return "", "", fmt.Errorf("%q is no place in S3: write s3://bucket/key, or s3://bucket/prefix/ for what is below it", text)
+		return "", "", fmt.Errorf("%q is not an S3 location: write s3://bucket/key, or s3://bucket/prefix/ for everything below it", text)
 	}
 	return bucket, key, nil
 }
@@ -57,12 +57,12 @@ func ParseURL(text string) (bucket, key string, err error) {
 func objectURL(text string) (place, error) {
 	bucket, key, err := ParseURL(text)
 	if err == nil && key == "" {
-		err = fmt.Errorf("%q names no object: write s3://bucket/key", text)
+		err = fmt.Errorf("%q has no key: write s3://bucket/key", text)
 	}
 	return place{bucket: bucket, key: key}, err
 }
 
-// client is that of a bucket's Region.
+// client returns the client for a bucket's Region.
 func (s *Store) client(ctx context.Context, bucket string) (*s3.Client, string, error) {
 	cfg, err := s.configuration(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) client(ctx context.Context, bucket string) (*s3.Client, string, 
 		region = cfg.Region
 	}
 	if region == "" {
-		region = "us-east-1" // knows where every bucket of its partition is
+		region = "us-east-1" // has the location of every bucket of its partition
 	}
 	if s.clients.of == nil {
 		s.clients.of, s.clients.regions = map[string]*s3.Client{}, map[string]string{}
@@ -93,7 +93,7 @@ func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
 		return s.config.cfg, nil
 	}
 	if s.Config == nil {
-		return aws.Config{}, errors.New("there is no configuration of AWS")
+		return aws.Config{}, errors.New("there is no AWS configuration")
 	}
 	cfg, err := s.Config(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
 	return s.config.cfg, nil
 }
 
-// httpClient keeps as many connections as there are.
+// httpClient keeps as many connections open as the Store uses.
 func (s *Store) httpClient(client aws.HTTPClient) aws.HTTPClient {
 	if client == nil {
 		client = awshttp.NewBuildableClient()
@@ -128,7 +128,7 @@ func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
 			o.UsePathStyle = true
 			plain = strings.HasPrefix(*o.BaseEndpoint, "http://")
 		}
-		// Checksums are this package's business: the SDK's would be read, and computed, twice.
+		// This package handles checksums; the SDK would compute them a second time.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
@@ -137,14 +137,14 @@ func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
 			r.RateLimiter = ratelimit.None // one budget for all connections runs out with the first cloud
 		})
 		if !plain {
-			// TLS and the checksum protect the bytes: no hash of them for the signature, too.
+			// TLS and the checksum protect the bytes, so the signature need not contain their hash.
 			o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
 		}
 	})
 }
 
-// call makes a request in the bucket's Region, as far as it is known, and once more where
-// an answer says that it is another one.
+// call makes a request in the bucket's Region, as far as it is known, and repeats it if an answer
+// names another Region.
 func call[T any](ctx context.Context, s *Store, action string, at place, request func(c *s3.Client) (T, error)) (T, error) {
 	var none T
 	c, region, err := s.client(ctx, at.bucket)
@@ -167,7 +167,7 @@ func call[T any](ctx context.Context, s *Store, action string, at place, request
 	return answer, nil
 }
 
-// elsewhere is the Region that an answer says the bucket is in; "" for any other answer.
+// elsewhere returns the Region of the bucket from an answer; "" for any other answer.
 func elsewhere(err error) string {
 	answer, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || answer.Response == nil || answer.Response.Response == nil {
@@ -175,7 +175,7 @@ func elsewhere(err error) string {
 	}
 	region := answer.Response.Header.Get("X-Amz-Bucket-Region")
 	if r := answer.Response.Request; region == "" && r != nil && r.Response != nil {
-		// The HTTP client followed a 307 by itself, with a signature for the first host.
+		// The HTTP client followed a 307 with a signature for the first host.
 		region = r.Response.Header.Get("X-Amz-Bucket-Region")
 	}
 	if said, ok := errors.AsType[smithy.APIError](err); ok && region == "" && said.ErrorCode() == "AuthorizationHeaderMalformed" {
@@ -189,7 +189,7 @@ func elsewhere(err error) string {
 	return region
 }
 
-// Error is what S3 answered instead of what was asked for.
+// Error is an error answer of S3.
 type Error struct {
 	// Action is that of IAM, as s3:GetObject.
 	Action string
@@ -203,19 +203,19 @@ type Error struct {
 func (e *Error) Error() string { return e.text }
 func (e *Error) Unwrap() error { return e.cause }
 
-// Missing reports whether err says that an object or a bucket is not there.
+// Missing reports whether err means that an object or a bucket does not exist.
 func Missing(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Code == "NoSuchKey" || e.Code == "NoSuchBucket" || e.Code == "NotFound" || e.Status == http.StatusNotFound)
 }
 
-// Denied reports whether err says that the credentials may not do that.
+// Denied reports whether err means that the credentials do not allow the request.
 func Denied(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status == http.StatusForbidden
 }
 
-// told is an error of the SDK in a sentence that says the next step.
+// told converts an error of the SDK to a message with the next step.
 func told(ctx context.Context, err error, action string, at place, region string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -235,19 +235,19 @@ func told(ctx context.Context, err error, action string, at place, region string
 	e.Code = said.ErrorCode()
 	switch {
 	case e.Status == http.StatusForbidden && (e.Code == "AccessDenied" || e.Code == "Forbidden" || e.Code == "AllAccessDisabled"):
-		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job it is for the policy of its jobRoleArn to allow that%s", at, action, arn(at, action, region), beside(action))
+		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job, the policy of its jobRoleArn must allow it%s", at, action, arn(at, action, region), beside(action))
 	case e.Code == "NoSuchBucket":
 		e.text = fmt.Sprintf("%s: NoSuchBucket: there is no bucket %s", at, at.bucket)
 	case e.Status == http.StatusNotFound:
-		e.text = fmt.Sprintf("%s: there is no such object; for all that is below a prefix write s3://%s/%s/", at, at.bucket, strings.TrimSuffix(at.key, "/"))
+		e.text = fmt.Sprintf("%s: there is no such object; for everything below a prefix write s3://%s/%s/", at, at.bucket, strings.TrimSuffix(at.key, "/"))
 	case e.Status == http.StatusPreconditionFailed:
-		e.text = fmt.Sprintf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", at)
+		e.text = fmt.Sprintf("%s: the object changed during the download: download it again, or use a different name for each version", at)
 	case e.Code == "InvalidObjectState":
 		e.text = fmt.Sprintf("%s: the object is archived: restore it first, aws s3api restore-object", at)
 	case e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch":
-		e.text = fmt.Sprintf("%s: %s: what arrived is not what was read: the file was changed meanwhile, or the connection spoils it", at, e.Code)
+		e.text = fmt.Sprintf("%s: %s: the upload does not match the file: the file changed meanwhile, or the connection corrupts data", at, e.Code)
 	case e.Code == "ExpiredToken":
-		e.text = fmt.Sprintf("%s: the credentials are no longer good: log in again, aws sso login", at)
+		e.text = fmt.Sprintf("%s: the credentials have expired: log in again with aws sso login", at)
 	default:
 		e.text = fmt.Sprintf("%s: s3 %s: %s: %s", at, strings.TrimPrefix(action, "s3:"), e.Code, said.ErrorMessage())
 		if e.Code == "" || said.ErrorMessage() == "" {
@@ -257,18 +257,18 @@ func told(ctx context.Context, err error, action string, at place, region string
 	return e
 }
 
-// beside is what else a refusal may come from.
+// beside returns further possible causes of a rejection.
 func beside(action string) string {
 	switch action {
 	case "s3:GetObject":
-		return " (and kms:Decrypt on the key, if it is encrypted by one; without s3:ListBucket an object that is not there looks the same)"
+		return " (and kms:Decrypt on the key, if it is encrypted by one; without s3:ListBucket, a missing object gives the same error)"
 	case "s3:PutObject":
 		return " (and kms:GenerateDataKey on the key, if the bucket has one)"
 	}
 	return ""
 }
 
-// arn is what a policy has to name.
+// arn returns the resource to name in a policy.
 func arn(at place, action, region string) string {
 	partition := "aws"
 	switch {
@@ -283,12 +283,12 @@ func arn(at place, action, region string) string {
 	return fmt.Sprintf("arn:%s:s3:::%s/%s", partition, at.bucket, at.key)
 }
 
-// reason is the part of the SDK's error that says something.
+// reason returns the informative part of the SDK's error.
 func reason(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "get credentials"), strings.Contains(text, "no EC2 IMDS role found"), strings.Contains(text, "failed to refresh cached credentials"):
-		return "get credentials: there are none; a job has those of its jobRoleArn, so give it one"
+		return "get credentials: there are none; a job gets them from its jobRoleArn, so set that"
 	case strings.Contains(text, errStalled.Error()):
 		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err), attempts)
 	}
@@ -301,7 +301,7 @@ func reason(err error) string {
 		err = inner
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Sprintf("the connection to %s ended before an answer came, %d times", at, attempts)
+		return fmt.Sprintf("the connection to %s ended before an answer, %d times", at, attempts)
 	}
 	if at != "S3" {
 		return fmt.Sprintf("cannot reach %s: %v; check the endpoint and the network", at, err)
@@ -309,7 +309,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// server is the address that a failed request went to; S3 where the error does not tell.
+// server returns the address that a failed request went to; S3 if the error does not contain it.
 func server(err error) string {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		if u, err := url.Parse(failed.URL); err == nil && u.Host != "" {
@@ -319,7 +319,7 @@ func server(err error) string {
 	return "S3"
 }
 
-// untrusted says what lacks where no server's certificate can be verified.
+// untrusted returns what is missing where no certificate of a server can be verified.
 func untrusted(err error) string {
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, none := errors.AsType[x509.SystemRootsError](err)
@@ -329,5 +329,5 @@ func untrusted(err error) string {
 	if pool, err := x509.SystemCertPool(); none || err != nil || pool.Equal(x509.NewCertPool()) {
 		return "there are no CA certificates in this image: install ca-certificates in it, or set SSL_CERT_FILE"
 	}
-	return "the server's certificate is of an authority that this image does not know: add it to the image's CA certificates, or set SSL_CERT_FILE"
+	return "the server's certificate is from an authority that this image does not trust: add that authority to the image's CA certificates, or set SSL_CERT_FILE"
 }

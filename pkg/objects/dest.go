@@ -22,14 +22,14 @@ const bufferSize = 256 << 10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// isAbs is for paths of this machine, which on Windows do not begin with a slash.
+// isAbs is for local paths, which on Windows do not begin with a slash.
 func isAbs(name string) bool { return filepath.IsAbs(name) }
 
-// dest is the directory that files are written below; nothing leaves it.
+// dest is a directory for files; no file can be written outside it.
 type dest struct {
 	*os.Root
-	dirs sync.Map // those that are known to be there
-	give *owner   // whose is to be what is made here; nil: ours
+	dirs sync.Map // directories that are known to exist
+	give *owner   // the owner of new files; nil: this user
 }
 
 // owner is a user of the machine, with the group.
@@ -37,7 +37,7 @@ type owner struct{ uid, gid int }
 
 func openDest(dir string) (*dest, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("make the directory: %w", err)
+		return nil, fmt.Errorf("create the directory: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -46,9 +46,9 @@ func openDest(dir string) (*dest, error) {
 	return &dest{Root: root}, nil
 }
 
-// openPlace is openDest for what is carried away. What the root of a container makes below a
-// directory of somebody else becomes theirs: who runs jobs by a daemon could neither read nor
-// remove it. Where it cannot be given away it stays as it is.
+// openPlace is openDest for outputs. What root in a container creates below a directory of another
+// user gets that owner: a user who runs jobs through a daemon could otherwise neither read nor
+// remove it. If the owner cannot be changed, it stays.
 func openPlace(dir string) (*dest, error) {
 	dir = filepath.Clean(dir)
 	there := nearest(dir)
@@ -64,7 +64,7 @@ func openPlace(dir string) (*dest, error) {
 	return d, nil
 }
 
-// full is the name of a file of a directory, for people.
+// full returns the path of a file of the directory, for messages.
 func (d *dest) full(name string) string { return filepath.Join(d.Name(), filepath.FromSlash(name)) }
 
 func (d *dest) mkdir(dir string) error {
@@ -75,7 +75,7 @@ func (d *dest) mkdir(dir string) error {
 		return nil
 	}
 	if err := d.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("make the directory %s: %w", d.full(dir), cause(err))
+		return fmt.Errorf("create the directory %s: %w", d.full(dir), cause(err))
 	}
 	for made := dir; made != "." && d.give != nil; made = path.Dir(made) {
 		_ = d.Lchown(made, d.give.uid, d.give.gid)
@@ -84,7 +84,7 @@ func (d *dest) mkdir(dir string) error {
 	return nil
 }
 
-// size is that of a file that is there; -1 for none, or what is no file.
+// size returns the size of an existing file; -1 if there is none, or it is not a regular file.
 func (d *dest) size(name string) int64 {
 	info, err := d.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -93,30 +93,30 @@ func (d *dest) size(name string) int64 {
 	return info.Size()
 }
 
-// renew makes a file that stays as young as who needs it, for whoever removes what is old. A
-// young one keeps its date: a batchctl of before, which may read it now, takes a new date for
-// a change.
+// renew updates the date of a kept file, so that cleaning up old files keeps it as long as it is
+// used. A recent date stays: an older batchctl that is reading the file would take a new date for a
+// change.
 func (d *dest) renew(name string) error {
 	info, err := d.Stat(name)
 	if err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-		_ = d.Chtimes(name, time.Time{}, time.Now()) // somebody else's stays as it is
+		_ = d.Chtimes(name, time.Time{}, time.Now()) // a file of another user stays unchanged
 	}
 	return err
 }
 
-// allow makes a file that stays a program, if it is to be one.
+// allow makes a kept file executable, if it should be.
 func (d *dest) allow(name string, mode fs.FileMode) error {
 	info, err := d.Stat(name)
 	if err != nil || mode&0o100 == 0 || info.Mode()&0o100 != 0 {
 		return err
 	}
 	if err := d.Chmod(name, info.Mode().Perm()|info.Mode().Perm()>>2&0o111); err != nil {
-		return fmt.Errorf("make %s a program: %w", d.full(name), cause(err))
+		return fmt.Errorf("make %s executable: %w", d.full(name), cause(err))
 	}
 	return nil
 }
 
-// sum is a checksum over a file that is there.
+// sum computes a checksum over an existing file.
 func (d *dest) sum(name string, h hash.Hash) error {
 	f, err := d.Open(name)
 	if err != nil {
@@ -136,7 +136,7 @@ func hashAll(h io.Writer, from io.Reader) error {
 type onlyWriter struct{ io.Writer }
 type onlyReader struct{ io.Reader }
 
-// draft is a file under a temporary name, until it is whole.
+// draft is a file under a temporary name, until it is complete.
 type draft struct {
 	*os.File
 	dest       *dest
@@ -144,7 +144,7 @@ type draft struct {
 	done       bool
 }
 
-// create begins a file. Mode is what the process's umask is taken from.
+// create begins a file. The process's umask is subtracted from mode.
 func (d *dest) create(name string, mode fs.FileMode) (*draft, error) {
 	dir := path.Dir(name)
 	if err := d.mkdir(dir); err != nil {
@@ -158,7 +158,7 @@ func (d *dest) create(name string, mode fs.FileMode) (*draft, error) {
 	return &draft{File: f, dest: d, name: name, temp: temp}, nil
 }
 
-// commit gives the file its name.
+// commit renames the file to its name.
 func (f *draft) commit() error {
 	if give := f.dest.give; give != nil {
 		_ = f.Chown(give.uid, give.gid)
@@ -173,28 +173,28 @@ func (f *draft) commit() error {
 	return nil
 }
 
-// drop removes what has not become a file.
+// drop removes an incomplete file.
 func (f *draft) drop() {
 	if f.done {
 		return
 	}
 	_ = f.Close()
-	_ = f.dest.Remove(f.temp) // its name tells what it is, if that cannot be done
+	_ = f.dest.Remove(f.temp) // its name shows what it is, if it cannot be removed
 }
 
-// failed is an error of writing, with the next step where it is known.
+// failed returns an error of writing, with the next step if there is one.
 func (f *draft) failed(err error) error {
 	name := f.dest.full(f.name)
 	switch {
 	case isFull(err):
 		return fmt.Errorf("write %s: %w: %s", name, cause(err), moreSpace)
 	case errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("write %s: there is a directory of this name", name)
+		return fmt.Errorf("write %s: there is a directory with this name", name)
 	}
 	return fmt.Errorf("write %s: %w", name, cause(err))
 }
 
-// cause is an error of the file system without the path that the sentence has already.
+// cause returns an error of the file system without the path, which the message has already.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -205,7 +205,7 @@ func cause(err error) error {
 	return err
 }
 
-// same tells whether a file that is there has the draft's content.
+// same reports whether an existing file has the draft's content.
 func (f *draft) same() (bool, error) {
 	there, err := f.dest.Open(f.name)
 	if err != nil {
@@ -240,7 +240,7 @@ func equal(a, b io.Reader) (bool, error) {
 	}
 }
 
-// below checks a name that comes from outside, and is to be a path below a directory.
+// below checks a name from outside that has to be a path below a directory.
 func below(name, what string) error {
 	if name == "." || !fs.ValidPath(name) || strings.ContainsRune(name, 0) || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return fmt.Errorf("%s: %q cannot be the name of a file below a directory: it has an empty part, . or .., or begins with a slash", what, name)
@@ -248,13 +248,12 @@ func below(name, what string) error {
 	return nil
 }
 
-// conflicts refuses lists in which a name is that of a file and of a directory, or twice
-// there.
+// conflicts rejects lists in which a name is both a file and a directory, or occurs twice.
 type conflicts map[string]bool // true: a file
 
 func (c conflicts) add(name, what string) error {
 	if _, twice := c[name]; twice {
-		return fmt.Errorf("%s: %q is the name of a file and of a directory, or is there twice", what, name)
+		return fmt.Errorf("%s: %q is both a file and a directory, or occurs twice", what, name)
 	}
 	c[name] = true
 	return c.above(name, what)
@@ -264,7 +263,7 @@ func (c conflicts) above(name, what string) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		isFile, known := c[dir]
 		if isFile {
-			return fmt.Errorf("%s: %q is the name of a file, and of a directory: %q is below it", what, dir, name)
+			return fmt.Errorf("%s: %q is both a file and a directory: %q is below it", what, dir, name)
 		}
 		if known {
 			break

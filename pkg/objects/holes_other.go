@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// stretch returns the rest of a file: its holes are not known here.
+// stretch returns the rest of a file: this system does not report holes.
 func stretch(_ *os.File, from, size int64) (start, end int64) { return from, size }
 
 // stored returns the size of a file.

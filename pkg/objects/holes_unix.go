@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stretch returns the next stretch of a file, from a place on and before size, that is no hole. At the end of the data
-// both are size. Where the file system does not know holes, everything is data.
+// stretch returns the next part of a file, from a position on and before size, that is not a hole.
+// At the end of the data both are size. Where the file system does not support holes, everything is
+// data.
 func stretch(f *os.File, from, size int64) (start, end int64) {
 	start, err := unix.Seek(int(f.Fd()), from, seekData)
 	if err == unix.ENXIO || err == nil && start >= size {

@@ -12,7 +12,7 @@ import (
 
 // Found is a file that List found.
 type Found struct {
-	// URL is where it is; Name its path below what was asked for, and its own name for one
+	// URL is its location; Name is its path below the listed location, or its own name for a single
 	// file.
 	URL, Name string
 	// Size in bytes.
@@ -20,10 +20,10 @@ type Found struct {
 	Modified time.Time
 }
 
-// List is what an output left at a place in S3 or on this machine: the file of that name,
-// or what is below it. own is the output's name in its container: where the place ends in a
-// slash, a file called so is the output alone. at is the place in the form in which Bring
-// brings what was found. Nothing is found where there is nothing.
+// List returns what an output left at a location in S3 or on this machine: the file with that name,
+// or everything below it. own is the output's name in its container: where the location ends in a
+// slash, a file with that name is the whole output. at is the location in the form that Bring needs
+// for what was found. If there is nothing, nothing is found.
 func (s *Store) List(ctx context.Context, url, own string) (found []Found, at string, err error) {
 	p, err := parsePlace(url)
 	switch {
@@ -41,7 +41,7 @@ func (s *Store) List(ctx context.Context, url, own string) (found []Found, at st
 		found, err := listPath(dir)
 		return found, dir, err
 	}
-	return nil, "", errors.New("what is behind https:// cannot be listed")
+	return nil, "", errors.New("an https:// location cannot be listed")
 }
 
 func (s *Store) listBucket(ctx context.Context, p place, own string) (found []Found, at string, err error) {

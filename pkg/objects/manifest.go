@@ -15,7 +15,7 @@ const (
 	manifestEnd  = "end"
 	// manifestSuffix is that of a manifest's name, after its hash.
 	manifestSuffix = ".tree"
-	// maxManifest bounds a manifest, in bytes: some million files.
+	// maxManifest limits a manifest, in bytes: some million files.
 	maxManifest = 256 << 20
 )
 
@@ -27,7 +27,7 @@ type entry struct {
 	executable bool
 }
 
-// manifest is the text for a tree, whose files are in the order of their paths.
+// manifest returns the text for a tree, whose files are in the order of their paths.
 func manifest(files []entry) []byte {
 	var b bytes.Buffer
 	b.WriteString(manifestHead + "\n")
@@ -46,14 +46,14 @@ func (f entry) line() string {
 	return fmt.Sprintf("%s %d %s %s", f.sha256, f.size, mark, strconv.Quote(f.path))
 }
 
-// parseManifest reads what manifest writes, and nothing else.
+// parseManifest parses what manifest writes, and nothing else.
 func parseManifest(text []byte) ([]entry, error) {
 	lines := strings.Split(string(text), "\n")
 	if lines[0] != manifestHead {
 		if strings.HasPrefix(lines[0], "batchctl tree ") {
-			return nil, fmt.Errorf("it begins with %q, and this batchctl knows %q: bring the batchctl in the image up to date", lines[0], manifestHead)
+			return nil, fmt.Errorf("it begins with %q, but this batchctl supports %q: update the batchctl in the image", lines[0], manifestHead)
 		}
-		return nil, errors.New("it is no list of a tree's files")
+		return nil, errors.New("it is not a list of a tree's files")
 	}
 	n := len(lines)
 	if n < 3 || lines[n-1] != "" || lines[n-2] != manifestEnd {
@@ -64,7 +64,7 @@ func parseManifest(text []byte) ([]entry, error) {
 	for i, line := range lines[1 : n-2] {
 		f, err := parseEntry(line)
 		if err == nil && i > 0 && files[i-1].path >= f.path {
-			err = errors.New("it is not in its order")
+			err = errors.New("it is out of order")
 		}
 		if err == nil {
 			err = below(f.path, "the list")
@@ -83,7 +83,7 @@ func parseManifest(text []byte) ([]entry, error) {
 func parseEntry(line string) (f entry, err error) {
 	fields := strings.SplitN(line, " ", 4)
 	if len(fields) != 4 {
-		return f, errors.New("it is no line of a file")
+		return f, errors.New("it is not a line for a file")
 	}
 	f.sha256 = fields[0]
 	f.executable = fields[2] == "x"
@@ -97,12 +97,12 @@ func parseEntry(line string) (f entry, err error) {
 		return f, errors.New("its path is not quoted")
 	}
 	if f.line() != line {
-		return f, errors.New("it is not written in the one form")
+		return f, errors.New("it is not in the standard form")
 	}
 	return f, nil
 }
 
-// entries are the lines for files.
+// entries returns the lines for files.
 func entries(files []hashed) []entry {
 	var all []entry
 	for _, f := range files {

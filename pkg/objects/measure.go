@@ -9,12 +9,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// Measure is Publish without publishing: it reads the files, and returns the Input that
-// would bring them from the place, and how many they are. It asks nobody.
+// Measure is Publish without publishing. It reads the files, and returns the Input that would
+// download them from the location, and how many there are. It makes no request.
 func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
 	to, err := parsePlace(at)
 	if err == nil && to.url != "" {
-		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", stage.Shown(at))
+		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path", stage.Shown(at))
 	}
 	if err != nil {
 		return stage.Input{}, stage.Moved{}, err

@@ -18,27 +18,27 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// object is one of S3, and what is known of it.
+// object is an S3 object, and what is known about it.
 type object struct {
 	place
 	size int64
 	etag string // "": any
 	sum  *checksum
-	// asked says that S3 was asked for sum.
+	// asked means that S3 was asked for sum.
 	asked    bool
 	modified time.Time
-	// expires is when a rule of the bucket removes it; zero where none does, or nobody asked.
+	// expires is when a rule of the bucket removes it; zero if none does, or if that was not
+	// checked.
 	expires time.Time
 }
 
-// lasts tells whether an object will be there for a while: it is not yet half way from when
-// it was put to when a rule of its bucket removes it.
+// lasts reports whether an object will exist for a while: less than half of the time between its
+// creation and its removal by a rule of its bucket has passed.
 func (o *object) lasts() bool {
 	return o.expires.IsZero() || time.Until(o.expires) > time.Since(o.modified)
 }
 
-// expiry reads expiry-date="Fri, 21 Dec 2012 00:00:00 GMT", rule-id="..."; zero for anything
-// else.
+// expiry parses expiry-date="Fri, 21 Dec 2012 00:00:00 GMT", rule-id="..."; zero for anything else.
 func expiry(text string) time.Time {
 	_, text, _ = strings.Cut(text, `expiry-date="`)
 	text, _, _ = strings.Cut(text, `"`)
@@ -49,7 +49,7 @@ func expiry(text string) time.Time {
 	return at
 }
 
-// withSums has S3 say checksums. The member of the request that does it would also have the
+// withSums makes S3 return checksums. The member of the request that does so would also make the
 // SDK compute them.
 func withSums(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
@@ -62,7 +62,7 @@ func withSums(o *s3.Options) {
 	})
 }
 
-// head asks what an object is.
+// head requests the properties of an object.
 func (s *Store) head(ctx context.Context, o *object) error {
 	release, err := s.slot(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Store) head(ctx context.Context, o *object) error {
 		return err
 	}
 	if o.etag != "" && aws.ToInt64(out.ContentLength) != o.size {
-		return fmt.Errorf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", o.place)
+		return fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.place)
 	}
 	o.size, o.etag, o.modified = aws.ToInt64(out.ContentLength), aws.ToString(out.ETag), aws.ToTime(out.LastModified)
 	o.expires = expiry(aws.ToString(out.Expiration))
@@ -90,8 +90,8 @@ func (s *Store) head(ctx context.Context, o *object) error {
 	return nil
 }
 
-// read reads n bytes of an object from off on; -1 is all of it, in one answer that also
-// says the checksum.
+// read reads n bytes of an object from off on; -1 reads all of it, in one answer that also has the
+// checksum.
 func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 	whole := n < 0
 	connect := func(ctx context.Context, at int64) (io.ReadCloser, int64, error) {
@@ -117,11 +117,11 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 		}
 		if in.Range != nil && (!strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-%d/", at, end-1)) || length != end-at) {
 			out.Body.Close()
-			return nil, 0, fmt.Errorf("%s: bytes %d to %d were asked for, and %d bytes of %q came", o.place, at, end-1, length, aws.ToString(out.ContentRange))
+			return nil, 0, fmt.Errorf("%s: requested bytes %d to %d, got %d bytes of %q", o.place, at, end-1, length, aws.ToString(out.ContentRange))
 		}
 		if o.etag != "" && aws.ToString(out.ETag) != o.etag {
 			out.Body.Close()
-			return nil, 0, fmt.Errorf("%s: the object was changed while it was fetched: fetch it again, or give versions names of their own", o.place)
+			return nil, 0, fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.place)
 		}
 		if whole && at == 0 {
 			o.etag = aws.ToString(out.ETag)
@@ -134,8 +134,8 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 	return &reader{ctx: ctx, store: s, connect: connect, off: off}
 }
 
-// partSums are the checksums of an object's parts; none where S3 does not say them, or may
-// not.
+// partSums returns the checksums of an object's parts; none if S3 does not return them, or is not
+// allowed to.
 func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 	release, err := s.slot(ctx)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Store) list(ctx context.Context, below place, add func(*object) error) 
 			key := aws.ToString(o.Key)
 			if out.EncodingType == types.EncodingTypeUrl {
 				if key, err = url.QueryUnescape(key); err != nil {
-					return fmt.Errorf("%s: the list has a key that cannot be read: %q", below, aws.ToString(o.Key))
+					return fmt.Errorf("%s: the list has an invalid key: %q", below, aws.ToString(o.Key))
 				}
 			}
 			if !strings.HasPrefix(key, below.key) {
@@ -205,7 +205,7 @@ func (s *Store) list(ctx context.Context, below place, add func(*object) error) 
 			return nil
 		}
 		if aws.ToString(out.NextContinuationToken) == "" || aws.ToString(out.NextContinuationToken) == aws.ToString(in.ContinuationToken) {
-			return fmt.Errorf("%s: the list is not whole, and S3 does not say how it goes on", below)
+			return fmt.Errorf("%s: the list is incomplete, and S3 returned no token to continue", below)
 		}
 		in.ContinuationToken = out.NextContinuationToken
 	}
@@ -222,13 +222,13 @@ func (s *Store) listPage(ctx context.Context, below place, in *s3.ListObjectsV2I
 	})
 }
 
-// Open reads an object of S3 from its begin to its end; what is read may come over several
-// connections, and is of one version. ctx holds until it is closed.
+// Open opens an object of S3 for reading. It may use several connections in turn, but reads one
+// version. ctx applies until it is closed.
 func (s *Store) Open(ctx context.Context, url string) (io.ReadCloser, error) {
 	at, err := objectURL(url)
 	if err != nil {
 		return nil, err
 	}
 	r := s.read(ctx, &object{place: at}, 0, -1)
-	return r, r.open() // whether it is there is known at once
+	return r, r.open() // report a missing object immediately
 }

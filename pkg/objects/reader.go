@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// breaks is how many times in a row a connection may break without a byte before a
-// transfer is given up.
+// breaks is how many times in a row a connection may break without a byte before the transfer
+// fails.
 const breaks = 6
 
-// errAgain marks an error after which a connection is worth another attempt.
+// errAgain marks an error after which a retry is useful.
 type errAgain struct{ error }
 
 func (e errAgain) Unwrap() error { return e.error }
 
-// reader reads a stretch of a content over as many connections as it takes.
+// reader reads a range of a content over as many connections as necessary.
 type reader struct {
 	ctx   context.Context
 	store *Store
-	// connect asks for the content from an offset on, and says where it ends; -1 is not
-	// known.
+	// connect requests the content from an offset on, and returns where it ends; -1 if unknown.
 	connect func(ctx context.Context, off int64) (body io.ReadCloser, end int64, err error)
 	off     int64
 
@@ -61,7 +60,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 }
 
-// open connects, if that has to be.
+// open connects, if necessary.
 func (r *reader) open() error {
 	if r.body != nil {
 		return nil
@@ -72,13 +71,13 @@ func (r *reader) open() error {
 	}
 	if r.asked && end != r.end {
 		body.Close()
-		return errors.New("the content has another length than before")
+		return errors.New("the length of the content has changed")
 	}
 	r.body, r.end, r.asked = body, end, true
 	return nil
 }
 
-// failed closes what broke and waits before the next attempt; an error ends the reading.
+// failed closes a broken connection and waits before the next attempt; an error ends the reading.
 func (r *reader) failed(err error) error {
 	connected := r.body != nil
 	r.Close()
@@ -86,7 +85,7 @@ func (r *reader) failed(err error) error {
 		return context.Cause(r.ctx)
 	}
 	if connected && r.end < 0 && errors.Is(err, io.EOF) {
-		return io.EOF // of a content whose length nobody said
+		return io.EOF // of a content of unknown length
 	}
 	if connected && r.off == r.end {
 		return nil

@@ -13,27 +13,27 @@ import (
 )
 
 // moreSpace is how a container gets more disk.
-const moreSpace = "on Fargate ask for more ephemeralStorage (up to 200 GiB); on EC2 make the root volume larger in the launch template of the compute environment, or mount a volume"
+const moreSpace = "on Fargate request more ephemeralStorage (up to 200 GiB); on EC2 enlarge the root volume in the launch template of the compute environment, or mount a volume"
 
-// isFull tells whether an error of writing is that there is no space.
+// isFull reports whether a write failed for lack of space.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// disk knows what transfers that are on their way still need.
+// disk tracks the space that running transfers still need.
 type disk struct {
 	sync.Mutex
 	needs map[*need]bool
 }
 
-// need is the bytes that a transfer will still write.
+// need is how many bytes a transfer will still write.
 type need struct {
 	device uint64
 	left   atomic.Int64
 }
 
-// reserve checks that there is room for n more bytes below a directory, beside what others
-// are writing. The need is nil where the platform does not tell.
+// reserve checks that n more bytes fit below a directory, besides other transfers. The need is nil
+// where the platform does not report free space.
 func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
 	look := s.Space
 	if look == nil {
@@ -73,7 +73,7 @@ func (s *Store) release(n *need) {
 	delete(s.disk.needs, n)
 }
 
-// nearest is a directory, or the first above it that is there.
+// nearest returns a directory, or its closest existing parent.
 func nearest(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || filepath.Dir(dir) == dir {

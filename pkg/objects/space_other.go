@@ -2,8 +2,8 @@
 
 package objects
 
-// space is not known here.
+// space is unknown on this system.
 func space(string) (device uint64, free int64, known bool) { return 0, 0, false }
 
-// another is not known here.
+// another is unknown on this system.
 func another(string) *owner { return nil }

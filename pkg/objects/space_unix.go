@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// space is the device of a directory and what is free on it for this user.
+// space returns the device of a directory and its free space for this user.
 func space(dir string) (device uint64, free int64, known bool) {
 	var fs syscall.Statfs_t
 	info, err := os.Stat(dir)
@@ -21,7 +21,7 @@ func space(dir string) (device uint64, free int64, known bool) {
 	return uint64(held.Dev), int64(fs.Bavail) * int64(fs.Bsize), true
 }
 
-// another is the owner of a directory, if we are root and that is somebody else.
+// another returns the owner of a directory, if this process is root and the owner is not.
 func another(dir string) *owner {
 	info, err := os.Stat(dir)
 	if err != nil || os.Geteuid() != 0 {

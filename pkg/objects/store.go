@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// connections is the default of Store.Connections. One connection to S3 carries some 90
-	// MB/s, and small objects wait for answers most of their time.
+	// connections is the default of Store.Connections. One connection to S3 transfers some 90 MB/s,
+	// and small objects spend most of their time waiting for answers.
 	connections = 32
 	// partSize is the default of Store.PartSize, in bytes.
 	partSize = 16 << 20
@@ -27,24 +27,24 @@ const (
 	stall = 30 * time.Second
 )
 
-// Store moves files. It is a stage.Carrier. Its fields are set before it is used; the zero
-// value of each but Config works.
+// Store copies files. It is a stage.Carrier. Set its fields before use; each but Config may be
+// zero.
 type Store struct {
-	// Config is the configuration of AWS, asked for when S3 is needed first.
+	// Config returns the AWS configuration. It is called when S3 is first needed.
 	Config func(ctx context.Context) (aws.Config, error)
-	// Connections is how many requests there are at once; 0 is 32.
+	// Connections is the maximum number of concurrent requests; 0 means 32.
 	Connections int
-	// PartSize is how long a range of a large object is, in bytes, and from what size on an
-	// object is large; 0 is 16 MiB.
+	// PartSize is the length of a range of a large object, in bytes, and the size from which an
+	// object is large; 0 means 16 MiB.
 	PartSize int64
-	// Stall is how long a connection may bring nothing before it is given up; 0 is 30 s.
+	// Stall is how long a connection may transfer nothing before it is closed; 0 means 30 s.
 	Stall time.Duration
-	// NoReplace makes a file that is there with other content an error.
+	// NoReplace makes an existing file with other content an error.
 	NoReplace bool
-	// Web fetches https:// URLs; nil is a client of its own.
+	// Web fetches https:// URLs; nil means its own client.
 	Web *http.Client
-	// Space tells on which device a directory is, and how many bytes are free there; nil asks
-	// the system.
+	// Space returns the device of a directory, and how many bytes are free there; nil asks the
+	// system.
 	Space func(dir string) (device uint64, free int64, known bool)
 
 	carried atomic.Int64
@@ -65,13 +65,13 @@ type Store struct {
 	disk disk
 }
 
-// errReplaced is what NoReplace refuses.
-var errReplaced = errors.New("there is another file of this name already")
+// errReplaced is the error of NoReplace.
+var errReplaced = errors.New("another file of this name exists")
 
-// Differs tells whether err says that NoReplace kept a file from being replaced.
+// Differs reports whether err means that NoReplace kept a file from being replaced.
 func Differs(err error) bool { return errors.Is(err, errReplaced) }
 
-// Carried is how many bytes have been moved so far.
+// Carried returns how many bytes have been transferred so far.
 func (s *Store) Carried() int64 { return s.carried.Load() }
 
 func (s *Store) atOnce() int {
@@ -109,8 +109,8 @@ func (s *Store) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Bring copies what is at a place to a path of this machine. A To that ends in a slash is a
-// directory for one file, which keeps its name.
+// Bring copies from a location to a local path. A To that ends in a slash is a directory for a
+// single file, which keeps its name.
 func (s *Store) Bring(ctx context.Context, in stage.Input) (stage.Moved, error) {
 	from, err := parsePlace(in.From)
 	if err != nil {
@@ -136,9 +136,9 @@ func (s *Store) Bring(ctx context.Context, in stage.Input) (stage.Moved, error) 
 	return t.moved.sum(), ended(ctx, err)
 }
 
-// Take copies a file, or what is in a directory, to a place. A directory goes below it; a
-// file goes to it, and below it under its own name where it ends in a slash. What of a
-// directory cannot be copied is an error, and the rest is copied all the same.
+// Take copies a file, or the content of a directory, to a location. A directory goes below it. A
+// file goes to it, or, if it ends in a slash, below it under the file's name. If a file of a
+// directory cannot be copied, Take copies the rest and returns an error.
 func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error) {
 	to, err := parsePlace(out.To)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error)
 		}
 		return t.moved.sum(), ended(ctx, err)
 	default:
-		err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/key or an absolute path", stage.Shown(out.To))
+		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/key or an absolute path", stage.Shown(out.To))
 	}
 	if err == nil {
 		err = left.err(moved.files.Load())
@@ -169,7 +169,7 @@ func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error)
 	return moved.sum(), ended(ctx, err)
 }
 
-// ended is an error, or why the context ended where that is what an error comes from.
+// ended returns an error, or the cause of the context's end if the error comes from that.
 func ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -177,11 +177,11 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// place is a URL or a path that was read.
+// place is a parsed URL or path.
 type place struct {
 	bucket, key string // of S3
 	url         string // https
-	path        string // of this machine
+	path        string // on this machine
 }
 
 func parsePlace(text string) (place, error) {
@@ -192,7 +192,7 @@ func parsePlace(text string) (place, error) {
 	case strings.HasPrefix(text, "https://"):
 		return place{url: text}, nil
 	case strings.HasPrefix(text, "http://"):
-		return place{}, fmt.Errorf("%s: what comes without TLS may be anybody's: write https://", stage.Shown(text))
+		return place{}, fmt.Errorf("%s: content without TLS cannot be trusted: write https://", stage.Shown(text))
 	case strings.HasPrefix(text, "/") || isAbs(text):
 		return place{path: text}, nil
 	}
@@ -209,7 +209,7 @@ func (p place) String() string {
 	return p.path
 }
 
-// base is the last element of a place's name.
+// base returns the last element of a location's name.
 func (p place) base() string {
 	switch {
 	case p.bucket != "":
@@ -235,7 +235,7 @@ func (t *tally) file(size int64) {
 	t.bytes.Add(size)
 }
 
-// each does n things, some at once, and stops at the first error.
+// each does n things, some concurrently, and stops at the first error.
 func each(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

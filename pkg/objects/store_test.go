@@ -189,7 +189,7 @@ func TestBringObject(t *testing.T) {
 					return s3mem.Fault{}
 				}
 				_, err := s.Bring(t.Context(), in)
-				wants(t, err, "s3://bucket/a/key", "another checksum than it should")
+				wants(t, err, "s3://bucket/a/key", "the checksum does not match")
 				same(t, "left behind", files(t, filepath.Dir(to)), nil)
 			})
 		}
@@ -218,7 +218,7 @@ func TestPinned(t *testing.T) {
 		in.SHA256 = hexOf(nil)
 		in.To = dir + "/other"
 		_, err := s.Bring(t.Context(), in)
-		wants(t, err, "another checksum")
+		wants(t, err, "checksum does not match")
 		same(t, name, files(t, dir), map[string]string{"file": "#!" + string(body)})
 	}
 }
@@ -244,7 +244,7 @@ func TestParts(t *testing.T) {
 		return s3mem.Fault{}
 	}
 	_, err := s.Bring(t.Context(), in)
-	wants(t, err, "another checksum")
+	wants(t, err, "checksum does not match")
 }
 
 // TestBadNetwork cuts, stalls and refuses, and everything arrives.
@@ -323,7 +323,7 @@ func TestChanged(t *testing.T) {
 			}
 			dir := t.TempDir()
 			_, err := s.Bring(t.Context(), stage.Input{From: from, To: dir + "/to"})
-			wants(t, err, "s3://bucket/p/key", "changed while it was fetched")
+			wants(t, err, "s3://bucket/p/key", "changed during the download")
 			same(t, "left", files(t, dir), nil)
 		}
 	}
@@ -357,7 +357,7 @@ func TestPrefix(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 	_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/nothing/", To: dir})
-	wants(t, err, "s3://bucket/nothing/", "nothing below")
+	wants(t, err, "s3://bucket/nothing/", "no object is below it")
 	_, err = s.Bring(t.Context(), stage.Input{From: "s3://bucket/pre/fix", To: dir + "/x"})
 	wants(t, err, "no such object", "s3://bucket/pre/fix/")
 }
@@ -504,7 +504,7 @@ func TestTake(t *testing.T) {
 	_, err := s.Take(t.Context(), stage.Output{From: dir + "/gone", To: "s3://bucket/x"})
 	wants(t, err, dir+"/gone", "no such file")
 	_, err = s.Take(t.Context(), stage.Output{From: dir + "/out", To: "https://host/x"})
-	wants(t, err, "nothing can be written to a web server")
+	wants(t, err, "cannot write to a web server")
 }
 
 // TestUploadFaults sends again what a server would not take, and removes the parts of what

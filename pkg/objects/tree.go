@@ -15,15 +15,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// Publish puts a file, or the files of a directory, to their hashes at a place for staging,
-// s3://bucket/prefix or an absolute path. What is there already is not sent again, unless a
-// rule of the bucket is to remove it: jobs wait, and are tried again, so they find it. It
-// returns the Input that brings it: all but To is set. Kept counts files that were there.
+// Publish uploads a file, or the files of a directory, under their hashes to a staging location,
+// s3://bucket/prefix or an absolute path. An existing object is not sent again, unless a rule of
+// the bucket will remove it soon: jobs that wait or are retried must find it. Publish returns the
+// Input that downloads it, with all but To set. Kept counts existing files.
 func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
 	to, err := parsePlace(at)
 	if err != nil || to.url != "" {
 		if err == nil {
-			err = fmt.Errorf("%s: nothing can be written to a web server: write s3://bucket/prefix or an absolute path", stage.Shown(at))
+			err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path", stage.Shown(at))
 		}
 		return stage.Input{}, stage.Moved{}, err
 	}
@@ -69,7 +69,7 @@ func (p *publication) publish(ctx context.Context, name string) (in stage.Input,
 	return stage.Input{From: at.String(), Tree: true}, p.list(ctx, at, text)
 }
 
-// join is a place below another one.
+// join returns a location below another.
 func (p place) join(name string) place {
 	if p.bucket == "" {
 		return place{path: filepath.Join(p.path, name)}
@@ -81,7 +81,7 @@ func (p place) join(name string) place {
 	return place{bucket: p.bucket, key: key + name}
 }
 
-// file sends one file, if nobody has before.
+// file uploads one file, unless it exists.
 func (p *publication) file(ctx context.Context, f *hashed) error {
 	at := p.to.join(f.sha())
 	if !p.once.first(f.sha()) {
@@ -97,7 +97,7 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 	switch err := p.head(ctx, o); {
 	case err == nil && o.size == f.size && o.lasts():
 		p.moved.kept.Add(1)
-	case err == nil || Missing(err) || Denied(err): // without s3:ListBucket what is not there is denied
+	case err == nil || Missing(err) || Denied(err): // without s3:ListBucket a missing object is denied
 		if err := p.send(ctx, f.source, at, &f.sums); err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 	return nil
 }
 
-// copied puts a file into a directory for staging: readable for all, as a container may
-// have any user.
+// copied copies a file to a staging directory, readable by everyone, as a container may run as any
+// user.
 func (p *publication) copied(ctx context.Context, t *task, at place, f *hashed) error {
 	d, err := openDest(filepath.Dir(at.path))
 	if err != nil {
@@ -158,7 +158,7 @@ func (p *publication) list(ctx context.Context, at place, text []byte) error {
 	return f.commit()
 }
 
-// tree brings the files of a manifest.
+// tree downloads the files of a manifest.
 func (t *task) tree(ctx context.Context, from place) error {
 	files, err := t.manifest(ctx, from)
 	if err != nil {
@@ -191,7 +191,7 @@ func (t *task) tree(ctx context.Context, from place) error {
 	})
 }
 
-// above is the place that a manifest lies in.
+// above returns the location that contains a manifest.
 func (p place) above() place {
 	if p.bucket == "" {
 		return place{path: filepath.Dir(p.path)}
@@ -200,7 +200,7 @@ func (p place) above() place {
 	return place{bucket: p.bucket, key: dir}
 }
 
-// member brings one file of a tree.
+// member downloads one file of a tree.
 func (t *task) member(ctx context.Context, d *dest, at place, root *os.Root, f entry) error {
 	want, err := pinned(f.sha256)
 	if err != nil {
@@ -218,7 +218,7 @@ func (t *task) member(ctx context.Context, d *dest, at place, root *os.Root, f e
 		return fmt.Errorf("%s: %w", at.join(f.sha256), cause(err))
 	}
 	if info.Size() != f.size {
-		return fmt.Errorf("%s has %d bytes in place of %d: publish the tree again", at.join(f.sha256), info.Size(), f.size)
+		return fmt.Errorf("%s has %d bytes instead of %d: publish the tree again", at.join(f.sha256), info.Size(), f.size)
 	}
 	s := &source{root: root, file: f.sha256, name: f.path, size: f.size, modified: info.ModTime(), mode: plainFile}
 	if f.executable {
@@ -227,12 +227,12 @@ func (t *task) member(ctx context.Context, d *dest, at place, root *os.Root, f e
 	return t.file(ctx, d, s, want)
 }
 
-// manifest reads the list of a tree, whose name says its hash.
+// manifest reads the list of a tree, whose name contains its hash.
 func (t *task) manifest(ctx context.Context, from place) ([]entry, error) {
 	sum, ok := strings.CutSuffix(from.base(), manifestSuffix)
 	want, err := pinned(sum)
 	if !ok || err != nil || from.url != "" {
-		return nil, fmt.Errorf("%s: a tree is s3://bucket/…/<sha256>.tree or a path that ends so", from)
+		return nil, fmt.Errorf("%s: a tree is s3://bucket/…/<sha256>.tree or a path with that ending", from)
 	}
 	var r io.ReadCloser
 	if from.bucket != "" {
@@ -251,7 +251,7 @@ func (t *task) manifest(ctx context.Context, from place) ([]entry, error) {
 	h := want.hash()
 	h.Write(b.Bytes())
 	if want.judge(h.Sum(nil)) != verified {
-		return nil, fmt.Errorf("%s: the list has another checksum than its name says: publish the tree again", from)
+		return nil, fmt.Errorf("%s: the list does not match the checksum in its name: publish the tree again", from)
 	}
 	files, err := parseManifest(b.Bytes())
 	if err != nil {

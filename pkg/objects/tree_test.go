@@ -201,7 +201,7 @@ func TestDamagedTree(t *testing.T) {
 		name := in.From[strings.LastIndexByte(in.From, '/')+1:]
 		spoil(name, []byte("batchctl tree 1\nend\n"))
 		_, err = s.Bring(t.Context(), in)
-		wants(t, err, "another checksum than its name says")
+		wants(t, err, "does not match the checksum in its name")
 		in.From = strings.TrimSuffix(in.From, ".tree")
 		_, err = s.Bring(t.Context(), in)
 		wants(t, err, "a tree is")
@@ -211,30 +211,30 @@ func TestDamagedTree(t *testing.T) {
 func TestManifestErrors(t *testing.T) {
 	sum := hexOf(nil)
 	for text, want := range map[string]string{
-		"":                                           "no list",
-		"batchctl tree 2\nend\n":                     "up to date",
+		"":                                           "not a list",
+		"batchctl tree 2\nend\n":                     "update the batchctl",
 		"batchctl tree 1\n":                          "end is missing",
 		"batchctl tree 1\nend":                       "end is missing",
 		"batchctl tree 1\nend\n\n":                   "end is missing",
-		"batchctl tree 1\nx\nend\n":                  "line 2: it is no line of a file",
-		sum + " 0 - \"a\"\n":                         "no list",
+		"batchctl tree 1\nx\nend\n":                  "line 2: it is not a line for a file",
+		sum + " 0 - \"a\"\n":                         "not a list",
 		"F" + sum[1:] + ` 0 - "a"`:                   "no sha256",
 		sum[1:] + ` 0 - "a"`:                         "no sha256",
 		sum + ` -1 - "a"`:                            "no size",
-		sum + ` 00 - "a"`:                            "one form",
-		sum + ` 0 y "a"`:                             "one form",
+		sum + ` 00 - "a"`:                            "standard form",
+		sum + ` 0 y "a"`:                             "standard form",
 		sum + ` 0 - a`:                               "not quoted",
-		sum + " 0 - `a`":                             "one form",
+		sum + " 0 - `a`":                             "standard form",
 		sum + ` 0 - "../a"`:                          "cannot be the name",
 		sum + ` 0 - "/a"`:                            "cannot be the name",
 		sum + ` 0 - "a//b"`:                          "cannot be the name",
 		sum + ` 0 - "."`:                             "cannot be the name",
 		sum + ` 0 - "a\x00b"`:                        "cannot be the name",
-		sum + ` 0 - "b"` + "\n" + sum + ` 0 - "a"`:   "line 3: it is not in its order",
-		sum + ` 0 - "a"` + "\n" + sum + ` 0 - "a"`:   "line 3: it is not in its order",
-		sum + ` 0 - "a"` + "\n" + sum + ` 0 - "a/b"`: "line 3: the list: \"a\" is the name of a file, and of a directory",
+		sum + ` 0 - "b"` + "\n" + sum + ` 0 - "a"`:   "line 3: it is out of order",
+		sum + ` 0 - "a"` + "\n" + sum + ` 0 - "a"`:   "line 3: it is out of order",
+		sum + ` 0 - "a"` + "\n" + sum + ` 0 - "a/b"`: "line 3: the list: \"a\" is both a file and a directory",
 	} {
-		if !strings.HasPrefix(text, "batchctl") && want != "no list" {
+		if !strings.HasPrefix(text, "batchctl") && want != "not a list" {
 			text = "batchctl tree 1\n" + text + "\nend\n"
 		}
 		_, err := parseManifest([]byte(text))
@@ -341,9 +341,9 @@ func TestWalk(t *testing.T) {
 	for name, test := range map[string][2]string{
 		"out":     {"../secret", "leads out of"},
 		"outside": {base + "/secret", "leads out of"},
-		"nothing": {"gone", "link to nothing"},
+		"nothing": {"gone", "broken link"},
 		"circle":  {"circle", "circle"},
-		"d/up":    {"..", "link to a directory that it is in"},
+		"d/up":    {"..", "link to a directory that contains it"},
 	} {
 		link(test[0], name)
 		_, err := s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})

@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// maxParts is how many parts an upload may have, and maxObject how long an object may be
+	// maxParts is the limit on the parts of an upload, and maxObject on the size of an object
 	// (Amazon S3 User Guide, "Multipart upload limits"; 50 TB since December 2025).
 	maxParts  = 10_000
 	maxObject = 50_000_000_000_000
-	// minPart is the least size of a part that is not the last one.
+	// minPart is the minimum size of a part other than the last one.
 	minPart = 5 << 20
 )
 
-// upload puts a file, or those of a directory, into a bucket.
+// upload uploads a file, or those of a directory, to a bucket.
 func (s *Store) upload(ctx context.Context, from string, to place, moved *tally, left *leftovers) error {
 	files, isDir, root, err := sources(from, left)
 	if err != nil {
@@ -64,11 +64,10 @@ func (s *Store) upload(ctx context.Context, from string, to place, moved *tally,
 	})
 }
 
-// send uploads one file. sums are its checksums where they are known: the file has to have
-// those still.
+// send uploads one file. sums are its checksums, if known: the file must still match them.
 func (s *Store) send(ctx context.Context, f *source, at place, sums *sums) error {
 	if f.size > maxObject {
-		return fileErrorf("%s has %s, more than an object of S3 can have", f, stage.Size(f.size))
+		return fileErrorf("%s has %s, more than an S3 object can have", f, stage.Size(f.size))
 	}
 	opened, err := f.open()
 	if err != nil {
@@ -98,7 +97,7 @@ type sums struct {
 
 func encode(sum []byte) *string { return aws.String(base64.StdEncoding.EncodeToString(sum)) }
 
-// put uploads a file by one request.
+// put uploads a file with one request.
 func (s *Store) put(ctx context.Context, f *source, opened *os.File, at place, known *sums) error {
 	release, err := s.slot(ctx)
 	if err != nil {
@@ -126,7 +125,7 @@ func (s *Store) put(ctx context.Context, f *source, opened *os.File, at place, k
 	return err
 }
 
-// mediaType is by the name's ending, where that says something.
+// mediaType returns the media type for the file name's extension, if there is one.
 func mediaType(name string) *string {
 	if t := mime.TypeByExtension(path.Ext(name)); t != "" {
 		return &t
@@ -134,15 +133,14 @@ func mediaType(name string) *string {
 	return nil
 }
 
-// partLength is that of the parts of an upload, in bytes.
+// partLength returns the length of the parts of an upload, in bytes.
 func (s *Store) partLength(size int64) int64 {
 	const step = 1 << 20
 	least := (size + maxParts - 1) / maxParts
 	return max(s.part(), minPart, (least+step-1)/step*step)
 }
 
-// multipart uploads a file in parts, several at once. If it does not come to its end the
-// parts are removed again.
+// multipart uploads a file in parts, several concurrently. If it fails, it removes the parts.
 func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at place, known *sums) error {
 	begun, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CreateMultipartUploadOutput, error) {
 		return c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, ContentType: mediaType(f.name),
@@ -164,7 +162,7 @@ func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at pl
 	if err == nil {
 		crc := algorithmCRC64NVME.join(pieces)
 		if known != nil {
-			crc = known.crc // S3 refuses what is no longer the file that was hashed
+			crc = known.crc // S3 rejects the upload if the file has changed
 		}
 		err = s.complete(ctx, at, begun.UploadId, parts, f.size, crc)
 	}
@@ -202,7 +200,7 @@ func (s *Store) complete(ctx context.Context, at place, id *string, parts []type
 			ChecksumCRC64NVME: encode(crc), ChecksumType: types.ChecksumTypeFullObject, MpuObjectSize: &size})
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == "NoSuchUpload" {
-		// An attempt whose answer was lost may have done it.
+		// An attempt whose answer was lost may have completed it.
 		o := &object{place: at}
 		if s.head(ctx, o) == nil && o.size == size && o.sum != nil && o.sum.algorithm == algorithmCRC64NVME && o.sum.judge(crc) == verified {
 			return nil
@@ -211,8 +209,8 @@ func (s *Store) complete(ctx context.Context, at place, id *string, parts []type
 	return err
 }
 
-// abort removes the parts of an upload, which would be paid for; also when the context has
-// ended.
+// abort removes the parts of an upload, which would cost money; it does so even when the context
+// has ended.
 func (s *Store) abort(ctx context.Context, at place, id *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -221,7 +219,7 @@ func (s *Store) abort(ctx context.Context, at place, id *string) {
 	})
 }
 
-// Put writes a text as an object, in place of one that is there.
+// Put writes a text as an object, replacing an existing one.
 func (s *Store) Put(ctx context.Context, url, text string) error {
 	at, err := objectURL(url)
 	if err != nil {
@@ -244,7 +242,7 @@ func (s *Store) Put(ctx context.Context, url, text string) error {
 	return err
 }
 
-// Address is the URL by which services of AWS read an object of S3, unsigned.
+// Address returns the unsigned URL by which services of AWS read an object of S3.
 func (s *Store) Address(ctx context.Context, url string) (string, error) {
 	at, err := objectURL(url)
 	if err != nil {
@@ -270,7 +268,7 @@ type hashed struct {
 
 func (h *hashed) sha() string { return hex.EncodeToString(h.sha256) }
 
-// hash reads files for their checksums, several at once.
+// hash computes the checksums of files, several concurrently.
 func (s *Store) hash(ctx context.Context, files []*source) ([]hashed, error) {
 	sums := make([]hashed, len(files))
 	err := each(ctx, len(files), s.atOnce(), func(ctx context.Context, i int) error {
@@ -295,7 +293,7 @@ func (s *Store) hash(ctx context.Context, files []*source) ([]hashed, error) {
 	return sums, err
 }
 
-// stoppable is a reader that ends with a context.
+// stoppable is a reader that fails when its context ends.
 type stoppable struct {
 	ctx  context.Context
 	from io.Reader
@@ -308,7 +306,7 @@ func (s *stoppable) Read(p []byte) (int, error) {
 	return s.from.Read(p)
 }
 
-// once keeps the first of several files with one content.
+// once keeps the first of several files with the same content.
 type once struct {
 	sync.Mutex
 	done map[string]bool

@@ -16,10 +16,10 @@ import (
 	"unicode/utf8"
 )
 
-// source is a file of this machine that is to be copied, and how it was when it was seen.
+// source is a local file to copy, with its state when it was found.
 type source struct {
 	root *os.Root
-	// file is where it is below the root, name what it is called: they differ below links.
+	// file is its path below the root, name its name in the copy: they differ below links.
 	file, name string
 	size       int64
 	stored     int64 // less than size for a file with holes
@@ -29,18 +29,18 @@ type source struct {
 
 func (f *source) String() string { return filepath.Join(f.root.Name(), filepath.FromSlash(f.file)) }
 
-// executable tells whether somebody may run the file as a program.
+// executable reports whether any user may execute the file.
 func (f *source) executable() bool { return f.mode&0o111 != 0 }
 
-// named refuses a name that neither a key of S3 nor the list of a tree can have.
+// named rejects a name that neither a key of S3 nor the list of a tree can have.
 func (f *source) named() error {
 	if !utf8.ValidString(f.name) {
-		return fileErrorf("%s: the name is not UTF-8, as the keys of S3 are: give the file another one", f)
+		return fileErrorf("%s: the name is not UTF-8, which S3 requires: rename the file", f)
 	}
 	return nil
 }
 
-// open opens the file, if it is still the one that was seen.
+// open opens the file, if it is still the same.
 func (f *source) open() (*os.File, error) {
 	opened, err := f.root.Open(f.file)
 	if err != nil {
@@ -49,34 +49,34 @@ func (f *source) open() (*os.File, error) {
 	return opened, nil
 }
 
-// unchanged looks whether a file that was read is still what it was.
+// unchanged returns an error if a file changed while it was read.
 func (f *source) unchanged(opened *os.File) error {
 	info, err := opened.Stat()
 	if err != nil {
 		return fmt.Errorf("read %s: %w", f, cause(err))
 	}
 	if info.Size() != f.size || !info.ModTime().Equal(f.modified) {
-		return fileErrorf("%s was changed while it was read", f)
+		return fileErrorf("%s changed while it was read", f)
 	}
 	return nil
 }
 
-// fileError is what is wrong with one file of this machine, and with no other.
+// fileError is an error of a single local file.
 type fileError struct{ error }
 
 func (e *fileError) Unwrap() error { return e.error }
 
 func fileErrorf(format string, args ...any) error { return &fileError{fmt.Errorf(format, args...)} }
 
-// leftovers are the files of an output that cannot be carried away, while the others are:
-// what was computed is not lost for a link to nothing beside it. A nil one takes none.
+// leftovers are the files of an output that cannot be uploaded although the others can: a broken
+// link must not lose the other results. A nil one accepts none.
 type leftovers struct {
 	sync.Mutex
 	first error
 	n     int
 }
 
-// take keeps an error that is of one file alone, and tells whether it was one.
+// take records an error of a single file, and reports whether it was one.
 func (l *leftovers) take(err error) bool {
 	if _, ofOne := errors.AsType[*fileError](err); !ofOne || l == nil {
 		return false
@@ -89,20 +89,20 @@ func (l *leftovers) take(err error) bool {
 	return true
 }
 
-// err says what stayed behind, beside so many files that did not; nil for nothing.
+// err reports which files were left, and how many were uploaded; nil if none were left.
 func (l *leftovers) err(carried int64) error {
 	switch l.n {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("%w; all else was carried away (files: %d)", l.first, carried)
+		return fmt.Errorf("%w; everything else was uploaded (files: %d)", l.first, carried)
 	}
-	return fmt.Errorf("%w; nor could %d more; all else was carried away (files: %d)", l.first, l.n-1, carried)
+	return fmt.Errorf("%w; %d more were not uploaded; everything else was uploaded (files: %d)", l.first, l.n-1, carried)
 }
 
-// sources is what is at a path: one file, or those of a directory and all below, in the
-// order of their names. Links are followed that stay in the directory; whatever is
-// neither a file nor a directory is an error, or of a directory, is left.
+// sources returns the files at a path: a single file, or all files below a directory, in the order
+// of their names. It follows links that stay in the directory. Anything else is an error; in a
+// directory it is recorded in left.
 func sources(name string, left *leftovers) (files []*source, isDir bool, root *os.Root, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -111,7 +111,7 @@ func sources(name string, left *leftovers) (files []*source, isDir bool, root *o
 	dir, base := name, "."
 	if !info.IsDir() {
 		dir, base = filepath.Dir(name), filepath.Base(name)
-		if link, err := filepath.EvalSymlinks(name); err == nil { // the user's own path may be a link to anywhere
+		if link, err := filepath.EvalSymlinks(name); err == nil { // the path that the user gave may be a link to anywhere
 			dir, base = filepath.Dir(link), filepath.Base(link)
 		}
 	}
@@ -144,8 +144,7 @@ func (w *walk) full(name string) string {
 	return filepath.Join(w.root.Name(), filepath.FromSlash(name))
 }
 
-// dir adds the files of a directory; above are those that it is in, by the way that led to
-// it.
+// dir adds the files of a directory; above are its parents on the path that led to it.
 func (w *walk) dir(dir, name string, above []fs.FileInfo) error {
 	opened, err := w.root.Open(dir)
 	if err != nil {
@@ -180,7 +179,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 	case info.IsDir():
 		for _, one := range above {
 			if os.SameFile(one, info) {
-				return fileErrorf("%s is a link to a directory that it is in", w.full(name))
+				return fileErrorf("%s is a link to a directory that contains it", w.full(name))
 			}
 		}
 		return w.dir(file, name, append(slices.Clone(above), info))
@@ -203,12 +202,12 @@ func kindOf(mode fs.FileMode) string {
 	return "something else"
 }
 
-// follow is what a link leads to, within the root.
+// follow returns the target of a link, within the root.
 func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 	if info, err := w.root.Stat(file); err == nil {
 		return file, info, nil
 	} else if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fileErrorf("%s is a link to nothing", w.full(file))
+		return "", nil, fileErrorf("%s is a broken link", w.full(file))
 	}
 	// An absolute link may lead back into the directory.
 	target, err := filepath.EvalSymlinks(w.full(file))
@@ -219,17 +218,17 @@ func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, fileErrorf("%s is a link to nothing", w.full(file))
+		return "", nil, fileErrorf("%s is a broken link", w.full(file))
 	}
 	if err == nil && filepath.IsLocal(target) {
 		if info, err := w.root.Stat(target); err == nil {
 			return filepath.ToSlash(target), info, nil
 		}
 	}
-	return "", nil, fileErrorf("%s is a link that leads out of %s: copy what it leads to, or leave it out", w.full(file), w.root.Name())
+	return "", nil, fileErrorf("%s is a link that leads out of %s: copy its target, or remove the link", w.full(file), w.root.Name())
 }
 
-// path copies a file or a directory of this machine. What is carried away has leftovers.
+// path copies a local file or directory. Outputs have leftovers.
 func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 	files, isDir, root, err := sources(filepath.FromSlash(strings.TrimSuffix(from.path, "/")), left)
 	if err != nil {
@@ -238,12 +237,12 @@ func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 	defer root.Close()
 	var d *dest
 	open := openDest
-	if left != nil { // carried away
+	if left != nil { // an output
 		open = openPlace
 	}
 	if isDir {
 		if t.pinned != nil {
-			return fmt.Errorf("%s: a sha256 is for one file, and this is a directory", from)
+			return fmt.Errorf("%s: sha256 applies only to a single file, not to a directory", from)
 		}
 		if err := t.apart(from.path); err != nil {
 			return err
@@ -274,7 +273,7 @@ func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 	})
 }
 
-// apart refuses to copy a directory into itself.
+// apart rejects copying a directory into itself.
 func (t *task) apart(from string) error {
 	to, err := filepath.Abs(filepath.FromSlash(t.in.To))
 	if err != nil {
@@ -286,8 +285,8 @@ func (t *task) apart(from string) error {
 	return nil
 }
 
-// file copies one file, by the kernel where it can: without its bytes, where the file
-// system shares them.
+// file copies one file, through the kernel where possible: on some file systems without copying its
+// bytes.
 func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) error {
 	release, err := t.slot(ctx)
 	if err != nil {
@@ -316,7 +315,7 @@ func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) err
 	if err := t.kernel(ctx, to, from, f.size); err != nil {
 		return err
 	}
-	v := verified // the source of a copy on one machine is as good as its checksum
+	v := verified // a local source needs no checksum
 	if want != nil {
 		h := want.hash()
 		if err := hashAll(h, io.NewSectionReader(to, 0, f.size)); err != nil {
@@ -324,7 +323,7 @@ func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) err
 		}
 		v = want.judge(h.Sum(nil))
 	}
-	if want == nil || v != verified { // else it is what it should be, though it has another date now
+	if want == nil || v != verified { // otherwise the content is right, even if the date has changed
 		if err := f.unchanged(from); err != nil {
 			return err
 		}
@@ -332,7 +331,7 @@ func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) err
 	return t.finish(to, f.String(), f.size, v)
 }
 
-// holds tells whether a file of the same size that is there has the content already.
+// holds reports whether an existing file of the same size already has the content.
 func (t *task) holds(d *dest, name string, from *os.File, want *checksum) bool {
 	if want != nil {
 		h := want.hash()
@@ -350,8 +349,7 @@ func (t *task) holds(d *dest, name string, from *os.File, want *checksum) bool {
 	return err == nil && same
 }
 
-// kernel copies in stretches, so that an end of the context is noticed. What is a hole in the one file
-// becomes a hole in the other.
+// kernel copies in parts, so that it notices when the context ends. Holes stay holes.
 func (t *task) kernel(ctx context.Context, to *draft, from *os.File, size int64) error {
 	for done := int64(0); done < size; {
 		start, end := stretch(from, done, size)
@@ -374,7 +372,7 @@ func (t *task) kernel(ctx context.Context, to *draft, from *os.File, size int64)
 			t.carried.Add(n)
 			t.wrote(n)
 			if errors.Is(err, io.EOF) {
-				return fileErrorf("%s was changed while it was read", from.Name())
+				return fileErrorf("%s changed while it was read", from.Name())
 			}
 			if err != nil {
 				return to.failed(err)

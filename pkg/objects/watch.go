@@ -11,18 +11,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// errStalled is the end of a connection that brings nothing. It is an error that the SDK
-// tries again after.
+// errStalled ends a connection that transfers nothing. The SDK retries after it.
 var errStalled error = &stalled{}
 
 type stalled struct{}
 
-func (*stalled) Error() string        { return "the connection brought nothing for too long" }
+func (*stalled) Error() string        { return "the connection transferred nothing for too long" }
 func (*stalled) RetryableError() bool { return true }
 func (*stalled) Timeout() bool        { return true }
 func (*stalled) Temporary() bool      { return true }
 
-// watched ends exchanges in which no byte moves, either way, for a while.
+// watched ends exchanges in which no byte is transferred, in either direction, for a while.
 type watched struct {
 	inner aws.HTTPClient
 	stall time.Duration
@@ -49,7 +48,7 @@ func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// alive is the watch over one exchange.
+// alive watches one exchange.
 type alive struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -62,7 +61,7 @@ func (a *alive) end() {
 	a.cancel(nil)
 }
 
-// why is the cause of an error, if that is the watch.
+// why returns the cause of an error, if the watch caused it.
 func (a *alive) why(err error) error {
 	if errors.Is(context.Cause(a.ctx), errStalled) {
 		return errStalled
@@ -70,7 +69,7 @@ func (a *alive) why(err error) error {
 	return err
 }
 
-// body is one way of an exchange; the way back is its end.
+// body is one direction of an exchange; the response ends it.
 type body struct {
 	io.ReadCloser
 	*alive

@@ -13,7 +13,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// webClient follows redirections to what is protected alone.
+// webClient follows redirects only to https:// URLs.
 func (s *Store) webClient() *http.Client {
 	if s.Web != nil {
 		return s.Web
@@ -22,10 +22,10 @@ func (s *Store) webClient() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// web brings one file over HTTPS.
+// web downloads one file over HTTPS.
 func (t *task) web(ctx context.Context, from place) error {
 	if u, err := url.Parse(from.url); err != nil || u.Host == "" {
-		return fmt.Errorf("%s is no URL", from)
+		return fmt.Errorf("%s is not a URL", from)
 	}
 	d, name, err := t.one(from, openDest)
 	if err != nil {
@@ -45,10 +45,10 @@ func (t *task) web(ctx context.Context, from place) error {
 	w := &web{client: *t.webClient(), stall: &watched{stall: t.stall()}, from: from}
 	w.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Scheme != "https" {
-			return errors.New("it leads to what is not protected by TLS")
+			return errors.New("it redirects to a URL without TLS")
 		}
 		if len(via) >= 10 {
-			return errors.New("it leads from one place to another without end")
+			return errors.New("it redirects too many times")
 		}
 		return nil
 	}
@@ -82,7 +82,7 @@ func (t *task) web(ctx context.Context, from place) error {
 	return t.finish(f, from.String(), r.off, v)
 }
 
-// web is a file behind a URL, of the version that was seen first.
+// web is a file at a URL, of the version that was seen first.
 type web struct {
 	client  http.Client
 	stall   *watched
@@ -94,9 +94,9 @@ type web struct {
 func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.from.url, nil)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s is no URL", w.from)
+		return nil, 0, fmt.Errorf("%s is not a URL", w.from)
 	}
-	r.Header.Set("Accept-Encoding", "identity") // or the transport would unpack what is stored packed
+	r.Header.Set("Accept-Encoding", "identity") // otherwise the transport would decompress a compressed file
 	if off > 0 {
 		r.Header.Set("Range", fmt.Sprintf("bytes=%d-", off))
 		switch {
@@ -105,7 +105,7 @@ func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, err
 		case w.changed != "":
 			r.Header.Set("If-Range", w.changed)
 		default:
-			return nil, 0, errors.New("the connection broke, and the server does not say which version it sends, so nothing can be fetched on")
+			return nil, 0, errors.New("the connection broke, and the server does not identify versions, so the download cannot continue")
 		}
 	}
 	answer, err := w.stall.Do(r)
@@ -114,7 +114,7 @@ func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, err
 			return nil, 0, errors.New(without)
 		}
 		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // without the URL, and what may be a secret in it
+			err = u.Err // without the URL, which may contain a secret
 		}
 		return nil, 0, errAgain{err}
 	}
@@ -135,11 +135,11 @@ func (w *web) answered(answer *http.Response, off int64) (io.ReadCloser, int64, 
 	answer.Body.Close()
 	switch code := answer.StatusCode; {
 	case off > 0 && code == http.StatusOK:
-		return nil, 0, errors.New("the connection broke, and the file was changed meanwhile, or the server cannot go on where it was")
+		return nil, 0, errors.New("the connection broke, and the file changed meanwhile, or the server cannot resume a download")
 	case code == http.StatusTooManyRequests || code >= 500:
 		return nil, 0, errAgain{fmt.Errorf("HTTP %d %s", code, http.StatusText(code))}
 	case code == http.StatusNotFound:
-		return nil, 0, errors.New("HTTP 404 Not Found: there is nothing at this URL")
+		return nil, 0, errors.New("HTTP 404 Not Found: there is no file at this URL")
 	default:
 		return nil, 0, fmt.Errorf("HTTP %d %s", code, http.StatusText(code))
 	}

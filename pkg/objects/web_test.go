@@ -90,7 +90,7 @@ func TestWeb(t *testing.T) {
 		}
 		in.SHA256, in.To = hexOf(nil), dir+"/third"
 		_, err := store.Bring(t.Context(), in)
-		wants(t, err, "another checksum")
+		wants(t, err, "checksum does not match")
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
 		}
@@ -114,10 +114,10 @@ func TestWebErrors(t *testing.T) {
 				changing.etag.Store(`"two"`)
 			}
 			changing.ServeHTTP(w, r)
-		}), "/file", "the file was changed meanwhile"},
+		}), "/file", "the file changed meanwhile"},
 		"downgrade": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusFound)
-		}), "/file", "not protected by TLS"},
+		}), "/file", "a URL without TLS"},
 	} {
 		server, store := webStore(t, test.handler)
 		dir := t.TempDir()

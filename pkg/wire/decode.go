@@ -37,7 +37,7 @@ func Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// checkText refuses what encoding/json would silently turn into U+FFFD.
+// checkText rejects text that encoding/json would silently replace by U+FFFD.
 func checkText(data []byte) error {
 	if !utf8.Valid(data) {
 		return &Error{Message: "the document is not valid UTF-8"}
@@ -138,8 +138,8 @@ func (d *decoder) entries(v reflect.Value, path string, token token) error {
 	})
 }
 
-// members reads an object: place says where the value of a name goes, and done
-// is told of each value that was not null.
+// members reads an object. place returns where the value of a name goes, and done is called for
+// each value that was not null.
 func (d *decoder) members(path string, token token, place func(string) (reflect.Value, error), done func(string, reflect.Value)) error {
 	if token.kind != '{' {
 		return wrongType(path, "an object", token)
@@ -227,7 +227,7 @@ func join(path, name string) string {
 }
 
 func twice(path, name string) error {
-	return &Error{join(path, name), "the member is given twice"}
+	return &Error{join(path, name), "the member occurs twice"}
 }
 
 func unknown(path, name string, members []member) error {

@@ -118,7 +118,7 @@ func AppendString(text []byte, s string) []byte {
 	return out.Bytes()[:out.Len()-1]
 }
 
-// plain reports whether a string stands in JSON as it is.
+// plain reports whether a string is the same in JSON.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Decode reads a page of a log from JSON. It reads the form in which servers write pages several times as fast
-// as encoding/json, which decides how long a large log takes to print, and leaves every other form to encoding/json.
+// Decode reads a page of a log from JSON. It reads the form in which servers write pages several
+// times as fast as encoding/json, which determines how long a large log takes to print. It leaves
+// every other form to encoding/json.
 func (o *GetLogEventsOutput) Decode(text []byte) error {
 	page := pageReader{rest: text}
 	if out, ok := page.output(); ok {

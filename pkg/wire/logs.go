@@ -1,11 +1,11 @@
 package wire
 
-// The shapes of CloudWatch Logs, as far as jobs and their logs need them. The SDK's client of
-// it is not built in: it costs as much to compile as that of Batch twice over, for four
-// operations. Inputs have every member that the SDK's have, because one that is not known is
-// refused; outputs have those that are written or read here. Tests hold both to the SDK's.
+// The shapes of CloudWatch Logs, as far as jobs and their logs need them. The SDK's client for it
+// is not linked: for four operations it would take twice as long to compile as that of Batch.
+// Inputs have every member of the SDK's, because an unknown member is rejected. Outputs have those
+// that batchctl writes or reads. Tests compare both with the SDK's.
 
-// GetLogEventsInput asks for events of one stream.
+// GetLogEventsInput requests events of one stream.
 type GetLogEventsInput struct {
 	LogStreamName      *string
 	EndTime            *int64
@@ -18,22 +18,22 @@ type GetLogEventsInput struct {
 	Unmask             bool
 }
 
-// GetLogEventsOutput is a page of a stream. Its tokens are never absent: at an end the one
-// that was sent comes back.
+// GetLogEventsOutput is a page of a stream. Its tokens are never absent: at an end it repeats the
+// token of the request.
 type GetLogEventsOutput struct {
 	Events            []OutputLogEvent
 	NextBackwardToken *string
 	NextForwardToken  *string
 }
 
-// OutputLogEvent is an event of a stream that was asked for.
+// OutputLogEvent is an event in a GetLogEventsOutput.
 type OutputLogEvent struct {
 	IngestionTime *int64
 	Message       *string
 	Timestamp     *int64
 }
 
-// FilterLogEventsInput asks for events of many streams that fit a pattern.
+// FilterLogEventsInput requests events of many streams that match a pattern.
 type FilterLogEventsInput struct {
 	EndTime             *int64
 	FilterPattern       *string
@@ -49,14 +49,14 @@ type FilterLogEventsInput struct {
 	Unmask              bool
 }
 
-// FilterLogEventsOutput is a page of what was found.
+// FilterLogEventsOutput is a page of results.
 type FilterLogEventsOutput struct {
 	Events             []FilteredLogEvent
 	NextToken          *string
 	SearchedLogStreams []SearchedLogStream
 }
 
-// FilteredLogEvent is an event with the stream that it was found in.
+// FilteredLogEvent is an event with its stream.
 type FilteredLogEvent struct {
 	EventId       *string
 	IngestionTime *int64
@@ -65,13 +65,13 @@ type FilteredLogEvent struct {
 	Timestamp     *int64
 }
 
-// SearchedLogStream says of a stream whether it was read to its end.
+// SearchedLogStream reports whether a stream was read completely.
 type SearchedLogStream struct {
 	LogStreamName      *string
 	SearchedCompletely *bool
 }
 
-// OrderBy is what streams are put in order by.
+// OrderBy is the sort key of streams.
 type OrderBy string
 
 // The orders.
@@ -83,7 +83,7 @@ const (
 // Values returns all orders.
 func (OrderBy) Values() []OrderBy { return []OrderBy{OrderByLogStreamName, OrderByLastEventTime} }
 
-// DescribeLogStreamsInput asks which streams a group has.
+// DescribeLogStreamsInput requests the streams of a group.
 type DescribeLogStreamsInput struct {
 	Descending          *bool
 	Limit               *int32
@@ -110,7 +110,7 @@ type LogStream struct {
 	LogStreamName       *string
 }
 
-// DescribeLogGroupsInput asks which log groups there are.
+// DescribeLogGroupsInput requests the log groups.
 type DescribeLogGroupsInput struct {
 	AccountIdentifiers    []string
 	IncludeLinkedAccounts *bool

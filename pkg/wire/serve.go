@@ -27,13 +27,12 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Type + ": " + f.Message }
 
-// ClientException returns Batch's answer to a request that it refuses.
+// ClientException returns Batch's answer to a request that it rejects.
 func ClientException(format string, args ...any) *Fault {
 	return &Fault{Type: "ClientException", Status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// ServerException returns Batch's answer when it could not do its own part. The
-// SDKs retry it.
+// ServerException returns Batch's answer to an internal error. The SDKs retry it.
 func ServerException(format string, args ...any) *Fault {
 	return &Fault{Type: "ServerException", Status: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
 }
@@ -120,7 +119,7 @@ func Handle[In, Out any](f func(context.Context, *In) (*Out, error)) http.Handle
 			out, err = f(r.Context(), in)
 		}
 		if err != nil {
-			_ = WriteError(w, err) // the caller has gone; nobody is left to tell
+			_ = WriteError(w, err) // the caller has left and needs no answer
 			return
 		}
 		_ = WriteOutput(w, out)

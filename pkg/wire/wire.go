@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Error is a request body that does not fit the shape.
+// Error is a request body that does not match the shape.
 type Error struct {
 	// Path is the member: `containerProperties.resourceRequirements[0].value`.
 	// It is empty where the document as a whole is wrong.

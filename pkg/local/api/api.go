@@ -12,44 +12,47 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// Backend is the engine that an API answers for.
+// Backend is the engine behind an API.
 type Backend interface {
-	// View returns the model. It does not change until done is called; what the model holds must not be kept longer.
+	// View returns the model. It does not change until done is called; do not keep parts of it
+	// longer.
 	View() (m *model.Model, done func())
-	// Change decides and keeps one change that a caller asked for, and returns when it is on disk. decide reads
-	// the model and must not alter it; where it finds nothing to change, what it found is on disk too. The error
-	// is ErrReadOnly for an engine that keeps nothing.
+	// Change decides and records one change for a caller, and returns when it is on disk. decide
+	// reads the model and must not alter it. If decide finds nothing to change, the state that it
+	// read is on disk too. The error is ErrReadOnly for a read-only engine.
 	Change(decide func(m *model.Model) ([]model.Event, error)) error
-	// AbsentSince is when the last record was written, in epoch milliseconds, if the states in it can be out of
-	// date: the engine that wrote them was killed, and none runs now. 0: the states are those of now. It is called
-	// within View only.
+	// AbsentSince returns when the last record was written, in epoch milliseconds, if the states
+	// can be out of date: the engine that wrote them was killed, and none runs now. It returns 0
+	// for current states. Call it only within View.
 	AbsentSince() int64
-	// Accepting returns why the engine accepts no more jobs; nil: it does. Only decide may call it.
+	// Accepting returns why the engine accepts no more jobs, or nil. Only decide may call it.
 	Accepting() error
-	// Executor returns the executor of a name that jobs chose; "": the engine's own. The error says why a job
-	// cannot have it.
+	// Executor returns the executor with a name that jobs chose; "" is the engine's own. The error
+	// says why it is not available.
 	Executor(ctx context.Context, name string) (attempt.Executor, error)
 }
 
-// ErrReadOnly is the error of a change to an engine that was opened only to read.
-var ErrReadOnly = errors.New("this engine was opened only to read; nothing was changed")
+// ErrReadOnly is the error of a change to a read-only engine.
+var ErrReadOnly = errors.New("this engine is read-only; nothing was changed")
 
-// Settings say how an API answers.
+// Settings configure an API.
 type Settings struct {
-	// Key is what requests must be signed with.
+	// Key is the key that requests must be signed with.
 	Key aws.Credentials
-	// Lenient takes what moto takes and AWS Batch refuses. What it would have refused is in the answer's notice.
+	// Lenient accepts what moto accepts and AWS Batch rejects. The notice of an answer says what
+	// AWS Batch would have rejected.
 	Lenient bool
-	// Check refuses a request body that passed the API's own checks; nil: none.
+	// Check rejects a request body that passed the API's own checks; it may be nil.
 	Check func(operation string, body []byte) error
 	// ProcessesForBatchctlOnly accepts a job that would run as a process only from batchctl's own commands.
 	ProcessesForBatchctlOnly bool
-	// VCPUs is the size of the engine's own compute environment, Capacity all that the machine offers to jobs.
+	// VCPUs is the size of the engine's own compute environment, Capacity everything that the
+	// machine offers to jobs.
 	VCPUs    float64
 	Capacity model.Amount
 	// Logs are the logs of the attempts.
 	Logs *logs.Store
-	// Verified is told of each request with a valid signature; nil: nobody.
+	// Verified is called for each request with a valid signature; it may be nil.
 	Verified func(*http.Request)
 }
 

@@ -23,14 +23,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// NewKey returns a random key pair. It is made when an engine opens, see Connection.
+// NewKey returns a random key pair. The engine creates one when it opens, see Connection.
 func NewKey() aws.Credentials {
 	return aws.Credentials{AccessKeyID: "LOCAL" + strings.ToUpper(rand.Text()[:15]), SecretAccessKey: rand.Text() + rand.Text()}
 }
 
-// fromHere refuses what a web page could send, whatever it is signed with: a
-// name that is not this machine's (DNS rebinding), a foreign origin, a preflight.
-// There are no CORS headers, so a page could not read an answer either.
+// fromHere rejects what a web page could send, whatever its signature: a host name other than this
+// machine's (DNS rebinding), a foreign origin, a preflight. There are no CORS headers, so a page
+// could not read an answer either.
 func fromHere(r *http.Request) error {
 	if err := fromNoPage(r); err != nil {
 		return err
@@ -39,24 +39,24 @@ func fromHere(r *http.Request) error {
 	case r.ContentLength != 0 && !jsonType(r.Header.Get("Content-Type")):
 		return forbidden("Content-Type %q: a body must be application/json or application/x-amz-json-1.1.", r.Header.Get("Content-Type"))
 	case r.Header.Get("Content-Encoding") != "" && r.Header.Get("Content-Encoding") != "identity":
-		return forbidden("Content-Encoding %q is not taken.", r.Header.Get("Content-Encoding"))
+		return forbidden("Content-Encoding %q is not supported.", r.Header.Get("Content-Encoding"))
 	}
 	return nil
 }
 
-// fromNoPage is the part of fromHere that holds for requests of any protocol.
+// fromNoPage is the part of fromHere for requests of any protocol.
 func fromNoPage(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	site := r.Header.Get("Sec-Fetch-Site")
 	switch {
 	case r.Method == http.MethodOptions:
-		return forbidden("OPTIONS is not answered here.")
+		return forbidden("OPTIONS is not supported.")
 	case !loopbackHost(r.Host):
 		return forbidden("Host %q is not this machine: use 127.0.0.1, [::1] or localhost.", r.Host)
 	case len(r.Header.Values("Origin")) > 0 && origin != "http://"+r.Host:
-		return forbidden("Origin %q may not use this engine.", origin)
+		return forbidden("Origin %q is not allowed to use this engine.", origin)
 	case site != "" && site != "none" && site != "same-origin":
-		return forbidden("Requests from other sites (Sec-Fetch-Site %s) are not answered.", site)
+		return forbidden("Requests from other sites (Sec-Fetch-Site %s) are rejected.", site)
 	}
 	return nil
 }
@@ -131,8 +131,8 @@ type verifier struct {
 	texts    sync.Pool             // *[]byte that something was signed in
 }
 
-// verify checks that r is signed with the key for service: the signature is made a
-// second time, over the headers that the first one covers.
+// verify checks that r is signed with the key for service. It computes the signature again, over
+// the headers that the request's signature covers.
 func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	got, ok := parseSignature(r.Header.Get("Authorization"))
 	if !ok {
@@ -142,19 +142,19 @@ func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	at, err := time.Parse(amzDate, r.Header.Get("X-Amz-Date"))
 	switch skew := time.Since(at); {
 	case err != nil || at.Format("20060102") != got.day:
-		return unauthorized("IncompleteSignatureException", "The signature needs an X-Amz-Date of the day that it is for.")
+		return unauthorized("IncompleteSignatureException", "The signature needs an X-Amz-Date on the day of its scope.")
 	case skew > maxSkew || skew < -maxSkew:
 		return unauthorized("RequestExpired", "The signature's time is more than 15 minutes from now.")
 	case got.service != service:
 		return unauthorized("SignatureDoesNotMatch", "The request is signed for service "+got.service+", not "+service+".")
 	case subtle.ConstantTimeCompare([]byte(got.key), []byte(v.key.AccessKeyID)) != 1:
-		return unauthorized("UnrecognizedClientException", "The access key is not that of this engine; it makes a new one each time it starts.")
+		return unauthorized("UnrecognizedClientException", "The access key is not that of this engine; each engine creates a new key when it starts.")
 	case !covers(got.headers, r):
 		return unauthorized("SignatureDoesNotMatch", "The signature must cover the headers host, x-amz-date, x-amz-target and "+
 			strings.ToLower(WorkDirHeader)+".")
 	}
 	if !hmac.Equal(v.sign(r, body, got), got.digest) {
-		return unauthorized("SignatureDoesNotMatch", "The signature does not fit the request and the engine's key.")
+		return unauthorized("SignatureDoesNotMatch", "The signature does not match the request and the engine's key.")
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func unauthorized(kind, message string) error {
 	return &wire.Fault{Type: kind, Status: http.StatusForbidden, Message: message}
 }
 
-// covers reports whether the headers that mean something here are signed.
+// covers reports whether the headers that the API reads are signed.
 func covers(signed []string, r *http.Request) bool {
 	for _, name := range []string{"X-Amz-Date", "X-Amz-Target", WorkDirHeader} {
 		if len(r.Header.Values(name)) > 0 && !slices.Contains(signed, strings.ToLower(name)) {
@@ -173,8 +173,8 @@ func covers(signed []string, r *http.Request) bool {
 	return slices.Contains(signed, "host")
 }
 
-// sign is the digest that belongs into the signature of r, over the headers that s
-// names ("Create a signed AWS API request", IAM user guide).
+// sign returns the signature of r over the headers in s ("Create a signed AWS API request", IAM
+// user guide).
 func (v *verifier) sign(r *http.Request, body []byte, s signature) []byte {
 	buffer, ok := v.texts.Get().(*[]byte)
 	if !ok {
@@ -207,11 +207,10 @@ func (v *verifier) sign(r *http.Request, body []byte, s signature) []byte {
 	return h.Sum(nil)
 }
 
-// keptScopes is how many derived keys are kept. A client has one for each service
-// and day.
+// keptScopes is how many derived keys are kept. A client has one for each service and day.
 const keptScopes = 16
 
-// keyed is where hashes with the key for a scope are.
+// keyed returns the pool of hashes with the key for a scope.
 func (v *verifier) keyed(scope string, s signature) *sync.Pool {
 	v.deriving.Lock()
 	defer v.deriving.Unlock()
@@ -241,8 +240,8 @@ func appendDigest(text, of []byte) []byte {
 	return hex.AppendEncode(text, sum[:])
 }
 
-// canonicalQuery is the query by name and then by value, both as they are escaped: that
-// order is not the one of what they say (IAM User Guide, "Create a signed AWS API request").
+// canonicalQuery returns the query sorted by name and then value, both escaped; sorting unescaped
+// text would give another order (IAM User Guide, "Create a signed AWS API request").
 func canonicalQuery(u *url.URL) string {
 	if u.RawQuery == "" {
 		return ""

@@ -7,9 +7,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Batch makes an ECS cluster for each compute environment. Those who look there find
-// it: two operations of ECS answer about these clusters, and nothing else. Their
-// shapes are ours, with the members that are told; the SDK's ECS client is not built in.
+// Batch creates an ECS cluster for each compute environment. Two operations of ECS describe these
+// clusters, and nothing else. Their shapes are our own, with only the members that are filled in;
+// the SDK's ECS client is not linked.
 
 type listClustersInput struct {
 	MaxResults *int32
@@ -38,7 +38,7 @@ type cluster struct {
 	Status      *string
 }
 
-// failure is what DescribeClusters says about a cluster that is not known.
+// failure is the entry of DescribeClusters for an unknown cluster.
 type failure struct {
 	Arn    *string
 	Reason *string
@@ -65,8 +65,8 @@ func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput,
 	return out, nil
 }
 
-// describeClusters shows the clusters of environments that were deleted as INACTIVE, as
-// ECS does for a while.
+// describeClusters returns the clusters of deleted environments as INACTIVE, as ECS does for a
+// while.
 func (a *API) describeClusters(_ *call, in *describeClustersInput) (*describeClustersOutput, error) {
 	if len(in.Clusters) > 100 {
 		return nil, &wire.Fault{Type: "InvalidParameterException", Message: "clusters can have at most 100 items."}
@@ -90,7 +90,7 @@ func (a *API) describeClusters(_ *call, in *describeClustersInput) (*describeClu
 	return out, nil
 }
 
-// clusterStatus is empty for a cluster that never was.
+// clusterStatus is empty for a cluster that never existed.
 func clusterStatus(m *model.Model, name string) string {
 	for _, v := range m.Environments {
 		if v.Cluster() == name {

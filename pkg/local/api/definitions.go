@@ -52,7 +52,7 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 	x, err := a.backend.Executor(c.request.Context(), attempt.ChosenIn(in, nil))
 	switch {
 	case err != nil:
-		c.remark("jobs of this definition cannot run as it says", []string{err.Error()})
+		c.remark("jobs of this definition cannot run", []string{err.Error()})
 	case in.ContainerProperties != nil:
 		c.notice(x, x.Unhonoured(in.ContainerProperties))
 	default:
@@ -116,8 +116,7 @@ func checkSchedulingPriority(p *int32) error {
 	return nil
 }
 
-// cannot is the answer to a member that this engine does not honour: refused,
-// never dropped.
+// cannot rejects a member that this engine does not implement, rather than dropping it.
 func cannot(member string) error {
 	return wire.ClientException("%s: the local engine does not implement this.", member)
 }

@@ -35,7 +35,7 @@ func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.D
 	return out, nil
 }
 
-// addTo adds to a task's description what the task itself does not know.
+// addTo adds to a task's description what only the engine has.
 func (a *API) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
 	d.Tags = model.Merged(nil, m.Tags[model.ResourceOf(model.KindJob, t.Job.ID)])
 	a.showIdentity(d)
@@ -117,7 +117,7 @@ func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 	}
 }
 
-// containerDetail is the job's container with what its newest attempt says.
+// containerDetail returns the job's container with the results of its latest attempt.
 func containerDetail(t *model.Task) *types.ContainerDetail {
 	d := describeContainer(t.Job.Container)
 	if a := t.Last(); a != nil {

@@ -131,8 +131,8 @@ func badState(state string) error {
 	return wire.ClientException("state %s must be one of ENABLED | DISABLED", state)
 }
 
-// noticeEnvironment names the members that mean something for instances only: here
-// an environment is a bound on vCPUs, and a platform.
+// noticeEnvironment names the members that only apply to instances: here an environment is a limit
+// on vCPUs, and a platform.
 func (c *call) noticeEnvironment(r *types.ComputeResource) {
 	if r == nil {
 		return
@@ -163,7 +163,7 @@ func (c *call) noticeEnvironment(r *types.ComputeResource) {
 			given = append(given, "computeResources."+m.name)
 		}
 	}
-	c.remark("a compute environment is a part of this machine, bounded by maxvCpus; these have no effect", given)
+	c.remark("a compute environment is a share of this machine, limited by maxvCpus; these have no effect", given)
 }
 
 func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
@@ -212,9 +212,9 @@ func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnviro
 	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
-// configured is the answer to who would change what the options say.
+// configured rejects a change of what the options configure.
 func configured(what, name string) error {
-	return wire.ClientException("%s %s is configured where the local engine was started, and can be changed only there.", what, name)
+	return wire.ClientException("%s %s comes from the options of the local engine: restart the engine to change it.", what, name)
 }
 
 func (a *API) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
@@ -261,8 +261,8 @@ func (a *API) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeE
 	return out, nil
 }
 
-// environmentDetail is an environment as Batch shows it. One that the options
-// configure is like one that somebody else manages: this machine.
+// environmentDetail returns an environment as Batch describes it. One from the engine's options is
+// like an unmanaged one: this machine.
 func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.ComputeEnvironmentDetail {
 	r := model.ResourceOf(model.KindEnvironment, v.Name)
 	d := types.ComputeEnvironmentDetail{

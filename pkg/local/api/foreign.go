@@ -10,16 +10,14 @@ import (
 	"strings"
 )
 
-// ownServices are the services of AWS that the engine answers for, by the names that requests
-// are signed for.
+// ownServices are the signing names of the AWS services that the engine implements.
 func ownServices() []string { return []string{"batch", "logs", "ecs"} }
 
-// unsupportedService is the error code of an answer to a request for another service. No
-// SDK repeats a request for it.
+// unsupportedService is the error code for a request to another service. No SDK retries it.
 const unsupportedService = "UnsupportedService"
 
-// foreignService is the service that a request is signed for, if that is not one of ours:
-// AWS_ENDPOINT_URL sends the requests of every service here.
+// foreignService returns the service that a request is signed for, if it is not one of the
+// engine's: AWS_ENDPOINT_URL sends the requests of every service here.
 func foreignService(r *http.Request) string {
 	service := ""
 	if s, ok := parseSignature(r.Header.Get("Authorization")); ok {
@@ -33,10 +31,10 @@ func foreignService(r *http.Request) string {
 	return service
 }
 
-// refuseForeign answers a request for another service in that service's protocol, so that
-// its client prints what is wrong and does not fail to parse the answer.
+// refuseForeign rejects a request for another service in that service's protocol, so that its
+// client prints the reason instead of failing to parse the answer.
 func refuseForeign(w http.ResponseWriter, r *http.Request, service string) {
-	message := "This is batchctl's local engine (AWS Batch, CloudWatch Logs, ECS only); it does not answer for " + service +
+	message := "This is batchctl's local engine (AWS Batch, CloudWatch Logs, ECS only); it does not implement " + service +
 		". To call AWS, undo the engine's environment variables: eval \"$(batchctl env --unset)\""
 	contentType, body := foreignAnswer(r, service, message)
 	status := http.StatusBadRequest
@@ -59,8 +57,8 @@ type xmlError struct {
 	Message string
 }
 
-// foreignAnswer is the error in the protocol of the request: what the request looks like
-// tells JSON, Query and CBOR; only the service tells REST XML from REST JSON.
+// foreignAnswer returns the error in the protocol of the request. The request shows whether that is
+// JSON, Query or CBOR; only the service distinguishes REST XML from REST JSON.
 func foreignAnswer(r *http.Request, service, message string) (contentType string, body []byte) {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	inXML := func(v any) (string, []byte) {

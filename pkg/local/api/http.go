@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// WorkDirHeader, on SubmitJob, says where the job's command runs: an absolute
-	// path, percent-encoded. Without it the job gets a directory of its own.
+	// WorkDirHeader, on SubmitJob, is the directory in which the job's command runs: an absolute
+	// path, percent-encoded. Without it the job gets its own directory.
 	WorkDirHeader = "X-Batchctl-Working-Directory"
-	// noticeHeader, on an answer, says what of the request is without effect here,
+	// noticeHeader, on an answer, lists the parts of the request that have no effect here,
 	// percent-encoded.
 	noticeHeader = "X-Batchctl-Notice"
 
-	// ClientHeader, on a request, says that a command of batchctl makes it. It is no proof: every
-	// holder of the key could send it. It keeps other tools from starting processes of root by accident.
+	// ClientHeader, on a request, marks a command of batchctl. It proves nothing: every holder of
+	// the key could send it. It keeps other tools from starting root processes by accident.
 	ClientHeader = "X-Batchctl-Client"
 
-	// maxNotice is how many characters of a notice are said: clients bound a header's
-	// length (Python's http.client: 64 KiB), and each may take 12 bytes.
+	// maxNotice limits the characters of a notice: clients limit a header's length (Python's
+	// http.client: 64 KiB), and each character may take 12 bytes.
 	maxNotice = 4000
 
-	maxBody = 256 << 10 // AWS takes 24 KiB (RegisterJobDefinition) and 30 KiB (SubmitJob)
+	maxBody = 256 << 10 // AWS accepts 24 KiB (RegisterJobDefinition) and 30 KiB (SubmitJob)
 )
 
 // call is one request while it is served.
@@ -54,8 +54,7 @@ func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
 	}
 }
 
-// operations are those of Batch that the engine implements; the others answer
-// that it does not.
+// operations are the Batch operations that the engine implements.
 func (a *API) operations() map[string]handler {
 	return map[string]handler{
 		"CancelJob":                    serve(a.cancelJob),
@@ -110,8 +109,8 @@ func (a *API) logOperations() map[string]handler {
 	}
 }
 
-// ServeHTTP answers only requests that come from this machine, not from a web page, and are signed with the
-// engine's key. Requests for other services are refused in their own protocol.
+// ServeHTTP answers only requests that come from this machine, not from a web page, and are signed
+// with the engine's key. It rejects requests for other services in their own protocol.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if service := foreignService(r); service != "" && fromNoPage(r) == nil {
 		refuseForeign(w, r, service)
@@ -187,7 +186,7 @@ func (a *API) route(c *call) (h handler, service string, err error) {
 	}
 	name, ok := wire.Operation(r.Method, r.URL.Path)
 	if !ok {
-		err := wire.ClientException("%s %s is no operation of AWS Batch.", r.Method, r.URL.Path)
+		err := wire.ClientException("%s %s is not an operation of AWS Batch.", r.Method, r.URL.Path)
 		err.Status = http.StatusNotFound
 		return nil, "batch", err
 	}
@@ -198,7 +197,7 @@ func (a *API) route(c *call) (h handler, service string, err error) {
 	return h, "batch", err
 }
 
-// check asks the refusal that the engine was given from outside.
+// check applies Settings.Check.
 func (a *API) check(c *call) error {
 	if a.Check == nil {
 		return nil
@@ -213,8 +212,8 @@ func (a *API) check(c *call) error {
 	return faulty("%s", err)
 }
 
-// Notice returns what an answer of the engine says about a request that it took:
-// what of it has no effect here. It is empty for other answers.
+// Notice returns the notice in an answer of the engine: the parts of the request that have no
+// effect here. It is empty for other answers.
 func Notice(h http.Header) string {
 	text, err := unescapeHeader(h.Get(noticeHeader))
 	if err != nil {
@@ -223,8 +222,7 @@ func Notice(h http.Header) string {
 	return text
 }
 
-// notice tells the caller, in a header, which members of its request have no
-// effect here.
+// notice reports to the caller, in a header, which members of its request have no effect here.
 func (c *call) notice(x attempt.Executor, members []string) {
 	if len(members) > 0 {
 		c.remark("the command runs "+attempt.How(x)+", where these have no effect", members)
@@ -245,14 +243,13 @@ func (c *call) remark(why string, members []string) {
 
 func unescapeHeader(text string) (string, error) { return url.PathUnescape(text) }
 
-// An SDK that gets no answer asks again, up to its number of retries and with the
-// same Amz-Sdk-Invocation-Id. The engine answers a call that it has carried out
-// before with what it answered then: a retried SubmitJob makes no second job. AWS
-// has no such promise; clients that need it there keep a ledger.
+// An SDK that gets no answer repeats the request with the same Amz-Sdk-Invocation-Id. The engine
+// answers a repeated call with its first answer, so a retried SubmitJob creates no second job. AWS
+// has no such guarantee; clients that need it there keep a ledger.
 const invocationHeader = "Amz-Sdk-Invocation-Id"
 
-// invocation is the operation with the client's id of the call; empty for clients
-// that send none, and for one that is too long to be one.
+// invocation returns the operation with the client's id of the call; empty if the client sends
+// none, or one that is too long.
 func (c *call) invocation() string {
 	if id := c.request.Header.Get(invocationHeader); id != "" && len(id) <= 64 {
 		return c.operation + " " + id

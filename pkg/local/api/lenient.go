@@ -13,40 +13,38 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// A lenient engine is for test suites that were written against moto: it takes what moto
-// takes, as far as it can be carried out here, and says with each answer what it would
-// have refused. All that it does differently begins in this file.
+// A lenient engine is for test suites that were written against moto. It accepts what moto accepts,
+// if it can be carried out, and reports in each answer what AWS Batch would have rejected. All its
+// differences begin in this file.
 
-// refusal is one that depends on whether the engine is lenient: the answer of one
-// that is not, as AWS Batch gives it, and that of one that is, as moto gives it. nil:
-// the request is taken.
+// refusal is an error that depends on whether the engine is lenient. strict is the answer of AWS
+// Batch, lenient that of moto; nil accepts the request.
 type refusal struct {
 	strict, lenient *wire.Fault
 }
 
 func (r *refusal) Error() string { return r.Unwrap().Error() }
 
-// Unwrap is the answer where nobody judges.
+// Unwrap returns the error for code that does not call judge.
 func (r *refusal) Unwrap() error { return cmp.Or(r.strict, r.lenient) }
 
-// faulty refuses a value that could be carried out here all the same, so a lenient
-// engine takes it.
+// faulty rejects a value that could still be carried out, so a lenient engine accepts it.
 func faulty(format string, args ...any) error {
 	return &refusal{strict: wire.ClientException(format, args...)}
 }
 
-// unlikeMoto refuses what moto refuses too, in words or with an error of its own.
+// unlikeMoto rejects what moto rejects too, but with another error.
 func unlikeMoto(strict, lenient *wire.Fault) error { return &refusal{strict, lenient} }
 
-// invalidParameter is the error with which moto refuses what names something unknown.
+// invalidParameter is moto's error for an unknown name.
 func invalidParameter(format string, args ...any) *wire.Fault {
 	f := wire.ClientException(format, args...)
 	f.Type = "InvalidParameterValue"
 	return f
 }
 
-// judge returns the first refusal that holds for this engine. Of those that hold only
-// for a stricter one the answer says so.
+// judge returns the first refusal that applies to this engine. Its answer reports those that apply
+// only to a strict engine.
 func (a *API) judge(c *call, refusals ...error) error {
 	var taken []string
 	for _, err := range refusals {
@@ -65,12 +63,12 @@ func (a *API) judge(c *call, refusals ...error) error {
 			taken = append(taken, r.strict.Message)
 		}
 	}
-	c.remark("the engine is lenient; strictly this is refused", taken)
+	c.remark("the engine is lenient; AWS Batch rejects this", taken)
 	return nil
 }
 
-// gravest is the refusal that is to be judged: the first one that holds for every
-// engine, whatever its words, else the first. None may hold for a lenient engine only.
+// gravest returns the refusal to judge: the first one that applies to every engine, else the first.
+// None may apply to a lenient engine only.
 func gravest(refusals ...error) error {
 	var first error
 	for _, err := range refusals {
@@ -90,18 +88,17 @@ func holdsAlways(err error) bool {
 	return !ok || r.lenient != nil
 }
 
-// listedStatus is which jobs ListJobs means without a status: those that run, to moto
-// all of them.
+// listedStatus returns the status that ListJobs uses without one: RUNNING, or for moto all.
 func (a *API) listedStatus(c *call) model.State {
 	if !a.Lenient {
 		return model.Running
 	}
-	c.remark("the engine is lenient; strictly this lists", []string{"RUNNING jobs only"})
+	c.remark("the engine is lenient; AWS Batch lists", []string{"RUNNING jobs only"})
 	return model.NoState
 }
 
-// described is the definitions that DescribeJobDefinitions means by a text: a revision,
-// or to moto a name, which stands for all its revisions.
+// described returns the definitions for an argument of DescribeJobDefinitions: a revision, or for
+// moto a name with all its revisions.
 func (a *API) described(m *model.Model, text string) []*model.Definition {
 	id := model.ResourceName(text, model.KindDefinition)
 	if d := m.Definition(id); d != nil {
@@ -113,8 +110,8 @@ func (a *API) described(m *model.Model, text string) []*model.Definition {
 	return nil
 }
 
-// revisions is all revisions of a name in the order in which they are described. Batch
-// promises none; moto begins with the oldest.
+// revisions returns all revisions of a name in the order of DescribeJobDefinitions. Batch
+// guarantees none; moto starts with the oldest.
 func (a *API) revisions(m *model.Model, name string) []*model.Definition {
 	if a.Lenient {
 		return m.Definitions[name]
@@ -122,7 +119,7 @@ func (a *API) revisions(m *model.Model, name string) []*model.Definition {
 	return newestFirst(m.Definitions[name])
 }
 
-// place is where a revision stands in that order, as a key.
+// place returns the sort key of a revision in that order.
 func (a *API) place(d *model.Definition) string {
 	number := d.Revision
 	if !a.Lenient {
@@ -131,16 +128,14 @@ func (a *API) place(d *model.Definition) string {
 	return fmt.Sprintf("%s %010d", d.Name(), number) // no name has a blank
 }
 
-// showIdentity adds the variable to a job's description that moto shows there and Batch
-// only sets.
+// showIdentity adds the variable that moto shows in a job's description and Batch only sets.
 func (a *API) showIdentity(d *types.JobDetail) {
 	if a.Lenient && d.Container != nil {
 		d.Container.Environment = append(d.Container.Environment, types.KeyValuePair{Name: aws.String("AWS_BATCH_JOB_ID"), Value: d.JobId})
 	}
 }
 
-// checkRole refuses as a service role what moto does not find: it knows roles by their
-// ARNs.
+// checkRole rejects a service role that moto does not find: it identifies roles by ARN.
 func checkRole(role *string) error {
 	if text := aws.ToString(role); text != "" && model.ResourceName(text, "role") == text {
 		return unlikeMoto(nil, invalidParameter("Could not find IAM role %s", text))

@@ -88,13 +88,12 @@ func listableStatus(name string) (model.State, error) {
 	return s, nil
 }
 
-// maxLooked is how many jobs are looked at for one page, so that none takes long
-// however many jobs are kept. What is left comes with the next token; a page may
-// hold few jobs or none.
+// maxLooked limits how many jobs are examined for one page, so that a page is fast however many
+// jobs there are. The next token continues there; a page may have few jobs or none.
 const maxLooked = 10000
 
-// listToken is the place of the last element that was given: the job's number in
-// order of submission, or the child's index; -1: none yet.
+// listToken parses the position of the last element of the previous page: the job's sequence
+// number, or the child's index; -1 for the first page.
 func listToken(token *string) (int64, error) {
 	if token == nil {
 		return -1, nil
@@ -110,9 +109,8 @@ func listToken(token *string) (int64, error) {
 	return place, nil
 }
 
-// listed yields the tasks that a ListJobs may mean, behind the place of its token,
-// and whether it does: jobs newest first, children by index. The status none means
-// all.
+// listed yields the tasks that a ListJobs may return, after its token, and whether each matches:
+// jobs newest first, children by index. Without a status it returns all.
 func (a *API) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
 	switch {
 	case in.ArrayJobId != nil && in.JobQueue != nil:
@@ -158,7 +156,7 @@ func newest(list model.Ordered, seq int64) iter.Seq2[*model.Task, bool] {
 	}
 }
 
-// newestJobs is the same for jobs, of which matches says which are meant.
+// newestJobs is the same for jobs; matches selects them.
 func newestJobs(list []*model.Job, seq int64, matches func(*model.Job) bool) iter.Seq2[*model.Task, bool] {
 	if seq >= 0 {
 		at, _ := slices.BinarySearchFunc(list, seq, func(j *model.Job, seq int64) int { return int(j.Seq - seq) })
@@ -183,9 +181,9 @@ func childrenIn(j *model.Job, status model.State, after int64) iter.Seq2[*model.
 	}
 }
 
-// filteredJobs yields the jobs that a ListJobs filter may mean. As in Batch there may
-// be one, it applies to jobs in any status, or with SHARE_IDENTIFIER to those in the one
-// that the request names, and not to the children of arrays.
+// filteredJobs yields the jobs that match a ListJobs filter. As in Batch there may be one. It
+// applies to jobs in any status, or with SHARE_IDENTIFIER to those in the request's status, and not
+// to the children of arrays.
 func filteredJobs(l *model.Line, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
 	filters := in.Filters
 	if len(filters) != 1 || len(filters[0].Values) != 1 {

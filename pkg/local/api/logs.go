@@ -23,9 +23,8 @@ func invalid(format string, args ...any) error {
 	return &wire.Fault{Type: "InvalidParameterException", Message: fmt.Sprintf(format, args...)}
 }
 
-// getLogEvents reads a stream the way CloudWatch does. Tokens are places in the
-// file: f/ goes forward from there, b/ backward; where nothing more is, the same
-// token comes back.
+// getLogEvents reads a stream as CloudWatch does. Tokens are offsets in the file: f/ continues
+// forward, b/ backward. If there is nothing more, it returns the same token.
 func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
 	if groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup {
 		return nil, errNoGroup
@@ -88,8 +87,8 @@ func (a *API) openStream(name string) (*logs.Stream, error) {
 	return log, err
 }
 
-// place is where to read and in which direction. Without a token that is where the
-// events of the request's time begin or end: the limit counts those only.
+// place returns where to read and in which direction. Without a token it starts at the first or
+// last event in the request's time range: the limit counts only those.
 func place(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
 	switch {
 	case in.NextToken != nil:

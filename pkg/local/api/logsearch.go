@@ -20,14 +20,13 @@ const (
 	// CloudWatch's limits of one answer.
 	maxStreams      = 50
 	maxStreamsNamed = 100
-	// Bounds of our own on the work for one page of FilterLogEvents: what is left
-	// comes with the next token.
+	// Our own limits on the work for one page of FilterLogEvents: the next token continues there.
 	maxScanned        = 8 << 20
 	maxStreamsScanned = 500
 )
 
-// streamIndex is the names of all streams in their order, kept between requests;
-// it is brought up to date when it is asked.
+// streamIndex has the sorted names of all streams. It is kept between requests and updated when it
+// is used.
 type streamIndex struct {
 	sorted []model.LogStream
 }
@@ -183,9 +182,9 @@ func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
 	return d, nil
 }
 
-// filterLogEvents searches the streams one after the other in the order of their
-// starts; the events of one answer are in the order of time. A page reads a bounded
-// part of the logs, so it may be empty and still have a token, as at CloudWatch.
+// filterLogEvents searches the streams one after the other in the order of their starts; the events
+// of one answer are sorted by time. A page reads a limited part of the logs, so it may be empty and
+// still have a token, as in CloudWatch.
 func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxEvents)
 	switch {
@@ -224,8 +223,7 @@ func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.Fil
 	return out, nil
 }
 
-// search is one page of a FilterLogEvents: what is wanted, where it stands, and
-// what it has found.
+// search is one page of FilterLogEvents: the filter, the position, and the results.
 type search struct {
 	in      *wire.FilterLogEventsInput
 	pattern logs.Pattern
@@ -247,7 +245,8 @@ func (s *search) wants(name string) bool {
 	return strings.HasPrefix(name, aws.ToString(s.in.LogStreamNamePrefix))
 }
 
-// search reads on until the page is full or all is read; more tells which.
+// search continues until the page is full or everything is read; more reports whether something is
+// left.
 func (a *API) search(s *search) (more bool, err error) {
 	m, done := a.backend.View()
 	all := m.LogStreams
@@ -268,7 +267,7 @@ func (a *API) search(s *search) (more bool, err error) {
 	return false, nil
 }
 
-// searchStream reads one stream; done is false when the page got full in it.
+// searchStream reads one stream; done is false when the page became full.
 func (a *API) searchStream(s *search, name string) (done bool, err error) {
 	log, err := a.openStream(name)
 	if errors.Is(err, errNoStream) {

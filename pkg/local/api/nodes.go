@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// maxNodes bounds what a request may make the engine do.
+// maxNodes limits the work of a request.
 const maxNodes = 1000
 
 // checkNodes refuses what Batch refuses about nodeProperties.
@@ -117,8 +117,8 @@ func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 	return refused
 }
 
-// checkOpenRange refuses a number of nodes of a request where the definition has no range
-// without an end, or one that begins behind them (API reference of NodeOverrides).
+// checkOpenRange rejects a number of nodes in a request if the definition has no open range, or one
+// that starts after them (API reference of NodeOverrides).
 func checkOpenRange(p *types.NodeProperties, n int32) error {
 	refused := faulty("numNodes can be overridden only where targetNodes of a node range has no end, such as 0:.")
 	for _, r := range p.NodeRangeProperties {

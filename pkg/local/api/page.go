@@ -11,10 +11,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// pageOf returns one page of all, which is in ascending order of its keys, and the
-// token for the next one. The token is the key of the last element that was given, so
-// that a page neither repeats nor skips when others are added meanwhile, or removed, as
-// by a client that deletes what each page shows.
+// pageOf returns one page of all, which is sorted by key, and the token for the next one. The token
+// is the key of the last returned element, so a page neither repeats nor skips elements when others
+// are added or removed in between.
 func pageOf[T any](all []T, size *int32, largest int, token *string, key func(T) string) (page []T, next *string, err error) {
 	n := largest
 	if size != nil {
@@ -40,7 +39,7 @@ func pageOf[T any](all []T, size *int32, largest int, token *string, key func(T)
 	return all[:n], aws.String(newToken(key(all[n-1]))), nil
 }
 
-var errToken = wire.ClientException("nextToken is not one that this request answered.")
+var errToken = wire.ClientException("nextToken is not from an answer to this request.")
 
 func newToken(place string) string { return base64.RawURLEncoding.EncodeToString([]byte(place)) }
 

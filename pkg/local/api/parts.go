@@ -68,7 +68,7 @@ func checkPartDependencies(all []model.Part) error {
 			}
 		}
 	}
-	// What depends only on what is done is done; a circle is what is left.
+	// Mark containers whose dependencies are all done. Containers that are left form a cycle.
 	done := map[int]bool{}
 	for range all {
 		for i := range all {
@@ -79,7 +79,7 @@ func checkPartDependencies(all []model.Part) error {
 	}
 	for i := range all {
 		if !done[i] {
-			return wire.ClientException("The dependencies of container %s run in a circle.", all[i].Name())
+			return wire.ClientException("The dependencies of container %s form a cycle.", all[i].Name())
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 	for _, task := range o.TaskProperties {
 		for _, c := range task.Containers {
 			if model.FindPart(all, aws.ToString(c.Name)) < 0 {
-				return wire.ClientException("Container %s, which is to be overridden, does not exist.", aws.ToString(c.Name))
+				return wire.ClientException("Container %s in ecsPropertiesOverride does not exist.", aws.ToString(c.Name))
 			}
 			refused = gravest(refused, checkEnvironment(c.Environment))
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Job definitions of pods are kept and described. The engine has no Kubernetes, so it
-// refuses their jobs; a lenient one takes them, and each fails with errPods.
+// Job definitions of pods are stored and described. The engine has no Kubernetes, so it rejects
+// their jobs. A lenient engine accepts them, and each fails with errPods.
 
 // checkPodDefinition refuses what a definition of pods cannot do without.
 func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {

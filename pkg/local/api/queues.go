@@ -195,7 +195,7 @@ func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
 	if m.Policies[q.Policy] != nil {
 		d.SchedulingPolicyArn = aws.String(model.ARN(model.KindPolicy, q.Policy))
 	} else if q.Policy != "" {
-		d.SchedulingPolicyArn = aws.String(q.Policy) // a lenient engine took it as it was
+		d.SchedulingPolicyArn = aws.String(q.Policy) // a lenient engine accepted it unchanged
 	}
 	for i, name := range q.Environments {
 		order := int32(i + 1)

@@ -30,7 +30,7 @@ func checkTags(tags map[string]string) error {
 	return refused
 }
 
-// missing is Batch's answer about a name that it does not know.
+// missing is Batch's answer for an unknown name.
 func missing(what string, name *string) *wire.Fault {
 	if aws.ToString(name) == "" {
 		return wire.ClientException("%s is required.", what)
@@ -38,7 +38,7 @@ func missing(what string, name *string) *wire.Fault {
 	return wire.ClientException("%s %s does not exist.", what, *name)
 }
 
-// gone is its answer to who would delete that.
+// gone is Batch's answer when an unknown object is to be deleted.
 func gone(what string, name *string) error {
 	if aws.ToString(name) == "" {
 		return missing(what, name)

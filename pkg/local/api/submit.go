@@ -52,7 +52,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		case !ok:
 			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
 		case q.Disabled:
-			return nil, wire.ClientException("Job Queue %s is DISABLED and takes no jobs.", queue)
+			return nil, wire.ClientException("Job Queue %s is DISABLED and accepts no jobs.", queue)
 		}
 		d, err := activeDefinition(m, aws.ToString(in.JobDefinition))
 		if err != nil {
@@ -98,8 +98,8 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	return &awsbatch.SubmitJobOutput{JobArn: aws.String(model.ARN("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
 
-// errChosen says that a job chooses another executor than the one that it is about to
-// get. To find that one takes time, so it is done between two looks at the model.
+// errChosen means that a job chooses another executor than the one at hand. Finding that one takes
+// time, so it is done between two reads of the model.
 var errChosen = errors.New("the executor is not known yet")
 
 func checkSize(c *call) error {
@@ -109,7 +109,7 @@ func checkSize(c *call) error {
 	return nil
 }
 
-// maxChildren bounds what a request may make a lenient engine do.
+// maxChildren limits the size of an array on a lenient engine.
 const maxChildren = 100000
 
 // checkSubmit refuses what can be seen from the request alone.
@@ -155,7 +155,7 @@ func checkSubmitValues(in *awsbatch.SubmitJobInput, size int32) error {
 // of CreateJobQueue).
 const maxShares = 500
 
-// checkShare refuses a share where the queue has none, and the other way round.
+// checkShare rejects a share on a queue without shares, and the other way round.
 func checkShare(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition, q *model.Queue) error {
 	l := m.Line(q.Name)
 	switch {
@@ -210,13 +210,13 @@ func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDep
 	on := m.Task(*d.JobId)
 	switch {
 	case on == nil:
-		return wire.ClientException("Job %s, on which the job is to depend, does not exist.", *d.JobId)
+		return wire.ClientException("Job %s in dependsOn does not exist.", *d.JobId)
 	case d.Type != "" && !array:
 		return faulty("A dependency of type %s is only for array jobs.", d.Type)
 	case d.Type != types.ArrayJobDependencyNToN:
 		return nil
 	case !on.IsParent():
-		return faulty("A dependency of type N_TO_N needs an array job; %s is none.", *d.JobId)
+		return faulty("A dependency of type N_TO_N needs an array job; %s is not an array.", *d.JobId)
 	case len(on.Job.Children) != int(aws.ToInt32(in.ArrayProperties.Size)):
 		return wire.ClientException("A dependency of type N_TO_N needs an array of the same size; %s has %d children.", *d.JobId, len(on.Job.Children))
 	}
@@ -244,8 +244,8 @@ func (a *API) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.T
 	return &awsbatch.TerminateJobOutput{}, a.stop(c, in.JobId, in.Reason, true)
 }
 
-// stop keeps the wish to end a job. Cancelling what has started, and ending what
-// has ended or never was, is accepted and does nothing, as in Batch.
+// stop records the request to end a job. As in Batch, cancelling a job that has started, and ending
+// one that has ended or never existed, is accepted and does nothing.
 func (a *API) stop(c *call, id, reason *string, terminate bool) error {
 	switch {
 	case aws.ToString(id) == "":
@@ -261,7 +261,7 @@ func (a *API) stop(c *call, id, reason *string, terminate bool) error {
 		t := m.Task(*id)
 		switch {
 		case t == nil:
-			c.remark("Batch accepts this without a word; no such job is known", []string{*id})
+			c.remark("AWS Batch accepts this silently; no such job exists", []string{*id})
 			return nil, nil
 		case t.State.Ended() || t.Terminated || !terminate && !t.State.Waits():
 			return nil, nil

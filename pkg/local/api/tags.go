@@ -51,7 +51,7 @@ func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch
 	})
 }
 
-// retag keeps what edit makes of a resource's tags.
+// retag records the tags that edit changed.
 func (a *API) retag(c *call, text *string, edit func(map[string]string)) error {
 	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, err := taggable(m, text)

@@ -14,12 +14,12 @@ import (
 
 var errEssential = errors.New("an essential container of the task ended")
 
-// group runs the containers of one task: each when those it depends on have come
-// far enough, all in the same directory. When an essential one ends, its end is that
-// of the task, and the others are asked to end.
+// group runs the containers of one task: each when its dependencies have reached their condition,
+// all in the same directory. When an essential container ends, its result is that of the task, and
+// the others are asked to end.
 type group struct {
 	life    *Life
-	whole   context.Context // of the attempt: its timeout counts on when the task is asked to end
+	whole   context.Context // of the attempt: its timeout still runs when the task is asked to end
 	parts   []model.Part
 	stop    context.CancelCauseFunc
 	kill    <-chan struct{}
@@ -44,7 +44,7 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	g := &group{life: l, whole: whole, parts: parts, stop: stop, kill: kill, ends: make([]model.ContainerEnd, len(parts))}
 	gpus := base.GPUs
 	for _, p := range g.parts {
-		need, _ := model.Requested(p.Container) // was refused before, if it can be
+		need, _ := model.Requested(p.Container) // SubmitJob has checked it
 		g.gpus, gpus = append(g.gpus, gpus[:need.GPUs]), gpus[need.GPUs:]
 		g.started, g.ended = append(g.started, make(chan struct{})), append(g.ended, make(chan struct{}))
 	}
@@ -61,7 +61,7 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	return o
 }
 
-// conclude keeps how container i ended, and ends the task with an essential one.
+// conclude records how container i ended, and ends the task with an essential one.
 func (g *group) conclude(i int, o model.Outcome) {
 	g.mu.Lock()
 	g.logCut = g.logCut || o.LogCut
@@ -121,7 +121,7 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 	return o
 }
 
-// await returns when all that p depends on has come far enough, or why it never will.
+// await returns when the dependencies of p have reached their condition, or why they never will.
 func (g *group) await(ctx context.Context, p *model.Part) error {
 	for _, d := range p.Declared.DependsOn {
 		on := model.FindPart(g.parts, *d.ContainerName)
@@ -145,19 +145,18 @@ func (g *group) await(ctx context.Context, p *model.Part) error {
 	return nil
 }
 
-// held reports, once container on has come far enough or ended, whether a condition
-// on it holds.
+// held reports whether a condition on container on is met, once that has reached it or ended.
 func (g *group) held(on int, condition string) error {
 	name := g.parts[on].Name()
 	select {
 	case <-g.started[on]:
 	default:
-		return fmt.Errorf("container %s, on which it depends, did not start", name)
+		return fmt.Errorf("its dependency, container %s, did not start", name)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if exit := g.ends[on].Exit; condition == model.OnSuccess && (exit == nil || *exit != 0) {
-		return fmt.Errorf("container %s, on which it depends, did not succeed", name)
+		return fmt.Errorf("its dependency, container %s, did not succeed", name)
 	}
 	return nil
 }

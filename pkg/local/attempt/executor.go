@@ -11,43 +11,38 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// Executor runs the attempts of jobs. It knows nothing about states, retries or
-// timeouts: the engine decides, the executor carries out.
+// Executor runs the attempts of jobs. States, retries and timeouts are up to the engine.
 type Executor interface {
-	// Run runs one attempt to its end and returns its exit code. It calls
-	// a.Started once, when the command runs. When ctx ends it asks the attempt to
-	// end (SIGTERM), when a.Kill is closed it ends it (SIGKILL); in both cases it
-	// returns only when nothing of the attempt runs any more. What the command
-	// prints goes to log, unbuffered.
+	// Run runs one attempt until it finishes and returns its exit code. It calls a.Started once,
+	// when the command runs. When ctx ends it asks the attempt to end (SIGTERM); when a.Kill is
+	// closed it kills it (SIGKILL). In both cases it returns only when no process of the attempt is
+	// left. The command's output goes to log, unbuffered.
 	//
-	// An error says why there is no regular end; its text becomes the
-	// container's reason. The exit code counts then only if it is not negative.
-	// Where the machine was too full for the command to start (see tooFull), Run is
-	// called again for the same attempt.
+	// An error says why the attempt did not end normally; its text becomes the container's reason.
+	// The exit code then counts only if it is not negative. If the machine was too full to start
+	// the command (see tooFull), Run is called again for the same attempt.
 	Run(ctx context.Context, a Attempt, log *os.File) (exit int, err error)
-	// Clear ends what is left of an attempt of an earlier engine: by its id, and by
-	// the handle that was given to Started, which is empty if that engine died before
-	// it could note it. Nothing left is no error.
+	// Clear ends what is left of an attempt of an earlier engine: by its id, and by the handle that
+	// was given to Started. The handle is empty if that engine died before it could record it. If
+	// nothing is left, that is no error.
 	Clear(id, handle string) error
-	// Unhonoured names the members of a container that are without effect here.
+	// Unhonoured names the members of a container that have no effect here.
 	Unhonoured(c *types.ContainerProperties) []string
 }
 
-// ExecutorTag is the tag with which a job chooses its executor: that of SubmitJob counts
-// before that of the job definition. Tags that are given later do not.
+// ExecutorTag is the tag with which a job chooses its executor. The tag of SubmitJob overrides that
+// of the job definition. Later tags have no effect.
 const ExecutorTag = "batchctl:executor"
 
-// Chooser is an executor that knows others by their names. As an executor it is that of
-// the jobs that do not choose.
+// Chooser is an executor that has others by name. As an executor it is the default one.
 type Chooser interface {
 	Executor
-	// Chosen is the executor of a name. The error says why a job cannot have it. It may
-	// take as long as a program takes to answer.
+	// Chosen returns the executor with a name. The error says why it is not available. It may take
+	// as long as a program takes to answer.
 	Chosen(ctx context.Context, name string) (Executor, error)
 }
 
-// ChosenIn is the name of the executor that a job asks for; empty: it does not choose.
-// in may be nil.
+// ChosenIn returns the name of the executor that a job chooses, or "". in may be nil.
 func ChosenIn(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) string {
 	if in != nil {
 		if name, ok := in.Tags[ExecutorTag]; ok {
@@ -57,14 +52,14 @@ func ChosenIn(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInpu
 	return d.Tags[ExecutorTag]
 }
 
-// Choose returns the executor of a name that jobs chose, given the engine's own, which is that of the name "".
+// Choose returns the executor with a name that jobs chose; "" is the engine's own.
 func Choose(ctx context.Context, own Executor, name string) (Executor, error) {
 	if name == "" {
 		return own, nil
 	}
 	c, ok := own.(Chooser)
 	if !ok {
-		return nil, fmt.Errorf("tag %s: this engine has one executor only, the one it was started with (--executor)", ExecutorTag)
+		return nil, fmt.Errorf("tag %s: this engine has only one executor, the one it was started with (--executor)", ExecutorTag)
 	}
 	x, err := c.Chosen(ctx, name)
 	if err != nil {
@@ -73,7 +68,7 @@ func Choose(ctx context.Context, own Executor, name string) (Executor, error) {
 	return x, nil
 }
 
-// ChosenBy is the name of the executor that a job asks for; empty: it does not choose.
+// ChosenBy returns the name of the executor that a job chooses, or "".
 func ChosenBy(j *model.Job) string { return ChosenIn(j.Definition.Request, j.Request) }
 
 // Contained reports whether an executor runs jobs in containers.
@@ -82,17 +77,17 @@ func Contained(x Executor) bool {
 	return ok && c.Contained()
 }
 
-// How says how an executor runs commands, for the notice of what has no effect.
+// How describes how an executor runs commands, for the notice of what has no effect.
 func How(x Executor) string {
 	if other, ok := x.(interface{ How() string }); ok {
 		return other.How()
 	}
-	return "as a process of this machine"
+	return "as a process on this machine"
 }
 
-// Attempt is one run of a job, as an executor needs it.
+// Attempt is one run of a job, in the form that an executor needs.
 type Attempt struct {
-	// ID is the attempt's alone, for all time: the UUID of its log stream.
+	// ID is unique: the UUID of the attempt's log stream.
 	ID string
 	// Job is the job's id, id:index for a child of an array.
 	Job string
@@ -100,15 +95,15 @@ type Attempt struct {
 	Container *types.ContainerProperties
 	// Command is its command after the substitution of Ref:: parameters.
 	Command []string
-	// Environment holds the job's variables and those that Batch sets.
+	// Environment has the job's variables and those that Batch sets.
 	Environment []types.KeyValuePair
 	// Directory is where the command runs, an absolute path.
 	Directory string
 	// GPUs are the devices that belong to this attempt alone.
 	GPUs []string
-	// Started tells the engine that the command runs, and by what it can be found
-	// again after the engine itself has died.
+	// Started reports to the engine that the command runs, with a handle that finds it again after
+	// the engine has died.
 	Started func(handle string)
-	// Kill is closed when the time to end in peace is over.
+	// Kill is closed when the attempt has to end at once.
 	Kill <-chan struct{}
 }

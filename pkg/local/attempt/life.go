@@ -16,19 +16,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// stopTimeout is how long a command may take to end after SIGTERM. It is ECS's
-// default, which Batch uses.
+// stopTimeout is how long a command may take to end after SIGTERM. It is the default of ECS, which
+// Batch uses.
 const stopTimeout = 30 * time.Second
 
-// Why the engine ends an attempt: the causes of its context.
+// Causes for which the engine ends an attempt.
 var (
 	ErrTimeout       = errors.New("attempt timed out")
 	ErrTerminated    = errors.New("job terminated")
 	ErrEngineClosing = errors.New("the engine is closing; nothing was changed")
 )
 
-// Life is the life of one attempt: it gets a directory and logs, begins again while the machine is too full, runs
-// the command of each container through an executor, and ends in time.
+// Life runs one attempt: it creates its directory and logs, starts again while the machine is too
+// full, runs the command of each container through an executor, and ends it in time.
 type Life struct {
 	Task    *model.Task
 	Scratch *Scratch
@@ -36,13 +36,13 @@ type Life struct {
 	Log     *slog.Logger // gets warnings
 	// Executor returns the executor of the job.
 	Executor func(context.Context) (Executor, error)
-	// Hurry is closed when commands that were asked to end get no more time.
+	// Hurry is closed when commands that were asked to end must end at once.
 	Hurry <-chan struct{}
 	// End ends the context of Run with one of the causes.
 	End context.CancelCauseFunc
 	// OthersRun reports whether the command of another attempt runs.
 	OthersRun func() bool
-	// Launched is told once that a command of the attempt runs, and the executor's handle of it.
+	// Launched is called once when a command of the attempt runs, with the executor's handle.
 	Launched func(handle string)
 }
 
@@ -56,7 +56,7 @@ func (l *Life) Run(ctx context.Context, a Attempt) model.Outcome {
 	})
 }
 
-// createLog creates the log of a stream, which waits while the machine is too full.
+// createLog creates the log of a stream, and waits while the machine is too full.
 func (l *Life) createLog(ctx context.Context, stream string) (log *logs.Log, err error) {
 	err = l.inTime(ctx, func() error {
 		log, err = l.Logs.Create(stream)
@@ -65,8 +65,7 @@ func (l *Life) createLog(ctx context.Context, stream string) (log *logs.Log, err
 	return log, err
 }
 
-// inDirectory calls run with the directory of the attempt, which the job said or which
-// is made.
+// inDirectory calls run with the directory of the attempt, which the job names or which is created.
 func (l *Life) inDirectory(ctx context.Context, a Attempt, run func(Attempt) model.Outcome) model.Outcome {
 	var err error
 	if a.Directory == "" {
@@ -87,12 +86,12 @@ func (l *Life) inDirectory(ctx context.Context, a Attempt, run func(Attempt) mod
 	return run(a)
 }
 
-// NotStarted is the end of an attempt whose command could not start.
+// NotStarted is the outcome of an attempt whose command could not start.
 func NotStarted(err error) model.Outcome {
 	return model.Outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: model.ReasonNotStarted}
 }
 
-// carryOut runs the attempt with its log, its timeout and its grace at the end.
+// carryOut runs the attempt with its log, its timeout and its grace period.
 func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 	log, err := l.createLog(ctx, a.ID)
 	if err != nil {
@@ -117,7 +116,7 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 	}
 	switch {
 	case !launched && err == nil:
-		a.Started("") // an executor that forgot to; its word that the command ran is its exit code
+		a.Started("") // for an executor that did not call it; the exit code shows that the command ran
 	case !launched:
 		o.StatusReason = model.ReasonNotStarted
 	}
@@ -140,13 +139,12 @@ func (l *Life) execute(ctx context.Context, x Executor, a Attempt, log *os.File)
 	return exit, launched, err
 }
 
-// patience is how long an attempt that finds the machine too full to begin waits for
-// what no other attempt can give back.
+// patience is how long an attempt waits on a full machine if no other attempt could free anything.
 const patience = 10 * time.Second
 
-// inTime carries out a step of an attempt's begin, anew for as long as the machine is
-// too full for it and others run, whose end makes room: one full moment would fail
-// all that is queued, each in the place of the one before.
+// inTime carries out a step of an attempt's start. It repeats the step while the machine is too
+// full and other attempts run, whose end frees resources. Otherwise one full moment would fail
+// every queued job, one after the other.
 func (l *Life) inTime(ctx context.Context, begin func() error) error {
 	for first, last := true, time.Now().Add(patience); ; first = false {
 		err := begin()
@@ -159,7 +157,7 @@ func (l *Life) inTime(ctx context.Context, begin func() error) error {
 			return err
 		}
 		if first {
-			l.Log.Warn("the machine is too full for an attempt, which waits", "job", l.Task.ID(), "error", err)
+			l.Log.Warn("the machine is too full: an attempt waits", "job", l.Task.ID(), "error", err)
 		}
 		select {
 		case <-time.After(patience / 40):
@@ -168,14 +166,13 @@ func (l *Life) inTime(ctx context.Context, begin func() error) error {
 	}
 }
 
-// TooFull reports whether an error says that there are no more files, processes, memory
-// or room on a disk.
+// TooFull reports whether an error says that files, processes, memory or disk space have run out.
 func TooFull(err error) bool {
 	is := func(full syscall.Errno) bool { return errors.Is(err, full) }
 	return slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}, is)
 }
 
-// begun keeps that the command runs; from now on its time counts.
+// begun records that the command runs; its time counts from now on.
 func (l *Life) begun(ctx context.Context, handle string) {
 	l.Launched(handle)
 	if s := l.Task.Job.Timeout(); s > 0 {
@@ -184,9 +181,9 @@ func (l *Life) begun(ctx context.Context, handle string) {
 	}
 }
 
-// KillAfter returns the channel for Attempt.Kill: it is closed 30 seconds after ctx's end,
-// which is how long a command may take to end after SIGTERM, or when hurry is closed
-// after that end. The caller says when the attempt is over.
+// KillAfter returns the channel for Attempt.Kill. It is closed 30 seconds after ctx ends, the time
+// that a command has to end after SIGTERM, or when hurry is closed after that. The caller reports
+// when the attempt has ended.
 func KillAfter(ctx context.Context, hurry <-chan struct{}) (kill <-chan struct{}, over func()) {
 	killed, done := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -206,7 +203,7 @@ func KillAfter(ctx context.Context, hurry <-chan struct{}) (kill <-chan struct{}
 	}
 }
 
-// Concluded is the event of the end of t's attempt, given the cause for which the engine ended it, if it did.
+// Concluded returns the event of the end of t's attempt, given why the engine ended it, if it did.
 func Concluded(t *model.Task, o model.Outcome, cause error) model.Event {
 	to := model.Failed
 	switch {

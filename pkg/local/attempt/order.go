@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// Of is what the executor needs of t's newest attempt, but for a directory of its own. The model must not change
-// meanwhile.
+// Of returns what the executor needs of t's newest attempt, except for its own directory. The model
+// must not change meanwhile.
 func Of(t *model.Task) (Attempt, error) {
 	command, err := model.Substitute(t.Job.Container.Command, t.Job.Parameters())
 	if t.Job.Pod != nil {
@@ -23,9 +23,9 @@ func Of(t *model.Task) (Attempt, error) {
 		Directory: workingDirectory(t), GPUs: t.Last().GPUs}, err
 }
 
-// workingDirectory is where the task's command runs; empty: in a directory of its own. That is
-// said for commands that need something beside the job file. A job with inputs gets what
-// it needs, and what it gets must not come to lie there.
+// workingDirectory returns where the task's command runs; "" means its own directory. The caller's
+// directory is for commands that need files beside the job file. A job with inputs gets its files,
+// which must not be written there.
 func workingDirectory(t *model.Task) string {
 	has := func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }
 	if t.Job.Container != nil && slices.ContainsFunc(t.Job.Container.Environment, has) {
@@ -34,7 +34,7 @@ func workingDirectory(t *model.Task) string {
 	return t.Job.Directory
 }
 
-// environmentOf is the job's environment with the variables that Batch sets.
+// environmentOf returns the job's environment with the variables that Batch sets.
 func environmentOf(t *model.Task) []types.KeyValuePair {
 	queue := *t.Job.Request.JobQueue
 	place := model.ComputeEnvironment
@@ -52,7 +52,7 @@ func environmentOf(t *model.Task) []types.KeyValuePair {
 			Variable("AWS_BATCH_JOB_ARRAY_SIZE", strconv.Itoa(len(t.Job.Children))))
 	}
 	if len(t.Job.Parts) > 0 {
-		return set // each container has variables of its own
+		return set // each container has its own variables
 	}
 	return model.MergedBy(t.Job.Container.Environment, set, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
 }
@@ -62,10 +62,10 @@ func Variable(name, value string) types.KeyValuePair {
 	return types.KeyValuePair{Name: &name, Value: &value}
 }
 
-// mainNodeAddress is where the main node is, as the other nodes see it.
+// mainNodeAddress is the address of the main node for the other nodes.
 const mainNodeAddress = "127.0.0.1"
 
-// nodeVariables is what Batch sets for node i beside the job's own.
+// nodeVariables returns what Batch sets for node i in addition to the job's variables.
 func nodeVariables(j *model.Job, i int) []types.KeyValuePair {
 	set := []types.KeyValuePair{
 		Variable("AWS_BATCH_JOB_ID", model.NodeID(j.ID, i)),

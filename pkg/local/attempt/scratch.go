@@ -14,24 +14,24 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// Scratch gives every task without a working directory one of its own. Most tasks
-// leave nothing in it; then the directory becomes that of another task: to rename one
-// costs less than to make it, on ext4 far less where many files were removed lately.
+// Scratch gives every task without a working directory its own directory. Most tasks leave it
+// empty, and then another task gets it: renaming a directory costs less than creating one, on ext4
+// much less after many files were removed.
 type Scratch struct {
 	root *os.Root
 
 	mu    sync.Mutex
-	empty []string // directories that nobody uses
+	empty []string // unused directories
 }
 
 // NewScratch returns the directories of a state directory, which has the directory scratch.
 func NewScratch(root *os.Root) *Scratch { return &Scratch{root: root} }
 
-// keptEmpty is how many empty directories wait for another task.
+// keptEmpty is how many empty directories are kept for other tasks.
 const keptEmpty = 64
 
-// take returns the directory of a task, below the engine's; name is its DirectoryName. Another attempt of the
-// same task finds what the last one left there.
+// take returns the directory of a task, below the engine's; name is its DirectoryName. Another
+// attempt of the same task finds the files of the last one.
 func (s *Scratch) take(name string) (string, error) {
 	dir := filepath.Join("scratch", name)
 	s.mu.Lock()
@@ -48,13 +48,13 @@ func (s *Scratch) take(name string) (string, error) {
 		}
 	}
 	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("make scratch directory: %w", err)
+		return "", fmt.Errorf("create scratch directory: %w", err)
 	}
 	return dir, nil
 }
 
-// leave says that the task is done with its directory. One that is not as it was made
-// goes on to nobody: the task may have changed its mode, or have put a link in its place.
+// leave releases a task's directory. A changed directory is not used again: the task may have
+// changed its mode, or replaced it with a link.
 func (s *Scratch) leave(dir string) {
 	if info, err := s.root.Lstat(dir); err != nil || info.Mode() != fs.ModeDir|0o700 {
 		return
@@ -74,7 +74,7 @@ func (s *Scratch) leave(dir string) {
 	}
 }
 
-// DirectoryName is the task's id in a form that every file system takes.
+// DirectoryName is the task's id in a form that every file system accepts.
 func DirectoryName(t *model.Task) string {
 	if t.IsChild() {
 		return t.Job.ID + "-" + strconv.Itoa(int(t.Index))

@@ -16,8 +16,8 @@ import (
 // namePrefix begins the name of every container of ours.
 const namePrefix = "batchctl-"
 
-// nameOf is the container's name. The attempt's id makes it one that no container has
-// had, neither of another attempt nor of the same task; jobLabel says whose it is.
+// nameOf returns the container's name. The attempt's id makes it unique among all attempts;
+// jobLabel names the job.
 func nameOf(a attempt.Attempt) string {
 	return namePrefix + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
@@ -27,9 +27,9 @@ func nameOf(a attempt.Attempt) string {
 	}, a.ID)
 }
 
-// creation is the call that makes the container of an attempt. Values follow their
-// flag in the same word, so that none can be taken for a flag. An error names what a
-// job may not ask for here.
+// creation returns the call that creates the container of an attempt. Values follow their flag in
+// the same argument, so that none can be taken for a flag. The error names what a job is not
+// allowed to request here.
 func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	c := a.Container
 	image := aws.ToString(c.Image)
@@ -57,10 +57,10 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 		return call{}, err
 	}
 	if slices.ContainsFunc(a.Command, func(word string) bool { return strings.ContainsRune(word, 0) }) {
-		return call{}, errors.New("the command has a NUL byte, which no program can be given")
+		return call{}, errors.New("the command has a NUL byte, which is not allowed in an argument")
 	}
 	var stop []string
-	if x.kind == Podman { // whose rm would ask first, and wait
+	if x.kind == Podman { // podman rm would send the stop signal first, and wait
 		stop = []string{"--stop-timeout=0"}
 	}
 	variables := environment(a)
@@ -71,13 +71,13 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	return call{args: args, stdin: variables.file, env: variables.own}, nil
 }
 
-// transports are the words before a colon that make podman read an image from
-// somewhere else than a registry: files of this machine above all.
+// transports are the prefixes before a colon that make podman read an image from somewhere other
+// than a registry, above all from local files.
 var transports = []string{"atomic", "containers-storage", "dir", "docker", "docker-archive", "docker-daemon", "oci", "oci-archive",
 	"ostree", "sif", "tarball"}
 
-// checkImage takes what Batch takes as an image and refuses what the programs
-// take beyond that.
+// checkImage accepts what Batch accepts as an image and rejects what the programs accept beyond
+// that.
 func checkImage(image string) error {
 	transport, _, _ := strings.Cut(image, ":")
 	strange := strings.IndexFunc(image, func(r rune) bool { return r <= ' ' || r >= 0x7f })
@@ -94,7 +94,7 @@ func isWorkloads(image string) bool {
 	return image == "batchctl-workloads"
 }
 
-// memoryOf is the container's hard limit in MiB.
+// memoryOf returns the container's hard limit in MiB.
 func memoryOf(c *types.ContainerProperties) int64 {
 	if v, err := strconv.ParseInt(requirement(c, types.ResourceTypeMemory), 10, 64); err == nil {
 		return v
@@ -102,9 +102,8 @@ func memoryOf(c *types.ContainerProperties) int64 {
 	return int64(aws.ToInt32(c.Memory)) //lint:ignore SA1019 the deprecated member is part of the API that is served
 }
 
-// sharesOf are the container's CPU shares, 1024 for each vCPU: on EC2 Batch does
-// not keep a job from vCPUs that nobody else uses. 2 is Linux's smallest value,
-// 262144 its largest.
+// sharesOf returns the container's CPU shares, 1024 per vCPU: on EC2, a Batch job may use idle
+// vCPUs of others. Linux allows 2 to 262144.
 func sharesOf(c *types.ContainerProperties) int64 {
 	vcpus, err := strconv.ParseFloat(requirement(c, types.ResourceTypeVcpu), 64)
 	if err != nil {
@@ -134,7 +133,7 @@ func limits(c *types.ContainerProperties) ([]string, error) {
 	return args, nil
 }
 
-// rights are what the container's user may do.
+// rights returns the flags for the permissions of the container's user.
 func (x *Executor) rights(c *types.ContainerProperties) ([]string, error) {
 	var args []string
 	if c.User != nil {
@@ -142,20 +141,20 @@ func (x *Executor) rights(c *types.ContainerProperties) ([]string, error) {
 	}
 	if aws.ToBool(c.ReadonlyRootFilesystem) {
 		args = append(args, "--read-only")
-		if x.kind == Podman { // which would put writable directories over it
+		if x.kind == Podman { // podman would mount writable directories over it
 			args = append(args, "--read-only-tmpfs=false")
 		}
 	}
 	if aws.ToBool(c.Privileged) {
 		if !x.options.AllowPrivileged {
-			return nil, fmt.Errorf("the job is privileged, which gives it this machine; allow it with --allow-privileged")
+			return nil, fmt.Errorf("the job is privileged, which gives it full control of this machine; allow it with --allow-privileged")
 		}
 		args = append(args, "--privileged")
 	}
 	return args, nil
 }
 
-// gpus are the devices of the attempt, which sees no other.
+// gpus returns the flags for the devices of the attempt, which sees no others.
 func (x *Executor) gpus(ids []string) []string {
 	if len(ids) == 0 {
 		return nil

@@ -131,7 +131,7 @@ func TestRefused(t *testing.T) {
 		{"", "", mount(allowed + "/data"), "--allow-mount"},
 		{allowed, "", mount("/etc"), "not below"},
 		{allowed, "", mount(allowed + "/../"), "not below"},
-		{allowed, "", mount(allowed + "/out"), "own state"},
+		{allowed, "", mount(allowed + "/out"), "engine's state"},
 		{allowed, "", mount(allowed + "/out/etc"), "not below"},
 		{allowed, "", mount(allowed + "/twice/etc"), "not below"},
 		{allowed, "", mount(allowed + "/up"), "not below"},
@@ -139,11 +139,11 @@ func TestRefused(t *testing.T) {
 		{allowed, "", mount(allowed + "-beside"), "no such file"},
 		{allowed, "", mount(allowed + "/a,readonly=false"), "commas"},
 		{allowed, "", mount("data"), "not an absolute path"},
-		{allowed, "", `"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}]`, `no volume is named "v"`},
+		{allowed, "", `"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}]`, `there is no volume "v"`},
 		{allowed, "", `"volumes": [{"name": "v"}], "mountPoints": [{"sourceVolume": "v", "containerPath": "/v,type=bind,source=/"}]`, "commas"},
 		{allowed, "", `"volumes": [{"name": "v"}], "mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}, {"sourceVolume": "v", "containerPath": "/w"}]`, "mounted twice"},
-		{allowed, "", tmpfs("/t", "bind"), `"bind" is not taken`},
-		{allowed, "", tmpfs("/t", "ro,bind"), "not taken"},
+		{allowed, "", tmpfs("/t", "bind"), `"bind" is not supported`},
+		{allowed, "", tmpfs("/t", "ro,bind"), "not supported"},
 		{allowed, "", tmpfs("/t:exec", "ro"), "colons"},
 		{allowed, "", `"linuxParameters": {"devices": [{"hostPath": "nvidia.com/gpu=all"}]}`, "not an absolute path"},
 		{allowed, "", `"linuxParameters": {"devices": [{"hostPath": "/dev/sda:/dev/x"}]}`, "colons"},
@@ -184,7 +184,7 @@ func TestUnhonoured(t *testing.T) {
 		"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}, {"sourceVolume": "h", "containerPath": "/h"}],
 		"secrets": [{"name": "s", "valueFrom": "arn"}]}`)
 	want := []string{"jobRoleArn", "secrets", "volumes (of EFS or S3)", "privileged (the job will fail: needs --allow-privileged)",
-		"mountPoints (the job will fail: volume h: /etc is a path of this machine; allow it with --allow-mount DIRECTORY)"}
+		"mountPoints (the job will fail: volume h: /etc is a path on this machine; allow it with --allow-mount DIRECTORY)"}
 	if d := cmp.Diff(want, unprobed(t, Podman, "").Unhonoured(c)); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}

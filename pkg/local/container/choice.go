@@ -12,26 +12,24 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// Process is the executor that runs jobs as processes of this machine.
+// Process is the executor that runs jobs as processes on this machine.
 const Process = "process"
 
-// Executors are the names that an engine can be started with, and that a job can
-// choose.
+// Executors returns the names that an engine can be started with, and that a job can choose.
 func Executors() []string { return []string{Process, Docker, Podman, Either} }
 
-// ChoiceOptions say how jobs run that do not choose, and what the others may choose.
+// ChoiceOptions are the default executor, and what jobs may choose instead.
 type ChoiceOptions struct {
-	// Options are those of all containers. Program is the executor of the jobs that do
-	// not choose, one of Executors; Processes is needed.
+	// Options are for all containers. Program is the default executor, one of Executors; Processes
+	// is required.
 	Options
-	// AllowProcesses lets a job choose to be a process where the others run in
-	// containers. It gives such a job all that the engine's user may do.
+	// AllowProcesses lets a job run as a process where the others run in containers. Such a job has
+	// all permissions of the engine's user.
 	AllowProcesses bool
 }
 
-// Choice is the executors of one engine, by name. As a local.Executor it is the one
-// of the jobs that do not choose. Programs that only a job asks for are looked for
-// when one does.
+// Choice has the executors of one engine, by name. As a local.Executor it is the default one.
+// Programs that only a job names are searched when a job does.
 type Choice struct {
 	attempt.Executor
 	options ChoiceOptions
@@ -40,8 +38,7 @@ type Choice struct {
 	opened map[string]*Executor
 }
 
-// NewChoice opens the executor of the jobs that do not choose. The error is an
-// *UnavailableError if it cannot be used.
+// NewChoice opens the default executor. The error is an *UnavailableError if it cannot be used.
 func NewChoice(ctx context.Context, o ChoiceOptions) (*Choice, error) {
 	c := &Choice{Executor: o.Processes, options: o, opened: map[string]*Executor{}}
 	if o.Program != Process {
@@ -59,16 +56,16 @@ func NewChoice(ctx context.Context, o ChoiceOptions) (*Choice, error) {
 	return c, err
 }
 
-// Chosen is the executor that a job names, "" for one that names none. The error says
-// why the job cannot have it; asked again, a program may be there.
+// Chosen returns the executor that a job names, or the default for "". The error says why it is not
+// available; a later call may find the program.
 func (c *Choice) Chosen(ctx context.Context, name string) (attempt.Executor, error) {
 	switch {
 	case name == "" || name == c.options.Program:
 		return c.Executor, nil
 	case !slices.Contains(Executors(), name):
-		return nil, fmt.Errorf("executor %q is not known; there are: %s", name, strings.Join(Executors(), " "))
+		return nil, fmt.Errorf("unknown executor %q; the executors are: %s", name, strings.Join(Executors(), " "))
 	case name == Process && !c.options.AllowProcesses:
-		return nil, fmt.Errorf("the job asks to run as a process of this machine, outside the containers of this engine, which allows it only with --allow-process")
+		return nil, fmt.Errorf("the job asks to run as a process on this machine, outside a container; the engine allows that only with --allow-process")
 	case name == Process:
 		return c.options.Processes, nil
 	}
@@ -94,7 +91,7 @@ func (c *Choice) open(ctx context.Context, name string) (attempt.Executor, error
 	return x, nil
 }
 
-// Clear ends what is left of an attempt, whichever executor made it.
+// Clear ends the rest of an attempt of any executor.
 func (c *Choice) Clear(id, handle string) error {
 	if x, ok := c.Executor.(*Executor); ok {
 		return x.Clear(id, handle)
@@ -102,7 +99,7 @@ func (c *Choice) Clear(id, handle string) error {
 	return c.options.clear(id, handle, nil)
 }
 
-// Close releases what the executor of processes keeps for later attempts.
+// Close releases what the process executor keeps for later attempts.
 func (c *Choice) Close() error {
 	if x, ok := c.options.Processes.(io.Closer); ok {
 		return x.Close()
@@ -110,15 +107,15 @@ func (c *Choice) Close() error {
 	return nil
 }
 
-// How says how the commands run of jobs that do not choose.
+// How describes how commands run by default.
 func (c *Choice) How() string {
 	if x, ok := c.Executor.(*Executor); ok {
 		return x.How()
 	}
-	return "as a process of this machine"
+	return "as a process on this machine"
 }
 
-// Contained reports whether jobs that do not choose run in containers.
+// Contained reports whether jobs run in containers by default.
 func (c *Choice) Contained() bool {
 	x, ok := c.Executor.(*Executor)
 	return ok && x.Contained()

@@ -41,13 +41,13 @@ func TestChosen(t *testing.T) {
 		{Process, Process, false, Process},
 		{Process, Podman, false, "podman 9.9"},
 		{Process, Either, false, "podman 9.9"},
-		{Process, Docker, false, "executor docker: docker is not found on PATH (install docker"},
-		{Process, "Podman", false, `executor "Podman" is not known; there are: process docker podman container`},
+		{Process, Docker, false, "executor docker: docker is not on PATH (install docker"},
+		{Process, "Podman", false, `unknown executor "Podman"; the executors are: process docker podman container`},
 		{Podman, "", false, "podman 9.9"},
 		{Either, Podman, false, "podman 9.9"},
 		{Podman, Either, false, "podman 9.9"},
-		{Podman, Process, false, "the job asks to run as a process of this machine"},
-		{Either, Process, false, "the job asks to run as a process of this machine"},
+		{Podman, Process, false, "the job asks to run as a process on this machine"},
+		{Either, Process, false, "the job asks to run as a process on this machine"},
 		{Podman, Process, true, Process},
 	} {
 		choice := newChoice(t, c.program, c.processes)

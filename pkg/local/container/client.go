@@ -22,7 +22,7 @@ const (
 	Either = "container"
 )
 
-// UnavailableError says why containers cannot be run, and what to do about it.
+// UnavailableError says why containers cannot be run, and what to do.
 type UnavailableError struct {
 	Problem, Hint string
 }
@@ -36,7 +36,7 @@ type client struct {
 	version string
 }
 
-// open finds a program and asks it whether it works.
+// open finds a program and checks that it works.
 func open(ctx context.Context, program string) (client, error) {
 	if program != Either {
 		return probe(ctx, program)
@@ -56,14 +56,13 @@ func open(ctx context.Context, program string) (client, error) {
 func find(kind string) (client, error) {
 	path, err := exec.LookPath(kind)
 	if err != nil {
-		return client{}, &UnavailableError{Problem: fmt.Sprintf("%s is not found on PATH", kind),
+		return client{}, &UnavailableError{Problem: fmt.Sprintf("%s is not on PATH", kind),
 			Hint: fmt.Sprintf("install %s, or run without containers: --executor process", kind)}
 	}
 	return client{kind: kind, path: path}, nil
 }
 
-// probeTimeout bounds the wait for a daemon that takes the question and does not
-// answer.
+// probeTimeout limits the wait for a daemon that accepts a request and does not answer.
 const probeTimeout = 20 * time.Second
 
 func probe(ctx context.Context, kind string) (client, error) {
@@ -74,7 +73,7 @@ func probe(ctx context.Context, kind string) (client, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	question := []string{"version", "--format", "{{.Server.Version}}"}
-	if kind == Podman { // `version` would not touch the storage, `info` fails where no container can be made
+	if kind == Podman { // `version` does not use the storage; `info` fails if containers cannot be created
 		question = []string{"info", "--format", "{{.Version.Version}}"}
 	}
 	version, err := c.output(ctx, question...)
@@ -91,36 +90,35 @@ func probe(ctx context.Context, kind string) (client, error) {
 	return c, nil
 }
 
-// hint is the next step after what a program said when it was asked.
+// hint returns the next step for an error message of the program.
 func hint(kind, said string) string {
 	said = strings.ToLower(said)
 	switch {
 	case kind == Podman:
 		return "see: podman info"
 	case strings.Contains(said, "permission denied"):
-		return "your user may not use docker's socket: join its group (sudo usermod -aG docker $USER, then log in again), or --executor podman"
+		return "your user is not allowed to use docker's socket: join its group (sudo usermod -aG docker $USER, then log in again), or use --executor podman"
 	case strings.Contains(said, "cannot connect") || strings.Contains(said, "daemon running"):
-		return "start the daemon (sudo systemctl start docker, or Docker Desktop), or set DOCKER_HOST, or --executor podman"
+		return "start the daemon (sudo systemctl start docker, or Docker Desktop), or set DOCKER_HOST, or use --executor podman"
 	}
 	return "see: docker version"
 }
 
-// command is a call of the program. It is kept out of the terminal's process
-// group: Ctrl-C is for the engine, which then ends the container in peace.
+// command returns a command of the program. It is not in the terminal's process group: Ctrl-C is
+// for the engine, which then stops the container.
 func (c client) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.path, args...)
 	cmd.SysProcAttr = apart()
-	cmd.WaitDelay = 10 * time.Second // what it started may keep its outputs open when it has been ended
+	cmd.WaitDelay = 10 * time.Second // its child processes may keep its outputs open after it was killed
 	return cmd
 }
 
-// output calls the program to its end and returns its stdout. The error is what
-// it said on stderr.
+// output runs the program and returns its stdout. The error contains its stderr.
 func (c client) output(ctx context.Context, args ...string) (string, error) {
 	return run(c.command(ctx, args...))
 }
 
-// call is a call of the program that does not stand on its command line alone.
+// call is a command line of the program with its environment and stdin.
 type call struct {
 	args  []string
 	stdin string
@@ -134,11 +132,11 @@ func (c client) do(ctx context.Context, what call) (string, error) {
 	return run(cmd)
 }
 
-// answerTimeout bounds the calls that nobody else ends: a daemon that takes them and
-// does not answer holds no attempt for ever. Removing many files takes a while.
+// answerTimeout limits calls without another limit: a daemon that does not answer must not block an
+// attempt indefinitely. Removing many files takes a while.
 const answerTimeout = 5 * time.Minute
 
-// ask is output for short calls, with a bound of its own.
+// ask is output for short calls, with a time limit.
 func (c client) ask(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
@@ -161,7 +159,7 @@ func run(cmd *exec.Cmd) (string, error) {
 	return out.String(), nil
 }
 
-// explained is the last line of stderr, which holds the cause.
+// explained returns the last line of stderr, which has the cause.
 func explained(err error, said string) error {
 	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
 		return err
@@ -177,7 +175,7 @@ func explained(err error, said string) error {
 	return err
 }
 
-// remove ends a container at once and removes it with its anonymous volumes.
+// remove kills a container and removes it with its anonymous volumes.
 func (c client) remove(name string) error {
 	_, err := c.ask("rm", "--force", "--volumes", "--", name)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such container") {
@@ -186,7 +184,7 @@ func (c client) remove(name string) error {
 	return err
 }
 
-// inspected is what inspect says of a container, as far as it is needed here.
+// inspected are the members of inspect that are needed here.
 type inspected struct {
 	State struct {
 		Running   bool
@@ -202,8 +200,8 @@ type inspected struct {
 
 func (i inspected) begun() bool { return !i.State.StartedAt.IsZero() }
 
-// stopSignal is the signal that asks the container to end: what its image says,
-// as `docker stop` and so ECS send it.
+// stopSignal returns the signal that asks the container to end: that of its image, as `docker stop`
+// and ECS send it.
 func (i inspected) stopSignal() string {
 	if s := fmt.Sprint(i.Config.StopSignal); i.Config.StopSignal != nil && s != "" && s != "0" {
 		return s

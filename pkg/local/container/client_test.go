@@ -13,9 +13,9 @@ import (
 func TestUnavailable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for program, want := range map[string]string{
-		Docker: "docker is not found on PATH",
-		Podman: "podman is not found on PATH",
-		Either: "neither docker nor podman can be used: docker is not found on PATH; podman is not found on PATH",
+		Docker: "docker is not on PATH",
+		Podman: "podman is not on PATH",
+		Either: "neither docker nor podman can be used: docker is not on PATH; podman is not on PATH",
 	} {
 		_, err := New(t.Context(), Options{Program: program, Dir: emptyDir(t)})
 		unavailable, ok := errors.AsType[*UnavailableError](err)

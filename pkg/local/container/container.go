@@ -1,5 +1,5 @@
-// Package container runs the attempts of jobs in containers, through the docker
-// or podman program of this machine.
+// Package container runs the attempts of jobs in containers, with the local docker or podman
+// program.
 package container
 
 import (
@@ -16,21 +16,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// Options say which program runs the containers, whose they are, and what jobs
-// may ask of this machine.
+// Options configure the program that runs containers, the engine's directory, and the permissions
+// of jobs.
 type Options struct {
 	// Program is Docker, Podman, or Either for the first of them that works.
 	Program string
 	// Dir is the engine's state directory, which exists. No job can mount it.
 	Dir string
-	// AllowPrivileged lets jobs be privileged and use devices of this machine.
-	// Either of them gives a job the whole machine.
+	// AllowPrivileged lets jobs be privileged and use devices of this machine. Either gives a job
+	// control of the whole machine.
 	AllowPrivileged bool
-	// AllowMounts are directories; what is at or below one of them can be mounted by
-	// jobs. None: no path of this machine can. A job that may write to such a
-	// directory can change what a later path in it means.
+	// AllowMounts are directories that jobs can mount, including everything below them; without
+	// them, jobs can mount no local path. A job that can write to such a directory can change the
+	// target of a later path in it.
 	AllowMounts []string
-	// Processes clears what an engine without this executor left; nil: nothing does.
+	// Processes clears the attempts of an engine without this executor; it may be nil.
 	Processes attempt.Executor
 }
 
@@ -40,8 +40,8 @@ type Executor struct {
 	options Options
 }
 
-// New finds the program and asks it whether it can run containers. The error is
-// an *UnavailableError if it cannot.
+// New finds the program and checks that it can run containers. The error is an *UnavailableError if
+// it cannot.
 func New(ctx context.Context, o Options) (*Executor, error) {
 	o, err := o.resolved()
 	if err != nil {
@@ -54,7 +54,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	return &Executor{client: c, options: o}, nil
 }
 
-// resolved are the options with the real paths of the directories.
+// resolved returns the options with the real paths of the directories.
 func (o Options) resolved() (Options, error) {
 	var err error
 	if o.Dir, err = real(o.Dir); err != nil {
@@ -69,7 +69,7 @@ func (o Options) resolved() (Options, error) {
 	return o, nil
 }
 
-// real is the absolute path behind all symbolic links.
+// real returns the absolute path after resolving symbolic links.
 func real(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -84,17 +84,16 @@ func (x *Executor) String() string { return x.kind + " " + x.version }
 // Contained reports that jobs run in containers.
 func (x *Executor) Contained() bool { return true }
 
-// How says how commands run, in words that follow "the command runs".
+// How describes how commands run, as a phrase after "the command runs".
 func (x *Executor) How() string { return "in a container of " + x.kind }
 
-// attemptLabel finds the container of an attempt again; jobLabel is for people
-// who look at it.
+// attemptLabel identifies the container of an attempt; jobLabel is for people.
 const (
 	attemptLabel = "batchctl.attempt"
 	jobLabel     = "batchctl.job"
 )
 
-// handle names a container and the program that made it.
+// handle identifies a container and the program that created it.
 func (c client) handle(name string) string { return c.kind + " " + name }
 
 // Owns reports whether a handle is that of a container.
@@ -103,11 +102,11 @@ func Owns(handle string) bool {
 	return ok && (kind == Docker || kind == Podman) && strings.HasPrefix(name, namePrefix)
 }
 
-// Remove ends and removes the container of an attempt, with the program that its
-// handle names; a container that is gone is no error.
+// Remove kills and removes the container of an attempt, with the program in its handle. A container
+// that does not exist is no error.
 func Remove(id, handle string) error {
 	if !Owns(handle) {
-		return fmt.Errorf("container handle %q is not one of ours", handle)
+		return fmt.Errorf("invalid container handle %q", handle)
 	}
 	kind, _, _ := strings.Cut(handle, " ")
 	return clearWith(kind, id)
@@ -121,12 +120,12 @@ func clearWith(kind, id string) error {
 	return c.clear(id)
 }
 
-// clear removes the container of an attempt. It goes by the label, so that one
-// is found too whose engine died before it could keep the handle.
+// clear removes the container of an attempt. It searches by label, so that it also finds the
+// container of an engine that died before it could record the handle.
 func (c client) clear(id string) error {
 	list, err := c.ask("ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+attemptLabel+"="+id)
 	if err != nil {
-		return fmt.Errorf("look for the container of an earlier engine: %w", err)
+		return fmt.Errorf("find the container of an earlier engine: %w", err)
 	}
 	for _, found := range strings.Fields(list) {
 		err = errors.Join(err, c.remove(found))
@@ -134,13 +133,12 @@ func (c client) clear(id string) error {
 	return err
 }
 
-// Clear removes the container of an attempt, if it has one. What another kind of
-// engine left is cleared as that engine would have done it.
+// Clear removes the container of an attempt, if it has one. It also clears attempts of an engine
+// with another executor.
 func (x *Executor) Clear(id, handle string) error { return x.options.clear(id, handle, &x.client) }
 
-// clear ends what is left of an attempt, whoever made it: the program or the process
-// that its handle names, or if there is no handle yet, own and the program that the
-// attempt's note names.
+// clear ends the rest of an attempt of any executor: the program or process in its handle. Without
+// a handle it uses own and the program in the attempt's note.
 func (o Options) clear(id, handle string, own *client) error {
 	if Owns(handle) {
 		return errors.Join(Remove(id, handle), o.forget(id))
@@ -162,11 +160,11 @@ func (o Options) clear(id, handle string, own *client) error {
 	return errors.Join(left, o.forget(id))
 }
 
-// attemptDir is an attempt's own directory, for what it needs beside its container.
+// attemptDir is an attempt's directory for files besides its container.
 func (o Options) attemptDir(id string) string { return filepath.Join(o.Dir, "containers", id) }
 
-// note keeps which program makes an attempt's container, for an engine that is started
-// with another one before there is a handle.
+// note records which program creates an attempt's container, for a later engine with another
+// program if there is no handle yet.
 func (o Options) note(id, kind string) error {
 	if err := os.MkdirAll(o.attemptDir(id), 0o700); err != nil {
 		return err
@@ -181,10 +179,10 @@ func (o Options) noted(id, kind string) bool {
 
 func (o Options) forget(id string) error { return os.RemoveAll(o.attemptDir(id)) }
 
-// Run makes a container, starts it with its output going to log, and removes it
-// when it has ended.
+// Run creates a container, starts it with its output going to log, and removes it when it has
+// ended.
 func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (exit int, err error) {
-	defer func() { _ = x.options.forget(a.ID) }() // a directory that stays is in nobody's way
+	defer func() { _ = x.options.forget(a.ID) }() // a directory that is left does no harm
 	name := nameOf(a)
 	create, err := x.creation(name, a)
 	if err != nil {
@@ -214,10 +212,9 @@ func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (ex
 	return x.carryOut(ctx, name, a, log)
 }
 
-// make makes the container, and pulls its image if it is not here. One that is
-// here is taken as it is, so that an image just built can be tried before it is
-// pushed. A container half made is worse than one more: until a.Kill, ctx's end does
-// not end the making.
+// make creates the container, and pulls its image unless it exists locally. A local image is used
+// unchanged, so that you can try an image before you push it. Until a.Kill, ctx does not interrupt
+// the creation: a half-created container would be worse than an extra one.
 func (x *Executor) make(ctx context.Context, a attempt.Attempt, create call) error {
 	making, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
@@ -256,7 +253,7 @@ func (x *Executor) pull(ctx context.Context, image string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case isWorkloads(image):
-		return fmt.Errorf("%w; the image of the shipped workloads is built with: make image PROGRAM=%s IMAGE=%s", err, x.kind, image)
+		return fmt.Errorf("%w; build the image of the shipped workloads with: make image PROGRAM=%s IMAGE=%s", err, x.kind, image)
 	}
 	return err
 }

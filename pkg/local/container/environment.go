@@ -12,18 +12,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// handover is how a job's variables reach the program: not on its command line,
-// where every user of this machine can read them.
+// handover is how a job's variables reach the program: not on its command line, where every user of
+// this machine can read them.
 type handover struct {
-	file  string   // lines NAME=VALUE, which the program reads from its stdin
+	file  string   // lines NAME=VALUE, which the program reads from stdin
 	own   []string // NAME=VALUE in the program's own environment
 	flags []string
 }
 
-// environment hands over the job's variables. Both programs take a line of a file as
-// it is, but it is one line. Other values stand in the
-// program's environment, unless that could change what the program does: those few
-// are left to the command line.
+// environment passes on the job's variables. Both programs read a line of a file unchanged, but a
+// value is one line. Other values are passed in the program's own environment, unless they could
+// change what the program does. Those few are left on the command line.
 func environment(a attempt.Attempt) handover {
 	h := handover{flags: []string{"--env-file=/dev/stdin"}}
 	for _, v := range variables(a) {
@@ -42,8 +41,8 @@ func environment(a attempt.Attempt) handover {
 
 type variable struct{ name, value string }
 
-// variables are the job's, each once, with the devices that it may see: "void" hides
-// them from NVIDIA's container tools, which else show all that an image asks for.
+// variables returns the job's variables, each once, with the devices that it may see: "void" hides
+// them from NVIDIA's container tools, which otherwise show all that an image requests.
 func variables(a attempt.Attempt) []variable {
 	const visible = "NVIDIA_VISIBLE_DEVICES"
 	all := []variable{{visible, cmp.Or(strings.Join(a.GPUs, ","), "void")}}
@@ -57,21 +56,21 @@ func variables(a attempt.Attempt) []variable {
 	return all
 }
 
-// longestLine is what both programs read at least: the line of a bufio.Scanner, less
-// its end.
+// longestLine is the line length that both programs can read: a line of a bufio.Scanner without its
+// end.
 const longestLine = 64<<10 - 2
 
-// fitsLine reports whether a line of an env file gives this variable and no other:
-// the programs cut a carriage return off its end, skip what begins with #, and
-// refuse names with spaces and what is not UTF-8.
+// fitsLine reports whether a line of an env file sets exactly this variable. The programs remove a
+// carriage return at the end, skip lines that begin with #, and reject names with spaces and text
+// that is not UTF-8.
 func fitsLine(name, value string) bool {
 	strange := strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 	return !strange && name != "" && !strings.HasPrefix(name, "#") && !strings.Contains(value, "\n") && !strings.HasSuffix(value, "\r") &&
 		utf8.ValidString(value) && len(name)+1+len(value) <= longestLine
 }
 
-// readPrefixes begin the names of variables that docker, podman, or what they start
-// may read: their own, the loader's, Go's, those of shells and of systemd.
+// readPrefixes begin the names of variables that docker, podman, or programs that they start may
+// read: their own, the loader's, Go's, those of shells and of systemd.
 var readPrefixes = []string{"DOCKER", "CONTAINER", "_CONTAINER", "PODMAN", "BUILDAH", "BUILDKIT", "BUILDX", "MOBY_", "STORAGE_", "REGISTR",
 	"XDG_", "DBUS_", "LISTEN_", "NOTIFY_", "WATCHDOG_", "LD_", "DYLD_", "GLIBC_", "GCONV_", "MALLOC_", "BASH", "PYTHON", "PERL", "OTEL_",
 	"GRPC_", "SSL_CERT_", "SSH_A", "LC_"}
@@ -80,8 +79,8 @@ var readNames = []string{"PATH", "HOME", "HOST_ROOT", "USER", "LOGNAME", "SUDO_U
 	"TMP", "TEMP", "TMPDIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOCOVERDIR", "GNUPGHOME", "KUBECONFIG",
 	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY", "LOGLEVEL", "OPT"}
 
-// isForeign reports whether a variable means nothing to the program: neither does it
-// have a name that could, nor is it set there already.
+// isForeign reports whether a variable does not affect the program: its name has no such prefix,
+// and it is not set in its environment.
 func isForeign(name string) bool {
 	strange := strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

@@ -44,7 +44,7 @@ func testOutputLost(t *testing.T, x *Executor) {
 	noting, dir := noted(t, x, `echo "$1"`)
 	r := newTrial(t, noting, `"command": ["/job", "wait"]`)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	said := "batchctl: output may be missing here: " + x.kind + " start ended with exit code -1, before the container or not as it did\n"
+	said := "batchctl: output may be missing here: " + x.kind + " start ended with exit code -1, earlier than the container or with another result\n"
 	var ending sync.WaitGroup
 	r.a.Started = func(string) {
 		ending.Go(func() {

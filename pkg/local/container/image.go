@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Images builds and pushes images, with the program that would run them.
+// Images builds and pushes images with a container program.
 type Images struct{ client }
 
-// NewImages finds the program (Docker, Podman or Either) and asks it whether it works. The
-// error is an *UnavailableError if it does not.
+// NewImages finds the program (Docker, Podman or Either) and checks that it works. The error is an
+// *UnavailableError if it does not.
 func NewImages(ctx context.Context, program string) (*Images, error) {
 	c, err := open(ctx, program)
 	if err != nil {
@@ -38,7 +38,7 @@ type Build struct {
 	Args []string
 }
 
-// Build builds an image; what the program tells goes to story.
+// Build builds an image; the program's output goes to story.
 func (i *Images) Build(ctx context.Context, b Build, story io.Writer) error {
 	args := []string{"build", "--platform", b.Platform, "--file", "-", "--tag", b.Name}
 	for _, a := range b.Args {
@@ -63,8 +63,8 @@ func (i *Images) Pull(ctx context.Context, name string, story io.Writer) error {
 // Login is a user and a password of a registry.
 type Login struct{ Host, User, Password string }
 
-// Push sends an image to its registry; with a login in a configuration of its own, which
-// is gone afterwards, else with the user's.
+// Push pushes an image to its registry, with a login in a temporary configuration, or with the
+// user's.
 func (i *Images) Push(ctx context.Context, name string, login *Login, story io.Writer) (err error) {
 	var environ []string
 	if login != nil {
@@ -79,8 +79,8 @@ func (i *Images) Push(ctx context.Context, name string, login *Login, story io.W
 	return i.tell(ctx, cmd, "push "+name, story)
 }
 
-// loggedIn logs in, and returns what the environment of a program says that is to use
-// that, and what forgets it. The password goes through the program's input.
+// loggedIn logs in. It returns the environment that makes a program use the login, and a function
+// that removes it. The password goes through the program's stdin.
 func (i *Images) loggedIn(ctx context.Context, login Login) (environ []string, leave func() error, err error) {
 	dir, err := os.MkdirTemp("", "batchctl-login") // mode 0700
 	if err != nil {
@@ -102,12 +102,12 @@ func (i *Images) loggedIn(ctx context.Context, login Login) (environ []string, l
 	return environ, forget, nil
 }
 
-// apartFrom makes a configuration in dir that has nothing to do with the user's, but for
-// the daemon that it talks to.
+// apartFrom creates a configuration in dir that is independent of the user's, except for the
+// daemon.
 func (i *Images) apartFrom(ctx context.Context, dir, host string) ([]string, error) {
 	file := filepath.Join(dir, "config.json")
-	// With an entry there docker keeps the password in this file. Else it would look for a
-	// keychain of the machine, which is the user's.
+	// With an entry there docker keeps the password in this file. Otherwise it would use the user's
+	// keychain.
 	text, err := json.Marshal(map[string]any{"auths": map[string]any{host: struct{}{}}})
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (i *Images) apartFrom(ctx context.Context, dir, host string) ([]string, err
 	}
 	environ := []string{"DOCKER_CONFIG=" + dir}
 	if os.Getenv("DOCKER_HOST") == "" {
-		// The user's context stands in the configuration that is set aside.
+		// The user's configuration, which is not used, has the context.
 		daemon, err := i.output(ctx, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}")
 		if daemon = strings.TrimSpace(daemon); err == nil && daemon != "" {
 			environ = append(environ, "DOCKER_HOST="+daemon)
@@ -129,7 +129,7 @@ func (i *Images) apartFrom(ctx context.Context, dir, host string) ([]string, err
 	return environ, nil
 }
 
-// tell runs a program whose output is a story. An error repeats the end of it.
+// tell runs a program and copies its output to story. An error repeats the end of it.
 func (i *Images) tell(ctx context.Context, cmd *exec.Cmd, what string, story io.Writer) error {
 	last := &tail{}
 	cmd.Stdout = io.MultiWriter(story, last)

@@ -9,13 +9,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// linux turns linuxParameters into flags; memory is the hard limit in MiB.
+// linux converts linuxParameters to flags; memory is the hard limit in MiB.
 func (x *Executor) linux(l *types.LinuxParameters, memory int64) ([]string, error) {
 	if l == nil {
 		l = &types.LinuxParameters{}
 	}
-	// Without maxSwap a job gets no swap here: the instances of Batch have none, and
-	// docker alone would give it as much swap as memory.
+	// Without maxSwap a job gets no swap: instances of Batch have none, and docker alone would give
+	// it as much swap as memory.
 	swap := []string{fmt.Sprintf("--memory-swap=%dm", memory+int64(aws.ToInt32(l.MaxSwap)))}
 	if l.MaxSwap != nil && l.Swappiness != nil {
 		swap = append(swap, fmt.Sprintf("--memory-swappiness=%d", *l.Swappiness))
@@ -44,9 +44,9 @@ func (x *Executor) linux(l *types.LinuxParameters, memory int64) ([]string, erro
 	return args, nil
 }
 
-// tmpfsOptions are the mount options that a tmpfs may have here; those that end
-// with = take a value. Of Batch's list those are missing that make another kind
-// of mount of it (bind, remount, shared and their like).
+// tmpfsOptions are the mount options that a tmpfs may have here; those that end with = have a
+// value. The list is Batch's, without the options that change the kind of mount (bind, remount,
+// shared and similar).
 var tmpfsOptions = []string{"ro", "rw", "suid", "nosuid", "dev", "nodev", "exec", "noexec", "sync", "async", "dirsync",
 	"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
 	"mode=", "uid=", "gid=", "nr_inodes=", "nr_blocks="}
@@ -66,7 +66,7 @@ func tmpfs(t types.Tmpfs) (string, error) {
 			name += "="
 		}
 		if !slices.Contains(tmpfsOptions, name) || strings.Contains(o, ",") {
-			return "", fmt.Errorf("tmpfs at %s: mount option %q is not taken here", place, o)
+			return "", fmt.Errorf("tmpfs at %s: mount option %q is not supported here", place, o)
 		}
 		options = append(options, o)
 	}
@@ -97,7 +97,7 @@ func (x *Executor) device(d types.Device) (string, error) {
 		case types.DeviceCgroupPermissionMknod:
 			permissions += "m"
 		default:
-			return "", fmt.Errorf("device %s: permission %q is not known", host, p)
+			return "", fmt.Errorf("device %s: unknown permission %q", host, p)
 		}
 	}
 	if permissions == "" {

@@ -12,26 +12,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// checkPath takes an absolute path that cannot be read as more than a path by a
-// flag which separates its parts by colons or commas.
+// checkPath accepts an absolute path without the colons and commas that a flag could take as
+// separators.
 func checkPath(p string) error {
 	switch {
 	case !path.IsAbs(p):
 		return fmt.Errorf("%q is not an absolute path", p)
 	case strings.ContainsAny(p, `,:"`) || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return fmt.Errorf("path %q: commas, colons, quotes and control characters are not taken here", p)
+		return fmt.Errorf("path %q: commas, colons, quotes and control characters are not supported here", p)
 	}
 	return nil
 }
 
-// mounts turns volumes and mountPoints into flags.
+// mounts converts volumes and mountPoints to flags.
 func (x *Executor) mounts(c *types.ContainerProperties) ([]string, error) {
 	var args, empty []string
 	for _, m := range c.MountPoints {
 		name := aws.ToString(m.SourceVolume)
 		i := slices.IndexFunc(c.Volumes, func(v types.Volume) bool { return aws.ToString(v.Name) == name })
 		if i < 0 {
-			return nil, fmt.Errorf("mount point: no volume is named %q", name)
+			return nil, fmt.Errorf("mount point: there is no volume %q", name)
 		}
 		if !isLocal(c.Volumes[i]) {
 			continue // named by Unhonoured
@@ -47,7 +47,7 @@ func (x *Executor) mounts(c *types.ContainerProperties) ([]string, error) {
 		var arg string
 		if source == "" {
 			if slices.Contains(empty, name) {
-				return nil, fmt.Errorf("volume %s has no path and is mounted twice, which is not possible here", name)
+				return nil, fmt.Errorf("volume %s has no path and is mounted twice, which is not supported here", name)
 			}
 			empty = append(empty, name)
 			arg = "--mount=type=volume,destination=" + place
@@ -66,7 +66,7 @@ func (x *Executor) mounts(c *types.ContainerProperties) ([]string, error) {
 	return args, nil
 }
 
-// isLocal reports whether a volume is one of this machine.
+// isLocal reports whether a volume is on this machine.
 func isLocal(v types.Volume) bool {
 	return v.EfsVolumeConfiguration == nil && v.S3filesVolumeConfiguration == nil
 }
@@ -77,12 +77,11 @@ func below(dir, p string) bool {
 	return err == nil && filepath.IsLocal(rest)
 }
 
-// source is the path of this machine that stands for a volume's sourcePath, if
-// jobs may mount it: with symbolic links resolved, so that none leads out of
-// what is allowed.
+// source returns the local path for a volume's sourcePath, if jobs may mount it. Symbolic links are
+// resolved, so that none leads out of the allowed directories.
 func (x *Executor) source(p string) (string, error) {
 	if len(x.options.AllowMounts) == 0 {
-		return "", fmt.Errorf("%s is a path of this machine; allow it with --allow-mount DIRECTORY", p)
+		return "", fmt.Errorf("%s is a path on this machine; allow it with --allow-mount DIRECTORY", p)
 	}
 	if err := checkPath(filepath.ToSlash(p)); err != nil {
 		return "", err
@@ -95,7 +94,7 @@ func (x *Executor) source(p string) (string, error) {
 		return "", err
 	}
 	if below(p, x.options.Dir) || below(x.options.Dir, p) {
-		return "", fmt.Errorf("%s holds the engine's own state, with its key", p)
+		return "", fmt.Errorf("%s contains the engine's state and key", p)
 	}
 	if slices.ContainsFunc(x.options.AllowMounts, func(allowed string) bool { return below(allowed, p) }) {
 		return p, nil

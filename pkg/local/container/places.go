@@ -16,27 +16,26 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// OutputsDir is the directory below StagedDir that has a directory for each job, with
-// what it carried away.
+// OutputsDir is the directory below StagedDir with a directory for the outputs of each job.
 const OutputsDir = "outputs"
 
 // treeEnding ends the name of a tree's list of files.
 const treeEnding = ".tree"
 
-// isHash reports whether a name, less its ending, is a SHA-256, which is what texts and
-// files that were given out are called by.
+// isHash reports whether a name without its ending is a SHA-256, as are the names of staged texts
+// and files.
 func isHash(name, ending string) bool {
 	hash, ok := strings.CutSuffix(name, ending)
 	return ok && len(hash) == 64 && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// places is what a job's document names below the engine's staged directory. A job may
-// come from anybody who reaches the API, so it gets the files whose hashes it knows, which
-// are those that it was given, and a directory for its own outputs.
+// places are the paths below the engine's staged directory in a job's document. A job may come from
+// any client of the API. So it gets only files whose hashes it knows, and a directory for its own
+// outputs.
 type places struct {
-	// files are what it may read, by the directory as the document writes it.
+	// files are the names that the job may read, by directory as written in the document.
 	files map[string][]string
-	// outputs are the directories, as written, below which it may write its own.
+	// outputs are the directories, as written, below which the job may write its own.
 	outputs []string
 }
 
@@ -45,7 +44,7 @@ func (x *Executor) placesOf(a attempt.Attempt) places {
 	text, _ := look(a, stage.Variable)
 	d, err := stage.Parse(text)
 	if text == "" || err != nil {
-		return all // the job says what is wrong with it
+		return all // the job reports what is wrong with it
 	}
 	expand := func(place string) string {
 		place, err := stage.Expand(place, func(name string) (string, bool) { return look(a, name) })
@@ -70,7 +69,7 @@ func (x *Executor) placesOf(a attempt.Attempt) places {
 	return all
 }
 
-// look is a variable of the job; of several of one name the last one holds.
+// look returns a variable of the job; the last one of a name counts.
 func look(a attempt.Attempt, name string) (value string, ok bool) {
 	for _, v := range a.Environment {
 		if aws.ToString(v.Name) == name {
@@ -80,10 +79,10 @@ func look(a attempt.Attempt, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// isName reports whether a job's id is one name of a file.
+// isName reports whether a job's id can be a file name.
 func isName(id string) bool { return filepath.IsLocal(id) && filepath.Base(id) == id && id != "." }
 
-// isStagedDir reports whether a directory, as somebody wrote it, is the engine's.
+// isStagedDir reports whether a directory, as written, is the engine's.
 func (x *Executor) isStagedDir(dir string) bool {
 	if dir == "" || dir == "." {
 		return false
@@ -92,10 +91,9 @@ func (x *Executor) isStagedDir(dir string) bool {
 	return err == nil && real == filepath.Join(x.options.Dir, StagedDir)
 }
 
-// brought lets the container read what its job brings and write its own outputs, at the
-// paths that the document has. What lies in the staged directory besides is not shown:
-// the files are linked into a directory of the attempt. texts are staged texts that the
-// container reads there, too.
+// brought lets the container read its inputs and write its outputs, at the paths in the document.
+// It hides the rest of the staged directory: the files are linked into a directory of the attempt.
+// texts are staged texts that the container reads there, too.
 func (x *Executor) brought(a attempt.Attempt, texts map[string][]string) (args []string, err error) {
 	p := x.placesOf(a)
 	for at, names := range p.files {
@@ -116,7 +114,7 @@ func (x *Executor) brought(a attempt.Attempt, texts map[string][]string) (args [
 			err = os.MkdirAll(own, 0o700)
 		}
 		if err == nil {
-			err = os.Chmod(own, 0o777) // the container's user may be any; nobody else comes past the state directory
+			err = os.Chmod(own, 0o777) // the container may run as any user; the state directory keeps others out
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", stage.Variable, err)
@@ -126,12 +124,11 @@ func (x *Executor) brought(a attempt.Attempt, texts map[string][]string) (args [
 	return args, nil
 }
 
-// checkMount is checkPath for a flag that separates its parts by commas alone: the id of a
-// child has a colon.
+// checkMount is checkPath for a flag with only commas as separators: the id of a child has a colon.
 func checkMount(p string) error { return checkPath(strings.ReplaceAll(filepath.ToSlash(p), ":", "_")) }
 
-// linked makes a directory of the attempt that holds files of the staged directory, and
-// what their lists name.
+// linked creates a directory of the attempt with files of the staged directory, and the files in
+// their lists.
 func (x *Executor) linked(a attempt.Attempt, at string, names []string, outputs bool) (dir string, err error) {
 	staged := filepath.Join(x.options.Dir, StagedDir)
 	base := filepath.Join(x.options.attemptDir(a.ID), StagedDir)
@@ -151,7 +148,7 @@ func (x *Executor) linked(a attempt.Attempt, at string, names []string, outputs 
 			}
 		}
 	}
-	if outputs { // what is mounted there needs a place
+	if outputs { // a mount needs a mount point
 		if err := os.MkdirAll(filepath.Join(dir, OutputsDir, a.Job), 0o755); err != nil {
 			return "", err
 		}
@@ -159,7 +156,7 @@ func (x *Executor) linked(a attempt.Attempt, at string, names []string, outputs 
 	return dir, os.Chmod(dir, 0o755)
 }
 
-// link gives a staged file a second name. What is not there the job finds missing.
+// link hard-links a staged file. The job reports a missing one.
 func link(from, to, name string) error {
 	source := filepath.Join(from, name)
 	info, err := os.Lstat(source)
@@ -170,9 +167,9 @@ func link(from, to, name string) error {
 		return err
 	}
 	if info.Mode().Type() != 0 {
-		return fmt.Errorf("%s is no regular file", source)
+		return fmt.Errorf("%s is not a regular file", source)
 	}
-	if info.Mode().Perm()&0o444 != 0o444 { // the container's user may be any
+	if info.Mode().Perm()&0o444 != 0o444 { // the container may run as any user
 		if err := os.Chmod(source, info.Mode().Perm()|0o444); err != nil {
 			return err
 		}
@@ -183,8 +180,8 @@ func link(from, to, name string) error {
 	return nil
 }
 
-// linkTree links the files of a list. The hashes are all that is read of it: the job's own
-// batchctl holds the rest to its form.
+// linkTree links the files of a list. It reads only the hashes: batchctl in the job checks the
+// rest.
 func linkTree(from, to, name string) error {
 	f, err := os.Open(filepath.Join(from, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +199,7 @@ func linkTree(from, to, name string) error {
 			}
 		}
 		if err != nil {
-			return nil // its end
+			return nil // the end of the list
 		}
 	}
 }

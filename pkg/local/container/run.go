@@ -13,11 +13,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// outOfMemory is what Batch shows as the container's reason when the kernel
-// ended it for its memory.
+// outOfMemory is the container's reason in Batch when the kernel killed it for its memory.
 const outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
 
-// life is a container that was made, from its start to its end.
+// life is a created container, from its start to its end.
 type life struct {
 	client
 	name     string
@@ -31,7 +30,7 @@ type life struct {
 	unlogged error              // why its output is not in the log, then
 }
 
-// carryOut starts the container and sees it to its end.
+// carryOut starts the container and waits until it ends.
 func (x *Executor) carryOut(ctx context.Context, name string, a attempt.Attempt, log *os.File) (int, error) {
 	oom := ""
 	if x.kind == Podman {
@@ -71,16 +70,15 @@ func (x *Executor) carryOut(ctx context.Context, name string, a attempt.Attempt,
 	return verdict(now, oom)
 }
 
-// lateNews looks again, for some seconds, at a container that somebody has ended with
-// SIGKILL: docker learns of the end and of the lack of memory on two ways, and the end
-// may be the first to come, on a busy machine by more than a second. It returns now if
-// docker has nothing to add.
+// lateNews inspects a container again, for some seconds, after a SIGKILL. Docker learns of the end
+// and of the lack of memory separately. The end may arrive first, by more than a second on a busy
+// machine. It returns now if there is nothing new.
 func (l *life) lateNews(now inspected) inspected {
 	for pause := 50 * time.Millisecond; pause < 4*time.Second; pause *= 2 {
 		time.Sleep(pause)
 		later, err := l.inspect(l.name)
 		if err != nil {
-			return now // the end is known; why it came is a comfort
+			return now // the end is known; its cause is optional
 		}
 		if later.State.OOMKilled {
 			return later
@@ -89,8 +87,7 @@ func (l *life) lateNews(now inspected) inspected {
 	return now
 }
 
-// attach starts the container. Its output goes straight to the log's file: nothing of
-// ours stands between.
+// attach starts the container. Its output goes directly to the log's file.
 func (l *life) attach() error {
 	cmd := l.command(l.lasting, "start", "--attach", "--", l.name)
 	cmd.Stdout, cmd.Stderr = l.log, l.log
@@ -99,18 +96,17 @@ func (l *life) attach() error {
 	}
 	go func() {
 		defer close(l.attached)
-		_ = cmd.Wait() // its code is the container's, or its own: inspect tells them apart
+		_ = cmd.Wait() // its exit code is the container's or its own: inspect shows which
 		l.carrier = cmd.ProcessState.ExitCode()
 	}()
 	return nil
 }
 
-// initialize does what of a podman container's start can fail, and that says why:
-// docker keeps the cause of a failed start, podman only prints it.
+// initialize does the part of a podman start that can fail with a message: docker keeps the cause
+// of a failed start, podman only prints it.
 //
-// It runs in the attempt's own directory, because podman's monitor leaves a file
-// there, "oom", when the container has run out of memory. On cgroups v1 podman
-// itself does not find it.
+// It runs in the attempt's directory, because podman's monitor writes the file "oom" there when the
+// container has run out of memory. On cgroups v1 podman itself does not detect that.
 func (x *Executor) initialize(name, dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
@@ -127,14 +123,14 @@ func orUnknown(cause string) string {
 	return cause
 }
 
-// begin waits until the container runs, or has run, or cannot. Neither program
-// tells when: attached, they say nothing, so they are asked.
+// begin waits until the container runs, has run, or cannot run. Neither program reports this while
+// attached, so begin polls.
 func (l *life) begin(a attempt.Attempt) (inspected, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		select {
 		case <-l.attached:
 			return l.inspect(l.name)
-		case <-a.Kill: // it hangs before its start
+		case <-a.Kill: // it does not start
 			if err := l.remove(l.name); err != nil {
 				return inspected{}, err
 			}
@@ -148,8 +144,8 @@ func (l *life) begin(a attempt.Attempt) (inspected, error) {
 	}
 }
 
-// wait returns when the container has ended, given how it was seen last. The program
-// that carries the output may have been lost before.
+// wait returns when the container has ended; now is its last known state. The program that copies
+// the output may have died before.
 func (l *life) wait(now inspected) (inspected, error) {
 	<-l.attached
 	var err error
@@ -173,15 +169,15 @@ func (l *life) wait(now inspected) (inspected, error) {
 	return now, nil
 }
 
-// checkLog reports why the log takes no output, when the program that carried it did
-// not end as the container did. It was lost, or could not write: then a command that
-// prints to a pipe does not know, and would succeed. A log that does take output is
-// told that some may be missing.
+// checkLog returns an error if the log could not be written, when the program that copied the
+// output did not end like the container. It died, or could not write. A command that prints to a
+// pipe does not notice and would succeed. If the log can be written, checkLog notes in it that
+// output may be missing.
 func (l *life) checkLog(now inspected) error {
 	if !now.State.Running && l.carrier == now.State.ExitCode {
 		return nil
 	}
-	_, err := fmt.Fprintf(l.log, "batchctl: output may be missing here: %s start ended with exit code %d, before the container or not as it did\n",
+	_, err := fmt.Fprintf(l.log, "batchctl: output may be missing here: %s start ended with exit code %d, earlier than the container or with another result\n",
 		l.kind, l.carrier)
 	if err != nil {
 		return fmt.Errorf("the container's output could not be written to its log: %w", err)
@@ -189,7 +185,7 @@ func (l *life) checkLog(now inspected) error {
 	return nil
 }
 
-// end asks the container to end when ctx does, and ends it when a.Kill is closed.
+// end asks the container to end when ctx does, and kills it when a.Kill is closed.
 func (l *life) end(ctx context.Context, a attempt.Attempt, signal string) {
 	select {
 	case <-l.over:
@@ -206,7 +202,7 @@ func (l *life) end(ctx context.Context, a attempt.Attempt, signal string) {
 	if l.kill("SIGKILL") == nil {
 		return
 	}
-	// Most likely it has ended. If not even that can be learned, nobody waits for it.
+	// It has most likely ended. If inspect fails, stop waiting.
 	if _, err := l.inspect(l.name); err != nil {
 		l.abandon()
 	}
@@ -218,8 +214,8 @@ func (l *life) kill(signal string) error {
 	return err
 }
 
-// verdict is the container's exit code, and the reason if it was its memory. oom
-// is a file that then exists too; "" if there is none.
+// verdict returns the container's exit code, and the reason if it ran out of memory. oom is a file
+// that then exists; "" if there is none.
 func verdict(now inspected, oom string) (int, error) {
 	memory := now.State.OOMKilled
 	if !memory && oom != "" {

@@ -13,12 +13,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// StagedDir is the directory below Options.Dir of texts that were too long for a
-// request. Each is called by its SHA-256, so a job can name only what it was given.
+// StagedDir is the directory below Options.Dir for texts that are too long for a request. Each is
+// named by its SHA-256, so a job can only name texts that it was given.
 const StagedDir = "staged"
 
-// staged lets the container read the staged texts that variables of its job name, at the
-// same path. They are all of the engine's state that a job may see.
+// staged lets the container read the staged texts in the variables of its job, at the same path. A
+// job may see nothing else of the engine's state.
 func (x *Executor) staged(a attempt.Attempt) (args []string, err error) {
 	texts := map[string][]string{}
 	brings := x.placesOf(a).files
@@ -30,7 +30,7 @@ func (x *Executor) staged(a attempt.Attempt) (args []string, err error) {
 		}
 		if dir := filepath.Dir(place); len(brings[dir]) > 0 {
 			texts[dir] = append(texts[dir], filepath.Base(place))
-			continue // it is linked beside what the job brings
+			continue // it is linked beside the job's inputs
 		}
 		if err := errors.Join(checkPath(place), checkPath(source)); err != nil {
 			return nil, fmt.Errorf("%s: %w", aws.ToString(v.Name), err)
@@ -44,7 +44,7 @@ func (x *Executor) staged(a attempt.Attempt) (args []string, err error) {
 	return append(args, brought...), err
 }
 
-// stagedFile is the real path of a staged text. A link is none: it may lead anywhere.
+// stagedFile returns the real path of a staged text. It rejects links: they may lead anywhere.
 func (x *Executor) stagedFile(place string) (source string, ok bool) {
 	if !filepath.IsAbs(place) || filepath.Clean(place) != place || !isHash(filepath.Base(place), ".txt") {
 		return "", false

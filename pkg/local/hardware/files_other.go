@@ -2,5 +2,5 @@
 
 package hardware
 
-// OpenFiles is not known.
+// OpenFiles returns 0: unknown.
 func OpenFiles() uint64 { return 0 }

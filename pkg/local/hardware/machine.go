@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// VCPUs is the number of hardware threads that this process may use.
+// VCPUs returns the number of hardware threads that this process may use.
 func VCPUs() float64 { return float64(runtime.NumCPU()) }
 
-// MemoryMiB is the memory in MiB that this process may use.
+// MemoryMiB returns the memory in MiB that this process may use.
 func MemoryMiB() (int, error) {
 	bytes, err := physicalMemory()
 	if err != nil {
@@ -25,8 +25,8 @@ func MemoryMiB() (int, error) {
 	return int(min(bytes, cgroupLimit("/sys/fs/cgroup")) >> 20), nil
 }
 
-// cgroupLimit is the memory limit in bytes of the control group that a container
-// sees at root; the largest number where there is none.
+// cgroupLimit returns the memory limit in bytes of the control group that a container sees at root;
+// the largest number if there is none.
 func cgroupLimit(root string) uint64 {
 	limit := ^uint64(0)
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} { // version 2, version 1
@@ -41,16 +41,16 @@ func cgroupLimit(root string) uint64 {
 	return limit
 }
 
-// GPUs returns the UUIDs of the NVIDIA devices. nvidia-smi knows which of
-// them this container was given; /proc names all of the host.
+// GPUs returns the UUIDs of the NVIDIA devices. nvidia-smi lists those of this container; /proc
+// lists all of the host.
 func GPUs() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), nvidiaTimeout)
 	defer cancel()
 	return machineGPUs(ctx)
 }
 
-// nvidiaTimeout is long for the start of the driver of 8 devices without its daemon.
-// Where the driver hangs, nvidia-smi never ends.
+// nvidiaTimeout is long enough to start the driver of 8 devices without its daemon. If the driver
+// hangs, nvidia-smi never ends.
 const nvidiaTimeout = 30 * time.Second
 
 func machineGPUs(ctx context.Context) []string {

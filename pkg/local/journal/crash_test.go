@@ -196,7 +196,7 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	if err := root.Mkdir("journal", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Open(root, "journal", nil); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, _, err := Open(root, "journal", nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory in the journal's place: %v", err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is the file of a journal, synced without the times of the file, which the journal
-// does not need.
+// disk is the file of a journal. It is synced without the file's times, which the journal does not
+// need.
 type disk struct{ *os.File }
 
 func newDisk(file *os.File) File { return disk{file} }

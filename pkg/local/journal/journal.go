@@ -1,5 +1,5 @@
-// Package journal keeps records in a file, in the order in which they were appended:
-// an acknowledged one survives the end of the program and of the machine.
+// Package journal keeps records in a file, in the order in which they were appended. An
+// acknowledged record survives the end of the program and of the machine.
 package journal
 
 import (
@@ -27,54 +27,51 @@ import (
 //
 //	durable position crc32c\n
 //
-// each of which says that the disk had everything up to position when the mark was
-// written; crc32c is that of the position's digits. Behind the last line may be zeros:
-// room for what comes (see reserve).
+// A mark means that everything up to position was on disk when it was written; crc32c is that of
+// the position's digits. Zeros may follow the last line: reserved space (see reserve).
 //
-// The file is only ever appended to. The disk may get the pages of what was not synced
-// in any order, so that after the machine stopped there can be zeros where a page is
-// missing, and whole records behind them. Marks tell that from damage (see replay).
+// The file is only ever appended to. The disk may write unsynced pages in any order. So after the
+// machine stopped, a missing page may be zeros, with whole records after it. Marks distinguish that
+// from damage (see replay).
 
 // Header is the first line of every journal.
 const Header = "batchctl journal 2\n"
 
-// firstHeader is that of journals without marks, which are read and gone on with.
+// firstHeader is the header of journals without marks, which can still be used.
 const firstHeader = "batchctl journal 1\n"
 
-// File is what a journal needs of a file; tests put a failing one in its place.
+// File is what a journal needs of a file; tests use a failing one.
 type File interface {
 	io.WriterAt
 	Truncate(size int64) error
-	// Sync returns when what was written is on disk, with what of the file's size and
-	// place is needed to read it. It is called by one goroutine at a time.
+	// Sync returns when the written data is on disk, with the file's metadata that is needed to
+	// read it. It is called by one goroutine at a time.
 	Sync() error
 	Close() error
 }
 
-// Journal appends records and brings them to disk. Whoever starts something that a
-// program after this one must know of waits for Written, and whoever promises
-// something to the outside for Sync.
+// Journal appends records and syncs them to disk. Wait for Written before you start something that
+// a later program must know of. Wait for Sync before you promise something to a client.
 type Journal struct {
 	mu       sync.Mutex
 	file     File
-	size     int64 // bytes of whole lines, with those that wait
+	size     int64 // bytes of whole lines, including those not written yet
 	written  int64 // of them in the file
 	durable  int64 // bytes known to be on disk
-	marked   int64 // up to where the file itself says so
+	marked   int64 // position of the last mark
 	reserved int64 // up to where the file is filled with zeros
 	broken   error // the file cannot be trusted any more
 	line     []byte
 
-	syncing bool   // a goroutine brings records to disk
-	atDisk  *group // whose records the disk is at work for
-	next    *group // who waits for the time after
-	// crowd is how many callers there seem to be, and enough how many of them the next
-	// sync waits for.
+	syncing bool   // a goroutine is syncing
+	atDisk  *group // the group being synced
+	next    *group // the group for the next sync
+	// crowd estimates how many callers there are; the next sync waits for enough of them.
 	crowd, enough int
 	changed       *sync.Cond // written, next.callers, syncing or broken have changed
-	// While the disk is at work a file takes no writes. What is appended then waits
-	// here, if it fits into the room that is reserved, so that nobody else has to wait;
-	// and so does what is appended while a group gathers, which is one write then.
+	// During a sync a file accepts no writes. Appended records then wait here if they fit into the
+	// reserved space, so that other callers need not wait. So do records that are appended while a
+	// group gathers, which become one write.
 	unwritten []byte
 }
 
@@ -86,18 +83,16 @@ type group struct {
 	err     error
 }
 
-// New returns the journal that appends to a file with size bytes of whole lines, all
-// of them on disk.
+// New returns a journal that appends to a file with size bytes of whole lines, all of them on disk.
 func New(file File, size int64) *Journal {
 	j := &Journal{file: file, size: size, written: size, durable: size}
 	j.changed = sync.NewCond(&j.mu)
 	return j
 }
 
-// Append adds a record, a text without a line break, and returns the position to
-// wait for: Written or Sync. After an error the file is as it was before, and a later
-// append may succeed (the disk may have space again) unless the file could not even
-// be cut back.
+// Append adds a record, a text without a line break, and returns the position for Written or Sync.
+// After an error the file is unchanged, and a later append may succeed (the disk may have space
+// again), unless the file could not even be truncated.
 func (j *Journal) Append(record []byte) (position int64, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -113,7 +108,7 @@ func (j *Journal) Append(record []byte) (position int64, err error) {
 	case (j.atDisk != nil || j.next != nil) && end <= j.reserved:
 		j.unwritten = append(j.unwritten, j.line...)
 	default:
-		j.flush() // what came before goes before
+		j.flush() // keep the order
 		if j.broken != nil {
 			return 0, j.broken
 		}
@@ -130,7 +125,7 @@ func (j *Journal) Append(record []byte) (position int64, err error) {
 func (j *Journal) write(text []byte) error {
 	if _, err := j.file.WriteAt(text, j.written); err != nil {
 		if cut := j.file.Truncate(j.written); cut != nil {
-			j.fail(fmt.Errorf("write journal: %w, and cut it back: %w; restart the engine", err, cut))
+			j.fail(fmt.Errorf("write journal: %w, and truncate it: %w; restart the engine", err, cut))
 			return j.broken
 		}
 		j.reserved = 0 // cut off, too
@@ -140,28 +135,28 @@ func (j *Journal) write(text []byte) error {
 	return nil
 }
 
-// flush writes what waits. Somebody counts on it already, so a failure is the end: the
-// room was reserved, and what fails is the disk. The caller holds the lock.
+// flush writes the waiting records. Callers already rely on them, so a failure is final: the space
+// was reserved, so the disk is failing. The caller holds the lock.
 func (j *Journal) flush() {
 	if len(j.unwritten) == 0 || j.broken != nil {
 		return
 	}
 	if err := j.write(j.unwritten); err != nil {
-		j.fail(fmt.Errorf("%w; nothing is accepted until the engine is restarted", err))
+		j.fail(fmt.Errorf("%w; restart the engine: it accepts no more requests", err))
 	}
 	j.unwritten = j.unwritten[:0]
 	j.changed.Broadcast()
 }
 
-// A journal reserves as much as it holds, but no less and no more than this.
+// A journal reserves as much as it contains, within these limits.
 const (
 	leastReserved = 64 << 10
 	mostReserved  = 1 << 20
 )
 
-// reserve fills the file with zeros behind what is written. What is then written over
-// them cannot fail for want of space, and a sync of it is one write of data and none
-// of the file system's own journal. The caller holds the lock.
+// reserve fills the file with zeros after the written records. Overwriting them cannot fail for
+// lack of space, and a sync then writes only data, without the file system's own journal. The
+// caller holds the lock.
 func (j *Journal) reserve() {
 	ahead := min(max(j.size, leastReserved), mostReserved)
 	if j.reserved-j.size > ahead/2 {
@@ -169,9 +164,9 @@ func (j *Journal) reserve() {
 	}
 	from, to := max(j.reserved, j.written), j.size+ahead
 	if _, err := j.file.WriteAt(make([]byte, to-from), from); err != nil {
-		// A full disk. What can be appended then shows when it is.
+		// The disk is full. Appending will show how much still fits.
 		if err := j.file.Truncate(j.written); err != nil {
-			j.fail(fmt.Errorf("cut back journal: %w; restart the engine", err))
+			j.fail(fmt.Errorf("truncate journal: %w; restart the engine", err))
 		}
 		j.reserved = 0
 		return
@@ -179,8 +174,7 @@ func (j *Journal) reserve() {
 	j.reserved = to
 }
 
-// Written returns when everything up to position is in the file, where it outlives
-// this program.
+// Written returns when everything up to position is in the file, where it survives this program.
 func (j *Journal) Written(position int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -197,11 +191,11 @@ func (j *Journal) Written(position int64) error {
 	return j.broken
 }
 
-// Sync returns when everything up to position is on disk. Callers that come
-// while the disk works for others share the next write with each other.
+// Sync returns when everything up to position is on disk. Callers that arrive during a sync share
+// the next one.
 //
-// A failed fsync is not tried again: the kernel may have dropped the pages and
-// would report success for lost data. The journal refuses everything from then on.
+// A failed fsync is not retried: the kernel may have dropped the pages and would report success for
+// lost data. From then on the journal rejects everything.
 func (j *Journal) Sync(position int64) error {
 	j.mu.Lock()
 	g := j.atDisk
@@ -220,7 +214,7 @@ func (j *Journal) Sync(position int64) error {
 	return g.err
 }
 
-// join makes the caller, who holds the lock, one of those that the next sync is for.
+// join adds the caller, who holds the lock, to the group of the next sync.
 func (j *Journal) join() *group {
 	if j.next == nil {
 		j.next = &group{done: make(chan struct{})}
@@ -237,7 +231,7 @@ func (j *Journal) join() *group {
 	return g
 }
 
-// bringToDisk syncs for one group after the other until nobody waits.
+// bringToDisk syncs one group after the other until no caller waits.
 func (j *Journal) bringToDisk() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -258,13 +252,12 @@ func (g *group) end(err error) {
 	close(g.done)
 }
 
-// longestGathering bounds what a caller waits for others.
+// longestGathering limits how long a caller waits for others.
 const longestGathering = time.Millisecond
 
-// gather waits until half of the callers are there, but not for long: one write for
-// all of them costs the machine as much as one for the first, and while the disk works
-// for one half the other half has the processors. A caller that is alone does not wait.
-// The caller holds the lock.
+// gather waits until half of the callers have arrived, but not for long. One sync for all of them
+// costs the machine as much as one for the first, and while the disk works for one half, the other
+// half has the processors. A single caller does not wait. The caller holds the lock.
 func (j *Journal) gather() {
 	j.enough = (j.crowd + 1) / 2
 	if j.next.callers >= j.enough {
@@ -283,8 +276,8 @@ func (j *Journal) gather() {
 	}
 }
 
-// sync brings what is in the file to disk for the next group. The caller holds the
-// lock, which is not held meanwhile. What is appended then is written behind it.
+// sync writes the file to disk for the next group. The caller holds the lock, which is released
+// meanwhile. Records that are appended then are written after it.
 func (j *Journal) sync() {
 	g := j.next
 	j.next = nil
@@ -301,13 +294,13 @@ func (j *Journal) sync() {
 	j.mu.Lock()
 	j.atDisk = nil
 	if err != nil {
-		j.fail(fmt.Errorf("sync journal: %w; nothing is accepted until the engine is restarted", err))
+		j.fail(fmt.Errorf("sync journal: %w; restart the engine: it accepts no more requests", err))
 		g.end(j.broken)
 		return
 	}
 	j.durable = max(j.durable, g.target)
-	// Some are on their way: done with this group and not in the next one yet. So the
-	// crowd shrinks by one at a time.
+	// Some callers have left this group and not joined the next one yet. So the crowd shrinks by
+	// one at a time.
 	seen := g.callers
 	if j.next != nil {
 		seen += j.next.callers
@@ -317,13 +310,13 @@ func (j *Journal) sync() {
 	g.end(nil)
 }
 
-// fail makes the journal refuse everything from now on. The caller holds the lock.
+// fail makes the journal reject everything from now on. The caller holds the lock.
 func (j *Journal) fail(err error) {
 	j.broken = err
 	j.changed.Broadcast()
 }
 
-// Fail makes the journal refuse everything from now on, and returns err.
+// Fail makes the journal reject everything from now on, and returns err.
 func (j *Journal) Fail(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -331,14 +324,14 @@ func (j *Journal) Fail(err error) error {
 	return err
 }
 
-// Size is the bytes of the whole lines in the file.
+// Size returns the bytes of the whole lines in the file.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.size
 }
 
-// Close brings everything to disk and closes the file.
+// Close syncs everything to disk and closes the file.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -348,7 +341,7 @@ func (j *Journal) Close() error {
 	j.flush()
 	err := j.broken
 	if err == nil && j.reserved > 0 {
-		err = j.file.Truncate(j.written) // what was reserved is not needed any more
+		err = j.file.Truncate(j.written) // release the reserved space
 	}
 	if err == nil {
 		err = j.file.Sync()
@@ -369,7 +362,7 @@ func appendFrame(line, payload []byte) []byte {
 
 const markName = "durable "
 
-// appendMark appends the line that says up to where the disk has everything.
+// appendMark appends the line that records how much is on disk.
 func appendMark(line []byte, position int64) []byte {
 	line = append(line, markName...)
 	start := len(line)
@@ -411,7 +404,7 @@ func unframe(data []byte) (payload []byte, n int, err error) {
 		return nil, 0, errors.New("no record length")
 	}
 	if uint64(len(rest)) <= want || rest[want] != '\n' {
-		return nil, 0, errors.New("record not whole")
+		return nil, 0, errors.New("incomplete record")
 	}
 	payload = rest[:want]
 	if string(appendChecksum(nil, payload)) != sum {
@@ -435,19 +428,19 @@ func cutHead(data []byte) (head string, rest []byte, ok bool) {
 	return string(data[:end]), data[end+1:], true
 }
 
-// replay hands each record of a journal to apply and returns how many bytes are
-// whole lines. What follows them is room, or a torn tail: what the disk had got of the
-// last writes when the machine stopped, and nobody was promised. Damage is an error.
+// replay calls apply for each record of a journal and returns how many bytes are whole lines. After
+// them comes reserved space, or an incomplete tail: unacknowledged writes when the machine stopped.
+// Damage is an error.
 func replay(data []byte, apply func(record []byte) error) (whole int64, err error) {
 	first := bytes.HasPrefix(data, []byte(firstHeader))
 	if !first && !bytes.HasPrefix(data, []byte(Header)) {
 		if strings.HasPrefix(Header, string(data)) || len(bytes.Trim(data, "\x00")) == 0 {
-			return 0, nil // new, or torn while the header was written
+			return 0, nil // new, or cut off while the header was written
 		}
 		if bytes.HasPrefix(data, []byte("batchctl journal ")) {
-			return 0, errors.New("it was written by a newer batchctl; use that one, or a fresh state directory")
+			return 0, errors.New("it was written by a newer batchctl; use that version, or a new state directory")
 		}
-		return 0, errors.New("it does not begin as a journal; restore it, or use a fresh state directory")
+		return 0, errors.New("it does not begin like a journal; restore it, or use a new state directory")
 	}
 	at := len(Header)
 	for at < len(data) {
@@ -458,7 +451,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 		payload, n, bad := unframe(data[at:])
 		if bad != nil {
 			if damaged(data, at, !first) {
-				return int64(at), fmt.Errorf("damaged at byte %d (%w), with good records behind; restore the file, "+
+				return int64(at), fmt.Errorf("damaged at byte %d (%w), with valid records after it; restore the file,  "+
 					"or move the whole directory away to start without its jobs", at, bad)
 			}
 			return int64(at), nil
@@ -471,10 +464,9 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 	return int64(at), nil
 }
 
-// damaged reports whether the line that is bad at a byte of data was whole once: there
-// are whole lines behind it, and it does not just lack pages that the disk never got,
-// or a mark behind it says that the disk had got them. Without marks that is not known,
-// and counts as damage.
+// damaged reports whether the bad line at a byte of data was once complete. That is so if whole
+// lines follow and the line does not just lack pages that were never written, or if a later mark
+// shows that it was on disk. Without marks this is unknown, and counts as damage.
 func damaged(data []byte, at int, marks bool) bool {
 	behind := data[min(at+1, len(data)):]
 	if marks && lacksPages(data, at) {
@@ -500,11 +492,10 @@ func damaged(data []byte, at int, marks bool) bool {
 	return false
 }
 
-// sector is what a disk writes whole or not at all.
+// sector is the unit that a disk writes completely or not at all.
 const sector = 512
 
-// lacksPages reports whether the line at a byte of data goes over into zeros, up to
-// where a sector ends.
+// lacksPages reports whether the line at a byte of data ends in zeros up to a sector boundary.
 func lacksPages(data []byte, at int) bool {
 	line, _, _ := bytes.Cut(data[at:], []byte("\n"))
 	i := bytes.IndexByte(line, 0)
@@ -516,9 +507,8 @@ func lacksPages(data []byte, at int) bool {
 	return len(bytes.Trim(data[from:to], "\x00")) == 0
 }
 
-// Open hands the records of the journal of that name below root to apply, and opens
-// it to append. The torn tail, if any, is kept beside it, as name.torn, and its
-// length returned.
+// Open calls apply for the records of the journal with this name below root, and opens it to
+// append. An incomplete tail is saved beside it, as name.torn, and its length returned.
 func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journal, torn int, err error) {
 	data, whole, err := read(root, name, apply)
 	if err != nil {
@@ -531,7 +521,7 @@ func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journ
 	tail := bytes.TrimRight(data[whole:], "\x00")
 	var mark []byte
 	if bytes.HasPrefix(data, []byte(firstHeader)) {
-		mark = appendMark(nil, whole) // nothing else says so of what has none
+		mark = appendMark(nil, whole) // this journal has no mark yet
 	}
 	if err := repair(root, name, file, tail, mark, whole); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open journal: %w", err), file.Close())
@@ -539,8 +529,8 @@ func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journ
 	return New(newDisk(file), max(whole, int64(len(Header)))+int64(len(mark))), len(tail), nil
 }
 
-// Read hands the records of a journal to apply and changes nothing; another program
-// may be writing it. One that is not there has none.
+// Read calls apply for the records of a journal and changes nothing; another program may be writing
+// it. A missing journal has no records.
 func Read(root *os.Root, name string, apply func(record []byte) error) error {
 	_, _, err := read(root, name, apply)
 	return err
@@ -548,7 +538,7 @@ func Read(root *os.Root, name string, apply func(record []byte) error) error {
 
 func read(root *os.Root, name string, apply func(record []byte) error) (data []byte, whole int64, err error) {
 	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("read journal: %s/%s is no regular file; move it away", root.Name(), name)
+		return nil, 0, fmt.Errorf("read journal: %s/%s is not a regular file; move it away", root.Name(), name)
 	}
 	data, err = root.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -560,8 +550,8 @@ func read(root *os.Root, name string, apply func(record []byte) error) (data []b
 	return data, whole, nil
 }
 
-// repair keeps the torn tail apart, cuts it off with the room behind it, and writes the
-// header: of a new journal, or, once it has a mark, over that of an old one.
+// repair saves the incomplete tail, truncates the file to its records, and writes the header: of a
+// new journal, or, once it has a mark, over that of an old one.
 func repair(root *os.Root, name string, file *os.File, tail, mark []byte, whole int64) error {
 	if len(tail) > 0 {
 		if err := root.WriteFile(name+".torn", tail, 0o600); err != nil {
@@ -595,9 +585,8 @@ func syncDirectory(root *os.Root) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Rewrite replaces the journal of that name below root by one with what keep makes
-// of its records; nil drops a record. Whatever happens in between, either the old
-// or the new journal is there.
+// Rewrite replaces the journal with this name below root by one with the records that keep returns;
+// nil drops a record. After a crash either the old or the new journal exists.
 func Rewrite(root *os.Root, name string, keep func(record []byte) ([]byte, error)) error {
 	next := name + ".new"
 	file, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -9,27 +9,26 @@ import (
 	"time"
 )
 
-// Log is what an attempt writes to. The command writes straight to the file,
-// so nothing of ours stands in its way or loses its last words; the times of the
-// lines come from a second file, which notes how long the log was when. A log over its limit
-// is cut back every sampleEvery.
+// Log is what an attempt writes to. The command writes directly to the file, so no buffer of the
+// engine can lose its last output. The times of the lines come from a second file, which records
+// how long the log was at which time. A log over its limit is cut back every sampleEvery.
 type Log struct {
 	watch  *watch
 	root   *os.Root
 	stream string
 	// File is what the command writes to.
 	File  *os.File
-	times *os.File // nil until the log was seen to grow
+	times *os.File // nil until the log has grown
 	size  int64
 	limit int64 // 0: none
 	cut   bool  // the limit was reached
 }
 
-// sampleEvery is how often the growth of a log is looked at, and so the accuracy
-// of the times of its lines.
+// sampleEvery is how often the size of a log is checked, and so the accuracy of the times of its
+// lines.
 const sampleEvery = 250 * time.Millisecond
 
-// watch looks at the logs of all attempts that run.
+// watch samples the logs of all running attempts.
 type watch struct {
 	mu    sync.Mutex
 	logs  map[*Log]bool
@@ -48,7 +47,7 @@ func (w *watch) add(l *Log) {
 	}
 }
 
-// remove ends the watch of a log; it is not looked at after that.
+// remove ends the watch of a log; it is not sampled after that.
 func (w *watch) remove(l *Log) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +67,7 @@ func (w *watch) sample() {
 
 const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
 
-// sample notes the length of the log if it grew. Errors lose times, not lines.
+// sample records the length of the log if it grew. Errors lose times, not lines.
 func (l *Log) sample() {
 	info, err := l.File.Stat()
 	if err != nil || info.Size() == l.size {
@@ -90,8 +89,9 @@ func (l *Log) sample() {
 	_, _ = fmt.Fprintf(l.times, "%d %d\n", l.size, time.Now().UnixMilli())
 }
 
-// keepLimit cuts off what the command wrote behind the limit, and puts the notice in its place. The command appends to the
-// file, so what it writes next follows the notice, and the next call cuts it off as well. The length returned is that of what is kept.
+// keepLimit cuts off the output after the limit and appends the notice. The command appends to the
+// file, so its further output follows the notice, and the next call cuts that off too. keepLimit
+// returns the length that is kept.
 func (l *Log) keepLimit() int64 {
 	notice := limitNotice(l.limit)
 	end := l.limit + int64(len(notice))
@@ -113,7 +113,7 @@ func limitNotice(limit int64) string {
 	return "\nbatchctl: the log has reached its limit of " + SizeText(limit) + "; the job continues, but batchctl does not keep the rest of its output\n"
 }
 
-// SizeText is a number of bytes in the largest unit that shows it exactly.
+// SizeText formats a number of bytes in the largest unit that is exact.
 func SizeText(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	for n >= 1024 && n%1024 == 0 && len(units) > 1 {
@@ -122,8 +122,8 @@ func SizeText(n int64) string {
 	return strconv.FormatInt(n, 10) + " " + units[0]
 }
 
-// Close ends the watch. What came after the last sample needs none: it is as old
-// as the file. So a short job costs one file, not two. It reports whether the log was cut at its limit.
+// Close ends the watch. Output after the last sample needs no sample: its time is that of the file.
+// So a short job costs one file, not two. Close reports whether the log was cut at its limit.
 func (l *Log) Close() (cut bool) {
 	l.watch.remove(l)
 	if info, err := l.File.Stat(); err == nil && l.limit > 0 && info.Size() > l.limit {

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// Pattern is the filter pattern of unstructured log events: terms and "quoted
-// phrases" that all have to be there, -those that must not, ?those of which one
-// has to be there.
+// Pattern is a filter pattern for unstructured log events: terms and "quoted phrases" that must all
+// occur, -those that must not, and ?those of which one must.
 type Pattern struct{ all, any, not []string }
 
-// Matches reports whether the pattern finds an event.
+// Matches reports whether the pattern matches an event.
 func (p Pattern) Matches(text string) bool {
 	has := func(term string) bool { return strings.Contains(text, term) }
 	for _, term := range p.all {
@@ -22,12 +21,12 @@ func (p Pattern) Matches(text string) bool {
 	return !slices.ContainsFunc(p.not, has) && (len(p.any) == 0 || slices.ContainsFunc(p.any, has))
 }
 
-// ParsePattern reads a filter pattern. The error says what of it is unknown here.
+// ParsePattern parses a filter pattern. The error names what is not supported here.
 func ParsePattern(text string) (Pattern, error) {
 	var p Pattern
 	rest := strings.TrimSpace(text)
 	if strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "%") {
-		return p, errors.New("the local engine knows terms and quoted phrases, with - and ? before them; not JSON, columns or regular expressions")
+		return p, errors.New("the local engine supports terms and quoted phrases, with - or ? before them; it does not support JSON, columns or regular expressions")
 	}
 	for rest != "" {
 		list := &p.all

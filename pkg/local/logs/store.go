@@ -15,7 +15,8 @@ type Store struct {
 	watch watch
 }
 
-// NewStore returns the store of a state directory. Of each log it keeps limit bytes; 0 or less: all.
+// NewStore returns the store of a state directory. It keeps limit bytes of each log; 0 or less
+// means all.
 func NewStore(root *os.Root, limit int64) *Store { return &Store{root: root, limit: max(limit, 0)} }
 
 // Create creates the log of an attempt that begins, or of one of its containers. The stream must be new.
@@ -29,8 +30,9 @@ func (s *Store) Create(stream string) (*Log, error) {
 	return l, nil
 }
 
-// Open opens a log to read. stopped is when its attempt ended, in epoch milliseconds; 0: it still writes, and
-// its log may be about to be created. The error is fs.ErrNotExist for a log that does not exist.
+// Open opens a log for reading. stopped is when its attempt ended, in epoch milliseconds; 0: it is
+// still writing, and its log may be about to be created. The error is fs.ErrNotExist for a log that
+// does not exist.
 func (s *Store) Open(id string, stopped int64) (*Stream, error) {
 	live := stopped == 0
 	file, err := s.root.Open(logFile(id))
@@ -45,7 +47,7 @@ func (s *Store) Open(id string, stopped int64) (*Stream, error) {
 		l.Close()
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	// Without the times the lines are still there, with the time of the last write.
+	// Without the times the lines are still readable, with the time of the last write.
 	if text, err := s.root.ReadFile(timesFile(id)); err == nil {
 		l.times = parseSamples(text)
 	}

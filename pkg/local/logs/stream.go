@@ -20,15 +20,15 @@ const (
 // Stream is the log of one attempt, open to read.
 type Stream struct {
 	file  *os.File // nil: nothing was written yet
-	End   int64    // where the last event that may be shown ends
+	End   int64    // end of the last event that may be shown
 	times []sample
-	last  int64 // epoch milliseconds of what is behind the last sample
+	last  int64 // epoch milliseconds for the lines after the last sample
 }
 
-// sample says that the log was size bytes long at a moment.
+// sample records that the log was size bytes long at some time.
 type sample struct{ size, ms int64 }
 
-// Line is one event: its text, and where it is in the file.
+// Line is one event: its text and its position in the file.
 type Line struct {
 	Text       []byte
 	Start, End int64 // bytes in the file; End is that of the next event
@@ -41,9 +41,9 @@ func (s *Stream) Close() {
 	}
 }
 
-// measure finds the end of what may be shown, of a live log whole events only, and
-// the time of what is behind the last sample: that of the last write, which is
-// not after the end of the attempt.
+// measure finds the end of what may be shown (whole events only, for a live log) and the time of
+// the lines after the last sample. That is the time of the last write, which is not after the end
+// of the attempt.
 func (s *Stream) measure(live bool, stopped, limit int64) error {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Stream) measure(live bool, stopped, limit int64) error {
 		stopped = time.Now().UnixMilli()
 	}
 	s.End, s.last = info.Size(), min(info.ModTime().UnixMilli(), stopped)
-	if live && limit > 0 && s.End > limit { // what is behind it will be cut off
+	if live && limit > 0 && s.End > limit { // the rest will be cut off
 		s.End, err = s.keptOf(limit)
 		return err
 	}
@@ -65,7 +65,8 @@ func (s *Stream) measure(live bool, stopped, limit int64) error {
 	return err
 }
 
-// keptOf is the end of what is kept of a live log that is longer than its limit: that of the notice, if it is there.
+// keptOf returns the end of what is kept of a live log over its limit: the end of the notice, if it
+// is there.
 func (s *Stream) keptOf(limit int64) (int64, error) {
 	notice := []byte(limitNotice(limit))
 	there := make([]byte, len(notice))
@@ -77,7 +78,7 @@ func (s *Stream) keptOf(limit int64) (int64, error) {
 	return limit, nil
 }
 
-// lineStart is the place behind the last line break before at.
+// lineStart returns the position after the last line break before at.
 func (s *Stream) lineStart(at int64) (int64, error) {
 	buffer := make([]byte, 32<<10)
 	for at > 0 {
@@ -93,8 +94,7 @@ func (s *Stream) lineStart(at int64) (int64, error) {
 	return 0, nil
 }
 
-// FirstSince is where the first event begins that is of a moment or later; the end
-// where none is.
+// FirstSince returns where the first event at or after a time begins; the end if there is none.
 func (s *Stream) FirstSince(ms int64) (int64, error) {
 	i := slices.IndexFunc(s.times, func(v sample) bool { return v.ms >= ms })
 	if i < 0 && s.last < ms {
@@ -113,7 +113,7 @@ func (s *Stream) FirstSince(ms int64) (int64, error) {
 	return s.lineStart(at)
 }
 
-// Forward returns at most limit events from a place, and the place behind them.
+// Forward returns at most limit events from a position, and the position after them.
 func (s *Stream) Forward(at int64, limit int) ([]Line, int64, error) {
 	data, err := s.read(at, min(s.End, at+MaxEventsBytes+maxEventBytes))
 	if err != nil {
@@ -129,8 +129,7 @@ func (s *Stream) Forward(at int64, limit int) ([]Line, int64, error) {
 	return lines, at, nil
 }
 
-// Backward returns at most limit events that end at a place, and where the first
-// of them begins.
+// Backward returns at most limit events that end at a position, and where the first of them begins.
 func (s *Stream) Backward(at int64, limit int) ([]Line, int64, error) {
 	from, err := s.boundary(max(0, at-MaxEventsBytes), at)
 	if err != nil {
@@ -148,7 +147,7 @@ func (s *Stream) Backward(at int64, limit int) ([]Line, int64, error) {
 	return lines, at, nil
 }
 
-// boundary is the first place from near on, and before at, where an event begins.
+// boundary returns the first position from near on, and before at, where an event begins.
 func (s *Stream) boundary(near, at int64) (int64, error) {
 	if near == 0 {
 		return 0, nil
@@ -173,9 +172,9 @@ func (s *Stream) read(from, to int64) ([]byte, error) {
 	return data, err
 }
 
-// split cuts data, which begins at a place of the file, into events: lines, and
-// pieces of lines that are longer than an event may be. What is left at the end
-// is an event only if the data is whole.
+// split cuts data, which begins at a position of the file, into events: lines, and pieces of lines
+// that are longer than an event may be. The rest at the end is an event only if the data is
+// complete.
 func split(data []byte, at int64, whole bool) []Line {
 	var lines []Line
 	for len(data) > 0 {
@@ -196,7 +195,7 @@ func split(data []byte, at int64, whole bool) []Line {
 	return lines
 }
 
-// Time is when the log was first seen to be longer than what comes before end.
+// Time returns when the log was first recorded as longer than end.
 func (s *Stream) Time(end int64) int64 {
 	i := sort.Search(len(s.times), func(i int) bool { return s.times[i].size >= end })
 	if i < len(s.times) {

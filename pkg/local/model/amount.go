@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Requested returns what a container asks of the machine, as far as it can be read.
+// Requested returns what a container requests of the machine, as far as it can be parsed.
 func Requested(c *types.ContainerProperties) (Amount, error) {
 	var a Amount
 	if c.Vcpus != nil {
@@ -68,7 +68,7 @@ func (a *Amount) set(r types.ResourceRequirement) error {
 	return wire.ClientException("ResourceRequirement type %s is not valid. Valid types: [GPU, MEMORY, VCPU]", r.Type)
 }
 
-// Amount is what an attempt needs of the machine, or what the machine has.
+// Amount is what an attempt needs, or what the machine has.
 type Amount struct {
 	MilliCPU  int64 // thousandths of a vCPU: Fargate sizes go down to 0.25
 	MemoryMiB int64
@@ -88,7 +88,7 @@ func (a Amount) Covers(b Amount) bool {
 	return a.MilliCPU >= b.MilliCPU && a.MemoryMiB >= b.MemoryMiB && a.GPUs >= b.GPUs
 }
 
-// less is a without b, never below zero.
+// less returns a without b, never below zero.
 func (a Amount) less(b Amount) Amount {
 	d := a.minus(b)
 	return Amount{max(d.MilliCPU, 0), max(d.MemoryMiB, 0), max(d.GPUs, 0)}

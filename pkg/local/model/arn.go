@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Where the engine says it is. No AWS account has this number.
+// The account and Region of the engine. No AWS account has this number.
 const (
 	Region  = "local"
 	Account = "000000000000"
@@ -35,10 +35,10 @@ func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
 	return name, strings.HasPrefix(aws.ToString(c.TaskArn), ECSPrefix)
 }
 
-// ECSPrefix begins the ARNs of the ECS resources that would be behind the jobs.
+// ECSPrefix begins the ARNs of the ECS resources that AWS would have for the jobs.
 const ECSPrefix = "arn:aws:ecs:" + Region + ":" + Account + ":"
 
-// Cluster is the name of the ECS cluster that Batch would make for the environment.
+// Cluster is the name of the ECS cluster that Batch would create for the environment.
 func (v *Environment) Cluster() string {
 	switch {
 	case v == nil:
@@ -49,12 +49,11 @@ func (v *Environment) Cluster() string {
 	return "AWSBatch-" + v.Name + "-" + v.UUID
 }
 
-// TaskARN is the ARN of the ECS task that the attempt would be: its id is the last
-// part of the log stream's name.
+// TaskARN is the ARN of the attempt's ECS task: its id is the last part of the log stream's name.
 func (a *Attempt) TaskARN() string { return ECSPrefix + "task/" + a.Place.Cluster() + "/" + a.Stream }
 
-// InstanceARN is the ARN of the container instance that ran the attempt: this machine, with
-// the executor where that is known. On Fargate there is none.
+// InstanceARN is the ARN of the container instance that ran the attempt: this machine, with the
+// executor if known. Fargate has none.
 func (a *Attempt) InstanceARN() *string {
 	if a.Place != nil && a.Place.Platform() == types.PlatformCapabilityFargate {
 		return nil

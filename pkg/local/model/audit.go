@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// Overbooked returns what more is in use of than there is: a mistake in the model's accounts. nil: nothing.
+// Overbooked returns an error if more is in use than exists, which is a bug of the model; else nil.
 func (m *Model) Overbooked(capacity Amount) error {
 	if !capacity.Covers(m.used) {
 		return fmt.Errorf("%v of the machine is in use", m.used)
@@ -22,7 +22,8 @@ func (m *Model) Overbooked(capacity Amount) error {
 	return nil
 }
 
-// Unreleased returns what is in use although every job has ended: a mistake in the model's accounts. nil: nothing.
+// Unreleased returns an error if something is in use although every job has ended, which is a bug
+// of the model; else nil.
 func (m *Model) Unreleased() error {
 	if m.used != (Amount{}) {
 		return fmt.Errorf("every job has ended, and %v of the machine in use", m.used)

@@ -14,12 +14,12 @@ import (
 const (
 	Replenishable    = "REPLENISHABLE"
 	NonReplenishable = "NON_REPLENISHABLE"
-	// tokenLife is how long a clientToken counts, in milliseconds: 8 hours.
+	// tokenLife is how long a clientToken is valid, in milliseconds: 8 hours.
 	tokenLife = 8 * 60 * 60 * 1000
 )
 
-// Consumable is a consumable resource. An attempt holds what it asks for from
-// STARTING to its end; what is not replenishable is then gone.
+// Consumable is a consumable resource. An attempt holds what it requests from STARTING until it
+// ends. A non-replenishable resource is then used up.
 type Consumable struct {
 	Name      string
 	Kind      string // replenishable or nonReplenishable
@@ -30,7 +30,7 @@ type Consumable struct {
 	Tokens    map[string]int64 // clientTokens of updates, and when they came
 }
 
-// Available is what is left of the total.
+// Available is the unused part of the total.
 func (r *Consumable) Available() int64 { return max(r.Total-r.InUse, 0) }
 
 // Requirement is how much of one consumable resource an attempt needs.
@@ -67,7 +67,7 @@ func (m *Model) updateConsumable(at int64, q *ConsumableTotal) error {
 	return nil
 }
 
-// hold takes (sign 1) or gives back (sign -1) what an attempt asks for.
+// hold takes (sign 1) or returns (sign -1) what an attempt requests.
 func (m *Model) hold(needs []Requirement, sign int64) {
 	for _, n := range needs {
 		r := m.Consumables[n.Name]
@@ -81,7 +81,7 @@ func (m *Model) hold(needs []Requirement, sign int64) {
 	}
 }
 
-// usesUp reports whether j has taken something that does not come back.
+// usesUp reports whether j has taken a non-replenishable resource.
 func (m *Model) usesUp(j *Job) bool {
 	return slices.ContainsFunc(j.Consumes, func(n Requirement) bool {
 		r := m.Consumables[n.Name]
@@ -89,7 +89,7 @@ func (m *Model) usesUp(j *Job) bool {
 	})
 }
 
-// requirements are what a job asks for: the request's list before the definition's.
+// requirements returns what a job requests: the request's list overrides the definition's.
 func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Requirement {
 	p := d.ConsumableResourceProperties
 	if in.ConsumableResourcePropertiesOverride != nil {
@@ -106,9 +106,9 @@ func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJob
 	return all
 }
 
-// exceeds explains why a job cannot start before a consumable resource is changed; it
-// is empty where its turn may come. The texts of this and of lacks are this engine's
-// own: those of Batch are not documented.
+// exceeds explains why a job cannot start until a consumable resource is changed; "" if it may
+// start later. The texts of exceeds and lacks are this engine's own: those of Batch are not
+// documented.
 func (m *Model) exceeds(needs []Requirement) string {
 	for _, n := range needs {
 		r := m.Consumables[n.Name]
@@ -123,8 +123,8 @@ func (m *Model) exceeds(needs []Requirement) string {
 	return ""
 }
 
-// lacks explains why a job waits for a consumable resource, given what is free of
-// each; it is empty when all is there.
+// lacks explains why a job waits for a consumable resource, given what is free of each; "" if
+// everything is free.
 func lacks(needs []Requirement, free func(name string) int64) string {
 	for _, n := range needs {
 		if free(n.Name) < n.Quantity {

@@ -1,5 +1,5 @@
-// Package model keeps the jobs, queues, compute environments and other resources of an engine, and decides what becomes
-// of them.
+// Package model keeps the jobs, queues, compute environments and other resources of an engine, and
+// decides what happens to them.
 //
 // It is pure: it reads no clock, no file and no network, and starts no goroutine. Model.Apply alone changes a Model, one
 // Event at a time, so the same events always lead to the same model. Everything else reads it:

@@ -11,12 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Environment is a compute environment: a part of this machine under a name.
+// Environment is a compute environment: a named share of this machine.
 type Environment struct {
 	Name string
 	UUID string
-	// Request is what CreateComputeEnvironment and the updates since then said;
-	// nil: the options configure it, and it is the whole machine.
+	// Request is CreateComputeEnvironment with the updates since then. nil: the options configure
+	// it, and it is the whole machine.
 	Request *awsbatch.CreateComputeEnvironmentInput
 	used    int64 // thousandths of a vCPU
 }
@@ -26,7 +26,7 @@ func (v *Environment) Disabled() bool {
 	return v.Request != nil && v.Request.State == types.CEStateDisabled
 }
 
-// Platform is what runs there; empty: jobs for any platform.
+// Platform is the platform of jobs that may run there; "" means any.
 func (v *Environment) Platform() types.PlatformCapability {
 	switch {
 	case v.Request == nil:
@@ -37,11 +37,11 @@ func (v *Environment) Platform() types.PlatformCapability {
 	return types.PlatformCapabilityEc2
 }
 
-// IsFargate reports whether compute resources of a type are those of Fargate.
+// IsFargate reports whether a type of compute resources is Fargate.
 func IsFargate(t types.CRType) bool { return t == types.CRTypeFargate || t == types.CRTypeFargateSpot }
 
-// limit is the maxvCpus in thousandths. Only the machine bounds an environment
-// without compute resources of its own.
+// limit returns maxvCpus in thousandths. Only the machine limits an environment without compute
+// resources.
 func (v *Environment) limit() int64 {
 	if v.Request == nil || v.Request.ComputeResources == nil {
 		return math.MaxInt64
@@ -49,8 +49,8 @@ func (v *Environment) limit() int64 {
 	return int64(aws.ToInt32(v.Request.ComputeResources.MaxvCpus)) * 1000
 }
 
-// machineEnvironment returns the environment of a name that the options or a queue of
-// an older engine mention, and makes it where there is none.
+// machineEnvironment returns the environment with a name from the options or from a queue of an
+// older engine. It creates one if there is none.
 func (m *Model) machineEnvironment(name string) *Environment {
 	v := m.Environments[name]
 	if v == nil {
@@ -63,7 +63,7 @@ func (m *Model) machineEnvironment(name string) *Environment {
 func (m *Model) createEnvironment(c *EnvironmentCreation) error {
 	name := aws.ToString(c.Request.V.ComputeEnvironmentName)
 	if v := m.Environments[name]; v != nil && v.Request == nil {
-		return nil // the options configure one of this name by now
+		return nil // the options now configure one of this name
 	}
 	if name == "" || m.Environments[name] != nil {
 		return fmt.Errorf("create compute environment %q: it exists, or has no name", name)
@@ -90,7 +90,7 @@ func (m *Model) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) er
 	return nil
 }
 
-// UpdatedEnvironment is what an environment becomes by an update.
+// UpdatedEnvironment returns an environment after an update.
 func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentInput, error) {
 	now := *was
 	now.State = cmp.Or(in.State, was.State)
@@ -101,7 +101,7 @@ func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatc
 		return &now, nil
 	}
 	change := *in.ComputeResources
-	change.UpdateToLatestImageVersion = nil // an order, no member of the environment
+	change.UpdateToLatestImageVersion = nil // an instruction, not a member of the environment
 	base := was.ComputeResources
 	if base == nil {
 		base = &types.ComputeResource{}

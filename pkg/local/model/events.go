@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Event is one fact; exactly one member is set. Facts are only ever added: a
-// member keeps its name and meaning for ever, so that old journals stay readable.
+// Event is one fact; exactly one member is set. Members are only ever added, and keep their name
+// and meaning, so that old journals stay readable.
 type Event struct {
 	Queued       *QueueSpec      `json:"queued,omitempty"`
 	Registered   *Registration   `json:"registered,omitempty"`
@@ -48,12 +48,12 @@ type ConsumableTotal struct {
 	Token      string `json:"token,omitempty"` // clientToken of the request
 }
 
-// Deletion takes a resource away.
+// Deletion removes a resource.
 type Deletion struct {
 	Resource Resource `json:"resource"`
 }
 
-// Tagging is all tags that a resource has from now on.
+// Tagging is the complete set of a resource's tags from now on.
 type Tagging struct {
 	Resource Resource          `json:"resource"`
 	Tags     map[string]string `json:"tags"`
@@ -78,24 +78,24 @@ type Submission struct {
 	Directory  string `json:"directory,omitempty"`
 	// Invocation is the client's id of the call, the same on each of its retries.
 	Invocation string `json:"invocation,omitempty"`
-	// To is the state that the job is in at once, since it waits for no other; empty:
-	// it is SUBMITTED until a move follows.
+	// To is the state that the job enters at once, since it waits for no other. "": it is SUBMITTED
+	// until a move follows.
 	To      State                          `json:"to,omitempty"`
 	Request Shape[awsbatch.SubmitJobInput] `json:"request"`
 
-	// Work is that of the request, where it is known already.
+	// Work is the job's Work, if it is known already.
 	Work *Work `json:"-"`
 }
 
-// Stop is the wish of CancelJob or TerminateJob; what follows from it are moves
-// and ends of their own.
+// Stop is the request of CancelJob or TerminateJob. Moves and ends that follow from it are separate
+// events.
 type Stop struct {
 	Job       string `json:"job"` // id or id:index
 	Terminate bool   `json:"terminate,omitempty"`
 	Reason    string `json:"reason"`
 }
 
-// move is a change of state in which no attempt takes part.
+// move is a change of state without an attempt.
 type move struct {
 	Job    string `json:"job"`
 	All    bool   `json:"all,omitempty"` // all children of the array, not its parent
@@ -103,56 +103,55 @@ type move struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Explanation says why a RUNNABLE job does not start; empty: it may.
+// Explanation is why a RUNNABLE job does not start; "" if it may.
 type Explanation struct {
 	Job    string `json:"job"`
 	Reason string `json:"reason"`
-	// Waits: what the job lacks may come by itself, so it keeps its place in the
-	// line. Otherwise it stands aside until a queue or an environment changes.
+	// Waits means that the job may get what it lacks without a change, so it keeps its place in
+	// line. Otherwise it is set aside until a queue or an environment changes.
 	Waits bool `json:"waits,omitempty"`
 }
 
-// Start reserves the machine for an attempt: RUNNABLE to STARTING.
+// Start reserves capacity for an attempt: RUNNABLE to STARTING.
 type Start struct {
 	Job    string   `json:"job"`
 	Stream string   `json:"stream"` // UUID of the log stream
 	GPUs   []string `json:"gpus,omitempty"`
-	// Environment is the compute environment that the attempt runs in; empty in
-	// journals of engines that had one only.
+	// Environment is the compute environment that the attempt runs in; "" in journals of engines
+	// with only one.
 	Environment string `json:"environment,omitempty"`
 }
 
-// Launch says that the attempt runs: STARTING to RUNNING.
+// Launch means that the attempt runs: STARTING to RUNNING.
 type Launch struct {
 	Job string `json:"job"`
-	// Handle is what the executor finds the attempt by after a restart.
+	// Handle finds the attempt after a restart, through the executor.
 	Handle string `json:"handle,omitempty"`
 }
 
-// end is the end of an attempt and what becomes of the job.
+// end is the end of an attempt and the next state of the job.
 type end struct {
 	Job          string `json:"job"`
 	Exit         *int32 `json:"exit,omitempty"`
 	Reason       string `json:"reason,omitempty"`
 	StatusReason string `json:"statusReason"`
 	To           State  `json:"to"`
-	// Executor is the name of the one that ran it; empty: unknown, as in journals of
-	// older engines.
+	// Executor is the executor that ran it; "" if unknown, as in journals of older engines.
 	Executor string `json:"executor,omitempty"`
 	// Containers are those of a task of several, in the order of the definition.
 	Containers []ContainerEnd `json:"containers,omitempty"`
 }
 
-// Shape is a structure of the SDK that the journal keeps in its wire form, which
-// does not change with the SDK's version.
+// Shape is a structure of the SDK that the journal keeps in its wire form, which does not change
+// with the SDK's version.
 type Shape[T any] struct {
 	V *T
-	// text is V as the journal keeps it, where it is known.
+	// text is V in the journal's form, if known.
 	text []byte
 }
 
-// ShapeOf is a shape with the text that it came in, which the journal keeps as it
-// is if it is one line. Without a text it is made now: outside the engine's lock.
+// ShapeOf returns a shape with its original text, which the journal keeps if it is one line.
+// Without a text it is encoded now: outside the engine's lock.
 func ShapeOf[T any](v *T, text []byte) (Shape[T], error) {
 	if text == nil || !plain(text) {
 		var err error
@@ -163,8 +162,7 @@ func ShapeOf[T any](v *T, text []byte) (Shape[T], error) {
 	return Shape[T]{v, text}, nil
 }
 
-// plain reports whether a text has no line break and nothing else that a reader of the
-// journal would not see.
+// plain reports whether a text has no line break or other invisible character.
 func plain(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' || c >= 0x7f {

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Due returns the first task for which something may follow from what happened; nil: there is none.
+// Due returns the first task that something may follow for; nil if there is none.
 func (m *Model) Due() *Task {
 	if len(m.due) == 0 {
 		m.due = nil
@@ -16,8 +16,8 @@ func (m *Model) Due() *Task {
 	return m.due[0]
 }
 
-// Follow returns what follows for t, which is that of Due, on a machine of that capacity. When nothing follows, t is
-// not due any more.
+// Follow returns what follows for t, the task of Due, on a machine with that capacity. If nothing
+// follows, t is no longer due.
 func (m *Model) Follow(t *Task, capacity Amount) []Event {
 	events := m.next(t, capacity)
 	if len(events) == 0 {
@@ -26,8 +26,8 @@ func (m *Model) Follow(t *Task, capacity Amount) []Event {
 	return events
 }
 
-// Recover makes everything due that has not ended, and returns the tasks whose attempts an earlier engine left
-// under way.
+// Recover marks every unfinished task as due, and returns the tasks whose attempts an earlier
+// engine left running.
 func (m *Model) Recover() (left []*Task) {
 	m.due = nil
 	add := func(t *Task) {
@@ -62,10 +62,9 @@ func (m *Model) Unfinished() []*Job {
 	})
 }
 
-// next returns what follows for t from what is known: the moves that
-// dependencies, stops and children make due, and why a RUNNABLE job cannot
-// start. It changes nothing and returns nothing when nothing is due, so asking
-// it about every job after a restart repairs whatever a crash cut short.
+// next returns what follows for t: the moves that dependencies, stops and children require, and why
+// a RUNNABLE job cannot start. It changes nothing, and returns nothing if nothing is due. So
+// calling it for every job after a restart repairs whatever a crash interrupted.
 func (m *Model) next(t *Task, machine Amount) []Event {
 	if t.IsParent() {
 		return m.nextOfArray(t, machine)
@@ -82,7 +81,7 @@ func (m *Model) next(t *Task, machine Amount) []Event {
 	return nil
 }
 
-// belongs is the state in which a single task belongs, as long as nothing of it runs.
+// belongs returns the state in which a single task belongs, as long as no attempt of it runs.
 func (m *Model) belongs(t *Task) (to State, reason string) {
 	if !t.State.Waits() {
 		return t.State, ""
@@ -121,14 +120,14 @@ func (m *Model) nextOfArray(parent *Task, machine Amount) []Event {
 	if events := m.nextOfChildren(j); len(events) > 0 || j.Tally[Runnable] == 0 {
 		return events
 	}
-	// What keeps the children waiting is said of the parent too.
+	// The parent also shows what its children wait for.
 	if why := m.unplaceable(j, machine); why != parent.Reason {
 		return []Event{{Explained: &Explanation{Job: j.ID, Reason: why}}}
 	}
 	return nil
 }
 
-// nextOfChildren is what is due for each child; one event when it is the same for all.
+// nextOfChildren returns what is due for each child; one event if it is the same for all.
 func (m *Model) nextOfChildren(j *Job) []Event {
 	var events []Event
 	same := true
@@ -153,8 +152,8 @@ func (m *Model) nextOfChildren(j *Job) []Event {
 	return events
 }
 
-// dependencies is failed when one dependency of t has failed, succeeded when all
-// have succeeded, and pending otherwise.
+// dependencies is failed when a dependency of t has failed, succeeded when all have succeeded, and
+// pending otherwise.
 func (m *Model) dependencies(t *Task) State {
 	result := Succeeded
 	for _, d := range t.Job.Request.DependsOn {
@@ -170,9 +169,9 @@ func (m *Model) dependencies(t *Task) State {
 	return result
 }
 
-// dependency is the task that t waits for because of d; nil: none. N_TO_N means
-// the child of the same index, SEQUENTIAL the child before: the first one waits for the
-// job, if d names one, and so do all.
+// dependency returns the task that t waits for because of d; nil if none. N_TO_N means the child of
+// the same index. SEQUENTIAL means the previous child; the first child waits for the job, if d
+// names one, and so do all.
 func (m *Model) dependency(t *Task, d types.JobDependency) *Task {
 	switch {
 	case d.Type == types.ArrayJobDependencySequential && t.Index > 0:
@@ -187,8 +186,7 @@ func (m *Model) dependency(t *Task, d types.JobDependency) *Task {
 	return on
 }
 
-// afterEnd puts on the list what the end of t may move: its array, the child behind
-// it, and whoever depends on it.
+// afterEnd marks what the end of t may move as due: its array, the next child, and its dependents.
 func (m *Model) afterEnd(t *Task) {
 	j := t.Job
 	if !t.IsChild() {

@@ -4,15 +4,14 @@ import (
 	"strings"
 )
 
-// Forgettable is the jobs that ended before a moment, and that nobody who has not
-// waits for.
+// Forgettable returns the jobs that ended before a time and that no unfinished job waits for.
 func (m *Model) Forgettable(before int64) map[string]bool {
 	old := map[string]bool{}
 	for _, j := range m.BySubmission {
 		if !j.State.Ended() || j.StoppedAt >= before {
 			continue
 		}
-		// What a job has used up of a resource stays used: its record is kept.
+		// Keep the records of jobs that have used up a resource.
 		waited := m.usesUp(j)
 		for _, d := range j.dependents {
 			waited = waited || !d.State.Ended()
@@ -24,7 +23,7 @@ func (m *Model) Forgettable(before int64) map[string]bool {
 	return old
 }
 
-// Without is the record less what is about some jobs.
+// Without returns the record without the events about some jobs.
 func (r Record) Without(jobs map[string]bool) Record {
 	kept := Record{At: r.At}
 	for _, v := range r.Events {

@@ -5,8 +5,7 @@ import "time"
 // invocationMemory is how long a call is remembered. SDKs give up after minutes.
 const invocationMemory = time.Hour
 
-// invocations is the calls of the last hour and what they made: a job's id, or a
-// definition's.
+// invocations are the calls of the last hour with their results: a job's id, or a definition's.
 type invocations struct {
 	made map[string]string
 	// order holds the ids by age, so that old ones are forgotten.
@@ -18,7 +17,7 @@ type invoked struct {
 	at int64
 }
 
-// MadeBy returns what a call made that was carried out before: a job's id, or a definition's.
+// MadeBy returns the result of an earlier call: a job's id, or a definition's.
 func (m *Model) MadeBy(invocation string) (id string, again bool) {
 	id, again = m.invocations.made[invocation]
 	return id, again

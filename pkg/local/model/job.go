@@ -26,7 +26,7 @@ func (d *Definition) Name() string { return *d.Request.JobDefinitionName }
 // ID is the definition's name:revision.
 func (d *Definition) ID() string { return d.Name() + ":" + strconv.Itoa(int(d.Revision)) }
 
-// Job is one SubmitJob: what its task and, in an array, its children share.
+// Job is one SubmitJob: what its task and its children share.
 type Job struct {
 	Task
 	ID         string // UUID
@@ -34,7 +34,7 @@ type Job struct {
 	CreatedAt  int64  // epoch milliseconds
 	Definition *Definition
 	Request    *awsbatch.SubmitJobInput
-	Directory  string // where its commands run; empty: an own scratch directory
+	Directory  string // where its commands run; empty: its own scratch directory
 	Work
 	class      class
 	Children   []Task            // of an array
@@ -43,17 +43,17 @@ type Job struct {
 	dependents []*Job
 }
 
-// Work is what a job runs and asks for: its definition with the request's overrides.
+// Work is what a job runs and requests: its definition with the request's overrides.
 type Work struct {
-	Container *types.ContainerProperties // of several the leading one
+	Container *types.ContainerProperties // with several containers the leading one
 	Parts     []Part                     // of a task of several containers
 	Pod       *types.EksPodPropertiesDetail
 	Need      Amount // of each attempt
 	Consumes  []Requirement
 }
 
-// WorkOf returns what a job of the definition runs and asks for with the overrides of its request. The error is Batch's
-// answer to a request that cannot be read.
+// WorkOf returns what a job of the definition runs and requests with the overrides of its request.
+// The error is Batch's answer to an invalid request.
 func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
 	consumes := requirements(d.Request, in)
 	if d.Request.EksProperties != nil {
@@ -64,20 +64,20 @@ func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
 	return &Work{Container: c, Parts: parts, Need: need, Consumes: consumes}, err
 }
 
-// Task is what has a state: a job, the parent of an array, or one of its children.
+// Task is something with a state: a job, the parent of an array, or one of its children.
 type Task struct {
 	Job   *Job
 	Index int32 // in the array; -1: the job itself
 	State State
-	// Cancelled ends the task where nothing of it has started.
+	// Cancelled ends the task if none of it has started.
 	Cancelled bool
-	// Terminated also ends what runs; both leave their reason in stopReason.
+	// Terminated also ends running attempts; both leave their reason in stopReason.
 	Terminated bool
 	stopReason string
 	Reason     string // statusReason
 	reasonAt   int64  // when the reason was given
 	since      int64  // when it came into its state
-	parked     bool   // RUNNABLE, and not in line: no environment can hold it
+	parked     bool   // RUNNABLE, and not in line: it fits no environment
 	StartedAt  int64  // of the newest attempt, epoch milliseconds
 	StoppedAt  int64  // when it ended, epoch milliseconds; 0: it has not
 	Attempts   []Attempt
@@ -133,7 +133,7 @@ func (t *Task) Active() *Attempt {
 	return nil
 }
 
-// Stopped returns the reason with which the task, or its array, is to be ended.
+// Stopped returns the reason for which the task, or its array, is being ended.
 func (t *Task) Stopped() (reason string, ok bool) {
 	if t.Cancelled || t.Terminated {
 		return t.stopReason, true
@@ -144,7 +144,7 @@ func (t *Task) Stopped() (reason string, ok bool) {
 	return "", false
 }
 
-// Retry is the strategy that holds for the job: the request's before the definition's.
+// Retry returns the job's retry strategy: the request's overrides the definition's.
 func (j *Job) Retry() *types.RetryStrategy {
 	if j.Request.RetryStrategy != nil {
 		return j.Request.RetryStrategy
@@ -152,7 +152,7 @@ func (j *Job) Retry() *types.RetryStrategy {
 	return j.Definition.Request.RetryStrategy
 }
 
-// Timeout is the longest time of an attempt in seconds; 0: none.
+// Timeout returns the maximum duration of an attempt in seconds; 0 for none.
 func (j *Job) Timeout() int32 {
 	t := j.Request.Timeout
 	if t == nil {
@@ -164,8 +164,7 @@ func (j *Job) Timeout() int32 {
 	return aws.ToInt32(t.AttemptDurationSeconds)
 }
 
-// SchedulingPriority is the job's place in its share: the request's before the
-// definition's.
+// SchedulingPriority is the job's priority in its share: the request's overrides the definition's.
 func (j *Job) SchedulingPriority() *int32 {
 	if j.Request.SchedulingPriorityOverride != nil {
 		return j.Request.SchedulingPriorityOverride
@@ -173,7 +172,7 @@ func (j *Job) SchedulingPriority() *int32 {
 	return j.Definition.Request.SchedulingPriority
 }
 
-// Parameters are the definition's with the request's on top.
+// Parameters are the definition's with the request's added.
 func (j *Job) Parameters() map[string]string {
 	return Merged(j.Definition.Request.Parameters, j.Request.Parameters)
 }

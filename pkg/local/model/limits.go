@@ -12,12 +12,11 @@ type deadlines struct {
 	stale bool  // a list of the queue has changed since
 }
 
-// Never is the deadline where there is none.
+// Never is the deadline if there is none.
 const Never = math.MaxInt64
 
-// deadline is when an action on t is due and its reason; never when none is. Nobody
-// waits behind a job that cannot start here, so every such job counts as the head
-// of its queue.
+// deadline returns when an action on t is due, and its reason; never if none is. No job waits after
+// a job that cannot start here, so each such job counts as the head of its queue.
 func (q *Queue) deadline(t *Task) (at int64, reason string) {
 	if t.State != Runnable || t.Reason == "" || t.stopReason != "" {
 		return Never, ""

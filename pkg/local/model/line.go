@@ -4,18 +4,18 @@ import (
 	"strings"
 )
 
-// Line is what is known about the jobs of one queue.
+// Line contains the jobs of one queue.
 type Line struct {
 	Jobs    [Failed + 1]Ordered // jobs and parents, by state
 	waiting map[class]Ordered   // RUNNABLE tasks that may start
-	parked  Ordered             // RUNNABLE tasks that no environment can hold as things are
+	parked  Ordered             // RUNNABLE tasks that currently fit no environment
 	shares  map[string]*share   // of a fair-share queue
 	inUse   int64               // thousandths of a vCPU of what has started
-	leftAt  int64               // when a RUNNABLE task went away last
+	leftAt  int64               // when a RUNNABLE task last left
 	limits  deadlines
 
-	// All is the jobs by submission, and so by their time of creation; the others
-	// find some of them, in the same order.
+	// All has the jobs in the order of submission, and so of their creation times; the others are
+	// indexes in the same order.
 	All          []*Job
 	ByName       map[string][]*Job // in lower case
 	ByDefinition map[string][]*Job // without the revision
@@ -26,7 +26,7 @@ func NewLine() *Line {
 	return &Line{waiting: map[class]Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
 }
 
-// index puts a new job where lookups find it.
+// index adds a new job to the indexes.
 func (l *Line) index(j *Job) {
 	if n := len(l.All); n > 0 {
 		j.CreatedAt = max(j.CreatedAt, l.All[n-1].CreatedAt) // the clock may have been set back
@@ -43,8 +43,8 @@ func (l *Line) index(j *Job) {
 	}
 }
 
-// class is what tasks have in common that stand in one line and are looked at in
-// order: when one of them has to wait for a consumable resource, all have to.
+// class is what the tasks of one line have in common: when one of them has to wait for a consumable
+// resource, all have to.
 type class struct {
 	share    string
 	priority int32 // in the share, higher first
@@ -52,7 +52,7 @@ type class struct {
 	consumes string
 }
 
-// enter puts a RUNNABLE task into the list where it belongs.
+// enter adds a RUNNABLE task to its list.
 func (l *Line) enter(t *Task) {
 	l.limits.stale = true
 	if t.parked {
@@ -64,7 +64,7 @@ func (l *Line) enter(t *Task) {
 	l.waiting[t.Job.class] = list
 }
 
-// leave takes a RUNNABLE task out of its list.
+// leave removes a RUNNABLE task from its list.
 func (l *Line) leave(t *Task) {
 	l.limits.stale = true
 	if t.parked {
@@ -90,7 +90,8 @@ func (l *Line) openShares() int {
 	return n
 }
 
-// TakesShare reports whether a job of a share may come where at most so many shares may have jobs.
+// TakesShare reports whether a job with this share is accepted if at most limit shares may have
+// jobs.
 func (l *Line) TakesShare(id string, most int) bool {
 	return l.shares[id] != nil || l.openShares() < most
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Model is everything that the engine knows. Only apply changes it, so replaying
-// the journal leads to the same model.
+// Model is the complete state of the engine. Only Apply changes it, so replaying the journal leads
+// to the same model.
 type Model struct {
-	// Queues are the queues: those of the options, then those made by CreateJobQueue.
+	// Queues are the queues of the options, then those of CreateJobQueue.
 	Queues       []*Queue
 	Environments map[string]*Environment
 	GoneClusters []string // of environments that were deleted
@@ -25,13 +25,13 @@ type Model struct {
 	Lines        map[string]*Line
 	streams      map[string]*Task // by the UUID of a log stream
 	LogStreams   []LogStream      // all streams, by their starts
-	whole        *Environment     // the machine, for jobs of queues that are gone
+	whole        *Environment     // the machine, for jobs of deleted queues
 	used         Amount
 	busy         map[string]bool // devices in use
 	Active       int             // jobs that have not ended
 	invocations  invocations
-	// due are the tasks whose next move apply may have made possible. It is
-	// derived: asking next about any task at any time gives the same answer.
+	// due are the tasks whose next move may have become possible. The list is derived: next returns
+	// the same for any task at any time.
 	due []*Task
 }
 
@@ -55,7 +55,7 @@ func New(configured []QueueSpec) *Model {
 	return m
 }
 
-// Line returns the line of a queue, and creates it where there is none.
+// Line returns the line of a queue, and creates it if there is none.
 func (m *Model) Line(queue string) *Line {
 	l := m.Lines[queue]
 	if l == nil {
@@ -89,9 +89,8 @@ func (m *Model) Definition(id string) *Definition {
 	return nil
 }
 
-// Apply makes the model know what happened. An event that does not fit the model
-// is an error and changes nothing: the journal is damaged or written by a newer
-// program.
+// Apply adds an event to the model. An event that does not fit is an error and changes nothing: the
+// journal is damaged or from a newer program.
 func (m *Model) Apply(at int64, e Event) error {
 	if ok, err := m.applyResource(at, e); ok {
 		return err
@@ -243,7 +242,7 @@ func (m *Model) moveOne(at int64, t *Task, to State, reason string) error {
 	return nil
 }
 
-// set puts t into a state that it may go to, and keeps the lists right.
+// set changes the state of t and updates the lists.
 func (m *Model) set(at int64, t *Task, to State, reason string) {
 	j, l, waited := t.Job, m.Line(*t.Job.Request.JobQueue), t.State.Waits()
 	if t.State == Runnable {
@@ -266,7 +265,7 @@ func (m *Model) set(at int64, t *Task, to State, reason string) {
 		l.enter(t)
 		m.due = append(m.due, t)
 		if t.IsChild() && j.Tally[Runnable] == 1 {
-			m.due = append(m.due, &j.Task) // it says why its children wait
+			m.due = append(m.due, &j.Task) // it shows why its children wait
 		}
 	case to.Ended():
 		t.StoppedAt = at
@@ -337,8 +336,7 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 	return nil
 }
 
-// occupy takes (sign 1) or gives back (sign -1) all that an attempt holds beside
-// the machine itself.
+// occupy takes (sign 1) or returns (sign -1) everything that an attempt holds besides the machine.
 func (m *Model) occupy(at int64, t *Task, place *Environment, sign int64) {
 	j, milli := t.Job, sign*t.Job.Need.MilliCPU
 	l := m.Line(*j.Request.JobQueue)
@@ -352,7 +350,7 @@ func (m *Model) occupy(at int64, t *Task, place *Environment, sign int64) {
 	m.hold(j.Consumes, sign)
 }
 
-// index puts a job where lookups find it.
+// index adds a job to the indexes.
 func (m *Model) index(j *Job) {
 	for _, r := range j.Consumes {
 		if v := m.Consumables[r.Name]; v != nil {
@@ -365,7 +363,7 @@ func (m *Model) index(j *Job) {
 	m.Line(*j.Request.JobQueue).index(j)
 }
 
-// classOf is the line in which a job stands.
+// classOf returns the line of a job.
 func classOf(j *Job) class {
 	c := class{fargate: j.Definition.Fargate()}
 	for _, r := range j.Consumes {

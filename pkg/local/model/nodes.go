@@ -10,9 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// A multi-node job is one task here, whose parts are its nodes: they start together
-// or not at all, the others after the main node, and the end of the main node is
-// the end of all. Each runs as a process of this machine.
+// A multi-node job is one task here, with its nodes as parts. They start together or not at all,
+// the main node first. When the main node ends, all end. Each runs as a process on this machine.
 
 // NumNodes is how many nodes a job has; in may be nil.
 func NumNodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) int32 {
@@ -49,7 +48,7 @@ func nodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) 
 	return all
 }
 
-// RangeOfNode is the properties of node i of n: of nested ranges the narrowest holds.
+// RangeOfNode returns the properties of node i of n: of nested ranges the narrowest applies.
 func RangeOfNode(p *types.NodeProperties, i, n int32) *types.NodeRangeProperty {
 	var best *types.NodeRangeProperty
 	width := n
@@ -62,7 +61,7 @@ func RangeOfNode(p *types.NodeProperties, i, n int32) *types.NodeRangeProperty {
 	return best
 }
 
-// NodeRange reads targetNodes: "2", "0:3", ":3" or "2:", of n nodes.
+// NodeRange parses targetNodes: "2", "0:3", ":3" or "2:", of n nodes.
 func NodeRange(text *string, n int32) (from, to int32, ok bool) {
 	first, last, isRange := strings.Cut(aws.ToString(text), ":")
 	number := func(s string, absent int32) int32 {
@@ -102,8 +101,7 @@ func (m *Model) Node(id string) (t *Task, i int) {
 	return &j.Task, i
 }
 
-// NodeState is the state of node i: that of the job, but for a node that came to
-// an end of its own.
+// NodeState returns the state of node i: that of the job, unless the node ended on its own.
 func (t *Task) NodeState(i int) State {
 	a := t.Last()
 	if a == nil || !t.State.Ended() || i >= len(a.Containers) || int32(i) == t.Job.MainNode() {

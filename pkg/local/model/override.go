@@ -13,10 +13,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Override returns the container of a job: the definition's with the request's
-// overrides. As in Batch the legacy members vcpus and memory of the overrides
-// do not touch a resourceRequirement of the definition. Without overrides it is the
-// definition's own: nobody changes it.
+// Override returns the container of a job: the definition's with the request's overrides. As in
+// Batch, the legacy members vcpus and memory of the overrides do not change a resourceRequirement
+// of the definition. Without overrides it returns the definition's container, which must not be
+// changed.
 func Override(c *types.ContainerProperties, o *types.ContainerOverrides) *types.ContainerProperties {
 	if o == nil {
 		return c
@@ -45,8 +45,7 @@ func Override(c *types.ContainerProperties, o *types.ContainerOverrides) *types.
 	return &out
 }
 
-// MergedBy returns base with the elements of over in place of those with the
-// same key, and the rest of over behind.
+// MergedBy returns base with the elements of over added; an element with the same key is replaced.
 func MergedBy[T any, K comparable](base, over []T, key func(T) K) []T {
 	out := slices.Clone(base)
 	for _, v := range over {
@@ -68,9 +67,8 @@ func Merged[V any](base, over map[string]V) map[string]V {
 	return out
 }
 
-// Substitute replaces each element that is Ref::name as a whole by the parameter
-// of that name. Inside a longer element the text stays: definitions use it only
-// whole, and replacing inside `sh -c` would be an injection.
+// Substitute replaces each element that is exactly Ref::name by the parameter with that name.
+// Inside a longer element the text stays: replacing it inside `sh -c` would be an injection.
 func Substitute(command []string, parameters map[string]string) ([]string, error) {
 	out := make([]string, len(command))
 	for i, word := range command {

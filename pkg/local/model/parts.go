@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Part is one container of a job with ecsProperties, or one node of a multi-node
-// job: then it is named by its index.
+// Part is one container of a job with ecsProperties, or one node of a multi-node job, named by its
+// index.
 type Part struct {
 	Node      bool
 	Declared  types.TaskContainerProperties // with the overrides of the job
@@ -19,7 +19,7 @@ type Part struct {
 // Name is the container's name, or the node's index.
 func (p *Part) Name() string { return aws.ToString(p.Declared.Name) }
 
-// Essential reports whether the end of the container is the end of the task. It is the default.
+// Essential reports whether the task ends with the container. That is the default.
 func (p *Part) Essential() bool { return p.Declared.Essential == nil || *p.Declared.Essential }
 
 // Conditions of a dependency between containers.
@@ -66,7 +66,7 @@ func Parts(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) 
 	return all
 }
 
-// overrideOf is what a request says about the container of a name; nil: nothing.
+// overrideOf returns the request's overrides for a container; nil if none.
 func overrideOf(name string, o *types.EcsPropertiesOverride) *types.ContainerOverrides {
 	if o == nil {
 		return nil
@@ -81,19 +81,19 @@ func overrideOf(name string, o *types.EcsPropertiesOverride) *types.ContainerOve
 	return nil
 }
 
-// leading is the first essential container: it stands for the job where one
-// container has to.
+// leading returns the first essential container, which represents the job where a single container
+// is needed.
 func leading(all []Part) *Part {
 	at := slices.IndexFunc(all, func(p Part) bool { return p.Essential() })
 	return &all[at]
 }
 
-// FindPart is the place of the container of a name; -1: there is none.
+// FindPart returns the index of a container by name; -1 if there is none.
 func FindPart(all []Part, name string) int {
 	return slices.IndexFunc(all, func(p Part) bool { return p.Name() == name })
 }
 
-// requests is what a job's containers are and need together.
+// requests returns what a job's containers are and need together.
 func requests(d *Definition, in *awsbatch.SubmitJobInput) (container *types.ContainerProperties, all []Part, need Amount, err error) {
 	all = Parts(d.Request, in)
 	if len(all) == 0 {

@@ -5,11 +5,11 @@ package model
 type picker struct {
 	priority int32 // of the queue
 	lists    []cursor
-	at       int // of the list whose head is next; -1: none
+	at       int // index of the list whose head is next; -1: none
 	fair     *fairness
 }
 
-// cursor is what is left of the line of one class.
+// cursor is the rest of the line of one class.
 type cursor struct {
 	class class
 	tasks Ordered
@@ -23,8 +23,7 @@ type fairness struct {
 	idle   bool  // nothing of the queue runs
 }
 
-// picker returns the line of a queue. Jobs of queues that are not known any more
-// come last.
+// picker returns the line of a queue. Jobs of deleted queues come last.
 func (m *Model) picker(name string, now int64, capacity Amount) *picker {
 	p := &picker{priority: -1}
 	if q, ok := m.Queue(name); ok {
@@ -41,7 +40,7 @@ func (m *Model) picker(name string, now int64, capacity Amount) *picker {
 	return p
 }
 
-// vcpus is the most that a queue may use, in thousandths.
+// vcpus returns the most that a queue may use, in thousandths.
 func (m *Model) vcpus(name string, capacity Amount) int64 {
 	sum := int64(0)
 	if q, ok := m.Queue(name); ok {
@@ -68,7 +67,7 @@ func (m *Model) fairness(l *Line, p *Policy, now, decay, capacity int64) *fairne
 	return f
 }
 
-// head is the task that is next; nil: none is left.
+// head returns the next task; nil if none is left.
 func (p *picker) head() *Task {
 	if p.at < 0 {
 		return nil
@@ -76,13 +75,13 @@ func (p *picker) head() *Task {
 	return p.lists[p.at].tasks[0]
 }
 
-// allows reports whether the compute reservation lets a job start. A queue where
-// nothing runs may always start one.
+// allows reports whether the compute reservation lets a job start. A queue without running jobs may
+// always start one.
 func (p *picker) allows(j *Job) bool {
 	return p.fair == nil || p.fair.idle || p.fair.budget >= j.Need.MilliCPU
 }
 
-// next goes on behind the head.
+// next moves past the head.
 func (p *picker) next(v verdict) {
 	c := &p.lists[p.at]
 	if f := p.fair; v == starts && f != nil {
@@ -112,8 +111,8 @@ func (p *picker) choose() {
 	}
 }
 
-// before reports whether the head of a goes before that of b: the share with the
-// lower claim, in a share the higher priority, then the order of submission.
+// before reports whether the head of a comes before that of b: first the share with the lower
+// claim, then the higher priority, then the order of submission.
 func (p *picker) before(a, b *cursor) bool {
 	if p.fair != nil && a.class.share != b.class.share {
 		if x, y := p.fair.claims[a.class.share], p.fair.claims[b.class.share]; x != y {

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// stuck is why no environment can hold the task, if that has been said.
+// stuck is why the task fits no environment, if that is already recorded.
 func (t *Task) stuck() string {
 	if t.parked {
 		return t.Reason
@@ -23,8 +23,8 @@ func Capability(fargate bool) types.PlatformCapability {
 	return types.PlatformCapabilityEc2
 }
 
-// places are the environments of a job's queue in their order. Jobs of a queue
-// that is gone run on the machine itself.
+// places returns the environments of a job's queue in order. Jobs of a deleted queue run on the
+// machine itself.
 func (m *Model) places(j *Job) []*Environment {
 	q, ok := m.Queue(*j.Request.JobQueue)
 	if !ok {
@@ -39,15 +39,15 @@ func (m *Model) places(j *Job) []*Environment {
 	return all
 }
 
-// fitting are the environments that a job may be placed in, as soon as they have room.
+// fitting returns the environments that the job fits in once they have free capacity.
 func (m *Model) fitting(j *Job) []*Environment {
 	return slices.DeleteFunc(m.places(j), func(v *Environment) bool {
 		return v.Disabled() || !v.Runs(j.class.fargate) || v.limit() < j.Need.MilliCPU
 	})
 }
 
-// unplaceable explains why no environment of its queue can hold a job as things
-// are, in the words of Batch with the figures; it is empty where one can.
+// unplaceable explains why a job currently fits no environment of its queue, in Batch's words with
+// figures; "" if it fits one.
 func (m *Model) unplaceable(j *Job, machine Amount) string {
 	if why := misfit(j.Need, machine); why != "" || len(m.fitting(j)) > 0 {
 		return why

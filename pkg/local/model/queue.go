@@ -14,15 +14,14 @@ import (
 // has: this machine.
 const ComputeEnvironment = "local"
 
-// QueueSpec is a job queue. Its compute environments are names only: all of them
-// stand for this machine.
+// QueueSpec is a job queue. Its compute environments are only names: all of them mean this machine.
 type QueueSpec struct {
 	Name         string   `json:"name"`
 	Priority     int32    `json:"priority"` // higher goes first
 	Environments []string `json:"environments"`
 }
 
-// Queue is a job queue as the model knows it.
+// Queue is a job queue in the model.
 type Queue struct {
 	QueueSpec
 	Order      []int32 // of the environments, as the request numbered them; none: 1, 2, 3
@@ -41,8 +40,8 @@ func (m *Model) Queue(name string) (*Queue, bool) {
 	return m.Queues[at], true
 }
 
-// queued adds a queue of an older engine, whose environments were names only. One
-// that the options configure by now counts as they say.
+// queued adds a queue of an older engine, whose environments were only names. If the options now
+// configure it, they apply.
 func (m *Model) queued(q *QueueSpec) {
 	if _, ok := m.Queue(q.Name); !ok {
 		m.addQueue(&Queue{QueueSpec: *q})
@@ -105,8 +104,7 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 	return nil
 }
 
-// reconsider puts on the list the jobs that wait in some queues: what keeps them
-// waiting may have changed.
+// reconsider marks jobs that wait in some queues as due: what keeps them waiting may have changed.
 func (m *Model) reconsider(which func(*Queue) bool) {
 	for _, q := range m.Queues {
 		l := m.Lines[q.Name]
@@ -116,7 +114,7 @@ func (m *Model) reconsider(which func(*Queue) bool) {
 		for t := range l.runnable() {
 			m.due = append(m.due, t)
 		}
-		m.due = append(m.due, l.Jobs[Pending]...) // parents of arrays say it too
+		m.due = append(m.due, l.Jobs[Pending]...) // parents of arrays show it too
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Record is what the journal keeps in one line: what happened at one moment.
+// Record is one line of the journal: what happened at one time.
 type Record struct {
 	At     int64   `json:"at"` // epoch milliseconds
 	Events []Event `json:"events"`

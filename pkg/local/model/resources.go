@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Kinds of resources, as they stand in ARNs.
+// Kinds of resources, as they appear in ARNs.
 const (
 	KindJob         = "job"
 	KindDefinition  = "job-definition"
@@ -64,7 +64,7 @@ func (m *Model) Exists(r Resource) bool {
 	return false
 }
 
-// tag gives r its tags; they replace those it had.
+// tag replaces the tags of r.
 func (m *Model) tag(r Resource, tags map[string]string) {
 	if len(tags) == 0 {
 		delete(m.Tags, r)
@@ -104,7 +104,7 @@ func (m *Model) applyResource(at int64, e Event) (ok bool, err error) {
 	return true, err
 }
 
-// remove takes a resource away. One that the options configure by now stays.
+// remove removes a resource, unless the options now configure it.
 func (m *Model) remove(r Resource) error {
 	kind, name := r.Split()
 	switch kind {
@@ -144,8 +144,7 @@ func overlay[T any](base *T, change any) (*T, error) {
 	return out, nil
 }
 
-// ResourceName returns what follows the kind in an ARN; a text that is no ARN of
-// that kind is returned as it is.
+// ResourceName returns what follows the kind in an ARN, and any other text unchanged.
 func ResourceName(text, kind string) string {
 	if batch.IsARN(text) {
 		if _, name, ok := strings.Cut(text, ":"+kind+"/"); ok {

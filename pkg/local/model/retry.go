@@ -15,8 +15,8 @@ const (
 	ReasonTimeout    = "Job attempt duration exceeded timeout"
 	ReasonDependency = "Dependent Job failed"
 	ReasonChild      = "Array Child Job failed"
-	// ReasonHost is what Batch writes when the instance is taken away; people
-	// write evaluateOnExit rules for "Host EC2*". The instance is this machine.
+	// ReasonHost is the reason of Batch when the instance is terminated; users write evaluateOnExit
+	// rules for "Host EC2*". The instance is this machine.
 	ReasonHost = "Host EC2 (instance local) terminated."
 )
 
@@ -30,9 +30,9 @@ type Outcome struct {
 	LogCut       bool // the log has reached its limit
 }
 
-// retries reports whether a job whose attempt number made (from 1) failed with o
-// gets another one. The first entry of evaluateOnExit whose conditions all hold
-// decides; if none does, the job is retried while attempts remain.
+// retries reports whether a job whose attempt number made (from 1) failed with o gets another one.
+// The first matching entry of evaluateOnExit decides; if none matches, the job is retried while
+// attempts remain.
 func retries(s *types.RetryStrategy, made int, o Outcome) bool {
 	if s == nil || made >= int(aws.ToInt32(s.Attempts)) {
 		return false
@@ -53,9 +53,9 @@ func matches(rule types.EvaluateOnExit, o Outcome) bool {
 	return Glob(rule.OnExitCode, exit) && Glob(rule.OnReason, o.Reason) && Glob(rule.OnStatusReason, o.StatusReason)
 }
 
-// Glob matches as evaluateOnExit does: exactly, or by the start when the pattern
-// ends with an asterisk. A condition that is not given holds, and "*" holds for
-// a text that is absent: it is how people write the last, catch-all rule.
+// Glob matches as evaluateOnExit does: exactly, or by prefix if the pattern ends with an asterisk.
+// A missing condition matches, and "*" matches a missing text, as users expect of a last, catch-all
+// rule.
 func Glob(pattern *string, text string) bool {
 	if pattern == nil {
 		return true

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroup1 is a control group of version 1. A process is born in the group of the thread that
-// starts it, so one thread of this program stays in the group and starts the attempts there.
-// To move a thread for each attempt instead would take milliseconds.
+// cgroup1 is a control group of version 1. A process starts in the group of the thread that creates
+// it. So one thread of this program stays in the group and starts the attempts there. Moving a
+// thread for each attempt would take milliseconds.
 type cgroup1 struct {
 	directory string
 	begin     chan func()

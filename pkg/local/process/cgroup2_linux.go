@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroup2 is a control group of version 2, in which a process can be born (Linux 5.7)
-// and which the kernel ends as a whole (Linux 5.14).
+// cgroup2 is a control group of version 2. A process can start in it (Linux 5.7), and the kernel
+// can kill all of it (Linux 5.14).
 type cgroup2 struct{ directory *os.File }
 
 func openCgroup2(dir string) (cgroup, error) {

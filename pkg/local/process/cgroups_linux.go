@@ -19,12 +19,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// newTrees returns the trees that need least of the machine while attempts run: those which
-// the kernel keeps, if this user may create control groups.
+// newTrees returns the trees that cost least while attempts run: those that the kernel tracks, if
+// this user may create control groups.
 func newTrees() trees { return &firstOf{kinds: []string{"cgroup2", "cgroup1"}, marks: newMarks()} }
 
-// FindBy returns the executor that finds the processes of attempts in one way only: "cgroup2", "cgroup1" or
-// "marks". ok is false for control groups that this user may not write.
+// FindBy returns an executor that finds the processes of attempts with one method: "cgroup2",
+// "cgroup1" or "marks". ok is false for control groups that this user cannot write.
 func (p Executor) FindBy(kind string) (found Executor, ok bool) {
 	if kind == "marks" {
 		p.trees = newMarks()
@@ -35,7 +35,7 @@ func (p Executor) FindBy(kind string) (found Executor, ok bool) {
 	return p, f.current() != nil
 }
 
-// firstOf is the first kind of trees that works. Which one that is, the first attempt shows.
+// firstOf uses the first kind of trees that works. The first attempt determines which.
 type firstOf struct {
 	kinds []string // not tried yet
 	marks *marks
@@ -44,7 +44,7 @@ type firstOf struct {
 	groups *cgroups // nil: none, or not yet
 }
 
-// current returns the control groups to use; nil: the marks alone.
+// current returns the control groups to use; nil means only the marks.
 func (f *firstOf) current() *cgroups {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *firstOf) current() *cgroups {
 	return f.groups
 }
 
-// giveUp goes on to the next kind after one failed.
+// giveUp switches to the next kind after one failed.
 func (f *firstOf) giveUp(failed *cgroups) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *firstOf) start(id string, begin func(*syscall.SysProcAttr) (int, error)
 	if err == nil || attempt.TooFull(err) {
 		return t, err
 	}
-	// Either the command cannot start, or the kernel does not let it start in a control group.
+	// Either the command cannot start, or the kernel does not allow it to start in a control group.
 	t, second := f.marks.start(id, begin)
 	if second != nil {
 		return t, err
@@ -84,7 +84,7 @@ func (f *firstOf) start(id string, begin func(*syscall.SysProcAttr) (int, error)
 }
 
 func (f *firstOf) clear(id, place string) error {
-	f.current() // ends what engines left that were killed
+	f.current() // end what killed engines left
 	return errors.Join(clearCgroup(place), f.marks.clear(id, place))
 }
 
@@ -97,9 +97,8 @@ func (f *firstOf) close() error {
 	return f.groups.close()
 }
 
-// cgroups is trees whose processes are each in a control group of their own, which
-// no process leaves that it starts. Empty groups are used again: to create one costs as much as
-// a short job.
+// cgroups are trees with a control group per attempt, which no process can leave. Empty groups are
+// used again: creating one costs as much as a short job.
 type cgroups struct {
 	parent string // the directory of the control group of this process
 	kind   string
@@ -118,7 +117,7 @@ type cgroup interface {
 	dir() string
 	// isEmpty reports whether the group holds no process and no group.
 	isEmpty() bool
-	// leave gives up what of this program is in the group, or holds it open.
+	// leave moves this program out of the group and closes what keeps it open.
 	leave() error
 }
 
@@ -127,7 +126,7 @@ func openCgroups(kind string) *cgroups {
 	for _, parent := range cgroupDirectories(kind) {
 		c := &cgroups{parent: parent, kind: kind}
 		if kind == "cgroup2" && (unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK) != nil) {
-			continue // a process may only be born where it could be moved
+			continue // a process can only start where it could be moved
 		}
 		clearDead(parent)
 		if g, err := c.take(); err == nil {
@@ -251,7 +250,7 @@ func clearDead(parent string) {
 	}
 }
 
-// clearCgroup ends what is left in the control group that held an attempt of an earlier engine.
+// clearCgroup ends what is left in the control group of an attempt of an earlier engine.
 func clearCgroup(place string) error {
 	base := filepath.Dir(place)
 	if place == "" || !filepath.IsAbs(place) || !isDead(filepath.Base(base)) {
@@ -298,7 +297,7 @@ func (c *cgroups) take() (cgroup, error) {
 	return g, nil
 }
 
-// putBack keeps a group for the next attempt, or ends what is in it.
+// putBack keeps a group for the next attempt, or kills what is in it.
 func (c *cgroups) putBack(g cgroup) error {
 	empty := g.isEmpty()
 	c.mu.Lock()
@@ -309,7 +308,7 @@ func (c *cgroups) putBack(g cgroup) error {
 		return nil
 	}
 	c.mu.Unlock()
-	// A job that left something behind may also have changed its group.
+	// A job that left processes may also have changed its group.
 	return errors.Join(g.leave(), endCgroup(g.dir()))
 }
 
@@ -373,7 +372,7 @@ func endCgroup(dir string) error {
 		var below []string
 		walk := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
-				return nil // it has vanished, or is no group
+				return nil // it has vanished, or is not a group
 			}
 			below = append(below, path)
 			for _, pid := range processesOf(path) {

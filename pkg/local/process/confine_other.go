@@ -4,8 +4,8 @@ package process
 
 import "github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-// canWatchMemory is false where the memory of other processes is not to be had from the
-// kernel as it counts for a limit.
+// canWatchMemory is false where the kernel does not report the memory of other processes as it
+// counts for a limit.
 const canWatchMemory = false
 
 // unhonouredUlimits names the ulimits: they are Linux's.

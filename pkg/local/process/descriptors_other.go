@@ -2,5 +2,5 @@
 
 package process
 
-// CloseOnExec does nothing: elsewhere than on Unix, processes inherit only what is handed to them.
+// CloseOnExec does nothing: other than on Unix, processes inherit only what is passed to them.
 func CloseOnExec() {}

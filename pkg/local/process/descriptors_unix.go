@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CloseOnExec keeps the files that this process inherited, such as a lock or a pipe of the shell that
-// started it, from the processes that it starts: they get their standard streams only. Files
-// that Go opens are kept from them anyway.
+// CloseOnExec keeps inherited files, such as a lock or a pipe of the shell, from the processes that
+// this program starts: those get only their standard streams. Files that Go opens are never
+// inherited.
 func CloseOnExec() {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil { // without /proc; shells number theirs from 3 or 10 on, bash from 63 downwards

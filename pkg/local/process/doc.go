@@ -1,6 +1,6 @@
-// Package process runs attempts as processes of this machine, and ends everything that they start.
+// Package process runs attempts as processes on this machine, and ends everything that they start.
 //
-// What the systems offer, by file:
+// Support by system and file:
 //
 //	                       Linux                                   macOS, BSD            elsewhere
 //	command, exit, signals process_unix.go                         process_unix.go       process_other.go (refuses)

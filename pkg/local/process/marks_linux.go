@@ -19,13 +19,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process/scan"
 )
 
-// marks is the trees that need no permission. It marks the first process of an attempt with
-// a value of RLIMIT_LOCKS, which Linux has not enforced since 2.4.25. Every
-// descendant inherits the value, and setsid, exec, a double fork or an empty environment do not change
-// it. Unlike a child subreaper, the engine does not adopt the monitors of containers
-// (conmon) this way, and it can find the processes of an engine that was killed.
+// marks are the trees that need no permission. The first process of an attempt is marked with a
+// value of RLIMIT_LOCKS, which Linux has not enforced since 2.4.25. Every descendant inherits the
+// value, and setsid, exec, a double fork or an empty environment do not change it. Unlike a child
+// subreaper, the engine does not adopt the monitors of containers (conmon), and it can find the
+// processes of an engine that was killed.
 //
-// A process escapes only if it changes this very limit and BATCHCTL_ATTEMPT as well.
+// A process escapes only if it changes both this limit and BATCHCTL_ATTEMPT.
 type marks struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
@@ -44,15 +44,15 @@ func newMarks() *marks {
 // forks is held while a process starts: a fork copies the limits of the whole program.
 var forks sync.Mutex
 
-// Start starts a command of the engine's own, which belongs to no attempt. Without
-// it, a command that starts at the same moment as an attempt could count as part of that.
+// Start starts a command of the engine itself, which belongs to no attempt. A command that starts
+// without it, at the same moment as an attempt, could count as part of that attempt.
 func Start(cmd *exec.Cmd) error {
 	forks.Lock()
 	defer forks.Unlock()
 	return cmd.Start()
 }
 
-// markOf is the value of RLIMIT_LOCKS for an attempt. No program asks for so many locks.
+// markOf returns the value of RLIMIT_LOCKS for an attempt. No program requests so many locks.
 func markOf(id string) uint64 {
 	sum := sha256.Sum256([]byte(id))
 	return 1<<62 | binary.BigEndian.Uint64(sum[:])>>2
@@ -146,14 +146,14 @@ func markedProcesses() map[uint64][]int {
 	return nil
 }
 
-// endTime bounds how long the end of processes takes that were killed: those that wait for a
-// broken disk or driver do not end.
+// endTime limits the wait for killed processes: those that wait for a broken disk or driver do not
+// end.
 const endTime = 30 * time.Second
 
 // endMarked kills every process of this user that has the mark of an attempt in its limit or its
-// environment, and returns when there is none. It takes more than one scan: processes
-// start others meanwhile. With reap it collects those that ended and became children of
-// this process.
+// environment, and returns when none is left. It scans more than once, because processes start
+// others in the meantime. With reap it collects those that ended and became children of this
+// process.
 func endMarked(id string, reap bool) error {
 	mark, variable := markOf(id), []byte(attemptVariable+id)
 	ended := map[int]bool{} // those that a scan has seen
@@ -188,13 +188,13 @@ func endMarked(id string, reap bool) error {
 		case alive == 0 && (!missed || late):
 			return nil
 		case late:
-			return fmt.Errorf("%d processes that the job started do not end after SIGKILL", alive)
+			return fmt.Errorf("%d processes that the job started did not end after SIGKILL", alive)
 		}
 	}
 }
 
-// killWithGroup kills a process, and its group if the group leader has the mark, too. A group is
-// killed at once, so that its members cannot start others meanwhile.
+// killWithGroup kills a process, and its group if the group leader has the mark, too. Killing a
+// group in one call keeps its members from starting others.
 func killWithGroup(pid int, mark uint64) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	if group, err := syscall.Getpgid(pid); err == nil && group > 1 && group != syscall.Getpgrp() {
@@ -205,8 +205,8 @@ func killWithGroup(pid int, mark uint64) {
 	}
 }
 
-// hasVariable reports whether a process began with a variable, given as NAME=VALUE.
-// That of another user's process cannot be read.
+// hasVariable reports whether a process started with a variable, given as NAME=VALUE. It cannot
+// read that of another user's process.
 func hasVariable(pid int, variable []byte) bool {
 	environment, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	for v := range bytes.SplitSeq(environment, []byte{0}) {

@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// memoryEvery is how often the memory of running attempts is looked at. One that ends
-// before the second look is never measured, so short jobs cost nothing.
+// memoryEvery is how often the memory of running attempts is checked. An attempt that ends before
+// the second check is never measured, so short jobs cost nothing.
 const memoryEvery = time.Second
 
-// memoryWatch kills attempts that use more memory than their container may. On Batch the
-// kernel does it at once; here it is found out at the next look.
+// memoryWatch kills attempts that use more memory than their container may. On Batch the kernel
+// does so immediately; here it happens at the next check.
 type memoryWatch struct {
 	mu     sync.Mutex
 	limits map[int]*memoryLimit // by process group
 	timer  *time.Timer          // nil while nothing runs
 }
 
-// memoryLimit is what an attempt may use.
+// memoryLimit is the memory that an attempt may use.
 type memoryLimit struct {
 	group  int
 	bytes  int64
-	old    bool // it was there at an earlier look
+	old    bool // it existed at an earlier check
 	killed bool
 }
 
-// add begins to watch a process group; 0 bytes: it has no limit.
+// add begins to watch a process group; 0 bytes means no limit.
 func (w *memoryWatch) add(group int, bytes int64) *memoryLimit {
 	if !canWatchMemory || w == nil || bytes == 0 {
 		return nil
@@ -46,8 +46,8 @@ func (w *memoryWatch) add(group int, bytes int64) *memoryLimit {
 	return l
 }
 
-// remove ends the watch before the group's number can be another's, and reports whether
-// the group was killed.
+// remove ends the watch before the group's number can be reused, and reports whether the group was
+// killed.
 func (w *memoryWatch) remove(l *memoryLimit) bool {
 	if l == nil {
 		return false
@@ -70,8 +70,8 @@ func (w *memoryWatch) look() {
 	}
 }
 
-// old returns the groups that were there at an earlier look: many short jobs one after
-// the other are never measured.
+// old returns the groups that existed at an earlier check: many short jobs in a row are never
+// measured.
 func (w *memoryWatch) old() []*memoryLimit {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +85,7 @@ func (w *memoryWatch) old() []*memoryLimit {
 	return old
 }
 
-// kill ends a group that is still there: its number could be another's by now.
+// kill kills a group if it is still watched: otherwise its number could belong to another.
 func (w *memoryWatch) kill(l *memoryLimit) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// canWatchMemory: the kernel says it of every process.
+// canWatchMemory is true: the kernel reports the memory of every process.
 const canWatchMemory = true
 
-// tooLarge returns the groups that use more than they may. The resident sizes of their
-// processes count what these share several times, so they only say where a closer look
-// is due: they are never too small.
+// tooLarge returns the groups that use more than their limit. The resident sizes of their processes
+// count shared memory several times. They are never too small, so they only show which groups to
+// measure exactly.
 func tooLarge(limits []*memoryLimit) []*memoryLimit {
 	if len(limits) == 0 {
 		return nil
@@ -42,8 +42,8 @@ func tooLarge(limits []*memoryLimit) []*memoryLimit {
 	})
 }
 
-// processSize returns the process group and the resident pages of a process; not ok: it
-// has ended.
+// processSize returns the process group and the resident pages of a process; ok is false if it has
+// ended.
 func processSize(pid int) (group int, pages int64, ok bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -62,9 +62,9 @@ func processSize(pid int) (group int, pages int64, ok bool) {
 	return group, pages, err == nil
 }
 
-// ownMemory is the memory in bytes of processes that could not be had back by writing it
-// to its file: what a control group is killed for. Of what n processes share each counts
-// an n-th. A kernel before Linux 5.3 does not say it, and then nothing is killed.
+// ownMemory returns the memory in bytes that cannot be reclaimed by writing it to its file: a
+// control group is killed for that. Memory shared by n processes counts as an n-th for each. A
+// kernel before Linux 5.3 does not report it, and then nothing is killed.
 func ownMemory(pids []int) int64 {
 	var kib int64
 	for _, pid := range pids {

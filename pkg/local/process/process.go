@@ -15,21 +15,21 @@ import (
 // workloadsImage is the base name of the image of the shipped workloads.
 const workloadsImage = "batchctl-workloads"
 
-// Executor runs attempts as processes of this machine. The image is not used;
-// that of the shipped workloads stands for program.
+// Executor runs attempts as processes on this machine. It does not use the image, except that of
+// the shipped workloads, which means program.
 type Executor struct {
 	program []string
-	bin     string       // holds batchctl, for jobs that begin with it; "": PATH has it
-	memory  *memoryWatch // nil: nothing is killed for its memory
-	trees   trees        // nil: those that need no permission
+	bin     string       // has batchctl, for jobs that start it; "": it is in PATH
+	memory  *memoryWatch // nil: there is no limit on memory
+	trees   trees        // nil: the trees that need no permission
 }
 
 func newProcess(program []string) Executor {
 	return Executor{program: program, memory: new(memoryWatch), trees: newTrees()}
 }
 
-// findsBatchctl lets a command that batchctl stands in find the one in bin: a container
-// has the one of its image.
+// findsBatchctl makes a command that calls batchctl find the one in bin: a container has the one of
+// its image.
 func (p Executor) findsBatchctl(argv, env []string) []string {
 	if p.bin == "" || !slices.Contains(argv, programName) {
 		return env
@@ -37,18 +37,18 @@ func (p Executor) findsBatchctl(argv, env []string) []string {
 	return append(env, "PATH="+p.bin+string(filepath.ListSeparator)+valueOf(env, "PATH"))
 }
 
-// programName is what the shipped workloads see as the name of their program.
+// programName is the program name that the shipped workloads see.
 const programName = "batchctl"
 
-// isWorkloads reports whether an image is that of the shipped workloads, from
-// whatever registry and in whatever version.
+// isWorkloads reports whether an image is that of the shipped workloads, from any registry and in
+// any version.
 func isWorkloads(image string) bool {
 	image, _, _ = strings.Cut(image, "@")
 	name, _, _ := strings.Cut(path.Base(image), ":")
 	return name == workloadsImage
 }
 
-// argv is the command line of an attempt; empty: not known.
+// argv returns the command line of an attempt; empty if unknown.
 func (p Executor) argv(a attempt.Attempt) []string {
 	if isWorkloads(aws.ToString(a.Container.Image)) {
 		return append(slices.Clone(p.program), a.Command...)
@@ -56,7 +56,7 @@ func (p Executor) argv(a attempt.Attempt) []string {
 	return a.Command
 }
 
-// Unhonoured names the members of a container that are without effect for a process.
+// Unhonoured names the members of a container that have no effect on a process.
 func (p Executor) Unhonoured(c *types.ContainerProperties) []string {
 	l := c.LinuxParameters
 	members := []struct {
@@ -91,21 +91,20 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []string {
 	return append(names, unhonouredUlimits(c.Ulimits)...)
 }
 
-// inherited are the variables of the engine that a job gets too: what a shell
-// and most programs need to work at all. Everything else, keys of the user above
-// all, stays with the user.
+// inherited are the variables of the engine that a job gets too: what a shell and most programs
+// need to work at all. Other variables, above all the user's keys, are not passed on.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "TZ"}
 
-// defaultPath is the PATH of a job whose engine has none, the same that container
-// runtimes give to an image without one.
+// defaultPath is the PATH of a job whose engine has none, the same as container runtimes use for an
+// image without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// attemptVariable marks the processes of an attempt, beside their limit (see marks): some
-// systems do not let that be set.
+// attemptVariable marks the processes of an attempt, in addition to their limit (see marks), which
+// cannot be set on some systems.
 const attemptVariable = "BATCHCTL_ATTEMPT="
 
-// processEnvironment is the environment of an attempt: a little of the engine's,
-// the job's, and the devices. What comes later wins.
+// processEnvironment returns the environment of an attempt: some of the engine's variables, the
+// job's, and the devices. Later ones win.
 func processEnvironment(own []string, a attempt.Attempt) []string {
 	env := []string{"PATH=" + defaultPath}
 	for _, v := range own {
@@ -121,8 +120,8 @@ func processEnvironment(own []string, a attempt.Attempt) []string {
 	for _, v := range a.Environment {
 		env = append(env, aws.ToString(v.Name)+"="+aws.ToString(v.Value))
 	}
-	// Without a GPU of its own a job sees none: an empty list hides all devices
-	// from CUDA, "void" from NVIDIA's container tools.
+	// A job without a GPU must see none: an empty list hides all devices from CUDA, "void" from
+	// NVIDIA's container tools.
 	devices := strings.Join(a.GPUs, ",")
 	visible := devices
 	if devices == "" {
@@ -144,9 +143,9 @@ func valueOf(env []string, name string) string {
 // Name is the name of the executor that runs jobs as processes of this machine.
 const Name = "process"
 
-// New is the executor that an engine has if it is given none. program is
-// the argv prefix that runs the shipped workloads. bin is a directory with batchctl in it,
-// which commands find that call it; "": they look for it in their own PATH.
+// New returns the default executor of an engine. program is the argv prefix that runs the shipped
+// workloads. bin is a directory with batchctl in it for commands that call it; "" means that they
+// search their own PATH.
 func New(program []string, bin string) Executor {
 	p := newProcess(program)
 	p.bin = bin

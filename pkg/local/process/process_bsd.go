@@ -24,9 +24,9 @@ func processStart(pid int) (string, error) {
 // ownGroup starts a process in a group of its own.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// tooLarge finds nothing: it cannot be seen here.
+// tooLarge returns nothing: this system does not report memory.
 func tooLarge([]*memoryLimit) []*memoryLimit { return nil }
 
-// startLimited starts a command without the ulimits of its container, which were said to
-// have no effect.
+// startLimited starts a command without the ulimits of its container, which were reported as having
+// no effect.
 func startLimited(cmd *exec.Cmd, _ []types.Ulimit) error { return cmd.Start() }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// processStart returns when a process began: clock ticks since boot, and the
-// boot, so that no later process looks the same.
+// processStart returns when a process began: clock ticks since boot, and the boot id, so that no
+// later process has the same.
 func processStart(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -20,7 +20,7 @@ func processStart(pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The second field is the command in parentheses and may hold anything.
+	// The second field is the command in parentheses and may contain anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const starttime = 22 - 3 // see proc_pid_stat(5); the state is field 3
 	if len(fields) <= starttime {
@@ -34,8 +34,8 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(id)), err
 })
 
-// ownGroup starts a process in a group of its own, which the kernel kills when the
-// engine dies: no engine would end it then.
+// ownGroup starts a process in its own group. The kernel kills it when the engine dies, because no
+// engine could end it then.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

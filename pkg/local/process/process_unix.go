@@ -20,14 +20,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// Run starts the command in a process group of its own. When the command ends, Run ends everything that
-// it started (see trees), as a container ends with its first process. Its ulimits hold from the first
-// instruction, and it is killed if it uses more than its memory.
+// Run starts the command in its own process group. When the command ends, Run ends everything that
+// it started (see trees), as a container ends with its first process. Its ulimits apply from the
+// first instruction, and it is killed if it uses more than its memory.
 func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
 	argv := p.argv(a)
 	if len(argv) == 0 {
 		return -1, errors.New("CannotStartContainerError: the job has no command, and the process executor " +
-			"cannot know the image's own; give the job a command")
+			"does not read the image's default command; add a command to the job")
 	}
 	env := p.findsBatchctl(argv, processEnvironment(os.Environ(), a))
 	file, code, err := findProgram(argv[0], valueOf(env, "PATH"), a.Directory)
@@ -58,7 +58,7 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 	}
 	group := cmd.Process.Pid
-	need, _ := model.Requested(a.Container) // was refused before, if it can be
+	need, _ := model.Requested(a.Container) // SubmitJob has checked it
 	memory := p.memory.add(group, need.MemoryMiB<<20)
 	a.Started(strings.TrimSpace(handle(group) + " " + started.place()))
 	done := make(chan struct{})
@@ -74,7 +74,7 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	tooLarge := p.memory.remove(memory)
 	stop()
 	close(done)
-	signalGroup(group, syscall.SIGKILL) // at once, so that the rest has less time
+	signalGroup(group, syscall.SIGKILL) // immediately, which leaves the rest less time
 	leftovers := started.end()
 	exit, err := exitCode(cmd.ProcessState, err)
 	if err == nil {
@@ -89,8 +89,8 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 // errOutOfMemory is the reason that Batch gives when a container passed its hard limit.
 var errOutOfMemory = errors.New("OutOfMemoryError: Container killed due to memory usage")
 
-// exitCode is the code as a container shows it: 128 plus the signal for a
-// process that a signal ended.
+// exitCode returns the code as a container shows it: 128 plus the signal for a process that a
+// signal ended.
 func exitCode(s *os.ProcessState, err error) (int, error) {
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return -1, fmt.Errorf("wait for the command: %w", err)
@@ -101,9 +101,8 @@ func exitCode(s *os.ProcessState, err error) (int, error) {
 	return s.ExitCode(), nil
 }
 
-// findProgram looks a command up as a container's runtime does: in the job's own
-// PATH, or relative to the working directory. The codes are those of a shell:
-// 127 not found, 126 not executable.
+// findProgram finds a command as a container runtime does: in the job's PATH, or relative to the
+// working directory. The codes are those of a shell: 127 not found, 126 not executable.
 func findProgram(name, path, directory string) (file string, code int, err error) {
 	var places []string
 	switch {
@@ -138,10 +137,10 @@ func findProgram(name, path, directory string) (file string, code int, err error
 }
 
 func signalGroup(group int, s syscall.Signal) {
-	_ = syscall.Kill(-group, s) // no such group: it has ended, which is what was wanted
+	_ = syscall.Kill(-group, s) // no such group: it has already ended
 }
 
-// handle names a process for all time: the number alone is used again.
+// handle identifies a process permanently: its number alone may be reused.
 func handle(pid int) string {
 	began, err := processStart(pid)
 	if err != nil {
@@ -150,8 +149,8 @@ func handle(pid int) string {
 	return fmt.Sprintf("%d %s", pid, began)
 }
 
-// Clear kills everything that is left of an attempt: the process group, if its first process still is the
-// one that was started, and all that the attempt started.
+// Clear kills everything that is left of an attempt: the process group, if its first process is
+// still the same, and everything that the attempt started.
 func (p Executor) Clear(id, handle string) error {
 	var began, place string
 	if fields := strings.Fields(handle); len(fields) > 1 {
@@ -161,10 +160,10 @@ func (p Executor) Clear(id, handle string) error {
 	return errors.Join(clearGroup(began), p.family().clear(id, place))
 }
 
-// Close releases what the executor keeps for later attempts. No attempt runs any more.
+// Close releases what the executor keeps for later attempts. No attempt may be running.
 func (p Executor) Close() error { return p.family().close() }
 
-// family is how this executor finds the processes of attempts.
+// family returns how this executor finds the processes of attempts.
 func (p Executor) family() trees {
 	if p.trees == nil {
 		return newMarks()
@@ -179,7 +178,7 @@ func clearGroup(handle string) error {
 	}
 	pid, err := strconv.Atoi(number)
 	if err != nil || pid <= 1 {
-		return fmt.Errorf("process handle %q is not one of ours", handle)
+		return fmt.Errorf("invalid process handle %q", handle)
 	}
 	if now, err := processStart(pid); err != nil || now != began {
 		return nil

@@ -83,7 +83,7 @@ func TestProcess(t *testing.T) {
 		{"empty", []string{""}, "", 127, `CannotStartContainerError: exec: "": executable file not found on this machine`, ""},
 		{"not found", []string{"no-such-command"}, "", 127, `CannotStartContainerError: exec: "no-such-command": executable file not found on this machine`, ""},
 		{"not executable", []string{"/etc/passwd"}, "", 126, `CannotStartContainerError: exec: "/etc/passwd": permission denied`, ""},
-		{"no command", nil, "", -1, "CannotStartContainerError: the job has no command, and the process executor cannot know the image's own; give the job a command", ""},
+		{"no command", nil, "", -1, "CannotStartContainerError: the job has no command, and the process executor does not read the image's default command; add a command to the job", ""},
 		{"shipped workloads", []string{"matrix", "--size", "10"}, "example.com/batchctl-workloads:1", 0, "", "workload run matrix --size 10\n"},
 		{"empty standard input", []string{"cat"}, "", 0, "", ""},
 	} {

@@ -30,5 +30,5 @@ func (group) place() string { return "" }
 
 func (group) end() error { return nil } // Run ends the group
 
-// Start starts a command of the engine's own, which belongs to no attempt.
+// Start starts a command of the engine itself.
 func Start(cmd *exec.Cmd) error { return cmd.Start() }

@@ -19,8 +19,8 @@ type ulimit struct {
 	limit    unix.Rlimit
 }
 
-// numberOf is the kernel's number of a limit, by the name that Batch has from docker;
-// see setrlimit(2). Not ok: there is none of that name.
+// numberOf returns the kernel's number of a limit, by the name that Batch takes from docker; see
+// setrlimit(2). ok is false for an unknown name.
 func numberOf(name string) (number int, ok bool) {
 	switch name {
 	case "core":
@@ -57,9 +57,9 @@ func numberOf(name string) (number int, ok bool) {
 	return 0, false
 }
 
-// ulimits sorts the ulimits of a container into those that this process may set, and
-// the names of the others: unknown ones, and hard limits above its own, which only a
-// privileged process may raise.
+// ulimits splits the ulimits of a container into those that this process may set, and the names of
+// the others: unknown ones, and hard limits above its own, which only a privileged process may
+// raise.
 func ulimits(asked []types.Ulimit) (can []ulimit, cannot []string) {
 	for _, u := range asked {
 		name := aws.ToString(u.Name)
@@ -80,7 +80,7 @@ func ulimits(asked []types.Ulimit) (can []ulimit, cannot []string) {
 	return can, cannot
 }
 
-// unhonouredUlimits names the ulimits without effect here.
+// unhonouredUlimits names the ulimits that have no effect here.
 func unhonouredUlimits(asked []types.Ulimit) []string {
 	_, cannot := ulimits(asked)
 	return cannot
@@ -96,11 +96,11 @@ func mayRaise() bool {
 	return sets[unix.CAP_SYS_RESOURCE/32].Effective&(1<<(unix.CAP_SYS_RESOURCE%32)) != 0
 }
 
-// startLimited starts a command under the ulimits of its container that can be had:
-// they hold before its first instruction, because it is stopped there and let go when
-// they are set. A command without any starts like every other.
+// startLimited starts a command with those ulimits of its container that can be set. They apply
+// from its first instruction: the process is stopped there until they are set. A command without
+// ulimits starts normally.
 func startLimited(cmd *exec.Cmd, asked []types.Ulimit) error {
-	limits, _ := ulimits(asked) // the others were said to have no effect
+	limits, _ := ulimits(asked) // the others were reported as having no effect
 	if len(limits) == 0 {
 		return cmd.Start()
 	}
@@ -116,8 +116,8 @@ func startLimited(cmd *exec.Cmd, asked []types.Ulimit) error {
 	return nil
 }
 
-// limit waits until a traced process stops at its first instruction, sets its limits
-// and lets it go.
+// limit waits until a traced process stops at its first instruction, sets its limits and continues
+// it.
 func limit(pid int, limits []ulimit) error {
 	var status syscall.WaitStatus
 	for {

@@ -1,5 +1,5 @@
-// Package s3mem is as much of S3 as transfers need, in memory, for tests and the
-// benchmark: ranges, parts, lists, checksums, and faults on demand.
+// Package s3mem is an in-memory S3 for tests and the benchmark, with what transfers need: ranges,
+// parts, lists, checksums, and faults on demand.
 package s3mem
 
 import (
@@ -26,21 +26,21 @@ type Object struct {
 	Body []byte
 	// ETag with its quotation marks; "" is the MD5 of the body.
 	ETag string
-	// Header is sent with the object: checksums only to who asks for them.
+	// Header is sent with the object, checksums only if the request asks for them.
 	Header http.Header
 	// Parts, as XML, is what GetObjectAttributes answers about them.
 	Parts string
 }
 
-// Fault is what goes wrong with one request. The zero Fault is nothing.
+// Fault is what goes wrong with one request. The zero Fault is no fault.
 type Fault struct {
-	// Status and Code are answered in place of anything else.
+	// Status and Code are the answer instead of anything else.
 	Status int
 	Code   string
-	// Cut ends the connection after so many bytes of the body; Stall keeps it open and sends
-	// no more, until whoever asked goes away.
+	// Cut ends the connection after so many bytes of the body; Stall keeps it open and sends no
+	// more until the client leaves.
 	Cut, Stall int
-	// Flip spoils the byte at this place of the body, counted from 1.
+	// Flip corrupts the byte at this position of the body, counted from 1.
 	Flip int
 	// Header is added to the answer.
 	Header http.Header
@@ -50,9 +50,9 @@ type Fault struct {
 type Server struct {
 	// Page is how many keys a list has at most; 0 is 1000.
 	Page int
-	// Discard keeps nothing of uploads, and does not look at them.
+	// Discard keeps no uploads, and does not read them.
 	Discard bool
-	// Fault is asked before each request. It may change objects: Lock is not held.
+	// Fault is called before each request. It may change objects: Lock is not held.
 	Fault func(r *http.Request) Fault
 
 	mu      sync.Mutex
@@ -61,7 +61,7 @@ type Server struct {
 	asked   []string
 }
 
-// Put keeps an object; key is bucket/key.
+// Put stores an object; key is bucket/key.
 func (s *Server) Put(key string, o *Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,14 +75,14 @@ func (s *Server) Put(key string, o *Object) {
 	s.objects[key] = o
 }
 
-// Get is the object at bucket/key, or nil.
+// Get returns the object at bucket/key, or nil.
 func (s *Server) Get(key string) *Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[key]
 }
 
-// Keys are those of all objects, in order.
+// Keys returns the keys of all objects, in order.
 func (s *Server) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,14 +94,14 @@ func (s *Server) Keys() []string {
 	return keys
 }
 
-// Asked are the requests so far: method, path and range.
+// Asked returns the requests so far: method, path and range.
 func (s *Server) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
-// Uploads is how many uploads have begun and are neither whole nor removed.
+// Uploads returns how many uploads have begun and are neither complete nor removed.
 func (s *Server) Uploads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	}
 }
 
-// span reads bytes=from-to.
+// span parses bytes=from-to.
 func span(text string, size int) (from, to int, ok bool) {
 	first, last, found := strings.Cut(strings.TrimPrefix(text, "bytes="), "-")
 	from, err := strconv.Atoi(first)
@@ -215,7 +215,7 @@ func span(text string, size int) (from, to int, ok bool) {
 	return from, min(to, size-1), found && err == nil && from < size && from <= to
 }
 
-// put keeps an object or a part, if it is what its checksum says.
+// put stores an object or a part, if it matches its checksum.
 func (s *Server) put(w http.ResponseWriter, r *http.Request, key string, query url.Values) {
 	body, etag, ok := s.receive(w, r)
 	if !ok {
@@ -236,7 +236,7 @@ func (s *Server) put(w http.ResponseWriter, r *http.Request, key string, query u
 	s.Put(key, &Object{Body: body, ETag: etag, Header: checksums(r.Header)})
 }
 
-// receive reads what is uploaded, and refuses what is not what its checksum says.
+// receive reads an upload, and rejects it if it does not match its checksum.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, etag string, ok bool) {
 	if s.Discard {
 		_, err := io.Copy(io.Discard, r.Body)
@@ -244,7 +244,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, e
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, "", false // the other side has gone
+		return nil, "", false // the client has left
 	}
 	if want := r.Header.Get("X-Amz-Checksum-Crc64nvme"); want != "" && want != CRC64NVME(body) {
 		failed(w, http.StatusBadRequest, "BadDigest")
@@ -278,7 +278,7 @@ func (s *Server) begin(w http.ResponseWriter, key string) {
 	}{Key: key, UploadId: id})
 }
 
-// complete makes an object of parts, if they are what the checksum over all says.
+// complete creates an object from parts, if they match the checksum over all of them.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, key, id string) {
 	var in struct {
 		Part []struct {

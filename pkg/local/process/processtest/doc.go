@@ -1,2 +1,3 @@
-// Package processtest has, for tests, commands that leave processes behind, and waits for what processes do.
+// Package processtest provides commands for tests that leave processes behind, and waits for
+// processes.
 package processtest

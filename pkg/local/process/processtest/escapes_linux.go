@@ -21,8 +21,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// commands are shell commands, each of which leaves a process behind that tries not to end with its
-// job. OUT is a file that appears once it has got away, TOKEN stands in the command line of everything that is left.
+// commands are shell commands that leave a process behind which tries not to end with its job. OUT
+// is a file that appears once it has escaped. TOKEN is in the command line of every remaining
+// process.
 var commands = map[string]string{
 	"background":      `sh -c 'echo > OUT; exec sleep TOKEN' &`,
 	"setsid":          `setsid sh -c 'echo > OUT; exec sleep TOKEN' &`,
@@ -36,10 +37,10 @@ var commands = map[string]string{
 	"subreaper":       `ESCAPEE -test.run=^TestEscapee$ OUT TOKEN &`,
 }
 
-// Token is for sleep: about 11 days, and no other process sleeps as long.
+// Token returns an argument for sleep: about 11 days, and unique.
 func Token() string { return fmt.Sprintf("1000000.%015d", rand.Int64N(1e15)) }
 
-// Escape returns an escape as a command that is over once OUT exists.
+// Escape returns a command that ends once OUT exists.
 func Escape(name, out, token string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -49,7 +50,7 @@ func Escape(name, out, token string) string {
 	return command + "\nuntil [ -e " + out + " ]; do sleep 0.005; done\n"
 }
 
-// Escapee is the body of a test TestEscapee, which each package has whose tests run escapes: the command of an
+// Escapee is the body of TestEscapee in each package whose tests run escapes: the command of an
 // escape that adopts its descendants.
 func Escapee(t *testing.T) {
 	t.Helper()
@@ -69,7 +70,7 @@ func Escapee(t *testing.T) {
 	time.Sleep(time.Hour)
 }
 
-// Survivors returns the processes that run with a token in their command line.
+// Survivors returns the running processes with a token in their command line.
 func Survivors(token string) (pids []int) {
 	ended, nameless := map[int]bool{}, map[int]bool{} // those that a scan has seen
 	for range scan.Tries {
@@ -98,7 +99,7 @@ func Survivors(token string) (pids []int) {
 	return pids
 }
 
-// EndSurvivors ends what a test left behind.
+// EndSurvivors kills the processes that a test left behind.
 func EndSurvivors(token string) {
 	for left := Survivors(token); len(left) > 0; left = Survivors(token) {
 		for _, pid := range left {
@@ -107,7 +108,7 @@ func EndSurvivors(token string) {
 	}
 }
 
-// EveryEscape is a command that leaves every escape behind.
+// EveryEscape returns a command that performs every escape.
 func EveryEscape(dir, token string) string {
 	var all strings.Builder
 	n := 0
@@ -121,7 +122,7 @@ func EveryEscape(dir, token string) string {
 // Escapes returns the names of the escapes.
 func Escapes() []string { return slices.Sorted(maps.Keys(commands)) }
 
-// NeedEscapes skips the test unless the programs of the escapes are there.
+// NeedEscapes skips the test unless the programs of the escapes are installed.
 func NeedEscapes(t *testing.T) {
 	t.Helper()
 	testtool.Need(t, "setsid", "nohup", "env", "sleep")

@@ -1,5 +1,5 @@
-// Command serve is an S3 in memory on a port of this machine, for .ci/bench-stage: a bucket
-// with one large object and one with many small ones, and room for uploads.
+// Command serve is an in-memory S3 on a local port, for .ci/bench-stage: a bucket with one large
+// object and many small ones, and space for uploads.
 package main
 
 import (
@@ -42,9 +42,9 @@ func serve(large, small, size int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(l.Addr()) // for whoever waits until it is there
+	fmt.Println(l.Addr()) // for the script that waits for the address
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // it ends with who started it
+		_, _ = io.Copy(io.Discard, os.Stdin) // end with the process that started it
 		l.Close()
 	}()
 	if err := http.Serve(l, server); !errors.Is(err, net.ErrClosed) {
