@@ -47,7 +47,7 @@ func TestProcess(t *testing.T) {
 		{ranHere(asProcess, 127, "", "x: error while loading shared libraries: libgl.so: cannot open"), "missing-command", "a shared library is not on this machine", "--executor podman"},
 		{ranHere(asProcess, 126, `CannotStartContainerError: exec: "/srv/run": permission denied`), "missing-command", "/srv/run on this machine cannot be executed", "chmod +x"},
 		{ranHere(asProcess, 126, "", "sh: 1: ./run: Permission denied"), "missing-command", "a command on this machine cannot be executed (exit code 126)", "chmod +x"},
-		{ranHere(asProcess, -1, "CannotStartContainerError: the job has no command, and the process executor cannot know the image's own; give the job a command"), "missing-command",
+		{ranHere(asProcess, -1, "CannotStartContainerError: the job has no command, and the process executor does not read the image's default command; add a command to the job"), "missing-command",
 			"the job has no command, and the job ran as a process, without its image", "give the job a command"},
 		{ranHere(asProcess, -1, "CannotStartContainerError: fork/exec /srv/run: exec format error"), "wrong-architecture", "a program is built for another CPU architecture than this machine has", "build the program for this machine"},
 		{ranHere(asProcess, 126, "", "sh: 1: ./run: Exec format error"), "wrong-architecture", "than this machine has", "build the program for this machine"},
