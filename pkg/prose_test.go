@@ -37,9 +37,9 @@ var unplain = []struct{ phrase, instead string }{
 	{`once more`, "again"},
 }
 
-// allowed is how often an unplain phrase may be in the tree: where it is meant literally, such
-// as standing in a queue behind a job.
-const allowed = 2200
+// allowed is how often an unplain phrase may be in the tree. The aim is 20, for where one is
+// meant literally, such as a user named nobody; lower it with every package that is rewritten.
+const allowed = 533
 
 // TestProse looks for phrases of the list above in code, documents, schemas and templates.
 // Expected outputs of tests are left out: they repeat what the code prints.
@@ -68,6 +68,7 @@ func TestProse(t *testing.T) {
 			return err
 		}
 		for i, line := range strings.Split(string(text), "\n") {
+			line = onDemand.ReplaceAllString(line, "")
 			for _, phrase := range all.FindAllString(line, -1) {
 				if found++; found > allowed {
 					t.Logf("%s:%d: %q: write %s", strings.TrimPrefix(path, root+"/"), i+1, phrase, insteadOf(phrase))
@@ -83,6 +84,9 @@ func TestProse(t *testing.T) {
 		t.Errorf("%d unplain phrases, at most %d", found, allowed)
 	}
 }
+
+// onDemand is AWS's term for instances that are not Spot.
+var onDemand = regexp.MustCompile(`(?i)\bon[ -]demand\b`)
 
 func insteadOf(phrase string) string {
 	for _, u := range unplain {
