@@ -20,7 +20,7 @@ import (
 
 // proseAfterBatchctl are the words of sentences about batchctl itself. One that no text has
 // any more fails the test.
-var proseAfterBatchctl = []string{"adds", "commands", "did", "document", "documents", "does", "has", "into", "itself", "knows", "made", "puts", "reads",
+var proseAfterBatchctl = []string{"adds", "cannot", "checked", "commands", "did", "document", "documents", "does", "found", "has", "into", "itself", "knows", "made", "puts", "reads",
 	"registered", "sets", "submits", "where"}
 
 // hint is a command line in a message.
