@@ -116,11 +116,11 @@ func TestChoice(t *testing.T) {
 		want    Choice
 		by      string
 	}{
-		"faster":           {slow, fast, 0.01, Prices{}, ChooseOther, "time"},
-		"faster, too dear": {slow, fast, 0.01, Prices{&Price{USDPerHour: 1}, &Price{USDPerHour: 20}}, ChooseBase, "cost"},
-		"no price":         {fast, slow, 0.01, Prices{Base: &Price{USDPerHour: 1}}, ChooseBase, "time"},
-		"as fast":          {slow, slow, 0.1, Prices{}, Undecided, "time"},
-		"by size":          {slow, Law{Factor: 1e-7, Exponent: 2.2}, 0.001, Prices{}, BySize, "time"},
+		"faster":                {slow, fast, 0.01, Prices{}, ChooseOther, "time"},
+		"faster, too expensive": {slow, fast, 0.01, Prices{&Price{USDPerHour: 1}, &Price{USDPerHour: 20}}, ChooseBase, "cost"},
+		"no price":              {fast, slow, 0.01, Prices{Base: &Price{USDPerHour: 1}}, ChooseBase, "time"},
+		"as fast":               {slow, slow, 0.1, Prices{}, Undecided, "time"},
+		"by size":               {slow, Law{Factor: 1e-7, Exponent: 2.2}, 0.001, Prices{}, BySize, "time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cpu, gpu := lawSides(t, test.a, test.b, sizes, test.scatter)

@@ -70,14 +70,14 @@ func TestUntold(t *testing.T) {
 		before, after string
 		want          int
 	}{
-		"added":            {one, one + "\n" + two, 0},
-		"gone":             {one + "\n" + two, one, 1},
-		"replaced":         {one, two, 1},
-		"no time before":   {one + "\n" + strings.Replace(two, "true", "false", 1), one + "\n" + two, 1},
-		"an added kernel":  {one, one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 0},
-		"another kernel":   {one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"old","novel"`, 1), one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 1},
-		"nothing was told": {one, timed("8x8", 1), 1},
-		"busy after":       {one, strings.Replace(one, `"novel"`, `"notMeasured":"spread 486 %","novel"`, 1), 1},
+		"added":           {one, one + "\n" + two, 0},
+		"gone":            {one + "\n" + two, one, 1},
+		"replaced":        {one, two, 1},
+		"no time before":  {one + "\n" + strings.Replace(two, "true", "false", 1), one + "\n" + two, 1},
+		"an added kernel": {one, one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 0},
+		"another kernel":  {one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"old","novel"`, 1), one + "\n" + strings.Replace(one, `"novel"`, `"kernel":"new","novel"`, 1), 1},
+		"no verdict":      {one, timed("8x8", 1), 1},
+		"busy after":      {one, strings.Replace(one, `"novel"`, `"notMeasured":"spread 486 %","novel"`, 1), 1},
 	} {
 		d := Compare(NewSide("old", "", logOf(t, test.before)), NewSide("new", "", logOf(t, test.after)), CompareOptions{})
 		if got := len(d.Untold()); got != test.want {

@@ -73,7 +73,7 @@ func TestTextsOfLogsAreEscaped(t *testing.T) {
 		}
 		for _, bad := range []string{"<script", "<img", "onerror=alert(1)>", "\x00", "\x1b", "\u202e"} {
 			if strings.Contains(html, bad) || strings.Contains(md, bad) {
-				t.Errorf("%q: %q stands in the report", text, bad)
+				t.Errorf("%q: %q is in the report", text, bad)
 			}
 		}
 		if strings.Contains(md, "\n| x |") {

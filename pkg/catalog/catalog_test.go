@@ -37,7 +37,7 @@ func TestTheTablesAreWhole(t *testing.T) {
 }
 
 // The formula must stay below what instances were seen to register, or a job
-// waits in RUNNABLE for ever; and not far below, or good requests are refused.
+// waits in RUNNABLE indefinitely; and not far below, or good requests are refused.
 func TestTheMemoryFormulaAgainstMeasurements(t *testing.T) {
 	for _, row := range rows(measuredMemoryCSV) {
 		it, _ := carried.Lookup(row[0])

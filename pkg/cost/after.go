@@ -151,7 +151,7 @@ func (r Rate) of(seconds float64) Range {
 	case r.Unknown != "":
 		return Range{unknown("%s", r.Unknown), unknown("%s", r.Unknown)}
 	}
-	c := Range{Amount{USD: r.Least * seconds / 3600}, Amount{USD: r.Dearest * seconds / 3600}}
+	c := Range{Amount{USD: r.Least * seconds / 3600}, Amount{USD: r.Most * seconds / 3600}}
 	if r.LeastUnknown != "" {
 		c.Low = unknown("%s", r.LeastUnknown)
 	}

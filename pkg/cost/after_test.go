@@ -59,8 +59,8 @@ func TestTook(t *testing.T) {
 		{"it was stopped before it started", detail(types.JobStatusFailed, 0, 20), Spent{Runs: 1, Failed: 1}},
 		{"an attempt never started", detail(types.JobStatusSucceeded, 30, 40, 0, 20, 30, 40), Spent{Runs: 1, Attempts: 1, Seconds: 10}},
 		{"its attempts are not listed", detail(types.JobStatusSucceeded, 10, 20), Spent{Runs: 1, Attempts: 1, Seconds: 10}},
-		{"it failed and nobody says when", detail(types.JobStatusFailed, 10, 0, 10, 0), Spent{Runs: 1, Failed: 1, Attempts: 1}},
-		{"it was forgotten, and nobody saw its end", detail("UNKNOWN-EXPIRED", 0, 0), Spent{Runs: 1, Unseen: 1}},
+		{"it failed at an unknown time", detail(types.JobStatusFailed, 10, 0, 10, 0), Spent{Runs: 1, Failed: 1, Attempts: 1}},
+		{"it was forgotten, and its end was not seen", detail("UNKNOWN-EXPIRED", 0, 0), Spent{Runs: 1, Unseen: 1}},
 		{"the clock went back", detail(types.JobStatusSucceeded, 20, 10, 20, 10), Spent{Runs: 1, Attempts: 1}},
 	} {
 		if got, want := jsonOf(t, Took(c.job, now)), jsonOf(t, c.want); got != want {
@@ -71,7 +71,7 @@ func TestTook(t *testing.T) {
 
 func TestAt(t *testing.T) {
 	took := Spent{Runs: 1, Failed: 1, Seconds: 7200, RetriedSeconds: 1800, FailedSeconds: 1800}
-	r := Rate{On: "x", Least: 1, Dearest: 2, Alone: 8}
+	r := Rate{On: "x", Least: 1, Most: 2, Alone: 8}
 	s := took.At(r)
 	if s.Cost.String() != "2.00 to 4.00 USD" || s.Waste.String() != "1.00 to 2.00 USD" || s.Alone.USD != 16 {
 		t.Errorf("%+v", s)
@@ -86,9 +86,9 @@ func TestAt(t *testing.T) {
 		t.Errorf("what never started needs a price: %+v", s)
 	}
 	if s := (Spent{Runs: 1, Unseen: 1}).At(r); s.Cost.String() != "unknown" || s.Waste.String() != "unknown" || s.Alone.Known() {
-		t.Errorf("what nobody saw costs nothing: %+v", s)
+		t.Errorf("an unseen run costs nothing: %+v", s)
 	}
-	if s := took.At(Rate{On: "x", Dearest: 2, Alone: 8, LeastUnknown: "Spot"}); s.Cost.String() != "up to 4.00 USD" {
+	if s := took.At(Rate{On: "x", Most: 2, Alone: 8, LeastUnknown: "Spot"}); s.Cost.String() != "up to 4.00 USD" {
 		t.Errorf("without a lower bound: %s", s.Cost)
 	}
 }
@@ -104,8 +104,8 @@ func TestSumsAdd(t *testing.T) {
 			k := Key{Job: rapid.StringMatching("[a-c]").Draw(t, "job"), Array: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "array"), Tags: map[string]string{"x": rapid.StringMatching("[ab]").Draw(t, "tag")}}
 			row := sums.Begin(k)
 			rate := Rate{On: "x", Least: rapid.Float64Range(0, 10).Draw(t, "least")}
-			rate.Dearest = rate.Least + rapid.Float64Range(0, 10).Draw(t, "more")
-			rate.Alone = rate.Dearest
+			rate.Most = rate.Least + rapid.Float64Range(0, 10).Draw(t, "more")
+			rate.Alone = rate.Most
 			for range rapid.IntRange(1, 5).Draw(t, "children") {
 				status := rapid.SampledFrom([]types.JobStatus{types.JobStatusSucceeded, types.JobStatusFailed, types.JobStatusRunning}).Draw(t, "status")
 				at := rapid.SliceOfN(rapid.Float64Range(0, 500), 0, 6).Draw(t, "attempts")
@@ -178,7 +178,7 @@ func TestPlanOf(t *testing.T) {
 		t.Errorf("in another queue: %v", err)
 	}
 	if made, err = PlanOf(types.JobDetail{JobName: aws.String("old"), JobQueue: arn("one")}, ""); err != nil || rateOf(t, w, made.Jobs[0]).Unknown != "the job's request is unknown here" {
-		t.Errorf("a job that nobody describes: %v", err)
+		t.Errorf("a job without a description: %v", err)
 	}
 }
 

@@ -23,12 +23,12 @@ type Rate struct {
 	// Spot is the range of the share's Spot price on the date of the prices; nil if it is
 	// unknown.
 	Spot *catalog.Span `json:"spot,omitempty"`
-	// Least and Dearest are the share in the cheapest and the most expensive environment of the
+	// Least and Most are the share in the cheapest and the most expensive environment of the
 	// queue, over the types there that fit the job; Alone has each attempt alone on its
 	// machines in the most expensive one. LeastUnknown says why Least is missing, MostUnknown
-	// why Dearest and Alone are.
+	// why Most and Alone are.
 	Least        float64 `json:"least"`
-	Dearest      float64 `json:"dearest"`
+	Most         float64 `json:"dearest"`
 	Alone        float64 `json:"alone"`
 	LeastUnknown string  `json:"leastUnknown,omitempty"`
 	MostUnknown  string  `json:"mostUnknown,omitempty"`
@@ -83,13 +83,13 @@ func (r *Rate) add(room plan.Room, n plan.Need, prices *catalog.Prices, region s
 	}
 	first := r.On == ""
 	spot, hasSpot := c.SpotHour()
-	least, dearest, alone := c.ShareHour, c.ShareHour, c.WholeHour
+	least, most, alone := c.ShareHour, c.ShareHour, c.WholeHour
 	if c.Others > 0 {
-		least, dearest = min(least, c.From), max(dearest, c.To)
+		least, most = min(least, c.From), max(most, c.To)
 	}
 	if c.BidPercentage > 0 {
 		bid := float64(c.BidPercentage) / 100
-		least, dearest, alone = least*bid, dearest*bid, alone*bid
+		least, most, alone = least*bid, most*bid, alone*bid
 	}
 	if c.Spot && hasSpot {
 		least = min(least, spot.Low)
@@ -99,8 +99,8 @@ func (r *Rate) add(room plan.Room, n plan.Need, prices *catalog.Prices, region s
 	if first || least < r.Least {
 		r.Least = least
 	}
-	r.Dearest = max(r.Dearest, dearest)
-	r.Alone = max(r.Alone, alone, dearest)
+	r.Most = max(r.Most, most)
+	r.Alone = max(r.Alone, alone, most)
 	if !first && c.ShareHour >= r.Share {
 		return
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// endless runs every attempt until it is told to end.
+// endless runs every attempt until it is asked to end.
 type endless struct{}
 
 func (endless) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {

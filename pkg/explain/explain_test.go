@@ -146,7 +146,7 @@ func TestTime(t *testing.T) {
 	if !firm {
 		t.Error("never firm")
 	}
-	// The reason went away for a moment: it starts anew.
+	// The reason went away for a moment: it starts again.
 	b.Looks[len(b.Looks)-2].Reason = ""
 	if a := Explain(b); a.Firm() {
 		t.Errorf("firm although the reason was gone: %+v", a.Verdict)

@@ -29,7 +29,7 @@ func (s *server) codeAction(p codeActionParams) (any, error) {
 		span := d.text.rangeToSpan(p.Range, s.encoding)
 		for _, problem := range problems {
 			near := problem.Span.Start <= span.End && span.Start <= problem.Span.End
-			if near && mends(problem) {
+			if near && isFixable(problem) {
 				actions = append(actions, s.quickFix(d, problem))
 			}
 		}
@@ -42,8 +42,8 @@ func (s *server) codeAction(p codeActionParams) (any, error) {
 	return actions, nil
 }
 
-// mends reports whether the problem has a fix that can be applied.
-func mends(problem diag.Diagnostic) bool {
+// isFixable reports whether the problem has a fix that can be applied.
+func isFixable(problem diag.Diagnostic) bool {
 	_, n := diag.Apply(problem.Source, diag.List{problem})
 	return n > 0
 }

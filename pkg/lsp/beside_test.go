@@ -40,7 +40,7 @@ func TestTableBesideTheDocument(t *testing.T) {
 	writeFile(t, table, "rate,seed\n0.1,1\n")
 	c.notify("workspace/didChangeWatchedFiles", `{"changes":[]}`)
 	if got := c.diagnostics(uriOf(table), -1); len(got) != 0 {
-		t.Errorf("the row is mended: %+v", got)
+		t.Errorf("the row is fixed: %+v", got)
 	}
 	got = c.diagnostics(job, 1)
 	if len(got) != 1 || got[0].Code != "matrix-reference" || got[0].Range.Start != (position{3, 24}) {

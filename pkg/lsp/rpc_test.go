@@ -169,7 +169,7 @@ func FuzzServe(f *testing.F) {
 		var out bytes.Buffer
 		err := Serve(t.Context(), strings.NewReader(in), &out, Options{FindPlatform: alone})
 		if err == nil && !strings.Contains(in, "shutdown") {
-			t.Error("nobody asked for the end")
+			t.Error("no request asked for the end")
 		}
 		for r := bufio.NewReader(&out); ; {
 			if _, err := readFrame(r); err == io.EOF {

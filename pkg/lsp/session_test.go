@@ -45,11 +45,11 @@ func TestSession(t *testing.T) {
 
 	text := c.edit(jobURI, 2, brokenJob, `"retrys"`, `"retryStrategy"`)
 	if got := c.diagnostics(jobURI, 2); len(got) != 1 {
-		t.Errorf("one problem is mended, got %+v", got)
+		t.Errorf("one problem is fixed, got %+v", got)
 	}
 	c.edit(jobURI, 3, text, `"2"`, `"2 GiB"`)
 	if got := c.diagnostics(jobURI, 3); got == nil || len(got) != 0 {
-		t.Errorf("both problems are mended, got %+v", got)
+		t.Errorf("both problems are fixed, got %+v", got)
 	}
 
 	c.notify("textDocument/didChange", `{"textDocument":{"uri":"`+jobURI+`","version":4},"contentChanges":[{"text":"{}"},{"text":"[1, 2]"}]}`)
