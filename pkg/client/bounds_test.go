@@ -90,7 +90,7 @@ func TestListsThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// endless is a body that goes on for as long as somebody reads.
+// endless is a body without an end.
 type endless struct {
 	io.Reader
 	read int

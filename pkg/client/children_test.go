@@ -32,7 +32,7 @@ type array struct {
 	size int
 	// failed says how a child failed; nil for one that succeeded.
 	failed func(index int) *types.JobDetail
-	// lines is the log of a child; denied is one whose log nobody may read.
+	// lines is the log of a child; denied is one whose log cannot be read.
 	lines  func(index int) []string
 	denied int
 
@@ -171,7 +171,7 @@ func TestFollowWindow(t *testing.T) {
 }
 
 // TestMergedLogs: the logs come in the order of the children, whole, a few calls at
-// once, and the one that nobody may read does not end the others.
+// once, and the one that is denied does not end the others.
 func TestMergedLogs(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

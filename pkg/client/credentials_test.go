@@ -22,7 +22,7 @@ type login struct {
 	mu     sync.Mutex
 	issued map[string]time.Time // by access key
 	loads  int
-	out    bool // nobody logs in any more
+	out    bool // there is no new login
 }
 
 func (l *login) load(context.Context) (aws.CredentialsProvider, error) {
@@ -106,7 +106,7 @@ func TestWatchThreeDays(t *testing.T) {
 	}
 }
 
-// TestWatchExpired: when nobody has logged in again, one reload is all that is tried.
+// TestWatchExpired: without a new login, the client tries one reload.
 func TestWatchExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, c := newExpiring(t, "ExpiredTokenException")
@@ -124,7 +124,7 @@ func TestWatchExpired(t *testing.T) {
 	})
 }
 
-// TestExpiredForGood: credentials that cannot be loaded anew end the watch.
+// TestExpiredForGood: credentials that cannot be reloaded end the watch.
 func TestExpiredForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

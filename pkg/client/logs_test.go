@@ -186,7 +186,7 @@ func TestLogsElsewhere(t *testing.T) {
 			if got, err := texts(t.Context(), client, true); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q, %v, want %s", got, err, c.want)
 			}
-			// Beside others it is said at once, too, and no trouble of the service.
+			// Beside other jobs it is reported at once, too, and not as trouble of the service.
 			client.Trouble = func(err error) { t.Errorf("trouble: %v", err) }
 			began := time.Now()
 			var said []string
@@ -278,7 +278,7 @@ func TestLogOptions(t *testing.T) {
 		{"more last lines than there are", LogOptions{Tail: 9}, "a b c d e", ""},
 		{"from a moment on", LogOptions{Since: time.UnixMilli(3)}, "d e", ""},
 		{"the last lines, and on to the end", LogOptions{Tail: 1, Follow: true}, "e f", ""},
-		{"one attempt to its end", LogOptions{Attempt: 1, Follow: true}, "one", ""},
+		{"one attempt until it ends", LogOptions{Attempt: 1, Follow: true}, "one", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -330,7 +330,7 @@ func TestLogsLate(t *testing.T) {
 	}
 }
 
-// TestLogsTrouble: what a follow lives through is told once of each kind.
+// TestLogsTrouble: a follow reports each kind of trouble once.
 func TestLogsTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

@@ -143,7 +143,7 @@ func TestStopAll(t *testing.T) {
 	})
 }
 
-// TestStopOfAnArray: children that go on after their parent has ended are terminated
+// TestStopOfAnArray: children that keep running after their parent has ended are terminated
 // one by one; a summary that only counts them is not believed.
 func TestStopOfAnArray(t *testing.T) {
 	for _, lives := range []bool{true, false} {

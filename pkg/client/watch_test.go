@@ -115,7 +115,7 @@ func TestWatchFaults(t *testing.T) {
 		{"throttled at the start", clienttest.Times(20, clienttest.Throttle()), 2, "", time.Hour},
 		{"bad answers later", append([]clienttest.Fault{healthy}, clienttest.Times(20, clienttest.Says(200, "", `{"jobs":[`))...), 2, "", time.Hour},
 		{"errors again and again", bursts, 2, "", time.Hour},
-		{"errors for ever", append([]clienttest.Fault{healthy}, clienttest.Times(9999, clienttest.Says(500, "ServerException", `{"message":"oops"}`))...), 1, "ServerException: oops", 10 * time.Minute},
+		{"always errors", append([]clienttest.Fault{healthy}, clienttest.Times(9999, clienttest.Says(500, "ServerException", `{"message":"oops"}`))...), 1, "ServerException: oops", 10 * time.Minute},
 		{"not allowed", append([]clienttest.Fault{healthy}, clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)), 1, "AccessDeniedException: no", time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {

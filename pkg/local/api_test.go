@@ -21,7 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// TestRegisterRefuses: each edit spoils a good definition in one way.
+// TestRegisterRefuses: each edit breaks one thing in a good definition.
 func TestRegisterRefuses(t *testing.T) {
 	type in = awsbatch.RegisterJobDefinitionInput
 	w := open(t, Options{})
@@ -104,7 +104,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// TestSubmitRefuses: each edit spoils a good request in one way.
+// TestSubmitRefuses: each edit breaks one thing in a good request.
 func TestSubmitRefuses(t *testing.T) {
 	w := open(t, Options{})
 	w.register("work", "1", "64")

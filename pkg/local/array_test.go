@@ -199,7 +199,7 @@ func TestStoppedArray(t *testing.T) {
 }
 
 // TestStoppedArrayKeepsOtherEnds: a child that came to an end of its own is not said to
-// have been stopped when its array is, or explain would blame somebody for its failure.
+// have been stopped when its array is, or explain would report a user as the cause.
 func TestStoppedArrayKeepsOtherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 4, MemoryMiB: 8192})

@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// findBy returns the executor that finds processes in one way.
+// findBy returns the executor that finds processes with one method.
 func findBy(t *testing.T, kind string) process.Executor {
 	t.Helper()
 	p, ok := process.New(nil, "").FindBy(kind)

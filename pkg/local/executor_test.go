@@ -35,7 +35,7 @@ type choice struct {
 
 func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error) {
 	if c.engine != nil {
-		c.engine.Active() // waits for ever, if the caller holds the engine's lock
+		c.engine.Active() // deadlocks if the caller holds the engine's lock
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

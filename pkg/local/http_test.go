@@ -171,7 +171,7 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
-// TestEveryOperationAnswers: what is not implemented says so, by name.
+// TestEveryOperationAnswers: an unimplemented operation is reported by name.
 func TestEveryOperationAnswers(t *testing.T) {
 	w := open(t, Options{})
 	_, err := w.CreateServiceEnvironment(t.Context(), &awsbatch.CreateServiceEnvironmentInput{ServiceEnvironmentName: aws.String("p"),

@@ -190,7 +190,7 @@ func (w *war) battle() {
 	delay := time.Duration(w.random.IntN(60)) * time.Millisecond
 	die := sync.OnceFunc(func() { time.AfterFunc(delay, func() { _ = servant.Process.Kill() }) })
 	if w.random.IntN(4) == 0 {
-		die() // perhaps before anybody was answered
+		die() // perhaps before any client was answered
 	}
 	w.register(client)
 	var clients sync.WaitGroup

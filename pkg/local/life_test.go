@@ -133,7 +133,7 @@ func TestTimeoutBeginsAnewForEachAttempt(t *testing.T) {
 			if code, err := play(ctx, a, "50s"); code != 0 {
 				return code, err
 			}
-			return 1, nil // each of the two attempts ends by itself
+			return 1, nil // each of the two attempts ends on its own
 		}}})
 		w.register("work", "1", "512")
 		id := w.submit("work", timeout(60), attempts(2))

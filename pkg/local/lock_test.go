@@ -32,7 +32,7 @@ func TestLockOfTheDead(t *testing.T) {
 	}{
 		{"it lives", os.Getpid(), false, false, false},
 		{"gone, and let go", gone.Process.Pid, false, true, true},
-		{"gone, and held for ever", gone.Process.Pid, false, false, false},
+		{"gone, and held indefinitely", gone.Process.Pid, false, false, false},
 		{"asked for", os.Getpid(), true, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 }
 
-// TestStateOfOthers: whoever can write the journal can have commands run, so only a
+// TestStateOfOthers: a user who can write the journal can run commands, so only a
 // directory of this user alone is opened.
 func TestStateOfOthers(t *testing.T) {
 	for _, c := range []struct {

@@ -140,7 +140,7 @@ func TestDescribeLogStreams(t *testing.T) {
 	}
 	_, err := logs.DescribeLogStreams(t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: aws.String("/aws/batch/job"), OrderBy: "Size"})
 	if _, ok := errors.AsType[*types.InvalidParameterException](err); !ok {
-		t.Errorf("an order that is none: %v", err)
+		t.Errorf("an invalid order: %v", err)
 	}
 	groups, err := logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: aws.String("/aws/b")})
 	if err != nil || len(groups.LogGroups) != 1 || *groups.LogGroups[0].LogGroupName != "/aws/batch/job" {

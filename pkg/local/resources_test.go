@@ -388,7 +388,7 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		var ids []string
 		for range 3 {
 			ids = append(ids, w.submit("work", to("main"), words("1h")))
-			synctest.Wait() // the starts are told in the order of the submissions
+			synctest.Wait() // starts are reported in the order of submission
 		}
 		large := w.submit("large", to("main"))
 		many := w.submit("large", to("main"), array(2))
@@ -531,7 +531,7 @@ func TestTimeLimitActions(t *testing.T) {
 		if d := w.job(huge); !*d.IsCancelled {
 			t.Error("the job does not count as cancelled")
 		}
-		w = w.restart(dir, Options{}) // the time goes on
+		w = w.restart(dir, Options{}) // time continues
 		time.Sleep(2997 * time.Second)
 		if d := w.job(wide); d.Status != types.JobStatusPending {
 			t.Errorf("after 3598 s: %s", d.Status)

@@ -220,9 +220,9 @@ func TestBrokenDisk(t *testing.T) {
 		}
 		synctest.Wait()
 		w.engine.mu.Lock()
-		// The first one may have run before the disk said no: nobody was told that it would not.
+		// The first one may have run before the disk said no: no client was told that it would not.
 		if n := len(w.engine.model.BySubmission); n != 1 {
-			t.Errorf("there are %d jobs, want the one whose fate is not known", n)
+			t.Errorf("there are %d jobs, want the one whose outcome is unknown", n)
 		}
 		w.engine.facts, w.engine.journal = nil, real
 		w.engine.mu.Unlock()

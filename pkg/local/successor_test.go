@@ -56,7 +56,7 @@ func TestNextEngineGoesOnForClients(t *testing.T) {
 	}
 }
 
-// TestNextEngineElsewhereHasItsOwnKey: where somebody has taken the address of an engine that was
+// TestNextEngineElsewhereHasItsOwnKey: where another program has taken the address of an engine that was
 // killed, what clients still sign and send there is worth nothing.
 func TestNextEngineElsewhereHasItsOwnKey(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,7 +113,7 @@ func TestNextEngineLeavesNoDeadPort(t *testing.T) {
 			<-ready
 			if conn, err := net.Dial("tcp", address); err == nil {
 				conn.Close()
-				t.Error("somebody listens where nobody answers")
+				t.Error("a listener is left that never answers")
 			}
 			cancel()
 			if err := <-served; err != nil {
@@ -125,7 +125,7 @@ func TestNextEngineLeavesNoDeadPort(t *testing.T) {
 		}
 		if conn, err := net.Dial("tcp", address); err == nil {
 			conn.Close()
-			t.Error("somebody listens after the engine's end")
+			t.Error("a listener is left after the engine's end")
 		}
 	}
 }

@@ -103,13 +103,13 @@ func TestServeAndConnect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Connect(dir); err == nil {
-		t.Error("connected to nobody")
+		t.Error("connected to a missing engine")
 	} else if _, ok := errors.AsType[*NotServingError](err); !ok || !strings.HasSuffix(err.Error(), ": the engine at "+c.Endpoint+" was killed, and no engine is serving it now") {
 		t.Errorf("got %v, want a NotServingError in plain words", err)
 	}
 }
 
-// TestConnectToAnImpostor: after an engine was killed anybody may listen on its port.
+// TestConnectToAnImpostor: after an engine was killed, any program may listen on its port.
 // Nothing is sent there, not even while the next engine begins.
 func TestConnectToAnImpostor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -158,7 +158,7 @@ func TestClientOfADeadEngineTalksToNobodyElse(t *testing.T) {
 		name string
 		dies func(dir string, lock *os.File) error
 	}{
-		{"nobody came after it", func(_ string, lock *os.File) error { return lock.Close() }},
+		{"no engine came after it", func(_ string, lock *os.File) error { return lock.Close() }},
 		{"another one came after it", func(dir string, _ *os.File) error {
 			return os.WriteFile(filepath.Join(dir, connectionFile), []byte(`{"endpoint":"http://127.0.0.1:1"}`), 0o600)
 		}},
@@ -207,7 +207,7 @@ func TestClientOfADeadEngineTalksToNobodyElse(t *testing.T) {
 				t.Errorf("got %v, want a NotServingError", err)
 			}
 			if len(asked) != 2 {
-				t.Error("who listens there was told of a job")
+				t.Error("the new listener received a job")
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func wired(w *wire, region string) *Store {
 	}}
 }
 
-// TestAddress: names of buckets under S3's certificate, and keys as they are.
+// TestAddress: names of buckets under S3's certificate, and keys unchanged.
 func TestAddress(t *testing.T) {
 	for _, test := range []struct{ region, url, want string }{
 		{"eu-central-1", "s3://bucket/a/b", "https://bucket.s3.eu-central-1.amazonaws.com/a/b"},
@@ -172,7 +172,7 @@ func read(t *testing.T, s *Store, url string) string {
 	return string(the[[]byte](t)(io.ReadAll(r)))
 }
 
-// TestSentences: what S3 refuses is said with the next step.
+// TestSentences: an error of S3 is reported with the next step.
 func TestSentences(t *testing.T) {
 	for _, test := range []struct {
 		status   int
@@ -275,7 +275,7 @@ func moto(t *testing.T) string {
 	}
 }
 
-// TestMoto drives a server that somebody else wrote: odd keys, parts, ranges, pages, trees.
+// TestMoto drives another project's server: odd keys, parts, ranges, pages, trees.
 func TestMoto(t *testing.T) {
 	endpoint := moto(t)
 	for _, bucket := range []string{"here", "far.away"} {

@@ -73,7 +73,7 @@ func unmarked(tree map[string]string) map[string]string {
 	return plain
 }
 
-// TestRoundTrips: what Take carries away and Publish puts down, Bring brings back.
+// TestRoundTrips: Bring downloads what Take and Publish uploaded.
 func TestRoundTrips(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the names are those of Unix")
@@ -161,7 +161,7 @@ func TestPublishSends(t *testing.T) {
 	if err != nil || one != (stage.Input{From: "s3://bucket/staging/" + hexOf([]byte("new")), SHA256: hexOf([]byte("new")), Executable: true}) {
 		t.Errorf("%+v %v", one, err)
 	}
-	// Who may not list buckets is told that what is not there is forbidden.
+	// Without permission to list buckets, a missing object is forbidden.
 	server.Fault = func(r *http.Request) s3mem.Fault {
 		if r.Method == http.MethodHead {
 			return s3mem.Fault{Status: 403, Code: "AccessDenied"}

@@ -58,7 +58,7 @@ func TestWhatStaysBehind(t *testing.T) {
 	}
 }
 
-// TestChangedWhileCarried: a log that somebody still writes does not keep the others back.
+// TestChangedWhileCarried: a log that is still written does not block the others.
 func TestChangedWhileCarried(t *testing.T) {
 	server, s := memory(t)
 	dir := t.TempDir()

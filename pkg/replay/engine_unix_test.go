@@ -211,7 +211,7 @@ func TestOtherCommand(t *testing.T) {
 	if exit != 0 || err != nil || read(log) != "cpu 1\n" {
 		t.Errorf("exit code %d, %v: %q", exit, err, read(log))
 	}
-	// What is not on this machine is said as the executor says it.
+	// What is missing on this machine is reported in the words of the executor.
 	a, err = replay.Of(ended(""), 0, replay.Options{Command: []string{"no-such-program"}})
 	if err != nil {
 		t.Fatal(err)

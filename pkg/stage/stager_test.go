@@ -198,7 +198,7 @@ func TestMissingOutput(t *testing.T) {
 	}
 }
 
-// TestSignals: to the program while it runs, and its outputs are carried away all the same.
+// TestSignals: to the program while it runs, and its outputs are still uploaded.
 func TestSignals(t *testing.T) {
 	s, c, _ := stager(t, ends(three))
 	signals := make(chan os.Signal, 1)

@@ -26,7 +26,7 @@ func TestStagedAges(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, old); err != nil {
 		t.Fatal(err)
 	}
-	if err := to.stage(context.Background(), path, "text"); err != nil { // once more
+	if err := to.stage(context.Background(), path, "text"); err != nil { // again
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestStagedAges(t *testing.T) {
 }
 
 // TestStagedTreesAge holds that the files of a tree, however old, are kept with its list,
-// and that what jobs carried away goes in its time.
+// and that old outputs of jobs are removed.
 func TestStagedTreesAge(t *testing.T) {
 	dir := t.TempDir()
 	old := time.Now().Add(-2 * stagedFor)

@@ -173,7 +173,7 @@ func TestWaitBeyondRetention(t *testing.T) {
 	})
 }
 
-// TestEndForgotten: how a dependency ended is known to nobody. What runs in any case
+// TestEndForgotten: the outcome of a dependency is forgotten. What runs in any case
 // runs; what runs after a failure is left to the user.
 func TestEndForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestEarlierUnknown: a job of before that is not there is said before anything is sent.
+// TestEarlierUnknown: a missing job of an earlier submission is reported before anything is sent.
 func TestEarlierUnknown(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)

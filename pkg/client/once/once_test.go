@@ -105,7 +105,7 @@ func (w *weather) repeats() bool {
 	return w.random.IntN(100) < w.repeated
 }
 
-// repeat delivers a request once more, up to half a second later.
+// repeat delivers a request again, up to half a second later.
 func (w *weather) repeat(r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -189,7 +189,7 @@ func (w *weather) serve(name string, r *http.Request) (*http.Response, error) {
 	return out, nil
 }
 
-// resign signs the request anew, without the invocation's id.
+// resign signs the request again, without the invocation's id.
 func (w *weather) resign(r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -222,7 +222,7 @@ func (w *weather) hide(body []byte) ([]byte, error) {
 	return wire.Marshal(list)
 }
 
-// sleeper runs jobs that do not end before they are told to.
+// sleeper runs jobs that end only on request.
 type sleeper struct{}
 
 func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
@@ -334,7 +334,7 @@ func many() int {
 }
 
 // TestSubmittedOnce submits in bad weather: of each job one lives, none is lost and
-// none is said to have failed.
+// none is reported as failed.
 func TestSubmittedOnce(t *testing.T) {
 	for i, l := range lags {
 		n := 250
@@ -366,7 +366,7 @@ func submitAll(t *testing.T, s *service, n int) {
 	}
 	begin := time.Now()
 	jobs, err := c.Submit(t.Context(), clienttest.Works(n))
-	for tries := 0; err != nil && tries < 50; tries++ { // interrupted by what cannot be looked up: as a user would
+	for tries := 0; err != nil && tries < 50; tries++ { // retry after a failed search, as a user would
 		jobs, err = resumeAll(t, c)
 	}
 	if err != nil {
@@ -402,7 +402,7 @@ func submitAll(t *testing.T, s *service, n int) {
 	t.Logf("%d submits in %v, %d calls of SubmitJob: %v", n, time.Since(begin).Round(time.Second), s.calls["SubmitJob"], told)
 }
 
-// resumeAll goes on with all open runs and returns the jobs of the last.
+// resumeAll resumes all open runs and returns the jobs of the last.
 func resumeAll(t *testing.T, c *Client) (jobs []Submitted, err error) {
 	open, err := c.Ledger.OpenRuns()
 	for _, r := range open {
@@ -414,7 +414,7 @@ func resumeAll(t *testing.T, c *Client) (jobs []Submitted, err error) {
 }
 
 // TestDefaultRetryerDoubles shows that TestSubmittedOnce can fail: what the SDK does
-// by itself doubles more than every fifth job.
+// on its own doubles more than every fifth job.
 func TestDefaultRetryerDoubles(t *testing.T) {
 	n := max(many(), 2000) // of fewer the share is left to chance
 	inWeather(t, lags[2].lag, func(t *testing.T, s *service) {

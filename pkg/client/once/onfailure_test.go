@@ -87,7 +87,7 @@ func TestStopOnFailureResumed(t *testing.T) {
 		if isA[*StoppedError](err) || !isA[*OpenError](err) || len(f.Stopped) > 0 {
 			t.Fatalf("%v, stopped %v", err, f.Stopped)
 		}
-		c.StopOnFailure = false // whoever resumes need not say it again
+		c.StopOnFailure = false // a resume does not need the option
 		jobs, err := c.Resume(t.Context(), onlyRun(t, c).Name)
 		if e, ok := errors.AsType[*StoppedError](err); !ok || len(e.Stopped) != 1 || len(jobs) != 1 || f.Count("SubmitJob") != 2 || len(f.Submitted) != 1 {
 			t.Errorf("%+v, %v, %d submitted", jobs, err, len(f.Submitted))

@@ -51,7 +51,7 @@ func forbidden() clienttest.Fault {
 
 func Fine(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
 
-// TestResume goes on with a pipeline in the middle, with the ids of what is done.
+// TestResume resumes a pipeline in the middle, with the ids of what is done.
 func TestResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -171,7 +171,7 @@ func TestResumeAfterRetention(t *testing.T) {
 	})
 }
 
-// TestOneResumeAtATime: of many that go on with a run one does, and the others say who.
+// TestOneResumeAtATime: of many processes that resume a run, one does, and the others name it.
 func TestOneResumeAtATime(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
@@ -468,7 +468,7 @@ func TestGC(t *testing.T) {
 	f.Queues = []string{"cpu"}
 	f.Definitions = append(f.Definitions, types.JobDefinition{JobDefinitionName: aws.String("train"), JobDefinitionArn: aws.String(definitionARN + "train:9"),
 		Revision: aws.Int32(9), Status: aws.String("ACTIVE")})
-	f.Faults["SubmitJob"] = []clienttest.Fault{Fine, forbidden()} // an open run goes on to use the third
+	f.Faults["SubmitJob"] = []clienttest.Fault{Fine, forbidden()} // an open run still uses the third
 	last := job("train", "3")
 	if _, err := c.Submit(t.Context(), planOf(job("first", "x"), last)); err == nil {
 		t.Fatal("not refused")

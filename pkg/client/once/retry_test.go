@@ -29,7 +29,7 @@ import (
 )
 
 // cellRunner runs children by the cells that their environment gives them, as a launcher
-// does, and fails those that it is told to.
+// does, and fails those that the test names.
 type cellRunner struct {
 	mu    sync.Mutex
 	fails map[int]bool

@@ -22,7 +22,7 @@ import (
 // as many.
 type quota struct {
 	latency time.Duration
-	// others is how many calls a second somebody else makes.
+	// others is how many calls per second other clients make.
 	others func() float64
 
 	mu              sync.Mutex
@@ -113,7 +113,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestEndpoints: the quota is AWS's. What stands for AWS has none until it says so.
+// TestEndpoints: the quota is AWS's. Another server has none until it throttles.
 func TestEndpoints(t *testing.T) {
 	for endpoint, want := range map[string]bool{
 		"":                                      true,

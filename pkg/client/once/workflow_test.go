@@ -377,7 +377,7 @@ func killed(t *testing.T, s *service, area *stageArea, n int, served bool, keep 
 	return m, m.dead
 }
 
-// afterlife goes on with what the dead left in dir, as a user would.
+// afterlife resumes what the dead processes left in dir, as a user would.
 func afterlife(t *testing.T, s *service, area *stageArea, dir string) (jobs []Submitted) {
 	t.Helper()
 	c := New(s.Config())

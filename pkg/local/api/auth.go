@@ -96,7 +96,7 @@ func parseSignature(text string) (s signature, ok bool) {
 		return s, false
 	}
 	var scope, headers, sum string
-	for part := range strings.SplitSeq(rest, ",") { // some clients put a blank behind it
+	for part := range strings.SplitSeq(rest, ",") { // some clients put a space after it
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		switch name {
 		case "Credential":

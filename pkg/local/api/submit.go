@@ -100,7 +100,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 
 // errChosen means that a job chooses another executor than the one at hand. Finding that one takes
 // time, so it is done between two reads of the model.
-var errChosen = errors.New("the executor is not known yet")
+var errChosen = errors.New("the executor is still to be found")
 
 func checkSize(c *call) error {
 	if size := len(c.body); size >= 30<<10 {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// properties reads a container as it stands in a request.
+// properties reads a container of a request.
 func properties(t *testing.T, text string) *types.ContainerProperties {
 	t.Helper()
 	c := new(types.ContainerProperties)

@@ -119,7 +119,7 @@ func TestExecutor(t *testing.T) {
 			{"init", `"command": ["/job", "user"], "linuxParameters": {"initProcessEnabled": true}`, 0, "0 0 pid 1: false\n", ""},
 			{"ulimits", `"command": ["/job", "limit"], "ulimits": [{"name": "nproc", "softLimit": 100, "hardLimit": 200},
 				{"name": "nofile", "softLimit": 64, "hardLimit": 64}]`, 0, "100 200\n", ""},
-			{"path of this machine", `"command": ["/job", "write", "/v/file"], "volumes": [{"name": "v", "host": {"sourcePath": "` + allowed + `/data"}}],
+			{"local path", `"command": ["/job", "write", "/v/file"], "volumes": [{"name": "v", "host": {"sourcePath": "` + allowed + `/data"}}],
 				"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}]`, 0, "/v/file true\n", ""},
 			{"the same, to read only", `"command": ["/job", "write", "/v/file"], "volumes": [{"name": "v", "host": {"sourcePath": "` + allowed + `/data"}}],
 				"mountPoints": [{"sourceVolume": "v", "containerPath": "/v", "readOnly": true}]`, 0, "/v/file false\n", ""},

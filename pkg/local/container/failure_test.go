@@ -79,7 +79,7 @@ func killCall(t *testing.T, dir, note string) {
 }
 
 // testFullDisk lets jobs print more than their log can hold: one that would succeed, where it is
-// not stopped before it has, and one that would run for ever.
+// not stopped before it has, and one that would run indefinitely.
 func testFullDisk(t *testing.T, x *Executor) {
 	disk := smallDisk(t)
 	for what, exits := range map[string][]int{`"200"`: {0, 137}, `"200", "wait"`: {137}} {

@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// lockedRegistry is a registry that lets nobody in but one user.
+// lockedRegistry is a registry that accepts only one user.
 func lockedRegistry(t *testing.T, user, password string) (host string) {
 	t.Helper()
 	testtool.Need(t, "docker-registry")
@@ -133,7 +133,7 @@ func TestImages(t *testing.T) {
 			}
 			for _, secret := range []string{password, base64.StdEncoding.EncodeToString([]byte("AWS:" + password))} {
 				if found, err := exec.Command("grep", "-rlF", secret, home, os.TempDir()).Output(); err == nil {
-					t.Errorf("the login stands in %s", found)
+					t.Errorf("the login is in %s", found)
 				}
 			}
 			if err := i.Pull(t.Context(), host+"/team/none:1", &story); err == nil {

@@ -74,7 +74,7 @@ func describe(ctx context.Context, c *awsbatch.Client, id string) (types.JobDeta
 	return out.Jobs[0], nil
 }
 
-// victim is an engine in a process of its own that never ends by itself.
+// victim is an engine in a process of its own that never ends on its own.
 func victim(dir, program string) {
 	ctx := context.Background()
 	_, client, err := openEngine(ctx, dir, program)

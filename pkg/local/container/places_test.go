@@ -18,7 +18,7 @@ import (
 )
 
 // stagedState is a state directory with published files: a, b and c, of which a tree has
-// a and c, and things that nobody may see.
+// a and c, and files that it must not see.
 func stagedState(t *testing.T) (x *Executor, dir string) {
 	t.Helper()
 	state, err := real(t.TempDir())
@@ -104,15 +104,15 @@ func TestNotBrought(t *testing.T) {
 	x, dir := stagedState(t)
 	h := func(name string) string { return dir + "/" + strings.Repeat(name, 64) }
 	for name, d := range map[string]stage.Document{
-		"a host's file":           {Inputs: []stage.Input{{From: "/etc/passwd", To: "/in"}}},
-		"the engine's key":        {Inputs: []stage.Input{{From: filepath.Dir(dir) + "/key", To: "/in"}}},
-		"the whole directory":     {Inputs: []stage.Input{{From: dir, To: "/in"}, {From: dir + "/", To: "/more"}}},
-		"by way of ..":            {Inputs: []stage.Input{{From: h("a") + "/../../key", To: "/in"}}},
-		"other names":             {Inputs: []stage.Input{{From: dir + "/outputs", To: "/in"}, {From: h("e") + ".txt", To: "/text"}}},
-		"another job's outputs":   {Inputs: []stage.Input{{From: dir + "/outputs/other/0/f", To: "/in"}}, Outputs: []stage.Output{{From: "/o", To: dir + "/outputs/other/0/"}}},
-		"beside its own":          {Outputs: []stage.Output{{From: "/o", To: dir + "/outputs/job:3/../other/"}, {From: "/p", To: dir + "/outputs/"}, {From: "/q", To: dir + "/"}}},
-		"an output anywhere":      {Outputs: []stage.Output{{From: "/o", To: "/tmp/outputs/job:3/0/"}, {From: "/p", To: "/home/"}}},
-		"a variable that is none": {Inputs: []stage.Input{{From: dir + "/${NAME}", To: "/in"}}},
+		"a host's file":         {Inputs: []stage.Input{{From: "/etc/passwd", To: "/in"}}},
+		"the engine's key":      {Inputs: []stage.Input{{From: filepath.Dir(dir) + "/key", To: "/in"}}},
+		"the whole directory":   {Inputs: []stage.Input{{From: dir, To: "/in"}, {From: dir + "/", To: "/more"}}},
+		"by way of ..":          {Inputs: []stage.Input{{From: h("a") + "/../../key", To: "/in"}}},
+		"other names":           {Inputs: []stage.Input{{From: dir + "/outputs", To: "/in"}, {From: h("e") + ".txt", To: "/text"}}},
+		"another job's outputs": {Inputs: []stage.Input{{From: dir + "/outputs/other/0/f", To: "/in"}}, Outputs: []stage.Output{{From: "/o", To: dir + "/outputs/other/0/"}}},
+		"beside its own":        {Outputs: []stage.Output{{From: "/o", To: dir + "/outputs/job:3/../other/"}, {From: "/p", To: dir + "/outputs/"}, {From: "/q", To: dir + "/"}}},
+		"an output anywhere":    {Outputs: []stage.Output{{From: "/o", To: "/tmp/outputs/job:3/0/"}, {From: "/p", To: "/home/"}}},
+		"an unset variable":     {Inputs: []stage.Input{{From: dir + "/${NAME}", To: "/in"}}},
 	} {
 		if args, err := x.staged(stagedAttempt(t, d)); len(args) > 0 || err != nil {
 			t.Errorf("%s: %q, %v", name, args, err)

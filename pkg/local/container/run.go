@@ -16,7 +16,7 @@ import (
 // outOfMemory is the container's reason in Batch when the kernel killed it for its memory.
 const outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
 
-// life is a created container, from its start to its end.
+// life is a created container until it has ended.
 type life struct {
 	client
 	name     string

@@ -212,7 +212,7 @@ func TestFailedSyncIsFinal(t *testing.T) {
 		t.Error("a second sync promised what the first one could not")
 	}
 	if _, err := j.Append([]byte("{}")); err == nil {
-		t.Error("the journal goes on after a failed sync")
+		t.Error("the journal continues after a failed sync")
 	}
 	if f.syncs != 1 {
 		t.Errorf("synced %d times, want 1", f.syncs)
@@ -244,7 +244,7 @@ func TestSyncsAreShared(t *testing.T) {
 	}
 }
 
-// slowFile is a file whose disk works until it is told to be done.
+// slowFile is a file whose disk works until the test releases it.
 type slowFile struct {
 	faultyFile
 	fails    error
@@ -345,10 +345,10 @@ func TestWaitingRecordFails(t *testing.T) {
 		t.Errorf("the first record is on disk: %v", err)
 	}
 	if err := j.Written(second); !errors.Is(err, syscall.EIO) {
-		t.Errorf("the second record was not written, and nobody says so: %v", err)
+		t.Errorf("the second record was not written, and no error reports it: %v", err)
 	}
 	if _, err := j.Append([]byte("third")); !errors.Is(err, syscall.EIO) {
-		t.Errorf("the journal goes on: %v", err)
+		t.Errorf("the journal continues: %v", err)
 	}
 	if got := f.text(); got != string(appendFrame(nil, []byte("first"))) {
 		t.Errorf("the file holds %q", got)

@@ -36,11 +36,11 @@ func (m *Model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
 	return nil
 }
 
-// leastDecay is the decay period in seconds that shareDecaySeconds 0 stands for
-// (API reference of FairsharePolicy).
+// leastDecay is the decay period in seconds for shareDecaySeconds 0 (API reference of
+// FairsharePolicy).
 const leastDecay = 600
 
-// Decay is the decay period of a queue's policy in milliseconds.
+// Decay returns the decay period of a queue's policy in milliseconds.
 func (m *Model) Decay(queue string) int64 {
 	seconds := int32(0)
 	if p := m.PolicyOf(queue); p != nil && p.Share != nil {
@@ -52,7 +52,7 @@ func (m *Model) Decay(queue string) int64 {
 	return int64(seconds) * 1000
 }
 
-// PolicyOf is the policy of a queue; nil: first in, first out.
+// PolicyOf returns the policy of a queue; nil means first in, first out.
 func (m *Model) PolicyOf(name string) *Policy {
 	q, ok := m.Queue(name)
 	if !ok || q.Policy == "" {
@@ -61,7 +61,7 @@ func (m *Model) PolicyOf(name string) *Policy {
 	return m.Policies[q.Policy]
 }
 
-// weight is the weight factor of a share identifier, 1 where none is given.
+// weight returns the weight factor of a share identifier, 1 by default.
 func (p *Policy) weight(id string) float64 {
 	if p.Share == nil {
 		return 1
@@ -74,8 +74,8 @@ func (p *Policy) weight(id string) float64 {
 	return 1
 }
 
-// usable is the part of capacity, in thousandths of a vCPU, that active shares may
-// use together: computeReservation keeps (reservation/100)^active of it free.
+// usable returns the part of capacity, in thousandths of a vCPU, that active shares may use
+// together: computeReservation keeps (reservation/100)^active of it free.
 func (p *Policy) usable(capacity int64, active int) int64 {
 	reservation := int32(0)
 	if p.Share != nil {

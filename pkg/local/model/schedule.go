@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// room is what is left of the machine, its environments and the consumable
-// resources while it is decided who starts.
+// room is the free capacity of the machine, its environments and the consumable resources during a
+// scheduling pass.
 type room struct {
 	machine     Amount
 	vcpus       map[*Environment]int64 // thousandths, of those looked at
@@ -36,7 +36,7 @@ func (r *room) unclaimed(name string) int64 {
 	return n
 }
 
-// verdict is what becomes of a task that is looked at.
+// verdict is the decision about a task.
 type verdict uint8
 
 const (
@@ -46,10 +46,10 @@ const (
 	queueWaits         // none of its queue can
 )
 
-// admit takes what j needs and says where it runs, or sets aside what it may have.
+// admit reserves what j needs and returns where it runs, or sets aside the part that is free.
 func (r *room) admit(j *Job, places []*Environment) (place *Environment, v verdict, reason string) {
 	if why := r.model.exceeds(j.Consumes); why != "" {
-		return nil, classWaits, why // nothing is set aside: nobody waits behind it
+		return nil, classWaits, why // nothing is set aside: the job cannot start until something changes
 	}
 	if why := lacks(j.Consumes, r.unclaimed); why != "" {
 		r.consume(j)
@@ -79,22 +79,22 @@ func (r *room) admit(j *Job, places []*Environment) (place *Environment, v verdi
 	return place, starts, ""
 }
 
-// consume sets aside of the consumable resources what j asks for.
+// consume sets aside the consumable resources that j requests.
 func (r *room) consume(j *Job) {
 	for _, n := range j.Consumes {
 		r.consumables[n.Name] = max(r.unclaimed(n.Name)-n.Quantity, 0)
 	}
 }
 
-// decision is what schedule found out about a task.
+// decision is the result of schedule for a task.
 type decision struct {
 	Task   *Task
 	Place  *Environment // where it starts; nil: it waits
 	Reason string       // what it waits for
 }
 
-// Schedule decides which tasks start now on a machine of that capacity, and why others wait. now is in epoch
-// milliseconds.
+// Schedule decides which tasks start now on a machine with that capacity, and why others wait. now
+// is in epoch milliseconds.
 func (m *Model) Schedule(now int64, capacity Amount) []decision {
 	free := capacity.minus(m.used)
 	if free.exhausted() {
@@ -111,11 +111,10 @@ func (m *Model) Schedule(now int64, capacity Amount) []decision {
 
 // schedule decides which tasks start now, queues in the order of their priority.
 //
-// As in Batch's FIFO queues nobody is passed at his own cost: for a job that does
-// not fit, what is free of its request is set aside, and the jobs behind it may
-// start only on what is left. So a long job at the head does not hold up small
-// ones that would not help it, and small ones never hold up the job at the head.
-// What a job lacks first is all that is set aside for it: one that waits for a
+// As in Batch's FIFO queues, later jobs never delay an earlier one. If a job does not fit, the free
+// part of its request is set aside for it, and later jobs may use only the rest. So a long job at
+// the head does not block small jobs that would not help it, and small jobs never delay the job at
+// the head. Only the resource that a job lacks first is set aside: a job that waits for a
 // consumable resource keeps no vCPU idle.
 func schedule(lines []*picker, r *room) []decision {
 	var all []decision
@@ -138,8 +137,8 @@ func schedule(lines []*picker, r *room) []decision {
 	return all
 }
 
-// foremost is the queue whose head is next: the highest priority, then the order
-// of submission; nil: all lines are done.
+// foremost returns the queue whose head is next: by priority, then by order of submission; nil when
+// all lines are done.
 func foremost(lines []*picker) *picker {
 	var best *picker
 	for _, p := range lines {
@@ -152,8 +151,8 @@ func foremost(lines []*picker) *picker {
 	return best
 }
 
-// misfit explains why a machine of the given size can never hold a job, in the
-// words of Batch with the figures of both; it is empty where the job fits.
+// misfit explains why a job can never fit a machine of the given size, in Batch's words with the
+// figures of both; "" if it fits.
 func misfit(need, machine Amount) string {
 	if machine.Covers(need) {
 		return ""
@@ -170,12 +169,12 @@ func misfit(need, machine Amount) string {
 	return misfits + asks
 }
 
-// misfits is how Batch begins the reason of a job that is too large.
+// misfits begins Batch's reason for a job that is too large.
 const misfits = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met " +
 	"by the CE(s) attached to the job queue: "
 
-// Pin returns the devices for an attempt of j: the first of all that are not in use. Fewer than it asks for are
-// never returned: Schedule has counted them before.
+// Pin returns the devices for an attempt of j: the first that are free. There are always enough:
+// Schedule has counted them.
 func (m *Model) Pin(all []string, j *Job) []string {
 	var free []string
 	for _, d := range all {

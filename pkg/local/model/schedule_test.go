@@ -14,7 +14,7 @@ import (
 	"crypto/rand"
 )
 
-// jobOf is a job that stands in a line for the machine alone.
+// jobOf is a job that waits only for the machine.
 func jobOf(need Amount, seq int) *Task {
 	j := &Job{Seq: int64(seq), Work: Work{Need: need}, Request: &awsbatch.SubmitJobInput{JobQueue: aws.String("gone")}}
 	j.Task = Task{Job: j, Index: -1}
@@ -77,7 +77,7 @@ func TestScheduleIsNeverOverCapacity(t *testing.T) {
 }
 
 // TestScheduleDelaysNobody: if the head of the line cannot start now, then all of
-// its request that is free now stays free for it, whoever starts behind it.
+// its request that is free now stays free for it, whichever job starts after it.
 func TestScheduleDelaysNobody(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		waiting := rapid.SliceOfN(anAmount(machine), 2, 20).Draw(t, "waiting")
@@ -161,7 +161,7 @@ func TestScheduleOrder(t *testing.T) {
 		{"all fit", []Amount{small, large}, machine, []Amount{small, large}},
 		{"a GPU job in front does not hold up others", []Amount{gpu, small}, Amount{2000, 64, 0}, []Amount{small}},
 		{"but they leave its vCPU free", []Amount{gpu, small}, Amount{1000, 64, 0}, nil},
-		{"nobody passes a large job", []Amount{large, small}, Amount{2000, 64, 0}, nil},
+		{"no job passes a large job", []Amount{large, small}, Amount{2000, 64, 0}, nil},
 		{"nothing is free", []Amount{small}, Amount{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

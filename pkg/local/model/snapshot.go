@@ -12,8 +12,8 @@ import (
 // frontOfQueue is how many jobs a snapshot shows.
 const frontOfQueue = 100
 
-// Front is the first RUNNABLE jobs in the order in which they may start, as if
-// there were room for all; behind them those that nothing can hold.
+// Front returns the first RUNNABLE jobs in the order in which they may start, as if all of them
+// fitted. Jobs that can never fit come last.
 func (m *Model) Front(name string, now int64, capacity Amount) []types.FrontOfQueueJobSummary {
 	jobs := []types.FrontOfQueueJobSummary{}
 	l := m.Lines[name]
@@ -21,7 +21,7 @@ func (m *Model) Front(name string, now int64, capacity Amount) []types.FrontOfQu
 		return jobs
 	}
 	add := func(t *Task) {
-		// Those behind moved up when somebody left.
+		// The later jobs moved up when an earlier one left.
 		jobs = append(jobs, types.FrontOfQueueJobSummary{JobArn: aws.String(ARN(KindJob, t.ID())), EarliestTimeAtPosition: aws.Int64(max(t.since, l.leftAt))})
 	}
 	p := m.picker(name, now, capacity)
@@ -39,8 +39,8 @@ func (m *Model) Front(name string, now int64, capacity Amount) []types.FrontOfQu
 // vcpuUnit is the unit in which snapshots count.
 const vcpuUnit = "VCPU"
 
-// Utilization is what the jobs of a queue use, in total and by share. p is the queue's policy, decay its decay period in
-// milliseconds; now is in epoch milliseconds.
+// Utilization returns what the jobs of a queue use, in total and by share. p is the queue's policy,
+// decay its decay period in milliseconds; now is in epoch milliseconds.
 func (l *Line) Utilization(now int64, p *Policy, decay int64) *types.QueueSnapshotUtilizationDetail {
 	quantity := func(milli int64) *float64 { return aws.Float64(float64(milli) / 1000) }
 	d := &types.QueueSnapshotUtilizationDetail{LastUpdatedAt: &now,

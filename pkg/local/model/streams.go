@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// FindStream finds the log stream of a name, which is definition/container/UUID. file is the name of its files,
-// stopped when its attempt ended, in epoch milliseconds; 0: it still writes.
+// FindStream finds a log stream by its name, which is definition/container/UUID. file is the name
+// of its files. stopped is when its attempt ended, in epoch milliseconds; 0 if it still runs.
 func (m *Model) FindStream(name string) (file string, stopped int64, exists bool) {
 	id := name[strings.LastIndexByte(name, '/')+1:]
 	t := m.streams[id]
@@ -31,7 +31,7 @@ func (m *Model) FindStream(name string) (file string, stopped int64, exists bool
 // for an executor.
 func PartStream(stream string, i int) string { return stream + "-" + strconv.Itoa(i) }
 
-// streams is the log streams of the task's newest attempt: one for each container.
+// streams returns the log streams of the task's newest attempt: one for each container.
 func (t *Task) streams() []LogStream {
 	a, at := t.Last(), len(t.Attempts)-1
 	if len(t.Job.Parts) == 0 {

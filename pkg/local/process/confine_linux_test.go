@@ -65,7 +65,7 @@ func holding(bytes string) []string {
 }
 
 func TestMemoryWatch(t *testing.T) {
-	watch := &memoryWatch{timer: time.NewTimer(time.Hour)} // looks when it is told to
+	watch := &memoryWatch{timer: time.NewTimer(time.Hour)} // checks on demand
 	file := filepath.Join(t.TempDir(), "pid")
 	command := holding("64000000")
 	command[2] = "echo $$ > " + file + "; " + command[2]

@@ -140,7 +140,7 @@ func valueOf(env []string, name string) string {
 	return ""
 }
 
-// Name is the name of the executor that runs jobs as processes of this machine.
+// Name is the name of the executor that runs jobs as processes on this machine.
 const Name = "process"
 
 // New returns the default executor of an engine. program is the argv prefix that runs the shipped

@@ -174,7 +174,7 @@ func TestProcessEndsWithItsWholeGroup(t *testing.T) {
 		exit         int
 	}{
 		{"asked to end", "wait", true, 143},
-		{"ends by itself", "until [ -e pid ]; do sleep 0.01; done; exit 5", false, 5},
+		{"ends on its own", "until [ -e pid ]; do sleep 0.01; done; exit 5", false, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
