@@ -21,7 +21,7 @@ import (
 // isProse reports whether a word after batchctl continues a sentence: a verb such as reads, or
 // one of the words that are not verbs in -s or -ed.
 func isProse(word string) bool {
-	return strings.HasSuffix(word, "s") || strings.HasSuffix(word, "ed") || slices.Contains([]string{"and", "available", "binary", "can", "cannot", "could", "did", "document", "found", "in", "into", "itself", "made", "must", "or", "to", "where", "with"}, word)
+	return strings.HasSuffix(word, "s") || strings.HasSuffix(word, "ed") || slices.Contains([]string{"and", "available", "binary", "can", "cannot", "could", "did", "document", "found", "in", "into", "itself", "made", "may", "must", "or", "to", "where", "with"}, word)
 }
 
 // hint is a command line in a message.

@@ -20,7 +20,7 @@ func copyStreamAVX2(dst *byte, src *byte, n int)
 func flipAVX2(out *byte, pix *byte, ahead uintptr, n int)
 
 // gaussianDownAVX2 computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.
-// rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.
+// rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
 //
 //go:noescape
 func gaussianDownAVX2(out *byte, rows **int16, weights *int32, terms int, x int, n int)
@@ -124,7 +124,7 @@ func copyStreamAVX512(dst *byte, src *byte, n int)
 func flipAVX512(out *byte, pix *byte, ahead uintptr, n int)
 
 // gaussianDownAVX512 computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.
-// rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.
+// rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
 //
 //go:noescape
 func gaussianDownAVX512(out *byte, rows **int16, weights *int32, terms int, x int, n int)

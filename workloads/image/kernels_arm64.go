@@ -17,7 +17,7 @@ func flipNEON(out, pix *byte, ahead uintptr, n int)
 //go:noescape
 func gaussianAlongNEON(out *int16, line *byte, weights *int32, terms, step, n int)
 
-// gaussianDownNEON computes n bytes of out, a multiple of 32, from the words x and on of rows. rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.
+// gaussianDownNEON computes n bytes of out, a multiple of 32, from the words x and on of rows. rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
 //
 //go:noescape
 func gaussianDownNEON(out *byte, rows **int16, weights *int32, terms, x, n int)
