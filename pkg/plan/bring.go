@@ -116,13 +116,6 @@ func (b *builder) noPlace(n *jsontree.Node, what string) {
 		`add it to the target in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// URL here`)
 }
 
-func article(noun string) string {
-	if strings.ContainsAny(noun[:1], "aeiou") {
-		return "an"
-	}
-	return "a"
-}
-
 // fits refuses a document for which the request has no room.
 func (b *builder) fits(j *document.Job, job *Job, by *jsontree.Node) {
 	request, size, limit := "the job definition", 0, MaxDefinition-tagReserve
