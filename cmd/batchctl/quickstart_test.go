@@ -398,7 +398,7 @@ func TestQuickstart(t *testing.T) {
 		" --env BATCHCTL_LIBCUDA=" + libraries + "/libcuda.so.1 --env BATCHCTL_CUBLAS=" + libraries + "/libcublas.so.12"
 
 	_, said := a.types(1, line+" --max-cost 0.5")
-	a.wants(said, "makes 5 CloudFormation stacks trial-NAME: network, iam, ecr, gpu-host, batch", "USD at most", "a NAT gateway", "are allowed: nothing was made")
+	a.wants(said, "creates     5 CloudFormation stacks trial-NAME: network, iam, ecr, gpu-host, batch", "USD at most", "a NAT gateway", "the limit is 0.5; nothing was created")
 	if a.calls["CreateChangeSet"] > 0 {
 		t.Error("a stack was begun")
 	}
@@ -446,7 +446,7 @@ manifest = {"schemaVersion": 2, "mediaType": "application/vnd.docker.distributio
 ecr.put_image(repositoryName="trial/batchctl-workloads", imageManifest=json.dumps(manifest), imageTag="cpu-1")
 `)
 	_, said = a.types(2, "quickstart destroy --prefix trial")
-	a.wants(said, "there is no terminal to ask on")
+	a.wants(said, "needs a confirmation, and there is no terminal")
 	_, said = a.types(0, "quickstart destroy --prefix trial --yes")
 	a.wants(said, "delete stack trial-batch delete stack trial-gpu-host", "delete repository trial/batchctl-workloads with 1 image", "deregister job definition trial-matrix-cpu:1", "delete 8 log streams in /aws/batch/job",
 		"nothing is left in aws 123456789012 us-east-1")
@@ -498,7 +498,7 @@ func TestQuickstartFaults(t *testing.T) {
 	_, said = a.types(0, "quickstart destroy --prefix trial --yes")
 	a.wants(said, "delete stack trial-iam", "nothing is left")
 	said = a.interrupts(line+" --destroy-after", "stack trial-iam: created")
-	a.wants(said, "interrupted; --destroy-after removes what was made", "nothing is left")
+	a.wants(said, "interrupted; --destroy-after deletes everything", "nothing is left")
 
 	// A GPU job that does not start in time, and a CPU job that fails: the image job's
 	// figures are there.
@@ -519,7 +519,7 @@ func TestQuickstartFaults(t *testing.T) {
 	a.wants(said, "quickstart is the directory of a quick start in aws 123456789012 us-east-1", "and this is aws 123456789012 eu-west-1")
 
 	_, said = a.types(1, line+" --set timeout=12h --destroy-after --max-cost 1")
-	a.wants(said, "nothing was made")
+	a.wants(said, "nothing was created")
 	_, said = a.types(0, "quickstart destroy --prefix trial --yes")
 	a.wants(said, "nothing is left")
 }

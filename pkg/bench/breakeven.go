@@ -51,7 +51,7 @@ type BreakEven struct {
 	// none. Nothing is decided by it.
 	Extrapolated float64 `json:"extrapolated,omitempty"`
 	// Words say all this.
-	Words string `json:"words"`
+	Summary string `json:"words"`
 }
 
 // curves groups the pairs with a length.
@@ -116,7 +116,7 @@ func (c *Curve) breakEven(factor float64, base, other, word string) *BreakEven {
 			e.Extrapolated = at
 		}
 	}
-	e.Words = e.say(base, other, word)
+	e.Summary = e.say(base, other, word)
 	return e
 }
 

@@ -63,7 +63,7 @@ func TestBreakEvenOfLaws(t *testing.T) {
 				t.Fatalf("by cost at %v: %+v", byCost, at)
 			}
 		case byCost > 1 && byCost < 99 || byCost > 3201: // below 1 is no size
-			if len(at.At) != 0 || !strings.HasPrefix(at.Words, "none in the measured range, 100 to 3200") || !strings.Contains(at.Words, "extrapolated, not measured") {
+			if len(at.At) != 0 || !strings.HasPrefix(at.Summary, "none in the measured range, 100 to 3200") || !strings.Contains(at.Summary, "extrapolated, not measured") {
 				t.Fatalf("by cost at %v, outside: %+v", byCost, at)
 			}
 		}
@@ -82,7 +82,7 @@ func TestBreakEvenWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cpu, gpu := lawSides(t, test.a, test.b, test.sizes, 0.001)
-			if got := decide(t, cpu, gpu, Prices{}).Curves[0].ByTime.Words; got != test.want {
+			if got := decide(t, cpu, gpu, Prices{}).Curves[0].ByTime.Summary; got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
@@ -126,7 +126,7 @@ func TestChoice(t *testing.T) {
 			cpu, gpu := lawSides(t, test.a, test.b, sizes, test.scatter)
 			d := decide(t, cpu, gpu, test.prices)
 			if d.Choice != test.want || d.By != test.by {
-				t.Errorf("%s by %s, want %s by %s: %q", d.Choice, d.By, test.want, test.by, d.Words)
+				t.Errorf("%s by %s, want %s by %s: %q", d.Choice, d.By, test.want, test.by, d.Sentences)
 			}
 		})
 	}

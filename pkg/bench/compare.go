@@ -274,7 +274,7 @@ func (d *Diffs) page() *page {
 		}
 	}
 	p := &page{Title: fmt.Sprintf("%s compared with %s", d.New, d.Old), Sections: []section{
-		{Words: d.words(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
+		{Words: d.describe(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
 		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "), d.New + ": " + strings.Join(d.Environment[1], "; ")}},
 	}}
 	p.drop()
@@ -292,7 +292,7 @@ func (d *Diffs) several(row *Diff) bool {
 	return n > 1
 }
 
-func (d *Diffs) words() []string {
+func (d *Diffs) describe() []string {
 	count := map[Verdict]int{}
 	for _, r := range d.Rows {
 		count[r.Verdict]++

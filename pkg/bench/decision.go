@@ -88,9 +88,9 @@ type Decision struct {
 	// Overall is the side for all rows taken together, where their total is clear: it
 	// matters when the choice is BySize and one job has to do everything.
 	Overall Choice `json:"overall"`
-	// Words are the recommendation, a sentence each.
-	Words  []string `json:"words"`
-	Prices Prices   `json:"prices"`
+	// Sentences are the recommendation, a sentence each.
+	Sentences []string `json:"words"`
+	Prices    Prices   `json:"prices"`
 	// Efficiency is the total's cost on base over that on other; nil without prices.
 	Efficiency *Ratio   `json:"costEfficiency,omitempty"`
 	Costs      []*Cost  `json:"costs,omitempty"`
@@ -197,7 +197,7 @@ func (d *Decision) say(c *Comparison, factor float64, word string) {
 		if curve.ByCost != nil {
 			even = curve.ByCost
 		}
-		d.add("Break-even of %s: %s.", visible(curve.Name()), even.Words)
+		d.add("Break-even of %s: %s.", visible(curve.Name()), even.Summary)
 	}
 }
 
@@ -259,5 +259,5 @@ func (r Ratio) inverse() Ratio {
 }
 
 func (d *Decision) add(format string, args ...any) {
-	d.Words = append(d.Words, fmt.Sprintf(format, args...))
+	d.Sentences = append(d.Sentences, fmt.Sprintf(format, args...))
 }

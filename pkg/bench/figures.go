@@ -38,7 +38,7 @@ func (r *Report) speedUp(workload string, part []*Curve) figure {
 	for i, curve := range part {
 		line := series{name: curve.Name(), colour: i}
 		for _, pair := range curve.Pairs {
-			d := dot{x: pair.Length, y: pair.SpeedUp.Value, says: pair.Name() + ": " + ranged(pair.SpeedUp)}
+			d := dot{x: pair.Length, y: pair.SpeedUp.Value, tooltip: pair.Name() + ": " + ranged(pair.SpeedUp)}
 			if in := pair.SpeedUp.Interval; in != nil {
 				d.low, d.high = in.Low, in.High
 			}
@@ -72,7 +72,7 @@ func (r *Report) timesBySize() section {
 		if side == c.Other {
 			at = 1
 		}
-		d := dot{x: length, y: row.Summary.Median, says: fmt.Sprintf("%s, %s: %s seconds", row.Name(), side.Name, digits(row.Summary.Median))}
+		d := dot{x: length, y: row.Summary.Median, tooltip: fmt.Sprintf("%s, %s: %s seconds", row.Name(), side.Name, digits(row.Summary.Median))}
 		if in := row.Summary.Interval; in != nil {
 			d.low, d.high = in.Low, in.High
 		}

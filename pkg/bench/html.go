@@ -33,10 +33,10 @@ func (r *Report) HTML() ([]byte, error) {
 	}
 	p.Sections = slices.Insert(p.Sections, at, slices.Delete(slices.Clone(charts), opening, opening+1)...)
 	p.Sections = slices.Insert(p.Sections, 0, charts[opening])
-	if r.Decision != nil && len(r.Decision.Words) > 0 {
-		p.Lead = r.Decision.Words[0]
+	if r.Decision != nil && len(r.Decision.Sentences) > 0 {
+		p.Lead = r.Decision.Sentences[0]
 		decision := slices.IndexFunc(p.Sections, func(s section) bool { return s.Heading == "Decision" })
-		p.Sections[decision].Words = r.Decision.Words[1:]
+		p.Sections[decision].Words = r.Decision.Sentences[1:]
 	}
 	p.drop()
 	t, err := parsedReport()

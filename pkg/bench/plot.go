@@ -22,7 +22,7 @@ const (
 // dot is a point of a series. Low and High are its interval, 0 without one.
 type dot struct {
 	x, y, low, high float64
-	says            string
+	tooltip         string
 }
 
 // series is a line through points, in the colour of its number.
@@ -61,12 +61,12 @@ type picture struct {
 	// Label is what it shows, for those who do not see it.
 	Label         string
 	Width, Height float64
-	Shapes        []shape
+	Shapes        []element
 }
 
-// shape is an element of a picture: a line, polyline, text, upright (a text read upwards),
+// element is an element of a picture: a line, polyline, text, upright (a text read upwards),
 // circle, triangle or rect. Lengths are in pixels.
-type shape struct {
+type element struct {
 	Form, Class string
 	X, Y        float64
 	// X2 and Y2 are the other end of a line, Width and Height the size of a rect.
@@ -79,20 +79,20 @@ type shape struct {
 }
 
 // canvas collects shapes.
-type canvas struct{ shapes []shape }
+type canvas struct{ shapes []element }
 
-func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
+func (c *canvas) add(s element) { c.shapes = append(c.shapes, s) }
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
-	c.add(shape{Form: "line", Class: class, X: x1, Y: y1, X2: x2, Y2: y2})
+	c.add(element{Form: "line", Class: class, X: x1, Y: y1, X2: x2, Y2: y2})
 }
 
 func (c *canvas) text(class string, x, y float64, text string) {
-	c.add(shape{Form: "text", Class: class, X: x, Y: y, Text: text})
+	c.add(element{Form: "text", Class: class, X: x, Y: y, Text: text})
 }
 
 func (c *canvas) rect(class string, x, y, width, height float64, says string) {
-	c.add(shape{Form: "rect", Class: class, X: x, Y: y, Width: width, Height: height, Says: says})
+	c.add(element{Form: "rect", Class: class, X: x, Y: y, Width: width, Height: height, Says: says})
 }
 
 // draw is the plot as a picture.
@@ -137,7 +137,7 @@ func (c *canvas) axes(x, y axis, p *plot) {
 		c.text("tick end", plotLeft-5, y.at(v)+4, tick(v))
 	}
 	c.text("name middle", (plotLeft+plotRight)/2, plotBottom+33, p.xName)
-	c.add(shape{Form: "upright", Class: "name middle", X: 12, Y: (plotTop + plotBottom) / 2, Text: p.yName})
+	c.add(element{Form: "upright", Class: "name middle", X: 12, Y: (plotTop + plotBottom) / 2, Text: p.yName})
 }
 
 func (c *canvas) polyline(class string, x, y axis, dots []dot) {
@@ -145,7 +145,7 @@ func (c *canvas) polyline(class string, x, y axis, dots []dot) {
 	for i, d := range dots {
 		points[i] = px(x.at(d.x)) + "," + px(y.at(d.y))
 	}
-	c.add(shape{Form: "polyline", Class: class, Points: strings.Join(points, " ")})
+	c.add(element{Form: "polyline", Class: class, Points: strings.Join(points, " ")})
 }
 
 func (c *canvas) series(x, y axis, s series) {
@@ -160,7 +160,7 @@ func (c *canvas) series(x, y axis, s series) {
 				c.line("line "+class, x.at(d.x)-3, y.at(end), x.at(d.x)+3, y.at(end))
 			}
 		}
-		c.marker(class, s.colour, x.at(d.x), y.at(d.y), d.says)
+		c.marker(class, s.colour, x.at(d.x), y.at(d.y), d.tooltip)
 	}
 }
 
@@ -170,11 +170,11 @@ func (c *canvas) marker(class string, form int, x, y float64, says string) {
 	class = "dot " + class
 	switch form % 3 {
 	case 0:
-		c.add(shape{Form: "circle", Class: class, X: x, Y: y, Says: says})
+		c.add(element{Form: "circle", Class: class, X: x, Y: y, Says: says})
 	case 1:
 		c.rect(class, x-3.3, y-3.3, 6.6, 6.6, says)
 	default:
-		c.add(shape{Form: "triangle", Class: class, X: x, Y: y - 5, Says: says})
+		c.add(element{Form: "triangle", Class: class, X: x, Y: y - 5, Says: says})
 	}
 }
 

@@ -248,7 +248,7 @@ func (r *Report) decision() section {
 	if r.Decision == nil {
 		return section{}
 	}
-	return section{Heading: "Decision", Words: r.Decision.Words}
+	return section{Heading: "Decision", Words: r.Decision.Sentences}
 }
 
 func (r *Report) warnings() section {
@@ -292,9 +292,9 @@ func (r *Report) breakEvens() section {
 		return s
 	}
 	for _, curve := range r.Decision.Curves {
-		s.Items = append(s.Items, visible(curve.Name())+", by time: "+curve.ByTime.Words)
+		s.Items = append(s.Items, visible(curve.Name())+", by time: "+curve.ByTime.Summary)
 		if curve.ByCost != nil {
-			s.Items = append(s.Items, visible(curve.Name())+", by cost: "+curve.ByCost.Words)
+			s.Items = append(s.Items, visible(curve.Name())+", by cost: "+curve.ByCost.Summary)
 		}
 		if a, b := curve.Base, curve.Other; a != nil && a.Points > 2 {
 			s.Items = append(s.Items, fmt.Sprintf("%s, fitted: %s seconds grow with the size to the %s (R² %s), %s seconds to the %s (R² %s)", visible(curve.Name()),

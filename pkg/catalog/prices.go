@@ -57,8 +57,8 @@ const (
 
 func fargateItem(platform, part string) string { return "fargate-" + platform + "-" + part }
 
-// Span is a price that moves: what it was between, in US dollars an hour.
-type Span struct {
+// PricePeriod is a price that moves: what it was between, in US dollars an hour.
+type PricePeriod struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
@@ -77,7 +77,7 @@ type Prices struct {
 	name    string
 	regions map[string]map[string]float64
 	// spot holds the items without SpotItem.
-	spot map[string]map[string]Span
+	spot map[string]map[string]PricePeriod
 }
 
 // priced parses the table on first use.
@@ -154,7 +154,7 @@ func (p *Prices) SpotBetween() string { return p.orCarried().Between }
 
 // Spot returns what an instance type costs on Spot: a range of the table's day, which
 // has moved since.
-func (p *Prices) Spot(region, name string) (Span, bool) {
+func (p *Prices) Spot(region, name string) (PricePeriod, bool) {
 	s, ok := p.orCarried().spot[region][name]
 	return s, ok
 }
@@ -204,7 +204,7 @@ func ReadPrices(r io.Reader, name string) (*Prices, error) {
 	if len(text) > maxPriceFile {
 		return nil, fmt.Errorf("longer than %d MiB", maxPriceFile>>20)
 	}
-	p := &Prices{name: name, regions: map[string]map[string]float64{}, spot: map[string]map[string]Span{}}
+	p := &Prices{name: name, regions: map[string]map[string]float64{}, spot: map[string]map[string]PricePeriod{}}
 	skipped, body, err := p.readNotes(string(text))
 	if err != nil {
 		return nil, err
@@ -300,13 +300,13 @@ func (p *Prices) addSpot(region, item, figure string) error {
 	if low > high {
 		return fmt.Errorf("invalid range %q in usd_per_hour: write the lower price first", figure)
 	}
-	return put(p.spot, region, item, Span{low, high}, SpotItem+item)
+	return put(p.spot, region, item, PricePeriod{low, high}, SpotItem+item)
 }
 
 func checkItem(item string) error {
 	isFargate := strings.HasPrefix(item, "fargate")
 	switch {
-	case slices.Contains(StandingItems(), item):
+	case slices.Contains(HourlyItems(), item):
 	case isFargate && !slices.Contains(FargateItems(), item):
 		return fmt.Errorf("unknown item %q: want one of %s", item, strings.Join(FargateItems(), " "))
 	case !isFargate && !strings.Contains(item, "."):

@@ -88,7 +88,7 @@ func TestSpotPrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]Span{"m5.large": {0.035, 0.061}, "c5.large": {0.04, 0.04}} {
+	for name, want := range map[string]PricePeriod{"m5.large": {0.035, 0.061}, "c5.large": {0.04, 0.04}} {
 		if got, ok := p.Spot("eu-west-1", name); !ok || got != want {
 			t.Errorf("%s costs %v on Spot, want %v", name, got, want)
 		}

@@ -10,11 +10,11 @@ const (
 	VPCEndpoint = "vpc-endpoint"
 )
 
-// StandingItems returns the items that cost money by the hour while they exist.
-func StandingItems() []string { return []string{NATGateway, PublicIPv4, VPCEndpoint} }
+// HourlyItems returns the items that cost money by the hour while they exist.
+func HourlyItems() []string { return []string{NATGateway, PublicIPv4, VPCEndpoint} }
 
-// Standing returns the price of one of StandingItems in US dollars an hour.
-func (p *Prices) Standing(region, item string) (usd float64, ok bool) {
+// Hourly returns the price of one of StandingItems in US dollars an hour.
+func (p *Prices) Hourly(region, item string) (usd float64, ok bool) {
 	usd, ok = p.orCarried().regions[region][item]
 	return usd, ok
 }

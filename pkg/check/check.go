@@ -349,7 +349,7 @@ func (c *Checker) optionsFor(d Document, p *document.Platform) document.Options 
 	if d.Alone {
 		return o
 	}
-	o.Read, o.Find = document.Beside(d.Path), document.FindBeside
+	o.Read, o.Find = document.SiblingReader(d.Path), document.FindBeside
 	if editor := c.options.Editor; editor != nil {
 		fromDisk := o.Read
 		o.Read = func(path string) (*diag.Source, error) {

@@ -48,7 +48,7 @@ func (c *Checker) Fix(d Document, src *diag.Source) (Fixed, error) {
 		if round == 0 {
 			broken = slices.ContainsFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == jsontree.RuleSyntax })
 		}
-		text, made := jsontree.Mend(src, problems)
+		text, made := jsontree.Repair(src, problems)
 		if len(made) == 0 {
 			break
 		}
@@ -56,7 +56,7 @@ func (c *Checker) Fix(d Document, src *diag.Source) (Fixed, error) {
 			out.SyntaxOnly = true
 			break
 		}
-		_, edits := diag.Made(src, made)
+		_, edits := diag.Applied(src, made)
 		for _, d := range made {
 			at := d.Fix.Edits[0].Span.Start
 			for _, earlier := range slices.Backward(before) {

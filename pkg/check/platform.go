@@ -196,7 +196,7 @@ func (e *Editor) read(p *Platform, rules []lint.Rule) {
 		}
 	}
 	if err := p.load(src, InstanceTypes{}, rules); err != nil {
-		from, span := p.File.Root.Get("catalog").Place()
+		from, span := p.File.Root.Get("catalog").Location()
 		p.Problems = append(p.Problems, diag.Diagnostic{Rule: "platform-catalog", Source: from, Span: span,
 			Message: "read instance types: " + err.(*CatalogError).Err.Error()})
 	}

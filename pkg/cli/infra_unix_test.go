@@ -43,13 +43,13 @@ func TestInfraCutOff(t *testing.T) {
 		return c
 	}
 	code, said := signalAfter(t, deploy(), syscall.SIGINT, "CREATE_IN_PROGRESS  team-net")
-	if want := "batchctl: stopped looking: AWS goes on with stack team-net\n" +
-		"  see: batchctl infra status --templates . --prefix team    come back: batchctl infra deploy --templates . --prefix team\n"; code != exit.Interrupted || !strings.HasSuffix(said, want) {
+	if want := "batchctl: stopped watching: AWS continues with stack team-net\n" +
+		"  see: batchctl infra status --templates . --prefix team    continue: batchctl infra deploy --templates . --prefix team\n"; code != exit.Interrupted || !strings.HasSuffix(said, want) {
 		t.Errorf("exit %d, said %q", code, said)
 	}
 	expired.Store(true)
 	_, said = u.types(exit.NotDone, "infra deploy --yes --templates . --prefix team")
-	u.wants(said, "stopped looking, AWS goes on with stack team-net", "ExpiredToken", "log in: aws sso login; then see: batchctl infra status")
+	u.wants(said, "stopped watching, AWS continues with stack team-net", "ExpiredToken", "log in: aws sso login; then see: batchctl infra status")
 	out, _ := u.types(exit.OK, "infra status --templates . --prefix team")
 	u.wants(out, "team-net  CREATE_IN_PROGRESS")
 }

@@ -34,7 +34,7 @@ func TestWatchGoesOnAfterASilentConnection(t *testing.T) {
 		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(30*time.Second, "SUCCEEDED", ""))
 		f.Faults["DescribeJobs"] = []clienttest.Fault{served, silent(f)}
 		var trouble []string
-		c.Trouble = func(err error) { trouble = append(trouble, err.Error()) }
+		c.Warn = func(err error) { trouble = append(trouble, err.Error()) }
 		got, err := watched(t.Context(), c, "1")
 		if err != nil || len(got) != 2 || !strings.Contains(got[1], "SUCCEEDED") {
 			t.Errorf("%q, %v", got, err)
@@ -63,7 +63,7 @@ func TestLogsOfAnAnswerWithoutATokenDoNotBeginAnew(t *testing.T) {
 		f, c := newFake(t)
 		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(5*time.Second, "SUCCEEDED", "")))
 		f.Events["s"] = written("one", "two", "three")
-		f.Faults["GetLogEvents"] = []clienttest.Fault{served, clienttest.Says(200, "", `{"events":[]}`)}
+		f.Faults["GetLogEvents"] = []clienttest.Fault{served, clienttest.Reply(200, "", `{"events":[]}`)}
 		got, err := texts(t.Context(), c, true)
 		if diff := cmp.Diff([]string{"one", "two", "three"}, got); diff != "" || err != nil {
 			t.Error(diff, err)
@@ -83,7 +83,7 @@ func TestListsThatDoNotEnd(t *testing.T) {
 		"DescribeJobDefinitions":      func(ctx context.Context, c *Client) error { _, err := c.RegisteredDefinition(ctx, "a"); return err },
 	} {
 		f, c := newFake(t)
-		f.Faults[operation] = clienttest.Times(5, clienttest.Says(200, "", `{"nextToken":"again"}`))
+		f.Faults[operation] = clienttest.Times(5, clienttest.Reply(200, "", `{"nextToken":"again"}`))
 		if err := list(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the list does not end") || f.Count(operation) != 2 {
 			t.Errorf("%s: %v after %d calls", operation, err, f.Count(operation))
 		}

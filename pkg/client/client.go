@@ -29,9 +29,9 @@ type Client struct {
 	// LogsAtOnce means that a job's log is complete when the job has ended, as in the local engine.
 	// Elsewhere the client also reads what arrives in the seconds after that.
 	LogsAtOnce bool
-	// Trouble receives the problems that a watch survives: throttling, a failing service, reloaded
+	// Warn receives the problems that a watch survives: throttling, a failing service, reloaded
 	// credentials. Each is reported once per watch. It may be called concurrently and may be nil.
-	Trouble func(error)
+	Warn func(error)
 
 	API  *awsbatch.Client
 	logs *rpc.Client

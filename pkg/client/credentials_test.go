@@ -80,7 +80,7 @@ func TestWatchThreeDays(t *testing.T) {
 			f.Jobs["1"] = withLogs("never", clienttest.Life("a", clienttest.At(time.Minute, "RUNNING", ""), clienttest.At(hours*time.Hour, "FAILED", "exit 3")))
 			// Five polls of three tries: less than the five minutes of patience, even where one
 			// of the two is alone with them because the other has seen the end.
-			burst := clienttest.Times(15, clienttest.Says(500, "ServerException", `{"message":"oops"}`))
+			burst := clienttest.Times(15, clienttest.Reply(500, "ServerException", `{"message":"oops"}`))
 			for range 200 {
 				burst = append(burst, func(serve func() *http.Response) (*http.Response, error) { return serve(), nil })
 			}
@@ -113,7 +113,7 @@ func TestWatchExpired(t *testing.T) {
 		l.out = true
 		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""))
 		var told []error
-		c.Trouble = func(err error) { told = append(told, err) }
+		c.Warn = func(err error) { told = append(told, err) }
 		got, err := watched(t.Context(), c, "1")
 		if !Expired(err) || len(got) != 1 || l.loads != 2 || len(told) != 1 || !Expired(told[0]) {
 			t.Errorf("%q, %v after %d loads; told %v", got, err, l.loads, told)
@@ -129,7 +129,7 @@ func TestExpiredForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""))
-		f.Faults["DescribeJobs"] = clienttest.Times(9, clienttest.Says(403, "ExpiredTokenException", `{"message":"expired"}`))
+		f.Faults["DescribeJobs"] = clienttest.Times(9, clienttest.Reply(403, "ExpiredTokenException", `{"message":"expired"}`))
 		if got, err := watched(t.Context(), c, "1"); !Expired(err) || len(got) > 0 || f.Count("DescribeJobs") != 1 {
 			t.Errorf("%q, %v", got, err)
 		}

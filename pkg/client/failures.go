@@ -32,7 +32,7 @@ type Failure struct {
 	// Unread means that these logs were not read, because enough others were.
 	Unread bool
 	// Trouble is why the example's log could not be read.
-	Trouble error
+	LogError error
 }
 
 // failed is what Failures keeps of a failed job until it reads the log.
@@ -42,7 +42,7 @@ type failed struct {
 	streams    []stream // of its last attempt
 	text       string
 	read       bool
-	trouble    error
+	logError   error
 }
 
 // Failures groups failed jobs by the way they failed, the most frequent first. It ignores jobs that
@@ -77,7 +77,7 @@ func failedOf(job types.JobDetail) *failed {
 		}
 	}
 	attempts, err := logStreams(job)
-	if f.trouble = err; len(attempts) > 0 {
+	if f.logError = err; len(attempts) > 0 {
 		f.streams = attempts[len(attempts)-1]
 	}
 	return f
@@ -128,7 +128,7 @@ func (c *Client) readErrors(ctx context.Context, jobs []*failed) error {
 		readers.Go(func() {
 			defer func() { <-free }()
 			err := c.patiently(ctx, func() error { return c.readError(ctx, f) })
-			f.read, f.trouble = true, cmp.Or(f.trouble, err)
+			f.read, f.logError = true, cmp.Or(f.logError, err)
 		})
 		if ctx.Err() != nil {
 			break
@@ -167,14 +167,14 @@ func cluster(all []*failed) []Failure {
 	var failures []Failure
 	for _, f := range all {
 		k := key{f.kind(), signature(f.text), f.read}
-		if f.trouble != nil {
-			k.text = signature(f.trouble.Error())
+		if f.logError != nil {
+			k.text = signature(f.logError.Error())
 		}
 		i, ok := place[k]
 		if !ok {
 			i = len(failures)
 			place[k] = i
-			failures = append(failures, Failure{Example: f.id, ExitCode: f.exit, Reason: f.reason, Text: f.text, Unread: !f.read, Trouble: f.trouble})
+			failures = append(failures, Failure{Example: f.id, ExitCode: f.exit, Reason: f.reason, Text: f.text, Unread: !f.read, LogError: f.logError})
 		}
 		failures[i].Count++
 	}
@@ -203,14 +203,14 @@ func errorLine(lines []string) (last string) {
 		if traceback && !indented {
 			return strings.TrimSpace(line)
 		}
-		if !traceback && tellsOfError(strings.ToLower(line)) {
+		if !traceback && looksLikeError(strings.ToLower(line)) {
 			return strings.TrimSpace(line)
 		}
 	}
 	return strings.TrimSpace(last)
 }
 
-func tellsOfError(line string) bool {
+func looksLikeError(line string) bool {
 	for _, none := range [...]string{"0 error", "no error", "0 failed", "without error"} {
 		if strings.Contains(line, none) {
 			return false

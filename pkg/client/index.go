@@ -16,8 +16,8 @@ import (
 // NoSuchPartError reports an argument such as train:77 whose job exists, but not its child, node or
 // attempt.
 type NoSuchPartError struct {
-	// Word is what the user wrote, Why what the job has instead.
-	Word, Why string
+	// Argument is what the user wrote, Why what the job has instead.
+	Argument, Why string
 	// Use is a valid argument to suggest.
 	Use string
 	// Attempt is the number in an argument such as train:7#2, or train#2 for a job without nodes; 0
@@ -25,7 +25,7 @@ type NoSuchPartError struct {
 	Attempt int
 }
 
-func (e *NoSuchPartError) Error() string { return fmt.Sprintf("no job %s: %s", e.Word, e.Why) }
+func (e *NoSuchPartError) Error() string { return fmt.Sprintf("no job %s: %s", e.Argument, e.Why) }
 
 // parts is how many children and nodes a job has.
 type parts struct{ children, nodes int }
@@ -42,7 +42,7 @@ func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) err
 		name = batch.ShortID(name)
 	}
 	mark, text := suffix[:1], suffix[1:]
-	wrong := &NoSuchPartError{Word: word}
+	wrong := &NoSuchPartError{Argument: word}
 	if child, attempt, both := strings.Cut(text, "#"); both && mark == ":" {
 		wrong.Why, wrong.Use = "only replay takes an attempt after the index", name+":"+child
 		wrong.Attempt, _ = parseIndex(attempt)
@@ -60,9 +60,9 @@ func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) err
 	case !known:
 		wrong.Why, wrong.Use = fmt.Sprintf("%q is not an index", text), name+mark+"0"
 	case mark == ":" && have.children > 0:
-		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("child", "children", have.children)), name+":"+strconv.Itoa(have.children-1)
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, childRange("child", "children", have.children)), name+":"+strconv.Itoa(have.children-1)
 	case mark == "#" && have.nodes > 0:
-		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, span("node", "nodes", have.nodes)), name+"#"+strconv.Itoa(have.nodes-1)
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, childRange("node", "nodes", have.nodes)), name+"#"+strconv.Itoa(have.nodes-1)
 	case have.children > 0:
 		wrong.Why, wrong.Use = name+" is an array: write its children with a colon", name+":0"
 	case have.nodes > 0:
@@ -75,8 +75,8 @@ func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) err
 	return wrong
 }
 
-// span returns `children 0 to 9`, or `child 0` for one.
-func span(one, several string, n int) string {
+// childRange returns `children 0 to 9`, or `child 0` for one.
+func childRange(one, several string, n int) string {
 	if n == 1 {
 		return one + " 0"
 	}

@@ -58,7 +58,7 @@ func TestQueues(t *testing.T) {
 
 func TestListRefused(t *testing.T) {
 	f, c := listing(t)
-	f.Faults["ListJobs"] = clienttest.Times(9, clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`))
+	f.Faults["ListJobs"] = clienttest.Times(9, clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`))
 	_, err := collect(c.List(t.Context(), Filter{}))
 	if e, ok := errors.AsType[*RefusedError](err); !ok || e.Code() != "AccessDeniedException" {
 		t.Error(err)

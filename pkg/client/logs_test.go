@@ -187,7 +187,7 @@ func TestLogsElsewhere(t *testing.T) {
 				t.Errorf("%q, %v, want %s", got, err, c.want)
 			}
 			// Beside other jobs it is reported at once, too, and not as trouble of the service.
-			client.Trouble = func(err error) { t.Errorf("trouble: %v", err) }
+			client.Warn = func(err error) { t.Errorf("trouble: %v", err) }
 			began := time.Now()
 			var said []string
 			for _, err := range client.MergedLogs(t.Context(), []string{"1"}, LogOptions{}) {
@@ -222,7 +222,7 @@ func TestLogsFollowThroughFaults(t *testing.T) {
 		f, c := newFake(t)
 		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(time.Minute, "SUCCEEDED", "")))
 		f.Events["s"] = growing("", 0, 50)
-		f.Faults["GetLogEvents"] = clienttest.Times(10, clienttest.Says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
+		f.Faults["GetLogEvents"] = clienttest.Times(10, clienttest.Reply(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
 		got, err := texts(t.Context(), c, true)
 		if len(got) != 50 || got[49] != "49" || err != nil {
 			t.Errorf("%q, %v", got, err)
@@ -335,11 +335,11 @@ func TestLogsTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		var told []error
-		c.Trouble = func(err error) { told = append(told, err) }
+		c.Warn = func(err error) { told = append(told, err) }
 		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(time.Hour, "SUCCEEDED", "")))
 		f.Events["s"] = growing("", 0, 50)
-		throttles := clienttest.Times(30, clienttest.Says(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
-		broken := clienttest.Times(12, clienttest.Says(500, "InternalFailure", `{"__type":"InternalFailure","message":"oops"}`))
+		throttles := clienttest.Times(30, clienttest.Reply(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
+		broken := clienttest.Times(12, clienttest.Reply(500, "InternalFailure", `{"__type":"InternalFailure","message":"oops"}`))
 		healthy := func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
 		f.Faults["GetLogEvents"] = append(append(append(throttles, healthy), broken...), append([]clienttest.Fault{healthy}, throttles...)...)
 		got, err := texts(t.Context(), c, true)

@@ -21,7 +21,7 @@ func TestLook(t *testing.T) {
 		clienttest.Listed(idB, "b", "gpu", "RUNNING", 4),
 		clienttest.Listed(idC, "d", "cpu", "SUCCEEDED", 3),
 	}
-	look, err := c.Look(t.Context(), "cpu")
+	look, err := c.QueueStatus(t.Context(), "cpu")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestLook(t *testing.T) {
 func TestLookAtAMovingJob(t *testing.T) {
 	f, c := newFake(t)
 	f.Listed = []types.JobSummary{clienttest.Listed(idA, "a", "cpu", "RUNNABLE", 1), clienttest.Listed(idA, "a", "cpu", "RUNNING", 1)}
-	look, err := c.Look(t.Context(), "cpu")
+	look, err := c.QueueStatus(t.Context(), "cpu")
 	if err != nil || len(look.Jobs) != 1 || look.Jobs[0].Status != "RUNNING" {
 		t.Errorf("%+v, %v", look, err)
 	}
@@ -57,23 +57,23 @@ func TestLookWithoutASnapshot(t *testing.T) {
 		fault  clienttest.Fault
 		denied bool
 	}{
-		{"not allowed", clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`), true},
-		{"not known", clienttest.Says(404, "UnknownOperationException", `{}`), true},
-		{"busy", clienttest.Says(429, "TooManyRequestsException", `{"message":"slow down"}`), false},
+		{"not allowed", clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`), true},
+		{"not known", clienttest.Reply(404, "UnknownOperationException", `{}`), true},
+		{"busy", clienttest.Reply(429, "TooManyRequestsException", `{"message":"slow down"}`), false},
 		{"gone", clienttest.RefusedConnection, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f, client := newFake(t)
 			f.Faults["GetJobQueueSnapshot"] = clienttest.Times(9, c.fault)
-			look, err := client.Look(t.Context(), "cpu")
+			look, err := client.QueueStatus(t.Context(), "cpu")
 			if c.denied != (err == nil) || c.denied && look.SnapshotErr == nil {
 				t.Errorf("%s: %+v, %v", c.name, look, err)
 			}
 		})
 	}
 	f, c := newFake(t)
-	f.Faults["ListJobs"] = clienttest.Times(9, clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`))
-	if _, err := c.Look(t.Context(), "cpu"); err == nil {
+	f.Faults["ListJobs"] = clienttest.Times(9, clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`))
+	if _, err := c.QueueStatus(t.Context(), "cpu"); err == nil {
 		t.Error("a look without jobs")
 	} else if _, ok := errors.AsType[*RefusedError](err); !ok {
 		t.Error(err)

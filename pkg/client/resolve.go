@@ -23,12 +23,12 @@ var (
 
 // AmbiguousIDError reports a short id that several jobs share.
 type AmbiguousIDError struct {
-	Word string
-	Jobs []types.JobSummary
+	Argument string
+	Jobs     []types.JobSummary
 }
 
 func (e *AmbiguousIDError) Error() string {
-	lines := []string{fmt.Sprintf("job id %s matches %d jobs, write more digits:", e.Word, len(e.Jobs))}
+	lines := []string{fmt.Sprintf("job id %s matches %d jobs, write more digits:", e.Argument, len(e.Jobs))}
 	for _, job := range e.Jobs {
 		lines = append(lines, fmt.Sprintf("  %s  %s  %s", aws.ToString(job.JobId), aws.ToString(job.JobName), job.Status))
 	}
@@ -36,13 +36,13 @@ func (e *AmbiguousIDError) Error() string {
 }
 
 // NoSuchJobError reports an argument that names no job. Near is the closest name.
-type NoSuchJobError struct{ Word, Near string }
+type NoSuchJobError struct{ Argument, Near string }
 
 func (e *NoSuchJobError) Error() string {
 	if e.Near != "" {
-		return fmt.Sprintf("no job has the id or name %s, did you mean %s?", e.Word, e.Near)
+		return fmt.Sprintf("no job has the id or name %s, did you mean %s?", e.Argument, e.Near)
 	}
-	return "no job has the id or name " + e.Word
+	return "no job has the id or name " + e.Argument
 }
 
 // Resolve returns the id of the job that word names: a full id, an ARN, the first four or more
@@ -58,9 +58,9 @@ func (c *Client) Resolve(ctx context.Context, word string, queues []string) (str
 		return word, c.checkSuffix(ctx, word, base, suffix)
 	}
 	if base == "" {
-		return "", &NoSuchJobError{Word: word}
+		return "", &NoSuchJobError{Argument: word}
 	}
-	find := finder{word: base}
+	find := finder{argument: base}
 	if err := c.findInMemory(&find); err != nil {
 		return "", err
 	}
@@ -81,19 +81,19 @@ func (c *Client) Resolve(ctx context.Context, word string, queues []string) (str
 
 // finder collects the jobs that a word may name.
 type finder struct {
-	word   string
-	byID   []types.JobSummary
-	byName []types.JobSummary
-	names  []string // all that were met
+	argument string
+	byID     []types.JobSummary
+	byName   []types.JobSummary
+	names    []string // all that were met
 }
 
 func (f *finder) see(job types.JobSummary) {
 	name := DisplayName(aws.ToString(job.JobName))
 	f.names = append(f.names, name)
-	if shortID().MatchString(f.word) && strings.HasPrefix(aws.ToString(job.JobId), f.word) {
+	if shortID().MatchString(f.argument) && strings.HasPrefix(aws.ToString(job.JobId), f.argument) {
 		f.byID = append(f.byID, job)
 	}
-	if f.word == name || f.word == aws.ToString(job.JobName) || CutName(f.word) == name {
+	if f.argument == name || f.argument == aws.ToString(job.JobName) || CutName(f.argument) == name {
 		f.byName = append(f.byName, job)
 	}
 }
@@ -103,7 +103,7 @@ func (f *finder) result() (string, error) {
 	case len(f.byID) == 1:
 		return aws.ToString(f.byID[0].JobId), nil
 	case len(f.byID) > 1:
-		return "", &AmbiguousIDError{f.word, f.byID}
+		return "", &AmbiguousIDError{f.argument, f.byID}
 	case len(f.byName) > 0:
 		newest := f.byName[0]
 		for _, job := range f.byName {
@@ -113,7 +113,7 @@ func (f *finder) result() (string, error) {
 		}
 		return aws.ToString(newest.JobId), nil
 	}
-	return "", &NoSuchJobError{f.word, diag.Near(f.word, slices.Values(f.names))}
+	return "", &NoSuchJobError{f.argument, diag.Near(f.argument, slices.Values(f.names))}
 }
 
 // findInMemory searches the jobs in the client's memory.
@@ -131,8 +131,8 @@ func (c *Client) findInMemory(f *finder) error {
 // findAtService lists by name, which the service can filter by. If that finds nothing, it goes
 // through all jobs.
 func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) error {
-	for _, filter := range []Filter{{Queues: queues, Name: f.word}, {Queues: queues}} {
-		if filter.Name != "" && shortID().MatchString(f.word) {
+	for _, filter := range []Filter{{Queues: queues, Name: f.argument}, {Queues: queues}} {
+		if filter.Name != "" && shortID().MatchString(f.argument) {
 			continue // ids cannot be filtered by
 		}
 		for job, err := range c.Each(ctx, filter) {

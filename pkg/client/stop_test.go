@@ -92,7 +92,7 @@ func TestStopFaults(t *testing.T) {
 		if got, err := c.Stop(t.Context(), "1", ""); err != nil || got.Job.Status != "FAILED" {
 			t.Errorf("%+v, %v", got, err)
 		}
-		f.Faults["TerminateJob"] = clienttest.Times(10, clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`))
+		f.Faults["TerminateJob"] = clienttest.Times(10, clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`))
 		delete(f.Stopped, "1")
 		f.Jobs["1"] = clienttest.Stoppable(f, "RUNNING", false)
 		if got, err := c.Stop(t.Context(), "1", ""); err == nil || got.Call != "" {
@@ -117,7 +117,7 @@ func TestStopAll(t *testing.T) {
 		}
 		f.Jobs["1"], f.Jobs["2"], f.Jobs["3"] = ended("1", "RUNNING"), ended("2", "RUNNABLE"), ended("3", "SUCCEEDED")
 		f.Jobs["4"] = ended("4", "STARTING")
-		f.Faults["TerminateJob"] = []clienttest.Fault{clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)}
+		f.Faults["TerminateJob"] = []clienttest.Fault{clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`)}
 		got := c.StopAll(t.Context(), []string{"4", "1", "2", "3", "gone"}, "")
 		var lines []string
 		for _, s := range got {
@@ -180,7 +180,7 @@ func TestStopAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		f.Jobs["1"] = clienttest.Stoppable(f, "RUNNING", false)
-		f.Faults["TerminateJob"] = clienttest.Times(2, clienttest.Says(200, "", "{}"))
+		f.Faults["TerminateJob"] = clienttest.Times(2, clienttest.Reply(200, "", "{}"))
 		got, err := c.Stop(t.Context(), "1", "")
 		if err != nil || got.Job.Status != "FAILED" || f.Count("TerminateJob") != 3 {
 			t.Errorf("%+v, %v after %d calls", got, err, f.Count("TerminateJob"))

@@ -54,7 +54,7 @@ func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, erro
 			pause, err := pace.Next(err)
 			var events []Event
 			if err == nil && jobs != nil {
-				if events, err = w.look(jobs); len(events) > 0 {
+				if events, err = w.update(jobs); len(events) > 0 {
 					pause = pace.reset()
 				}
 			}
@@ -100,8 +100,8 @@ func Distinct(ids []string) []string {
 	})
 }
 
-// look records one answer and returns what has changed.
-func (w *watch) look(jobs map[string]types.JobDetail) (events []Event, err error) {
+// update records one answer and returns what has changed.
+func (w *watch) update(jobs map[string]types.JobDetail) (events []Event, err error) {
 	now := time.Now()
 	var pending, missing []string
 	for _, id := range w.pending {
@@ -153,7 +153,7 @@ type Pace struct {
 	Served       bool      // an answer has come before
 	failingSince time.Time // zero while answers come
 	renewed      bool      // the credentials were reloaded, and no answer has come since
-	told         [3]bool   // reported to Client.Trouble, by kind
+	reported     [3]bool   // reported to Client.Trouble, by kind
 }
 
 // Next takes the result of a call and returns the pause before the next one. It returns the error
@@ -165,7 +165,7 @@ func (p *Pace) Next(err error) (time.Duration, error) {
 	}
 	if Expired(err) && !p.renewed && p.Client.renew() {
 		p.renewed = true
-		p.tell(0, err)
+		p.report(0, err)
 		return p.reset(), nil
 	}
 	_, missing := errors.AsType[*MissingError](err)
@@ -180,18 +180,18 @@ func (p *Pace) Next(err error) (time.Duration, error) {
 		return 0, err
 	}
 	if Throttled(err) {
-		p.tell(1, err)
+		p.report(1, err)
 		return p.grow(throttledMost), nil
 	}
-	p.tell(2, err)
+	p.report(2, err)
 	return p.grow(pollMost), nil
 }
 
-func (p *Pace) tell(kind int, err error) {
-	if !p.told[kind] && p.Client.Trouble != nil {
-		p.Client.Trouble(err)
+func (p *Pace) report(kind int, err error) {
+	if !p.reported[kind] && p.Client.Warn != nil {
+		p.Client.Warn(err)
 	}
-	p.told[kind] = true
+	p.reported[kind] = true
 }
 
 func (p *Pace) grow(most time.Duration) time.Duration {

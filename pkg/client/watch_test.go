@@ -100,7 +100,7 @@ func TestWatchFaults(t *testing.T) {
 	healthy := func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
 	var bursts []clienttest.Fault // eight, of a minute and more each
 	for range 8 {
-		bursts = append(append(bursts, clienttest.Times(40, clienttest.Says(500, "ServerException", `{"message":"oops"}`))...), healthy)
+		bursts = append(append(bursts, clienttest.Times(40, clienttest.Reply(500, "ServerException", `{"message":"oops"}`))...), healthy)
 	}
 	for _, c := range []struct {
 		name   string
@@ -111,12 +111,12 @@ func TestWatchFaults(t *testing.T) {
 	}{
 		{"unreachable from the start", clienttest.Times(99, clienttest.RefusedConnection), 0, "nothing was sent", time.Minute},
 		{"unreachable later", append([]clienttest.Fault{healthy}, clienttest.Times(20, clienttest.RefusedConnection)...), 2, "", time.Hour},
-		{"errors at the start", clienttest.Times(20, clienttest.Says(500, "ServerException", `{"message":"oops"}`)), 2, "", time.Hour},
+		{"errors at the start", clienttest.Times(20, clienttest.Reply(500, "ServerException", `{"message":"oops"}`)), 2, "", time.Hour},
 		{"throttled at the start", clienttest.Times(20, clienttest.Throttle()), 2, "", time.Hour},
-		{"bad answers later", append([]clienttest.Fault{healthy}, clienttest.Times(20, clienttest.Says(200, "", `{"jobs":[`))...), 2, "", time.Hour},
+		{"bad answers later", append([]clienttest.Fault{healthy}, clienttest.Times(20, clienttest.Reply(200, "", `{"jobs":[`))...), 2, "", time.Hour},
 		{"errors again and again", bursts, 2, "", time.Hour},
-		{"always errors", append([]clienttest.Fault{healthy}, clienttest.Times(9999, clienttest.Says(500, "ServerException", `{"message":"oops"}`))...), 1, "ServerException: oops", 10 * time.Minute},
-		{"not allowed", append([]clienttest.Fault{healthy}, clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)), 1, "AccessDeniedException: no", time.Minute},
+		{"always errors", append([]clienttest.Fault{healthy}, clienttest.Times(9999, clienttest.Reply(500, "ServerException", `{"message":"oops"}`))...), 1, "ServerException: oops", 10 * time.Minute},
+		{"not allowed", append([]clienttest.Fault{healthy}, clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`)), 1, "AccessDeniedException: no", time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestWorld(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := c.World(t.Context(), p)
+	w := c.TargetState(t.Context(), p)
 	train, old := w.Definitions["train"], w.Definitions["old:1"]
 	switch {
 	case w.Unreached != "" || w.QueuesErr != "" || w.EnvironmentsErr != "":
@@ -55,7 +55,7 @@ func TestWorld(t *testing.T) {
 	if _, err := f.Register(t.Context(), WithHash(p.Jobs[0].Register, hash)); err != nil {
 		t.Fatal(err)
 	}
-	if same := c.World(t.Context(), p).Definitions["train"].Same; same == nil || *same.Revision != 2 {
+	if same := c.TargetState(t.Context(), p).Definitions["train"].Same; same == nil || *same.Revision != 2 {
 		t.Errorf("the revision with this content: %+v", same)
 	}
 	for _, call := range f.Calls {
@@ -69,8 +69,8 @@ func TestWorld(t *testing.T) {
 func TestWorldDenied(t *testing.T) {
 	f, c := newFake(t)
 	f.Queues = []string{"cpu"}
-	f.Faults["DescribeJobDefinitions"] = []clienttest.Fault{clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`), clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)}
-	w := c.World(t.Context(), twoJobs())
+	f.Faults["DescribeJobDefinitions"] = []clienttest.Fault{clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`), clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`)}
+	w := c.TargetState(t.Context(), twoJobs())
 	if w.Unreached != "" || len(w.Queues) != 1 || w.QueuesErr != "" {
 		t.Errorf("%+v", w)
 	}
@@ -93,7 +93,7 @@ func TestWorldInTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		start := time.Now()
-		w := c.World(ctx, twoJobs())
+		w := c.TargetState(ctx, twoJobs())
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("took %v", took)
 		}

@@ -82,22 +82,22 @@ func Took(d types.JobDetail, now time.Time) Spent {
 	return s
 }
 
-// span is an attempt in epoch milliseconds.
-type span struct {
+// attemptTimes is an attempt in epoch milliseconds.
+type attemptTimes struct {
 	from, to int64
 	running  bool
 }
 
 // attemptsOf are a job's attempts in their order, with the one that runs, which the
 // service does not list among them.
-func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []span) {
+func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []attemptTimes) {
 	from, to := aws.ToInt64(d.StartedAt), aws.ToInt64(d.StoppedAt)
 	listed := false
 	for _, a := range d.Attempts {
-		all = append(all, span{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)})
+		all = append(all, attemptTimes{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)})
 	}
 	for _, a := range d.EksAttempts {
-		all = append(all, span{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)})
+		all = append(all, attemptTimes{from: aws.ToInt64(a.StartedAt), to: aws.ToInt64(a.StoppedAt)})
 	}
 	for i := range all {
 		at := &all[i]
@@ -112,9 +112,9 @@ func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []span) {
 	switch {
 	case from == 0 || listed:
 	case d.Status == types.JobStatusRunning:
-		all = append(all, span{from, now.UnixMilli(), true})
+		all = append(all, attemptTimes{from, now.UnixMilli(), true})
 	case ended && len(all) == 0:
-		all = append(all, span{from, max(from, to), false})
+		all = append(all, attemptTimes{from, max(from, to), false})
 	}
 	return all
 }
@@ -151,7 +151,7 @@ func (r Rate) of(seconds float64) Range {
 	case r.Unknown != "":
 		return Range{unknown("%s", r.Unknown), unknown("%s", r.Unknown)}
 	}
-	c := Range{Amount{USD: r.Least * seconds / 3600}, Amount{USD: r.Most * seconds / 3600}}
+	c := Range{Amount{USD: r.Least * seconds / 3600}, Amount{USD: r.Highest * seconds / 3600}}
 	if r.LeastUnknown != "" {
 		c.Low = unknown("%s", r.LeastUnknown)
 	}

@@ -71,7 +71,7 @@ func TestTook(t *testing.T) {
 
 func TestAt(t *testing.T) {
 	took := Spent{Runs: 1, Failed: 1, Seconds: 7200, RetriedSeconds: 1800, FailedSeconds: 1800}
-	r := Rate{On: "x", Least: 1, Most: 2, Alone: 8}
+	r := Rate{On: "x", Least: 1, Highest: 2, Alone: 8}
 	s := took.At(r)
 	if s.Cost.String() != "2.00 to 4.00 USD" || s.Waste.String() != "1.00 to 2.00 USD" || s.Alone.USD != 16 {
 		t.Errorf("%+v", s)
@@ -88,7 +88,7 @@ func TestAt(t *testing.T) {
 	if s := (Spent{Runs: 1, Unseen: 1}).At(r); s.Cost.String() != "unknown" || s.Waste.String() != "unknown" || s.Alone.Known() {
 		t.Errorf("an unseen run costs nothing: %+v", s)
 	}
-	if s := took.At(Rate{On: "x", Most: 2, Alone: 8, LeastUnknown: "Spot"}); s.Cost.String() != "up to 4.00 USD" {
+	if s := took.At(Rate{On: "x", Highest: 2, Alone: 8, LeastUnknown: "Spot"}); s.Cost.String() != "up to 4.00 USD" {
 		t.Errorf("without a lower bound: %s", s.Cost)
 	}
 }
@@ -104,8 +104,8 @@ func TestSumsAdd(t *testing.T) {
 			k := Key{Job: rapid.StringMatching("[a-c]").Draw(t, "job"), Array: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "array"), Tags: map[string]string{"x": rapid.StringMatching("[ab]").Draw(t, "tag")}}
 			row := sums.Begin(k)
 			rate := Rate{On: "x", Least: rapid.Float64Range(0, 10).Draw(t, "least")}
-			rate.Most = rate.Least + rapid.Float64Range(0, 10).Draw(t, "more")
-			rate.Alone = rate.Most
+			rate.Highest = rate.Least + rapid.Float64Range(0, 10).Draw(t, "more")
+			rate.Alone = rate.Highest
 			for range rapid.IntRange(1, 5).Draw(t, "children") {
 				status := rapid.SampledFrom([]types.JobStatus{types.JobStatusSucceeded, types.JobStatusFailed, types.JobStatusRunning}).Draw(t, "status")
 				at := rapid.SliceOfN(rapid.Float64Range(0, 500), 0, 6).Draw(t, "attempts")

@@ -60,8 +60,8 @@ type Estimate struct {
 // took; the rest is as RateOf has it.
 func Before(name string, v *plan.Review, prices *catalog.Prices, history func(plan.JobReview) History) []Estimate {
 	region, isLocal := "", false
-	if v.World != nil {
-		region, isLocal = v.World.Region, v.World.Local
+	if v.Target != nil {
+		region, isLocal = v.Target.Region, v.Target.Local
 	}
 	var list []Estimate
 	for _, j := range v.Jobs {

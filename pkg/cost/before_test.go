@@ -25,7 +25,7 @@ func jsonOf(t testing.TB, v any) string {
 
 // rounded is a rate without what floating point adds to its figures.
 func rounded(r Rate) Rate {
-	for _, f := range []*float64{&r.Share, &r.Whole, &r.Least, &r.Most, &r.Alone} {
+	for _, f := range []*float64{&r.Share, &r.Whole, &r.Least, &r.Highest, &r.Alone} {
 		*f = math.Round(*f*1e9) / 1e9
 	}
 	if r.Spot != nil {

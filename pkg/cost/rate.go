@@ -22,21 +22,21 @@ type Rate struct {
 	Whole float64 `json:"whole,omitempty"`
 	// Spot is the range of the share's Spot price on the date of the prices; nil if it is
 	// unknown.
-	Spot *catalog.Span `json:"spot,omitempty"`
+	Spot *catalog.PricePeriod `json:"spot,omitempty"`
 	// Least and Most are the share in the cheapest and the most expensive environment of the
 	// queue, over the types there that fit the job; Alone has each attempt alone on its
 	// machines in the most expensive one. LeastUnknown says why Least is missing, MostUnknown
 	// why Most and Alone are.
 	Least        float64 `json:"least"`
-	Most         float64 `json:"dearest"`
+	Highest      float64 `json:"highest"`
 	Alone        float64 `json:"alone"`
 	LeastUnknown string  `json:"leastUnknown,omitempty"`
 	MostUnknown  string  `json:"mostUnknown,omitempty"`
 	// Unused is GPUs that the job does not take; nil for none.
 	Unused *Unused `json:"unused,omitempty"`
 	// Region is that of the prices, and StandsFor the Region that they replace.
-	Region    string `json:"region,omitempty"`
-	StandsFor string `json:"standsForRegion,omitempty"`
+	Region   string `json:"region,omitempty"`
+	Replaces string `json:"standsForRegion,omitempty"`
 }
 
 // Unused is the GPUs of a machine that a job leaves to others.
@@ -54,7 +54,7 @@ type Unused struct {
 // region selects the prices, "" those of the table's own Region; isLocal is for the local
 // engine.
 func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal bool) Rate {
-	if isLocal && v.RoomsFrom != plan.FromPlatform {
+	if isLocal && v.EnvironmentsFrom != plan.FromPlatform {
 		return Rate{Free: "this machine costs nothing"}
 	}
 	if v.Cost == nil {
@@ -63,7 +63,7 @@ func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal boo
 	n := v.Need
 	n.TimeoutSeconds, n.Attempts, n.Children = 0, 1, 1
 	r := Rate{Unknown: v.Cost.Unknown}
-	for _, room := range v.Rooms {
+	for _, room := range v.Environments {
 		if room.Usable() && room.Fits {
 			r.add(room, n, prices, region)
 		}
@@ -75,7 +75,7 @@ func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal boo
 }
 
 // add takes in an environment that holds the job.
-func (r *Rate) add(room plan.Room, n plan.Need, prices *catalog.Prices, region string) {
+func (r *Rate) add(room plan.EnvironmentFit, n plan.Need, prices *catalog.Prices, region string) {
 	c := plan.CostIn(room, n, prices, region)
 	if c.Unknown != "" {
 		r.LeastUnknown, r.MostUnknown = c.Unknown, c.Unknown
@@ -99,13 +99,13 @@ func (r *Rate) add(room plan.Room, n plan.Need, prices *catalog.Prices, region s
 	if first || least < r.Least {
 		r.Least = least
 	}
-	r.Most = max(r.Most, most)
+	r.Highest = max(r.Highest, most)
 	r.Alone = max(r.Alone, alone, most)
 	if !first && c.ShareHour >= r.Share {
 		return
 	}
 	r.On, r.Share, r.Whole, r.Spot, r.Unused = machine(c), c.ShareHour, c.WholeHour, nil, unused(room, n, c)
-	r.Region, r.StandsFor = c.Region, c.Stands
+	r.Region, r.Replaces = c.Region, c.Replaces
 	if hasSpot {
 		r.Spot = &spot
 	}
@@ -128,7 +128,7 @@ func machine(c plan.Cost) string {
 }
 
 // unused is the GPUs beside those of a job of one machine.
-func unused(room plan.Room, n plan.Need, c plan.Cost) *Unused {
+func unused(room plan.EnvironmentFit, n plan.Need, c plan.Cost) *Unused {
 	if room.IsFargate() || len(n.Parts) != 1 || n.Parts[0].Nodes != 1 {
 		return nil
 	}

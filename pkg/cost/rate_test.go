@@ -37,8 +37,8 @@ func prices(t testing.TB) *catalog.Prices {
 
 // world is a target with a queue for each list of compute environments, which are written
 // "EC2 m5.large m5.xlarge".
-func world(queues map[string][]string) *plan.World {
-	w := &plan.World{Target: "aws eu-west-1", Region: "eu-west-1"}
+func world(queues map[string][]string) *plan.TargetState {
+	w := &plan.TargetState{Target: "aws eu-west-1", Region: "eu-west-1"}
 	for name, environments := range queues {
 		q := types.JobQueueDetail{JobQueueName: aws.String(name), JobQueueArn: aws.String("arn:aws:batch:eu-west-1:123456789012:job-queue/" + name), State: types.JQStateEnabled, Status: types.JQStatusValid}
 		for i, text := range environments {
@@ -76,7 +76,7 @@ func job(queue, vcpus, memory, gpus string) *plan.Job {
 		Submit: &awsbatch.SubmitJobInput{JobName: name, JobQueue: &queue, JobDefinition: name}}
 }
 
-func rateOf(t testing.TB, w *plan.World, j *plan.Job) Rate {
+func rateOf(t testing.TB, w *plan.TargetState, j *plan.Job) Rate {
 	t.Helper()
 	made := &plan.Plan{Name: "plan", Jobs: []*plan.Job{j}}
 	return RateOf(made.Hold(w, nil, prices(t)).Jobs[0], prices(t), "eu-west-1", w.Local)
@@ -92,21 +92,21 @@ func TestRateOf(t *testing.T) {
 		job  *plan.Job
 		want Rate
 	}{
-		{job("one", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.05, Most: 0.05, Alone: 0.1}},
-		{job("one", "2", "1024", ""), Rate{On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.Span{Low: 0.03, High: 0.06}, Least: 0.1, Most: 0.1, Alone: 0.1}},
-		{job("types", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.05, Most: 0.06, Alone: 0.1}},
-		{job("two", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.05, Most: 0.06, Alone: 0.24}},
-		{job("spot", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Most: 0.05, Alone: 0.1}},
-		{job("bid", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Most: 0.025, Alone: 0.05}},
-		{job("fallback", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.Span{Low: 0.015, High: 0.03}, Least: 0.015, Most: 0.06, Alone: 0.24}},
-		{job("dark", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Most: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge: add lines of spot:TYPE to a price file: --prices FILE"}},
-		{job("gpu", "8", "1024", "1"), Rate{On: "1/8 of p4d.24xlarge", Share: 4, Whole: 32, Least: 4, Most: 4, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 7, Of: 8, Hour: 28}}},
-		{job("gpu", "96", "1024", "2"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Most: 32, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 6, Of: 8, Hour: 24, Closed: true}}},
-		{job("gpu", "96", "1024", "8"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Most: 32, Alone: 32}},
-		{job("fargate", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.Span{Low: 0.012, High: 0.024}, Least: 0.048, Most: 0.048, Alone: 0.048}},
-		{job("fargate-spot", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.Span{Low: 0.012, High: 0.024}, Least: 0.012, Most: 0.048, Alone: 0.048}},
+		{job("one", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.05, Highest: 0.05, Alone: 0.1}},
+		{job("one", "2", "1024", ""), Rate{On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.03, High: 0.06}, Least: 0.1, Highest: 0.1, Alone: 0.1}},
+		{job("types", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.05, Highest: 0.06, Alone: 0.1}},
+		{job("two", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.05, Highest: 0.06, Alone: 0.24}},
+		{job("spot", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.05, Alone: 0.1}},
+		{job("bid", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.025, Alone: 0.05}},
+		{job("fallback", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.06, Alone: 0.24}},
+		{job("dark", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Highest: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge: add lines of spot:TYPE to a price file: --prices FILE"}},
+		{job("gpu", "8", "1024", "1"), Rate{On: "1/8 of p4d.24xlarge", Share: 4, Whole: 32, Least: 4, Highest: 4, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 7, Of: 8, Hour: 28}}},
+		{job("gpu", "96", "1024", "2"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Highest: 32, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 6, Of: 8, Hour: 24, Closed: true}}},
+		{job("gpu", "96", "1024", "8"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Highest: 32, Alone: 32}},
+		{job("fargate", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.PricePeriod{Low: 0.012, High: 0.024}, Least: 0.048, Highest: 0.048, Alone: 0.048}},
+		{job("fargate-spot", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.PricePeriod{Low: 0.012, High: 0.024}, Least: 0.012, Highest: 0.048, Alone: 0.048}},
 		{job("theirs", "1", "1024", ""), Rate{Unknown: "batchctl does not know the instances of an unmanaged environment", LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
-		{job("half", "2", "1024", ""), Rate{On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.Span{Low: 0.03, High: 0.06}, Least: 0.1, Most: 0.1, Alone: 0.1,
+		{job("half", "2", "1024", ""), Rate{On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.03, High: 0.06}, Least: 0.1, Highest: 0.1, Alone: 0.1,
 			LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
 		{job("unpriced", "1", "1024", ""), Rate{Unknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", LeastUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", MostUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)"}},
 		{job("one", "64", "1024", ""), Rate{Unknown: "no known compute environment fits the job"}},

@@ -13,13 +13,13 @@ import (
 // outside the text, with edits that overlap, or that changes nothing is ignored, and
 // so is that of a waived problem.
 func Apply(src *Source, l List) (text string, applied int) {
-	made, edits := Made(src, l)
+	made, edits := Applied(src, l)
 	return replace(src.Text, edits), len(made)
 }
 
-// Made returns the problems whose fixes Apply makes, in the order of the list, and
+// Applied returns the problems whose fixes Apply makes, in the order of the list, and
 // their edits in the order of the text.
-func Made(src *Source, l List) (made List, edits []Edit) {
+func Applied(src *Source, l List) (made List, edits []Edit) {
 	for _, d := range l {
 		if d.Source != src || d.Waived != nil {
 			continue

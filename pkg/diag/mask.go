@@ -68,7 +68,7 @@ type line struct {
 // line returns line n (from 1).
 func (s *Source) line(n int) line {
 	text, start := s.Line(n)
-	return line{text, start, s.hidden().Places()}
+	return line{text, start, s.hidden().Spans()}
 }
 
 // hides reports whether the byte at offset i of the line is not to be shown.

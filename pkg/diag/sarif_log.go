@@ -82,7 +82,7 @@ type sarifSuppression struct {
 }
 
 type sarifLocation struct {
-	Place sarifPlace `json:"physicalLocation"`
+	Physical sarifPlace `json:"physicalLocation"`
 }
 
 type sarifPlace struct {

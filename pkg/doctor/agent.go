@@ -19,9 +19,9 @@ type agentSays struct {
 }
 
 // agent looks at the ECS agent.
-func (l *look) agent() {
+func (l *inspection) agent() {
 	registered := false
-	if l.asks() {
+	if l.canAsk() {
 		registered = l.agentAnswers()
 	} else {
 		l.skip("agent's metadata", "a root that does not run has no agent to ask")
@@ -33,7 +33,7 @@ func (l *look) agent() {
 }
 
 // agentAnswers asks the agent, and reports whether it is registered.
-func (l *look) agentAnswers() bool {
+func (l *inspection) agentAnswers() bool {
 	state := l.state("ecs")
 	status, body, err := l.http("GET", agentAddress, nil)
 	var m agentSays
@@ -63,7 +63,7 @@ func (l *look) agentAnswers() bool {
 }
 
 // joined compares the cluster that the agent is in with the one that it is told.
-func (l *look) joined(cluster string) {
+func (l *inspection) joined(cluster string) {
 	s := l.facts.config.get("ECS_CLUSTER")
 	told := "default"
 	if s != nil && s.value != "" {
@@ -98,7 +98,7 @@ func agentErrors(log []string) (errs []string) {
 // agentCause is a known complaint of the agent.
 type agentCause struct {
 	id            string
-	says          []string
+	messages      []string
 	what, why, do string
 }
 
@@ -116,7 +116,7 @@ func agentCauses() []agentCause {
 }
 
 // agentLog reads what the agent, or what starts it, last complained of.
-func (l *look) agentLog(registered bool) {
+func (l *inspection) agentLog(registered bool) {
 	for _, name := range []string{"var/log/ecs/ecs-agent.log", "var/log/ecs/ecs-init.log"} {
 		errs := agentErrors(l.tail(name))
 		if len(errs) == 0 {
@@ -129,7 +129,7 @@ func (l *look) agentLog(registered bool) {
 		}
 		for _, c := range agentCauses() {
 			for _, line := range slices.Backward(errs) {
-				if slices.ContainsFunc(c.says, func(s string) bool { return strings.Contains(line, s) }) {
+				if slices.ContainsFunc(c.messages, func(s string) bool { return strings.Contains(line, s) }) {
 					l.problem(c.id, c.what, c.why, c.do, at(name, line))
 					return
 				}
@@ -143,7 +143,7 @@ func (l *look) agentLog(registered bool) {
 const gpuInfoFile = "var/lib/ecs/gpu/nvidia-gpu-info.json"
 
 // gpuInfo looks at the file in which ecs-init hands the GPUs to the agent.
-func (l *look) gpuInfo() {
+func (l *inspection) gpuInfo() {
 	text, ok := l.read(gpuInfoFile)
 	if !ok {
 		if !l.denied(gpuInfoFile) {

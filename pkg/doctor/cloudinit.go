@@ -74,7 +74,7 @@ func readResult(text string) ([]string, error) {
 }
 
 // cloudInit checks whether user data ran.
-func (l *look) cloudInit() {
+func (l *inspection) cloudInit() {
 	l.unhandled()
 	state, known := l.initState()
 	if !known {
@@ -102,7 +102,7 @@ func (l *look) cloudInit() {
 }
 
 // initState returns how far cloud-init is, and whether that is known.
-func (l *look) initState() (initState, bool) {
+func (l *inspection) initState() (initState, bool) {
 	if text, ok := l.read(initResult); ok {
 		errs, err := readResult(text)
 		if err == nil {
@@ -124,7 +124,7 @@ func (l *look) initState() (initState, bool) {
 
 // blockingLines finds lines of user data that start docker or ecs and wait. It is
 // evidence only; batchctl validate reads user data with a shell's parser.
-func (l *look) blockingLines() (found []Evidence) {
+func (l *inspection) blockingLines() (found []Evidence) {
 	for _, dir := range l.glob("var/lib/cloud/instances/*") {
 		if _, err := fs.ReadDir(l.FS, dir+"/scripts"); err != nil { // for root alone
 			l.fails(dir+"/scripts", err)
@@ -167,8 +167,8 @@ func blocks(line string) bool {
 }
 
 // waiting asks systemd which of its jobs wait.
-func (l *look) waiting() (found []Evidence) {
-	if !l.asks() {
+func (l *inspection) waiting() (found []Evidence) {
+	if !l.canAsk() {
 		return nil
 	}
 	out, err := l.run("systemctl", "list-jobs", "--no-legend", "--no-pager")
@@ -185,7 +185,7 @@ func (l *look) waiting() (found []Evidence) {
 
 // ecsWaits reports whether someone has asked for a start of docker that waits: at
 // boot ecs itself always does, so that it waits says nothing.
-func (l *look) ecsWaits() bool {
+func (l *inspection) ecsWaits() bool {
 	for _, e := range l.waiting() {
 		if strings.Contains(e.Text, "docker.service") && strings.Contains(e.Text, "restart") {
 			return true
@@ -195,7 +195,7 @@ func (l *look) ecsWaits() bool {
 }
 
 // unhandled finds user data that cloud-init did not know what to do with.
-func (l *look) unhandled() {
+func (l *inspection) unhandled() {
 	for _, line := range l.tail("var/log/cloud-init.log") {
 		if strings.Contains(line, "Unhandled non-multipart") || strings.Contains(line, "Unhandled unknown content-type") {
 			l.problem("user-data-ignored", "cloud-init did not run the user data", "it is neither MIME multi-part nor a script: AWS Batch takes MIME multi-part only, and adds its own part",

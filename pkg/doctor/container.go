@@ -27,7 +27,7 @@ func named(value string) int {
 }
 
 // devices looks at the GPUs and libraries in a container.
-func (l *look) devices() {
+func (l *inspection) devices() {
 	if !l.facts.gpu {
 		return // system has said so
 	}
@@ -50,7 +50,7 @@ func (l *look) devices() {
 
 // capabilities looks at NVIDIA_DRIVER_CAPABILITIES: which of the driver's libraries
 // are mounted. Without a value these are utility and compute.
-func (l *look) capabilities(gpu bool) {
+func (l *inspection) capabilities(gpu bool) {
 	value := l.Env("NVIDIA_DRIVER_CAPABILITIES")
 	has := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
 	evidence := seen("NVIDIA_DRIVER_CAPABILITIES", orElse(value, "not set"))
@@ -65,7 +65,7 @@ func (l *look) capabilities(gpu bool) {
 }
 
 // libcuda looks for the driver's library where the container toolkit mounts it.
-func (l *look) libcuda(gpu bool) {
+func (l *inspection) libcuda(gpu bool) {
 	var found []string
 	for _, dir := range []string{"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "usr/local/nvidia/lib64", "usr/local/nvidia/lib"} {
 		found = append(found, l.glob(dir+"/libcuda.so.1")...)
@@ -89,13 +89,13 @@ func (l *look) libcuda(gpu bool) {
 }
 
 // task looks at what ECS and AWS Batch tell a container.
-func (l *look) task() {
+func (l *inspection) task() {
 	l.batchJob()
 	l.taskMetadata()
 	l.credentials()
 }
 
-func (l *look) batchJob() {
+func (l *inspection) batchJob() {
 	id := l.Env("AWS_BATCH_JOB_ID")
 	if id == "" {
 		l.note("no-batch-job", "this container is no job of AWS Batch", "the variables AWS_BATCH_… are not set: programs that read them take their defaults", "submit it: batchctl submit FILE", seen("AWS_BATCH_JOB_ID", "not set"))
@@ -116,9 +116,9 @@ type taskSays struct {
 	Limits                       struct{ CPU, Memory float64 }
 }
 
-func (l *look) taskMetadata() {
+func (l *inspection) taskMetadata() {
 	address := l.Env("ECS_CONTAINER_METADATA_URI_V4")
-	if address == "" || !l.asks() {
+	if address == "" || !l.canAsk() {
 		return
 	}
 	if !ours(address) {
@@ -133,7 +133,7 @@ func (l *look) taskMetadata() {
 		err = fmt.Errorf("status %d", status)
 	}
 	if err != nil {
-		l.warning("task-metadata", "the task's metadata do not answer", "the ECS agent on the host does not run, or the container's network does not reach it", "look at the host: batchctl doctor there", seen("GET "+address+"/task", said(err)))
+		l.warning("task-metadata", "the task's metadata do not answer", "the ECS agent on the host does not run, or the container's network does not reach it", "look at the host: batchctl doctor there", seen("GET "+address+"/task", errorText(err)))
 		return
 	}
 	l.ok("task-metadata", "the task's metadata answer: cluster "+clean(path.Base(t.Cluster))+", launch type "+clean(orElse(t.LaunchType, "not given")), seen("GET "+address+"/task", t.TaskARN))
@@ -146,16 +146,16 @@ func ours(address string) bool {
 }
 
 // roleURI is the path under which ECS hands out the job role's credentials.
-func (l *look) roleURI() string { return l.Env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") }
+func (l *inspection) roleURI() string { return l.Env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") }
 
 // ownRole reports whether the job has a role of its own: of ECS, or of its pod on EKS, as
 // the SDKs are told of it.
-func (l *look) ownRole() bool {
+func (l *inspection) ownRole() bool {
 	return l.roleURI() != "" || l.Env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" || l.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && l.Env("AWS_ROLE_ARN") != ""
 }
 
 // credentials checks whether the job's role answers. What it answers is dropped.
-func (l *look) credentials() {
+func (l *inspection) credentials() {
 	if l.Env("AWS_ACCESS_KEY_ID") != "" {
 		l.warning("static-credentials", "the environment holds an access key", "it counts before the job's role, and everybody who may describe the job or read the image can read it", "take it out, and give the job a jobRoleArn", seen("AWS_ACCESS_KEY_ID", "set"))
 	}
@@ -164,7 +164,7 @@ func (l *look) credentials() {
 		l.note("no-job-role", "the job has no role of its own", "calls to AWS have the instance role's rights where its metadata service answers, else none", "jobRoleArn in the job file, if the job calls AWS", seen("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "not set"))
 		return
 	}
-	if !l.asks() || !strings.HasPrefix(uri, "/") {
+	if !l.canAsk() || !strings.HasPrefix(uri, "/") {
 		return
 	}
 	status, _, err := l.http("GET", "http://169.254.170.2"+uri, nil)
@@ -173,7 +173,7 @@ func (l *look) credentials() {
 	}
 	if err != nil {
 		l.problem("job-role-fails", "the credentials of the job's role are not handed out", "calls to AWS fail for want of credentials", "see that the role's trust policy names ecs-tasks.amazonaws.com, and that the host's agent runs",
-			seen("GET http://169.254.170.2/…", said(err)))
+			seen("GET http://169.254.170.2/…", errorText(err)))
 		return
 	}
 	l.ok("job-role", "the credentials of the job's role are handed out", seen("GET http://169.254.170.2/…", "status 200"))

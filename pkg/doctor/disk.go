@@ -10,8 +10,8 @@ import (
 const gib = 1 << 30
 
 // disk looks at the file systems that fill up: the root's and Docker's.
-func (l *look) disk() {
-	if !l.asks() {
+func (l *inspection) disk() {
+	if !l.canAsk() {
 		l.skip("disk", "how full it is can be asked on a running machine only")
 		return
 	}
@@ -33,7 +33,7 @@ func (l *look) disk() {
 
 // space judges a file system. An image of a GPU job is 5 to 20 GiB, and is twice on
 // the disk while it is unpacked.
-func (l *look) space(dir string, s Space) {
+func (l *inspection) space(dir string, s Space) {
 	free := fmt.Sprintf("%s of %s free", size(s.FreeBytes), size(s.Bytes))
 	evidence := seen("statfs "+dir, free)
 	remedy := "a larger volume in the launch template (BlockDeviceMappings); on this host: sudo docker system prune"
@@ -66,7 +66,7 @@ func size(n uint64) string {
 }
 
 // memory looks at what is left of it, at a container's limit, and at /dev/shm.
-func (l *look) memory() {
+func (l *inspection) memory() {
 	if l.facts.kind == Container {
 		l.cgroup()
 		l.sharedMemory()
@@ -100,12 +100,12 @@ func kilobytes(text, name string) uint64 {
 }
 
 // cgroup looks at the container's memory limit and whether it has been met.
-func (l *look) cgroup() {
+func (l *inspection) cgroup() {
 	name := l.firstOf("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
 	if name == "" {
 		return
 	}
-	limit := l.word(name)
+	limit := l.firstLine(name)
 	l.ok("memory-limit", "the container's memory limit: "+readLimit(limit), at(name, limit))
 	const events = "sys/fs/cgroup/memory.events"
 	for _, line := range lines(l.orEmpty(events)) {
@@ -124,8 +124,8 @@ func readLimit(text string) string {
 }
 
 // sharedMemory looks at /dev/shm, which is 64 MiB unless the job asks for more.
-func (l *look) sharedMemory() {
-	if !l.asks() {
+func (l *inspection) sharedMemory() {
+	if !l.canAsk() {
 		return
 	}
 	s, err := l.Ask.Space("/dev/shm")

@@ -49,7 +49,7 @@ func lineOf(text string, offset int64) int {
 }
 
 // daemonText returns what daemon.json says, and whether there is one.
-func (l *look) daemonText() (daemon, bool, error) {
+func (l *inspection) daemonText() (daemon, bool, error) {
 	text, ok := l.read(daemonFile)
 	if !ok {
 		return daemon{}, false, nil
@@ -66,7 +66,7 @@ type registered struct {
 
 // registrations returns where the runtime nvidia is made known. Amazon Linux's
 // docker package adds every program in /etc/docker-runtimes.d by a flag.
-func (l *look) registrations(d daemon) (all []registered) {
+func (l *inspection) registrations(d daemon) (all []registered) {
 	if r, ok := d.Runtimes["nvidia"]; ok {
 		all = append(all, registered{daemonFile, r.Path, false})
 	}
@@ -90,7 +90,7 @@ func (l *look) registrations(d daemon) (all []registered) {
 }
 
 // docker looks at the daemon and its runtimes.
-func (l *look) docker() {
+func (l *inspection) docker() {
 	if l.program("dockerd") == "" && !l.exists("etc/docker") && l.facts.kind != ECSInstance {
 		return // a machine without Docker is no faulty one
 	}
@@ -123,14 +123,14 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
-func (l *look) dockerState(state string) {
+func (l *inspection) dockerState(state string) {
 	switch state {
 	case "active", "reloading":
 		l.ok("docker-active", "the docker service is active", seen("systemctl is-active docker", state))
 	case "activating":
 		l.warning("docker-starting", "the docker service is starting", "the ECS agent waits for it", "look again in a minute; if it stays so: journalctl -u docker", seen("systemctl is-active docker", state))
 	case "":
-		if !l.asks() {
+		if !l.canAsk() {
 			l.skip("docker service", "a root that does not run has no services")
 		} else {
 			l.skip("docker service", "systemctl says nothing of it")
@@ -142,7 +142,7 @@ func (l *look) dockerState(state string) {
 }
 
 // toolkit looks for the programs that put GPUs into containers.
-func (l *look) toolkit() {
+func (l *inspection) toolkit() {
 	for _, name := range []string{"nvidia-container-runtime", "nvidia-ctk", "nvidia-container-cli"} {
 		if p := l.program(name); p != "" {
 			l.ok("nvidia-toolkit", "the NVIDIA container toolkit is installed", at(p, "is there"))
@@ -153,7 +153,7 @@ func (l *look) toolkit() {
 		"install nvidia-container-toolkit, or use the ECS GPU-optimized AMI", seen("/usr/bin", "neither nvidia-container-runtime, nvidia-ctk nor nvidia-container-cli"))
 }
 
-func (l *look) runtimes(d daemon, state string) {
+func (l *inspection) runtimes(d daemon, state string) {
 	all := l.registrations(d)
 	if len(all) == 0 {
 		l.problem("nvidia-runtime-missing", "Docker knows no runtime nvidia", "the ECS agent starts GPU jobs with the runtime of that name: they fail with \"unknown or invalid runtime name: nvidia\"",
@@ -185,7 +185,7 @@ func (l *look) runtimes(d daemon, state string) {
 }
 
 // runtimePath checks whether a runtime's program is there.
-func (l *look) runtimePath(r registered) {
+func (l *inspection) runtimePath(r registered) {
 	if r.path == "" || l.program(r.path) == "" {
 		l.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which is not there", orElse(clean(r.path), "without a path")),
 			"Docker starts no container with it", "sudo nvidia-ctk runtime configure --runtime=docker, or correct the path; then: sudo systemctl restart --no-block docker", at(r.from, "path "+r.path))
@@ -213,8 +213,8 @@ func execs(text string) string {
 
 // running asks the daemon which runtimes it knows: it reads daemon.json only when
 // it starts.
-func (l *look) running() {
-	if !l.asks() {
+func (l *inspection) running() {
+	if !l.canAsk() {
 		return
 	}
 	const command = "docker info --format {{json .Runtimes}}"

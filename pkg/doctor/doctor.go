@@ -61,19 +61,19 @@ type Unread struct {
 	Denied bool `json:"denied,omitempty"`
 }
 
-// Kind is what was looked at.
-type Kind string
+// HostKind is what was looked at.
+type HostKind string
 
 // The kinds of hosts.
 const (
 	// Container: inside a container, such as a job's.
-	Container Kind = "container"
+	Container HostKind = "container"
 	// ECSInstance: an instance that has the ECS agent or its configuration.
-	ECSInstance Kind = "ECS container instance"
+	ECSInstance HostKind = "ECS container instance"
 	// EC2Instance: an instance without the ECS agent.
-	EC2Instance Kind = "EC2 instance"
+	EC2Instance HostKind = "EC2 instance"
 	// Machine: any other machine.
-	Machine Kind = "machine"
+	Machine HostKind = "machine"
 )
 
 // Presence says whether something is there.
@@ -82,14 +82,14 @@ type Presence string
 // The answers to whether something is there.
 const (
 	Present Presence = "present"
-	None    Presence = "none"
+	Absent  Presence = "none"
 	// Unknown: the files that would say so are not in the root.
 	Unknown Presence = "unknown"
 )
 
 // Report is all that was found out about a host.
 type Report struct {
-	Kind Kind `json:"kind"`
+	Kind HostKind `json:"kind"`
 	// Root is the directory that was looked at in place of this machine.
 	Root string `json:"root,omitempty"`
 	// System is the operating system's name for itself, Image that of Amazon's
@@ -165,29 +165,29 @@ type Check struct {
 	// Topic is Finding.Topic; Doc says what is looked at.
 	Topic, Doc string
 
-	in  []Kind // nil: everywhere
-	gpu bool   // only where there is a GPU, or should be
-	run func(*look)
+	in  []HostKind // nil: everywhere
+	gpu bool       // only where there is a GPU, or should be
+	run func(*inspection)
 }
 
 // Checks returns all checks in their order.
 func Checks() []Check {
-	hosts := []Kind{ECSInstance, EC2Instance, Machine}
-	instances := []Kind{ECSInstance, EC2Instance}
+	hosts := []HostKind{ECSInstance, EC2Instance, Machine}
+	instances := []HostKind{ECSInstance, EC2Instance}
 	return []Check{
-		{"system", "the machine image and the kernel", nil, false, (*look).system},
-		{"driver", "NVIDIA's driver and its device nodes", hosts, true, (*look).driver},
-		{"gpu", "what nvidia-smi says of the GPUs", nil, true, (*look).smi},
-		{"kernel log", "Xid errors of the driver, and processes killed for memory", hosts, false, (*look).kernelLog},
-		{"docker", "daemon.json, the runtime nvidia, and whether the daemon answers", hosts, false, (*look).docker},
-		{"ecs.config", "the configuration of the ECS agent", []Kind{ECSInstance}, false, (*look).ecsConfig},
-		{"agent", "the ECS agent: up, registered, and what it last complained of", []Kind{ECSInstance}, false, (*look).agent},
-		{"cloud-init", "whether user data ran, still runs, or failed", instances, false, (*look).cloudInit},
-		{"disk", "space and inodes of the root's and Docker's file systems", nil, false, (*look).disk},
-		{"memory", "memory, and /dev/shm in a container", nil, false, (*look).memory},
-		{"metadata", "the instance metadata service, its hop limit, and the instance's role", nil, false, (*look).metadata},
-		{"devices", "the GPUs and libraries that a container is given", []Kind{Container}, false, (*look).devices},
-		{"task", "the task's metadata, AWS Batch's variables, and credentials", []Kind{Container}, false, (*look).task},
+		{"system", "the machine image and the kernel", nil, false, (*inspection).system},
+		{"driver", "NVIDIA's driver and its device nodes", hosts, true, (*inspection).driver},
+		{"gpu", "what nvidia-smi says of the GPUs", nil, true, (*inspection).smi},
+		{"kernel log", "Xid errors of the driver, and processes killed for memory", hosts, false, (*inspection).kernelLog},
+		{"docker", "daemon.json, the runtime nvidia, and whether the daemon answers", hosts, false, (*inspection).docker},
+		{"ecs.config", "the configuration of the ECS agent", []HostKind{ECSInstance}, false, (*inspection).ecsConfig},
+		{"agent", "the ECS agent: up, registered, and what it last complained of", []HostKind{ECSInstance}, false, (*inspection).agent},
+		{"cloud-init", "whether user data ran, still runs, or failed", instances, false, (*inspection).cloudInit},
+		{"disk", "space and inodes of the root's and Docker's file systems", nil, false, (*inspection).disk},
+		{"memory", "memory, and /dev/shm in a container", nil, false, (*inspection).memory},
+		{"metadata", "the instance metadata service, its hop limit, and the instance's role", nil, false, (*inspection).metadata},
+		{"devices", "the GPUs and libraries that a container is given", []HostKind{Container}, false, (*inspection).devices},
+		{"task", "the task's metadata, AWS Batch's variables, and credentials", []HostKind{Container}, false, (*inspection).task},
 	}
 }
 
@@ -201,7 +201,7 @@ func Examine(ctx context.Context, h Host) Report {
 		h.Env = func(string) string { return "" }
 	}
 	r := Report{Root: h.Root, Findings: []Finding{}}
-	first := begin(ctx, &h, &facts{}, func(l *look) { *l.facts = l.gather() })
+	first := begin(ctx, &h, &facts{}, func(l *inspection) { *l.facts = l.gather() })
 	l := first.end()
 	if l == nil {
 		r.Kind, r.GPU, r.Unread = Machine, Unknown, []Unread{first.hung("the file system")}
@@ -252,17 +252,17 @@ type started struct {
 	topic  string
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan *look
+	done   chan *inspection
 	limit  time.Duration
 }
 
 // begin starts a check in a goroutine of its own: a read from a dead file system or
 // a broken driver cannot be ended, only left behind.
-func begin(ctx context.Context, h *Host, f *facts, run func(*look)) *started {
-	s := &started{done: make(chan *look, 1), limit: h.Limit}
+func begin(ctx context.Context, h *Host, f *facts, run func(*inspection)) *started {
+	s := &started{done: make(chan *inspection, 1), limit: h.Limit}
 	s.ctx, s.cancel = context.WithTimeout(ctx, h.Limit)
 	go func() {
-		l := &look{Host: h, ctx: s.ctx, facts: f}
+		l := &inspection{Host: h, ctx: s.ctx, facts: f}
 		run(l)
 		s.done <- l
 	}()
@@ -270,7 +270,7 @@ func begin(ctx context.Context, h *Host, f *facts, run func(*look)) *started {
 }
 
 // end waits for a check; nil where it did not end in time.
-func (s *started) end() *look {
+func (s *started) end() *inspection {
 	defer s.cancel()
 	select {
 	case l := <-s.done:

@@ -9,14 +9,14 @@ import (
 
 // driverVersion returns the version of the loaded driver; "loaded" where it is
 // loaded and does not say which.
-func (l *look) driverVersion() string {
+func (l *inspection) driverVersion() string {
 	if text, ok := l.read("proc/driver/nvidia/version"); ok {
 		if v := versionOf(text); v != "" {
 			return v
 		}
 		return "loaded"
 	}
-	if v := l.word("sys/module/nvidia/version"); v != "" {
+	if v := l.firstLine("sys/module/nvidia/version"); v != "" {
 		return clean(v)
 	}
 	if l.moduleLoaded("nvidia") {
@@ -36,13 +36,13 @@ func versionOf(text string) string {
 	return ""
 }
 
-func (l *look) moduleLoaded(name string) bool {
+func (l *inspection) moduleLoaded(name string) bool {
 	text, _ := l.read("proc/modules")
 	return slices.ContainsFunc(lines(text), func(line string) bool { return strings.HasPrefix(line, name+" ") })
 }
 
 // driver looks at the kernel module and the device nodes.
-func (l *look) driver() {
+func (l *inspection) driver() {
 	f := l.facts
 	if !f.live {
 		l.skip("driver", "this root has no /proc: whether the driver is loaded is not known")
@@ -56,7 +56,7 @@ func (l *look) driver() {
 	l.deviceNodes()
 }
 
-func (l *look) notLoaded() {
+func (l *inspection) notLoaded() {
 	f := l.facts
 	why := "the GPUs cannot be used: ecs-init finds none to hand to the agent, no GPU is registered, and GPU jobs stay in RUNNABLE"
 	remedy := "use an image with the driver (the ECS GPU-optimized AMI, imageType ECS_AL2023_NVIDIA), or load it: sudo modprobe nvidia; then see dmesg"
@@ -75,7 +75,7 @@ func (l *look) notLoaded() {
 }
 
 // builtFor returns the kernels that a driver's module was built for.
-func (l *look) builtFor() (kernels []string) {
+func (l *inspection) builtFor() (kernels []string) {
 	for _, dir := range []string{"extra", "extra/nvidia", "updates", "updates/dkms", "kernel/drivers/video", "kernel/drivers/video/nvidia"} {
 		for _, name := range append(l.glob("lib/modules/*/"+dir+"/nvidia.ko*"), l.glob("usr/lib/modules/*/"+dir+"/nvidia.ko*")...) {
 			_, rest, _ := strings.Cut(name, "modules/")
@@ -89,7 +89,7 @@ func (l *look) builtFor() (kernels []string) {
 }
 
 // cards returns the device nodes of GPUs: /dev/nvidia0 and so on.
-func (l *look) cards() (names []string) {
+func (l *inspection) cards() (names []string) {
 	for _, name := range l.glob("dev/nvidia[0-9]*") {
 		if strings.Trim(strings.TrimPrefix(path.Base(name), "nvidia"), "0123456789") == "" {
 			names = append(names, "/"+name)
@@ -98,7 +98,7 @@ func (l *look) cards() (names []string) {
 	return names
 }
 
-func (l *look) deviceNodes() {
+func (l *inspection) deviceNodes() {
 	f := l.facts
 	if !l.exists("dev/null") {
 		l.skip("device nodes", "this root has no /dev")

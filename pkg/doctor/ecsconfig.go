@@ -97,7 +97,7 @@ func (c *config) add(file, text string) {
 	}
 }
 
-func (l *look) readConfig() *config {
+func (l *inspection) readConfig() *config {
 	c := &config{}
 	if text, ok := l.read(imageConfig); ok {
 		c.add(imageConfig, text)
@@ -118,7 +118,7 @@ func ofBatch(cluster string) bool {
 }
 
 // ecsConfig looks at the configuration of the agent.
-func (l *look) ecsConfig() {
+func (l *inspection) ecsConfig() {
 	c := l.facts.config
 	if c.unread {
 		return
@@ -146,13 +146,13 @@ func (l *look) ecsConfig() {
 }
 
 // denied reports whether a file that could not be read is there all the same, or may be.
-func (l *look) denied(name string) bool {
+func (l *inspection) denied(name string) bool {
 	_, err := fs.Stat(l.FS, name)
 	return !missing(err)
 }
 
 // duplicates finds names with two values in one file. ECS_CLUSTER has its own finding.
-func (l *look) duplicates(c *config) {
+func (l *inspection) duplicates(c *config) {
 	first := map[string]setting{}
 	for _, s := range c.settings {
 		key := s.file + " " + s.name
@@ -165,7 +165,7 @@ func (l *look) duplicates(c *config) {
 	}
 }
 
-func (l *look) cluster(c *config) {
+func (l *inspection) cluster(c *config) {
 	var batch *setting
 	for i := range c.settings {
 		if s := &c.settings[i]; s.name == "ECS_CLUSTER" && ofBatch(s.value) {
@@ -187,7 +187,7 @@ func (l *look) cluster(c *config) {
 	}
 }
 
-func (l *look) gpuSupport(c *config) {
+func (l *inspection) gpuSupport(c *config) {
 	if !l.facts.gpu {
 		return
 	}
@@ -205,7 +205,7 @@ func (l *look) gpuSupport(c *config) {
 }
 
 // values looks at values that have a form.
-func (l *look) values(c *config) {
+func (l *inspection) values(c *config) {
 	for _, name := range []string{"ECS_INSTANCE_ATTRIBUTES", "ECS_CONTAINER_INSTANCE_TAGS"} {
 		s := c.get(name)
 		if s == nil {

@@ -7,7 +7,7 @@ import (
 
 // facts are what several checks rest on.
 type facts struct {
-	kind                  Kind
+	kind                  HostKind
 	system, image, kernel string
 	// live: the root has the kernel's files, so that it runs, or did when the files
 	// were collected.
@@ -27,13 +27,13 @@ func (f *facts) presence() Presence {
 	case f.gpu:
 		return Present
 	case f.live:
-		return None
+		return Absent
 	}
 	return Unknown
 }
 
 // gather finds the facts out.
-func (l *look) gather() facts {
+func (l *inspection) gather() facts {
 	release := variables(l.orEmpty("etc/os-release"))
 	if len(release) == 0 {
 		release = variables(l.orEmpty("usr/lib/os-release"))
@@ -42,7 +42,7 @@ func (l *look) gather() facts {
 		kind:   l.kind(),
 		system: clean(release["PRETTY_NAME"]),
 		image:  clean(variables(l.orEmpty("etc/image-id"))["image_name"]),
-		kernel: clean(l.word("proc/sys/kernel/osrelease")),
+		kernel: clean(l.firstLine("proc/sys/kernel/osrelease")),
 		live:   l.firstOf("proc/sys/kernel/osrelease", "proc/modules", "proc/version", "proc/meminfo") != "",
 		loaded: l.driverVersion(),
 	}
@@ -74,14 +74,14 @@ func (l *look) gather() facts {
 	return f
 }
 
-func (l *look) orEmpty(name string) string {
+func (l *inspection) orEmpty(name string) string {
 	text, _ := l.read(name)
 	return text
 }
 
 // kind finds out what is looked at. A container's signs count first: an agent's
 // files may be mounted into it.
-func (l *look) kind() Kind {
+func (l *inspection) kind() HostKind {
 	for _, name := range []string{"ECS_CONTAINER_METADATA_URI_V4", "ECS_CONTAINER_METADATA_URI", "AWS_BATCH_JOB_ID"} {
 		if l.Env(name) != "" {
 			return Container
@@ -95,7 +95,7 @@ func (l *look) kind() Kind {
 	switch {
 	case l.firstOf("etc/ecs/ecs.config", "var/lib/ecs/ecs.config", "etc/ecs", "var/lib/ecs", "usr/libexec/amazon-ecs-init") != "":
 		return ECSInstance
-	case strings.HasPrefix(l.word("sys/class/dmi/id/sys_vendor"), "Amazon EC2"), strings.HasPrefix(l.word("sys/hypervisor/uuid"), "ec2"):
+	case strings.HasPrefix(l.firstLine("sys/class/dmi/id/sys_vendor"), "Amazon EC2"), strings.HasPrefix(l.firstLine("sys/hypervisor/uuid"), "ec2"):
 		return EC2Instance
 	}
 	return Machine
@@ -103,11 +103,11 @@ func (l *look) kind() Kind {
 
 // pciGPUs returns the addresses of NVIDIA's GPUs: PCI vendor 10de, class 0300 or
 // 0302. NVSwitches have another class.
-func (l *look) pciGPUs() (addresses []string) {
+func (l *inspection) pciGPUs() (addresses []string) {
 	for _, name := range l.glob("sys/bus/pci/devices/*/vendor") {
 		dir := strings.TrimSuffix(name, "/vendor")
-		class := l.word(dir + "/class")
-		if l.word(name) == "0x10de" && (strings.HasPrefix(class, "0x0300") || strings.HasPrefix(class, "0x0302")) {
+		class := l.firstLine(dir + "/class")
+		if l.firstLine(name) == "0x10de" && (strings.HasPrefix(class, "0x0300") || strings.HasPrefix(class, "0x0302")) {
 			addresses = append(addresses, dir[strings.LastIndex(dir, "/")+1:])
 		}
 	}
@@ -127,12 +127,12 @@ func variables(text string) map[string]string {
 }
 
 // system says which machine image and kernel these are.
-func (l *look) system() {
+func (l *inspection) system() {
 	f := l.facts
 	switch f.presence() {
 	case Unknown:
 		l.skip("GPU", "this root has no /proc and /sys: whether there is a GPU is not known")
-	case None:
+	case Absent:
 		l.note("no-gpu", "no NVIDIA GPU is here, and nothing asks for one: the GPU checks were left out",
 			"a job that asks for GPUs waits for an instance type that has them", "on a GPU host, look at the driver: lspci -d 10de:")
 	}

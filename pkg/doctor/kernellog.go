@@ -44,7 +44,7 @@ func readXids(log []string) (found []xid) {
 }
 
 // kernelLog looks for the driver's errors and for processes killed for memory.
-func (l *look) kernelLog() {
+func (l *inspection) kernelLog() {
 	log, from := l.kernelLines()
 	if log == nil {
 		return
@@ -60,8 +60,8 @@ func (l *look) kernelLog() {
 }
 
 // kernelLines returns the kernel's log and where it is from; nil where it cannot be read.
-func (l *look) kernelLines() ([]string, string) {
-	if l.asks() {
+func (l *inspection) kernelLines() ([]string, string) {
+	if l.canAsk() {
 		for _, command := range [][]string{{"dmesg"}, {"journalctl", "-k", "-b", "--no-pager", "-q", "-n", "5000"}} {
 			out, err := l.run(command[0], command[1:]...)
 			if all := lines(out); err == nil && len(all) > 0 {
@@ -74,7 +74,7 @@ func (l *look) kernelLines() ([]string, string) {
 			return all, "/" + name
 		}
 	}
-	if l.asks() {
+	if l.canAsk() {
 		l.unread = append(l.unread, Unread{What: "kernel log", Why: "dmesg and journalctl give nothing to this user", Denied: true})
 	} else {
 		l.skip("kernel log", "this root has none in /var/log")
@@ -82,7 +82,7 @@ func (l *look) kernelLines() ([]string, string) {
 	return nil, ""
 }
 
-func (l *look) xids(log []string, from string) {
+func (l *inspection) xids(log []string, from string) {
 	found := readXids(log)
 	if len(found) == 0 {
 		if l.facts.gpu {

@@ -11,9 +11,9 @@ const imds = "http://169.254.169.254/latest/"
 
 // metadata asks the instance metadata service, in its second version: a token, then
 // the name of the instance's role. Credentials are not asked for.
-func (l *look) metadata() {
+func (l *inspection) metadata() {
 	f := l.facts
-	if !l.asks() || f.kind == Machine {
+	if !l.canAsk() || f.kind == Machine {
 		return
 	}
 	if isTrue(l.Env("AWS_EC2_METADATA_DISABLED")) {
@@ -29,7 +29,7 @@ func (l *look) metadata() {
 		l.closed(err)
 	case err != nil:
 		l.problem("imds-unreachable", "the instance metadata service does not answer", "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
-			"aws ec2 modify-instance-metadata-options --http-endpoint enabled; look for firewall rules and routes to 169.254.169.254", seen("PUT "+imds+"api/token", said(err)))
+			"aws ec2 modify-instance-metadata-options --http-endpoint enabled; look for firewall rules and routes to 169.254.169.254", seen("PUT "+imds+"api/token", errorText(err)))
 	case status != 200:
 		l.problem("imds-unreachable", fmt.Sprintf("the instance metadata service answers with status %d", status), "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
 			"aws ec2 modify-instance-metadata-options --http-endpoint enabled", seen("PUT "+imds+"api/token", fmt.Sprint("status ", status)))
@@ -41,7 +41,7 @@ func (l *look) metadata() {
 }
 
 // firstVersion asks without a token, which the service's second version refuses.
-func (l *look) firstVersion() {
+func (l *inspection) firstVersion() {
 	const address = imds + "meta-data/instance-id"
 	switch status, _, err := l.http("GET", address, nil); {
 	case err == nil && status == 200:
@@ -52,7 +52,7 @@ func (l *look) firstVersion() {
 	}
 }
 
-func said(err error) string {
+func errorText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
 	}
@@ -61,10 +61,10 @@ func said(err error) string {
 
 // closed says what a metadata service that does not answer means in a container: with
 // a hop limit of 1 the answer's packets end at the host.
-func (l *look) closed(err error) {
+func (l *inspection) closed(err error) {
 	from := seen("PUT "+imds+"api/token", "refused")
 	if err != nil {
-		from = seen("PUT "+imds+"api/token", said(err))
+		from = seen("PUT "+imds+"api/token", errorText(err))
 	}
 	if l.ownRole() || !errors.Is(err, context.DeadlineExceeded) {
 		l.ok("imds-closed", "the instance metadata service does not answer in this container", from)
@@ -75,12 +75,12 @@ func (l *look) closed(err error) {
 }
 
 // role asks which role the instance has.
-func (l *look) role(token string) {
+func (l *inspection) role(token string) {
 	address := imds + "meta-data/iam/security-credentials/"
 	status, body, err := l.http("GET", address, map[string]string{"X-aws-ec2-metadata-token": token})
 	switch {
 	case err != nil:
-		l.skip("instance role", said(err))
+		l.skip("instance role", errorText(err))
 	case status == 404 || status == 200 && strings.TrimSpace(body) == "":
 		l.problem("no-instance-role", "the instance has no role", "the ECS agent cannot register, images from ECR cannot be pulled, and logs are not written",
 			"set instanceRole of the compute environment to an instance profile whose role has AmazonEC2ContainerServiceforEC2Role", seen("GET "+address, fmt.Sprint("status ", status)))

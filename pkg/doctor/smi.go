@@ -99,9 +99,9 @@ func (g smiGPU) slowed() []string {
 const smiCommand = "nvidia-smi -q -x"
 
 // smi asks nvidia-smi.
-func (l *look) smi() {
+func (l *inspection) smi() {
 	f := l.facts
-	if !l.asks() || f.kind != Container && f.loaded == "" {
+	if !l.canAsk() || f.kind != Container && f.loaded == "" {
 		return // the driver's own check has said so
 	}
 	out, err := l.runFor(smiLimit, "nvidia-smi", "-q", "-x")
@@ -124,7 +124,7 @@ func (l *look) smi() {
 	}
 }
 
-func (l *look) noSMI() {
+func (l *inspection) noSMI() {
 	if l.facts.kind == Container {
 		l.note("nvidia-smi-missing", "there is no nvidia-smi in this container", "it is mounted with the driver's utilities: CUDA does not need it",
 			"to have it: NVIDIA_DRIVER_CAPABILITIES=compute,utility in the image or the job")
@@ -135,7 +135,7 @@ func (l *look) noSMI() {
 }
 
 // smiFailed tells the known ways of failing apart.
-func (l *look) smiFailed(out string, err error) {
+func (l *inspection) smiFailed(out string, err error) {
 	said := seen(smiCommand, strings.TrimSpace(firstLine(out)+" ("+err.Error()+")"))
 	switch {
 	case strings.Contains(out, "version mismatch"):
@@ -156,7 +156,7 @@ func firstLine(text string) string {
 }
 
 // gpuHealth looks at one GPU.
-func (l *look) gpuHealth(g smiGPU) {
+func (l *inspection) gpuHealth(g smiGPU) {
 	name := g.name()
 	said := func(path string) Evidence { return seen(smiCommand, name+": "+path+" "+g[path]) }
 	if n, where := g.uncorrectable(); n > 0 {

@@ -46,7 +46,7 @@ func (r *Report) heading() string {
 	if r.Root != "" {
 		what = r.Root + ": " + what
 	}
-	gpu := map[Presence]string{Present: "GPU", None: "no GPU"}[r.GPU]
+	gpu := map[Presence]string{Present: "GPU", Absent: "no GPU"}[r.GPU]
 	return strings.Join(nonEmpty(what, gpu, r.System, r.Image, kernelOf(r.Kernel)), ", ")
 }
 

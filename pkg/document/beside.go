@@ -16,7 +16,7 @@ import (
 // smaller.
 const maxBeside = 128 << 20
 
-// Beside returns the function that Options.Read wants for a document of that name:
+// SiblingReader returns the function that Options.Read wants for a document of that name:
 // it reads a file by its path relative to the document's directory, or to the
 // working directory for "-" and other texts that are no files. The source is named
 // by the path that leads there. An error is a sentence without that name, and where
@@ -25,9 +25,9 @@ const maxBeside = 128 << 20
 // A document may come from a stranger, and what is wrong with a table is shown with
 // its line: nothing is read that lies outside of the document's directory and the
 // working directory, links followed.
-func Beside(document string) func(path string) (*diag.Source, error) {
+func SiblingReader(document string) func(path string) (*diag.Source, error) {
 	return func(path string) (*diag.Source, error) {
-		name := beside(document, filepath.FromSlash(path))
+		name := siblingPath(document, filepath.FromSlash(path))
 		text, err := readWithin(name, filepath.Dir(document), ".")
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, unitError{"no such file", nearFile(path, name)}
@@ -43,7 +43,7 @@ func Beside(document string) func(path string) (*diag.Source, error) {
 // directory of a document. It has the limits and errors of Beside, because submit uploads what
 // it finds.
 func FindBeside(document, path string) (Found, error) {
-	name := beside(document, filepath.FromSlash(path))
+	name := siblingPath(document, filepath.FromSlash(path))
 	for _, dir := range [...]string{filepath.Dir(document), "."} {
 		info, err := statIn(dir, name)
 		switch {
@@ -175,8 +175,8 @@ func regular(info os.FileInfo) error {
 	return nil
 }
 
-// beside is a file that another one names, relative to itself.
-func beside(path, file string) string {
+// siblingPath is a file that another one names, relative to itself.
+func siblingPath(path, file string) string {
 	if filepath.IsAbs(file) {
 		return file
 	}

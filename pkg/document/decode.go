@@ -90,10 +90,10 @@ func Regular(path string) error {
 }
 
 // CatalogPath is where CatalogFile lies, path being the platform file's.
-func (p *Platform) CatalogPath(path string) string { return beside(path, p.CatalogFile) }
+func (p *Platform) CatalogPath(path string) string { return siblingPath(path, p.CatalogFile) }
 
 // PricesPath is where PricesFile lies, path being the platform file's.
-func (p *Platform) PricesPath(path string) string { return beside(path, p.PricesFile) }
+func (p *Platform) PricesPath(path string) string { return siblingPath(path, p.PricesFile) }
 
 func (l *lowering) target(m *jsontree.Node) Target {
 	t := Target{

@@ -36,7 +36,7 @@ func open(t *testing.T, a *golden.Archive) (*File, diag.List) {
 		}
 	}
 	file := a.Name + ".json"
-	o := Options{Read: Beside(file), Find: func(_, path string) (Found, error) { return FindBeside(file, path) }}
+	o := Options{Read: SiblingReader(file), Find: func(_, path string) (Found, error) { return FindBeside(file, path) }}
 	if a.Has(PlatformFile) {
 		f, diags := Load(diag.NewSource(PlatformFile, a.Text(t, PlatformFile)), Options{})
 		if len(diags) > 0 {

@@ -81,7 +81,7 @@ func (o Options) isUserData(src *diag.Source) bool {
 	}
 	text := src.Text[:min(len(src.Text), 200)]
 	text = strings.TrimLeft(strings.TrimPrefix(text, "\ufeff"), " \t\r\n")
-	if text == "" || text[0] == '{' || text[0] == '[' || IsYAML(src) && speaksOfHosts(src.Text) {
+	if text == "" || text[0] == '{' || text[0] == '[' || IsYAML(src) && mentionsHosts(src.Text) {
 		return false
 	}
 	name := strings.ToLower(path.Base(strings.ReplaceAll(src.Name, `\`, "/")))
@@ -103,9 +103,9 @@ func userDataForm(text string) bool {
 	return false
 }
 
-// speaksOfHosts reports whether a text names a resource that is checked. It saves parsing all
+// mentionsHosts reports whether a text names a resource that is checked. It saves parsing all
 // other YAML, some of which is not valid YAML before a template engine has filled it in.
-func speaksOfHosts(text string) bool {
+func mentionsHosts(text string) bool {
 	if !strings.Contains(text, "Resources") {
 		return false
 	}

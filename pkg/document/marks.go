@@ -31,8 +31,8 @@ func plain(name string) string {
 	return name
 }
 
-// telling are the members whose misspellings are looked for.
-var telling = [...]string{
+// checkedMembers are the members whose misspellings are looked for.
+var checkedMembers = [...]string{
 	"name", "image", "jobs", "command", "resources", "definition", "timeout", "environment", "retryStrategy",
 	"containerProperties", "nodeProperties", "jobDefinitionName", "jobDefinition", "jobName", "jobQueue", "containerOverrides", "arrayProperties",
 	"computeEnvironmentName", "computeResources", "computeEnvironmentOrder", "jobQueueName", "consumableResourceName", "fairsharePolicy",
@@ -45,7 +45,7 @@ func nearMark(name string) string {
 		return ""
 	}
 	return diag.Near(name, func(yield func(string) bool) {
-		for _, t := range telling {
+		for _, t := range checkedMembers {
 			if d := len(name) - len(t); d < -3 || d > 3 || !beginAlike(name, t) {
 				continue
 			}

@@ -95,7 +95,7 @@ func isYAMLName(name string) bool {
 // that has none, in YAML, is marked at the name of the member that it is, or of its own
 // first member.
 func Opening(n *jsontree.Node) diag.Span {
-	src, span := n.Place()
+	src, span := n.Location()
 	bracket := diag.Span{Start: span.Start, End: min(span.Start+1, span.End)}
 	if src == nil || span.End <= span.Start || span.End > len(src.Text) || strings.IndexByte("{[", src.Text[span.Start]) >= 0 || !IsYAML(src) {
 		return bracket

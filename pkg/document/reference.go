@@ -32,7 +32,7 @@ func (l *lowering) references(job *Job) {
 			}
 		}
 	}
-	r.places(job)
+	r.rewriteLocations(job)
 	l.diags = append(l.diags, r.diags...)
 }
 

@@ -19,12 +19,12 @@ func (t *table) separated(separator byte) {
 	}
 	t.quotes(r)
 	if separator == ',' && len(r.values) == 1 && strings.Contains(r.values[0], ";") {
-		t.report(RuleTableHeader, r.places[0], "save it with commas between the columns, or with tabs as .tsv",
+		t.report(RuleTableHeader, r.spans[0], "save it with commas between the columns, or with tabs as .tsv",
 			"the columns are separated by semicolons; a .csv file needs commas")
 		return
 	}
-	t.header(append([]string(nil), r.values...), append([]diag.Span(nil), r.places...))
-	for r.next() && t.more(r.places[0]) {
+	t.header(append([]string(nil), r.values...), append([]diag.Span(nil), r.spans...))
+	for r.next() && t.more(r.spans[0]) {
 		if !t.quotes(r) {
 			continue
 		}
@@ -33,7 +33,7 @@ func (t *table) separated(separator byte) {
 			continue
 		}
 		for i, v := range r.values {
-			t.value(v, r.places[i])
+			t.value(v, r.spans[i])
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (t *table) separated(separator byte) {
 // ragged reports a row of another length than the header, at the first value that
 // is too many, or at the last one.
 func (t *table) ragged(r *recordReader) {
-	at := r.places[min(len(r.values)-1, len(t.names))]
+	at := r.spans[min(len(r.values)-1, len(t.names))]
 	hint := "quote a value that contains the separator"
 	if len(r.values) < len(t.names) {
 		hint = "for an empty value, write nothing between two separators"
@@ -72,7 +72,7 @@ type recordReader struct {
 	pos       int
 
 	values []string
-	places []diag.Span
+	spans  []diag.Span
 	// wrong says what is wrong with the quotes of the record, and wrongAt where.
 	wrong   string
 	wrongAt diag.Span
@@ -80,7 +80,7 @@ type recordReader struct {
 
 // next reads the next record that is not an empty line; false at the end.
 func (r *recordReader) next() bool {
-	r.values, r.places, r.wrong = r.values[:0], r.places[:0], ""
+	r.values, r.spans, r.wrong = r.values[:0], r.spans[:0], ""
 	for r.lineEnd() > 0 {
 		r.pos += r.lineEnd()
 	}
@@ -121,7 +121,7 @@ func (r *recordReader) value() {
 		text = r.text[start:r.pos]
 	}
 	r.values = append(r.values, text)
-	r.places = append(r.places, diag.Span{Start: start, End: r.pos})
+	r.spans = append(r.spans, diag.Span{Start: start, End: r.pos})
 }
 
 // plain goes to the end of a value without quotes around it.

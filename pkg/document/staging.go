@@ -15,11 +15,11 @@ import (
 
 // stage reads the job's inputs and outputs, and checks that its command can run with them.
 func (l *lowering) stage(job *Job, o Options) {
-	l.places(job, o)
+	l.readLocations(job, o)
 	l.staged(job)
 }
 
-func (l *lowering) places(job *Job, o Options) {
+func (l *lowering) readLocations(job *Job, o Options) {
 	for m := range l.job.Get("inputs").Children() {
 		in := Input{Node: m, Path: m.Name, Source: m}
 		if m.Is(jsontree.Object) {
@@ -57,7 +57,7 @@ func (l *lowering) find(in *Input, o Options) {
 		document = n.Source
 	}
 	if o.Find == nil {
-		in.Local.Path = beside(document.Name, filepath.FromSlash(n.Text))
+		in.Local.Path = siblingPath(document.Name, filepath.FromSlash(n.Text))
 		return
 	}
 	found, err := o.Find(document.Name, n.Text)
@@ -91,22 +91,22 @@ func (l *lowering) staged(job *Job) {
 
 // places goes through the references in inputs and outputs, which the launcher replaces
 // as it does in the variable that batchctl stage reads.
-func (r *referring) places(job *Job) {
+func (r *referring) rewriteLocations(job *Job) {
 	var some bool
 	for _, in := range job.Inputs {
-		some = r.place(in.Node, in.Source, "input") || some
+		some = r.rewriteLocation(in.Node, in.Source, "input") || some
 		r.misplaced(in.SHA256, unknownHere)
 	}
 	for _, out := range job.Outputs {
-		some = r.place(out.Node, out.Destination, "output") || some
+		some = r.rewriteLocation(out.Node, out.Destination, "output") || some
 	}
 	if some && r.sweep != nil && !slices.Contains(r.sweep.Templates, stage.Variable) {
 		r.sweep.Templates = append(r.sweep.Templates, stage.Variable)
 	}
 }
 
-// place makes the references of a place canonical, and reports whether it holds some.
-func (r *referring) place(member, n *jsontree.Node, what string) bool {
+// rewriteLocation makes the references of a place canonical, and reports whether it holds some.
+func (r *referring) rewriteLocation(member, n *jsontree.Node, what string) bool {
 	for _, ref := range sweep.References(member.Name) {
 		r.report(RuleMatrixReference, member, member.Key, "use the same path for all children: each has its own file system",
 			"%s is not allowed in a container path", clip(member.Name[ref.From:ref.To]))

@@ -166,7 +166,7 @@ func TestBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read := Beside(filepath.Join(dir, "job.json"))
+	read := SiblingReader(filepath.Join(dir, "job.json"))
 	for path, want := range map[string]string{"runs.csv": "a\n1\n", "./lists/commands.txt": "true\n", filepath.Join(dir, "runs.csv"): "a\n1\n"} {
 		src, err := read(path)
 		if err != nil || src.Text != want || !filepath.IsAbs(src.Name) {
@@ -196,7 +196,7 @@ func TestBeside(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
-	if src, err := Beside("-")("runs.csv"); err != nil || src.Name != "runs.csv" {
+	if src, err := SiblingReader("-")("runs.csv"); err != nil || src.Name != "runs.csv" {
 		t.Errorf("beside standard input: %v %v", src, err)
 	}
 }

@@ -108,7 +108,7 @@ func unstagingOf(value *jsontree.Node) unstaging {
 	again.job.Set("inputs", inputs.Clone())
 	again.job.Set("outputs", outputs.Clone())
 	var job Job
-	again.places(&job, Options{})
+	again.readLocations(&job, Options{})
 	if !job.IsStaged() || StageText(job.Document()) != value.Str() {
 		return unstaging{}
 	}

@@ -16,7 +16,7 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 		return nil, diag.List{{Rule: RuleDocumentKind, Source: src, Span: diag.Span{Start: start, End: min(start+1, len(src.Text))}, Message: message, Hint: hint}}
 	}
 	switch {
-	case o.Recognize && !(o.Hosts && speaksOfHosts(src.Text)):
+	case o.Recognize && !(o.Hosts && mentionsHosts(src.Text)):
 		return nil, nil
 	case !o.Hosts || o.Kind != "" && o.Kind != KindTemplate && o.Kind != KindLaunchTemplate:
 		return refuse("this is YAML; job files are JSON", "convert it to JSON, for example with yq -o json")

@@ -22,16 +22,16 @@ import (
 // Client asks ECS.
 type Client struct {
 	api *awsecs.Client
-	// Tell is told what a call meets that its user should know; it may be nil.
-	Tell func(text string)
+	// Progress is told what a call meets that its user should know; it may be nil.
+	Progress func(text string)
 }
 
 // New returns a client for the account and Region that cfg leads to.
 func New(cfg aws.Config) *Client { return &Client{api: awsecs.NewFromConfig(rpc.SDK(cfg))} }
 
-func (c *Client) tell(format string, args ...any) {
-	if c.Tell != nil {
-		c.Tell(fmt.Sprintf(format, args...))
+func (c *Client) progress(format string, args ...any) {
+	if c.Progress != nil {
+		c.Progress(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -58,7 +58,7 @@ func call[In, Out any](ctx context.Context, c *Client, operation func(context.Co
 			return out, err
 		}
 		if n == 1 {
-			c.tell("note: %v; it is sent again", err)
+			c.progress("note: %v; it is sent again", err)
 		}
 	}
 }

@@ -320,7 +320,7 @@ func TestFollowWithoutTheDefinition(t *testing.T) {
 		for _, follow := range []func(c *Client, trouble func(error)) Watcher{
 			func(_ *Client, trouble func(error)) Watcher { return Watcher{LogTrouble: trouble} },
 			func(c *Client, trouble func(error)) Watcher {
-				c.Tell = func(text string) { trouble(errors.New(text)) }
+				c.Progress = func(text string) { trouble(errors.New(text)) }
 				return Watcher{}
 			},
 		} {

@@ -42,7 +42,7 @@ type Watcher struct {
 func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (*types.Task, []Log, error) {
 	f := &follower{Watcher: w, client: c, cluster: cluster, task: task, began: time.Now(), readers: map[string]*client.StreamReader{}}
 	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
-		isOver, err := f.look(ctx)
+		isOver, err := f.poll(ctx)
 		if isOver || err != nil {
 			return f.state, f.logs, err
 		}
@@ -62,8 +62,8 @@ type follower struct {
 	readers       map[string]*client.StreamReader
 }
 
-// look asks once, and reports whether all is over.
-func (f *follower) look(ctx context.Context) (isOver bool, err error) {
+// poll asks once, and reports whether all is over.
+func (f *follower) poll(ctx context.Context) (isOver bool, err error) {
 	now, err := f.client.Describe(ctx, f.cluster, f.task)
 	if _, missing := errors.AsType[*MissingError](err); missing && f.state == nil && time.Since(f.began) < settles {
 		return false, nil
@@ -101,7 +101,7 @@ func (f *follower) blind(err error) {
 		f.LogTrouble(err)
 		return
 	}
-	f.client.tell("note: %v; every container counts as essential", err)
+	f.client.progress("note: %v; every container counts as essential", err)
 }
 
 // changed reports whether two looks at a task differ in what people are told.

@@ -109,7 +109,7 @@ func (r *Record) Begin(in *awsecs.RunTaskInput, name string, now time.Time, agai
 			return nil, err
 		}
 	}
-	return r.make(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target, Cluster: aws.ToString(in.Cluster), Name: name, Token: rand.Text(), record: r})
+	return r.build(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target, Cluster: aws.ToString(in.Cluster), Name: name, Token: rand.Text(), record: r})
 }
 
 // key tells requests apart: two of one key ask for the same.
@@ -168,7 +168,7 @@ func (r *Record) knows(token string) (bool, error) {
 	return false, err
 }
 
-func (r *Record) make(key string, i *Intent) (*Intent, error) {
+func (r *Record) build(key string, i *Intent) (*Intent, error) {
 	text, err := json.Marshal(i)
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type Bundle struct {
 	// At is when the evidence was gathered.
 	At int64
 	// Looks are the states of the job at each query, oldest first; the last is of At.
-	Looks []Look
+	Looks []Sample
 	// Subject is the job.
 	Subject Subject
 	// Root is the failed job that the subject waited for, at the start of the chain, or nil.
@@ -49,13 +49,13 @@ type Bundle struct {
 	Image        *rpc.Image
 	Roles        []rpc.Role
 	// Places are where the job file says what, if it was named.
-	Places []Place
+	Places []Location
 	// NotGathered is the evidence that could not be had.
 	NotGathered []Gap
 }
 
-// Look is the state of a job at one query.
-type Look struct {
+// Sample is the state of a job at one query.
+type Sample struct {
 	At     int64
 	Status types.JobStatus
 	Reason string
@@ -106,8 +106,8 @@ type Cluster struct {
 	Instances            []rpc.ContainerInstance
 }
 
-// Place is where a file says a member of the job: "memory", "image", ...
-type Place struct {
+// Location is where a file says a member of the job: "memory", "image", ...
+type Location struct {
 	Member, File string
 	Line, Column int32
 }
@@ -200,7 +200,7 @@ func Masked(b *Bundle) (*Bundle, error) {
 const maxLooks = 60
 
 // Remember puts looks of earlier times before the bundle's own.
-func (b *Bundle) Remember(earlier []Look) {
+func (b *Bundle) Remember(earlier []Sample) {
 	all := append(earlier[:len(earlier):len(earlier)], b.Looks...)
 	b.Looks = all[max(0, len(all)-maxLooks):]
 }
@@ -217,7 +217,7 @@ func (b *Bundle) gap(kinds []string) (Gap, bool) {
 	return Gap{}, false
 }
 
-func (b *Bundle) place(member string) string {
+func (b *Bundle) locationOf(member string) string {
 	for _, p := range b.Places {
 		if p.Member == member {
 			return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
@@ -234,8 +234,8 @@ func clock(at int64) string {
 	return time.UnixMilli(at).UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// span prints a time in milliseconds as people say it: "45 s", "12 min", "3 h 20 min".
-func span(millis int64) string {
+// duration prints a time in milliseconds as people say it: "45 s", "12 min", "3 h 20 min".
+func duration(millis int64) string {
 	switch d := time.Duration(max(millis, 0)) * time.Millisecond; {
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%d s", d/time.Second)

@@ -135,7 +135,7 @@ func agentNotRegistered(b *Bundle) *Verdict {
 			continue
 		}
 		v := &Verdict{Confidence: High, Fix: Fix{Platform: userData},
-			Summary: fmt.Sprintf("%d of the %d instances of compute environment %s that have run for more than %s never registered with ECS", len(silent), old, c.Environment, span(agentPatience.Milliseconds()))}
+			Summary: fmt.Sprintf("%d of the %d instances of compute environment %s that have run for more than %s never registered with ECS", len(silent), old, c.Environment, duration(agentPatience.Milliseconds()))}
 		if len(silent) < old {
 			v.Confidence = Medium
 		}

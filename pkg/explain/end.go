@@ -92,8 +92,8 @@ func (e *end) exitText() string {
 // exited reports whether the container ended with one of these codes.
 func (e *end) exited(codes ...int32) bool { return e.exit != nil && slices.Contains(codes, *e.exit) }
 
-// says reports whether a reason holds one of the texts, whatever their case.
-func (e *end) says(texts ...string) bool {
+// mentions reports whether a reason holds one of the texts, whatever their case.
+func (e *end) mentions(texts ...string) bool {
 	all := strings.ToLower(e.jobReason + "\n" + e.statusReason + "\n" + e.reason)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(all, strings.ToLower(text)) })
 }
@@ -135,7 +135,7 @@ func endOf(job *types.JobDetail) end {
 		}
 	}
 	// An older engine does not say how it ran the attempt; its words do.
-	e.process = e.process || e.says("executable file not found on this machine", "the process executor")
+	e.process = e.process || e.mentions("executable file not found on this machine", "the process executor")
 	return e
 }
 

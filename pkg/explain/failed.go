@@ -23,7 +23,7 @@ func (e *end) because(c Confidence, fix Fix, format string, args ...any) *Verdic
 
 func failedDependency(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("Dependent Job failed", "Dependency failed") {
+	if e == nil || !e.mentions("Dependent Job failed", "Dependency failed") {
 		return nil
 	}
 	v := e.because(High, Fix{Job: "fix the failed job, then submit this one again"}, "a job that it depends on failed")
@@ -51,7 +51,7 @@ func failedDependency(b *Bundle) *Verdict {
 
 func stateTimeLimit(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("JobStateTimeLimit action") {
+	if e == nil || !e.mentions("JobStateTimeLimit action") {
 		return nil
 	}
 	_, reason, _ := strings.Cut(e.jobReason, "reason: ")
@@ -100,7 +100,7 @@ func (b *Bundle) unplaced() string {
 
 func spotReclaim(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("Host EC2 (instance", "Your Spot Task was interrupted", "SpotInterruption") {
+	if e == nil || !e.mentions("Host EC2 (instance", "Your Spot Task was interrupted", "SpotInterruption") {
 		return nil
 	}
 	if b.Local {
@@ -111,7 +111,7 @@ func spotReclaim(b *Bundle) *Verdict {
 	v := e.because(High, fix, "it lost its instance while it ran, as happens with Spot instances")
 	spot := b.spotEvidence()
 	v.Evidence = append(v.Evidence, spot...)
-	if len(spot) == 0 && !slices.ContainsFunc(b.Environments, isSpot) && !e.says("spot") {
+	if len(spot) == 0 && !slices.ContainsFunc(b.Environments, isSpot) && !e.mentions("spot") {
 		v.Confidence = Medium
 		v.Summary = "its instance was terminated while it ran"
 	}
@@ -137,7 +137,7 @@ func isSpot(e types.ComputeEnvironmentDetail) bool {
 
 func timedOut(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("Job attempt duration exceeded timeout") {
+	if e == nil || !e.mentions("Job attempt duration exceeded timeout") {
 		return nil
 	}
 	limit := ""
@@ -151,8 +151,8 @@ func timedOut(b *Bundle) *Verdict {
 
 func secretsNotReadable(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") ||
-		!e.says("secret", "ssm", "parameter") || e.says("registry auth: execution resource retrieval failed: unable to retrieve ecr", "unable to retrieve ecr registry auth") {
+	if e == nil || !e.mentions("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") ||
+		!e.mentions("secret", "ssm", "parameter") || e.mentions("registry auth: execution resource retrieval failed: unable to retrieve ecr", "unable to retrieve ecr registry auth") {
 		return nil
 	}
 	role := "the execution role"
@@ -162,13 +162,13 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	fix := Fix{Member: "secrets", Platform: "allow " + role + " to read it: secretsmanager:GetSecretValue or ssm:GetParameters, and kms:Decrypt for a key of your own"}
 	what := role + " could not read a secret"
 	switch {
-	case e.says("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
+	case e.mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
 		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
 		what = "a secret that the job names does not exist"
-	case e.says("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
+	case e.mentions("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
 		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret has no such key"}
 		what = "a secret does not have the key that the job names"
-	case e.says("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
+	case e.mentions("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
 		fix = Fix{Platform: "the subnet does not reach Secrets Manager or SSM: give it a NAT gateway, a public IP, or VPC endpoints for secretsmanager, ssm and kms"}
 		what = "the secrets could not be read: the subnet does not reach the service"
 	}
@@ -177,16 +177,16 @@ func secretsNotReadable(b *Bundle) *Verdict {
 
 func logStreamMissing(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
+	if e == nil || !e.mentions("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
 		return nil
 	}
 	fix := Fix{Member: "logConfiguration", Platform: "create the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
 	what := "the log group does not exist, so the container did not start"
 	switch {
-	case e.says("AccessDenied", "not authorized"):
+	case e.mentions("AccessDenied", "not authorized"):
 		fix = Fix{Platform: "allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogStream and logs:PutLogEvents"}
 		what = "the log could not be opened: the role has no permission to write to the log group"
-	case e.says("i/o timeout", "deadline exceeded", "connection", "RequestError"):
+	case e.mentions("i/o timeout", "deadline exceeded", "connection", "RequestError"):
 		fix = Fix{Platform: "the subnet does not reach CloudWatch Logs: give it a NAT gateway, a public IP, or a VPC endpoint for logs"}
 		what = "the log could not be opened: CloudWatch Logs is unreachable"
 	}
@@ -195,7 +195,7 @@ func logStreamMissing(b *Bundle) *Verdict {
 
 func roleNotAssumable(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
+	if e == nil || !e.mentions("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
 		return nil
 	}
 	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "allow ecs-tasks.amazonaws.com in the role's trust policy, and check that the role is in this account"},
@@ -224,7 +224,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	}
 	full := []string{"no space left on device", "disk quota exceeded", "insufficient free space in thin pool"}
 	line := b.Subject.logSays(full...)
-	if !e.says(full...) && (line == nil || e.exited(0)) {
+	if !e.mentions(full...) && (line == nil || e.exited(0)) {
 		return nil
 	}
 	fix := Fix{Member: "ephemeralStorage", Platform: "give the instances a larger root volume: blockDeviceMappings in the launch template of the compute environment"}
@@ -237,7 +237,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	}
 	when := "while it ran"
 	c := Medium // the line may be of something that the program survived
-	if e.says(full...) {
+	if e.mentions(full...) {
 		when, c = "before its program began", High
 	}
 	v := e.because(c, fix, "%s was full %s", disk, when)
@@ -254,9 +254,9 @@ func outOfMemory(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	killed := e.says("OutOfMemoryError", "OOMKilled", "OutOfMemory: Container killed")
+	killed := e.mentions("OutOfMemoryError", "OOMKilled", "OutOfMemory: Container killed")
 	// The engine names the processes that it kills for their memory.
-	if !killed && !(e.exited(137) && !e.process && !e.says("timeout", "Host EC2", "CannotStart")) {
+	if !killed && !(e.exited(137) && !e.process && !e.mentions("timeout", "Host EC2", "CannotStart")) {
 		return nil
 	}
 	asked := ""

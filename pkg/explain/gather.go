@@ -60,7 +60,7 @@ func (g *Gatherer) Gather(ctx context.Context, id string) (*Bundle, error) {
 	}
 	steps := []func(context.Context, *Bundle){g.end, g.chain}
 	if !batch.HasEnded(b.Subject.Job.Status) {
-		steps = append(steps, g.place, g.consumables, g.fleet)
+		steps = append(steps, g.gatherQueue, g.consumables, g.fleet)
 	}
 	if !g.Local {
 		steps = append(steps, g.image, g.roles, g.lost)
@@ -80,7 +80,7 @@ func (g *Gatherer) Glance(ctx context.Context, id string) (*Bundle, error) {
 	}
 	if !batch.HasEnded(b.Subject.Job.Status) {
 		g.chain(ctx, b)
-		g.place(ctx, b)
+		g.gatherQueue(ctx, b)
 	}
 	return b, nil
 }
@@ -96,7 +96,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	}
 	b := &Bundle{Version: version, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
 	g.children(ctx, b, &b.Subject)
-	b.Looks = []Look{{At: b.At, Status: jobs[0].Status, Reason: b.reason()}}
+	b.Looks = []Sample{{At: b.At, Status: jobs[0].Status, Reason: b.reason()}}
 	return b, nil
 }
 
@@ -302,7 +302,7 @@ func dependencies(job *types.JobDetail) (ids []string) {
 }
 
 // place describes the queue, its compute environments and its snapshot.
-func (g *Gatherer) place(ctx context.Context, b *Bundle) {
+func (g *Gatherer) gatherQueue(ctx context.Context, b *Bundle) {
 	queue := b.Subject.Job.JobQueue
 	queues, err := g.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{str(queue)}})
 	if err == nil && len(queues.JobQueues) == 0 {

@@ -135,12 +135,12 @@ func (b *Bundle) failure() *end {
 // instance.
 func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 	e := b.failure()
-	if e == nil || !e.says("CannotPull", "exec format error", "no matching manifest", "platform") && !e.exited(1, 126, 255) {
+	if e == nil || !e.mentions("CannotPull", "exec format error", "no matching manifest", "platform") && !e.exited(1, 126, 255) {
 		return
 	}
 	i, ok := rpc.ParseImage(e.image)
 	if !ok {
-		if e.says("CannotPull") {
+		if e.mentions("CannotPull") {
 			b.missing(evidenceImage, errors.New("it is not in a private ECR registry"))
 		}
 		return
@@ -155,7 +155,7 @@ func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 // roles queries the roles of a job if one of them could not be assumed.
 func (g *Gatherer) roles(ctx context.Context, b *Bundle) {
 	e := b.failure()
-	if e == nil || !e.says("assume", "AssumeRole", "Role is not valid") || e.job.Container == nil {
+	if e == nil || !e.mentions("assume", "AssumeRole", "Role is not valid") || e.job.Container == nil {
 		return
 	}
 	for _, arn := range []string{str(e.job.Container.JobRoleArn), str(e.job.Container.ExecutionRoleArn)} {

@@ -10,7 +10,7 @@ import (
 // pullFailed is the end of a job whose image could not be pulled; nil for others.
 func (b *Bundle) pullFailed() *end {
 	e := b.end()
-	if e == nil || !e.says("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "unable to retrieve ecr registry auth", "CannotPullECRContainer", "CannotPullImageManifest") {
+	if e == nil || !e.mentions("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "unable to retrieve ecr registry auth", "CannotPullECRContainer", "CannotPullImageManifest") {
 		return nil
 	}
 	return e
@@ -18,11 +18,11 @@ func (b *Bundle) pullFailed() *end {
 
 func imageNotFound(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || e.says("pull access denied") && !b.imageAbsent() ||
-		!e.says("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
+	if e == nil || e.mentions("pull access denied") && !b.imageAbsent() ||
+		!e.mentions("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
 		return nil
 	}
-	if e.says("no matching manifest") {
+	if e.mentions("no matching manifest") {
 		return nil
 	}
 	c := High
@@ -56,7 +56,7 @@ func (b *Bundle) imageEvidence() Evidence {
 
 func imageRateLimit(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || !e.says("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
+	if e == nil || !e.mentions("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
 		return nil
 	}
 	return e.because(High, Fix{Member: "image", Job: "pull the image from your own registry (ECR, or its pull-through cache) or from public.ecr.aws; until then, retry later"},
@@ -65,7 +65,7 @@ func imageRateLimit(b *Bundle) *Verdict {
 
 func imageNoAccess(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || b.imageAbsent() || !e.says("pull access denied", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized") {
+	if e == nil || b.imageAbsent() || !e.mentions("pull access denied", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized") {
 		return nil
 	}
 	role := "the instance role (or the execution role, where the job has one)"
@@ -74,7 +74,7 @@ func imageNoAccess(b *Bundle) *Verdict {
 	}
 	v := e.because(High, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer, and the repository's policy for another account's; private registries elsewhere need repositoryCredentials"},
 		"the registry does not allow %s to pull %s", role, e.image)
-	if e.says("repository does not exist or may require") && b.Image == nil {
+	if e.mentions("repository does not exist or may require") && b.Image == nil {
 		v.Confidence = Medium
 		v.Summary = fmt.Sprintf("the registry shows no image %s: it does not exist, or needs a login", e.image)
 		v.Fix.Member, v.Fix.Job = "image", "check the image's name"
@@ -87,7 +87,7 @@ func imageNoAccess(b *Bundle) *Verdict {
 
 func imageNoRoute(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || !e.says("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed") {
+	if e == nil || !e.mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed") {
 		return nil
 	}
 	fix := "the subnet does not reach the registry: give it a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr and S3; check the security group"
@@ -110,9 +110,9 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	manifest := e.says("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
+	manifest := e.mentions("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
 	line := b.Subject.logSays("exec format error")
-	if !manifest && !e.says("exec format error") && line == nil {
+	if !manifest && !e.mentions("exec format error") && line == nil {
 		return nil
 	}
 	if e.process && !manifest {
@@ -123,7 +123,7 @@ func wrongArchitecture(b *Bundle) *Verdict {
 		what = "the image " + orElse(e.image, "of the job") + " has no variant for the instance's CPU architecture"
 	}
 	c := High
-	if line != nil && !manifest && !e.says("exec format error") && !e.exited(1, 126, 255) {
+	if line != nil && !manifest && !e.mentions("exec format error") && !e.exited(1, 126, 255) {
 		c = Medium
 	}
 	v := e.because(c, Fix{Member: "image", Job: "build the image for both: docker buildx build --platform linux/amd64,linux/arm64 (a script needs its #! line); or use a queue with the other architecture"}, "%s", what)
@@ -144,7 +144,7 @@ const notUsed = "the job ran as a process, without its image"
 // what the log says of it.
 func (e *end) wrongBinary(line []Evidence) *Verdict {
 	c := High
-	if line != nil && !e.exited(1, 126, 255) && !e.says("exec format error") {
+	if line != nil && !e.exited(1, 126, 255) && !e.mentions("exec format error") {
 		c = Medium
 	}
 	v := e.because(c, Fix{Member: "command", Job: "build the program for this machine, or give a script its #! line; to use the image, " + inContainer},
@@ -164,7 +164,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 		fix = Fix{Job: "install the NVIDIA driver on this machine (batchctl doctor checks it), or run the job where there is one: batchctl submit FILE --target NAME"}
 		where, who = "this machine has", "a newer driver on this machine"
 	}
-	if e.says("nvidia-container-cli", "could not select device driver", "libnvidia-ml", "nvidia-smi", "unknown or invalid runtime name: nvidia") {
+	if e.mentions("nvidia-container-cli", "could not select device driver", "libnvidia-ml", "nvidia-smi", "unknown or invalid runtime name: nvidia") {
 		return e.because(High, fix, "%s no working NVIDIA driver", where)
 	}
 	line := b.Subject.logSays("NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA driver version is insufficient", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file")
@@ -191,7 +191,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 
 func missingCommand(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || e.says("CannotPullContainer") {
+	if e == nil || e.mentions("CannotPullContainer") {
 		return nil
 	}
 	name := ""
@@ -203,12 +203,12 @@ func missingCommand(b *Bundle) *Verdict {
 	}
 	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
 	command := strings.TrimSpace("the command " + name)
-	starting := e.says("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
+	starting := e.mentions("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
 	library := b.Subject.logSays(noLibrary)
 	switch {
-	case starting && e.says("executable file not found", "no such file or directory"):
+	case starting && e.mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not in the image", command)
-	case starting && e.says("permission denied", "is a directory"):
+	case starting && e.mentions("permission denied", "is a directory"):
 		return e.because(High, fix, "%s cannot be executed: it is not a program, or lacks the permission (chmod +x)", command)
 	case e.exited(127) && library != nil:
 		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"}, "a shared library is not in the image (exit code 127)")
@@ -234,13 +234,13 @@ const noLibrary = "error while loading shared libraries"
 func (b *Bundle) missingHere(e *end, name string) *Verdict {
 	fix := Fix{Member: "command", Job: inContainer + "; or install the command on this machine, or correct it"}
 	library := b.Subject.logSays(noLibrary)
-	starting := e.says("CannotStartContainerError")
+	starting := e.mentions("CannotStartContainerError")
 	switch {
-	case starting && e.says("has no command"):
+	case starting && e.mentions("has no command"):
 		return e.because(High, Fix{Member: "command", Job: "give the job a command; to use the image's own, " + inContainer}, "the job has no command, and %s", notUsed)
-	case starting && e.says("executable file not found", "no such file or directory"):
+	case starting && e.mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not on this machine, and %s", orElse(name, "the command"), notUsed)
-	case starting && e.says("permission denied", "is a directory"):
+	case starting && e.mentions("permission denied", "is a directory"):
 		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
 		return e.because(High, fix, "%s on this machine cannot be executed, and %s", orElse(name, "the command"), notUsed)
 	case e.exited(127) && library != nil:
@@ -263,7 +263,7 @@ func (b *Bundle) missingHere(e *end, name string) *Verdict {
 
 func networkInterface(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.says("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
+	if e == nil || !e.mentions("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
 		return nil
 	}
 	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account is below its limit of network interfaces; then retry"},
@@ -273,7 +273,7 @@ func networkInterface(b *Bundle) *Verdict {
 func containerNotStarted(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || b.pullFailed() != nil || e.exit != nil && *e.exit > 0 && *e.exit < 125 ||
-		!e.says("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
+		!e.mentions("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
 		return nil
 	}
 	fix := Fix{Job: "read the reason; volumes, devices and user of the container are the usual suspects"}
@@ -283,10 +283,10 @@ func containerNotStarted(b *Bundle) *Verdict {
 		return e.because(Medium, fix, "the process could not be started on this machine")
 	}
 	switch {
-	case e.says("DockerTimeoutError", "RuntimeTimeoutError"):
+	case e.mentions("DockerTimeoutError", "RuntimeTimeoutError"):
 		what = "the instance's container engine took too long, as happens when the disk is slow or busy with pulls"
 		fix = Fix{Platform: "give the instances a faster root volume (gp3 with more throughput), or fewer jobs at once; a retry often helps"}
-	case e.says("efs", "mount.nfs", "mount target"):
+	case e.mentions("efs", "mount.nfs", "mount target"):
 		what = "a file system could not be mounted"
 		fix = Fix{Member: "volumes", Platform: "check the file system's mount targets in these subnets, and port 2049 in its security group"}
 	}

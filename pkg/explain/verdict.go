@@ -55,9 +55,9 @@ type Evidence struct {
 type Fix struct {
 	// Job is an edit of the job file; Member is what to edit, and Place where that
 	// is: file:line:column.
-	Job    string `json:"job,omitempty"`
-	Member string `json:"member,omitempty"`
-	Place  string `json:"place,omitempty"`
+	Job      string `json:"job,omitempty"`
+	Member   string `json:"member,omitempty"`
+	Location string `json:"place,omitempty"`
 	// Platform is something for the platform team.
 	Platform string `json:"platform,omitempty"`
 }
@@ -148,23 +148,23 @@ func Explain(b *Bundle) Answer {
 	}
 	switch {
 	case best != nil && !(best.Waits && held != nil):
-		best.Fix.Place = b.place(best.Fix.Member)
+		best.Fix.Location = b.locationOf(best.Fix.Member)
 		a.Verdict = best
 	case held != nil:
 		until := b.restsUntil(held)
-		a.Standing = fmt.Sprintf("still normal: scaling up since %s; AWS Batch reports %q, which also appears while a queue scales up", clock(b.waitsSince()), held.said())
+		a.Standing = fmt.Sprintf("still normal: scaling up since %s; AWS Batch reports %q, which also appears while a queue scales up", clock(b.waitsSince()), held.firstEvidence())
 		if b.At-b.waitsSince() >= dwell.Milliseconds() {
-			a.Standing = fmt.Sprintf("not sure yet: %s since %s; AWS Batch has reported %q since %s, which also appears for some minutes while a queue scales up", job.Status, clock(b.waitsSince()), held.said(), clock(held.since))
+			a.Standing = fmt.Sprintf("not sure yet: %s since %s; AWS Batch has reported %q since %s, which also appears for some minutes while a queue scales up", job.Status, clock(b.waitsSince()), held.firstEvidence(), clock(held.since))
 		}
 		a.AskAgain = clock(until)
 	default:
-		a.Standing, a.AskAgain = standing(b)
+		a.Standing, a.AskAgain = withoutVerdict(b)
 	}
 	return a
 }
 
-// said is the first evidence of a verdict.
-func (v *Verdict) said() string {
+// firstEvidence is the first evidence of a verdict.
+func (v *Verdict) firstEvidence() string {
 	if len(v.Evidence) == 0 {
 		return v.Summary
 	}
@@ -219,8 +219,8 @@ func (b *Bundle) reason() string {
 	return str(b.Subject.Job.StatusReason)
 }
 
-// standing is the answer when no rule has spoken.
-func standing(b *Bundle) (text, askAgain string) {
+// withoutVerdict is the answer when no rule has spoken.
+func withoutVerdict(b *Bundle) (text, askAgain string) {
 	job := b.Subject.Job
 	waited := b.At - b.waitsSince()
 	switch {
@@ -240,9 +240,9 @@ func standing(b *Bundle) (text, askAgain string) {
 			where = ", the first of its queue"
 		}
 		if reason := b.reason(); reason != "" {
-			return fmt.Sprintf("%s for %s%s; %s reports %q, and batchctl found no other evidence", job.Status, span(waited), where, b.service(), reason), ""
+			return fmt.Sprintf("%s for %s%s; %s reports %q, and batchctl found no other evidence", job.Status, duration(waited), where, b.service(), reason), ""
 		}
-		return fmt.Sprintf("%s for %s%s, and batchctl found no evidence why", job.Status, span(waited), where), ""
+		return fmt.Sprintf("%s for %s%s, and batchctl found no evidence why", job.Status, duration(waited), where), ""
 	case job.Status == "RUNNABLE":
 		return fmt.Sprintf("still normal: RUNNABLE since %s; an instance takes some minutes to start", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	case job.Status == "STARTING":

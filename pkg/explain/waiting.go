@@ -30,7 +30,7 @@ func (b *Bundle) waiting() *types.JobDetail {
 func (b *Bundle) waitsSince() int64 {
 	job := b.Subject.Job
 	if job.Status == types.JobStatusStarting {
-		_, since, _ := b.stands(func(l Look) bool { return l.Status == types.JobStatusStarting })
+		_, since, _ := b.streak(func(l Sample) bool { return l.Status == types.JobStatusStarting })
 		return since
 	}
 	since := num(job.CreatedAt)
@@ -43,9 +43,9 @@ func (b *Bundle) waitsSince() int64 {
 	return since
 }
 
-// stands counts the looks, up to the last, of which something was true without a
+// streak counts the looks, up to the last, of which something was true without a
 // break, and since when it was; looks that follow one another at once are one.
-func (b *Bundle) stands(true func(Look) bool) (look Look, since int64, seen int) {
+func (b *Bundle) streak(true func(Sample) bool) (look Sample, since int64, seen int) {
 	since = b.At
 	counted := int64(math.MaxInt64)
 	for _, l := range slices.Backward(b.Looks) {
@@ -67,7 +67,7 @@ func (b *Bundle) reasoned(words []string, c Confidence, fix Fix, summary string)
 	if job == nil || !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(str(job.StatusReason), w) }) {
 		return nil
 	}
-	_, since, seen := b.stands(func(l Look) bool { return head(l.Reason) == head(str(job.StatusReason)) })
+	_, since, seen := b.streak(func(l Sample) bool { return head(l.Reason) == head(str(job.StatusReason)) })
 	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: b.reasonEvidence(job, since)}
 }
 

@@ -39,7 +39,7 @@ type box struct {
 // box measures a node.
 func (c *checked) box(i int) box {
 	n := c.nodes[i]
-	says := c.says(i)
+	says := c.label(i)
 	b := box{name: wrap(says[0], nameColumns, nameLines)}
 	told := 0
 	if n.Status != "" {

@@ -20,7 +20,7 @@ func (g *Graph) DOT() (string, error) {
 		fmt.Fprintf(&out, "  label=%s\n  labelloc=t\n", quoted("all in "+clean(c.queue)))
 	}
 	for i, n := range c.nodes {
-		fmt.Fprintf(&out, "  n%d [label=%s%s]\n", i, quoted(strings.Join(c.says(i), "\n")), dotShape(n))
+		fmt.Fprintf(&out, "  n%d [label=%s%s]\n", i, quoted(strings.Join(c.label(i), "\n")), dotShape(n))
 	}
 	for _, l := range c.links {
 		fmt.Fprintf(&out, "  n%d -> n%d%s\n", l.from, l.to, dotEdge(l))
@@ -29,8 +29,8 @@ func (g *Graph) DOT() (string, error) {
 	return out.String(), nil
 }
 
-// says are the lines of a node's box.
-func (c *checked) says(i int) []string {
+// label are the lines of a node's box.
+func (c *checked) label(i int) []string {
 	n := c.nodes[i]
 	lines := []string{clean(n.Name)}
 	var labels []string
@@ -78,7 +78,7 @@ func dotEdge(l link) string {
 		return ""
 	}
 	var with []string
-	with = append(with, "label="+quoted(clean(l.says(""))))
+	with = append(with, "label="+quoted(clean(l.label(""))))
 	switch l.style() {
 	case Always, Failure:
 		with = append(with, "style=dashed")

@@ -12,13 +12,13 @@ import (
 	"unicode"
 )
 
-// Kind is what a node is drawn as.
-type Kind int
+// NodeKind is what a node is drawn as.
+type NodeKind int
 
 // The kinds of nodes.
 const (
 	// Job is one job.
-	Job Kind = iota
+	Job NodeKind = iota
 	// Array is a job with children; it is drawn as a stack.
 	Array
 	// Join is a step that only waits for others.
@@ -29,7 +29,7 @@ const (
 type Node struct {
 	// Name is what stands on the first line. Names need not differ.
 	Name string
-	Kind Kind
+	Kind NodeKind
 	// Queue is where it goes; empty: not known, or not said.
 	Queue string
 	// Labels are short texts in the order in which they are read: "array of 100",
@@ -75,8 +75,8 @@ type link struct {
 	types    []string // sorted, each once; none: the usual case
 }
 
-// says names the types of a link, or alone where there are none.
-func (l link) says(alone string) string { return cmp.Or(strings.Join(l.types, " + "), alone) }
+// label names the types of a link, or alone where there are none.
+func (l link) label(alone string) string { return cmp.Or(strings.Join(l.types, " + "), alone) }
 
 // checked is a graph whose edges are in order.
 type checked struct {

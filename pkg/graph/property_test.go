@@ -19,7 +19,7 @@ func acyclic(t *rapid.T) *Graph {
 	n := rapid.IntRange(0, 24).Draw(t, "nodes")
 	g := &Graph{Name: rapid.String().Draw(t, "name")}
 	for i := range n {
-		node := Node{Name: fmt.Sprintf("n%d", i), Kind: Kind(rapid.IntRange(0, 2).Draw(t, "kind")),
+		node := Node{Name: fmt.Sprintf("n%d", i), Kind: NodeKind(rapid.IntRange(0, 2).Draw(t, "kind")),
 			Queue: rapid.SampledFrom([]string{"", "cpu", "gpu"}).Draw(t, "queue"), Status: rapid.SampledFrom([]string{"", "RUNNING", "other"}).Draw(t, "status")}
 		if rapid.Bool().Draw(t, "labelled") {
 			node.Labels = []string{"array of 100", "1 GPU"}

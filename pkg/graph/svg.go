@@ -94,7 +94,7 @@ func (p *painter) edge(i int) {
 	}
 	says := clean(p.nodes[l.from].Name) + " → " + clean(p.nodes[l.to].Name)
 	if len(l.types) > 0 {
-		says += " (" + clean(l.says("")) + ")"
+		says += " (" + clean(l.label("")) + ")"
 	}
 	p.printf(`<path class="edge%s" d="%s" marker-end="url(#batchctl-%s)"><title>%s</title></path>`+"\n",
 		edgeClasses[l.style()], path.String(), tipOf(l.style()), escaped(says))
@@ -118,7 +118,7 @@ func tipOf(style string) string {
 func (p *painter) node(i int) {
 	n, b := p.nodes[i], p.boxes[i]
 	x, y := p.at[i].x+p.dx, p.at[i].y+p.dy
-	p.printf(`<g class="node"><title>%s</title>`+"\n", escaped(strings.Join(p.says(i), "\n")))
+	p.printf(`<g class="node"><title>%s</title>`+"\n", escaped(strings.Join(p.label(i), "\n")))
 	radius := 60
 	if n.Kind == Join {
 		radius = min(b.height/2, 240)

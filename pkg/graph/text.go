@@ -193,7 +193,7 @@ func (t *texter) line(r row, w widths) string {
 		if cell.width == 0 {
 			continue
 		}
-		text := t.room(cell.text, left-len(between))
+		text := t.clip(cell.text, left-len(between))
 		line += between + t.styled(cell.role, text) + spaces(cell.width-columns(text))
 		left -= len(between) + cell.width
 	}
@@ -203,8 +203,8 @@ func (t *texter) line(r row, w widths) string {
 	return line + between + t.details(r, w.queues == 0, left-len(between))
 }
 
-// room is a text in so many columns, where the width is bounded at all.
-func (t *texter) room(text string, width int) string {
+// clip is a text in so many columns, where the width is bounded at all.
+func (t *texter) clip(text string, width int) string {
 	if t.Width == 0 {
 		return text
 	}

@@ -15,7 +15,7 @@ var (
 )
 
 // drawAll draws everything at its place.
-func drawAll(s *sheet, p *layout, g *grid, l letters) {
+func drawAll(s *canvas, p *layout, g *grid, l letters) {
 	s.fill(0, 0, p.width, p.height, white)
 	s.text(l, p.left, margin+titleSize/2, p.title, style{titleSize, start, 0, black})
 	drawCells(s, p, g)
@@ -30,7 +30,7 @@ func drawAll(s *sheet, p *layout, g *grid, l letters) {
 	}
 }
 
-func drawCells(s *sheet, p *layout, g *grid) {
+func drawCells(s *canvas, p *layout, g *grid) {
 	if g.missing {
 		s.hatch(p.left, p.top, p.plotWidth, p.plotHigh)
 	}
@@ -69,7 +69,7 @@ func picture(g *grid) image.Image {
 	return img
 }
 
-func drawNumbers(s *sheet, p *layout, g *grid, l letters) {
+func drawNumbers(s *canvas, p *layout, g *grid, l letters) {
 	if p.numbers == nil {
 		return
 	}
@@ -85,7 +85,7 @@ func drawNumbers(s *sheet, p *layout, g *grid, l letters) {
 	}
 }
 
-func drawAxes(s *sheet, p *layout, l letters) {
+func drawAxes(s *canvas, p *layout, l letters) {
 	bottom := p.top + p.plotHigh
 	for i, label := range p.xLabels {
 		x := p.left + (float64(i)+0.5)*p.cellWidth
@@ -109,7 +109,7 @@ func drawAxes(s *sheet, p *layout, l letters) {
 	s.text(l, p.left-gap-p.yLabelsWide-gap-nameSize/2, p.top+p.plotHigh/2, p.yName, style{nameSize, middle, 90, black})
 }
 
-func drawBar(s *sheet, p *layout, g *grid, l letters) {
+func drawBar(s *canvas, p *layout, g *grid, l letters) {
 	if g.scale.empty() {
 		return
 	}

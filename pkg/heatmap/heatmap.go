@@ -59,18 +59,18 @@ type cell struct {
 func New(x, y Axis) (*Table, error) {
 	t := &Table{x: x, y: y}
 	var err error
-	if t.xAt, err = places(x); err != nil {
+	if t.xAt, err = positions(x); err != nil {
 		return nil, err
 	}
-	if t.yAt, err = places(y); err != nil {
+	if t.yAt, err = positions(y); err != nil {
 		return nil, err
 	}
 	t.cells = make([]cell, len(x.Values)*len(y.Values))
 	return t, nil
 }
 
-// places finds the place of each value on an axis.
-func places(a Axis) (map[string]int, error) {
+// positions finds the place of each value on an axis.
+func positions(a Axis) (map[string]int, error) {
 	if n := len(a.Values); n == 0 || n > maxValues {
 		return nil, fmt.Errorf("axis %s has %d values: a heat map takes 1 to %d", a.Name, n, maxValues)
 	}

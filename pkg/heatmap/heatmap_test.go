@@ -377,7 +377,7 @@ func TestLayoutProperty(t *testing.T) {
 		})
 		p := pageOf(t, all, Options{Title: word.Draw(t, "title"), Value: word.Draw(t, "value")})
 		m := &measured{stack: []frame{{}}}
-		drawPage(&sheet{canvas: m, height: p.height, image: func(float64, float64, float64, float64, image.Image) {}}, p)
+		drawPage(&canvas{canvas: m, height: p.height, image: func(float64, float64, float64, float64, image.Image) {}}, p)
 		const hair = 0.01
 		for i, b := range m.texts {
 			if b.left < -hair || b.right > p.width+hair || b.low < -hair || b.height > p.height+hair {

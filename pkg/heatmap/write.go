@@ -41,7 +41,7 @@ func (t *Table) WritePNG(w io.Writer, o Options) error {
 		return err
 	}
 	c := vgimg.NewWith(vgimg.UseWH(vg.Length(p.width), vg.Length(p.height)), vgimg.UseDPI(pixels*pointsPerInch))
-	s := &sheet{canvas: c, height: p.height, image: func(left, top, width, height float64, img image.Image) {
+	s := &canvas{canvas: c, height: p.height, image: func(left, top, width, height float64, img image.Image) {
 		enlarge(c.Image(), image.Rect(int(left*pixels), int(top*pixels), int((left+width)*pixels), int((top+height)*pixels)), img)
 	}}
 	drawPage(s, p)
@@ -73,7 +73,7 @@ func (t *Table) WriteSVG(w io.Writer, o Options) error {
 		return err
 	}
 	c := vgsvg.New(vg.Length(p.width), vg.Length(p.height))
-	s := &sheet{canvas: c, height: p.height, image: func(left, top, width, height float64, img image.Image) {
+	s := &canvas{canvas: c, height: p.height, image: func(left, top, width, height float64, img image.Image) {
 		large := image.NewRGBA(image.Rect(0, 0, int(width*pixels), int(height*pixels))) // some viewers blur what they enlarge
 		enlarge(large, large.Rect, img)
 		low := vg.Point{X: vg.Length(left), Y: vg.Length(p.height - top - height)}
@@ -95,4 +95,4 @@ var corrected = strings.NewReplacer(
 	`xlink:href="data:image/jpg;base64,`, `preserveAspectRatio="none" style="image-rendering:optimizeSpeed;image-rendering:pixelated" xlink:href="data:image/png;base64,`,
 )
 
-func drawPage(s *sheet, p *page) { drawAll(s, p.layout, &p.grid, p.letters) }
+func drawPage(s *canvas, p *page) { drawAll(s, p.layout, &p.grid, p.letters) }

@@ -55,7 +55,7 @@ func (s *Stacks) Deploy(ctx context.Context, t Template, given map[string]string
 	if err != nil || p.Action == None {
 		return p, err
 	}
-	if err := s.stranded(ctx, p); err != nil {
+	if err := s.checkOrphans(ctx, p); err != nil {
 		return p, errors.Join(err, s.discard(ctx, p))
 	}
 	yes, err := s.Approve(p)
@@ -83,7 +83,7 @@ func (s *Stacks) Diff(ctx context.Context, t Template, given map[string]string) 
 		return s.fresh(ctx, t, given, stack)
 	}
 	if inProgress(stack.StackStatus) {
-		return nil, &GoesOnError{Stack: name, Err: fmt.Errorf("it is in %s", stack.StackStatus)}
+		return nil, &StillRunningError{Stack: name, Err: fmt.Errorf("it is in %s", stack.StackStatus)}
 	}
 	p, err := s.propose(ctx, t, given, stack)
 	if err != nil || p.Action == None {
@@ -119,7 +119,7 @@ func (s *Stacks) settled(ctx context.Context, name string) (*types.Stack, error)
 	case err != nil || stack == nil:
 		return nil, err
 	case stack.StackStatus == review:
-		s.Tell("stack %s is what a change set that was never executed left: deleting it", name)
+		s.Notify("stack %s is what a change set that was never executed left: deleting it", name)
 		return nil, s.remove(ctx, stack, nil)
 	case stack.StackStatus == types.StackStatusUpdateRollbackFailed:
 		return nil, &StuckError{name, string(stack.StackStatus), aws.ToString(stack.StackStatusReason),
@@ -328,7 +328,7 @@ func (s *Stacks) discard(ctx context.Context, p *Proposal) error {
 		}
 	}
 	if err != nil {
-		s.Tell("left there: change set %s of stack %s, which changes nothing: %v", p.set, p.Stack, err)
+		s.Notify("left there: change set %s of stack %s, which changes nothing: %v", p.set, p.Stack, err)
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	})
 	switch {
 	case err != nil && (ctx.Err() != nil || transient(err)):
-		return &GoesOnError{Stack: p.Stack, Maybe: true, Err: err}
+		return &StillRunningError{Stack: p.Stack, Maybe: true, Err: err}
 	case err != nil:
 		return errors.Join(err, s.discard(ctx, p))
 	}

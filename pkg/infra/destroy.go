@@ -37,13 +37,13 @@ type Kept struct {
 	Reason string `json:"reason"`
 }
 
-// Doomed finds out what Destroy would do. It first follows what is under way.
-func (s *Stacks) Doomed(ctx context.Context, templates []Template) (*Destruction, error) {
+// PlanDestruction finds out what Destroy would do. It first follows what is under way.
+func (s *Stacks) PlanDestruction(ctx context.Context, templates []Template) (*Destruction, error) {
 	d := &Destruction{Stacks: []string{}, Queues: []string{}, Keeps: []Kept{}}
 	for _, t := range slices.Backward(templates) {
 		stack, err := s.find(ctx, s.Name(t))
 		if foreign, ok := errors.AsType[*NotOursError](err); ok {
-			s.Tell("%v", foreign)
+			s.Notify("%v", foreign)
 			continue
 		}
 		if err == nil {
@@ -56,15 +56,15 @@ func (s *Stacks) Doomed(ctx context.Context, templates []Template) (*Destruction
 			continue
 		}
 		d.stacks, d.Stacks = append(d.stacks, stack), append(d.Stacks, *stack.StackName)
-		if err := s.look(ctx, stack, d); err != nil {
+		if err := s.inspect(ctx, stack, d); err != nil {
 			return nil, err
 		}
 	}
 	return d, nil
 }
 
-// look notes what of a stack needs care before it is deleted.
-func (s *Stacks) look(ctx context.Context, stack *cfn.Stack, d *Destruction) error {
+// inspect notes what of a stack needs care before it is deleted.
+func (s *Stacks) inspect(ctx context.Context, stack *cfn.Stack, d *Destruction) error {
 	left, err := s.left(ctx, *stack.StackId)
 	if err != nil || len(left) == 0 {
 		return err
@@ -155,7 +155,7 @@ func (s *Stacks) drain(ctx context.Context, queues []string) error {
 		return err
 	}
 	for _, q := range queues {
-		s.Tell("disabling job queue %s", q)
+		s.Notify("disabling job queue %s", q)
 		if err := s.Batch.DisableQueue(ctx, q); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (s *Stacks) drain(ctx context.Context, queues []string) error {
 			}
 		}
 		if n > 0 && n != waiting {
-			s.Tell("waiting for %d jobs in %s to end", n, strings.Join(queues, ", "))
+			s.Notify("waiting for %d jobs in %s to end", n, strings.Join(queues, ", "))
 		}
 		waiting = n
 		return n == 0, nil
@@ -211,7 +211,7 @@ func (s *Stacks) remove(ctx context.Context, stack *cfn.Stack, d *Destruction) e
 		return err
 	}
 	if keep := keptOf(c, d); c.end == "DELETE_FAILED" && len(keep) > 0 {
-		s.Tell("keeping %s", strings.Join(keep, ", "))
+		s.Notify("keeping %s", strings.Join(keep, ", "))
 		if c, err = s.deleted(ctx, stack, keep); err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (s *Stacks) deleted(ctx context.Context, stack *cfn.Stack, retain []string)
 	once := token()
 	err = s.patiently(ctx, func() error { return s.Cloud.deleteStack(ctx, stack, once, retain) })
 	if err != nil && (ctx.Err() != nil || transient(err)) {
-		return nil, &GoesOnError{Stack: *stack.StackName, Maybe: true, Err: err}
+		return nil, &StillRunningError{Stack: *stack.StackName, Maybe: true, Err: err}
 	}
 	if err != nil {
 		return nil, err

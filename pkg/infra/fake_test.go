@@ -77,7 +77,7 @@ func (c *cloud) open(told *[]string) *Stacks {
 	cfg := aws.Config{Region: "eu-central-1", HTTPClient: c, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1}
 	tell := func(format string, args ...any) { *told = append(*told, fmt.Sprintf(format, args...)) }
 	return &Stacks{
-		Cloud: NewCloud(cfg), Batch: client.New(cfg), Templates: fakeTemplates, Prefix: "team", Tell: tell,
+		Cloud: NewCloud(cfg), Batch: client.New(cfg), Templates: fakeTemplates, Prefix: "team", Notify: tell,
 		Progress: func(p Progress) {
 			tell("%s %s %d/%d", p.Event.ResourceStatus, *p.Event.LogicalResourceId, p.Done, p.Total)
 		},

@@ -55,11 +55,11 @@ func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(
 	for {
 		events, err := s.Cloud.events(ctx, id, since())
 		if ctx.Err() != nil {
-			return c, &GoesOnError{Stack: name, Err: context.Cause(ctx)}
+			return c, &StillRunningError{Stack: name, Err: context.Cause(ctx)}
 		}
 		pause, err := pace.next(err, len(events) > 0)
 		if err != nil {
-			return c, &GoesOnError{Stack: name, Err: err}
+			return c, &StillRunningError{Stack: name, Err: err}
 		}
 		for _, e := range events {
 			c.take(e)
@@ -73,7 +73,7 @@ func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(
 			since = func() func(types.StackEvent) bool { return after(last) }
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return c, &GoesOnError{Stack: name, Err: err}
+			return c, &StillRunningError{Stack: name, Err: err}
 		}
 	}
 }
@@ -110,7 +110,7 @@ func (s *Stacks) failure(ctx context.Context, name, id string, c *course) error 
 	if broken(c.end) {
 		var err error
 		if f.Left, err = s.left(ctx, id); err != nil {
-			s.Tell("not looked up: what stack %s left behind: %v", name, err)
+			s.Notify("not looked up: what stack %s left behind: %v", name, err)
 		}
 	}
 	return f
@@ -135,7 +135,7 @@ func (s *Stacks) left(ctx context.Context, id string) (left []Resource, err erro
 // it as it is then; nil if it is gone.
 func (s *Stacks) resume(ctx context.Context, stack *types.Stack) (*types.Stack, error) {
 	for stack != nil && inProgress(stack.StackStatus) && stack.StackStatus != review {
-		s.Tell("stack %s is in %s: following it to its end", *stack.StackName, stack.StackStatus)
+		s.Notify("stack %s is in %s: following it to its end", *stack.StackName, stack.StackStatus)
 		name := *stack.StackName
 		if _, err := s.follow(ctx, name, *stack.StackId, sinceItBegan, 0); err != nil {
 			return nil, err

@@ -53,8 +53,8 @@ type Stacks struct {
 	Bucket string
 	// Upload puts a text into a bucket and returns the URL at which CloudFormation reads it.
 	Upload func(ctx context.Context, bucket, key string, text []byte) (url string, err error)
-	// Tell is told what continues, in one clause a call.
-	Tell func(format string, args ...any)
+	// Notify is told what continues, in one clause a call.
+	Notify func(format string, args ...any)
 	// Progress is told each event of a stack once, in order.
 	Progress func(Progress)
 	// Approve shows a proposal, and reports whether it is to be executed.
@@ -62,8 +62,8 @@ type Stacks struct {
 	// Confirm asks a question that can be answered yes or no.
 	Confirm func(question string) (bool, error)
 
-	served bool              // an answer has come: the service is there
-	placed map[string]string // the URLs of the long templates in the bucket, by name
+	served   bool              // an answer has come: the service is there
+	uploaded map[string]string // the URLs of the long templates in the bucket, by name
 }
 
 // ErrDeclined is what ends a command whose question was answered no. Nothing was
@@ -89,23 +89,23 @@ type FailedError struct {
 
 func (e *FailedError) Error() string { return fmt.Sprintf("stack %s: %s", e.Stack, e.Status) }
 
-// GoesOnError says that this process stopped looking while AWS continues.
-type GoesOnError struct {
+// StillRunningError says that this process stopped watching while AWS continues.
+type StillRunningError struct {
 	Stack string
 	// Maybe says that it is unknown whether AWS has begun.
 	Maybe bool
 	Err   error
 }
 
-func (e *GoesOnError) Error() string {
-	word := "goes on"
+func (e *StillRunningError) Error() string {
+	does := "continues"
 	if e.Maybe {
-		word = "may have begun"
+		does = "may have begun"
 	}
-	return fmt.Sprintf("stack %s: AWS %s without this command: %v", e.Stack, word, e.Err)
+	return fmt.Sprintf("stack %s: AWS %s without this command: %v", e.Stack, does, e.Err)
 }
 
-func (e *GoesOnError) Unwrap() error { return e.Err }
+func (e *StillRunningError) Unwrap() error { return e.Err }
 
 // StuckError is a stack in a state that no deployment can leave.
 type StuckError struct{ Stack, Status, Reason, Way string }

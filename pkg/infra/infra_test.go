@@ -106,7 +106,7 @@ func TestForeignStack(t *testing.T) {
 		if _, err := deploy(t.Context(), s, "2"); !isNotOurs(err) {
 			t.Errorf("deploy: %v", err)
 		}
-		if d, err := s.Doomed(t.Context(), fakeTemplates); err != nil || len(d.Stacks) != 0 {
+		if d, err := s.PlanDestruction(t.Context(), fakeTemplates); err != nil || len(d.Stacks) != 0 {
 			t.Errorf("destroy would delete %+v, %v", d, err)
 		}
 	})
@@ -177,7 +177,7 @@ func TestCutOff(t *testing.T) {
 					t.Errorf("%s at call %d: no error", name, n)
 				}
 				began := slices.Contains(c.calls[:min(n, len(c.calls))], "ExecuteChangeSet")
-				if _, ok := errors.AsType[*GoesOnError](err); err != nil && ok != began && c.calls[min(n, len(c.calls))-1] != "ExecuteChangeSet" {
+				if _, ok := errors.AsType[*StillRunningError](err); err != nil && ok != began && c.calls[min(n, len(c.calls))-1] != "ExecuteChangeSet" {
 					t.Errorf("%s at call %d (%s): %v", name, n, c.calls[n-1], err)
 				}
 				c.fault = nil
@@ -267,7 +267,7 @@ func TestStranded(t *testing.T) {
 			}
 			c.changes, c.order = test.changes, test.order
 			_, err := deploy(t.Context(), s, "2")
-			stranded, refused := errors.AsType[*StrandedError](err)
+			stranded, refused := errors.AsType[*OrphanedQueueError](err)
 			if refused != test.refused || !refused && err != nil {
 				t.Errorf("%s: %v", test.what, err)
 			}
@@ -299,7 +299,7 @@ func TestDestroy(t *testing.T) {
 		if _, err := deploy(t.Context(), s, "1"); err != nil {
 			t.Fatal(err)
 		}
-		d, err := s.Doomed(t.Context(), fakeTemplates)
+		d, err := s.PlanDestruction(t.Context(), fakeTemplates)
 		if err != nil || len(d.Stacks) != 1 || len(d.Keeps) != 3 {
 			t.Fatalf("%+v %v", d, err)
 		}
@@ -332,7 +332,7 @@ func TestInterruptedDrain(t *testing.T) {
 		if _, err := deploy(t.Context(), s, "1"); err != nil {
 			t.Fatal(err)
 		}
-		d, err := s.Doomed(t.Context(), fakeTemplates)
+		d, err := s.PlanDestruction(t.Context(), fakeTemplates)
 		if err != nil {
 			t.Fatal(err)
 		}

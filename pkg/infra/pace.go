@@ -58,7 +58,7 @@ func (p *pace) next(err error, news bool) (time.Duration, error) {
 	}
 	if !p.told {
 		p.told = true
-		p.stacks.Tell("asking again: %v", err)
+		p.stacks.Notify("asking again: %v", err)
 	}
 	if rpc.Throttled(err) {
 		return p.grow(throttledMost), nil

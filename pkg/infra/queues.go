@@ -43,7 +43,7 @@ func (s *Stacks) Queues(ctx context.Context, outputs []StackOutput) ([]Queue, er
 		if i < 0 || slices.ContainsFunc(queues, func(q Queue) bool { return q.JobQueue == aws.ToString(all[i].JobQueueName) }) {
 			continue
 		}
-		queues = append(queues, Queue{alias(o.Name), aws.ToString(all[i].JobQueueName), behind(all[i], environments)})
+		queues = append(queues, Queue{alias(o.Name), aws.ToString(all[i].JobQueueName), environmentsOf(all[i], environments)})
 	}
 	return queues, nil
 }
@@ -54,8 +54,8 @@ func isQueue(o StackOutput, q types.JobQueueDetail) bool {
 	return o.Value == aws.ToString(q.JobQueueArn) || o.Value == aws.ToString(q.JobQueueName) && strings.Contains(o.Name, "Queue")
 }
 
-// behind are the compute environments of a queue, in its order.
-func behind(q types.JobQueueDetail, all []types.ComputeEnvironmentDetail) (list []Environment) {
+// environmentsOf are the compute environments of a queue, in its order.
+func environmentsOf(q types.JobQueueDetail, all []types.ComputeEnvironmentDetail) (list []Environment) {
 	order := slices.SortedFunc(slices.Values(q.ComputeEnvironmentOrder), func(a, b types.ComputeEnvironmentOrder) int {
 		return int(aws.ToInt32(a.Order) - aws.ToInt32(b.Order))
 	})

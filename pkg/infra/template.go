@@ -53,7 +53,7 @@ func (s *Stacks) text(ctx context.Context, t Template) (templateText, error) {
 	if len(t.Body) <= MaxTemplateBody {
 		return templateText{body: aws.String(string(t.Body))}, nil
 	}
-	if url, ok := s.placed[t.Name]; ok {
+	if url, ok := s.uploaded[t.Name]; ok {
 		return templateText{url: &url}, nil
 	}
 	bucket, err := s.bucket(ctx)
@@ -73,11 +73,11 @@ func (s *Stacks) text(ctx context.Context, t Template) (templateText, error) {
 	if err != nil {
 		return templateText{}, fmt.Errorf("template %s: %w", t.Name, err)
 	}
-	s.Tell("template %s has %d bytes: put into s3://%s/%s", t.Name, len(t.Body), bucket, key)
-	if s.placed == nil {
-		s.placed = map[string]string{}
+	s.Notify("template %s has %d bytes: put into s3://%s/%s", t.Name, len(t.Body), bucket, key)
+	if s.uploaded == nil {
+		s.uploaded = map[string]string{}
 	}
-	s.placed[t.Name] = url
+	s.uploaded[t.Name] = url
 	return templateText{url: &url}, nil
 }
 

@@ -29,8 +29,8 @@ func NewInt(i int64, from *Node) *Node { return at(Number, strconv.FormatInt(i, 
 // NewBool returns a boolean with the place of from.
 func NewBool(b bool, from *Node) *Node { return at(Bool, strconv.FormatBool(b), from) }
 
-// Place returns the node's source and span, for a diagnostic about its value.
-func (n *Node) Place() (*diag.Source, diag.Span) {
+// Location returns the node's source and span, for a diagnostic about its value.
+func (n *Node) Location() (*diag.Source, diag.Span) {
 	if n == nil {
 		return nil, diag.Span{}
 	}

@@ -18,7 +18,7 @@ const (
 	closeArray
 	str
 	number
-	word // anything else: true, None, 08, nginx
+	bareword // anything else: true, None, 08, nginx
 )
 
 // token is a piece of the text. A slip that can be seen in the piece alone is
@@ -100,7 +100,7 @@ func (p *parser) oddity() {
 	case r == '\'' || r == '`' || isQuote(r):
 		p.foreignString(r, size)
 	default:
-		p.take(word, max(wordLen(rest), size))
+		p.take(bareword, max(wordLen(rest), size))
 	}
 }
 

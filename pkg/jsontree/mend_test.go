@@ -66,7 +66,7 @@ func TestMendEnds(t *testing.T) {
 		src := diag.NewSource("t", text)
 		for rounds := 0; ; rounds++ {
 			_, list := Parse(src)
-			next, made := Mend(src, list)
+			next, made := Repair(src, list)
 			if len(made) == 0 {
 				break
 			}

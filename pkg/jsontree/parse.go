@@ -156,8 +156,8 @@ func (p *parser) value() *Node {
 			return p.scalar(String, p.tok.text)
 		}
 		return p.scalar(Number, p.tok.text)
-	case word:
-		return p.word()
+	case bareword:
+		return p.literal()
 	}
 	return nil
 }

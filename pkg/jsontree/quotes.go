@@ -118,9 +118,9 @@ func clip(s string) string {
 	return s
 }
 
-// mendName cuts the member name at tok where its closing quote was forgotten:
+// repairName cuts the member name at tok where its closing quote was forgotten:
 // "name: "value".
-func (p *parser) mendName() {
+func (p *parser) repairName() {
 	raw := p.text[p.tok.start:p.tok.end]
 	n := strings.IndexByte(raw, ':')
 	if n < 2 {

@@ -45,7 +45,7 @@ func (p *parser) separated(l *level) bool {
 func (p *parser) startsMember() bool {
 	line, _, _ := strings.Cut(p.text[p.end:p.tok.start], "\n")
 	newLine := len(line) < p.tok.start-p.end
-	return (p.tok.kind == str || p.tok.kind == word) && (newLine || p.colonFollows())
+	return (p.tok.kind == str || p.tok.kind == bareword) && (newLine || p.colonFollows())
 }
 
 // key reads the member's name at tok. Without a name it reports the slip, skips the member and
@@ -53,8 +53,8 @@ func (p *parser) startsMember() bool {
 func (p *parser) key() (token, bool) {
 	switch p.tok.kind {
 	case str:
-		p.mendName()
-	case word, number:
+		p.repairName()
+	case bareword, number:
 		if !p.nameWord() {
 			return token{}, false
 		}
@@ -134,7 +134,7 @@ func (p *parser) atName() bool {
 	switch p.tok.kind {
 	case str:
 		return p.colonFollows()
-	case word:
+	case bareword:
 		// nginx:latest is a value, nginx: latest a member
 		return p.colonFollows() && p.attached(p.pos) == p.pos
 	}

@@ -18,8 +18,8 @@ type strict struct {
 	text  string
 	pos   int
 	depth int
-	// room is where the next nodes come from; left bounds how many there may be.
-	room  []Node
+	// slab is where the next nodes come from; left bounds how many there may be.
+	slab  []Node
 	left  int
 	arena *Arena
 	// seen is the table in which long objects look for a name twice.
@@ -41,7 +41,7 @@ func readStrict(src *diag.Source, start int, arena *Arena) *Node {
 	if s.blanks(); s.pos < len(s.text) {
 		return nil
 	}
-	arena.giveBack(len(s.room))
+	arena.giveBack(len(s.slab))
 	return root
 }
 
@@ -77,11 +77,11 @@ func (s *strict) value() *Node {
 	case '[':
 		return s.array()
 	case 't':
-		return s.word(Bool, "true", "true")
+		return s.literal(Bool, "true", "true")
 	case 'f':
-		return s.word(Bool, "false", "false")
+		return s.literal(Bool, "false", "false")
 	case 'n':
-		return s.word(Null, "null", "")
+		return s.literal(Null, "null", "")
 	default:
 		if n := numberLen(s.text[start:]); n > 0 && s.endsAt(start+n) {
 			s.pos += n
@@ -91,7 +91,7 @@ func (s *strict) value() *Node {
 	return nil
 }
 
-func (s *strict) word(kind Kind, word, text string) *Node {
+func (s *strict) literal(kind Kind, word, text string) *Node {
 	start := s.pos
 	if !strings.HasPrefix(s.text[start:], word) || !s.endsAt(start+len(word)) {
 		return nil
@@ -107,15 +107,15 @@ func (s *strict) endsAt(i int) bool {
 
 // node takes a node for the value from start to pos.
 func (s *strict) node(kind Kind, text string, start int) *Node {
-	if len(s.room) == 0 {
+	if len(s.slab) == 0 {
 		if s.left <= 0 {
 			return nil
 		}
 		n := min(max((len(s.text)-start)/48, 8), 1024, s.left)
-		s.room, s.left = s.arena.Nodes(n), s.left-n
+		s.slab, s.left = s.arena.Nodes(n), s.left-n
 	}
-	n := &s.room[0]
-	s.room = s.room[1:]
+	n := &s.slab[0]
+	s.slab = s.slab[1:]
 	n.Kind, n.Source, n.Text = kind, s.src, text
 	n.Span = diag.Span{Start: start, End: s.pos}
 	return n

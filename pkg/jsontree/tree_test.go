@@ -54,7 +54,7 @@ func TestAbsent(t *testing.T) {
 	for range n.Children() {
 		t.Error("an absent node has a child")
 	}
-	if src, span := n.Place(); src != nil || span != (diag.Span{}) {
+	if src, span := n.Location(); src != nil || span != (diag.Span{}) {
 		t.Error("an absent node has a place")
 	}
 	root := must(t, `{"a": [1], "b": "x"}`)
@@ -115,7 +115,7 @@ func TestBuild(t *testing.T) {
 	if want := `{"type":"MEMORY","list":[-3,false]}`; str(n) != want {
 		t.Errorf("built %s, want %s", str(n), want)
 	}
-	src, span := n.Get("type").Place()
+	src, span := n.Get("type").Location()
 	if src != from.Source || span != from.Span {
 		t.Errorf("the built node stands at %v", span)
 	}

@@ -64,8 +64,8 @@ func (p *parser) unit() bool {
 	return true
 }
 
-// word reads the value at tok that is a word, whatever it was meant to be.
-func (p *parser) word() *Node {
+// literal reads the value at tok that is a word, whatever it was meant to be.
+func (p *parser) literal() *Node {
 	switch w := p.tok.text; w {
 	case "true", "false":
 		return p.scalar(Bool, w)

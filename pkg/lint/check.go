@@ -71,6 +71,6 @@ func CheckRequest(operation string, tree *jsontree.Node) diag.List {
 		return nil
 	}
 	file.Name = job.Name
-	file.Source, _ = tree.Place()
+	file.Source, _ = tree.Location()
 	return Check([]*document.File{file}, nil, Rules())
 }

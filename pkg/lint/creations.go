@@ -62,7 +62,7 @@ var creations = newFact(func(p *Pass, _ resources) resources {
 // create all of its environments, it has none and is not checked.
 func (r resources) queue(q Site) document.Queue {
 	out := document.Queue{Name: q.Node.Get("jobQueueName").Str(), Node: q.Node}
-	for e := range r.behind(q) {
+	for e := range r.environmentsOf(q) {
 		if e.Node == nil || e.Node.Get("computeResources") == nil {
 			out.Environments = nil
 			return out
@@ -79,9 +79,9 @@ func asEnvironment(n *jsontree.Node) document.Environment {
 		InstanceTypes: entriesOf(c.Get("instanceTypes")), MaxvCpus: int(min(most, 1<<30)), Node: c}
 }
 
-// behind yields the environments of a queue. An environment that the files do not create
+// environmentsOf yields the environments of a queue. An environment that the files do not create
 // has no Node.
-func (r resources) behind(queue Site) iter.Seq[Site] {
+func (r resources) environmentsOf(queue Site) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
 		for o := range queue.Node.Get("computeEnvironmentOrder").Children() {
 			word := o.Get("computeEnvironment").Str()
@@ -108,7 +108,7 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 		}
 		for _, run := range submits {
 			if q, ok := (Site{Job: run}).queueOf(); ok {
-				for e := range creations.of(p).behind(q) {
+				for e := range creations.of(p).environmentsOf(q) {
 					if e.Node != nil && !yield(e) {
 						return
 					}

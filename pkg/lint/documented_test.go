@@ -65,7 +65,7 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 		a.Extract(t, dir)
 		for _, name := range a.Names("*.json") {
 			name = filepath.Join(dir, name)
-			hold(name, read(t, name), document.Beside(name))
+			hold(name, read(t, name), document.SiblingReader(name))
 		}
 	}
 	for _, a := range golden.Glob(t, "../plan/testdata/requests/*.txtar") {
@@ -79,7 +79,7 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
 		for _, name := range files {
-			hold(name, read(t, name), document.Beside(name))
+			hold(name, read(t, name), document.SiblingReader(name))
 		}
 	}
 	for _, r := range documentRules() {

@@ -12,7 +12,7 @@ import (
 // without quotes as before. It returns nil if the text is not the value itself, such as
 // "2 GiB" for 2048 in the compact form.
 func replace(n *jsontree.Node, value string) *diag.Fix {
-	src, span := n.Place()
+	src, span := n.Location()
 	if src == nil || span.End > len(src.Text) {
 		return nil
 	}
@@ -29,7 +29,7 @@ func replace(n *jsontree.Node, value string) *diag.Fix {
 // replacement returns the fix that writes another value. It is a loss unless that is the
 // same value in another spelling.
 func replacement(n *jsontree.Node, value string) *diag.Fix {
-	_, span := n.Place()
+	_, span := n.Location()
 	fix := &diag.Fix{Message: "write " + value, Edits: []diag.Edit{{Span: span, Text: value}}}
 	if hasContent(n) && !jsontree.Same(n.Text, strings.Trim(value, `"`)) {
 		fix.Class = diag.Loss
@@ -54,7 +54,7 @@ func hasContent(n *jsontree.Node) bool {
 // removal returns the text to cut so that the rest still parses: the member, with the
 // comma and white space before its successor, or else after its predecessor.
 func removal(n *jsontree.Node) (diag.Span, bool) {
-	src, span := n.Place()
+	src, span := n.Location()
 	if src == nil {
 		return span, false
 	}
@@ -114,7 +114,7 @@ func indentOf(text string, n *jsontree.Node) string {
 
 // rewrite returns the fix that replaces a value by JSON text.
 func rewrite(n *jsontree.Node, text string) *diag.Fix {
-	if src, _ := n.Place(); src == nil {
+	if src, _ := n.Location(); src == nil {
 		return nil
 	}
 	return replacement(n, text)

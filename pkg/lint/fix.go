@@ -15,7 +15,7 @@ func (s Site) lacks(n *jsontree.Node, member string) bool {
 
 // raw returns the object or array as in the file; nil if it is not in the file.
 func (s Site) raw(n *jsontree.Node) *jsontree.Node {
-	src, span := n.Place()
+	src, span := n.Location()
 	for raw := s.File.Root; raw != nil && raw.Source == src; raw = childAt(raw, span.Start) {
 		if raw.Span == span && (raw.Is(jsontree.Object) || raw.Is(jsontree.Array)) {
 			return raw
@@ -54,7 +54,7 @@ func (s Site) remove(n *jsontree.Node) *diag.Fix {
 // insert returns the fix that adds a member or an element, given as JSON text, at the end
 // of an object or array. It returns nil if the user did not write that object.
 func (s Site) insert(n *jsontree.Node, text string) *diag.Fix {
-	src, span := n.Place()
+	src, span := n.Location()
 	if src == nil || span.End > len(src.Text) || span.End-span.Start < 2 || s.compact() && span == s.Job.Node.Span {
 		return nil
 	}

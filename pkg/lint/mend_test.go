@@ -108,7 +108,7 @@ func holdFixes(t failer, text string, platform *document.Platform) {
 		if len(now.problems) <= 60 {
 			holdEachFix(t, now)
 		}
-		fixed, made := jsontree.Mend(now.src, now.problems)
+		fixed, made := jsontree.Repair(now.src, now.problems)
 		if len(made) == 0 {
 			return
 		}

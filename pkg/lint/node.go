@@ -16,8 +16,8 @@ func key(n *jsontree.Node) *jsontree.Node {
 }
 
 func samePlace(a, b *jsontree.Node) bool {
-	srcA, spanA := a.Place()
-	srcB, spanB := b.Place()
+	srcA, spanA := a.Location()
+	srcB, spanB := b.Location()
 	return srcA != nil && srcA == srcB && spanA == spanB
 }
 

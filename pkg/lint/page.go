@@ -39,7 +39,7 @@ func indexPage() string {
 		"- An **error** is something that AWS rejects or leaves stuck. A **warning** is something that AWS accepts and that is rarely intended.\n" +
 		"- The confidence says how well the rule is supported:\n")
 	for _, c := range []Confidence{High, Medium, Low} {
-		fmt.Fprintf(&b, "  - %s: %s\n", c, c.words())
+		fmt.Fprintf(&b, "  - %s: %s\n", c, c.describe())
 	}
 	for _, t := range topics(Documented()) {
 		file := pageName(t.title)
@@ -145,8 +145,8 @@ func (e Example) GoodNote() string {
 	return ""
 }
 
-// words describes a confidence.
-func (c Confidence) words() string {
+// describe describes a confidence.
+func (c Confidence) describe() string {
 	switch c {
 	case High:
 		return "two independent sources agree, the API model requires it, or the rule quotes an error of the service."

@@ -18,7 +18,7 @@ import (
 type refusal struct {
 	cause         catalog.Cause
 	message, hint string
-	place         *jsontree.Node
+	node          *jsontree.Node
 }
 
 // placing is where a job would go. It is unknown in the zero value.
@@ -112,10 +112,10 @@ func placeOf(j Job, platform *document.Platform) placing {
 	}
 	if word == "" {
 		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
-			return placing{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), place: j.culprit(no.Cause)}}
+			return placing{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), node: j.culprit(no.Cause)}}
 		}
 		q, _ := platform.Queue(choice.Queue)
-		return placed(platform, q, r, *choice.Placement)
+		return placement(platform, q, r, *choice.Placement)
 	}
 	q, ok := j.queueIn(platform)
 	if !ok {
@@ -123,7 +123,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 	}
 	held := plan.Hold(platform.Catalog, q, r)
 	if held.Fits {
-		return placed(platform, q, r, held)
+		return placement(platform, q, r, held)
 	}
 	var hints []string
 	if near := held.Hint(r); near != "" && (held.Nearest != nil || err != nil) {
@@ -134,7 +134,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 		hints = append(hints, fmt.Sprintf("submit it to queue %s, where it fits", cmp.Or(other.Alias, other.Name)))
 	}
 	return placing{refused: &refusal{
-		cause: held.Cause, place: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
+		cause: held.Cause, node: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
 		message: fmt.Sprintf("queue %s cannot hold %s: %s", word, r, held.Reason),
 	}}
 }
@@ -161,12 +161,12 @@ func (j Job) wrongPlatform(platform *document.Platform) placing {
 		return placing{}
 	}
 	return placing{refused: &refusal{
-		cause: catalog.WrongPlatform, place: j.Submit.Get("jobQueue"), hint: "submit the job to a queue on EC2",
+		cause: catalog.WrongPlatform, node: j.Submit.Get("jobQueue"), hint: "submit the job to a queue on EC2",
 		message: fmt.Sprintf("queue %s is on Fargate, but multi-node jobs run only on EC2", j.Submit.Get("jobQueue").Str()),
 	}}
 }
 
-func placed(platform *document.Platform, q document.Queue, r catalog.Request, held catalog.Placement) placing {
+func placement(platform *document.Platform, q document.Queue, r catalog.Request, held catalog.Placement) placing {
 	at := placing{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
 	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok {
 		at.saving = &saving
@@ -183,7 +183,7 @@ func (j Job) culprit(c catalog.Cause) *jsontree.Node {
 	}[c]
 	container := j.Known().Get("containerProperties")
 	if n := plan.Requirement(container, j.Submit.Get("containerOverrides"), kind); n != nil {
-		if src, _ := n.Place(); src != nil {
+		if src, _ := n.Location(); src != nil {
 			return n
 		}
 	}

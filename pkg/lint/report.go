@@ -16,7 +16,7 @@ func (p *Pass) Report(n *jsontree.Node, message, hint string) {
 }
 
 func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
-	src, span := n.Place()
+	src, span := n.Location()
 	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
 		span = document.Opening(n)
 	}
@@ -42,7 +42,7 @@ func (j Job) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.N
 func (j Job) reportAs(severity diag.Severity, fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
 	place := j.NameNode()
 	for _, n := range nodes {
-		if src, _ := n.Place(); src != nil {
+		if src, _ := n.Location(); src != nil {
 			place = n
 			break
 		}

@@ -17,27 +17,27 @@ import (
 // and a reason.
 
 // place is what a row checks: paths from the objects of a scope.
-type place struct {
+type selector struct {
 	scope scope
 	paths []path
 }
 
 // in returns a place. A path is members joined by dots; "[]" after a name stands for
 // every element, "*" for every member. An empty path is the object itself.
-func in(of scope, paths ...string) place {
-	pl := place{scope: of}
+func in(of scope, paths ...string) selector {
+	pl := selector{scope: of}
 	for _, p := range paths {
 		pl.paths = append(pl.paths, path(p))
 	}
 	return pl
 }
 
-// want is the condition of a row: it reports a value that breaks it. The label names
+// condition is the condition of a row: it reports a value that breaks it. The label names
 // the value in messages.
-type want func(s Site, n *jsontree.Node, label string)
+type condition func(s Site, n *jsontree.Node, label string)
 
 // row returns a rule that reports errors, or warnings if its confidence is low.
-func row(name string, c Confidence, at place, wants want, doc, source string) *Rule {
+func row(name string, c Confidence, at selector, wants condition, doc, source string) *Rule {
 	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
 	if c == Low {
 		r.Severity = diag.Warning
@@ -72,7 +72,7 @@ func check(name string, c Confidence, of scope, look func(Site), doc, source str
 
 // needs requires members of an object. Each is given as "name" or, for the hint,
 // as "name: example".
-func needs(members ...string) want {
+func needs(members ...string) condition {
 	wanted := make([]struct{ name, example string }, len(members))
 	for i, m := range members {
 		wanted[i].name, wanted[i].example, _ = strings.Cut(m, ": ")
@@ -96,7 +96,7 @@ func needs(members ...string) want {
 }
 
 // both requires two conditions.
-func both(one, other want) want {
+func both(one, other condition) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		one(s, n, label)
 		other(s, n, label)
@@ -104,7 +104,7 @@ func both(one, other want) want {
 }
 
 // needed is needs for objects without a name of their own.
-func needed(what string, members ...string) want {
+func needed(what string, members ...string) condition {
 	wants := needs(members...)
 	return func(s Site, n *jsontree.Node, _ string) { wants(s, n, what) }
 }
@@ -112,7 +112,7 @@ func needed(what string, members ...string) want {
 // unlessMeant skips a condition that would report a mistake a second time: in a compact
 // job without a name, which the schema reports, or with another name for the member,
 // and in a job definition that has "name" instead.
-func unlessMeant(member string, w want) want {
+func unlessMeant(member string, w condition) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
 		case s.compact() && (member == "name" || document.Meant(s.Job.Node, member)):
@@ -138,7 +138,7 @@ func whatNeeds(n *jsontree.Node, label string) string {
 }
 
 // oneOf requires one of the values, in exactly this case.
-func oneOf(values ...string) want {
+func oneOf(values ...string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !slices.Contains(values, n.Text) {
 			s.badValue(n, label, values)
@@ -148,7 +148,7 @@ func oneOf(values ...string) want {
 
 // growing is oneOf for a list to which AWS has added values since the date of the API
 // model. It only warns about those.
-func growing(values []string, newer ...string) want {
+func growing(values []string, newer ...string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
 		case !n.Is(jsontree.String) || slices.Contains(values, n.Text):
@@ -189,7 +189,7 @@ func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 }
 
 // between requires a number within bounds, inclusive.
-func between(least, most float64) want {
+func between(least, most float64) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if f, ok := figure(n); ok && (f < least || f > most) {
 			s.Report(fmt.Sprintf("%s must be %s to %s, not %s", label, decimal(least), decimal(most), n.Text), "", n)
@@ -198,7 +198,7 @@ func between(least, most float64) want {
 }
 
 // atLeast requires a number that is not smaller.
-func atLeast(least float64, hint string) want {
+func atLeast(least float64, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if f, ok := figure(n); ok && f < least {
 			s.Report(fmt.Sprintf("%s must be at least %s, not %s", label, decimal(least), n.Text), hint, n)
@@ -207,7 +207,7 @@ func atLeast(least float64, hint string) want {
 }
 
 // chars requires a string with a length in characters.
-func chars(least, most int) want {
+func chars(least, most int) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if c := utf8.RuneCountInString(n.Str()); n.Is(jsontree.String) && (c < least || c > most) {
 			words := fmt.Sprintf("%d to %d", least, most)
@@ -220,7 +220,7 @@ func chars(least, most int) want {
 }
 
 // like requires a string that matches; the words describe the pattern.
-func like(p pattern, words, hint string) want {
+func like(p pattern, words, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !p().MatchString(n.Text) {
 			s.Report(fmt.Sprintf("%s must be %s, not %s", label, words, quote(n.Text)), hint, n)
@@ -229,7 +229,7 @@ func like(p pattern, words, hint string) want {
 }
 
 // absent requires that the member is absent, and gives the reason.
-func absent(why, hint string) want {
+func absent(why, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.Null) || n.Is(jsontree.Array) && n.Len() == 0 {
 			return // as good as absent: describe-job-definitions prints empty lists
@@ -242,7 +242,7 @@ func absent(why, hint string) want {
 }
 
 // absentTrue is absent for a boolean, which may be false.
-func absentTrue(why, hint string) want {
+func absentTrue(why, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if isTrue(n) {
 			s.ReportFix(s.remove(n), fmt.Sprintf("%s %s", label, why), hint, n)
@@ -251,7 +251,7 @@ func absentTrue(why, hint string) want {
 }
 
 // atMost limits the number of elements of a list.
-func atMost(most int, hint string) want {
+func atMost(most int, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Len() <= most {
 			return
@@ -269,7 +269,7 @@ func atMost(most int, hint string) want {
 }
 
 // filled requires a list that is not empty.
-func filled(hint string) want {
+func filled(hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if (n.Is(jsontree.Array) || n.Is(jsontree.Object)) && n.Len() == 0 && s.raw(n).Len() == 0 {
 			s.Report(label+" is empty", hint, n)
@@ -279,7 +279,7 @@ func filled(hint string) want {
 
 // distinct requires a list whose elements differ in a member, or in their text if
 // the member is "".
-func distinct(member, hint string) want {
+func distinct(member, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		seen := map[string]bool{}
 		for c := range n.Children() {
@@ -299,7 +299,7 @@ func distinct(member, hint string) want {
 }
 
 // exclusive allows only one of the members.
-func exclusive(members ...string) want {
+func exclusive(members ...string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		first := ""
 		for _, name := range members {

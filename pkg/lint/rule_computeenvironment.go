@@ -329,7 +329,7 @@ func (s Site) filledIn(n *jsontree.Node, example string) {
 }
 
 // filledMember is filledIn for a member of the value.
-func filledMember(member, example string) want {
+func filledMember(member, example string) condition {
 	return func(s Site, n *jsontree.Node, _ string) { s.filledIn(n.Get(member), example) }
 }
 

@@ -124,7 +124,7 @@ func checkQueueOrchestration(s Site) {
 		job = "EKS"
 	}
 	if q, ok := s.queueOf(); ok {
-		for e := range creations.of(s.pass).behind(q) {
+		for e := range creations.of(s.pass).environmentsOf(q) {
 			if e.Node != nil && orchestration(e) != job {
 				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
 				return

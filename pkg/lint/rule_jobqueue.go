@@ -175,7 +175,7 @@ func checkQueueArchitectures(s Site) {
 func checkQueueOrchestrations(s Site) {
 	s.mixed(orchestration)
 	kind := s.Node.Get("jobQueueType")
-	for e := range creations.of(s.pass).behind(s) {
+	for e := range creations.of(s.pass).environmentsOf(s) {
 		if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
 			s.Report(fmt.Sprintf("the queue is of type %s, but %s is on %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
 			return
@@ -196,7 +196,7 @@ func checkQueueEnvironments(s Site) {
 
 func checkEnvironmentsEnabled(s Site) {
 	some := false
-	for e := range creations.of(s.pass).behind(s) {
+	for e := range creations.of(s.pass).environmentsOf(s) {
 		if e.Node == nil || e.Node.Get("state").Str() != "DISABLED" {
 			return
 		}
@@ -209,7 +209,7 @@ func checkEnvironmentsEnabled(s Site) {
 
 func checkEnvironmentsValid(s Site) {
 	some := false
-	for e := range creations.of(s.pass).behind(s) {
+	for e := range creations.of(s.pass).environmentsOf(s) {
 		if e.Node == nil || e.Node.Get("status").Str() != "INVALID" && !s.pass.invalid(e) {
 			return
 		}
@@ -245,7 +245,7 @@ func isSageMaker(queue *jsontree.Node) bool {
 func (s Site) mixed(kind func(Site) string) {
 	first, name := "", ""
 	i := -1
-	for e := range creations.of(s.pass).behind(s) {
+	for e := range creations.of(s.pass).environmentsOf(s) {
 		i++
 		if e.Node == nil {
 			continue

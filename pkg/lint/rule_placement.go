@@ -105,16 +105,16 @@ func (j Job) justOver(at placing) {
 	}
 	now, smaller := at.placement.Instance, s.Instance
 	message := fmt.Sprintf("%s is just over what %s has for a job, so on queue %s the job needs %s", over, smaller.Name, at.queue, now.Name)
-	hint := fmt.Sprintf("request %s to fit %s (%s) instead of %s (%s)", fits, smaller.Name, sheet(smaller), now.Name, sheet(now))
+	hint := fmt.Sprintf("request %s to fit %s (%s) instead of %s (%s)", fits, smaller.Name, describeInstance(smaller), now.Name, describeInstance(now))
 	if s.PerInstance > 1 {
 		message = fmt.Sprintf("%s is just over what would let %d such jobs fit on one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
-		hint = fmt.Sprintf("request %s to fit on %s (%s) %d such jobs at once instead of %d", fits, now.Name, sheet(now), s.PerInstance, at.placement.PerInstance)
+		hint = fmt.Sprintf("request %s to fit on %s (%s) %d such jobs at once instead of %d", fits, now.Name, describeInstance(now), s.PerInstance, at.placement.PerInstance)
 	}
-	j.Report(message, hint, j.demands(kind).largest())
+	j.Report(message, hint, j.requestsFor(kind).largest())
 }
 
-// sheet describes an instance type.
-func sheet(t catalog.InstanceType) string {
+// describeInstance describes an instance type.
+func describeInstance(t catalog.InstanceType) string {
 	return catalog.Request{VCPUs: float64(t.VCPUs), MemoryMiB: t.MemoryMiB, GPUs: t.GPUs}.String()
 }
 
@@ -124,7 +124,7 @@ func unplaceable(name string, severity diag.Severity, confidence Confidence, doc
 		Run: func(p *Pass) {
 			for _, j := range p.Jobs() {
 				if r := p.refused(j); r != nil && slices.Contains(causes, r.cause) {
-					j.Report(r.message, r.hint, r.place)
+					j.Report(r.message, r.hint, r.node)
 				}
 			}
 		},

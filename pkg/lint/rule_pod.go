@@ -120,7 +120,7 @@ func subdomain(s Site, n *jsontree.Node, label string) {
 	}
 }
 
-func keyFormat(what string) want {
+func keyFormat(what string) condition {
 	return func(s Site, n *jsontree.Node, _ string) {
 		prefix, name, found := strings.Cut(n.Name, "/")
 		if !found {
@@ -134,7 +134,7 @@ func keyFormat(what string) want {
 	}
 }
 
-func keyReserved(what string) want {
+func keyReserved(what string) condition {
 	return func(s Site, n *jsontree.Node, _ string) {
 		prefix, _, found := strings.Cut(n.Name, "/")
 		if !found {

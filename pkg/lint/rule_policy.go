@@ -201,7 +201,7 @@ func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64
 		if j.Submit == nil && len(runs.of(p)[j.Register]) > 0 {
 			continue // counted with the submissions that run it
 		}
-		d := j.demands(kind)
+		d := j.requestsFor(kind)
 		if d.total <= most {
 			continue
 		}
@@ -214,7 +214,7 @@ func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64
 }
 
 // spread describes the containers or nodes of a sum; it is empty for a single container.
-func (d demand) spread() string {
+func (d requested) spread() string {
 	nodes := 0
 	for _, s := range d.shares {
 		nodes = max(nodes, s.nodes)
@@ -271,7 +271,7 @@ func inUnits(j Job, seconds int64) string {
 // timeoutWords formats the timeout that the policy allows and the job's timeout at n, in
 // the units of the job's file.
 func timeoutWords(j Job, most, asked int64, n *jsontree.Node) (string, string) {
-	src, span := n.Place()
+	src, span := n.Location()
 	if j.compact() && src != nil && span.End <= len(src.Text) {
 		if written := src.Text[span.Start:span.End]; len(written) > 2 && written[0] == '"' {
 			return inUnits(j, most), diag.Printable(strings.Trim(written, `"`))

@@ -174,7 +174,7 @@ func (w *secretWalk) value(name, title string, n *jsontree.Node) {
 }
 
 func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Node) {
-	src, span := n.Place()
+	src, span := n.Location()
 	at := credentialPlace{src, span.Start}
 	if w.seen[at] {
 		return

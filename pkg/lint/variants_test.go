@@ -242,7 +242,7 @@ func (v variant) check(t *testing.T) {
 			t.Fatalf("no document for the place %q", v.place)
 		}
 		at := files[i].Root.At(steps(below(site, path))...)
-		src, _ := at.Place()
+		src, _ := at.Location()
 		if mine[0].Source != src || mine[0].Span.Start != at.Span.Start && mine[0].Span.Start != at.Key.Start {
 			t.Errorf("found at %v, not at %s", mine[0], v.place)
 		}

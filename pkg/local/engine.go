@@ -355,7 +355,7 @@ func (e *Engine) follow() error {
 // startWaiting reserves capacity for the jobs that start now, and records what the others wait for.
 func (e *Engine) startWaiting() error {
 	for _, d := range e.model.Schedule(time.Now().UnixMilli(), e.options.capacity()) {
-		if d.Place == nil {
+		if d.Environment == nil {
 			if _, err := e.write(model.Event{Explained: &model.Explanation{Job: d.Task.ID(), Reason: d.Reason, Waits: true}}); err != nil {
 				return err
 			}
@@ -365,7 +365,7 @@ func (e *Engine) startWaiting() error {
 		if !e.mayBegin(t) {
 			break // until another attempt ends
 		}
-		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Place.Name}
+		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name}
 		noted, err := e.write(model.Event{Started: s})
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ func fixAll(problems diag.List) (diag.Edit, bool) {
 		return diag.Edit{}, false
 	}
 	src := problems[0].Source
-	fixed, made := jsontree.Mend(src, problems)
+	fixed, made := jsontree.Repair(src, problems)
 	if len(made) == 0 {
 		return diag.Edit{}, false
 	}

@@ -78,7 +78,7 @@ type completer struct {
 	cursor   cursor
 	// steps and place are those of the innermost open bracket.
 	steps []step
-	place place
+	place applicable
 	items []completionItem
 }
 
@@ -129,7 +129,7 @@ var templates = map[string]string{"string": `"$1"`, "object": "{$1}", "array": "
 
 // value adds the colon, an empty value and the comma to the name in an item, if the text after
 // it lacks them.
-func (c *completer) value(item *completionItem, p place, span diag.Span) {
+func (c *completer) value(item *completionItem, p applicable, span diag.Span) {
 	rest := strings.TrimLeft(c.doc.text.s[span.End:], " \t\r\n")
 	if strings.HasPrefix(rest, ":") {
 		return

@@ -6,11 +6,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// want is what belongs at a place in a JSON text.
-type want uint8
+// expected is what belongs at a place in a JSON text.
+type expected uint8
 
 const (
-	wantNothing want = iota
+	wantNothing expected = iota
 	wantName
 	wantColon
 	wantValue
@@ -21,7 +21,7 @@ const (
 // tells. The parser does not know such places: it drops what is half there.
 type cursor struct {
 	open []bracket // outermost first
-	want want
+	want expected
 	// token is what is being typed; empty between two tokens. quoted says that
 	// it begins with a quote.
 	token  diag.Span
@@ -37,7 +37,7 @@ type bracket struct {
 	// name is the last member's name, index counts the elements before.
 	name  string
 	index int
-	want  want
+	want  expected
 	end   int // the end of the last value
 }
 
@@ -105,7 +105,7 @@ func (c *cursor) take(token string, i int) {
 	case ',':
 		top.next()
 	default:
-		top.word(token, i)
+		top.add(token, i)
 	}
 }
 
@@ -134,9 +134,9 @@ func (b *bracket) next() {
 	}
 }
 
-// word takes a string or a word. In an object a word where no value belongs is
+// add takes a string or a word. In an object a word where no value belongs is
 // a name, be it that the last member was never finished.
-func (b *bracket) word(token string, i int) {
+func (b *bracket) add(token string, i int) {
 	switch {
 	case b == nil:
 	case b.array || b.want == wantValue:

@@ -123,7 +123,7 @@ func stepsTo(nodes []*jsontree.Node) []step {
 
 // known returns the name if the schema knows it. Names that people make up, such
 // as those of variables, are not repeated in Markdown.
-func known(owner place, name string) string {
+func known(owner applicable, name string) string {
 	for _, schema := range owner {
 		if schema.Get("properties").Get(name) != nil {
 			return name
@@ -134,7 +134,7 @@ func known(owner place, name string) string {
 
 // explain is the Markdown about a member. The link is that of the structure
 // around it, for members that have no text of their own.
-func (p place) explain(name, link string) string {
+func (p applicable) explain(name, link string) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	title, types := p.title(), strings.Join(p.types(), " or ")

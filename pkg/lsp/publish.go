@@ -39,15 +39,15 @@ func (s *server) publish() (err error) {
 	for _, uri := range slices.Sorted(maps.Keys(now)) {
 		p := now[uri]
 		p.Diagnostics = s.diagnostics(s.found[uri])
-		if err := s.tell(p); err != nil {
+		if err := s.publishProblems(p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell publishes the problems of one text, unless the client knows them.
-func (s *server) tell(p publishParams) error {
+// publishProblems publishes the problems of one text, unless the client knows them.
+func (s *server) publishProblems(p publishParams) error {
 	encoded, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode diagnostics: %w", err)

@@ -56,12 +56,12 @@ type step struct {
 	element bool
 }
 
-// place is every schema that applies to a value at some place: what its parent requires of it,
+// applicable is every schema that applies to a value at some place: what its parent requires of it,
 // and what the references and alternatives of that lead to.
-type place []*jsontree.Node
+type applicable []*jsontree.Node
 
 // topOf returns the place of a whole document of that kind.
-func topOf(kind document.Kind) place {
+func topOf(kind document.Kind) applicable {
 	switch kind {
 	case document.KindJob, document.KindWorkflow, document.KindPlatform:
 		return expand(nil, lookup(string(kind)+".schema.json"))
@@ -72,15 +72,15 @@ func topOf(kind document.Kind) place {
 }
 
 // at follows steps from the place.
-func (p place) at(steps []step) place {
+func (p applicable) at(steps []step) applicable {
 	for _, s := range steps {
 		p = p.step(s)
 	}
 	return p
 }
 
-func (p place) step(s step) place {
-	var out place
+func (p applicable) step(s step) applicable {
+	var out applicable
 	for _, schema := range p {
 		inner := schema.Get("items")
 		if !s.element {
@@ -98,7 +98,7 @@ func (p place) step(s step) place {
 }
 
 // expand appends the schema, and what its $ref and anyOf lead to.
-func expand(p place, schema *jsontree.Node) place {
+func expand(p applicable, schema *jsontree.Node) applicable {
 	if !schema.Is(jsontree.Object) || slices.Contains(p, schema) {
 		return p
 	}
@@ -118,13 +118,13 @@ func expand(p place, schema *jsontree.Node) place {
 // member is one that an object may have.
 type member struct {
 	name     string
-	place    place
+	place    applicable
 	required bool
 }
 
 // members returns those that an object at the place may have, in the order of
 // the schema, the required ones first and those for every object last.
-func (p place) members() []member {
+func (p applicable) members() []member {
 	var required, others, general []member
 	seen := map[string]bool{}
 	for _, schema := range p {
@@ -149,7 +149,7 @@ func (p place) members() []member {
 	return slices.Concat(required, others, general)
 }
 
-func (p place) requires(name string) bool {
+func (p applicable) requires(name string) bool {
 	for _, schema := range p {
 		for required := range schema.Get("required").Children() {
 			if required.Text == name {
@@ -161,7 +161,7 @@ func (p place) requires(name string) bool {
 }
 
 // each yields the elements of a list keyword, such as enum, of all schemas.
-func (p place) each(keyword string) iter.Seq[*jsontree.Node] {
+func (p applicable) each(keyword string) iter.Seq[*jsontree.Node] {
 	return func(yield func(*jsontree.Node) bool) {
 		for _, schema := range p {
 			for n := range schema.Get(keyword).Children() {
@@ -174,7 +174,7 @@ func (p place) each(keyword string) iter.Seq[*jsontree.Node] {
 }
 
 // first returns the first text of a keyword that fits.
-func (p place) first(keyword string, fits func(string) bool) string {
+func (p applicable) first(keyword string, fits func(string) bool) string {
 	for _, schema := range p {
 		if s := schema.Get(keyword).Str(); s != "" && fits(s) {
 			return s
@@ -183,21 +183,21 @@ func (p place) first(keyword string, fits func(string) bool) string {
 	return ""
 }
 
-func (p place) title() string { return p.first("title", func(string) bool { return true }) }
+func (p applicable) title() string { return p.first("title", func(string) bool { return true }) }
 
 // description is the schema's own sentence. The native schema has none.
-func (p place) description() string {
+func (p applicable) description() string {
 	return p.first("description", func(s string) bool { return !isLink(s) })
 }
 
 // link is the page of AWS about the structure, which the native schema has in
 // place of a description.
-func (p place) link() string { return p.first("description", isLink) }
+func (p applicable) link() string { return p.first("description", isLink) }
 
 func isLink(s string) bool { return strings.HasPrefix(s, "https://") }
 
 // types returns the JSON types that a value may have.
-func (p place) types() []string {
+func (p applicable) types() []string {
 	var out []string
 	for _, schema := range p {
 		list := slices.Collect(schema.Get("type").Children())

@@ -9,12 +9,12 @@ import (
 )
 
 // word is a name that is declared somewhere else.
-type word struct{ text, detail string }
+type declaredName struct{ text, detail string }
 
 // vocabularies are the places whose values are names that other places declare.
 var vocabularies = []struct {
 	schema string
-	words  func(*completer) []word
+	words  func(*completer) []declaredName
 }{
 	{"job.schema.json#/$defs/members/properties/queue", (*completer).queues},
 	{"native.schema.json#/$defs/SubmitJob/properties/jobQueue", (*completer).queueNames},
@@ -26,7 +26,7 @@ var vocabularies = []struct {
 }
 
 // words returns the names that are allowed at the place.
-func (c *completer) words(p place) []word {
+func (c *completer) words(p applicable) []declaredName {
 	for _, v := range vocabularies {
 		if n := lookup(v.schema); n != nil && slices.Contains(p, n) {
 			return v.words(c)
@@ -35,27 +35,27 @@ func (c *completer) words(p place) []word {
 	return nil
 }
 
-func (c *completer) queues() []word {
+func (c *completer) queues() []declaredName {
 	if c.platform == nil {
 		return nil
 	}
-	var out []word
+	var out []declaredName
 	for _, q := range c.platform.Queues {
 		if q.Alias != "" && q.Alias != q.Name {
-			out = append(out, word{q.Alias, "alias of " + q.Name})
+			out = append(out, declaredName{q.Alias, "alias of " + q.Name})
 		}
 	}
 	return append(out, c.queueNames()...)
 }
 
-func (c *completer) queueNames() []word {
+func (c *completer) queueNames() []declaredName {
 	if c.platform == nil {
 		return nil
 	}
-	var out []word
+	var out []declaredName
 	for _, q := range c.platform.Queues {
 		if q.Name != "" {
-			out = append(out, word{q.Name, "job queue"})
+			out = append(out, declaredName{q.Name, "job queue"})
 		}
 	}
 	return out
@@ -63,29 +63,29 @@ func (c *completer) queueNames() []word {
 
 // jobs returns the jobs of the workflow, without the one at the cursor and
 // those it waits for already.
-func (c *completer) jobs() []word { return c.others("name", "%s") }
+func (c *completer) jobs() []declaredName { return c.others("name", "%s") }
 
 // references returns the jobs of a job list in the way that its requests name them.
-func (c *completer) references() []word {
+func (c *completer) references() []declaredName {
 	if c.file.Kind != document.KindJobList {
 		return nil
 	}
 	return c.others("jobName", "${%s}")
 }
 
-func (c *completer) others(member, format string) []word {
+func (c *completer) others(member, format string) []declaredName {
 	taken := map[string]bool{}
 	for n := range c.dependencies().Children() {
 		if apart := n.Span.End < c.cursor.token.Start || n.Span.Start > c.cursor.token.End; apart {
 			taken[n.Str()+n.Get("job").Str()+n.Get("jobId").Str()] = true
 		}
 	}
-	var out []word
+	var out []declaredName
 	for job := range c.file.Root.Get("jobs").Children() {
-		name := job.Get(member).Str()
-		text := fmt.Sprintf(format, name)
-		if own := job.Span.Start == c.ownJob(); name != "" && !own && !taken[text] {
-			out = append(out, word{text, "job of this file"})
+		jobName := job.Get(member).Str()
+		text := fmt.Sprintf(format, jobName)
+		if own := job.Span.Start == c.ownJob(); jobName != "" && !own && !taken[text] {
+			out = append(out, declaredName{text, "job of this file"})
 		}
 	}
 	return out
@@ -110,11 +110,11 @@ func (c *completer) ownJob() int {
 	return c.cursor.open[2].start
 }
 
-func (c *completer) targets() []word {
-	out := []word{{document.LocalTarget, "the engine on this machine"}}
+func (c *completer) targets() []declaredName {
+	out := []declaredName{{document.LocalTarget, "the engine on this machine"}}
 	for t := range c.file.Root.Get("targets").Children() {
 		if t.Name != "" && t.Name != document.LocalTarget && t.Name[0] != '$' {
-			out = append(out, word{t.Name, t.Get("region").Str()})
+			out = append(out, declaredName{t.Name, t.Get("region").Str()})
 		}
 	}
 	return out

@@ -101,8 +101,8 @@ func pinned(sha256 string) (*checksum, error) {
 	return &checksum{algorithm: algorithmSHA256, sum: sum}, nil
 }
 
-// said are the checksum members in answers of S3.
-type said struct {
+// answerChecksums are the checksum members in answers of S3.
+type answerChecksums struct {
 	crc64nvme, crc32c, crc32, sha256, sha1 *string
 
 	kind       types.ChecksumType
@@ -112,7 +112,7 @@ type said struct {
 }
 
 // checksum returns the best checksum in an answer of S3.
-func (s said) checksum() *checksum {
+func (s answerChecksums) checksum() *checksum {
 	for _, c := range []struct {
 		*algorithm
 		text *string

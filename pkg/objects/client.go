@@ -54,12 +54,12 @@ func ParseURL(text string) (bucket, key string, err error) {
 }
 
 // objectURL is ParseURL for one object.
-func objectURL(text string) (place, error) {
+func objectURL(text string) (location, error) {
 	bucket, key, err := ParseURL(text)
 	if err == nil && key == "" {
 		err = fmt.Errorf("%q has no key: write s3://bucket/key", text)
 	}
-	return place{bucket: bucket, key: key}, err
+	return location{bucket: bucket, key: key}, err
 }
 
 // client returns the client for a bucket's Region.
@@ -145,7 +145,7 @@ func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
 
 // call makes a request in the bucket's Region, as far as it is known, and repeats it if an answer
 // names another Region.
-func call[T any](ctx context.Context, s *Store, action string, at place, request func(c *s3.Client) (T, error)) (T, error) {
+func call[T any](ctx context.Context, s *Store, action string, at location, request func(c *s3.Client) (T, error)) (T, error) {
 	var none T
 	c, region, err := s.client(ctx, at.bucket)
 	if err != nil {
@@ -162,7 +162,7 @@ func call[T any](ctx context.Context, s *Store, action string, at place, request
 		answer, err = request(c)
 	}
 	if err != nil {
-		return none, told(ctx, err, action, at, region)
+		return none, describeError(ctx, err, action, at, region)
 	}
 	return answer, nil
 }
@@ -215,8 +215,8 @@ func Denied(err error) bool {
 	return ok && e.Status == http.StatusForbidden
 }
 
-// told converts an error of the SDK to a message with the next step.
-func told(ctx context.Context, err error, action string, at place, region string) error {
+// describeError converts an error of the SDK to a message with the next step.
+func describeError(ctx context.Context, err error, action string, at location, region string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -235,7 +235,7 @@ func told(ctx context.Context, err error, action string, at place, region string
 	e.Code = said.ErrorCode()
 	switch {
 	case e.Status == http.StatusForbidden && (e.Code == "AccessDenied" || e.Code == "Forbidden" || e.Code == "AllAccessDisabled"):
-		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job, the policy of its jobRoleArn must allow it%s", at, action, arn(at, action, region), beside(action))
+		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job, the policy of its jobRoleArn must allow it%s", at, action, arn(at, action, region), otherCauses(action))
 	case e.Code == "NoSuchBucket":
 		e.text = fmt.Sprintf("%s: NoSuchBucket: there is no bucket %s", at, at.bucket)
 	case e.Status == http.StatusNotFound:
@@ -257,8 +257,8 @@ func told(ctx context.Context, err error, action string, at place, region string
 	return e
 }
 
-// beside returns further possible causes of a rejection.
-func beside(action string) string {
+// otherCauses returns further possible causes of a rejection.
+func otherCauses(action string) string {
 	switch action {
 	case "s3:GetObject":
 		return " (and kms:Decrypt on the key, if it is encrypted by one; without s3:ListBucket, a missing object gives the same error)"
@@ -269,7 +269,7 @@ func beside(action string) string {
 }
 
 // arn returns the resource to name in a policy.
-func arn(at place, action, region string) string {
+func arn(at location, action, region string) string {
 	partition := "aws"
 	switch {
 	case strings.HasPrefix(region, "cn-"):

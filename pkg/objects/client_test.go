@@ -308,7 +308,7 @@ func TestMoto(t *testing.T) {
 		if _, err := s.Open(t.Context(), url); !Missing(err) {
 			t.Errorf("%s: %v", url, err)
 		}
-		if _, err := s.Bring(t.Context(), stage.Input{From: url, To: t.TempDir() + "/x"}); !Missing(err) {
+		if _, err := s.Download(t.Context(), stage.Input{From: url, To: t.TempDir() + "/x"}); !Missing(err) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -322,8 +322,8 @@ func TestMoto(t *testing.T) {
 		tree[fmt.Sprintf("many/%d", i)] = fmt.Sprint(i)
 	}
 	plant(t, dir+"/from", tree)
-	moved := the[stage.Moved](t)(s.Take(t.Context(), stage.Output{From: dir + "/from", To: "s3://far.away/tree/"}))
-	back := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: "s3://far.away/tree/", To: dir + "/to"}))
+	moved := the[stage.Moved](t)(s.Upload(t.Context(), stage.Output{From: dir + "/from", To: "s3://far.away/tree/"}))
+	back := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: "s3://far.away/tree/", To: dir + "/to"}))
 	if moved.Files != len(tree) || back.Files != len(tree) || back.Bytes != moved.Bytes {
 		t.Errorf("%+v %+v", moved, back)
 	}
@@ -333,7 +333,7 @@ func TestMoto(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.To = dir + "/published"
-	if moved := the[stage.Moved](t)(s.Bring(t.Context(), in)); moved.Unverified != 0 {
+	if moved := the[stage.Moved](t)(s.Download(t.Context(), in)); moved.Unverified != 0 {
 		t.Errorf("%+v", moved)
 	}
 	same(t, "published", files(t, in.To), tree)

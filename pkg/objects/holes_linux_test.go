@@ -38,10 +38,10 @@ func TestHolesStayHoles(t *testing.T) {
 			t.Skip("this file system keeps no holes")
 		}
 		out, in := filepath.Join(dir, "out", name), filepath.Join(dir, "in", name)
-		if _, err := s.Take(t.Context(), stage.Output{From: from, To: out}); err != nil {
+		if _, err := s.Upload(t.Context(), stage.Output{From: from, To: out}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Bring(t.Context(), stage.Input{From: out, To: in}); err != nil {
+		if _, err := s.Download(t.Context(), stage.Input{From: out, To: in}); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{out, in} {

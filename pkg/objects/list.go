@@ -44,7 +44,7 @@ func (s *Store) List(ctx context.Context, url, own string) (found []Found, at st
 	return nil, "", errors.New("an https:// location cannot be listed")
 }
 
-func (s *Store) listBucket(ctx context.Context, p place, own string) (found []Found, at string, err error) {
+func (s *Store) listBucket(ctx context.Context, p location, own string) (found []Found, at string, err error) {
 	one, below := p, p
 	if p.key == "" || strings.HasSuffix(p.key, "/") {
 		one.key += own
@@ -52,7 +52,7 @@ func (s *Store) listBucket(ctx context.Context, p place, own string) (found []Fo
 		below.key += "/"
 	}
 	if own != "" || one.key != "" && !strings.HasSuffix(one.key, "/") {
-		o := &object{place: one}
+		o := &object{location: one}
 		err := s.head(ctx, o)
 		if err == nil {
 			return []Found{{one.String(), one.base(), o.size, o.modified}}, one.String(), nil

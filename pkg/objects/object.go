@@ -20,7 +20,7 @@ import (
 
 // object is an S3 object, and what is known about it.
 type object struct {
-	place
+	location
 	size int64
 	etag string // "": any
 	sum  *checksum
@@ -73,18 +73,18 @@ func (s *Store) head(ctx context.Context, o *object) error {
 	if o.etag != "" {
 		in.IfMatch = &o.etag
 	}
-	out, err := call(ctx, s, "s3:GetObject", o.place, func(c *s3.Client) (*s3.HeadObjectOutput, error) {
+	out, err := call(ctx, s, "s3:GetObject", o.location, func(c *s3.Client) (*s3.HeadObjectOutput, error) {
 		return c.HeadObject(ctx, in, withSums)
 	})
 	if err != nil {
 		return err
 	}
 	if o.etag != "" && aws.ToInt64(out.ContentLength) != o.size {
-		return fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.place)
+		return fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.location)
 	}
 	o.size, o.etag, o.modified = aws.ToInt64(out.ContentLength), aws.ToString(out.ETag), aws.ToTime(out.LastModified)
 	o.expires = expiry(aws.ToString(out.Expiration))
-	o.sum = said{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
+	o.sum = answerChecksums{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
 		out.ChecksumType, o.etag, out.ServerSideEncryption, out.SSECustomerAlgorithm}.checksum()
 	o.asked = true
 	return nil
@@ -105,7 +105,7 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 		} else if at > 0 {
 			in.Range = aws.String(fmt.Sprintf("bytes=%d-", at))
 		}
-		out, err := call(ctx, s, "s3:GetObject", o.place, func(c *s3.Client) (*s3.GetObjectOutput, error) {
+		out, err := call(ctx, s, "s3:GetObject", o.location, func(c *s3.Client) (*s3.GetObjectOutput, error) {
 			return c.GetObject(ctx, in, withSums)
 		})
 		if err != nil {
@@ -117,15 +117,15 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 		}
 		if in.Range != nil && (!strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-%d/", at, end-1)) || length != end-at) {
 			out.Body.Close()
-			return nil, 0, fmt.Errorf("%s: requested bytes %d to %d, got %d bytes of %q", o.place, at, end-1, length, aws.ToString(out.ContentRange))
+			return nil, 0, fmt.Errorf("%s: requested bytes %d to %d, got %d bytes of %q", o.location, at, end-1, length, aws.ToString(out.ContentRange))
 		}
 		if o.etag != "" && aws.ToString(out.ETag) != o.etag {
 			out.Body.Close()
-			return nil, 0, fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.place)
+			return nil, 0, fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.location)
 		}
 		if whole && at == 0 {
 			o.etag = aws.ToString(out.ETag)
-			o.sum = said{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
+			o.sum = answerChecksums{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
 				out.ChecksumType, o.etag, out.ServerSideEncryption, out.SSECustomerAlgorithm}.checksum()
 			o.size, o.asked = length, true
 		}
@@ -146,7 +146,7 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 	total := int64(0)
 	in := &s3.GetObjectAttributesInput{Bucket: &o.bucket, Key: &o.key, ObjectAttributes: []types.ObjectAttributes{types.ObjectAttributesEtag, types.ObjectAttributesObjectParts}}
 	for {
-		out, err := call(ctx, s, "s3:GetObjectAttributes", o.place, func(c *s3.Client) (*s3.GetObjectAttributesOutput, error) {
+		out, err := call(ctx, s, "s3:GetObjectAttributes", o.location, func(c *s3.Client) (*s3.GetObjectAttributesOutput, error) {
 			return c.GetObjectAttributes(ctx, in)
 		})
 		if _, answered := errors.AsType[*Error](err); answered {
@@ -180,7 +180,7 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 }
 
 // list calls add for each object below a prefix, in the order of the keys' bytes.
-func (s *Store) list(ctx context.Context, below place, add func(*object) error) error {
+func (s *Store) list(ctx context.Context, below location, add func(*object) error) error {
 	in := &s3.ListObjectsV2Input{Bucket: &below.bucket, Prefix: &below.key, EncodingType: types.EncodingTypeUrl}
 	for {
 		out, err := s.listPage(ctx, below, in)
@@ -197,7 +197,7 @@ func (s *Store) list(ctx context.Context, below place, add func(*object) error) 
 			if !strings.HasPrefix(key, below.key) {
 				return fmt.Errorf("%s: the list has a key that is not below: %q", below, key)
 			}
-			if err := add(&object{place: place{bucket: below.bucket, key: key}, size: aws.ToInt64(o.Size), etag: aws.ToString(o.ETag), modified: aws.ToTime(o.LastModified)}); err != nil {
+			if err := add(&object{location: location{bucket: below.bucket, key: key}, size: aws.ToInt64(o.Size), etag: aws.ToString(o.ETag), modified: aws.ToTime(o.LastModified)}); err != nil {
 				return err
 			}
 		}
@@ -211,7 +211,7 @@ func (s *Store) list(ctx context.Context, below place, add func(*object) error) 
 	}
 }
 
-func (s *Store) listPage(ctx context.Context, below place, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
+func (s *Store) listPage(ctx context.Context, below location, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
 	release, err := s.slot(ctx)
 	if err != nil {
 		return nil, err
@@ -229,6 +229,6 @@ func (s *Store) Open(ctx context.Context, url string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := s.read(ctx, &object{place: at}, 0, -1)
+	r := s.read(ctx, &object{location: at}, 0, -1)
 	return r, r.open() // report a missing object immediately
 }

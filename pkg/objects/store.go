@@ -71,8 +71,8 @@ var errReplaced = errors.New("another file of this name exists")
 // Differs reports whether err means that NoReplace kept a file from being replaced.
 func Differs(err error) bool { return errors.Is(err, errReplaced) }
 
-// Carried returns how many bytes have been transferred so far.
-func (s *Store) Carried() int64 { return s.carried.Load() }
+// Transferred returns how many bytes have been transferred so far.
+func (s *Store) Transferred() int64 { return s.carried.Load() }
 
 func (s *Store) atOnce() int {
 	if s.Connections > 0 {
@@ -109,9 +109,9 @@ func (s *Store) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Bring copies from a location to a local path. A To that ends in a slash is a directory for a
+// Download copies from a location to a local path. A To that ends in a slash is a directory for a
 // single file, which keeps its name.
-func (s *Store) Bring(ctx context.Context, in stage.Input) (stage.Moved, error) {
+func (s *Store) Download(ctx context.Context, in stage.Input) (stage.Moved, error) {
 	from, err := parsePlace(in.From)
 	if err != nil {
 		return stage.Moved{}, err
@@ -136,10 +136,10 @@ func (s *Store) Bring(ctx context.Context, in stage.Input) (stage.Moved, error) 
 	return t.moved.sum(), ended(ctx, err)
 }
 
-// Take copies a file, or the content of a directory, to a location. A directory goes below it. A
+// Upload copies a file, or the content of a directory, to a location. A directory goes below it. A
 // file goes to it, or, if it ends in a slash, below it under the file's name. If a file of a
 // directory cannot be copied, Take copies the rest and returns an error.
-func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error) {
+func (s *Store) Upload(ctx context.Context, out stage.Output) (stage.Moved, error) {
 	to, err := parsePlace(out.To)
 	if err != nil {
 		return stage.Moved{}, err
@@ -150,11 +150,11 @@ func (s *Store) Take(ctx context.Context, out stage.Output) (stage.Moved, error)
 	case to.bucket != "":
 		err = s.upload(ctx, strings.TrimSuffix(out.From, "/"), to, &moved, &left)
 	case to.path != "":
-		var t *task
+		var t *download
 		if t, err = s.task(stage.Input{From: strings.TrimSuffix(out.From, "/"), To: out.To}); err != nil {
 			break
 		}
-		err = t.path(ctx, place{path: strings.TrimSuffix(out.From, "/")}, &left)
+		err = t.path(ctx, location{path: strings.TrimSuffix(out.From, "/")}, &left)
 		t.free()
 		if err == nil {
 			err = left.err(t.moved.files.Load())
@@ -177,29 +177,29 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// place is a parsed URL or path.
-type place struct {
+// location is a parsed URL or path.
+type location struct {
 	bucket, key string // of S3
 	url         string // https
 	path        string // on this machine
 }
 
-func parsePlace(text string) (place, error) {
+func parsePlace(text string) (location, error) {
 	switch {
 	case strings.HasPrefix(text, "s3://"):
 		bucket, key, err := ParseURL(text)
-		return place{bucket: bucket, key: key}, err
+		return location{bucket: bucket, key: key}, err
 	case strings.HasPrefix(text, "https://"):
-		return place{url: text}, nil
+		return location{url: text}, nil
 	case strings.HasPrefix(text, "http://"):
-		return place{}, fmt.Errorf("%s: content without TLS cannot be trusted: write https://", stage.Shown(text))
+		return location{}, fmt.Errorf("%s: content without TLS cannot be trusted: write https://", stage.Shown(text))
 	case strings.HasPrefix(text, "/") || isAbs(text):
-		return place{path: text}, nil
+		return location{path: text}, nil
 	}
-	return place{}, fmt.Errorf("%q is neither s3://bucket/key, https://… nor an absolute path", text)
+	return location{}, fmt.Errorf("%q is neither s3://bucket/key, https://… nor an absolute path", text)
 }
 
-func (p place) String() string {
+func (p location) String() string {
 	switch {
 	case p.bucket != "":
 		return "s3://" + p.bucket + "/" + p.key
@@ -210,7 +210,7 @@ func (p place) String() string {
 }
 
 // base returns the last element of a location's name.
-func (p place) base() string {
+func (p location) base() string {
 	switch {
 	case p.bucket != "":
 		return path.Base(p.key)

@@ -162,7 +162,7 @@ func TestBringObject(t *testing.T) {
 				server.Put("bucket/a/key", o)
 				to := filepath.Join(t.TempDir(), "of", "file")
 				in := stage.Input{From: "s3://bucket/a/key", To: to}
-				moved := the[stage.Moved](t)(s.Bring(t.Context(), in))
+				moved := the[stage.Moved](t)(s.Download(t.Context(), in))
 				sure := name != "none" && name != "parts" && name != "kms" && name != "unclear"
 				if want := (stage.Moved{Files: 1, Bytes: int64(n)}); !sure {
 					want.Unverified = 1
@@ -173,7 +173,7 @@ func TestBringObject(t *testing.T) {
 					t.Errorf("%+v", moved)
 				}
 				same(t, "brought", files(t, filepath.Dir(to)), map[string]string{"file": string(body)})
-				if again := the[stage.Moved](t)(s.Bring(t.Context(), in)); again.Kept == 1 != sure {
+				if again := the[stage.Moved](t)(s.Download(t.Context(), in)); again.Kept == 1 != sure {
 					t.Errorf("again: %+v", again)
 				}
 				if n == 0 || !sure {
@@ -188,7 +188,7 @@ func TestBringObject(t *testing.T) {
 					}
 					return s3mem.Fault{}
 				}
-				_, err := s.Bring(t.Context(), in)
+				_, err := s.Download(t.Context(), in)
 				wants(t, err, "s3://bucket/a/key", "the checksum does not match")
 				same(t, "left behind", files(t, filepath.Dir(to)), nil)
 			})
@@ -205,7 +205,7 @@ func TestPinned(t *testing.T) {
 		dir := t.TempDir()
 		in := stage.Input{From: "s3://bucket/key", To: dir + "/file", SHA256: hexOf(body), Executable: true}
 		for i := range 2 {
-			if moved := the[stage.Moved](t)(s.Bring(t.Context(), in)); moved != (stage.Moved{Files: 1, Bytes: big, Kept: i}) {
+			if moved := the[stage.Moved](t)(s.Download(t.Context(), in)); moved != (stage.Moved{Files: 1, Bytes: big, Kept: i}) {
 				t.Errorf("%s, %d: %+v", name, i, moved)
 			}
 		}
@@ -213,11 +213,11 @@ func TestPinned(t *testing.T) {
 		if err := os.Chmod(dir+"/file", 0o644); err != nil {
 			t.Fatal(err)
 		}
-		the[stage.Moved](t)(s.Bring(t.Context(), in)) // it stays, and is a program again
+		the[stage.Moved](t)(s.Download(t.Context(), in)) // it stays, and is a program again
 		same(t, name, files(t, dir), map[string]string{"file": "#!" + string(body)})
 		in.SHA256 = hexOf(nil)
 		in.To = dir + "/other"
-		_, err := s.Bring(t.Context(), in)
+		_, err := s.Download(t.Context(), in)
 		wants(t, err, "checksum does not match")
 		same(t, name, files(t, dir), map[string]string{"file": "#!" + string(body)})
 	}
@@ -234,7 +234,7 @@ func TestParts(t *testing.T) {
 	server, s := memory(t)
 	server.Put("bucket/key", o)
 	in := stage.Input{From: "s3://bucket/key", To: filepath.Join(t.TempDir(), "file")}
-	if moved := the[stage.Moved](t)(s.Bring(t.Context(), in)); moved != (stage.Moved{Files: 1, Bytes: big}) {
+	if moved := the[stage.Moved](t)(s.Download(t.Context(), in)); moved != (stage.Moved{Files: 1, Bytes: big}) {
 		t.Errorf("%+v", moved)
 	}
 	server.Fault = func(r *http.Request) s3mem.Fault {
@@ -243,7 +243,7 @@ func TestParts(t *testing.T) {
 		}
 		return s3mem.Fault{}
 	}
-	_, err := s.Bring(t.Context(), in)
+	_, err := s.Download(t.Context(), in)
 	wants(t, err, "checksum does not match")
 }
 
@@ -279,7 +279,7 @@ func TestBadNetwork(t *testing.T) {
 		return s3mem.Fault{Status: 500, Code: "InternalError"}
 	}
 	dir := t.TempDir()
-	moved := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir}))
+	moved := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir}))
 	if moved != (stage.Moved{Files: 2, Bytes: big + 5000}) {
 		t.Errorf("%+v", moved)
 	}
@@ -303,7 +303,7 @@ func TestNoProgress(t *testing.T) {
 		return s3mem.Fault{}
 	}
 	dir := t.TempDir()
-	_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/key", To: dir + "/x"})
+	_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/key", To: dir + "/x"})
 	wants(t, err, "not allowed: s3:GetObject on arn:aws:s3:::bucket/key", "jobRoleArn")
 	same(t, "left", files(t, dir), nil)
 }
@@ -322,7 +322,7 @@ func TestChanged(t *testing.T) {
 				return s3mem.Fault{}
 			}
 			dir := t.TempDir()
-			_, err := s.Bring(t.Context(), stage.Input{From: from, To: dir + "/to"})
+			_, err := s.Download(t.Context(), stage.Input{From: from, To: dir + "/to"})
 			wants(t, err, "s3://bucket/p/key", "changed during the download")
 			same(t, "left", files(t, dir), nil)
 		}
@@ -345,7 +345,7 @@ func TestPrefix(t *testing.T) {
 	want["packed"] = "as it is"
 	server.Put("bucket/pre/fixed", &s3mem.Object{Body: []byte("not this")})
 	dir := t.TempDir()
-	moved := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir}))
+	moved := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir}))
 	if moved.Files != 21 || moved.Unverified != 0 {
 		t.Errorf("%+v", moved)
 	}
@@ -353,12 +353,12 @@ func TestPrefix(t *testing.T) {
 	if info, err := os.Stat(dir + "/empty"); err != nil || !info.IsDir() {
 		t.Errorf("%v %v", info, err)
 	}
-	if again := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir})); again.Kept != 21 {
+	if again := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir})); again.Kept != 21 {
 		t.Errorf("%+v", again)
 	}
-	_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/nothing/", To: dir})
+	_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/nothing/", To: dir})
 	wants(t, err, "s3://bucket/nothing/", "no object is below it")
-	_, err = s.Bring(t.Context(), stage.Input{From: "s3://bucket/pre/fix", To: dir + "/x"})
+	_, err = s.Download(t.Context(), stage.Input{From: "s3://bucket/pre/fix", To: dir + "/x"})
 	wants(t, err, "no such object", "s3://bucket/pre/fix/")
 }
 
@@ -376,7 +376,7 @@ func TestHostileKeys(t *testing.T) {
 			server.Put("bucket/p/"+key, &s3mem.Object{Body: body})
 		}
 		dir := t.TempDir()
-		_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir + "/deep/er"})
+		_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir + "/deep/er"})
 		if err == nil || !strings.Contains(err.Error(), "s3://bucket/p/") {
 			t.Errorf("%q: %v", keys, err)
 		}
@@ -392,7 +392,7 @@ func TestLinksInTheWay(t *testing.T) {
 	if err := os.Symlink(out, dir+"/link"); err != nil {
 		t.Skip(err)
 	}
-	_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir})
+	_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir})
 	wants(t, err, "link")
 	same(t, "outside", files(t, out), nil)
 }
@@ -410,7 +410,7 @@ func TestInterrupted(t *testing.T) {
 		return s3mem.Fault{}
 	}
 	dir := t.TempDir()
-	_, err := s.Bring(ctx, stage.Input{From: "s3://bucket/p/", To: dir})
+	_, err := s.Download(ctx, stage.Input{From: "s3://bucket/p/", To: dir})
 	if err == nil || err.Error() != "enough" {
 		t.Errorf("%v", err)
 	}
@@ -423,7 +423,7 @@ func TestSpace(t *testing.T) {
 	server.Put("bucket/p/two", &s3mem.Object{Body: content(big)})
 	s.Space = func(string) (uint64, int64, bool) { return 1, 2*big - 1, true }
 	dir := t.TempDir()
-	_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir + "/below/it"})
+	_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/p/", To: dir + "/below/it"})
 	wants(t, err, "s3://bucket/p/ needs ", " free", "ephemeralStorage", "launch template")
 	for _, asked := range server.Asked() {
 		if strings.HasPrefix(asked, "GET /bucket/p/") {
@@ -435,10 +435,10 @@ func TestSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Bring(t.Context(), stage.Input{From: "s3://bucket/p/one", To: dir + "/one"})
+	_, err = s.Download(t.Context(), stage.Input{From: "s3://bucket/p/one", To: dir + "/one"})
 	wants(t, err, "of which other transfers need")
 	n.left.Add(-2)
-	if _, err = s.Bring(t.Context(), stage.Input{From: "s3://bucket/p/one", To: dir + "/one"}); err != nil {
+	if _, err = s.Download(t.Context(), stage.Input{From: "s3://bucket/p/one", To: dir + "/one"}); err != nil {
 		t.Error(err)
 	}
 	s.release(n)
@@ -459,14 +459,14 @@ func TestNoReplace(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "file")
 		in := stage.Input{From: "s3://bucket/" + name, To: to}
 		for i := range 2 {
-			if moved := the[stage.Moved](t)(s.Bring(t.Context(), in)); moved.Kept != i {
+			if moved := the[stage.Moved](t)(s.Download(t.Context(), in)); moved.Kept != i {
 				t.Errorf("%s: %+v", name, moved)
 			}
 		}
 		other := content(big)
 		other[0]++
 		write(t, to, string(other))
-		if _, err := s.Bring(t.Context(), in); !Differs(err) {
+		if _, err := s.Download(t.Context(), in); !Differs(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		same(t, name, files(t, filepath.Dir(to)), map[string]string{"file": string(other)})
@@ -481,7 +481,7 @@ func TestTake(t *testing.T) {
 	write(t, dir+"/out/large.bin", string(body))
 	write(t, dir+"/out/sub/small.txt", "small")
 	write(t, dir+"/out/empty", "")
-	moved := the[stage.Moved](t)(s.Take(t.Context(), stage.Output{From: dir + "/out", To: "s3://bucket/to"}))
+	moved := the[stage.Moved](t)(s.Upload(t.Context(), stage.Output{From: dir + "/out", To: "s3://bucket/to"}))
 	if moved != (stage.Moved{Files: 3, Bytes: int64(len(body)) + 5}) {
 		t.Errorf("%+v", moved)
 	}
@@ -496,14 +496,14 @@ func TestTake(t *testing.T) {
 		}
 	}
 	for to, key := range map[string]string{"s3://bucket/one": "bucket/one", "s3://bucket/in/": "bucket/in/empty", "s3://bucket/": "bucket/empty"} {
-		the[stage.Moved](t)(s.Take(t.Context(), stage.Output{From: dir + "/out/empty", To: to}))
+		the[stage.Moved](t)(s.Upload(t.Context(), stage.Output{From: dir + "/out/empty", To: to}))
 		if server.Get(key) == nil {
 			t.Errorf("%s is not at %s: %q", to, key, server.Keys())
 		}
 	}
-	_, err := s.Take(t.Context(), stage.Output{From: dir + "/gone", To: "s3://bucket/x"})
+	_, err := s.Upload(t.Context(), stage.Output{From: dir + "/gone", To: "s3://bucket/x"})
 	wants(t, err, dir+"/gone", "no such file")
-	_, err = s.Take(t.Context(), stage.Output{From: dir + "/out", To: "https://host/x"})
+	_, err = s.Upload(t.Context(), stage.Output{From: dir + "/out", To: "https://host/x"})
 	wants(t, err, "cannot write to a web server")
 }
 
@@ -526,7 +526,7 @@ func TestUploadFaults(t *testing.T) {
 		}
 		return s3mem.Fault{}
 	}
-	the[stage.Moved](t)(s.Take(t.Context(), stage.Output{From: dir + "/file", To: "s3://bucket/key"}))
+	the[stage.Moved](t)(s.Upload(t.Context(), stage.Output{From: dir + "/file", To: "s3://bucket/key"}))
 	if o := server.Get("bucket/key"); o == nil || !bytes.Equal(o.Body, body) || server.Uploads() != 0 {
 		t.Error("it has not arrived")
 	}
@@ -536,7 +536,7 @@ func TestUploadFaults(t *testing.T) {
 		}
 		return s3mem.Fault{}
 	}
-	_, err := s.Take(t.Context(), stage.Output{From: dir + "/file", To: "s3://bucket/other"})
+	_, err := s.Upload(t.Context(), stage.Output{From: dir + "/file", To: "s3://bucket/other"})
 	wants(t, err, "not allowed: s3:PutObject on arn:aws:s3:::bucket/other")
 	if server.Uploads() != 0 || server.Get("bucket/other") != nil {
 		t.Errorf("%d uploads are left", server.Uploads())

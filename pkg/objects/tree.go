@@ -34,7 +34,7 @@ func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stag
 
 type publication struct {
 	*Store
-	to    place
+	to    location
 	once  once
 	moved tally
 }
@@ -70,15 +70,15 @@ func (p *publication) publish(ctx context.Context, name string) (in stage.Input,
 }
 
 // join returns a location below another.
-func (p place) join(name string) place {
+func (p location) join(name string) location {
 	if p.bucket == "" {
-		return place{path: filepath.Join(p.path, name)}
+		return location{path: filepath.Join(p.path, name)}
 	}
 	key := strings.TrimSuffix(p.key, "/")
 	if key != "" {
 		key += "/"
 	}
-	return place{bucket: p.bucket, key: key + name}
+	return location{bucket: p.bucket, key: key + name}
 }
 
 // file uploads one file, unless it exists.
@@ -90,10 +90,10 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 		return nil
 	}
 	if p.to.bucket == "" {
-		t := &task{Store: p.Store, in: stage.Input{To: at.path}, pinned: &checksum{algorithm: algorithmSHA256, sum: f.sha256}}
+		t := &download{Store: p.Store, in: stage.Input{To: at.path}, pinned: &checksum{algorithm: algorithmSHA256, sum: f.sha256}}
 		return p.copied(ctx, t, at, f)
 	}
-	o := &object{place: at}
+	o := &object{location: at}
 	switch err := p.head(ctx, o); {
 	case err == nil && o.size == f.size && o.lasts():
 		p.moved.kept.Add(1)
@@ -110,7 +110,7 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 
 // copied copies a file to a staging directory, readable by everyone, as a container may run as any
 // user.
-func (p *publication) copied(ctx context.Context, t *task, at place, f *hashed) error {
+func (p *publication) copied(ctx context.Context, t *download, at location, f *hashed) error {
 	d, err := openDest(filepath.Dir(at.path))
 	if err != nil {
 		return err
@@ -134,9 +134,9 @@ func (p *publication) copied(ctx context.Context, t *task, at place, f *hashed) 
 }
 
 // list writes the manifest.
-func (p *publication) list(ctx context.Context, at place, text []byte) error {
+func (p *publication) list(ctx context.Context, at location, text []byte) error {
 	if at.bucket != "" {
-		o := &object{place: at}
+		o := &object{location: at}
 		if p.head(ctx, o) == nil && o.size == int64(len(text)) && o.lasts() {
 			return nil
 		}
@@ -159,7 +159,7 @@ func (p *publication) list(ctx context.Context, at place, text []byte) error {
 }
 
 // tree downloads the files of a manifest.
-func (t *task) tree(ctx context.Context, from place) error {
+func (t *download) tree(ctx context.Context, from location) error {
 	files, err := t.manifest(ctx, from)
 	if err != nil {
 		return err
@@ -192,16 +192,16 @@ func (t *task) tree(ctx context.Context, from place) error {
 }
 
 // above returns the location that contains a manifest.
-func (p place) above() place {
+func (p location) above() location {
 	if p.bucket == "" {
-		return place{path: filepath.Dir(p.path)}
+		return location{path: filepath.Dir(p.path)}
 	}
 	dir, _ := path.Split(p.key)
-	return place{bucket: p.bucket, key: dir}
+	return location{bucket: p.bucket, key: dir}
 }
 
 // member downloads one file of a tree.
-func (t *task) member(ctx context.Context, d *dest, at place, root *os.Root, f entry) error {
+func (t *download) member(ctx context.Context, d *dest, at location, root *os.Root, f entry) error {
 	want, err := pinned(f.sha256)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (t *task) member(ctx context.Context, d *dest, at place, root *os.Root, f e
 		if f.executable {
 			mode = program
 		}
-		return t.object(ctx, d, f.path, &object{place: at.join(f.sha256), size: f.size}, want, mode)
+		return t.object(ctx, d, f.path, &object{location: at.join(f.sha256), size: f.size}, want, mode)
 	}
 	info, err := root.Stat(f.sha256)
 	if err != nil {
@@ -228,7 +228,7 @@ func (t *task) member(ctx context.Context, d *dest, at place, root *os.Root, f e
 }
 
 // manifest reads the list of a tree, whose name contains its hash.
-func (t *task) manifest(ctx context.Context, from place) ([]entry, error) {
+func (t *download) manifest(ctx context.Context, from location) ([]entry, error) {
 	sum, ok := strings.CutSuffix(from.base(), manifestSuffix)
 	want, err := pinned(sum)
 	if !ok || err != nil || from.url != "" {

@@ -88,7 +88,7 @@ func TestRoundTrips(t *testing.T) {
 		defer os.RemoveAll(dir)
 		plant(t, dir+"/from", tree)
 		prefix := fmt.Sprintf("s3://bucket/%d/", n)
-		moved, err := s.Take(t.Context(), stage.Output{From: dir + "/from", To: prefix})
+		moved, err := s.Upload(t.Context(), stage.Output{From: dir + "/from", To: prefix})
 		if err != nil || moved.Files != len(tree) {
 			rt.Fatalf("take: %+v %v", moved, err)
 		}
@@ -117,7 +117,7 @@ func TestRoundTrips(t *testing.T) {
 // bring brings a tree twice; the second time everything is there.
 func bring(rt *rapid.T, t *testing.T, s *Store, in stage.Input, want map[string]string) {
 	for i := range 2 {
-		moved, err := s.Bring(t.Context(), in)
+		moved, err := s.Download(t.Context(), in)
 		if err != nil || moved.Files != len(want) || moved.Unverified != 0 || moved.Kept != i*len(want) {
 			rt.Fatalf("%d: %+v: %+v %v", i, in, moved, err)
 		}
@@ -193,17 +193,17 @@ func TestDamagedTree(t *testing.T) {
 			}
 		}
 		spoil(sum, []byte("some tixt"))
-		_, err = s.Bring(t.Context(), in)
+		_, err = s.Download(t.Context(), in)
 		wants(t, err, "/place/"+sum)
 		if _, there := files(t, in.To)["a/b"]; there {
 			t.Error("the damaged file is there")
 		}
 		name := in.From[strings.LastIndexByte(in.From, '/')+1:]
 		spoil(name, []byte("batchctl tree 1\nend\n"))
-		_, err = s.Bring(t.Context(), in)
+		_, err = s.Download(t.Context(), in)
 		wants(t, err, "does not match the checksum in its name")
 		in.From = strings.TrimSuffix(in.From, ".tree")
-		_, err = s.Bring(t.Context(), in)
+		_, err = s.Download(t.Context(), in)
 		wants(t, err, "a tree is")
 	}
 }
@@ -290,7 +290,7 @@ func TestPublishedAgainIsYoung(t *testing.T) {
 		return 0, 0, false
 	}
 	in.To = dir + "/to"
-	the[stage.Moved](t)(s.Bring(t.Context(), in))
+	the[stage.Moved](t)(s.Download(t.Context(), in))
 }
 
 // TestPublishBeforeTheEnd: what a rule of the bucket is to remove is sent again in the second
@@ -334,7 +334,7 @@ func TestWalk(t *testing.T) {
 	link("d", "to-dir")
 	link(dir+"/d/file", "absolute")
 	want := map[string]string{"d/file": "text", "other": "o", "to-file": "text", "to-dir/file": "text", "absolute": "text"}
-	if moved := the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: dir, To: base + "/to"})); moved.Files != len(want) {
+	if moved := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: dir, To: base + "/to"})); moved.Files != len(want) {
 		t.Errorf("%+v", moved)
 	}
 	same(t, "copied", files(t, base+"/to"), want)
@@ -346,7 +346,7 @@ func TestWalk(t *testing.T) {
 		"d/up":    {"..", "link to a directory that contains it"},
 	} {
 		link(test[0], name)
-		_, err := s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
+		_, err := s.Upload(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
 		wants(t, err, test[1], filepath.Base(name))
 		_, _, err = s.Publish(t.Context(), base+"/staging", dir)
 		wants(t, err, test[1])
@@ -354,14 +354,14 @@ func TestWalk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := s.Bring(t.Context(), stage.Input{From: dir, To: dir + "/d/into"})
+	_, err := s.Download(t.Context(), stage.Input{From: dir, To: dir + "/d/into"})
 	wants(t, err, "cannot be copied into itself")
-	_, err = s.Bring(t.Context(), stage.Input{From: base + "/gone", To: base + "/x"})
+	_, err = s.Download(t.Context(), stage.Input{From: base + "/gone", To: base + "/x"})
 	wants(t, err, "no such file")
 	// The user's own path may be a link.
 	if err := os.Symlink(base+"/secret", base+"/named"); err != nil {
 		t.Fatal(err)
 	}
-	the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: base + "/named", To: base + "/in/"}))
+	the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: base + "/named", To: base + "/in/"}))
 	same(t, "in", files(t, base+"/in"), map[string]string{"named": "s"})
 }

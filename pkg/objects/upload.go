@@ -32,7 +32,7 @@ const (
 )
 
 // upload uploads a file, or those of a directory, to a bucket.
-func (s *Store) upload(ctx context.Context, from string, to place, moved *tally, left *leftovers) error {
+func (s *Store) upload(ctx context.Context, from string, to location, moved *tally, left *leftovers) error {
 	files, isDir, root, err := sources(from, left)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Store) upload(ctx context.Context, from string, to place, moved *tally,
 		prefix += "/"
 	}
 	return each(ctx, len(files), s.atOnce(), func(ctx context.Context, i int) error {
-		at := place{bucket: to.bucket, key: prefix + files[i].name}
+		at := location{bucket: to.bucket, key: prefix + files[i].name}
 		if !isDir && prefix != "" && !strings.HasSuffix(prefix, "/") {
 			at.key = prefix
 		}
@@ -65,7 +65,7 @@ func (s *Store) upload(ctx context.Context, from string, to place, moved *tally,
 }
 
 // send uploads one file. sums are its checksums, if known: the file must still match them.
-func (s *Store) send(ctx context.Context, f *source, at place, sums *sums) error {
+func (s *Store) send(ctx context.Context, f *source, at location, sums *sums) error {
 	if f.size > maxObject {
 		return fileErrorf("%s has %s, more than an S3 object can have", f, stage.Size(f.size))
 	}
@@ -98,7 +98,7 @@ type sums struct {
 func encode(sum []byte) *string { return aws.String(base64.StdEncoding.EncodeToString(sum)) }
 
 // put uploads a file with one request.
-func (s *Store) put(ctx context.Context, f *source, opened *os.File, at place, known *sums) error {
+func (s *Store) put(ctx context.Context, f *source, opened *os.File, at location, known *sums) error {
 	release, err := s.slot(ctx)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *Store) partLength(size int64) int64 {
 }
 
 // multipart uploads a file in parts, several concurrently. If it fails, it removes the parts.
-func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at place, known *sums) error {
+func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at location, known *sums) error {
 	begun, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CreateMultipartUploadOutput, error) {
 		return c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, ContentType: mediaType(f.name),
 			ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme, ChecksumType: types.ChecksumTypeFullObject})
@@ -172,7 +172,7 @@ func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at pl
 	return err
 }
 
-func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at place, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
+func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at location, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
 	release, err := s.slot(ctx)
 	if err != nil {
 		return types.CompletedPart{}, err
@@ -194,14 +194,14 @@ func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at pla
 	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: encode(p.sum)}, nil
 }
 
-func (s *Store) complete(ctx context.Context, at place, id *string, parts []types.CompletedPart, size int64, crc []byte) error {
+func (s *Store) complete(ctx context.Context, at location, id *string, parts []types.CompletedPart, size int64, crc []byte) error {
 	_, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CompleteMultipartUploadOutput, error) {
 		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 			ChecksumCRC64NVME: encode(crc), ChecksumType: types.ChecksumTypeFullObject, MpuObjectSize: &size})
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == "NoSuchUpload" {
 		// An attempt whose answer was lost may have completed it.
-		o := &object{place: at}
+		o := &object{location: at}
 		if s.head(ctx, o) == nil && o.size == size && o.sum != nil && o.sum.algorithm == algorithmCRC64NVME && o.sum.judge(crc) == verified {
 			return nil
 		}
@@ -211,7 +211,7 @@ func (s *Store) complete(ctx context.Context, at place, id *string, parts []type
 
 // abort removes the parts of an upload, which would cost money; it does so even when the context
 // has ended.
-func (s *Store) abort(ctx context.Context, at place, id *string) {
+func (s *Store) abort(ctx context.Context, at location, id *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	_, _ = call(ctx, s, "s3:AbortMultipartUpload", at, func(c *s3.Client) (*s3.AbortMultipartUploadOutput, error) {

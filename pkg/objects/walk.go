@@ -229,7 +229,7 @@ func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 }
 
 // path copies a local file or directory. Outputs have leftovers.
-func (t *task) path(ctx context.Context, from place, left *leftovers) error {
+func (t *download) path(ctx context.Context, from location, left *leftovers) error {
 	files, isDir, root, err := sources(filepath.FromSlash(strings.TrimSuffix(from.path, "/")), left)
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ func (t *task) path(ctx context.Context, from place, left *leftovers) error {
 }
 
 // apart rejects copying a directory into itself.
-func (t *task) apart(from string) error {
+func (t *download) apart(from string) error {
 	to, err := filepath.Abs(filepath.FromSlash(t.in.To))
 	if err != nil {
 		return err
@@ -287,7 +287,7 @@ func (t *task) apart(from string) error {
 
 // file copies one file, through the kernel where possible: on some file systems without copying its
 // bytes.
-func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) error {
+func (t *download) file(ctx context.Context, d *dest, f *source, want *checksum) error {
 	release, err := t.slot(ctx)
 	if err != nil {
 		return err
@@ -332,7 +332,7 @@ func (t *task) file(ctx context.Context, d *dest, f *source, want *checksum) err
 }
 
 // holds reports whether an existing file of the same size already has the content.
-func (t *task) holds(d *dest, name string, from *os.File, want *checksum) bool {
+func (t *download) holds(d *dest, name string, from *os.File, want *checksum) bool {
 	if want != nil {
 		h := want.hash()
 		return d.sum(name, h) == nil && want.judge(h.Sum(nil)) == verified
@@ -350,7 +350,7 @@ func (t *task) holds(d *dest, name string, from *os.File, want *checksum) bool {
 }
 
 // kernel copies in parts, so that it notices when the context ends. Holes stay holes.
-func (t *task) kernel(ctx context.Context, to *draft, from *os.File, size int64) error {
+func (t *download) kernel(ctx context.Context, to *draft, from *os.File, size int64) error {
 	for done := int64(0); done < size; {
 		start, end := stretch(from, done, size)
 		t.carried.Add(start - done)

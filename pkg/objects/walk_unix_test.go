@@ -23,7 +23,7 @@ func TestSpecialFiles(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, from := range []string{dir, dir + "/pipe", "/dev/null"} {
-		_, err := s.Take(t.Context(), stage.Output{From: from, To: "s3://bucket/x/"})
+		_, err := s.Upload(t.Context(), stage.Output{From: from, To: "s3://bucket/x/"})
 		wants(t, err, "neither a file nor a directory")
 	}
 }
@@ -37,7 +37,7 @@ func TestWhatStaysBehind(t *testing.T) {
 	if err := os.Symlink("nowhere", dir+"/b/latest"); err != nil {
 		t.Skip(err)
 	}
-	_, err := s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
+	_, err := s.Upload(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
 	wants(t, err, "b/latest is a broken link; everything else was uploaded (files: 3)")
 	if keys := server.Keys(); len(keys) != 3 || server.Get("bucket/x/b/c") == nil || server.Get("bucket/x/d/e") == nil {
 		t.Errorf("what arrived: %q", keys)
@@ -47,11 +47,11 @@ func TestWhatStaysBehind(t *testing.T) {
 		t.Skip(err)
 	}
 	write(t, dir+"/"+strings.Repeat("n", 200), "4")
-	_, err = s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/" + strings.Repeat("long/", 180)})
+	_, err = s.Upload(t.Context(), stage.Output{From: dir, To: "s3://bucket/" + strings.Repeat("long/", 180)})
 	wants(t, err, "broken link; 2 more were not uploaded; everything else was uploaded (files: 3)")
 
 	to := t.TempDir()
-	_, err = s.Take(t.Context(), stage.Output{From: dir, To: to})
+	_, err = s.Upload(t.Context(), stage.Output{From: dir, To: to})
 	wants(t, err, "1 more were not uploaded; everything else was uploaded (files: 4)")
 	if there := files(t, to); len(there) != 4 {
 		t.Errorf("copied: %q", there)
@@ -70,7 +70,7 @@ func TestChangedWhileCarried(t *testing.T) {
 		return s3mem.Fault{}
 	}
 	s.Connections = 1
-	_, err := s.Take(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
+	_, err := s.Upload(t.Context(), stage.Output{From: dir, To: "s3://bucket/x/"})
 	wants(t, err, "a.log changed while it was read; everything else was uploaded (files: 2)")
 	if server.Get("bucket/x/model") == nil || server.Get("bucket/x/z") == nil {
 		t.Errorf("what arrived: %q", server.Keys())
@@ -92,10 +92,10 @@ func TestCarriedByRoot(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, o := range []stage.Output{{From: out, To: place + "/job/0/"}, {From: out + "/d", To: place + "/job/1/name"}, {From: out + "/d", To: place + "/job/2/"}} {
-		the[stage.Moved](t)(s.Take(t.Context(), o))
+		the[stage.Moved](t)(s.Upload(t.Context(), o))
 	}
 	// What is brought is of whom brings it.
-	the[stage.Moved](t)(s.Bring(t.Context(), stage.Input{From: out, To: place + "/brought/"}))
+	the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: out, To: place + "/brought/"}))
 	for name, want := range map[string]uint32{"job": user, "job/0": user, "job/0/a": user, "job/0/a/b": user, "job/0/a/b/c": user, "job/0/d": user,
 		"job/1": user, "job/1/name": user, "job/2/d": user, "mine": 0, "brought": 0, "brought/d": 0} {
 		info, err := os.Stat(filepath.Join(place, name))
@@ -141,7 +141,7 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100_000, Max: 100_000}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Bring(t.Context(), stage.Input{From: "s3://bucket/key", To: dir + "/file"})
+	_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/key", To: dir + "/file"})
 	wants(t, err, "write "+dir+"/file", "file too large", "ephemeralStorage")
 	if left, err := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)

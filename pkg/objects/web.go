@@ -23,7 +23,7 @@ func (s *Store) webClient() *http.Client {
 }
 
 // web downloads one file over HTTPS.
-func (t *task) web(ctx context.Context, from place) error {
+func (t *download) web(ctx context.Context, from location) error {
 	if u, err := url.Parse(from.url); err != nil || u.Host == "" {
 		return fmt.Errorf("%s is not a URL", from)
 	}
@@ -86,7 +86,7 @@ func (t *task) web(ctx context.Context, from place) error {
 type web struct {
 	client  http.Client
 	stall   *watched
-	from    place
+	from    location
 	etag    string
 	changed string // Last-Modified
 }

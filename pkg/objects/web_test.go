@@ -78,18 +78,18 @@ func TestWeb(t *testing.T) {
 		dir := t.TempDir()
 		in := stage.Input{From: server.URL + "/file?signature=secret", To: dir + "/", SHA256: hexOf(body)}
 		for i := range 2 {
-			moved, err := store.Bring(t.Context(), in)
+			moved, err := store.Download(t.Context(), in)
 			if err != nil || moved != (stage.Moved{Files: 1, Bytes: big, Kept: i}) {
 				t.Errorf("%s, %d: %+v %v", name, i, moved, err)
 			}
 		}
 		same(t, name, files(t, dir), map[string]string{"file": string(body)})
 		in.SHA256, in.To = "", dir+"/again"
-		if moved, err := store.Bring(t.Context(), in); err != nil || moved.Unverified != 1 {
+		if moved, err := store.Download(t.Context(), in); err != nil || moved.Unverified != 1 {
 			t.Errorf("%s: %+v %v", name, moved, err)
 		}
 		in.SHA256, in.To = hexOf(nil), dir+"/third"
-		_, err := store.Bring(t.Context(), in)
+		_, err := store.Download(t.Context(), in)
 		wants(t, err, "checksum does not match")
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
@@ -121,13 +121,13 @@ func TestWebErrors(t *testing.T) {
 	} {
 		server, store := webStore(t, test.handler)
 		dir := t.TempDir()
-		_, err := store.Bring(t.Context(), stage.Input{From: server.URL + test.path, To: dir + "/x"})
+		_, err := store.Download(t.Context(), stage.Input{From: server.URL + test.path, To: dir + "/x"})
 		wants(t, err, server.URL, test.want)
 		same(t, name, files(t, dir), nil)
 	}
 	_, store := webStore(t, &site{})
 	for _, from := range []string{"http://host/x", "ftp://host/x", "relative", "s3://", "s3://a", "s3://b/key", "https://"} {
-		if _, err := store.Bring(t.Context(), stage.Input{From: from, To: t.TempDir() + "/x"}); err == nil {
+		if _, err := store.Download(t.Context(), stage.Input{From: from, To: t.TempDir() + "/x"}); err == nil {
 			t.Errorf("%s is taken", from)
 		}
 	}
@@ -136,6 +136,6 @@ func TestWebErrors(t *testing.T) {
 	transport := server.Client().Transport.(*http.Transport).Clone()
 	transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 	store.Web = &http.Client{Transport: transport}
-	_, err := store.Bring(t.Context(), stage.Input{From: server.URL + "/file", To: t.TempDir() + "/x"})
+	_, err := store.Download(t.Context(), stage.Input{From: server.URL + "/file", To: t.TempDir() + "/x"})
 	wants(t, err, "SSL_CERT_FILE")
 }

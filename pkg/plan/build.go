@@ -215,7 +215,7 @@ func steps(path string) []string {
 }
 
 func (b *builder) fail(n *jsontree.Node, rule, message, hint string) {
-	src, span := n.Place()
+	src, span := n.Location()
 	b.problems = append(b.problems, diag.Diagnostic{
 		Severity: diag.Error, Rule: rule, Source: src, Span: span, Message: message, Hint: hint,
 	})

@@ -15,8 +15,8 @@ type Cost struct {
 	Unknown string
 	// Region is the Region of the prices, and Stands that of the job where the table
 	// has no prices of that one.
-	Region, Stands string
-	Prices         *catalog.Prices
+	Region, Replaces string
+	Prices           *catalog.Prices
 	// Lines is the share and the price of each part, in the order of the need.
 	Lines []CostLine
 	// Storage is Fargate's price an hour of the storage beyond what is free.
@@ -82,7 +82,7 @@ func (v *Review) Total() (sum Total) {
 
 // CostIn returns what the job costs in a room that holds it, by the prices of a
 // Region; "" stands for the table's own.
-func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
+func CostIn(r EnvironmentFit, n Need, prices *catalog.Prices, region string) Cost {
 	c := Cost{Prices: prices, Region: region, Hours: float64(n.TimeoutSeconds) / 3600, Attempts: n.Attempts, Children: n.Children, Spot: r.IsSpot(), Platform: n.Platform}
 	switch {
 	case !r.Fits:
@@ -93,7 +93,7 @@ func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
 		return Cost{Unknown: "batchctl knows no instance type that fits the job"}
 	}
 	if region == "" || !prices.Has(region) {
-		c.Region, c.Stands = prices.Regions()[0], region
+		c.Region, c.Replaces = prices.Regions()[0], region
 		if prices.Has(catalog.PricesRegion) {
 			c.Region = catalog.PricesRegion
 		}
@@ -129,7 +129,7 @@ func CostIn(r Room, n Need, prices *catalog.Prices, region string) Cost {
 
 // SpotHour returns what the job's share costs an hour on Spot. It reports false where the
 // table lacks a Spot price of a machine.
-func (c Cost) SpotHour() (sum catalog.Span, ok bool) {
+func (c Cost) SpotHour() (sum catalog.PricePeriod, ok bool) {
 	for _, l := range c.Lines {
 		if (l.Price != catalog.FargatePrice{}) {
 			low, high, ok := c.Prices.FargateSpot(c.Region, c.Platform)
@@ -174,7 +174,7 @@ func (c *Cost) sum() {
 	}
 }
 
-func (c *Cost) line(r Room, part Part, held catalog.Placement, platform string) (CostLine, bool) {
+func (c *Cost) line(r EnvironmentFit, part Part, held catalog.Placement, platform string) (CostLine, bool) {
 	if r.IsFargate() {
 		price, ok := c.Prices.Fargate(c.Region, platform)
 		l := CostLine{On: "Fargate on " + platform, Nodes: part.Nodes, PerInstance: 1, VCPUs: part.VCPUs, GB: float64(part.MemoryMiB) / 1024, Price: price}
@@ -187,7 +187,7 @@ func (c *Cost) line(r Room, part Part, held catalog.Placement, platform string) 
 
 // others finds the range over the other types that hold a job of one machine:
 // which of them runs it is AWS Batch's choice.
-func (c *Cost) others(r Room, n Need) {
+func (c *Cost) others(r EnvironmentFit, n Need) {
 	if r.IsFargate() || n.nodes() > 1 {
 		return
 	}

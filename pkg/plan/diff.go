@@ -41,32 +41,34 @@ func (c Change) String() string {
 // vcpus and memory at 0.
 func Diff(old, new *jsontree.Node) []Change {
 	var d differ
-	d.compare(place{}, old, new)
+	d.compare(position{}, old, new)
 	return d.changes
 }
 
-// place is where the differ stands: the path, and what the value there is called
+// position is where the differ stands: the path, and what the value there is called
 // when it is masked. isNamed is true for the value of a name that the user gave.
-type place struct {
+type position struct {
 	path, name string
 	isNamed    bool
 }
 
-func (p place) member(name string) place {
+func (p position) member(name string) position {
 	if p.path == "" {
-		return place{path: name, name: name}
+		return position{path: name, name: name}
 	}
 	if p.name != "" && name == "value" && strings.HasSuffix(p.path, "]") {
-		return place{p.path + ".value", p.name, true} // a variable's value is masked under the variable's name
+		return position{p.path + ".value", p.name, true} // a variable's value is masked under the variable's name
 	}
-	return place{p.path + "." + name, name, slices.Contains([]string{"parameters", "tags", "labels", "annotations"}, p.name)}
+	return position{p.path + "." + name, name, slices.Contains([]string{"parameters", "tags", "labels", "annotations"}, p.name)}
 }
 
-func (p place) element(key string) place { return place{path: p.path + "[" + key + "]", name: key} }
+func (p position) element(key string) position {
+	return position{path: p.path + "[" + key + "]", name: key}
+}
 
 type differ struct{ changes []Change }
 
-func (d *differ) compare(at place, old, new *jsontree.Node) {
+func (d *differ) compare(at position, old, new *jsontree.Node) {
 	if idle(at, old) {
 		old = nil
 	}
@@ -90,7 +92,7 @@ func isA(kind jsontree.Kind, old, new *jsontree.Node) bool {
 }
 
 // idle reports whether a member says what its absence says.
-func idle(at place, n *jsontree.Node) bool {
+func idle(at position, n *jsontree.Node) bool {
 	switch {
 	case n == nil || n.Kind == jsontree.Null:
 		return true
@@ -104,7 +106,7 @@ func idle(at place, n *jsontree.Node) bool {
 	return n.Text == "" && !at.isNamed
 }
 
-func (d *differ) members(at place, old, new *jsontree.Node) {
+func (d *differ) members(at position, old, new *jsontree.Node) {
 	for m := range new.Children() {
 		d.compare(at.member(m.Name), old.Get(m.Name), m)
 	}
@@ -117,7 +119,7 @@ func (d *differ) members(at place, old, new *jsontree.Node) {
 
 // elements compares lists of named things by name, of other objects by index, and
 // of scalars as a whole: there the order counts, and one word alone says little.
-func (d *differ) elements(at place, old, new *jsontree.Node) {
+func (d *differ) elements(at position, old, new *jsontree.Node) {
 	if key := keyOf(old, new); key != "" {
 		d.keyed(at, key, old, new)
 		return
@@ -133,7 +135,7 @@ func (d *differ) elements(at place, old, new *jsontree.Node) {
 	}
 }
 
-func (d *differ) keyed(at place, key string, old, new *jsontree.Node) {
+func (d *differ) keyed(at position, key string, old, new *jsontree.Node) {
 	for e := range new.Children() {
 		name := e.Get(key).Str()
 		d.compare(at.element(name), without(find(old, key, name), key), without(e, key))
@@ -177,14 +179,14 @@ func find(list *jsontree.Node, key, name string) *jsontree.Node {
 // keyOf is the member that identifies the elements of both lists, or "".
 func keyOf(lists ...*jsontree.Node) string {
 	for _, key := range []string{"name", "type", "containerPath", "targetNodes", "consumableResource", "computeEnvironment"} {
-		if !slices.ContainsFunc(lists, func(list *jsontree.Node) bool { return !tells(list, key) }) {
+		if !slices.ContainsFunc(lists, func(list *jsontree.Node) bool { return !identifies(list, key) }) {
 			return key
 		}
 	}
 	return ""
 }
 
-func tells(list *jsontree.Node, key string) bool {
+func identifies(list *jsontree.Node, key string) bool {
 	seen := map[string]bool{}
 	for e := range list.Children() {
 		name := e.Get(key).Str()
@@ -212,12 +214,12 @@ func text(n *jsontree.Node) string {
 	return string(n.AppendJSON(nil))
 }
 
-func (d *differ) change(at place, old, new *jsontree.Node) {
+func (d *differ) change(at position, old, new *jsontree.Node) {
 	d.changes = append(d.changes, Change{Path: at.path, Old: masked(at, old), New: masked(at, new)})
 }
 
 // masked is a value as JSON, without the credentials in it.
-func masked(at place, n *jsontree.Node) string {
+func masked(at position, n *jsontree.Node) string {
 	if n.Is(jsontree.String) {
 		return text(jsontree.NewString(secret.Mask(at.name, n.Text), n))
 	}

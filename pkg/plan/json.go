@@ -223,8 +223,8 @@ func (j *Job) document() jobDocument {
 // describe adds what the review found to the job's document.
 func (v JobReview) describe(d *jobDocument) {
 	d.Definition = &definitionDocument{v.Definition.Verdict, v.Definition.Revision, v.Definition.Changes, v.Definition.Reason}
-	for _, r := range v.Rooms {
-		e := environmentDocument{Name: r.Name, From: v.RoomsFrom, Type: r.Type, State: string(r.State), Status: string(r.Status), Usable: r.Usable(),
+	for _, r := range v.Environments {
+		e := environmentDocument{Name: r.Name, From: v.EnvironmentsFrom, Type: r.Type, State: string(r.State), Status: string(r.Status), Usable: r.Usable(),
 			Fits: r.Fits, Reason: r.Reason, JobsAtOnce: r.AtOnce, MaxvCpus: r.MaxvCpus, DesiredvCpus: r.DesiredvCpus}
 		if len(r.Holds) > 0 {
 			e.InstanceType, e.JobsPerInstance = r.Holds[0].Instance.Name, r.Holds[0].PerInstance
@@ -234,7 +234,7 @@ func (v JobReview) describe(d *jobDocument) {
 	if c := v.Cost; c != nil && c.Unknown != "" {
 		d.Cost = &costDocument{Unknown: c.Unknown}
 	} else if c != nil {
-		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Stands, Least: c.Least, Most: c.Most, PerHour: c.Hours == 0,
+		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Replaces, Least: c.Least, Most: c.Most, PerHour: c.Hours == 0,
 			ShareHour: c.ShareHour, WholeHour: c.WholeHour, Spot: c.Spot}
 	}
 }

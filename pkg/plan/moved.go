@@ -63,10 +63,10 @@ type environmentState struct {
 }
 
 func (v *Review) snapshot() (*snapshot, error) {
-	if v.World == nil {
+	if v.Target == nil {
 		return nil, nil
 	}
-	w := v.World
+	w := v.Target
 	s := &snapshot{Target: w.Target, Account: w.Account(), Region: w.Region}
 	if v.Policy != nil && v.Policy.policy != nil {
 		s.Policy = v.Policy.policy.AppendJSON(nil)
@@ -89,7 +89,7 @@ func (s *snapshot) addDefinitions(v *Review) {
 	seen := map[string]bool{}
 	for _, j := range v.Jobs {
 		name := j.definitionWord()
-		r := v.World.Definitions[name]
+		r := v.Target.Definitions[name]
 		switch {
 		case seen[name]:
 		case r.Err != "":
@@ -108,7 +108,7 @@ func (s *snapshot) addDefinitions(v *Review) {
 	}
 }
 
-func (s *snapshot) addQueues(w *World) error {
+func (s *snapshot) addQueues(w *TargetState) error {
 	if w.QueuesErr != "" {
 		s.NotChecked = append(s.NotChecked, w.QueuesErr)
 		return nil
@@ -127,7 +127,7 @@ func (s *snapshot) addQueues(w *World) error {
 	return nil
 }
 
-func (s *snapshot) addEnvironments(w *World) error {
+func (s *snapshot) addEnvironments(w *TargetState) error {
 	if w.EnvironmentsErr != "" {
 		s.NotChecked = append(s.NotChecked, w.EnvironmentsErr)
 		return nil

@@ -53,7 +53,7 @@ func Hold(types *catalog.Catalog, q document.Queue, r catalog.Request) catalog.P
 	}
 	var best, none catalog.Placement
 	var reasons []string
-	for i, e := range behind(types, q) {
+	for i, e := range environmentsOf(types, q) {
 		p := e.Place(r)
 		if p.Fits && (!best.Fits || tighter(r, p, best)) {
 			best = p
@@ -70,8 +70,8 @@ func Hold(types *catalog.Catalog, q document.Queue, r catalog.Request) catalog.P
 	return none
 }
 
-// behind is the environments of a queue as placement takes them.
-func behind(types *catalog.Catalog, q document.Queue) []catalog.Environment {
+// environmentsOf is the environments of a queue as placement takes them.
+func environmentsOf(types *catalog.Catalog, q document.Queue) []catalog.Environment {
 	list := make([]catalog.Environment, len(q.Environments))
 	for i, e := range q.Environments {
 		list[i] = catalog.Environment{Name: e.Name, Type: e.Type, InstanceTypes: e.InstanceTypes, MaxvCpus: e.MaxvCpus, Catalog: types}
@@ -82,7 +82,7 @@ func behind(types *catalog.Catalog, q document.Queue) []catalog.Environment {
 // JustOver says what a request that the queue holds would gain there by asking
 // for slightly less (catalog.JustOver).
 func JustOver(types *catalog.Catalog, q document.Queue, r catalog.Request, now catalog.Placement) (catalog.Saving, bool) {
-	return catalog.JustOver(behind(types, q), r, now)
+	return catalog.JustOver(environmentsOf(types, q), r, now)
 }
 
 // tighter reports whether p wastes less than q: a proven fit before a guess,

@@ -17,9 +17,9 @@ import (
 // Review is a plan compared with a target: what would change there, where the jobs would run,
 // and what they cost.
 type Review struct {
-	// World is nil if the target was not queried.
-	World *World
-	Jobs  []JobReview // in the order of the plan's
+	// TargetState is nil if the target was not queried.
+	Target *TargetState
+	Jobs   []JobReview // in the order of the plan's
 	// Policy is nil without a platform file.
 	Policy *PolicyReview
 }
@@ -28,10 +28,10 @@ type Review struct {
 type PolicyReview struct {
 	// File is the platform file.
 	File string `json:"file"`
-	// Demands are the members of the policy that were checked. A job that breaks one is an
+	// PolicyRules are the members of the policy that were checked. A job that breaks one is an
 	// error, and then there is no plan.
-	Demands []string `json:"demands"`
-	Waived  []Waived `json:"waived,omitempty"`
+	PolicyRules []string `json:"rules"`
+	Waived      []Waived `json:"waived,omitempty"`
 	// policy is the policy itself.
 	policy *jsontree.Node
 }
@@ -45,12 +45,12 @@ type Waived struct {
 
 // PolicyOf returns the review of a platform's policy.
 func PolicyOf(platform *document.Platform, file string, waived []Waived) *PolicyReview {
-	v := &PolicyReview{File: file, Demands: []string{}, Waived: waived, policy: platform.Policy.Node}
+	v := &PolicyReview{File: file, PolicyRules: []string{}, Waived: waived, policy: platform.Policy.Node}
 	for m := range v.policy.Children() {
 		switch m.Name {
 		case "owner", "waiver", "$comment":
 		default:
-			v.Demands = append(v.Demands, m.Name)
+			v.PolicyRules = append(v.PolicyRules, m.Name)
 		}
 	}
 	return v
@@ -63,10 +63,10 @@ type JobReview struct {
 	// QueueThere is what the target says of the job's queue; the zero value where it was
 	// not asked, or is about to make it (the local engine).
 	QueueThere QueueReview
-	// Rooms are the compute environments behind the queue, in order, and RoomsFrom
+	// Environments are the compute environments behind the queue, in order, and RoomsFrom
 	// who described them: the target, or FromPlatform.
-	Rooms     []Room
-	RoomsFrom string
+	Environments     []EnvironmentFit
+	EnvironmentsFrom string
 	// Cost is nil where nothing is to be paid: for a definition alone, and on this
 	// machine.
 	Cost *Cost
@@ -122,15 +122,15 @@ type QueueReview struct {
 // Hold holds a plan against what a target said; nil stands for a target that was
 // not asked. The platform and the prices may be nil. region is the one to take
 // prices of, "" for the table's own.
-func (p *Plan) Hold(w *World, platform *document.Platform, prices *catalog.Prices) *Review {
-	v := &Review{World: w}
+func (p *Plan) Hold(w *TargetState, platform *document.Platform, prices *catalog.Prices) *Review {
+	v := &Review{Target: w}
 	for i, j := range p.Jobs {
 		v.Jobs = append(v.Jobs, p.review(i, j, w, platform, prices))
 	}
 	return v
 }
 
-func (p *Plan) review(i int, j *Job, w *World, platform *document.Platform, prices *catalog.Prices) JobReview {
+func (p *Plan) review(i int, j *Job, w *TargetState, platform *document.Platform, prices *catalog.Prices) JobReview {
 	v := JobReview{Job: j, Definition: w.definition(j)}
 	definition := p.definitionOf(i, w)
 	if v.Definition.Verdict == DefinitionMissing && j.Register == nil && p.registers(j, i) {
@@ -150,8 +150,8 @@ func (p *Plan) review(i int, j *Job, w *World, platform *document.Platform, pric
 		return v
 	}
 	v.Need.MaxParallel = j.MaxParallel
-	v.rooms(w, platform)
-	if v.RoomsFrom != FromPlatform && w != nil && w.Local {
+	v.findEnvironments(w, platform)
+	if v.EnvironmentsFrom != FromPlatform && w != nil && w.Local {
 		return v
 	}
 	v.Cost = v.cost(prices, w)
@@ -168,7 +168,7 @@ func (p *Plan) registers(j *Job, i int) bool {
 
 // definitionOf is the definition that job number i runs, as a document: that of the plan, or
 // the registered one. It is nil if it is unknown.
-func (p *Plan) definitionOf(i int, w *World) *jsontree.Node {
+func (p *Plan) definitionOf(i int, w *TargetState) *jsontree.Node {
 	j := p.Jobs[i]
 	word := j.definitionWord()
 	for _, o := range slices.Backward(p.Jobs[:i+1]) {
@@ -184,7 +184,7 @@ func (p *Plan) definitionOf(i int, w *World) *jsontree.Node {
 	return n
 }
 
-func (w *World) definition(j *Job) DefinitionReview {
+func (w *TargetState) definition(j *Job) DefinitionReview {
 	switch {
 	case w == nil:
 		return DefinitionReview{Verdict: DefinitionNotChecked, Reason: "the target was not queried"}
@@ -245,7 +245,7 @@ func described(n *jsontree.Node) *jsontree.Node {
 	return out
 }
 
-func (w *World) queueReview(word string) QueueReview {
+func (w *TargetState) queueReview(word string) QueueReview {
 	switch {
 	case w == nil:
 		return QueueReview{Reason: "the target was not queried"}
@@ -258,7 +258,7 @@ func (w *World) queueReview(word string) QueueReview {
 
 // rooms finds the compute environments of the job's queue: the target's, or those of the
 // platform file if the target's cannot be read. The local engine's replace only the latter.
-func (v *JobReview) rooms(w *World, platform *document.Platform) {
+func (v *JobReview) findEnvironments(w *TargetState, platform *document.Platform) {
 	var types *catalog.Catalog
 	word := aws.ToString(v.Submit.JobQueue)
 	var described document.Queue
@@ -269,19 +269,19 @@ func (v *JobReview) rooms(w *World, platform *document.Platform) {
 	isDescribed := len(described.Environments) > 0
 	if v.QueueThere.Found && !(isDescribed && (w.Local || w.EnvironmentsErr != "")) {
 		q, _ := w.queue(word)
-		v.Rooms, v.RoomsFrom = w.rooms(types, q, v.Need), "the target"
+		v.Environments, v.EnvironmentsFrom = w.fits(types, q, v.Need), "the target"
 	} else if isDescribed {
-		v.Rooms, v.RoomsFrom = roomsOf(types, described, v.Need), FromPlatform
+		v.Environments, v.EnvironmentsFrom = fitsOf(types, described, v.Need), FromPlatform
 	}
 }
 
 // cost is that of the first environment that takes the job.
-func (v *JobReview) cost(prices *catalog.Prices, w *World) *Cost {
+func (v *JobReview) cost(prices *catalog.Prices, w *TargetState) *Cost {
 	region := ""
 	if w != nil {
 		region = w.Region
 	}
-	r, ok := v.Room()
+	r, ok := v.Environment()
 	if !ok {
 		return &Cost{Unknown: "no known compute environment fits the job"}
 	}
@@ -289,17 +289,17 @@ func (v *JobReview) cost(prices *catalog.Prices, w *World) *Cost {
 	return &c
 }
 
-// Room returns the first environment that is usable and holds the job: a proven
+// Environment returns the first environment that is usable and holds the job: a proven
 // one, if there is one.
-func (v JobReview) Room() (Room, bool) {
+func (v JobReview) Environment() (EnvironmentFit, bool) {
 	for _, proven := range []bool{true, false} {
-		for _, r := range v.Rooms {
+		for _, r := range v.Environments {
 			if r.Usable() && r.Fits && (r.Proven() || !proven) {
 				return r, true
 			}
 		}
 	}
-	return Room{}, false
+	return EnvironmentFit{}, false
 }
 
 // Problems returns what would make AWS Batch reject the plan, or leave a job waiting
@@ -307,12 +307,12 @@ func (v JobReview) Room() (Room, bool) {
 func (v *Review) Problems() []string {
 	var list []string
 	for _, j := range v.Jobs {
-		list = append(list, j.problems(v.World)...)
+		list = append(list, j.problems(v.Target)...)
 	}
 	return list
 }
 
-func (v JobReview) problems(w *World) (list []string) {
+func (v JobReview) problems(w *TargetState) (list []string) {
 	say := func(format string, args ...any) {
 		list = append(list, fmt.Sprintf("job %s: ", v.Name)+fmt.Sprintf(format, args...))
 	}
@@ -331,7 +331,7 @@ func (v JobReview) problems(w *World) (list []string) {
 	case q.Found && (q.Status == types.JQStatusInvalid || q.Status == types.JQStatusDeleting || q.Status == types.JQStatusDeleted):
 		say("job queue %s is %s: %s", queue, q.Status, cmp.Or(q.StatusReason, "AWS Batch gives no reason"))
 	}
-	if _, ok := v.Room(); !ok && len(v.Rooms) > 0 {
+	if _, ok := v.Environment(); !ok && len(v.Environments) > 0 {
 		say("no compute environment of %s accepts it: %s", queue, v.refusals())
 	}
 	return list
@@ -340,7 +340,7 @@ func (v JobReview) problems(w *World) (list []string) {
 // refusals says for each environment why it does not take the job.
 func (v JobReview) refusals() string {
 	var parts []string
-	for _, r := range v.Rooms {
+	for _, r := range v.Environments {
 		parts = append(parts, fmt.Sprintf("%s (%s)", cmp.Or(r.Name, r.Type), cmp.Or(r.Why(), r.Reason)))
 	}
 	return strings.Join(parts, ", ")

@@ -35,7 +35,7 @@ type worldFile struct {
 // worldName is the file of a World in an archive.
 const worldName = "world.json"
 
-func loadWorld(t *testing.T, a *golden.Archive) *World {
+func loadWorld(t *testing.T, a *golden.Archive) *TargetState {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(a.Text(t, worldName)))
 	decoder.DisallowUnknownFields()
@@ -48,7 +48,7 @@ func loadWorld(t *testing.T, a *golden.Archive) *World {
 			t.Fatalf("%s: %v", a.Name, err)
 		}
 	}
-	w := &World{Target: "aws " + f.Region, Region: f.Region, Local: f.Local, Unreached: f.Unreached,
+	w := &TargetState{Target: "aws " + f.Region, Region: f.Region, Local: f.Local, Unreached: f.Unreached,
 		QueuesErr: f.QueuesErr, EnvironmentsErr: f.EnvironmentsErr, Definitions: map[string]Registered{}}
 	for name, d := range f.Definitions {
 		r := Registered{Err: d.Err}
@@ -119,26 +119,26 @@ func TestReview(t *testing.T) {
 // Each part of the world that a plan rests on is missed when it moves, and what
 // only says how busy it is moves nothing.
 func TestMoved(t *testing.T) {
-	for want, move := range map[string]func(*World){
-		`queues[gpu].state: "ENABLED" -> "DISABLED"`: func(w *World) { w.Queues[0].State = types.JQStateDisabled },
-		`computeEnvironments[g5].status: "VALID" -> "INVALID"`: func(w *World) {
+	for want, move := range map[string]func(*TargetState){
+		`queues[gpu].state: "ENABLED" -> "DISABLED"`: func(w *TargetState) { w.Queues[0].State = types.JQStateDisabled },
+		`computeEnvironments[g5].status: "VALID" -> "INVALID"`: func(w *TargetState) {
 			w.Environments[0].Status = types.CEStatusInvalid
 		},
-		`computeEnvironments[g5].computeResources.maxvCpus: 64 -> 0`: func(w *World) { *w.Environments[0].ComputeResources.MaxvCpus = 0 },
-		`computeEnvironments[g5].computeResources.instanceTypes: ["g5"] -> ["g4dn"]`: func(w *World) {
+		`computeEnvironments[g5].computeResources.maxvCpus: 64 -> 0`: func(w *TargetState) { *w.Environments[0].ComputeResources.MaxvCpus = 0 },
+		`computeEnvironments[g5].computeResources.instanceTypes: ["g5"] -> ["g4dn"]`: func(w *TargetState) {
 			w.Environments[0].ComputeResources.InstanceTypes = []string{"g4dn"}
 		},
-		`definitions[train].newest: 3 -> 4`:  func(w *World) { *w.Definitions["train"].Newest.Revision = 4 },
-		`region: "us-east-1" -> "eu-west-1"`: func(w *World) { w.Region = "eu-west-1" },
-		`account: "123456789012" -> "999999999999"`: func(w *World) {
+		`definitions[train].newest: 3 -> 4`:  func(w *TargetState) { *w.Definitions["train"].Newest.Revision = 4 },
+		`region: "us-east-1" -> "eu-west-1"`: func(w *TargetState) { w.Region = "eu-west-1" },
+		`account: "123456789012" -> "999999999999"`: func(w *TargetState) {
 			*w.Queues[0].JobQueueArn = "arn:aws:batch:us-east-1:999999999999:job-queue/gpu"
 		},
-		`definitions[train].used: + 2`: func(w *World) {
+		`definitions[train].used: + 2`: func(w *TargetState) {
 			d := w.Definitions["train"]
 			d.Same = &types.JobDefinition{Revision: aws.Int32(2)}
 			w.Definitions["train"] = d
 		},
-		"": func(w *World) { *w.Environments[0].ComputeResources.DesiredvCpus = 64 },
+		"": func(w *TargetState) { *w.Environments[0].ComputeResources.DesiredvCpus = 64 },
 	} {
 		p, v := reviewCase(t, changedCase(t))
 		then, err := p.JSON(v)
@@ -204,8 +204,8 @@ func TestMovedUnseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, blind := range map[string]*World{
-		"denied":  {Target: "aws", Region: "us-east-1", Definitions: v.World.Definitions, Queues: v.World.Queues, EnvironmentsErr: "denied"},
+	for want, blind := range map[string]*TargetState{
+		"denied":  {Target: "aws", Region: "us-east-1", Definitions: v.Target.Definitions, Queues: v.Target.Queues, EnvironmentsErr: "denied"},
 		"nothing": {Target: "aws", Region: "us-east-1", Unreached: "nothing"},
 	} {
 		now, err := p.JSON(p.Hold(blind, nil, nil))
@@ -304,7 +304,7 @@ func TestHeadroomAndPrice(t *testing.T) {
 			TimeoutSeconds: rapid.Int64Range(0, 100_000).Draw(r, "timeout"),
 			Parts: []Part{{Nodes: rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(r, "nodes"), Request: catalog.Request{
 				VCPUs: rapid.SampledFrom([]float64{0.25, 1, 2, 3, 16, 96}).Draw(r, "vcpus"), MemoryMiB: rapid.IntRange(4, 200_000).Draw(r, "memory")}}}}
-		room := Room{Type: "EC2", MaxvCpus: rapid.IntRange(1, 2000).Draw(r, "maxvCpus"), environment: catalog.Environment{
+		room := EnvironmentFit{Type: "EC2", MaxvCpus: rapid.IntRange(1, 2000).Draw(r, "maxvCpus"), environment: catalog.Environment{
 			Type: "EC2", InstanceTypes: rapid.SampledFrom([][]string{{"m5"}, {"optimal"}, {"c5.large", "r5.24xlarge"}}).Draw(r, "types")}}
 		room.environment.MaxvCpus = room.MaxvCpus
 		room = hold(room, n)
@@ -359,7 +359,7 @@ func TestPriceOnOtherTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := Need{Platform: catalog.X86, Attempts: 1, Children: 1, Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 2, MemoryMiB: 7000}}}}
-	room := hold(Room{Type: "EC2", MaxvCpus: 64, environment: catalog.Environment{Type: "EC2", MaxvCpus: 64,
+	room := hold(EnvironmentFit{Type: "EC2", MaxvCpus: 64, environment: catalog.Environment{Type: "EC2", MaxvCpus: 64,
 		InstanceTypes: []string{"c5.large", "m5.large", "m5.xlarge", "m5.2xlarge", "m5"}}}, n)
 	c := CostIn(room, n, prices, "x")
 	if c.Lines[0].On != "m5.large" || c.Others != 2 || c.From != 1 || c.To != 1.5 {
@@ -370,7 +370,7 @@ func TestPriceOnOtherTypes(t *testing.T) {
 // Without a queue the account is that of any definition that is registered.
 func TestAccountOfDefinitions(t *testing.T) {
 	arn := "arn:aws:batch:us-east-1:123456789012:job-definition/a:1"
-	w := &World{Definitions: map[string]Registered{"a": {Newest: &types.JobDefinition{JobDefinitionArn: &arn}}, "b": {}}}
+	w := &TargetState{Definitions: map[string]Registered{"a": {Newest: &types.JobDefinition{JobDefinitionArn: &arn}}, "b": {}}}
 	if got := w.Account(); got != "123456789012" {
 		t.Errorf("account %q", got)
 	}
@@ -380,7 +380,7 @@ func TestAccountOfDefinitions(t *testing.T) {
 func TestStorageWithoutPrice(t *testing.T) {
 	const table = catalog.PricesHead + "\neu-west-1,fargate-x86_64-vcpu,0.04\neu-west-1,fargate-x86_64-gb,0.004\n"
 	n := Need{Platform: catalog.X86, Attempts: 1, Children: 1, Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 1, MemoryMiB: 2048, Fargate: true}}}}
-	room := hold(Room{Type: "FARGATE", environment: catalog.Environment{Type: "FARGATE", MaxvCpus: 16}}, n)
+	room := hold(EnvironmentFit{Type: "FARGATE", environment: catalog.Environment{Type: "FARGATE", MaxvCpus: 16}}, n)
 	for _, tt := range []struct {
 		rows, unknown string
 		gb            int
@@ -406,7 +406,7 @@ func TestHeadroomGrows(t *testing.T) {
 	n := Need{Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 3, MemoryMiB: 4096}}}}
 	last := 0
 	for most := 3; most < 500; most++ {
-		room := hold(Room{MaxvCpus: most, environment: catalog.Environment{Type: "EC2", InstanceTypes: []string{"m5.4xlarge"}, MaxvCpus: most}}, n)
+		room := hold(EnvironmentFit{MaxvCpus: most, environment: catalog.Environment{Type: "EC2", InstanceTypes: []string{"m5.4xlarge"}, MaxvCpus: most}}, n)
 		if room.AtOnce < last {
 			t.Fatalf("%d at once within %d, and %d before", room.AtOnce, most, last)
 		}

@@ -53,7 +53,7 @@ func (b *builder) split(g *group, job *Job) []*Job {
 	// A list's lines run inside of what moves files, once for all of them; everything else
 	// has the child's values in the places.
 	if s == nil || s.Kind != sweep.Commands {
-		b.bring(g, job)
+		b.addStaging(g, job)
 	}
 	if s == nil {
 		return []*Job{job}
@@ -61,7 +61,7 @@ func (b *builder) split(g *group, job *Job) []*Job {
 	job.MaxParallel = s.MaxParallel
 	b.launch(g, job)
 	if s.Kind == sweep.Commands {
-		b.bring(g, job)
+		b.addStaging(g, job)
 	}
 	switch n := s.Len(); {
 	case n == 0:

@@ -244,12 +244,12 @@ func TestCostOfASplit(t *testing.T) {
 		t.Errorf("%+v for 10000 children, %+v for 30000", whole, split)
 	}
 	for _, j := range v.Jobs {
-		if j.Rooms[0].AtOnce != 12 {
-			t.Errorf("%s: %d at once", j.Name, j.Rooms[0].AtOnce)
+		if j.Environments[0].AtOnce != 12 {
+			t.Errorf("%s: %d at once", j.Name, j.Environments[0].AtOnce)
 		}
 	}
-	if _, v := cost(100, 0); v.Jobs[0].Rooms[0].AtOnce <= 12 {
-		t.Errorf("%d at once in an environment of 4000 vCPUs", v.Jobs[0].Rooms[0].AtOnce)
+	if _, v := cost(100, 0); v.Jobs[0].Environments[0].AtOnce <= 12 {
+		t.Errorf("%d at once in an environment of 4000 vCPUs", v.Jobs[0].Environments[0].AtOnce)
 	}
 }
 

@@ -21,11 +21,11 @@ func (b *builder) document(j *document.Job, job *Job) {
 	if text == "" {
 		return
 	}
-	request, limit, room := "the job definition", MaxDefinition, roomForVariable(job.Register, MaxDefinition-tagReserve)
+	request, limit, room := "the job definition", MaxDefinition, spaceForVariable(job.Register, MaxDefinition-tagReserve)
 	if j.Register == nil {
 		overrides := cmp.Or(job.Submit.ContainerOverrides, &types.ContainerOverrides{})
 		request, limit = "containerOverrides", MaxOverrides
-		room = min(roomForVariable(overrides, MaxOverrides-OverridesReserve-cellsReserve), roomForVariable(job.Submit, MaxSubmit-idReserve))
+		room = min(spaceForVariable(overrides, MaxOverrides-OverridesReserve-cellsReserve), spaceForVariable(job.Submit, MaxSubmit-idReserve))
 	}
 	needed := len(text)
 	if needed <= room { // else it is too long however it is written
@@ -41,9 +41,9 @@ func (b *builder) document(j *document.Job, job *Job) {
 	}
 }
 
-// roomForVariable is how many bytes a variable may have in a request that is to stay
+// spaceForVariable is how many bytes a variable may have in a request that is to stay
 // within a limit.
-func roomForVariable(request any, limit int) int {
+func spaceForVariable(request any, limit int) int {
 	return limit - sizeOf(request) - len(`,"environment":[,]`)
 }
 

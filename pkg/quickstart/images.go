@@ -37,9 +37,9 @@ type Image struct {
 	args       []string
 	// Tag is made of the hash of all that goes in, so that one which is there is the same.
 	Tag string
-	// There says that the repository has it; Name is its name once it can be pulled.
-	There bool
-	Name  string
+	// Exists says that the repository has it; Name is its name once it can be pulled.
+	Exists bool
+	Name   string
 }
 
 // Of is the image of a side; "" where that of the job file stands.

@@ -44,17 +44,17 @@ func NewOffer(prices *catalog.Prices, region string) *Offer {
 func (o *Offer) Add(jobs []cost.Estimate, types []string) {
 	o.Jobs = append(o.Jobs, jobs...)
 	for _, e := range jobs {
-		dearest, known := 0.0, true
+		highest, known := 0.0, true
 		for _, name := range types {
 			usd, ok := o.Prices.Instance(o.Region, strings.TrimSpace(name))
-			dearest, known = max(dearest, usd), known && ok
+			highest, known = max(highest, usd), known && ok
 		}
 		high := e.Cost.High
 		switch {
 		case e.TimeoutSeconds == 0:
 			o.Why = cost.NoTimeout
 		case known:
-			o.Most += dearest * float64(e.TimeoutSeconds) / 3600 * float64(e.Attempts)
+			o.Most += highest * float64(e.TimeoutSeconds) / 3600 * float64(e.Attempts)
 		case high.Known():
 			o.Most += high.USD
 		default:
@@ -63,8 +63,8 @@ func (o *Offer) Add(jobs []cost.Estimate, types []string) {
 	}
 }
 
-// Stand adds what costs by the hour, with these parameters of the templates.
-func (o *Offer) Stand(parameters map[string]string) {
+// AddHourly adds what costs by the hour, with these parameters of the templates.
+func (o *Offer) AddHourly(parameters map[string]string) {
 	items := map[string]int{catalog.NATGateway: 1, catalog.PublicIPv4: 1}
 	words := map[string]string{catalog.NATGateway: "a NAT gateway", catalog.PublicIPv4: "its address"}
 	if parameters["Nat"] != "true" {
@@ -75,11 +75,11 @@ func (o *Offer) Stand(parameters map[string]string) {
 		n := interfaceEndpoints()
 		items, words = map[string]int{catalog.VPCEndpoint: n * zones}, map[string]string{catalog.VPCEndpoint: fmt.Sprintf("%d interface endpoints in %d zones", n, zones)}
 	}
-	for _, item := range catalog.StandingItems() {
+	for _, item := range catalog.HourlyItems() {
 		if items[item] == 0 {
 			continue
 		}
-		usd, ok := o.Prices.Standing(o.Region, item)
+		usd, ok := o.Prices.Hourly(o.Region, item)
 		if !ok {
 			o.Why = fmt.Sprintf("there is no price of %s in %s", item, o.Region)
 		}

@@ -67,7 +67,7 @@ func TestOffer(t *testing.T) {
 	o := NewOffer(nil, "us-east-1")
 	job := cost.Estimate{Job: "a", TimeoutSeconds: 1800, Attempts: 2}
 	o.Add([]cost.Estimate{job}, []string{"g4dn.xlarge", " g5.xlarge"})
-	o.Stand(map[string]string{"Nat": "true"})
+	o.AddHourly(map[string]string{"Nat": "true"})
 	o.Wait("a", 30*time.Minute)
 	g5, _ := o.Prices.Instance("us-east-1", "g5.xlarge")
 	if g5 == 0 || math.Abs(o.Most-g5) > 1e-9 || o.Why != "" {

@@ -73,9 +73,9 @@ func choose(job *types.JobDetail, attempt int) (int, error) {
 		}
 	}
 	if !over && attempt <= len(ended)+1 {
-		return 0, fmt.Errorf("attempt %d of job %s has not ended: the job is %s; %s", attempt, id, job.Status, those(ended))
+		return 0, fmt.Errorf("attempt %d of job %s has not ended: the job is %s; %s", attempt, id, job.Status, listAttempts(ended))
 	}
-	return 0, fmt.Errorf("job %s has no attempt %d: %s ended", id, attempt, those(ended))
+	return 0, fmt.Errorf("job %s has no attempt %d: %s ended", id, attempt, listAttempts(ended))
 }
 
 func reason(job *types.JobDetail) string {
@@ -85,8 +85,8 @@ func reason(job *types.JobDetail) string {
 	return ""
 }
 
-// those lists the attempts to choose from.
-func those(ended []int) string {
+// listAttempts lists the attempts to choose from.
+func listAttempts(ended []int) string {
 	if len(ended) == 1 {
 		return fmt.Sprintf("attempt %d has", ended[0])
 	}

@@ -150,19 +150,19 @@ func (o *Output) Objects() ([]string, error) {
 	return nil, nil
 }
 
-// span is several lines, from the number'th of the tail to another.
-type span struct{ from, to int }
+// lineRange is several lines, from the number'th of the tail to another.
+type lineRange struct{ from, to int }
 
 // spread finds an object of several lines that ends after the last single-line object. A JSON
 // string cannot contain a line break, so braces can be distinguished from those in strings
 // without knowing where an object begins. Nesting is then a matter of counting.
 func (o *Output) spread() (string, bool) {
-	var found []span
+	var found []lineRange
 	var open []int // the lines of the braces that are open; -1-line for one that does not begin its line
 	for i, line := range o.tail {
 		from, ok := count(line, i, &open)
 		if ok && from < i && o.first+i > o.lastAt {
-			found = append(found, span{from, i})
+			found = append(found, lineRange{from, i})
 		}
 	}
 	for misses := 0; len(found) > 0 && misses < maxMisses; misses++ {

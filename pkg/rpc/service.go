@@ -74,14 +74,14 @@ func Endpoint(ctx context.Context, cfg aws.Config, id string) string {
 
 // configured is Endpoint of the client's configuration.
 func (c *Client) configured(ctx context.Context, id string) string {
-	ignore, _ := said(c, func(source interface {
+	ignore, _ := firstKnown(c, func(source interface {
 		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
 	}) (bool, bool, error) {
 		return source.GetIgnoreConfiguredEndpoints(ctx)
 	})
 	_, forAll := os.LookupEnv("AWS_ENDPOINT_URL")
 	_, forOne := os.LookupEnv("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
-	address, found := said(c, func(source interface {
+	address, found := firstKnown(c, func(source interface {
 		GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
 	}) (string, bool, error) {
 		return source.GetServiceBaseEndpoint(ctx, id)
@@ -92,8 +92,8 @@ func (c *Client) configured(ctx context.Context, id string) string {
 	return aws.ToString(c.cfg.BaseEndpoint)
 }
 
-// said is what the first source of the configuration says that knows.
-func said[Source, Value any](c *Client, ask func(Source) (Value, bool, error)) (value Value, found bool) {
+// firstKnown is what the first source of the configuration says that knows.
+func firstKnown[Source, Value any](c *Client, ask func(Source) (Value, bool, error)) (value Value, found bool) {
 	for _, s := range c.cfg.ConfigSources {
 		if source, ok := s.(Source); ok {
 			if value, found, err := ask(source); err == nil && found {

@@ -161,7 +161,7 @@ func (f *finder) close() {
 func (f *finder) entry() {
 	t := f.top()
 	if t.name != "" && t.value.End > t.value.Start {
-		f.look(t.name, t.value, t.references)
+		f.note(t.name, t.value, t.references)
 	}
 	t.name, t.value = "", Span{}
 }
@@ -198,7 +198,7 @@ func (f *finder) string(quote byte) {
 	}
 	content.End = i
 	f.pos = min(i+1, len(f.text))
-	f.word(content, f.text[f.pos:])
+	f.take(content, f.text[f.pos:])
 }
 
 // bareName reads a word without quotes.
@@ -218,10 +218,10 @@ func (f *finder) bareName() {
 			name.End++
 		}
 		f.pos = name.End
-		f.word(name, "")
+		f.take(name, "")
 		return
 	}
-	f.word(name, f.text[i:])
+	f.take(name, f.text[i:])
 }
 
 // bareValue reads a value without quotes: up to the line's end, or what ends a
@@ -251,7 +251,7 @@ func (f *finder) bareValue() {
 	}
 	value := Span{f.pos, f.pos + len(text)}
 	f.pos += n
-	f.word(value, "")
+	f.take(value, "")
 }
 
 // blanks separate the words of a line.
@@ -272,8 +272,8 @@ func (f *finder) endValue() {
 	f.sentenceEnd = f.pos + len(strings.TrimRight(rest, blanks))
 }
 
-// word takes a name, if a colon or an equals sign follows, or a value.
-func (f *finder) word(at Span, rest string) {
+// take takes a name, if a colon or an equals sign follows, or a value.
+func (f *finder) take(at Span, rest string) {
 	t := f.top()
 	after := rest
 	if rest = strings.TrimLeft(rest, " \t\r\n"); !t.colon && rest != "" && (rest[0] == ':' || rest[0] == '=') {
@@ -299,7 +299,7 @@ func (f *finder) word(at Span, rest string) {
 	case "valueFrom":
 		t.value, t.references = at, true
 	}
-	f.look(t.key, at, t.references)
+	f.note(t.key, at, t.references)
 	if len(f.open) == 1 {
 		t.key = "" // of a command line, say, where the next word is another argument
 	}
@@ -323,8 +323,8 @@ func (f *finder) beginsLine(at int) bool {
 	return at == 0 || f.text[at-1] == '\n'
 }
 
-// look notes the credentials of a value.
-func (f *finder) look(name string, at Span, reference bool) {
+// note notes the credentials of a value.
+func (f *finder) note(name string, at Span, reference bool) {
 	value, back := decode(f.text[at.Start:at.End])
 	if reference && isReference(value) {
 		return

@@ -97,7 +97,7 @@ func FindArgs(args []string) []Argument {
 
 // scan is Find for a text that is inside depth others.
 func scan(name, value string, depth int) (found []Credential) {
-	if len(value) < least || depth > maxDepth || len(value) < leastFormat && isPlainWord(value) && !speaksOfSecret(name) {
+	if len(value) < least || depth > maxDepth || len(value) < leastFormat && isPlainWord(value) && !mentionsSecret(name) {
 		return nil
 	}
 	add := func(c Credential) { found = append(found, c) }
@@ -200,10 +200,10 @@ func passwordsIn(value string, found func(Credential)) {
 			}
 		}
 	}
-	if strings.IndexByte(value, '=') >= 0 && speaksOfSecret(value) {
+	if strings.IndexByte(value, '=') >= 0 && mentionsSecret(value) {
 		search(dsnPassword, "a connection with its password")
 	}
-	if strings.Contains(value, "</") && speaksOfSecret(value) {
+	if strings.Contains(value, "</") && mentionsSecret(value) {
 		for _, m := range xmlElement().FindAllStringSubmatchIndex(value, -1) {
 			if what := kindOf(value[m[2]:m[3]], value[m[4]:m[5]]); what != "" {
 				found(Credential{Span{m[4], m[5]}, what, false})
@@ -266,7 +266,7 @@ func isRandom(s string) bool {
 // kindOf returns what a variable holds according to its name, unless its value
 // contradicts that.
 func kindOf(name, value string) string {
-	if len(value) < least || !speaksOfSecret(name) {
+	if len(value) < least || !mentionsSecret(name) {
 		return ""
 	}
 	kind := kindOfName(name)

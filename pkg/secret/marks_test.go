@@ -41,7 +41,7 @@ func TestSpeaksOfSecret(t *testing.T) {
 	parts := []string{"DB", "db", "Api", "KEY", "Key", "Token", "SECRET", "pass", "PWD", "Pat", "auth", "CREDS", "word", "Salt", "x", "PUBLIC", "apikey"}
 	rapid.Check(t, func(t *rapid.T) {
 		name := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 4).Draw(t, "parts"), rapid.SampledFrom([]string{"_", "", "-", "."}).Draw(t, "between"))
-		if kindOfName(name) != "" && !speaksOfSecret(name) {
+		if kindOfName(name) != "" && !mentionsSecret(name) {
 			t.Errorf("%s has the kind %s, and is passed over", name, kindOfName(name))
 		}
 	})

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// speaksOfSecret reports whether a name contains, in any case, one of the words that are in
+// mentionsSecret reports whether a name contains, in any case, one of the words that are in
 // every name that kindOfName recognizes.
-func speaksOfSecret(name string) bool {
+func mentionsSecret(name string) bool {
 	for i := 1; i < len(name); i++ {
 		if !secondLetters[name[i]] {
 			continue

@@ -12,7 +12,7 @@ import (
 // Secrets is what a text holds of credentials. A nil one is for texts that hold
 // none; all methods take it.
 type Secrets struct {
-	places []Span
+	spans  []Span
 	values []value
 	// known holds the forms that are hidden wherever they stand, by their first
 	// bytes.
@@ -64,7 +64,7 @@ func In(text string) *Secrets {
 		}
 	}
 	s.eachKnown(text, func(start, end int) { found = append(found, Span{start, end}) })
-	s.places = merged(found)
+	s.spans = merged(found)
 	return s
 }
 
@@ -166,12 +166,12 @@ func merged(places []Span) []Span {
 	return out
 }
 
-// Places returns where the credentials stand, sorted and apart.
-func (s *Secrets) Places() []Span {
+// Spans returns where the credentials stand, sorted and apart.
+func (s *Secrets) Spans() []Span {
 	if s == nil {
 		return nil
 	}
-	return s.places
+	return s.spans
 }
 
 // Redact returns a message about that place of the text, with an asterisk for
@@ -200,7 +200,7 @@ func (s *Secrets) Redact(message string, at Span) string {
 // other text: a file, a log line, a message, a request as JSON.
 func Mask(name, text string) string {
 	h := hidden{text: text}
-	for _, p := range In(text).Places() {
+	for _, p := range In(text).Spans() {
 		h.hide(p.Start, p.End)
 	}
 	if name != "" {

@@ -38,7 +38,7 @@ func TestPlaces(t *testing.T) {
 		text := strings.NewReplacer("«", "", "»", "").Replace(marked)
 		var b strings.Builder
 		at := 0
-		for _, p := range In(text).Places() {
+		for _, p := range In(text).Spans() {
 			b.WriteString(text[at:p.Start] + "«" + text[p.Start:p.End] + "»")
 			at = p.End
 		}
@@ -124,7 +124,7 @@ func FuzzIn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		end := 0
 		s := In(text)
-		for _, p := range s.Places() {
+		for _, p := range s.Spans() {
 			if p.Start < end || p.End <= p.Start || p.End > len(text) {
 				t.Fatalf("%v of %d bytes", p, len(text))
 			}

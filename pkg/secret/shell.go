@@ -24,7 +24,7 @@ func mayAssign(text string) bool {
 			return true
 		}
 	}
-	return speaksOfSecret(text) || strings.Contains(text, "login")
+	return mentionsSecret(text) || strings.Contains(text, "login")
 }
 
 // shellWords splits a text roughly as a shell does. A word in quotes comes without
@@ -255,7 +255,7 @@ func headersIn(text string, found func(Credential)) {
 	}
 	for _, m := range header().FindAllStringSubmatchIndex(text, -1) {
 		name, value := text[m[2]:m[3]], text[m[6]:m[7]]
-		if !speaksOfSecret(name) || m[4] < 0 && onlyLetters(value) || m[2] > 0 && text[m[2]-1] == '/' {
+		if !mentionsSecret(name) || m[4] < 0 && onlyLetters(value) || m[2] > 0 && text[m[2]-1] == '/' {
 			continue
 		}
 		what := kindOf(name, value)

@@ -49,14 +49,14 @@ type Output struct {
 	Local string `json:"local,omitempty"`
 }
 
-// Carrier copies files between locations; pkg/objects has one for S3. It is used concurrently.
-type Carrier interface {
-	// Bring copies from a URL to a path, complete and verified, or not at all.
-	Bring(ctx context.Context, in Input) (Moved, error)
-	// Take copies a file or a tree at a path to a URL.
-	Take(ctx context.Context, out Output) (Moved, error)
-	// Carried returns how many bytes have been transferred so far, including transfers in progress.
-	Carried() int64
+// Transferer copies files between locations; pkg/objects has one for S3. It is used concurrently.
+type Transferer interface {
+	// Download copies from a URL to a path, complete and verified, or not at all.
+	Download(ctx context.Context, in Input) (Moved, error)
+	// Upload copies a file or a tree at a path to a URL.
+	Upload(ctx context.Context, out Output) (Moved, error)
+	// Transferred returns how many bytes have been transferred so far, including transfers in progress.
+	Transferred() int64
 }
 
 // Moved is the result of one input or output.

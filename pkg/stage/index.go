@@ -14,9 +14,9 @@ const indexVariable = "AWS_BATCH_JOB_ARRAY_INDEX"
 // but its locations use the cell. A launcher in front of the program has already set it; the lines
 // of a list come after it.
 func (s *Stager) expansion(name string) (value string, ok bool) {
-	value, ok = s.look(name)
-	cells, some := s.look(sweep.CellsVariable)
-	if _, launched := s.look(sweep.CellVariable); name != indexVariable || !some || cells == "" || launched {
+	value, ok = s.variable(name)
+	cells, some := s.variable(sweep.CellsVariable)
+	if _, launched := s.variable(sweep.CellVariable); name != indexVariable || !some || cells == "" || launched {
 		return value, ok
 	}
 	if !ok {

@@ -30,7 +30,7 @@ type Stager struct {
 	Environ []string
 	// Dir is the working directory, an absolute path.
 	Dir     string
-	Carrier Carrier
+	Carrier Transferer
 	// Exec replaces the process by the user's program, as syscall.Exec does. It is used if there
 	// are no outputs.
 	Exec func(path string, argv, env []string) error
@@ -58,7 +58,7 @@ func failed(exit int, format string, args ...any) error {
 
 // Document returns the job's document, expanded. Without Variable it is empty.
 func (s *Stager) Document() (Document, error) {
-	text, ok := s.look(Variable)
+	text, ok := s.variable(Variable)
 	if !ok || text == "" {
 		return Document{Version: Version}, nil
 	}
@@ -72,8 +72,8 @@ func (s *Stager) Document() (Document, error) {
 	return d, nil
 }
 
-// look returns a variable's value; the last one of a name counts.
-func (s *Stager) look(name string) (value string, ok bool) {
+// variable returns a variable's value; the last one of a name counts.
+func (s *Stager) variable(name string) (value string, ok bool) {
 	for _, variable := range s.Environ {
 		if v, found := strings.CutPrefix(variable, name+"="); found {
 			value, ok = v, true
@@ -163,7 +163,7 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 					return Moved{}, context.Cause(ctx)
 				}
 			}
-			return s.Carrier.Bring(ctx, in)
+			return s.Carrier.Download(ctx, in)
 		}})
 	}
 	err := s.all(ctx, moves, cancel)
@@ -200,7 +200,7 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 			continue
 		}
 		moves = append(moves, move{"output", out.From, Shown(out.To), func(ctx context.Context) (Moved, error) {
-			return s.Carrier.Take(ctx, out)
+			return s.Carrier.Upload(ctx, out)
 		}})
 	}
 	if err := s.all(ctx, moves, nil); err != nil {
@@ -252,7 +252,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 	if len(moves) == 0 {
 		return nil
 	}
-	begin, before := time.Now(), s.Carrier.Carried()
+	begin, before := time.Now(), s.Carrier.Transferred()
 	errs := make([]error, len(moves))
 	var mu sync.Mutex
 	left := len(moves)
@@ -290,7 +290,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			n := left
 			mu.Unlock()
 			took := time.Since(begin)
-			bytes := s.Carrier.Carried() - before
+			bytes := s.Carrier.Transferred() - before
 			s.say("%d of %d %ss on the way: %s so far in %s, %s", n, len(moves), moves[0].what, Size(bytes), seconds(took), rate(bytes, took))
 		}
 	}

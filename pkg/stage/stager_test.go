@@ -40,7 +40,7 @@ func (c *carrier) sorted() string {
 	return strings.Join(asked, ", ")
 }
 
-func (c *carrier) Bring(ctx context.Context, in Input) (Moved, error) {
+func (c *carrier) Download(ctx context.Context, in Input) (Moved, error) {
 	c.note("in " + in.From)
 	if c.bring != nil {
 		return c.bring(ctx, in)
@@ -48,7 +48,7 @@ func (c *carrier) Bring(ctx context.Context, in Input) (Moved, error) {
 	return Moved{Files: 1, Bytes: 10}, nil
 }
 
-func (c *carrier) Take(ctx context.Context, out Output) (Moved, error) {
+func (c *carrier) Upload(ctx context.Context, out Output) (Moved, error) {
 	c.note("out " + out.To)
 	if c.take != nil {
 		return c.take(ctx, out)
@@ -56,7 +56,7 @@ func (c *carrier) Take(ctx context.Context, out Output) (Moved, error) {
 	return Moved{Files: 2, Bytes: 20}, nil
 }
 
-func (c *carrier) Carried() int64 { return c.carried.Load() }
+func (c *carrier) Transferred() int64 { return c.carried.Load() }
 
 // stager is one whose program runs in a directory of the test.
 func stager(t *testing.T, document string) (*Stager, *carrier, *strings.Builder) {

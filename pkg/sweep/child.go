@@ -147,7 +147,7 @@ func (c *Child) unreadable(place string, cause error) error {
 // environment is variables as "NAME=value". Of several of one name the last one holds.
 type environment []string
 
-func (e environment) look(name string) (string, bool) {
+func (e environment) lookup(name string) (string, bool) {
 	for i := len(e) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(e[i], name+"="); ok {
 			return value, true
@@ -157,7 +157,7 @@ func (e environment) look(name string) (string, bool) {
 }
 
 func (e environment) get(name string) string {
-	value, _ := e.look(name)
+	value, _ := e.lookup(name)
 	return value
 }
 
@@ -176,7 +176,7 @@ func (e environment) with(name, value string) environment {
 // the sweep names variables that have some.
 func (e environment) ofCell(s *Sweep, cell int) environment {
 	for _, variable := range s.Templates {
-		if value, ok := e.look(variable); ok {
+		if value, ok := e.lookup(variable); ok {
 			e = e.with(variable, s.Replace(cell, value))
 		}
 	}

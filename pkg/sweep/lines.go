@@ -32,7 +32,7 @@ func (c *Child) commands(ctx context.Context, s *Sweep, cell int, env environmen
 	r := runner{Child: c, shell: shell, env: env}
 	keepGoing := s.KeepGoing || env.get(KeepGoingVariable) == "1"
 	for i := from; i < to; i++ {
-		if r.look(ctx); r.asked {
+		if r.noteSignal(ctx); r.asked {
 			c.say("asked to end: lines %d to %d are not run", i+1, to)
 			if exit == 0 {
 				exit = ExitAsked
@@ -71,8 +71,8 @@ type runner struct {
 	asked bool
 }
 
-// look takes note of a signal that came while no line ran.
-func (r *runner) look(ctx context.Context) {
+// noteSignal takes note of a signal that came while no line ran.
+func (r *runner) noteSignal(ctx context.Context) {
 	select {
 	case <-r.Signals:
 		r.asked = true

@@ -149,7 +149,7 @@ func LookPath(env []string, name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)
 	}
-	path, ok := environment(env).look("PATH")
+	path, ok := environment(env).lookup("PATH")
 	if !ok {
 		path = defaultPath
 	}

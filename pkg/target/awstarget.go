@@ -29,8 +29,8 @@ import (
 // AWS is the target that only the settings of the AWS tools describe.
 const AWS = "aws"
 
-// SaysAWS reports whether the options name a profile, a Region or an endpoint.
-func (o Options) SaysAWS() bool {
+// NamesAWS reports whether the options name a profile, a Region or an endpoint.
+func (o Options) NamesAWS() bool {
 	return o.Profile != "" || o.Region != "" || o.EndpointURL != ""
 }
 

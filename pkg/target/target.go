@@ -91,7 +91,7 @@ func (o Options) NameFrom(platform *document.Platform) string {
 		byDefault = platform.DefaultTarget
 	}
 	name := cmp.Or(o.Name, os.Getenv("BATCHCTL_TARGET"), byDefault, Local)
-	if name == Local && o.Name == "" && o.SaysAWS() {
+	if name == Local && o.Name == "" && o.NamesAWS() {
 		return AWS
 	}
 	return name
@@ -139,7 +139,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	switch {
 	case !isEndpoint(o.EndpointURL):
 		err = exit.Usage("invalid --endpoint-url %q", o.EndpointURL).Try("use a URL such as http://127.0.0.1:5000")
-	case name == Local && o.SaysAWS():
+	case name == Local && o.NamesAWS():
 		err = exit.Usage("--region, --profile and --endpoint-url apply only to an AWS target").Try("remove them, or add --target aws")
 	case name == Local:
 		var choice ExecutorChoice
@@ -273,7 +273,7 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 		options.ReadOnly = true
 		err := openEngine(ctx, con, t, cwd, options, Executor{}, false)
 		if err == nil && t.Engine != nil {
-			tellUnknown(con, t)
+			printUnknown(con, t)
 		}
 		return err
 	}
@@ -368,9 +368,9 @@ func openEngine(ctx context.Context, con *term.Console, t *Target, cwd string, o
 	return nil
 }
 
-// tellUnknown prints that no engine is running, so that the status of unfinished jobs is unknown,
+// printUnknown prints that no engine is running, so that the status of unfinished jobs is unknown,
 // and what to do.
-func tellUnknown(con *term.Console, t *Target) {
+func printUnknown(con *term.Console, t *Target) {
 	id, jobs, since := t.Engine.Unknown()
 	if jobs == 0 {
 		return
@@ -404,7 +404,7 @@ func openAfter(ctx context.Context, con *term.Console, t *Target, cwd string, o 
 // drain waits until other commands no longer use the engine of this process. When ctx ends first,
 // it ends their jobs, which must not start again with the next engine.
 func drain(ctx context.Context, con *term.Console, t *Target, closing context.Context) error {
-	at := time.AfterFunc(time.Second, func() { tellOthers(closing, con, t) })
+	at := time.AfterFunc(time.Second, func() { printOthers(closing, con, t) })
 	defer at.Stop()
 	if t.Engine.Drain(ctx) == nil {
 		return nil
@@ -412,8 +412,8 @@ func drain(ctx context.Context, con *term.Console, t *Target, closing context.Co
 	return EndJobs(closing, t.Engine)
 }
 
-// tellOthers prints what the engine of this process is waiting for.
-func tellOthers(ctx context.Context, con *term.Console, t *Target) {
+// printOthers prints what the engine of this process is waiting for.
+func printOthers(ctx context.Context, con *term.Console, t *Target) {
 	names, err := t.Unfinished(ctx)
 	if err != nil || len(names) == 0 {
 		fmt.Fprintln(con.Err, "waiting for other batchctl commands that use this engine (Ctrl-C stops waiting)")
@@ -478,7 +478,7 @@ func LedgerIn(con *term.Console, dir string) *once.Ledger {
 func SubmitsWith(con *term.Console, o Options, to *once.Client) {
 	to.Settle = o.Settle
 	var mu sync.Mutex
-	to.Tell = func(text string) {
+	to.Progress = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text)))

@@ -91,12 +91,12 @@ func checkEnvironments(ctx context.Context, v *Verifier, j *job) []Result {
 	if q.detail == nil {
 		return nil // checkQueue reports it
 	}
-	r := v.placed(q, j)
+	r := v.placement(q, j)
 	r.What = "of queue " + aws.ToString(q.detail.JobQueueName)
 	return []Result{r}
 }
 
-func (v *Verifier) placed(q *queue, j *job) Result {
+func (v *Verifier) placement(q *queue, j *job) Result {
 	if q.environmentsErr != nil {
 		return unknown(q.environmentsErr)
 	}
@@ -105,7 +105,7 @@ func (v *Verifier) placed(q *queue, j *job) Result {
 	hint := ""
 	for _, e := range q.environments {
 		name := aws.ToString(e.ComputeEnvironmentName)
-		p := place(e, request, v.Types)
+		p := fit(e, request, v.Types)
 		switch {
 		case e.State != types.CEStateEnabled:
 			refused = append(refused, name+" is "+string(e.State))
@@ -143,8 +143,8 @@ func on(p catalog.Placement) string {
 	return ""
 }
 
-// place compares a request with an environment; it returns nil if the machines are unknown.
-func place(e types.ComputeEnvironmentDetail, r catalog.Request, list *catalog.Catalog) *catalog.Placement {
+// fit compares a request with an environment; it returns nil if the machines are unknown.
+func fit(e types.ComputeEnvironmentDetail, r catalog.Request, list *catalog.Catalog) *catalog.Placement {
 	c := e.ComputeResources
 	if c == nil {
 		return nil

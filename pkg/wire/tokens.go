@@ -112,11 +112,11 @@ func (t *tokens) value(c byte) (token, error) {
 		text, err := t.text()
 		return token{'"', text}, err
 	case 't':
-		return t.word("true")
+		return t.literal("true")
 	case 'f':
-		return t.word("false")
+		return t.literal("false")
 	case 'n':
-		return t.word("null")
+		return t.literal("null")
 	}
 	if n := numberLen(t.data[t.pos:]); n > 0 {
 		t.pos += n
@@ -125,7 +125,7 @@ func (t *tokens) value(c byte) (token, error) {
 	return token{}, t.invalid("in place of a value")
 }
 
-func (t *tokens) word(word string) (token, error) {
+func (t *tokens) literal(word string) (token, error) {
 	for i := range len(word) {
 		if t.pos == len(t.data) || t.data[t.pos] != word[i] {
 			return token{}, t.invalid("in " + word)

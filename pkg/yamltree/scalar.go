@@ -10,11 +10,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Places returns the place of each byte of a string's text in its source. The string may
+// ByteSpans returns the place of each byte of a string's text in its source. The string may
 // be quoted as in YAML or JSON, plain, or a literal or folded block with indentation and
 // line breaks between the bytes. If the text differs from the source at the string's
 // span, all bytes have the whole span. It returns nil for anything but a string in a file.
-func Places(n *jsontree.Node) []diag.Span {
+func ByteSpans(n *jsontree.Node) []diag.Span {
 	if !n.Is(jsontree.String) || n.Source == nil {
 		return nil
 	}

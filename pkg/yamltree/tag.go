@@ -61,7 +61,7 @@ func (p *parser) attribute(n *jsontree.Node) *jsontree.Node {
 		return n
 	}
 	list := p.take(jsontree.Array, "", n.Span.Start, n.Span.End)
-	at := Places(n)
+	at := ByteSpans(n)
 	cut := len(resource)
 	for _, part := range [...]struct {
 		text     string

@@ -69,7 +69,7 @@ func checkPlaces(t testing.TB, text string, n *jsontree.Node) {
 	if n.Span.Start < 0 || n.Span.End < n.Span.Start || n.Span.End > len(text) || n.Key.End > len(text) || n.Key.End < n.Key.Start {
 		t.Fatalf("%q: %s at %v, key %v", text, n.AppendJSON(nil), n.Span, n.Key)
 	}
-	at := Places(n)
+	at := ByteSpans(n)
 	if n.Is(jsontree.String) && len(at) != len(n.Text) {
 		t.Fatalf("%q: %d places for %q", text, len(at), n.Text)
 	}
@@ -147,7 +147,7 @@ func TestPlacesInBlocks(t *testing.T) {
 		var walk func(n *jsontree.Node)
 		walk = func(n *jsontree.Node) {
 			if i := strings.Index(n.Text, tt.find); i >= 0 {
-				at := Places(n)
+				at := ByteSpans(n)
 				found = at[i].Start == strings.Index(tt.text, tt.find) && at[i+len(tt.find)-1].End == at[i].Start+len(tt.find)
 			}
 			for c := range n.Children() {

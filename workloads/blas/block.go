@@ -23,9 +23,9 @@ type blocking struct {
 	threads            int
 }
 
-// task is a block of C, or a part of one that is begun: what is before from along K
+// tile is a block of C, or a part of one that is begun: what is before from along K
 // is in it already.
-type task struct {
+type tile struct {
 	row, col, rows, cols int
 	from                 int
 	begun                bool
@@ -33,18 +33,18 @@ type task struct {
 
 func (b blocking) tasks() int { return b.colTasks * b.rowTasks }
 
-// task returns the i-th block. Neighbours share the columns, so the cores fetch the
+// tile returns the i-th block. Neighbours share the columns, so the cores fetch the
 // same part of B at about the same time.
-func (b blocking) task(i int) task {
+func (b blocking) task(i int) tile {
 	row, col := i%b.rowTasks*b.rowStep, i/b.rowTasks*b.colStep
-	return task{row: row, col: col, rows: min(b.rowStep, b.m-row), cols: min(b.colStep, b.n-col)}
+	return tile{row: row, col: col, rows: min(b.rowStep, b.m-row), cols: min(b.colStep, b.n-col)}
 }
 
 // split divides what is left of a task whose next strip is at row i of the pass that begins at
 // l: both parts have about as much to do, and the one that is given away has whole
 // strips. It is the last rows, or the first ones from the next pass on. It is nothing where
 // packing would take longer than the part.
-func (b blocking) split(t task, i, l int) (kept, given task, ok bool) {
+func (b blocking) split(t tile, i, l int) (kept, given tile, ok bool) {
 	start, end := t.row, t.row+t.rows
 	later := divide(b.k-l, b.kc) - 1 // passes after this one
 	kept, given = t, t

@@ -176,7 +176,7 @@ func simulate(b blocking, slowest float64) (busy, product float64) {
 	// Packing a panel takes as long as so many rows of its products (Emerald Rapids).
 	const packing = 90
 	type worker struct {
-		task      task
+		task      tile
 		row, from int // the next strip, and where its pass begins
 		now, slow float64
 		working   bool
@@ -186,7 +186,7 @@ func simulate(b blocking, slowest float64) (busy, product float64) {
 		busy += work
 		w.now += work * w.slow
 	}
-	begin := func(w *worker, t task) {
+	begin := func(w *worker, t tile) {
 		w.task, w.row, w.from, w.working = t, t.row, t.from, true
 		compute(w, packing)
 	}

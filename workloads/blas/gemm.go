@@ -151,9 +151,9 @@ func (g *product[T]) work() {
 	}
 }
 
-// task computes one block of C: for each block along K, the block of B is packed
+// tile computes one block of C: for each block along K, the block of B is packed
 // and all rows of A run past it.
-func (g *product[T]) task(w *workspace[T], t task) {
+func (g *product[T]) task(w *workspace[T], t tile) {
 	if g.beta != 0 && !t.begun {
 		scale(g.c[t.row*g.ldc+t.col:], g.ldc, t.rows, t.cols, g.beta)
 	}
@@ -171,7 +171,7 @@ func (g *product[T]) task(w *workspace[T], t task) {
 }
 
 // strip computes the rows of C from i on, at most mr.
-func (g *product[T]) strip(w *workspace[T], t task, i, l, depth int) {
+func (g *product[T]) strip(w *workspace[T], t tile, i, l, depth int) {
 	mr, nr := g.kernel.mr, g.kernel.nr
 	rows := min(mr, t.row+t.rows-i)
 	s, whole, rest := &w.strip, t.cols/nr, t.cols%nr

@@ -2,7 +2,7 @@ package blas
 
 // packB packs rows l to l+depth of op(B), the columns of the task. The last
 // panel is as narrow as there is a kernel for, and filled up with zeros.
-func (g *product[T]) packB(w *workspace[T], l, depth int, t task) {
+func (g *product[T]) packB(w *workspace[T], l, depth int, t tile) {
 	nr := g.kernel.nr
 	whole, rest := t.cols/nr, t.cols%nr
 	width, _ := g.kernel.last(rest)

@@ -19,7 +19,7 @@ type tasks struct {
 	changed sync.Cond
 	// next is the number of blocks handed out, parts what was split off.
 	next  int
-	parts []task
+	parts []tile
 	// working is how many goroutines have a task, waiting how many wait for a part.
 	working, waiting int
 }
@@ -32,7 +32,7 @@ func newTasks(b blocking) *tasks {
 
 // take returns a task. It waits while others may give a part away, and says no
 // when there is nothing left. Who took a task says when it is done, by finish.
-func (q *tasks) take() (task, bool) {
+func (q *tasks) take() (tile, bool) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if q.next < q.blocking.tasks() {
@@ -48,7 +48,7 @@ func (q *tasks) take() (task, bool) {
 	}
 	q.waiting--
 	if len(q.parts) == 0 {
-		return task{}, false
+		return tile{}, false
 	}
 	t := q.parts[len(q.parts)-1]
 	q.parts = q.parts[:len(q.parts)-1]
@@ -69,7 +69,7 @@ func (q *tasks) finish() {
 
 // share gives a part of a task away if someone waits for one, and returns what is left of
 // it. The next strip is at row i of the pass that begins at l.
-func (q *tasks) share(t task, i, l int) task {
+func (q *tasks) share(t tile, i, l int) tile {
 	kept, given, ok := q.blocking.split(t, i, l)
 	if !ok {
 		return t

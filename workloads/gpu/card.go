@@ -14,7 +14,7 @@ type Card struct {
 
 	driver  Driver
 	context Context
-	work    chan task
+	work    chan call
 	closed  chan struct{}
 
 	// What follows belongs to the card's goroutine.
@@ -24,8 +24,8 @@ type Card struct {
 	ending bool
 }
 
-// task is a function on its way to the card's goroutine, and result what became of it.
-type task struct {
+// call is a function on its way to the card's goroutine, and result what became of it.
+type call struct {
 	f      func() error
 	always bool // also on a card that is lost
 	answer chan result
@@ -60,7 +60,7 @@ func Open(d Driver, ordinal int) (*Card, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at GPU %d: %w", ordinal, err)
 	}
-	c := &Card{Info: info, driver: d, work: make(chan task), closed: make(chan struct{}), held: map[any]*holding{}}
+	c := &Card{Info: info, driver: d, work: make(chan call), closed: make(chan struct{}), held: map[any]*holding{}}
 	if c.context, err = d.RetainPrimaryContext(ordinal); err != nil {
 		return nil, fmt.Errorf("open %s: %w", c, err)
 	}
@@ -81,19 +81,19 @@ func (c *Card) Driver() Driver { return c.driver }
 // it, but Do itself is not: it would wait indefinitely. A fault that the device cannot
 // recover from, such as ILLEGAL_ADDRESS, is the answer of every later Do as well. A panic
 // of f comes out of Do, and so does the end of its goroutine by runtime.Goexit.
-func (c *Card) Do(f func() error) error { return c.do(task{f: f}) }
+func (c *Card) Do(f func() error) error { return c.do(call{f: f}) }
 
 // Close ends the card's goroutine. The error names what was allocated and not freed,
 // which Close frees. Closing a second time does nothing.
 func (c *Card) Close() error {
-	err := c.do(task{f: c.end, always: true})
+	err := c.do(call{f: c.end, always: true})
 	if errors.Is(err, errClosed) {
 		return nil
 	}
 	return err
 }
 
-func (c *Card) do(t task) error {
+func (c *Card) do(t call) error {
 	t.answer = make(chan result, 1)
 	select {
 	case c.work <- t:
@@ -130,7 +130,7 @@ func (c *Card) serve() {
 	}
 }
 
-func (t task) run(c *Card) {
+func (t call) run(c *Card) {
 	r := result{exited: true}
 	defer func() {
 		if value := recover(); value != nil {

@@ -24,15 +24,15 @@ func (c *Card) Alloc(size int64) (*Memory, error) {
 	}
 	p, err := c.driver.Alloc(size)
 	if err != nil {
-		return nil, fmt.Errorf("allocate %s of %s: %w", amount(size), c.room(), c.note(err))
+		return nil, fmt.Errorf("allocate %s of %s: %w", amount(size), c.freeMemory(), c.note(err))
 	}
 	m := &Memory{Pointer: p, Bytes: size, card: c}
 	c.hold(m, amount(size)+" of memory", func() error { return c.driver.Free(p) })
 	return m, nil
 }
 
-// room says what of the card's memory is free.
-func (c *Card) room() string {
+// freeMemory says what of the card's memory is free.
+func (c *Card) freeMemory() string {
 	free, total, err := c.driver.MemoryInfo()
 	if err != nil {
 		return c.String()

@@ -35,7 +35,7 @@ type station struct {
 	in, compute, out *gpu.Queue
 	kernels          *pixels.Kernels // loaded by the first run
 	fmaPeak          float64         // in operations per second, once measured
-	room             int64           // bytes that images may take
+	memoryBudget     int64           // bytes that images may take
 }
 
 // newCards takes the cards, also where it fails.
@@ -61,7 +61,7 @@ func (s *station) open() error {
 		}
 	}
 	free, _, err := s.card.Driver().MemoryInfo()
-	s.room = free - free/8
+	s.memoryBudget = free - free/8
 	return err
 }
 
@@ -102,11 +102,11 @@ func (e *cards) close() error {
 // check asks for room for one input and one output, and whether there is a kernel.
 func (e *cards) check(op Operation, p Params, s Shape) error {
 	to := op.output(p, s)
-	least := slices.MinFunc(e.stations, func(a, b *station) int { return int(a.room - b.room) })
-	if need := slotBytes(s, to, 1); need > least.room {
-		side := math.Sqrt(float64(s.W) * float64(s.H) * float64(least.room) / float64(need))
+	least := slices.MinFunc(e.stations, func(a, b *station) int { return int(a.memoryBudget - b.memoryBudget) })
+	if need := slotBytes(s, to, 1); need > least.memoryBudget {
+		side := math.Sqrt(float64(s.W) * float64(s.H) * float64(least.memoryBudget) / float64(need))
 		return fmt.Errorf("%s of an image of %v needs %s of memory for input and output, and %v has %s free for them; choose images of at most about %dx%[6]d, or run with --device cpu",
-			op.Name, s, measure.Size(need), least.card, measure.Size(least.room), int(side))
+			op.Name, s, measure.Size(need), least.card, measure.Size(least.memoryBudget), int(side))
 	}
 	_, err := e.launch(op, p, to, s)
 	return err

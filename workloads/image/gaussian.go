@@ -177,30 +177,30 @@ func (b *blur) tile(dst Image, low, high, left, right int) {
 		if y+1 < high+reach {
 			b.fetch(y+1, left, right)
 		}
-		b.look(y, right-left)
+		b.load(y, right-left)
 		if middle := y - reach; middle >= low {
 			b.down(dst.Row(middle)[left:right], middle)
 		}
 	}
 }
 
-// look puts a row into the window, or the one that stands for it outside of the image.
-func (b *blur) look(y, n int) {
-	slot := b.words(y)
+// load puts a row into the window, or the one that stands for it outside of the image.
+func (b *blur) load(y, n int) {
+	slot := b.row(y)
 	if y >= 0 && y < b.src.H {
 		b.along(slot, y, n)
 	}
-	at := b.place(y)
+	at := b.slot(y)
 	b.window[at], b.window[at+b.slots()] = &slot[0], &slot[0]
 }
 
-// words are those of a row, or of the one that stands for it.
-func (b *blur) words(y int) []int16 {
-	return b.ring[b.place(min(max(y, 0), b.src.H-1))*b.stride:][:b.stride]
+// row are those of a row, or of the one that stands for it.
+func (b *blur) row(y int) []int16 {
+	return b.ring[b.slot(min(max(y, 0), b.src.H-1))*b.stride:][:b.stride]
 }
 
-// place is a row's in the ring and in the window, for rows above the image, too.
-func (b *blur) place(y int) int { return (y + b.slots()) % b.slots() }
+// slot is a row's in the ring and in the window, for rows above the image, too.
+func (b *blur) slot(y int) int { return (y + b.slots()) % b.slots() }
 
 // rowsAhead is how many rows before its use a row of a tile is asked for: between rows
 // of a narrow tile lie too many bytes for the processor to see what comes next.
@@ -259,7 +259,7 @@ func (b *blur) along(words []int16, y, n int) {
 func (b *blur) down(out []byte, y int) {
 	reach := len(b.weights) - 1
 	if b.v != nil {
-		middle := &b.window[b.place(y-reach)+reach]
+		middle := &b.window[b.slot(y-reach)+reach]
 		b.blocks(len(out), func(at, word, n int) {
 			b.v.gaussianDown(&out[at], middle, &b.both[0], len(b.both), word, n)
 		})
@@ -267,7 +267,7 @@ func (b *blur) down(out []byte, y int) {
 	}
 	clear(b.sums)
 	for k, w := range b.weights {
-		above, below := b.words(y - k)[:len(out)], b.words(y + k)[:len(out)]
+		above, below := b.row(y - k)[:len(out)], b.row(y + k)[:len(out)]
 		for i := range b.sums {
 			b.sums[i] += term(above[i], below[i], w)
 		}

@@ -46,7 +46,7 @@ type Image struct {
 
 // New returns a black image whose rows touch.
 func New(s Shape) Image {
-	return Image{Shape: s, Stride: s.rowBytes(), Pix: measure.Make[byte](int(s.Bytes()))}
+	return Image{Shape: s, Stride: s.rowBytes(), Pix: measure.MakeAligned[byte](int(s.Bytes()))}
 }
 
 // Row is row y without the padding after it.

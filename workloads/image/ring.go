@@ -64,14 +64,14 @@ func align(n int64) int64 { return (n + alignedTo - 1) / alignedTo * alignedTo }
 func newRing(s *station, compute launch, dst, src []Image) *ring {
 	r := &ring{station: s, launch: compute, from: src[0].Shape, to: dst[0].Shape}
 	size := min(max(chunkBytes/slotBytes(r.from, r.to, 1), 1), int64(len(src)))
-	for size > 1 && ringSlots*slotBytes(r.from, r.to, size) > s.room {
+	for size > 1 && ringSlots*slotBytes(r.from, r.to, size) > s.memoryBudget {
 		size--
 	}
 	for low := 0; low < len(src); low += int(size) {
 		high := min(low+int(size), len(src))
 		r.chunks = append(r.chunks, chunk{dst[low:high], src[low:high]})
 	}
-	slots := min(ringSlots, len(r.chunks), int(s.room/slotBytes(r.from, r.to, size)))
+	slots := min(ringSlots, len(r.chunks), int(s.memoryBudget/slotBytes(r.from, r.to, size)))
 	r.slots = make([]*gpu.Memory, max(slots, 1))
 	return r
 }

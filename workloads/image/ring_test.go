@@ -23,7 +23,7 @@ func TestNewRing(t *testing.T) {
 			all[i] = Image{Shape: s, Stride: i} // numbered
 		}
 		room := rapid.Int64Range(slotBytes(s, s, 1), 1<<30).Draw(t, "room")
-		r := newRing(&station{room: room}, nil, all, all)
+		r := newRing(&station{memoryBudget: room}, nil, all, all)
 		next := 0
 		for _, c := range r.chunks {
 			for i := range c.src {

@@ -19,7 +19,7 @@ type sample struct {
 // random places; all pixels of a small image.
 func (op Operation) samples(p Params, dst Shape, src Image, rng *rand.Rand) []sample {
 	var all []sample
-	for _, at := range places(dst, rng) {
+	for _, at := range samplePoints(dst, rng) {
 		for c := range dst.Channels {
 			all = append(all, sample{at[0], at[1], c, op.reference(p, dst, src, at[0], at[1], c)})
 		}
@@ -27,7 +27,7 @@ func (op Operation) samples(p Params, dst Shape, src Image, rng *rand.Rand) []sa
 	return all
 }
 
-func places(s Shape, rng *rand.Rand) [][2]int {
+func samplePoints(s Shape, rng *rand.Rand) [][2]int {
 	var all [][2]int
 	if int64(s.W)*int64(s.H) <= sampledPixels {
 		for i := range s.W * s.H {

@@ -110,7 +110,7 @@ func (c *config) check(flags *flag.FlagSet) error {
 }
 
 // otherDevice refuses a word that belongs to the device that was not asked for.
-func otherDevice[T ~string](flag string, word T, kind measure.Kind, allowed []T) error {
+func otherDevice[T ~string](flag string, word T, kind measure.DeviceKind, allowed []T) error {
 	other := measure.CUDA
 	if kind == measure.CUDA {
 		other = measure.CPU
@@ -189,7 +189,7 @@ func (c *config) checkCards(s *stations, memory measure.Memory) error {
 			return err
 		}
 	}
-	rooms, err := s.rooms()
+	rooms, err := s.budgets()
 	if err != nil {
 		return err
 	}

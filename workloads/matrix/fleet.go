@@ -31,7 +31,7 @@ type fleet[T Float] struct {
 }
 
 func (e *fleet[T]) prepare(ctx context.Context) error {
-	rooms, err := e.rooms()
+	rooms, err := e.budgets()
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (c *config) runCards(ctx context.Context, s *stations, p product, memory me
 	if err != nil || len(s.all) == 1 {
 		return r, err
 	}
-	rooms, err := s.rooms()
+	rooms, err := s.budgets()
 	if err != nil || 3*int64(p.size)*int64(p.size)*p.kind.Bytes() > rooms[0].bytes {
 		return r, err
 	}

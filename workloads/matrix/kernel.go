@@ -21,7 +21,7 @@ type Matrix[T Float] struct {
 
 // New returns a zero matrix whose rows touch.
 func New[T Float](rows, cols int) Matrix[T] {
-	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: measure.Make[T](rows * cols)}
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: measure.MakeAligned[T](rows * cols)}
 }
 
 // Row is row i without the padding after it.

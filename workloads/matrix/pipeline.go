@@ -37,25 +37,25 @@ type slot struct {
 	a, c  *gpu.Memory
 	// stageA and stageC are nil where the matrices themselves are copied.
 	stageA, stageC  *gpu.HostMemory
-	in, kernel, out span
+	in, kernel, out interval
 	// copied is whether something comes in, and leaving what of C goes out; nil is nothing.
 	copied  bool
 	leaving *rectangle
 }
 
-// span is two marks around one thing.
-type span struct{ start, end *gpu.Mark }
+// interval is two marks around one thing.
+type interval struct{ start, end *gpu.Mark }
 
-func newSpan(c *gpu.Card) (s span, err error) {
+func newSpan(c *gpu.Card) (s interval, err error) {
 	if s.start, err = c.NewMark(); err == nil {
 		s.end, err = c.NewMark()
 	}
 	return s, err
 }
 
-func (s span) seconds() (float64, error) { return s.end.Since(s.start) }
+func (s interval) seconds() (float64, error) { return s.end.Since(s.start) }
 
-func (s span) close() error {
+func (s interval) close() error {
 	var errs []error
 	for _, m := range []*gpu.Mark{s.start, s.end} {
 		if m != nil {
@@ -102,7 +102,7 @@ func (s *slot) open(c *gpu.Card, bytesA, bytesC int64, staged bool) (err error) 
 	if s.queue, err = c.NewQueue(); err != nil {
 		return err
 	}
-	for _, span := range []*span{&s.in, &s.kernel, &s.out} {
+	for _, span := range []*interval{&s.in, &s.kernel, &s.out} {
 		if *span, err = newSpan(c); err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (p *pipeline) take(ctx context.Context) (*slot, error) {
 func (p *pipeline) finish(ctx context.Context, s *slot) error {
 	times := []struct {
 		passed bool
-		span   span
+		span   interval
 		total  *float64
 	}{{s.copied, s.in, &p.split.CopyIn}, {s.leaving != nil, s.kernel, &p.split.Kernel}, {s.leaving != nil, s.out, &p.split.CopyOut}}
 	for _, t := range times {
@@ -272,7 +272,7 @@ func (p *pipeline) copyOut(s *slot, r rectangle) error {
 }
 
 // mark puts a copy between its marks, behind the last one in the same direction.
-func (s *slot) mark(last **gpu.Mark, span span, copy func() error) error {
+func (s *slot) mark(last **gpu.Mark, span interval, copy func() error) error {
 	if *last != nil {
 		if err := s.queue.Wait(*last); err != nil {
 			return err
@@ -334,7 +334,7 @@ func (s *slot) close() error {
 			errs = append(errs, m.Free())
 		}
 	}
-	for _, span := range []span{s.in, s.kernel, s.out} {
+	for _, span := range []interval{s.in, s.kernel, s.out} {
 		errs = append(errs, span.close())
 	}
 	return errors.Join(errs...)

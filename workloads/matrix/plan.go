@@ -58,15 +58,15 @@ func (p plan) slots() int64 {
 // panelled is whether B, and with it C, is cut into columns.
 func (p plan) panelled() bool { return p.rows() > 0 && p.panel < p.cols }
 
-// room is a card and what of its memory a plan may take.
-type room struct {
+// budget is a card and what of its memory a plan may take.
+type budget struct {
 	card  gpu.Info
 	bytes int64
 }
 
 // plansFor cuts a square product for cards. The error says which card is too small, and
 // for what.
-func plansFor(p product, rooms []room) ([]plan, error) {
+func plansFor(p product, rooms []budget) ([]plan, error) {
 	all := make([]plan, len(rooms))
 	for i, r := range rooms {
 		var err error
@@ -84,7 +84,7 @@ func plansFor(p product, rooms []room) ([]plan, error) {
 }
 
 // planFor is the plan of the i-th of n cards.
-func planFor(p product, i, n int, r room) (plan, error) {
+func planFor(p product, i, n int, r budget) (plan, error) {
 	all := plan{low: i * p.size / n, high: (i + 1) * p.size / n, depth: p.size, cols: p.size, width: p.kind.Bytes()}
 	if all.rows() == 0 {
 		return all, nil

@@ -17,9 +17,9 @@ var kinds = []gpu.Precision{gpu.Float32, gpu.Float64, gpu.TF32, gpu.BFloat16}
 func TestPlans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := product{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.IntRange(1, 20000).Draw(t, "size")}
-		rooms := make([]room, rapid.IntRange(1, 8).Draw(t, "cards"))
+		rooms := make([]budget, rapid.IntRange(1, 8).Draw(t, "cards"))
 		for i := range rooms {
-			rooms[i] = room{gpu.Info{Multiprocessors: rapid.IntRange(1, 150).Draw(t, "multiprocessors")}, int64(1) << rapid.IntRange(10, 38).Draw(t, "memory")}
+			rooms[i] = budget{gpu.Info{Multiprocessors: rapid.IntRange(1, 150).Draw(t, "multiprocessors")}, int64(1) << rapid.IntRange(10, 38).Draw(t, "memory")}
 		}
 		next := 0
 		for i, r := range rooms {
@@ -66,7 +66,7 @@ func TestPlanOfKnownCards(t *testing.T) {
 		{product{gpu.Float64, 40000}, t4, 14, 1152, 40000},    // B and blocks
 		{product{gpu.Float64, 60000}, t4, 14, 128, 30080},     // two panels of B
 	} {
-		plan, err := planFor(test.product, 0, 1, room{test.card, test.gib << 30})
+		plan, err := planFor(test.product, 0, 1, budget{test.card, test.gib << 30})
 		if err != nil || plan.block != test.block || plan.panel != test.panel {
 			t.Errorf("%v: %d rows, %d columns, %v; want %d and %d", test.product, plan.block, plan.panel, err, test.block, test.panel)
 		}
@@ -74,7 +74,7 @@ func TestPlanOfKnownCards(t *testing.T) {
 }
 
 func TestCardTooSmall(t *testing.T) {
-	rooms := []room{{gpu.Info{Name: "Big"}, 1 << 40}, {gpu.Info{Ordinal: 1, Name: "Small"}, 1 << 20}}
+	rooms := []budget{{gpu.Info{Name: "Big"}, 1 << 40}, {gpu.Info{Ordinal: 1, Name: "Small"}, 1 << 20}}
 	_, err := plansFor(product{gpu.Float64, 2000}, rooms)
 	if want := "2000x2000 float64 multiplication, even in the smallest blocks, needs 8.2 MiB of memory, GPU 1 (Small) leaves 1.0 MiB; choose --sizes of at most 200"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)

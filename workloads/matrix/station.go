@@ -184,12 +184,12 @@ func (s *stations) title() string {
 	return builtin
 }
 
-// rooms is what the cards' memory has free now.
-func (s *stations) rooms() ([]room, error) {
-	all := make([]room, len(s.all))
+// budgets is what the cards' memory has free now.
+func (s *stations) budgets() ([]budget, error) {
+	all := make([]budget, len(s.all))
 	err := s.each(func(i int, s *station) error {
 		free, _, err := s.card.Driver().MemoryInfo()
-		all[i] = room{s.card.Info, usable(free)}
+		all[i] = budget{s.card.Info, usable(free)}
 		return err
 	})
 	return all, err

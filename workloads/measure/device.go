@@ -14,21 +14,21 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// Kind is what a workload computes on.
-type Kind string
+// DeviceKind is what a workload computes on.
+type DeviceKind string
 
 // The device kinds a person can ask for with --device.
 const (
-	CPU  Kind = "cpu"
-	CUDA Kind = "cuda"
+	CPU  DeviceKind = "cpu"
+	CUDA DeviceKind = "cuda"
 )
 
-// Kinds lists every device kind, the default first.
-func Kinds() []Kind { return []Kind{CPU, CUDA} }
+// DeviceKinds lists every device kind, the default first.
+func DeviceKinds() []DeviceKind { return []DeviceKind{CPU, CUDA} }
 
 // Device is an opened device, as results name it.
 type Device struct {
-	Kind Kind `json:"kind"`
+	Kind DeviceKind `json:"kind"`
 	// Name is the model, such as "AMD EPYC".
 	Name string `json:"name"`
 	// Threads is the number of goroutines that compute; 0 on a GPU.
@@ -53,8 +53,8 @@ func (d Device) String() string {
 // NoDeviceError says that the device asked for cannot be used here. Programs
 // exit with 3 for it, so that a retry strategy can tell it from failed work.
 type NoDeviceError struct {
-	// Kind is empty where no --device asked for it.
-	Kind   Kind
+	// DeviceKind is empty where no --device asked for it.
+	Kind   DeviceKind
 	Reason string
 }
 

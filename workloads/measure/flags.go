@@ -22,7 +22,7 @@ func Usagef(format string, args ...any) error {
 
 // Options are the flags that every workload has.
 type Options struct {
-	Device Kind
+	Device DeviceKind
 	// GPUs is how many of the visible GPUs compute; 0 is all of them.
 	GPUs int
 	// Binding is the way to the CUDA driver; empty takes the first that works.
@@ -47,7 +47,7 @@ func NewFlags(name string) *flag.FlagSet {
 // Register adds the common flags. The first of kernels is the default.
 func (o *Options) Register(flags *flag.FlagSet, kernels []string) {
 	*o = Options{Device: CPU, Kernel: kernels[0], Threads: runtime.GOMAXPROCS(0), Repeats: 3, Warmup: 1, Seed: 1, Format: Text}
-	OneOf(flags, &o.Device, "device", "`KIND` device that computes", Kinds()...)
+	OneOf(flags, &o.Device, "device", "`KIND` device that computes", DeviceKinds()...)
 	Int(flags, &o.GPUs, "gpus", "`N` GPUs that compute with --device cuda; 0 is all that are visible", 0, 64)
 	flags.StringVar(&o.Binding, "binding", "", "`NAME` way to the CUDA driver, the first that works without it")
 	OneOf(flags, &o.Kernel, "kernel", "`NAME` kernel that computes", kernels...)

@@ -2,10 +2,10 @@ package measure
 
 import "unsafe"
 
-// Make returns n zeros, like make, in memory that is mapped by huge pages where the
+// MakeAligned returns n zeros, like make, in memory that is mapped by huge pages where the
 // system has them and gives them to who asks: a matrix or an image whose rows lie on a
 // page each would otherwise cost a walk through the page tables at every step.
-func Make[T any](n int) []T {
+func MakeAligned[T any](n int) []T {
 	all := make([]T, n)
 	if n > 0 {
 		adviseHuge(unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), n*int(unsafe.Sizeof(all[0]))))

@@ -42,7 +42,7 @@ func TestRepeatHasAsManyProcessorsAsThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	wrong := errors.New("wrong result")
 	for _, test := range []struct {
-		device  Kind
+		device  DeviceKind
 		threads int
 		want    int
 		err     error

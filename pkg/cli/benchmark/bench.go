@@ -157,7 +157,7 @@ func (b *Benchmark) loadPart(ctx context.Context, part *BenchPart) error {
 		return err
 	}
 	part.Input = in
-	part.Made, err = preview.BuildPlan(ctx, b.Console, b.Options.Options, in, b.Options.IsLocal(in))
+	part.Plan, err = preview.BuildPlan(ctx, b.Console, b.Options.Options, in, b.Options.IsLocal(in))
 	return err
 }
 

@@ -44,7 +44,7 @@ type BenchPart struct {
 	file     string
 	document []byte
 	Input    *input.Input
-	Made     *plan.Plan
+	Plan     *plan.Plan
 	// Jobs are those of the last submission; before the first one, those of an earlier
 	// process that are to be continued.
 	Jobs []once.Submitted
@@ -89,7 +89,7 @@ func (s *benchSide) job() bench.Job {
 	if len(s.Parts) > 1 {
 		return bench.Job{}
 	}
-	return bench.Job{Name: s.Parts[0].Made.Name, File: s.Parts[0].file, Document: s.Parts[0].document}
+	return bench.Job{Name: s.Parts[0].Plan.Name, File: s.Parts[0].file, Document: s.Parts[0].document}
 }
 
 // partNotes say what of a side is missing that has other figures, and how long jobs ran.
@@ -101,7 +101,7 @@ func (b *Benchmark) partNotes() (notes []string) {
 				notes = append(notes, part.Label()+": "+part.absent)
 			}
 			if part.ran > 0 {
-				ran = append(ran, part.Made.Name+" "+term.Short(part.ran))
+				ran = append(ran, part.Plan.Name+" "+term.Short(part.ran))
 			}
 		}
 		if len(ran) > 0 {
@@ -123,7 +123,7 @@ func (b *Benchmark) rounds() (rounds [][]*BenchPart) {
 			}
 		}
 		if b.Target.IsLocal() || slices.ContainsFunc(round, func(part *BenchPart) bool {
-			return (&submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}).HoldsBack()
+			return (&submit.Sending{Console: b.Console, Target: b.Target, Plan: part.Plan}).HoldsBack()
 		}) {
 			for _, part := range round {
 				rounds = append(rounds, []*BenchPart{part})
@@ -168,13 +168,13 @@ func (b *Benchmark) once(ctx context.Context, parts []*BenchPart) error {
 // alone submits the jobs of a part, which may wait for each other in the client, and
 // follows them.
 func (b *Benchmark) alone(ctx context.Context, part *BenchPart) error {
-	if err := b.tellSubmitting(part); err != nil {
+	if err := b.printSubmitting(part); err != nil {
 		return err
 	}
-	sending := &submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}
+	sending := &submit.Sending{Console: b.Console, Target: b.Target, Plan: part.Plan}
 	list, _, err := sending.Following(ctx, func(some []once.Submitted) (int, error) {
 		part.Jobs = append(part.Jobs, some...)
-		if err := b.tellSubmitted(part); err != nil {
+		if err := b.printSubmitted(part); err != nil {
 			return 0, err
 		}
 		return b.follow(ctx, []*BenchPart{part}, some)
@@ -198,13 +198,13 @@ func (b *Benchmark) together(ctx context.Context, parts []*BenchPart) error {
 	var all []once.Submitted
 	for _, part := range parts {
 		if len(part.Jobs) == 0 {
-			if err := b.tellSubmitting(part); err != nil {
+			if err := b.printSubmitting(part); err != nil {
 				return err
 			}
-			sending := &submit.Sending{Console: b.Console, Target: b.Target, Made: part.Made}
+			sending := &submit.Sending{Console: b.Console, Target: b.Target, Plan: part.Plan}
 			jobs, err := sending.Now(ctx)
 			part.Jobs = session.WithID(jobs)
-			if err = errors.Join(err, b.tellSubmitted(part)); err != nil {
+			if err = errors.Join(err, b.printSubmitted(part)); err != nil {
 				return err
 			}
 		}
@@ -217,14 +217,14 @@ func (b *Benchmark) together(ctx context.Context, parts []*BenchPart) error {
 	return err
 }
 
-func (b *Benchmark) tellSubmitting(part *BenchPart) error {
+func (b *Benchmark) printSubmitting(part *BenchPart) error {
 	if b.Options.Submitting == nil {
 		return nil
 	}
 	return b.Options.Submitting(part)
 }
 
-func (b *Benchmark) tellSubmitted(part *BenchPart) error {
+func (b *Benchmark) printSubmitted(part *BenchPart) error {
 	if b.Options.Submitted == nil || len(part.Jobs) == 0 {
 		return nil
 	}
@@ -300,15 +300,15 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 	if !succeeded {
 		b.failed = true
 		part.absent = term.JoinClauses("the job failed", jobs.Outcome(job), last)
-		b.tellWhyFailed(ctx, id)
+		b.printVerdict(ctx, id)
 	} else if len(log.Results) == 0 {
 		part.absent = "the job printed no result line: have it print JSON, as --format json of the workloads does"
 	}
 	return nil
 }
 
-// tellWhyFailed tells the verdict on a job that failed.
-func (b *Benchmark) tellWhyFailed(ctx context.Context, id string) {
+// printVerdict tells the verdict on a job that failed.
+func (b *Benchmark) printVerdict(ctx context.Context, id string) {
 	evidence, err := jobs.EvidenceOf(ctx, b.Target, id)
 	if err != nil {
 		fmt.Fprintf(b.Err, "the cause of the failure is unknown: %s\n", diag.Printable(err.Error()))
@@ -327,7 +327,7 @@ func (b *Benchmark) prices() (bench.Prices, error) {
 }
 
 func (b *Benchmark) price(s *benchSide, table *catalog.Prices) *bench.Price {
-	made := s.Parts[0].Made
+	made := s.Parts[0].Plan
 	if len(made.Jobs) == 0 || made.Jobs[0].Queue.Placement == nil {
 		return nil
 	}

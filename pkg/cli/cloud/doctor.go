@@ -21,8 +21,8 @@ func doctorTopics() (topics []string) {
 }
 
 func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
-	if len(o.words) > 0 {
-		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s", o.words[0])
+	if len(o.operands) > 0 {
+		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s", o.operands[0])
 	}
 	host, err := hostAt(o.root)
 	if err != nil {

@@ -48,7 +48,7 @@ func openECS(ctx context.Context, con *term.Console, o target.Options, platform 
 		return nil, err
 	}
 	e := &ecsTarget{Target: t, ecs: ecs.New(t.Config), record: &ecs.Record{Dir: filepath.Join(t.Submissions.Dir, "ecs"), Target: t.Kind()}}
-	e.ecs.Tell = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text))) }
+	e.ecs.Progress = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text))) }
 	return e, nil
 }
 
@@ -195,7 +195,7 @@ func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Tas
 	if err != nil {
 		return nil, t.ecsFailure(ctx, "register task definition "+aws.ToString(task.Definition.Family), err)
 	}
-	tellRegistered(con, registered)
+	printRegistered(con, registered)
 	task.Run.TaskDefinition = &registered.Arn
 	intent, err := t.record.Begin(&task.Run, task.Name, time.Now(), again)
 	if forgotten, ok := errors.AsType[*ecs.ForgottenError](err); ok {
@@ -224,7 +224,7 @@ func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Tas
 		Try("repeat the command within 24 hours: it finds the task if there is one, and starts one if not"), closing)
 }
 
-func tellRegistered(con *term.Console, r ecs.Registered) {
+func printRegistered(con *term.Console, r ecs.Registered) {
 	if !r.Fresh {
 		fmt.Fprintf(con.Err, "task definition: %s, already registered\n", diag.Printable(batch.Name(r.Arn)))
 		return

@@ -187,9 +187,9 @@ type ecsFollow struct {
 
 // run follows the task until it finishes. The exit code is the verdict.
 func (f *ecsFollow) run(ctx context.Context) error {
-	w := ecs.Watcher{State: f.tell}
+	w := ecs.Watcher{State: f.printStatus}
 	if f.log != nil {
-		w.Open, w.Line, w.LogTrouble = f.open, f.line, f.trouble
+		w.Open, w.Line, w.LogTrouble = f.open, f.line, f.warnUnreadable
 	}
 	state, logs, err := f.t.ecs.Follow(ctx, f.cluster, f.task, w)
 	id := short8(f.task) + f.t.Flags
@@ -208,8 +208,8 @@ func (f *ecsFollow) run(ctx context.Context) error {
 	return exit.Silent(exit.Problem)
 }
 
-// tell says how the task stands.
-func (f *ecsFollow) tell(s *types.Task) {
+// printStatus says how the task stands.
+func (f *ecsFollow) printStatus(s *types.Task) {
 	text := aws.ToString(s.LastStatus)
 	if gpus := ecs.GPUs(s); len(gpus) > f.gpus {
 		f.gpus = len(gpus)
@@ -253,8 +253,8 @@ func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
 	return err
 }
 
-// trouble says once that a log cannot be read.
-func (f *ecsFollow) trouble(err error) {
+// warnUnreadable says once that a log cannot be read.
+func (f *ecsFollow) warnUnreadable(err error) {
 	if !f.failed {
 		fmt.Fprintf(f.con.Err, "batchctl: log of %s: %s\n", diag.Printable(f.name), diag.Printable(err.Error()))
 	}
@@ -285,7 +285,7 @@ func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: o.tail, log: con.Out, marked: len(logs) > 1}
 	for _, l := range logs {
 		if l.Stream == "" {
-			f.trouble(fmt.Errorf("container %s logs with the driver %s: that log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
+			f.warnUnreadable(fmt.Errorf("container %s logs with the driver %s: that log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
 		}
 	}
 	if o.follow {
@@ -318,7 +318,7 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 		case ctx.Err() != nil:
 			return exit.Fail(exit.Interrupted, "stopped reading")
 		case err != nil:
-			f.trouble(err)
+			f.warnUnreadable(err)
 		}
 	}
 	if lines == 0 && !f.failed {

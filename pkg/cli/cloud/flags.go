@@ -35,7 +35,7 @@ func DoctorCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return examine(c.Context, con, doctorOptions{words: c.Args().Slice(), format: format, root: c.String("root"), verbose: c.Bool("verbose")})
+			return examine(c.Context, con, doctorOptions{operands: c.Args().Slice(), format: format, root: c.String("root"), verbose: c.Bool("verbose")})
 		},
 	}
 }
@@ -235,10 +235,10 @@ func ServeCommand(con *term.Console) *cli.Command {
 
 // doctorOptions are those of doctor.
 type doctorOptions struct {
-	words   []string // operands, of which it takes none
-	format  string   // text or json
-	root    string   // the directory whose files are checked; "" for this machine
-	verbose bool
+	operands []string // operands, of which it takes none
+	format   string   // text or json
+	root     string   // the directory whose files are checked; "" for this machine
+	verbose  bool
 }
 
 // envOptions are those of env.

@@ -78,7 +78,7 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 func Stacks(con *term.Console, t *target.Target, all []infra.Template, prefix string) *infra.Stacks {
 	return &infra.Stacks{
 		Cloud: infra.NewCloud(t.Config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.Upload,
-		Tell:     func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) },
+		Notify:   func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) },
 		Progress: func(progress infra.Progress) { StackEvent(con, progress) },
 	}
 }
@@ -225,27 +225,27 @@ func StackFailure(ctx context.Context, err error, look, again string) error {
 	if interrupted {
 		code = exit.Interrupted
 	}
-	if e, ok := errors.AsType[*infra.GoesOnError](err); ok {
-		word := "goes on"
+	if e, ok := errors.AsType[*infra.StillRunningError](err); ok {
+		does := "continues with"
 		if e.Maybe {
-			word = "may have begun"
+			does = "may have begun to change"
 		}
-		f := exit.Fail(code, "stopped looking: AWS %s with stack %s", word, e.Stack)
+		f := exit.Fail(code, "stopped watching: AWS %s stack %s", does, e.Stack)
 		if !interrupted {
-			f = exit.Fail(code, "stopped looking, AWS %s with stack %s: %v", word, e.Stack, e.Err)
+			f = exit.Fail(code, "stopped watching, AWS %s stack %s: %v", does, e.Stack, e.Err)
 		}
 		if LogIn(err) {
-			return f.Try("log in: aws sso login; then see: %s    come back: %s", look, again)
+			return f.Try("log in: aws sso login; then see: %s    continue: %s", look, again)
 		}
-		return f.Try("see: %s    come back: %s", look, again)
+		return f.Try("see: %s    continue: %s", look, again)
 	}
 	if e, ok := errors.AsType[*infra.DrainError](err); ok {
 		return exit.Fail(code, "job queues %s are disabled; jobs in them continue", strings.Join(e.Queues, ", ")).
-			Try("come back: %s    stop jobs: batchctl stop ID", again)
+			Try("continue: %s    stop jobs: batchctl stop ID", again)
 	}
 	switch {
 	case interrupted:
-		return exit.Fail(exit.Interrupted, "interrupted: nothing was begun that AWS goes on with").Try("see: %s    come back: %s", look, again)
+		return exit.Fail(exit.Interrupted, "interrupted: nothing is running at AWS").Try("see: %s    continue: %s", look, again)
 	case LogIn(err):
 		return exit.Fail(exit.NotDone, "%v", err).Try("log in: aws sso login; then: %s", again)
 	case errors.Is(err, infra.ErrDeclined):
@@ -262,7 +262,7 @@ func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.StuckError](err); ok {
 		return exit.Fail(exit.NotDone, "%v", e).Try("%s", e.Way)
 	}
-	if e, ok := errors.AsType[*infra.StrandedError](err); ok {
+	if e, ok := errors.AsType[*infra.OrphanedQueueError](err); ok {
 		return exit.Fail(exit.NotDone, "%v", e).
 			Try("in three deployments: add the new environment beside the old, move the queue's ComputeEnvironmentOrder to it, remove the old one")
 	}

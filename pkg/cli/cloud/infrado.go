@@ -238,7 +238,7 @@ func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error 
 		return err
 	}
 	defer call.Close()
-	d, err := call.Doomed(ctx, call.chosen)
+	d, err := call.PlanDestruction(ctx, call.chosen)
 	if err != nil {
 		return call.failed(ctx, err)
 	}

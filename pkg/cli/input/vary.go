@@ -40,9 +40,9 @@ func (options Options) Vary(o *document.Options) (values []*diag.Source, err err
 
 // Setting is one --set.
 type Setting struct {
-	word  string
-	steps []string // member names, and the numbers of elements
-	value *jsontree.Node
+	argument string
+	steps    []string // member names, and the numbers of elements
+	value    *jsontree.Node
 }
 
 // ParseSettings reads the words of --set.
@@ -137,8 +137,8 @@ func (s Setting) Apply(root *jsontree.Node) diag.List {
 }
 
 func (s Setting) problem(format string, args ...any) diag.List {
-	src := diag.NewSource("--set", s.word)
-	return diag.List{{Severity: diag.Error, Rule: "set-path", Source: src, Span: diag.Span{End: strings.IndexByte(s.word, '=')},
+	src := diag.NewSource("--set", s.argument)
+	return diag.List{{Severity: diag.Error, Rule: "set-path", Source: src, Span: diag.Span{End: strings.IndexByte(s.argument, '=')},
 		Message: fmt.Sprintf(format, args...), Hint: "see the members: batchctl schema job"}}
 }
 

@@ -48,7 +48,7 @@ func TestSetPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, span := settings[0].value.Place()
+		src, span := settings[0].value.Location()
 		if src.Name != "--set" || src.Text[span.Start:span.End] != want {
 			t.Errorf("%s: %s %q", word, src.Name, src.Text[span.Start:span.End])
 		}

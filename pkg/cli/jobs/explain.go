@@ -42,7 +42,7 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 		defer cancel()
 	}
 	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, call.Jobs[0].ID) }
-	b, waitErr := lookUntilFirm(ctx, con, o.wait, call.Flags, gather)
+	b, waitErr := gatherUntilFirm(ctx, con, o.wait, call.Flags, gather)
 	if b == nil {
 		return waitErr
 	}
@@ -93,12 +93,12 @@ func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
 	return nil
 }
 
-// lookEvery is the pause between two looks of explain --wait.
-const lookEvery = 30 * time.Second
+// queryEvery is the pause between two looks of explain --wait.
+const queryEvery = 30 * time.Second
 
-// lookUntilFirm gathers evidence, with wait again and again until the answer will
+// gatherUntilFirm gathers evidence, with wait again and again until the answer will
 // not change soon. flags lead to the target. An end of ctx comes together with what was seen last.
-func lookUntilFirm(ctx context.Context, con *term.Console, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
+func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
 	said := ""
 	for {
 		b, err := gather()
@@ -113,7 +113,7 @@ func lookUntilFirm(ctx context.Context, con *term.Console, wait bool, flags stri
 			said = a.Standing
 			fmt.Fprintf(con.Err, "%s; watching until %s\n", diag.Printable(said), a.AskAgain)
 		}
-		pause := time.NewTimer(lookEvery)
+		pause := time.NewTimer(queryEvery)
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -157,8 +157,8 @@ func AnswerText(a explain.Answer) string {
 			}
 			field(name, strings.Join(strings.Fields(e.At+" "+e.From), " ")+": "+e.Text)
 		}
-		if v.Fix.Job != "" && v.Fix.Place != "" {
-			field("fix", v.Fix.Place+": "+v.Fix.Job)
+		if v.Fix.Job != "" && v.Fix.Location != "" {
+			field("fix", v.Fix.Location+": "+v.Fix.Job)
 		} else {
 			field("fix", v.Fix.Job)
 		}
@@ -189,7 +189,7 @@ func groupOpen(open []explain.Open) (lines []string) {
 
 // placesOf finds where a file says the members that a fix may name. Without a
 // file there are none.
-func placesOf(con *term.Console, path, job string) ([]explain.Place, error) {
+func placesOf(con *term.Console, path, job string) ([]explain.Location, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -216,7 +216,7 @@ func placesOf(con *term.Console, path, job string) ([]explain.Place, error) {
 
 // memberPlaces is where a job's file says what a fix may be about; the job itself
 // stands for what it does not say.
-func memberPlaces(j *document.Job) (places []explain.Place) {
+func memberPlaces(j *document.Job) (places []explain.Location) {
 	container, over := j.Register.Get("containerProperties"), j.Submit.Get("containerOverrides")
 	either := func(name string) *jsontree.Node {
 		if n := over.Get(name); n != nil {
@@ -236,13 +236,13 @@ func memberPlaces(j *document.Job) (places []explain.Place) {
 		{"inputs", j.Node.Get("inputs")}, {"outputs", j.Node.Get("outputs")},
 	}
 	for _, m := range members {
-		src, span := m.node.Place()
+		src, span := m.node.Location()
 		if src == nil {
-			src, span = j.Node.Place()
+			src, span = j.Node.Location()
 		}
 		if src != nil {
 			line, column := src.Position(span.Start)
-			places = append(places, explain.Place{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
+			places = append(places, explain.Location{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
 		}
 	}
 	return places

@@ -31,7 +31,7 @@ func stuckSince(start time.Time) *explain.Bundle {
 	now := time.Now().UnixMilli()
 	job := &types.JobDetail{JobId: aws.String("3f2a91c0-1111-4222-8333-444455556666"), JobName: aws.String("train"), Status: types.JobStatusRunnable,
 		CreatedAt: aws.Int64(start.UnixMilli()), StatusReason: aws.String("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - no CE holds it")}
-	return &explain.Bundle{Version: 1, At: now, Subject: explain.Subject{Job: job}, Looks: []explain.Look{{At: now, Status: job.Status, Reason: *job.StatusReason}}}
+	return &explain.Bundle{Version: 1, At: now, Subject: explain.Subject{Job: job}, Looks: []explain.Sample{{At: now, Status: job.Status, Reason: *job.StatusReason}}}
 }
 
 // TestExplainWait: the wait ends with a verdict when the reason has stood for ten
@@ -47,7 +47,7 @@ func TestExplainWait(t *testing.T) {
 			session.RememberLook(at, *b.Subject.Job.JobId, b)
 			return b, nil
 		}
-		b, err := lookUntilFirm(t.Context(), con, true, "", gather)
+		b, err := gatherUntilFirm(t.Context(), con, true, "", gather)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,13 +68,13 @@ func TestExplainWait(t *testing.T) {
 		// No one looks on without being asked to, and the time can be bounded.
 		start = time.Now()
 		at.Submissions.Dir = t.TempDir()
-		if b, err := lookUntilFirm(t.Context(), con, false, "", gather); err != nil || explain.Explain(b).Firm() {
+		if b, err := gatherUntilFirm(t.Context(), con, false, "", gather); err != nil || explain.Explain(b).Firm() {
 			t.Errorf("without --wait: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var f *exit.Failure
-		if b, err := lookUntilFirm(ctx, con, true, "", gather); b == nil || !errors.As(err, &f) || f.Code != exit.TimedOut {
+		if b, err := gatherUntilFirm(ctx, con, true, "", gather); b == nil || !errors.As(err, &f) || f.Code != exit.TimedOut {
 			t.Errorf("at the timeout: %v", err)
 		}
 	})

@@ -25,7 +25,7 @@ import (
 // follower watches jobs until they finish and tells their story: each change of
 // state with its duration, the reason while one waits, the log of plain jobs.
 type follower struct {
-	*term.Story
+	*term.LiveOutput
 	target *target.Target
 	jobs   []once.Submitted
 	// asked is what the jobs wait for in the client.
@@ -51,14 +51,14 @@ type follower struct {
 // NewFollower returns a follower of jobs at a target.
 func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) *follower {
 	f := &follower{
-		Story: con.NewStory(log), target: t, jobs: jobs, began: time.Now(),
+		LiveOutput: con.NewLiveOutput(log), target: t, jobs: jobs, began: time.Now(),
 		names: map[string]once.Submitted{}, labels: session.Labels(jobs), last: map[string]types.JobDetail{},
 		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{}, shown: map[string]chan struct{}{},
 	}
 	for _, j := range jobs {
 		f.names[j.ID] = j
 	}
-	t.Trouble = troubles(con, func(text string) { f.Line("%s", text) })
+	t.Warn = warnOnce(con, func(text string) { f.Line("%s", text) })
 	f.asked = session.ConditionsOf(t, session.IDs(jobs))
 	return f
 }
@@ -82,7 +82,7 @@ func (f *follower) Run(ctx context.Context) (int, error) {
 		ids[i] = j.ID
 	}
 	stop := f.Clock(f.liveBlock)
-	stopWhy := f.tellWhy(ctx)
+	stopWhy := f.explainWaits(ctx)
 	err := f.watch(ctx, ids)
 	stopWhy()
 	if err == nil {
@@ -113,7 +113,7 @@ func (f *follower) watch(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		f.tell(ctx, event)
+		f.printEvent(ctx, event)
 		if f.UntilStuck && isStuck(event.Job) {
 			return &ErrStuck{f.names[aws.ToString(event.Job.JobId)], Unplaced(event.Job)}
 		}
@@ -129,8 +129,8 @@ func isStuck(job types.JobDetail) bool {
 		strings.HasPrefix(aws.ToString(job.StatusReason), "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT")
 }
 
-// tell prints one change.
-func (f *follower) tell(ctx context.Context, event client.Event) {
+// printEvent prints one change.
+func (f *follower) printEvent(ctx context.Context, event client.Event) {
 	id := aws.ToString(event.Job.JobId)
 	f.mu.Lock()
 	before, seen := f.last[id]
@@ -160,7 +160,7 @@ func (f *follower) tell(ctx context.Context, event client.Event) {
 	}
 	what := term.JoinClauses(Outcome(event.Job), session.RollUp(event.Job), took)
 	name := term.Columns(diag.Printable(session.JobName(f.names[id].Name, id)), batch.ShortID(id), f.nameWidth())
-	f.Put(name + "  " + paint(f.Story, event.Status) + "  " + diag.Printable(what))
+	f.Put(name + "  " + paint(f.LiveOutput, event.Status) + "  " + diag.Printable(what))
 }
 
 // logPatience bounds how long the end of a job is held back for its log.
@@ -256,7 +256,7 @@ func (f *follower) liveBlock() []term.Line {
 		job := f.last[f.jobs[0].ID]
 		head := term.Text(fmt.Sprintf("%s %s %s  ", f.jobs[0].Name, job.Status, term.Short(now.Sub(f.since[f.jobs[0].ID]))), "")
 		if chart := arrayChart(job); chart != nil {
-			head = append(append(head, chart...), term.Span{Text: " "})
+			head = append(append(head, chart...), term.Segment{Text: " "})
 		}
 		return []term.Line{append(head, term.Text(session.RollUp(job), "")...)}
 	}
@@ -281,15 +281,15 @@ func (f *follower) counts(now time.Time) term.Line {
 // tree draws the jobs as far as they are known.
 func (f *follower) tree(now time.Time) []term.Line {
 	note := func(job types.JobDetail) string {
-		return term.JoinClauses(progress(job), trouble(job), lasted(job, now))
+		return term.JoinClauses(progress(job), problemOf(job), lasted(job, now))
 	}
 	width, _ := f.Size()
 	return treeLines(treeRows(f.seen(), f.asked, note, true), width-term.EchoWidth)
 }
 
-// trouble is what there is to know of a job beyond its status: why it waits, or how
+// problemOf is what there is to know of a job beyond its status: why it waits, or how
 // it failed.
-func trouble(job types.JobDetail) string {
+func problemOf(job types.JobDetail) string {
 	if job.Status == types.JobStatusSucceeded {
 		return ""
 	}

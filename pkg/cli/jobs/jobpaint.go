@@ -10,7 +10,7 @@ import (
 )
 
 // paint colours a status on a terminal.
-func paint(s *term.Story, status types.JobStatus) string {
+func paint(s *term.LiveOutput, status types.JobStatus) string {
 	code := map[types.JobStatus]string{
 		types.JobStatusSucceeded: "32", types.JobStatusFailed: "31", types.JobStatusRunning: "36",
 	}[status]

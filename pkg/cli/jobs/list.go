@@ -63,7 +63,7 @@ func (call *Call) newest(ctx context.Context, array string, filter client.Filter
 	}
 	jobs := []types.JobSummary{}
 	for job, err := range call.List(ctx, filter) {
-		if err != nil && len(filter.Queues) > 0 && Gone(err) {
+		if err != nil && len(filter.Queues) > 0 && IsNoSuchQueue(err) {
 			return nil, exit.From(err).Try("see them all: batchctl queues%s", call.Flags)
 		}
 		if err != nil {

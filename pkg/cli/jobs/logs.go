@@ -112,7 +112,7 @@ func parseRanges(word string) (ranges []indexRange, err error) {
 	return ranges, nil
 }
 
-func (l *logCall) wants(index int) bool {
+func (l *logCall) includes(index int) bool {
 	return len(l.children) == 0 || slices.ContainsFunc(l.children, func(r indexRange) bool { return r.first <= index && index <= r.last })
 }
 
@@ -154,11 +154,11 @@ func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed boo
 		ids, err = l.FailedChildren(ctx, id)
 		return slices.DeleteFunc(ids, func(child string) bool {
 			_, index, _ := batch.SplitChildID(child)
-			return !l.wants(index)
+			return !l.includes(index)
 		}), err
 	}
 	for i := range batch.ArraySize(job.JobDetail) {
-		if l.wants(i) {
+		if l.includes(i) {
 			ids = append(ids, batch.ChildID(id, i))
 		}
 	}
@@ -296,7 +296,7 @@ func logTrouble(con *term.Console, l *logCall, id string, err error) {
 func logInterrupted(con *term.Console, l *logCall) error {
 	f := exit.Fail(exit.Interrupted, "stopped reading")
 	if l.Follow {
-		f = exit.Fail(exit.Interrupted, "stopped following; %s", goesOn(len(l.Jobs)))
+		f = exit.Fail(exit.Interrupted, "stopped following; %s", stillRunning(len(l.Jobs)))
 	}
 	words := session.WordsOf(l.Call.Target, l.Jobs)
 	return f.Try("follow on: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", words)
@@ -330,7 +330,7 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 	if len(ids) == 0 {
 		fmt.Fprintln(con.Err, "none of these jobs has FAILED")
 	}
-	session.TellNext(con, l.Target, session.Live(known))
+	session.PrintNext(con, l.Target, session.Live(known))
 }
 
 // named are described jobs by their ids and names.
@@ -360,8 +360,8 @@ type failureRow struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// said is what the failure's line says: what the log says, else what Batch does.
-func (r failureRow) said() string {
+// message is what the failure's line says: what the log says, else what Batch does.
+func (r failureRow) message() string {
 	switch {
 	case r.Error != "":
 		return term.JoinClauses(r.Reason, "log not read: "+r.Error)
@@ -385,8 +385,8 @@ func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []strin
 	rows := []failureRow{}
 	for _, f := range failures {
 		r := failureRow{Count: f.Count, Example: batch.ShortID(f.Example), ExitCode: f.ExitCode, Reason: f.Reason, Text: f.Text, Unread: f.Unread}
-		if f.Trouble != nil {
-			r.Error, l.failed = f.Trouble.Error(), true
+		if f.LogError != nil {
+			r.Error, l.failed = f.LogError.Error(), true
 		}
 		rows = append(rows, r)
 	}
@@ -398,7 +398,7 @@ func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []strin
 	if n := client.Unread(failures); n > 0 {
 		fmt.Fprintf(con.Err, "%d of %d logs were not read; all: --limit 0\n", n, len(ids))
 	}
-	session.TellNext(con, l.Target, session.Live(l.Known))
+	session.PrintNext(con, l.Target, session.Live(l.Known))
 	if l.failed {
 		return errors.Join(err, exit.Silent(exit.NotDone))
 	}
@@ -416,7 +416,7 @@ func printFailures(con *term.Console, rows []failureRow) error {
 		if r.ExitCode != nil {
 			exit = strconv.Itoa(int(*r.ExitCode))
 		}
-		t.Row(strconv.Itoa(r.Count), r.Example, exit, r.said())
+		t.Row(strconv.Itoa(r.Count), r.Example, exit, r.message())
 	}
 	return t.Flush()
 }

@@ -78,7 +78,7 @@ func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need
 	if err != nil {
 		return nil, err
 	}
-	call.Trouble = troubles(con, func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(text)) })
+	call.Warn = warnOnce(con, func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(text)) })
 	if call.Jobs, err = Resolve(ctx, con, o, call.Target, call.Platform); err == nil {
 		call.Known, err = call.Recall(ctx, session.IDs(call.Jobs)...)
 	}

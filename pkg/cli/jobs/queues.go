@@ -236,5 +236,5 @@ func (s *QueueState) add(q types.JobQueueDetail, environments []types.ComputeEnv
 	}
 }
 
-// Gone reports that Batch does not know a queue that the stack still names, or that was asked for.
-func Gone(err error) bool { return strings.Contains(err.Error(), "does not exist") }
+// IsNoSuchQueue reports that Batch does not know a queue that the stack still names, or that was asked for.
+func IsNoSuchQueue(err error) bool { return strings.Contains(err.Error(), "does not exist") }

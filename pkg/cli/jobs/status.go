@@ -38,7 +38,7 @@ func status(ctx context.Context, con *term.Console, o Options) error {
 		fmt.Fprintf(con.Err, "on %s; details of one job: batchctl status %s%s\n", diag.Printable(call.Label), batch.ShortID(call.Jobs[0].ID), call.Flags)
 		asked, failed := session.AskedOf(call.Target, call.Known)
 		err = errors.Join(failed, printJobTree(con, call.Target, call.Known, asked, call.whys(ctx, now), now))
-		session.TellNext(con, call.Target, session.Live(call.Known))
+		session.PrintNext(con, call.Target, session.Live(call.Known))
 		return err
 	}
 	for _, job := range call.Known {
@@ -48,7 +48,7 @@ func status(ctx context.Context, con *term.Console, o Options) error {
 		}
 		err = errors.Join(err, con.Print(text))
 	}
-	session.TellNext(con, call.Target, session.Live(call.Known))
+	session.PrintNext(con, call.Target, session.Live(call.Known))
 	return err
 }
 
@@ -63,7 +63,7 @@ func printJobTree(con *term.Console, t *target.Target, jobs []once.Recalled, ask
 		if forgotten[aws.ToString(job.JobId)] {
 			return fromLedger(job, serviceOf(t), now)
 		}
-		return term.JoinClauses(session.RollUp(job), trouble(job), lasted(job, now), whys[aws.ToString(job.JobId)])
+		return term.JoinClauses(session.RollUp(job), problemOf(job), lasted(job, now), whys[aws.ToString(job.JobId)])
 	}
 	var b strings.Builder
 	if title := asked.Title; title != "" {

@@ -166,18 +166,18 @@ func treeLines(rows []treeRow, width int) []term.Line {
 	}
 	lines := make([]term.Line, len(all))
 	for i, l := range all {
-		row := append(heads[i].Cut(names).Pad(names, false), term.Span{Text: "  "})
+		row := append(heads[i].Cut(names).Pad(names, false), term.Segment{Text: "  "})
 		if width == 0 || width >= idsWidth {
 			id := batch.ShortID(l.id)
 			if l.unsubmitted {
 				id = "-"
 			}
 			row = append(row, term.Text(id, "").Pad(ids, false)...)
-			row = append(row, term.Span{Text: "  "})
+			row = append(row, term.Segment{Text: "  "})
 		}
 		row = append(row, term.Text(string(l.status), endStyle(l.status)).Pad(statuses, false)...)
 		if l.chart != nil && (width == 0 || width >= chartsWidth) {
-			row = append(append(row, term.Span{Text: "  "}), l.chart...)
+			row = append(append(row, term.Segment{Text: "  "}), l.chart...)
 		}
 		note := l.note
 		if l.when != "" {
@@ -187,7 +187,7 @@ func treeLines(rows []treeRow, width int) []term.Line {
 			note = term.JoinClauses(note, "also after "+strings.Join(l.also, ", "))
 		}
 		if note != "" {
-			row = append(append(row, term.Span{Text: "  "}), term.Text(note, "")...)
+			row = append(append(row, term.Segment{Text: "  "}), term.Text(note, "")...)
 		}
 		if width > 0 {
 			row = row.Cut(width)

@@ -87,9 +87,9 @@ func TestTree(t *testing.T) {
 			fmt.Fprintf(&got, "== %d columns\n", width)
 			note := func(job types.JobDetail) string {
 				if width > 0 {
-					return term.JoinClauses(progress(job), trouble(job), lasted(job, treeMoment))
+					return term.JoinClauses(progress(job), problemOf(job), lasted(job, treeMoment))
 				}
-				return term.JoinClauses(session.RollUp(job), trouble(job), lasted(job, treeMoment))
+				return term.JoinClauses(session.RollUp(job), problemOf(job), lasted(job, treeMoment))
 			}
 			for _, l := range treeLines(treeRows(jobs, session.Asked{}, note, width > 0), width) {
 				if width > 0 && l.Width() > width {
@@ -215,7 +215,7 @@ func TestParseRanges(t *testing.T) {
 	}
 	got := ""
 	for i := range 11 {
-		if l.wants(i) {
+		if l.includes(i) {
 			got += fmt.Sprint(i, " ")
 		}
 	}

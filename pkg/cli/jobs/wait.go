@@ -66,7 +66,7 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 		return err
 	}
 	if verdict != exit.OK {
-		session.TellNextOf(ctx, con, call.Target, live)
+		session.PrintNextOf(ctx, con, call.Target, live)
 	}
 	return exit.Silent(max(code, verdict))
 }
@@ -81,11 +81,11 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 	case err == nil:
 		return code, nil
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return code, exit.Fail(exit.TimedOut, "not everything finished in time; %s", goesOn(len(jobs))).Try("%s", next)
+		return code, exit.Fail(exit.TimedOut, "not everything finished in time; %s", stillRunning(len(jobs))).Try("%s", next)
 	case ctx.Err() != nil:
-		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", goesOn(len(jobs))).Try("%s", next)
+		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", stillRunning(len(jobs))).Try("%s", next)
 	case client.Expired(err) || strings.Contains(err.Error(), "get credentials"):
-		return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", exit.Cause(err), goesOn(len(jobs))).
+		return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", exit.Cause(err), stillRunning(len(jobs))).
 			Try("get new credentials, for example aws sso login, then wait on: batchctl wait %s", words)
 	}
 	if _, missing := errors.AsType[*client.MissingError](err); missing {
@@ -97,18 +97,18 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 				Try("start it again, which retries or fails its jobs: batchctl wait %s", words)
 		}
 	}
-	return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", err, goesOn(len(jobs))).Try("%s", next)
+	return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", err, stillRunning(len(jobs))).Try("%s", next)
 }
 
-func goesOn(jobs int) string {
+func stillRunning(jobs int) string {
 	if jobs == 1 {
 		return "the job continues"
 	}
 	return "the jobs continue"
 }
 
-// troubles says once of each kind what a watch lives through.
-func troubles(con *term.Console, say func(string)) func(error) {
+// warnOnce says once of each kind what a watch lives through.
+func warnOnce(con *term.Console, say func(string)) func(error) {
 	var mu sync.Mutex
 	said := map[string]bool{}
 	return func(err error) {

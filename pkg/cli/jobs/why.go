@@ -50,9 +50,9 @@ const (
 	whyMost  = 3
 )
 
-// tellWhy says of jobs that wait for more than a minute why, when it begins and
+// explainWaits says of jobs that wait for more than a minute why, when it begins and
 // when it changes, until stop is called.
-func (f *follower) tellWhy(ctx context.Context) (stop func()) {
+func (f *follower) explainWaits(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -64,7 +64,7 @@ func (f *follower) tellWhy(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				f.tellReasons(ctx, told)
+				f.printReasons(ctx, told)
 			}
 		}
 	})
@@ -74,8 +74,8 @@ func (f *follower) tellWhy(ctx context.Context) (stop func()) {
 	}
 }
 
-// tellReasons tells why jobs wait, as far as that has not been told.
-func (f *follower) tellReasons(ctx context.Context, told map[string]string) {
+// printReasons tells why jobs wait, as far as that has not been told.
+func (f *follower) printReasons(ctx context.Context, told map[string]string) {
 	for _, job := range f.waiting(time.Now()) {
 		id := aws.ToString(job.JobId)
 		why, err := whyOf(ctx, f.target, job.JobId)

@@ -70,7 +70,7 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 	if err != nil {
 		return err
 	}
-	h, err := openHistory(ctx, con, o.Target, in, v.World)
+	h, err := openHistory(ctx, con, o.Target, in, v.Target)
 	if err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 		return exit.Usage("%s submits no job", strings.Join(o.Paths, " ")).Try("name a job file or a workflow")
 	}
 	if o.Format == "json" {
-		err = con.JSON(newCostDocument(v.World.Target, o.by, prices, list))
+		err = con.JSON(newCostDocument(v.Target.Target, o.by, prices, list))
 	} else {
-		err = printCost(con, targetText(v.World), o.by, prices, list)
+		err = printCost(con, targetText(v.Target), o.by, prices, list)
 	}
 	return cmp.Or(err, overCost(o.MaxCost, list, ""))
 }
@@ -152,7 +152,7 @@ func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
 	t := priceTable{Table: prices.String(), Date: prices.Day(), Source: prices.Origin(), Between: prices.SpotBetween()}
 	for _, r := range rates {
 		if r.Region != "" {
-			t.Region, t.StandsFor = r.Region, r.StandsFor
+			t.Region, t.StandsFor = r.Region, r.Replaces
 		}
 	}
 	return t

@@ -38,7 +38,7 @@ type account struct {
 	prices *catalog.Prices
 	// queue is the one whose prices stand in on the local engine; "" for none.
 	queue string
-	world *plan.World
+	world *plan.TargetState
 	sums  cost.Sums
 	now   time.Time
 	// runs is the submission that a job belongs to, by the job's id.
@@ -69,7 +69,7 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 	}
 	defer call.Close()
 	a := &account{Call: call, in: in, prices: prices, sums: cost.Sums{By: o.by}, now: now, rates: map[string]cost.Rate{}}
-	if a.queue, err = stoodInFor(o.Queue, call, in); err != nil {
+	if a.queue, err = substituteQueue(o.Queue, call, in); err != nil {
 		return err
 	}
 	ids, err := costlyJobs(ctx, con, o, call, since)
@@ -96,8 +96,8 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 	return printSpent(con, a)
 }
 
-// stoodInFor is the queue whose machines and prices stand in for the local engine's.
-func stoodInFor(word string, call *jobs.Call, in *input.Input) (string, error) {
+// substituteQueue is the queue whose machines and prices stand in for the local engine's.
+func substituteQueue(word string, call *jobs.Call, in *input.Input) (string, error) {
 	if !call.IsLocal() || word == "" {
 		return "", nil
 	}
@@ -187,7 +187,7 @@ func (a *account) readWorld(ctx context.Context) error {
 	if a.queue != "" {
 		return nil // the platform file describes it
 	}
-	a.world = &plan.World{Target: a.Kind(), Region: a.Config.Region, Local: a.IsLocal()}
+	a.world = &plan.TargetState{Target: a.Kind(), Region: a.Config.Region, Local: a.IsLocal()}
 	if a.world.Local {
 		a.world.Region = ""
 		return nil

@@ -41,7 +41,7 @@ type history struct {
 }
 
 // openHistory opens the target for a look at earlier runs, if it can be reached.
-func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input, w *plan.World) (*history, error) {
+func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input, w *plan.TargetState) (*history, error) {
 	h := &history{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
@@ -55,7 +55,7 @@ func openHistory(whole context.Context, con *term.Console, o target.Options, in 
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(whole, 2*lookTimeout)
+	ctx, cancel := context.WithTimeout(whole, 2*queryTimeout)
 	h.ctx, h.t, h.close = ctx, t, func() { cancel(); _ = t.Close() }
 	return h, nil
 }

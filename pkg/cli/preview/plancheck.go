@@ -23,9 +23,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// lookTimeout is how long a plan waits for its target. A plan has to be quick, and
+// queryTimeout is how long a plan waits for its target. A plan has to be quick, and
 // says what it could not see.
-const lookTimeout = 5 * time.Second
+const queryTimeout = 5 * time.Second
 
 // review holds a plan against its target, the prices and the platform file.
 func review(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.Review, error) {
@@ -33,7 +33,7 @@ func review(ctx context.Context, con *term.Console, o Options, in *input.Input, 
 	if err != nil {
 		return nil, err
 	}
-	w, err := look(ctx, con, o, in, made)
+	w, err := queryTarget(ctx, con, o, in, made)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func review(ctx context.Context, con *term.Console, o Options, in *input.Input, 
 }
 
 // ReviewOf compares a plan with what its target says.
-func ReviewOf(in *input.Input, made *plan.Plan, w *plan.World, prices *catalog.Prices) *plan.Review {
+func ReviewOf(in *input.Input, made *plan.Plan, w *plan.TargetState, prices *catalog.Prices) *plan.Review {
 	v := made.Hold(w, in.Platform, prices)
 	if in.PlatformFile != "" {
 		v.Policy = plan.PolicyOf(in.Platform, in.PlatformFile, waivedIn(in.Problems))
@@ -59,15 +59,15 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 	return list
 }
 
-// look asks the target what the plan needs to know. Only a target that does not
+// queryTarget asks the target what the plan needs to know. Only a target that does not
 // exist is an error: what cannot be asked is reported in the answer.
-func look(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.World, error) {
+func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.TargetState, error) {
 	name := o.Target.NameFrom(in.Platform)
 	var entry document.Target
 	if in.Platform != nil {
 		entry, _ = in.Platform.Target(name)
 	}
-	unasked := &plan.World{Target: name, Local: name == target.Local, Region: o.Target.Override(entry).Region}
+	unasked := &plan.TargetState{Target: name, Local: name == target.Local, Region: o.Target.Override(entry).Region}
 	if o.Offline {
 		unasked.Unreached = "--offline"
 		return unasked, nil
@@ -75,7 +75,7 @@ func look(ctx context.Context, con *term.Console, o Options, in *input.Input, ma
 	if unasked.Local && neverRan(o.Target) {
 		return unasked, nil // an engine that no one has started yet has nothing
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	t, err := session.OpenNamed(ctx, con, o.Target, in.Platform, name, target.ToRead)
 	if err != nil {
@@ -86,7 +86,7 @@ func look(ctx context.Context, con *term.Console, o Options, in *input.Input, ma
 		unasked.Unreached = f.Message
 		return unasked, nil
 	}
-	w := worldOf(ctx, t, made)
+	w := targetState(ctx, t, made)
 	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
 		return nil, target.WrongAccount(name, entry.AccountID, account, nil)
 	}
@@ -103,9 +103,9 @@ func neverRan(o target.Options) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// worldOf asks an open target.
-func worldOf(ctx context.Context, t *target.Target, made *plan.Plan) *plan.World {
-	w := t.World(ctx, made)
+// targetState asks an open target.
+func targetState(ctx context.Context, t *target.Target, made *plan.Plan) *plan.TargetState {
+	w := t.TargetState(ctx, made)
 	w.Local, w.Target = t.IsLocal(), t.Kind()
 	if w.Local {
 		w.Region = ""
@@ -158,9 +158,9 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	if err != nil {
 		return input.Unreadable(err, input.MakePlan)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	now, err := made.JSON(ReviewOf(in, made, worldOf(ctx, t, made), nil))
+	now, err := made.JSON(ReviewOf(in, made, targetState(ctx, t, made), nil))
 	if err != nil {
 		return err
 	}

@@ -56,9 +56,9 @@ func fold(line string, width int) string {
 
 func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 	g := &PlanPage{Con: con, Width: term.Width(con.Out)}
-	g.target(v.World)
+	g.target(v.Target)
 	for _, j := range v.Jobs {
-		g.job(j, v.World)
+		g.job(j, v.Target)
 	}
 	g.total(v)
 	g.policy(v.Policy)
@@ -81,20 +81,20 @@ func next(o Options, out string, v *plan.Review) string {
 	return command
 }
 
-func (g *PlanPage) target(w *plan.World) {
+func (g *PlanPage) target(w *plan.TargetState) {
 	g.Line("target", "%s", targetText(w))
 	g.Text.WriteString("\n")
 }
 
 // targetText names the target, and why it was not asked.
-func targetText(w *plan.World) string {
+func targetText(w *plan.TargetState) string {
 	if w.Unreached == "" {
 		return w.Target
 	}
 	return w.Target + ", not checked: " + w.Unreached
 }
 
-func (g *PlanPage) job(j plan.JobReview, w *plan.World) {
+func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState) {
 	g.Text.WriteString(diag.Printable(g.Con.Redacted(describeJob(j.Job))) + "\n")
 	if j.Register != nil {
 		g.Line("  register", "%s", describeDefinition(j.Job))
@@ -103,8 +103,8 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.World) {
 	if j.Submit != nil {
 		g.Line("  submit", "to %s: %s", j.Queue.Queue, j.Queue.Reason)
 		g.queue(j, w)
-		for _, r := range j.Rooms {
-			g.room(r, j, w)
+		for _, r := range j.Environments {
+			g.environment(r, j, w)
 		}
 		g.cost(j.Cost)
 		for _, d := range j.Submit.DependsOn {
@@ -168,7 +168,7 @@ func cutChange(text string) string {
 // manyChanges is how many changes of a definition are shown one by one.
 const manyChanges = 20
 
-func (g *PlanPage) definition(j plan.JobReview, w *plan.World) {
+func (g *PlanPage) definition(j plan.JobReview, w *plan.TargetState) {
 	d := j.Definition
 	switch d.Verdict {
 	case plan.DefinitionSame:
@@ -199,14 +199,14 @@ func (g *PlanPage) definition(j plan.JobReview, w *plan.World) {
 }
 
 // unlessSaid adds a reason, unless the target's own line gives it for all.
-func unlessSaid(reason string, w *plan.World) string {
+func unlessSaid(reason string, w *plan.TargetState) string {
 	if w.Unreached != "" {
 		return ""
 	}
 	return " (" + reason + ")"
 }
 
-func (g *PlanPage) queue(j plan.JobReview, w *plan.World) {
+func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
 	switch q := j.QueueThere; {
 	case !q.Asked:
 		g.More("not checked: the queue's state%s", unlessSaid(q.Reason, w))
@@ -221,8 +221,8 @@ func (g *PlanPage) queue(j plan.JobReview, w *plan.World) {
 	}
 }
 
-func (g *PlanPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
-	if w.Local && j.RoomsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
+func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.TargetState) {
+	if w.Local && j.EnvironmentsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
 		where := "this machine"
 		if r.MaxvCpus > 0 { // not known while no engine runs
 			where += fmt.Sprintf(", %d vCPUs of it", r.MaxvCpus)
@@ -231,7 +231,7 @@ func (g *PlanPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
 		return
 	}
 	what := term.JoinClauses(r.Type, string(r.State), string(r.Status))
-	if j.RoomsFrom == plan.FromPlatform {
+	if j.EnvironmentsFrom == plan.FromPlatform {
 		what = term.JoinClauses(r.Type, "platform file")
 	}
 	name := fmt.Sprintf("%s (%s)", r.Name, what)
@@ -254,7 +254,7 @@ func (g *PlanPage) room(r plan.Room, j plan.JobReview, w *plan.World) {
 }
 
 // holds says what holds the job: "4 fit on an m5.xlarge".
-func holds(r plan.Room, n plan.Need) string {
+func holds(r plan.EnvironmentFit, n plan.Need) string {
 	if r.IsFargate() {
 		return "Fargate has " + n.Parts[0].Request.String()
 	}
@@ -273,7 +273,7 @@ func holds(r plan.Room, n plan.Need) string {
 	return strings.Join(parts, ", ")
 }
 
-func headroom(r plan.Room) string {
+func headroom(r plan.EnvironmentFit) string {
 	if r.AtOnce == 0 {
 		return ""
 	}
@@ -297,8 +297,8 @@ func (g *PlanPage) cost(c *plan.Cost) {
 		what += " an hour, and no bound: there is no timeout"
 	}
 	g.Line("  price", "%s; on demand in %s, %s", what, c.Region, c.Prices)
-	if c.Stands != "" {
-		g.More("no prices for %s; using those of %s (--prices FILE has others)", c.Stands, c.Region)
+	if c.Replaces != "" {
+		g.More("no prices for %s; using those of %s (--prices FILE has others)", c.Replaces, c.Region)
 	}
 	if c.Most == c.Least {
 		g.More("%s", arithmetic(c, true))
@@ -435,15 +435,15 @@ func (g *PlanPage) policy(v *plan.PolicyReview) {
 	case v == nil:
 		g.Line("policy", "none: there is no platform file")
 		return
-	case len(v.Demands) == 0:
+	case len(v.PolicyRules) == 0:
 		g.Line("policy", "%s has no rules", v.File)
 		return
 	}
 	if len(v.Waived) == 0 {
-		g.Line("policy", "%s of %s, all met", term.Plural(len(v.Demands), "rule"), v.File)
+		g.Line("policy", "%s of %s, all met", term.Plural(len(v.PolicyRules), "rule"), v.File)
 		return
 	}
-	g.Line("policy", "%s of %s, met but for", term.Plural(len(v.Demands), "rule"), v.File)
+	g.Line("policy", "%s of %s, met but for", term.Plural(len(v.PolicyRules), "rule"), v.File)
 	for _, w := range v.Waived {
 		until := ""
 		if w.Until != "" {

@@ -29,7 +29,7 @@ import (
 
 // quickRemains is what there is of a quick start.
 type quickRemains struct {
-	doomed      *infra.Destruction
+	stacks      *infra.Destruction
 	jobs        []types.JobSummary // that have not ended
 	repository  string             // "" for none
 	tags        []string
@@ -80,7 +80,7 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 // first, so that the command needs no flags.
 func (q *sequence) findPlatform(in *input.Input) error {
 	var err error
-	said := q.o.Target.Platform+q.o.Target.Name+os.Getenv("BATCHCTL_TARGET") != "" || q.o.Target.SaysAWS()
+	said := q.o.Target.Platform+q.o.Target.Name+os.Getenv("BATCHCTL_TARGET") != "" || q.o.Target.NamesAWS()
 	if _, none := os.Stat(q.platformFile()); !said && none == nil {
 		err = in.UsePlatform(q.platformFile())
 	} else {
@@ -96,10 +96,10 @@ func (q *sequence) findPlatform(in *input.Input) error {
 func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 	r := &quickRemains{}
 	var err error
-	if r.doomed, err = q.stacks.Doomed(ctx, q.stacks.Templates); err != nil {
+	if r.stacks, err = q.stacks.PlanDestruction(ctx, q.stacks.Templates); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
-	if r.jobs, err = q.running(ctx, r.doomed.Queues); err != nil {
+	if r.jobs, err = q.running(ctx, r.stacks.Queues); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
 	repository := quickstart.Repository(q.stacks.Prefix)
@@ -109,7 +109,7 @@ func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 	}
 	if there {
 		r.repository = repository
-		r.doomed.Keeps = slices.DeleteFunc(r.doomed.Keeps, func(k infra.Kept) bool { return k.ID == repository })
+		r.stacks.Keeps = slices.DeleteFunc(r.stacks.Keeps, func(k infra.Kept) bool { return k.ID == repository })
 	}
 	if r.definitions, _, err = q.t.Revisions(ctx, 0, quickstart.JobNames(q.stacks.Prefix)...); err != nil {
 		return nil, q.notRemoved(ctx, err)
@@ -125,7 +125,7 @@ func (q *sequence) running(ctx context.Context, queues []string) (list []types.J
 	for _, queue := range queues {
 		for job, err := range q.t.List(ctx, client.Filter{Queues: []string{queue}}) {
 			if err != nil {
-				if jobs.Gone(err) {
+				if jobs.IsNoSuchQueue(err) {
 					break
 				}
 				return nil, err
@@ -164,7 +164,7 @@ func (q *sequence) logs(ctx context.Context) (streams []logStream, err error) {
 }
 
 func (r *quickRemains) nothing() bool {
-	return len(r.doomed.Stacks)+len(r.jobs)+len(r.definitions)+len(r.streams) == 0 && r.repository == ""
+	return len(r.stacks.Stacks)+len(r.jobs)+len(r.definitions)+len(r.streams) == 0 && r.repository == ""
 }
 
 // list says what will be removed.
@@ -173,7 +173,7 @@ func (q *sequence) list(r *quickRemains) error {
 	for _, j := range r.jobs {
 		t.Row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
 	}
-	for _, s := range r.doomed.Stacks {
+	for _, s := range r.stacks.Stacks {
 		t.Row("delete", "stack "+s, "")
 	}
 	if r.repository != "" {
@@ -185,7 +185,7 @@ func (q *sequence) list(r *quickRemains) error {
 	if n := len(r.streams); n > 0 {
 		t.Row("delete", fmt.Sprintf("%s in %s", term.Plural(n, "log stream"), batchLogs), "")
 	}
-	for _, k := range r.doomed.Keeps {
+	for _, k := range r.stacks.Keeps {
 		t.Row("keep", k.ID, cloud.ShortType(k.Type)+": "+k.Reason)
 	}
 	if len(t.Rows) == 0 {
@@ -223,7 +223,7 @@ func (q *sequence) remove(ctx context.Context, r *quickRemains) error {
 		}
 		fmt.Fprintf(q.Err, "repository %s: deleted, with its images\n", r.repository)
 	}
-	if err := cloud.DestroyStacks(ctx, q.Console, q.stacks, r.doomed); err != nil {
+	if err := cloud.DestroyStacks(ctx, q.Console, q.stacks, r.stacks); err != nil {
 		return q.notRemoved(ctx, err)
 	}
 	return q.prove(ctx)
@@ -270,18 +270,18 @@ func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && !cloud.LogIn(err) && !rpc.Denied(err) {
 		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("continue: %s", q.again("destroy"))
 	}
-	return cloud.StackFailure(ctx, err, q.look(), q.again("destroy"))
+	return cloud.StackFailure(ctx, err, q.statusCommand(), q.again("destroy"))
 }
 
 func isStackError(err error) bool {
-	_, goesOn := errors.AsType[*infra.GoesOnError](err)
+	_, goesOn := errors.AsType[*infra.StillRunningError](err)
 	_, failed := errors.AsType[*infra.FailedError](err)
 	_, draining := errors.AsType[*infra.DrainError](err)
 	return goesOn || failed || draining
 }
 
-// tellStanding says what is still there and costs, and what removes it.
-func (q *sequence) tellStanding(o *quickstart.Offer) {
+// printRemaining says what is still there and costs, and what removes it.
+func (q *sequence) printRemaining(o *quickstart.Offer) {
 	if q.o.destroyAfter {
 		return
 	}

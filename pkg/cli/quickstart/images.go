@@ -33,7 +33,7 @@ func (w *images) offer() (lines []string) {
 	}
 	for _, image := range w.Built {
 		how := "is there already"
-		if !image.There {
+		if !image.Exists {
 			how = fmt.Sprintf("built here by %s, %.1f MB and its base", w.builder, float64(len(image.Program))/1e6)
 		}
 		lines = append(lines, fmt.Sprintf("image %s for %s: %s", image.Tag, strings.Join(image.Sides, " and "), how))
@@ -66,11 +66,11 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	if !missing {
 		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.parameters["RepositoryName"])
 		if err != nil {
-			return cloud.StackFailure(ctx, err, q.look(), q.again(""))
+			return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
 		}
 		for _, image := range w.Built {
-			image.There = slices.Contains(tags, image.Tag)
-			missing = missing || !image.There
+			image.Exists = slices.Contains(tags, image.Tag)
+			missing = missing || !image.Exists
 		}
 	}
 	if !missing {
@@ -113,8 +113,8 @@ func (q *sequence) findPrograms(sides []string) error {
 // imageLog is what the builder told.
 const imageLog = "images.log"
 
-// bringImages builds and pushes what is not there.
-func (q *sequence) bringImages(ctx context.Context) error {
+// pushImages builds and pushes what is not there.
+func (q *sequence) pushImages(ctx context.Context) error {
 	w := &q.images
 	if len(w.Built) == 0 {
 		return nil
@@ -130,8 +130,8 @@ func (q *sequence) bringImages(ctx context.Context) error {
 	defer log.Close()
 	for _, image := range w.Built {
 		image.Name = repository + ":" + image.Tag
-		if !image.There {
-			err = w.bring(ctx, q, image, log)
+		if !image.Exists {
+			err = w.push(ctx, q, image, log)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -142,7 +142,7 @@ func (q *sequence) bringImages(ctx context.Context) error {
 			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("the output is in %s; continue: %s", log.Name(), q.again(""))
 		}
 		word := "pushed"
-		if image.There {
+		if image.Exists {
 			word = "there already"
 		}
 		fmt.Fprintf(q.Err, "image %s: %s\n", diag.Printable(image.Name), word)
@@ -157,20 +157,20 @@ func (q *sequence) repository(ctx context.Context) (string, error) {
 	}
 	outputs, err := q.stacks.Outputs(ctx, quickstart.Wanted(q.parameters))
 	if err != nil {
-		return "", cloud.StackFailure(ctx, err, q.look(), q.again(""))
+		return "", cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
 	}
 	for _, o := range outputs {
 		if o.Name == "RepositoryUri" {
 			return o.Value, nil
 		}
 	}
-	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").Try("see them: %s", q.look())
+	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").Try("see them: %s", q.statusCommand())
 }
 
-// bring pushes an image, built from the program alone unless it is here.
-func (w *images) bring(ctx context.Context, q *sequence, image *quickstart.Image, log io.Writer) error {
+// push pushes an image, built from the program alone unless it is here.
+func (w *images) push(ctx context.Context, q *sequence, image *quickstart.Image, log io.Writer) error {
 	if w.registry != "" && !w.builder.Has(ctx, image.Name) && w.builder.Pull(ctx, image.Name, log) == nil {
-		image.There = true
+		image.Exists = true
 		return nil
 	}
 	if !w.builder.Has(ctx, image.Name) {

@@ -59,7 +59,7 @@ func (q *sequence) measure(ctx context.Context) error {
 	work := map[*benchmark.BenchPart]string{}
 	for _, s := range b.Sides {
 		for _, part := range s.Parts {
-			hash, err := workOf(part.Made)
+			hash, err := workOf(part.Plan)
 			if err != nil {
 				return err
 			}
@@ -154,7 +154,7 @@ func (q *sequence) lost(ctx context.Context, part *benchmark.BenchPart, asked ti
 		return nil, err
 	}
 	for _, e := range slices.Backward(entries) {
-		if e.Target == q.t.Submissions.Target && client.DisplayName(e.Name) == part.Made.Name && !e.Time.Before(asked.Add(-time.Second)) {
+		if e.Target == q.t.Submissions.Target && client.DisplayName(e.Name) == part.Plan.Name && !e.Time.Before(asked.Add(-time.Second)) {
 			return []once.Submitted{{Name: e.Name, ID: e.ID, Queue: e.Queue, Definition: e.Definition}}, nil
 		}
 	}

@@ -32,14 +32,14 @@ func (q *sequence) offer(ctx context.Context) (*quickstart.Offer, error) {
 	for _, s := range planned.Sides {
 		types := quickstart.InstanceTypes(q.parameters, s.Name)
 		for _, part := range s.Parts {
-			v := preview.ReviewOf(part.Input, part.Made, &plan.World{Target: q.t.Kind(), Region: region}, prices)
-			o.Add(cost.Before(part.Made.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), types)
+			v := preview.ReviewOf(part.Input, part.Plan, &plan.TargetState{Target: q.t.Kind(), Region: region}, prices)
+			o.Add(cost.Before(part.Plan.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), types)
 		}
 	}
 	for _, part := range planned.Sides[0].Parts { // both sides of a workload run together
-		o.Wait(part.Made.Name, planned.Options.StartLimit)
+		o.Wait(part.Plan.Name, planned.Options.StartLimit)
 	}
-	o.Stand(q.parameters)
+	o.AddHourly(q.parameters)
 	return o, nil
 }
 

@@ -132,13 +132,13 @@ func (q *sequence) road(ctx context.Context) error {
 		return err
 	}
 	if _, err := cloud.DeployStacks(ctx, q.Console, q.stacks, quickstart.Wanted(q.parameters), q.parameters); err != nil {
-		return cloud.StackFailure(ctx, err, q.look(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
 	}
 	if err := q.provide(ctx); err != nil {
 		return err
 	}
 	err = q.measure(ctx)
-	q.tellStanding(offer)
+	q.printRemaining(offer)
 	return err
 }
 
@@ -155,27 +155,27 @@ func (q *sequence) prepare(ctx context.Context) error {
 	maps.Copy(q.parameters, given)
 	call := &cloud.InfraCall{Stacks: q.stacks, Given: given}
 	if err := call.KnowsParameters(ctx); err != nil {
-		return cloud.StackFailure(ctx, err, q.look(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
 	}
 	return q.chooseImages(ctx)
 }
 
 // provide brings the images to where the jobs find them and writes the platform file.
 func (q *sequence) provide(ctx context.Context) error {
-	if err := q.bringImages(ctx); err != nil {
+	if err := q.pushImages(ctx); err != nil {
 		return err
 	}
 	outputs, err := q.stacks.Outputs(ctx, quickstart.Wanted(q.parameters))
 	if err != nil {
-		return cloud.StackFailure(ctx, err, q.look(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
 	}
 	queues, err := q.stacks.Queues(ctx, outputs)
 	if err != nil {
-		return cloud.StackFailure(ctx, err, q.look(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
 	}
 	queues = slices.DeleteFunc(queues, func(queue infra.Queue) bool { return queue.Alias != "cpu" && queue.Alias != "gpu" })
 	if len(queues) < 2 {
-		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the quick start needs a CPU and a GPU queue", term.Plural(len(queues), "job queue")).Try("see them: %s", q.look())
+		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the quick start needs a CPU and a GPU queue", term.Plural(len(queues), "job queue")).Try("see them: %s", q.statusCommand())
 	}
 	return q.writePlatform(queues)
 }
@@ -205,9 +205,9 @@ const quickTarget = "quickstart"
 
 func (q *sequence) platformFile() string { return filepath.Join(q.o.Dir, document.PlatformFile) }
 
-// look is the command that shows the stacks, again the one that continues, or another one of
+// statusCommand is the command that shows the stacks, again the one that continues, or another one of
 // the quick start.
-func (q *sequence) look() string {
+func (q *sequence) statusCommand() string {
 	return "batchctl infra status --prefix " + q.o.prefix + q.where()
 }
 

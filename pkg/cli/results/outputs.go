@@ -421,7 +421,7 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 		wait.Go(func() {
 			defer func() { <-free }()
 			begin := time.Now()
-			moved, err := store.Bring(ctx, stage.Input{From: o.at, To: filepath.ToSlash(o.local)})
+			moved, err := store.Download(ctx, stage.Input{From: o.at, To: filepath.ToSlash(o.local)})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

@@ -32,7 +32,7 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 	if err != nil {
 		return err
 	}
-	tellReplay(con, a)
+	printReplay(con, a)
 	gpus := hardware.GPUs()
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
@@ -192,8 +192,8 @@ func replayExecutor(ctx context.Context, con *term.Console, options target.Optio
 	return x, err
 }
 
-// tellReplay says what runs.
-func tellReplay(con *term.Console, a *replay.Attempt) {
+// printReplay says what runs.
+func printReplay(con *term.Console, a *replay.Attempt) {
 	which := fmt.Sprintf("attempt %d of %d", a.Number, a.Attempts)
 	limit := "no timeout"
 	if a.Timeout > 0 {

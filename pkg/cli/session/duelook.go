@@ -125,7 +125,7 @@ func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	case errors.As(err, &due):
 		return f.Try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.Flags)
 	case errors.As(err, &twice) && !errors.As(err, &open):
-		return f.Try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Twins[0].ID), batch.ShortID(twice.Twins[0].Twin), t.Flags)
+		return f.Try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Duplicates[0].ID), batch.ShortID(twice.Duplicates[0].Duplicate), t.Flags)
 	case errors.As(err, &locked):
 		return f
 	case errors.As(err, &open):

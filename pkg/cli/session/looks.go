@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// looksKept is how long looks at a job are remembered after the last one.
-const looksKept = 7 * 24 * time.Hour
+// checksKept is how long looks at a job are remembered after the last one.
+const checksKept = 7 * 24 * time.Hour
 
 // RememberLook puts what was seen of a job before into the bundle, and this look on
 // disk: a reason counts when it has stood, and the command that saw it first has
@@ -29,7 +29,7 @@ func RememberLook(t *target.Target, id string, b *explain.Bundle) {
 		return
 	}
 	if text, err := os.ReadFile(path); err == nil {
-		var earlier []explain.Look
+		var earlier []explain.Sample
 		if json.Unmarshal(text, &earlier) == nil {
 			b.Remember(earlier)
 		}
@@ -49,7 +49,7 @@ func RememberLook(t *target.Target, id string, b *explain.Bundle) {
 func forgetLooks(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > looksKept {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > checksKept {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

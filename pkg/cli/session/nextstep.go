@@ -40,19 +40,19 @@ func ExplainNext(t *target.Target, jobs []types.JobDetail) string {
 	return ""
 }
 
-// TellNext prints the next command after jobs that have ended, if one of them FAILED.
-func TellNext(con *term.Console, t *target.Target, jobs []types.JobDetail) {
+// PrintNext prints the next command after jobs that have ended, if one of them FAILED.
+func PrintNext(con *term.Console, t *target.Target, jobs []types.JobDetail) {
 	if next := ExplainNext(t, jobs); next != "" {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(next))
 	}
 }
 
-// TellNextOf is tellNext for jobs of which only the ids are known. That their states cannot
+// PrintNextOf is tellNext for jobs of which only the ids are known. That their states cannot
 // be had is no reason to hide how they ended.
-func TellNextOf(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
+func PrintNextOf(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
 	known, err := t.Recall(ctx, IDs(jobs)...)
 	if err == nil {
-		TellNext(con, t, Live(known))
+		PrintNext(con, t, Live(known))
 	}
 }
 

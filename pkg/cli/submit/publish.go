@@ -29,7 +29,7 @@ import (
 // publish puts what the plan's jobs need from this machine to its places.
 func (s *Sending) publish(ctx context.Context) error {
 	done := map[string]bool{}
-	for _, j := range s.Made.Jobs {
+	for _, j := range s.Plan.Jobs {
 		for _, want := range j.Published {
 			if done[want.Path] {
 				continue
@@ -74,7 +74,7 @@ func (s *Sending) publish(ctx context.Context) error {
 // they would be this machine's own.
 func (s *Sending) mayPlace() error {
 	var problems diag.List
-	for _, j := range s.Made.Jobs {
+	for _, j := range s.Plan.Jobs {
 		if j.Places == nil || s.executorOf(j) != container.Process {
 			continue
 		}
@@ -110,8 +110,8 @@ func (s *Sending) executorOf(j *plan.Job) string {
 	return cmp.Or(chosen, name, container.Process)
 }
 
-// tellOutputs says how results come to this machine.
-func tellOutputs(con *term.Console, made *plan.Plan, id string) {
+// printOutputs says how results come to this machine.
+func printOutputs(con *term.Console, made *plan.Plan, id string) {
 	for _, j := range made.Jobs {
 		if j.Stage == nil {
 			continue

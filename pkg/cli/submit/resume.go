@@ -113,7 +113,7 @@ func elsewhere(r once.OpenRun, t *target.Target) error {
 	if r.Target == target.Local {
 		hint = "resume there: batchctl resume --target local " + r.Name
 	}
-	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, There: r.Target, Here: t.Submissions.Target}).Try("%s", hint)
+	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, Target: r.Target, Current: t.Submissions.Target}).Try("%s", hint)
 }
 
 // endResume prints what has an id now, and what is open still.

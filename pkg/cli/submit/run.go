@@ -75,7 +75,7 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, made *pla
 		err = errors.Join(jobs.PrintJobs(con, t, list), err)
 	}
 	lastWords(ctx, con, t, list)
-	tellOutputs(con, made, batch.ShortID(list[0].ID)+t.Flags)
+	printOutputs(con, made, batch.ShortID(list[0].ID)+t.Flags)
 	return err
 }
 

@@ -20,7 +20,7 @@ import (
 type Sending struct {
 	*term.Console
 	Target *target.Target
-	Made   *plan.Plan
+	Plan   *plan.Plan
 }
 
 // prepare makes what the target lacks for the plan: the files on this machine, and the
@@ -35,7 +35,7 @@ func (s *Sending) prepare(ctx context.Context) error {
 	if err := s.publish(ctx); err != nil {
 		return err
 	}
-	return s.Target.EnsureQueues(ctx, s.Made)
+	return s.Target.EnsureQueues(ctx, s.Plan)
 }
 
 // Now submits what can be submitted now, and says what has to wait in the client.
@@ -44,10 +44,10 @@ func (s *Sending) Now(ctx context.Context) ([]once.Submitted, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
-	jobs, waiting, err := s.Target.SubmitNow(ctx, s.Made)
-	tellSkipped(s.Console, jobs)
+	jobs, waiting, err := s.Target.SubmitNow(ctx, s.Plan)
+	printSkipped(s.Console, jobs)
 	if err == nil && waiting != nil {
-		s.tellWaiting(waiting)
+		s.printWaiting(waiting)
 	}
 	return jobs, session.SubmitFailure(ctx, s.Target, err)
 }
@@ -60,7 +60,7 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 		return nil, 0, err
 	}
 	if !s.HoldsBack() {
-		jobs, err := s.Target.Submit(ctx, s.Made)
+		jobs, err := s.Target.Submit(ctx, s.Plan)
 		if err != nil || len(session.WithID(jobs)) == 0 {
 			return jobs, 0, session.SubmitFailure(ctx, s.Target, err)
 		}
@@ -80,7 +80,7 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 		}
 	}
 	jobs, failed := w.end()
-	tellSkipped(s.Console, jobs)
+	printSkipped(s.Console, jobs)
 	// That something is left to resume is more to know than why no one waits for it.
 	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
 		err = session.SubmitFailure(ctx, s.Target, failed)
@@ -90,7 +90,7 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 
 // HoldsBack reports whether jobs of the plan are submitted when others have ended.
 func (s *Sending) HoldsBack() bool {
-	return slices.ContainsFunc(s.Made.Jobs, func(j *plan.Job) bool { return j.When != "" })
+	return slices.ContainsFunc(s.Plan.Jobs, func(j *plan.Job) bool { return j.When != "" })
 }
 
 // waves are the jobs of a submission as they are accepted.
@@ -105,7 +105,7 @@ type waves struct {
 
 // start submits in the background.
 func (s *Sending) start(ctx context.Context) *waves {
-	w := &waves{accepted: make(chan once.Submitted, len(s.Made.Jobs)), done: make(chan struct{}), first: s.free()}
+	w := &waves{accepted: make(chan once.Submitted, len(s.Plan.Jobs)), done: make(chan struct{}), first: s.free()}
 	s.Target.Accepted = func(j once.Submitted) {
 		if j.ID != "" {
 			w.accepted <- j
@@ -113,7 +113,7 @@ func (s *Sending) start(ctx context.Context) *waves {
 	}
 	go func() {
 		defer close(w.done)
-		w.jobs, w.err = s.Target.Submit(ctx, s.Made)
+		w.jobs, w.err = s.Target.Submit(ctx, s.Plan)
 	}()
 	return w
 }
@@ -122,7 +122,7 @@ func (s *Sending) start(ctx context.Context) *waves {
 // does, without definitions that are registered alone.
 func (s *Sending) free() (free int) {
 	held := map[string]bool{}
-	for _, j := range s.Made.Jobs {
+	for _, j := range s.Plan.Jobs {
 		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d document.Dependency) bool { return held[d.Job] })
 		if j.Submit != nil && !held[j.Name] {
 			free++
@@ -171,8 +171,8 @@ func (w *waves) end() ([]once.Submitted, error) {
 	return w.jobs, w.err
 }
 
-// tellSkipped names the steps that were not needed.
-func tellSkipped(con *term.Console, jobs []once.Submitted) {
+// printSkipped names the steps that were not needed.
+func printSkipped(con *term.Console, jobs []once.Submitted) {
 	for _, j := range jobs {
 		if j.Skipped != "" {
 			fmt.Fprintf(con.Err, "%s  not submitted: %s\n", diag.Printable(j.Name), diag.Printable(j.Skipped))
@@ -180,8 +180,8 @@ func tellSkipped(con *term.Console, jobs []once.Submitted) {
 	}
 }
 
-// tellWaiting says which steps no one submits unless someone waits.
-func (s *Sending) tellWaiting(w *once.Waiting) {
+// printWaiting says which steps no one submits unless someone waits.
+func (s *Sending) printWaiting(w *once.Waiting) {
 	var names []string
 	for _, step := range w.Steps {
 		names = append(names, step.Name)

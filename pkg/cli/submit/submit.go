@@ -90,19 +90,19 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 	t.LeaveLook = d.whole // the ids are printed before the wait for that
 	if !o.wait {
 		jobs, err := s.Now(ctx)
-		if err = errors.Join(err, d.tell(jobs)); err != nil || len(session.WithID(jobs)) == 0 {
+		if err = errors.Join(err, d.deliver(jobs)); err != nil || len(session.WithID(jobs)) == 0 {
 			return err
 		}
 		if err := lateLook(ctx, con, t, jobs)(); err != nil {
 			return err
 		}
 		nextSteps(con, t, jobs)
-		tellOutputs(con, made, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)
+		printOutputs(con, made, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)
 		return nil
 	}
 	look := func() error { return nil }
 	jobs, code, err := s.Following(ctx, func(some []once.Submitted) (int, error) {
-		if err := d.tell(some); err != nil {
+		if err := d.deliver(some); err != nil {
 			return 0, err
 		}
 		if d.whole {
@@ -111,11 +111,11 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 		return jobs.WaitFor(ctx, con, t, some, d.log())
 	})
 	if err == nil && code != exit.OK {
-		session.TellNextOf(ctx, con, t, jobs)
+		session.PrintNextOf(ctx, con, t, jobs)
 	}
 	err = errors.Join(err, d.end(jobs), exit.Silent(code))
 	if some := session.WithID(jobs); len(some) > 0 {
-		tellOutputs(con, made, batch.ShortID(some[0].ID)+t.Flags)
+		printOutputs(con, made, batch.ShortID(some[0].ID)+t.Flags)
 	}
 	looked := look()
 	if looked == nil {
@@ -133,7 +133,7 @@ type delivery struct {
 	t            *target.Target
 	format, path string
 	whole        bool // tell is called once, with all jobs
-	told         []once.Submitted
+	delivered    []once.Submitted
 }
 
 // log is where the logs of jobs go that are followed.
@@ -144,10 +144,10 @@ func (d *delivery) log() io.Writer {
 	return d.con.Out
 }
 
-// tell prints jobs, and notes all so far in the file.
-func (d *delivery) tell(jobs []once.Submitted) error {
-	d.told = append(d.told, jobs...)
-	rows := submittedRows(d.t, d.told)
+// deliver prints jobs, and notes all so far in the file.
+func (d *delivery) deliver(jobs []once.Submitted) error {
+	d.delivered = append(d.delivered, jobs...)
+	rows := submittedRows(d.t, d.delivered)
 	var err error
 	switch {
 	case d.format != "json":
@@ -168,8 +168,8 @@ func (d *delivery) end(jobs []once.Submitted) error {
 	if d.format == "json" && !d.whole {
 		return d.con.MaskedJSON(submittedRows(d.t, jobs))
 	}
-	if len(d.told) == 0 {
-		return d.tell(jobs)
+	if len(d.delivered) == 0 {
+		return d.deliver(jobs)
 	}
 	return nil
 }

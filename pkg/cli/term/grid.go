@@ -9,11 +9,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Span is printable text in one style: an SGR code such as 36, or "".
-type Span struct{ Text, Style string }
+// Segment is printable text in one style: an SGR code such as 36, or "".
+type Segment struct{ Text, Style string }
 
 // Line is a line of the screen.
-type Line []Span
+type Line []Segment
 
 // Text is a line, or a cell, of one style. Whatever the text holds, it cannot
 // steer the terminal.
@@ -53,7 +53,7 @@ func (l Line) Cut(width int) Line {
 
 // Pad makes a cell width columns wide.
 func (l Line) Pad(width int, right bool) Line {
-	blank := Span{Text: strings.Repeat(" ", max(0, width-l.Width()))}
+	blank := Segment{Text: strings.Repeat(" ", max(0, width-l.Width()))}
 	if right {
 		return append(Line{blank}, l...)
 	}
@@ -115,7 +115,7 @@ func (g *Grid) layout(row []Line, widths []int) Line {
 			continue
 		}
 		if len(l) > 0 {
-			l = append(l, Span{Text: "  "})
+			l = append(l, Segment{Text: "  "})
 		}
 		l = append(l, cell.Cut(widths[i]).Pad(widths[i], g.Columns[i].Right)...)
 	}
@@ -224,10 +224,10 @@ func Bar(width int, shares ...Share) Line {
 	drawn := Line{{Text: "["}}
 	for i, s := range shares {
 		if cells[i] > 0 {
-			drawn = append(drawn, Span{strings.Repeat(s.mark, cells[i]), s.style})
+			drawn = append(drawn, Segment{strings.Repeat(s.mark, cells[i]), s.style})
 		}
 	}
-	return append(drawn, Span{Text: "]"})
+	return append(drawn, Segment{Text: "]"})
 }
 
 const (

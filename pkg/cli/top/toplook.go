@@ -99,14 +99,14 @@ func (j topJob) children() map[string]int32 {
 // topReader looks at a target again and again. It finds the local engine again
 // when that ended, or began.
 type topReader struct {
-	open  func() (*jobs.Call, error)
-	words []string // the queues asked for; none stands for all
-	call  *jobs.Call
-	lost  bool // the last look failed
+	open      func() (*jobs.Call, error)
+	queueArgs []string // the queues asked for; none stands for all
+	call      *jobs.Call
+	lost      bool // the last look failed
 }
 
 // look takes one snapshot. The jobs of wanted are described first.
-func (r *topReader) look(ctx context.Context, wanted []string) (*topSnapshot, error) {
+func (r *topReader) read(ctx context.Context, wanted []string) (*topSnapshot, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, topPatience, errors.New("no answer for "+term.Short(topPatience)))
 	defer cancel()
 	s, err := r.snapshot(ctx, wanted)
@@ -144,7 +144,7 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	if err := r.connect(); err != nil {
 		return nil, err
 	}
-	queues, err := r.call.Described(ctx, r.words)
+	queues, err := r.call.Described(ctx, r.queueArgs)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 		queues = queues[:topQueues]
 		s.Note = fmt.Sprintf("the first %d of %d queues; name those that you mean: batchctl top QUEUE", topQueues, n)
 	}
-	looks, err := r.looks(ctx, queues)
+	looks, err := r.readQueues(ctx, queues)
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +168,9 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	return s, s.describe(ctx, r.call.Client, wanted)
 }
 
-// looks looks at the queues, at a few of them at a time.
-func (r *topReader) looks(ctx context.Context, queues []jobs.QueueState) ([]*client.QueueLook, error) {
-	looks, errs := make([]*client.QueueLook, len(queues)), make([]error, len(queues))
+// readQueues looks at the queues, at a few of them at a time.
+func (r *topReader) readQueues(ctx context.Context, queues []jobs.QueueState) ([]*client.QueueStatus, error) {
+	looks, errs := make([]*client.QueueStatus, len(queues)), make([]error, len(queues))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
@@ -179,7 +179,7 @@ func (r *topReader) looks(ctx context.Context, queues []jobs.QueueState) ([]*cli
 		turn <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turn }()
-			if looks[i], errs[i] = r.call.Look(ctx, q.Name); errs[i] != nil {
+			if looks[i], errs[i] = r.call.QueueStatus(ctx, q.Name); errs[i] != nil {
 				stop()
 			}
 		})
@@ -213,7 +213,7 @@ func titleOf(call *jobs.Call) string {
 }
 
 // add adds a queue and its jobs.
-func (s *topSnapshot) add(q jobs.QueueState, look *client.QueueLook) {
+func (s *topSnapshot) add(q jobs.QueueState, look *client.QueueStatus) {
 	t := topQueue{QueueState: q, AtLeast: look.More}
 	s.MoreJobs = s.MoreJobs || len(look.More) > 0
 	for _, job := range look.Jobs {

@@ -66,21 +66,21 @@ func aReader(t *testing.T) (*topReader, *faulty, *once.Client) {
 func TestTopLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, fault, _ := aReader(t)
-		s, err := r.look(t.Context(), nil)
+		s, err := r.read(t.Context(), nil)
 		if err != nil || s.Target != "local" || len(s.Queues) == 0 || s.Note != "" {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		fault.path, fault.status, fault.code = "/v1/", 429, "TooManyRequestsException"
-		if _, err := r.look(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the service is busy") {
+		if _, err := r.read(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the service is busy") {
 			t.Errorf("throttled: %v", err)
 		}
 		fault.path, fault.status, fault.code = "/v1/getjobqueuesnapshot", 403, "AccessDeniedException"
-		if s, err := r.look(t.Context(), nil); err != nil || !strings.Contains(s.Note, "heads of queues are not shown") {
+		if s, err := r.read(t.Context(), nil); err != nil || !strings.Contains(s.Note, "heads of queues are not shown") {
 			t.Errorf("no snapshot: %+v, %v", s, err)
 		}
 		ended, end := context.WithCancel(t.Context())
 		end()
-		if _, err := r.look(ended, nil); !errors.Is(err, context.Canceled) {
+		if _, err := r.read(ended, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted: %v", err)
 		}
 	})
@@ -94,12 +94,12 @@ func TestTopLooksAtSomeOfManyQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := r.look(t.Context(), nil)
+	s, err := r.read(t.Context(), nil)
 	if err != nil || len(s.Queues) != topQueues || !strings.Contains(s.Note, "the first 50 of 51 queues") {
 		t.Errorf("%d queues, %q, %v", len(s.Queues), s.Note, err)
 	}
-	r.words = []string{"team-49"}
-	if s, err = r.look(t.Context(), nil); err != nil || len(s.Queues) != 1 || s.Note != "" {
+	r.queueArgs = []string{"team-49"}
+	if s, err = r.read(t.Context(), nil); err != nil || len(s.Queues) != 1 || s.Note != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -125,7 +125,7 @@ func TestTopPrintsOnAfterAFailure(t *testing.T) {
 				if looks == 3 {
 					fault.path = ""
 				}
-				return r.look(ctx, nil)
+				return r.read(ctx, nil)
 			}
 			err := printSnapshots(ctx, con, look, topPace{interval: topFastest}, 2, "text")
 			if got := strings.Count(out.String(), "batchctl top "); firstFails && (err == nil || got > 0) || !firstFails && (err != nil || got != 2) {

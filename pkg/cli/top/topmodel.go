@@ -107,13 +107,13 @@ func (m *topModel) visible() []string {
 func (m *topModel) window() (all, shown []topJob) {
 	all = m.jobs()
 	from := min(m.top, len(all))
-	return all, all[from:min(from+m.room(len(all)), len(all))]
+	return all, all[from:min(from+m.visibleRows(len(all)), len(all))]
 }
 
 // scroll moves the window by so many jobs and keeps it within them.
 func (m *topModel) scroll(by int) {
 	n := len(m.jobs())
-	m.top = max(0, min(m.top+by, n-m.room(n)))
+	m.top = max(0, min(m.top+by, n-m.visibleRows(n)))
 }
 
 // keyInterrupt is Ctrl-C.
@@ -137,7 +137,7 @@ func (m *topModel) press(k tea.KeyPressMsg) (leave bool) {
 
 // command is a key outside the filter.
 func (m *topModel) command(key string) (leave bool) {
-	page := max(1, m.room(len(m.jobs()))-1)
+	page := max(1, m.visibleRows(len(m.jobs()))-1)
 	switch key {
 	case "q", "Q":
 		return true

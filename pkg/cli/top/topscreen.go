@@ -25,8 +25,8 @@ type topProgram struct {
 	pace   topPace
 	say    func(error) string // an error as text for people
 
-	looks   context.Context // ends the look under way
-	looking sync.Mutex      // held during a look
+	reading context.Context // ends the look under way
+	readMu  sync.Mutex      // held during a look
 	err     error           // why the view ended; nil after q
 }
 
@@ -48,14 +48,14 @@ func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error 
 		in = nil
 	}
 	looks, stop := context.WithCancel(ctx)
-	p.looks = looks
+	p.reading = looks
 	// Signals end ctx, so the library handles none. The model decides about colours, and
 	// uses no others than the 16 of ANSI.
 	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(quietTerminal{out}),
 		tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.ANSI)).Run()
 	stop()
-	p.looking.Lock() // waits until the look under way has ended
-	defer p.looking.Unlock()
+	p.readMu.Lock() // waits until the look under way has ended
+	defer p.readMu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -82,7 +82,7 @@ func (t quietTerminal) Write(text []byte) (int, error) {
 }
 
 // Init starts the first look and the clock.
-func (p *topProgram) Init() tea.Cmd { return tea.Batch(p.look(), clock()) }
+func (p *topProgram) Init() tea.Cmd { return tea.Batch(p.takeSnapshot(), clock()) }
 
 // clock redraws the view every second, for the times in it.
 func clock() tea.Cmd {
@@ -101,7 +101,7 @@ func (p *topProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case topClock:
 		return p, clock()
 	case topDue:
-		return p, p.look()
+		return p, p.takeSnapshot()
 	case topAnswer:
 		return p, p.take(msg)
 	}
@@ -130,16 +130,16 @@ func leaving(k tea.KeyPressMsg) error {
 	return nil
 }
 
-// look takes one snapshot.
-func (p *topProgram) look() tea.Cmd {
+// takeSnapshot takes one snapshot.
+func (p *topProgram) takeSnapshot() tea.Cmd {
 	wanted := p.model.visible()
 	return func() tea.Msg {
-		p.looking.Lock()
-		defer p.looking.Unlock()
-		if p.looks.Err() != nil {
+		p.readMu.Lock()
+		defer p.readMu.Unlock()
+		if p.reading.Err() != nil {
 			return nil
 		}
-		snapshot, err := p.reader.look(p.looks, wanted)
+		snapshot, err := p.reader.read(p.reading, wanted)
 		return topAnswer{snapshot, err}
 	}
 }

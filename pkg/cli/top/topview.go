@@ -70,7 +70,7 @@ func (m *topModel) head(now time.Time) term.Line {
 		at = term.Text(m.snapshot.Time.Format(time.TimeOnly)+", "+term.Short(now.Sub(m.snapshot.Time).Truncate(time.Second))+" ago", term.StyleFailure)
 	}
 	if m.width == 0 {
-		return append(append(left, term.Span{Text: "  "}), term.Text(m.snapshot.Time.Format(time.RFC3339), "")...)
+		return append(append(left, term.Segment{Text: "  "}), term.Text(m.snapshot.Time.Format(time.RFC3339), "")...)
 	}
 	if room := m.width - at.Width() - 2; room > len("batchctl top") {
 		left = append(left.Cut(room).Pad(room+2, false), at...)
@@ -116,8 +116,8 @@ func (m *topModel) queueRoom(n int) int {
 	return max(1, room/2, room-max(n, 1))
 }
 
-// room is how many of n jobs have room.
-func (m *topModel) room(n int) int {
+// visibleRows is how many of n jobs have room.
+func (m *topModel) visibleRows(n int) int {
 	if m.snapshot == nil || m.height == 0 {
 		return n
 	}
@@ -326,12 +326,12 @@ func (m *topModel) footer(now time.Time) []term.Line {
 		if m.width > 0 {
 			message = message.Cut(max(m.width/2, m.width-len(again)))
 		}
-		lines = append(lines, append(slices.Clip(message), term.Span{Text: again, Style: term.StyleFailure}))
+		lines = append(lines, append(slices.Clip(message), term.Segment{Text: again, Style: term.StyleFailure}))
 	case m.snapshot != nil && m.snapshot.Note != "":
 		lines = append(lines, term.Text(m.snapshot.Note, term.StyleWait))
 	}
 	if m.typing {
-		return append(lines, append(term.Text("name: ", term.StyleTitle), append(term.Text(m.filter, ""), term.Span{Text: "_"})...))
+		return append(lines, append(term.Text("name: ", term.StyleTitle), append(term.Text(m.filter, ""), term.Segment{Text: "_"})...))
 	}
 	left := term.Text(m.position(), "")
 	keys := term.Text("q leave  s sort  / filter  ? help", term.StyleFaint)
@@ -377,7 +377,7 @@ func helpLines() []term.Line {
 		{"", ""},
 		{"any key", "back"},
 	} {
-		lines = append(lines, append(term.Text(row[0], term.StyleTitle).Pad(18, false), term.Span{Text: row[1]}))
+		lines = append(lines, append(term.Text(row[0], term.StyleTitle).Pad(18, false), term.Segment{Text: row[1]}))
 	}
 	return lines
 }

@@ -323,7 +323,7 @@ func LostStatus(status int, kind, body string) Fault {
 	}
 }
 
-func Says(status int, kind, body string) Fault {
+func Reply(status int, kind, body string) Fault {
 	return func(func() *http.Response) (*http.Response, error) { return Answer(status, kind, body), nil }
 }
 
@@ -338,7 +338,7 @@ func Answer(status int, kind, body string) *http.Response {
 }
 
 func Throttle() Fault {
-	return Says(429, "TooManyRequestsException", `{"message":"Too Many Requests"}`)
+	return Reply(429, "TooManyRequestsException", `{"message":"Too Many Requests"}`)
 }
 
 func Times(n int, f Fault) []Fault { return slices.Repeat([]Fault{f}, n) }

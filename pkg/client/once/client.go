@@ -45,9 +45,9 @@ type Client struct {
 	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
 	// It may be nil, and may be called concurrently.
 	Accepted func(Submitted)
-	// Tell receives progress messages for the user, one clause each. It may be nil, and may be
+	// Progress receives progress messages for the user, one clause each. It may be nil, and may be
 	// called concurrently.
-	Tell func(text string)
+	Progress func(text string)
 }
 
 // New returns a client for the account, Region or engine that cfg leads to.
@@ -91,8 +91,8 @@ func (k known) Children(id string) (int, error) {
 	return int(m.outcomes[id].Size), nil
 }
 
-func (c *Client) tell(format string, args ...any) {
-	if c.Tell != nil {
-		c.Tell(fmt.Sprintf(format, args...))
+func (c *Client) progress(format string, args ...any) {
+	if c.Progress != nil {
+		c.Progress(fmt.Sprintf(format, args...))
 	}
 }

@@ -175,7 +175,7 @@ func TestZeroedLog(t *testing.T) {
 func TestFlippedLog(t *testing.T) {
 	atEach(t, func(t *testing.T, d *damagedRun, at int) {
 		told := ""
-		d.c.Tell = func(text string) { told += text + "\n" }
+		d.c.Progress = func(text string) { told += text + "\n" }
 		log := bytes.Clone(d.log)
 		log[at] ^= 1 << (at % 8)
 		refused, err := d.resume(t, log)
@@ -222,7 +222,7 @@ func TestDamagedRecords(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"r1", "r2"} {
-		r := &run{name: id, title: "flow", target: here, tasks: []*task{{name: "j", definer: -1, submit: &awsbatch.SubmitJobInput{}, result: Submitted{ID: clienttest.TestID(len(id))}}}}
+		r := &run{name: id, title: "flow", target: here, tasks: []*plannedJob{{name: "j", definer: -1, submit: &awsbatch.SubmitJobInput{}, result: Submitted{ID: clienttest.TestID(len(id))}}}}
 		if err := l.keepRecord(r); err != nil {
 			t.Fatal(err)
 		}

@@ -63,11 +63,11 @@ func (r *run) markDeferred() {
 }
 
 // held reports whether a job has to wait before it is sent.
-func (t *task) held() bool {
+func (t *plannedJob) held() bool {
 	return t.deferred && t.due.IsZero() && t.skipped == "" && !t.done && !t.dropped
 }
 
-func (r *run) holds() bool { return slices.ContainsFunc(r.tasks, (*task).held) }
+func (r *run) holds() bool { return slices.ContainsFunc(r.tasks, (*plannedJob).held) }
 
 // ends holds the outcomes, by id, of jobs that others wait for. A job that both the service and the
 // ledger have forgotten has StatusExpired.
@@ -81,8 +81,8 @@ func (c *Client) newEnds() *ends {
 	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}}
 }
 
-// look queries the jobs and reports whether any has ended since the last call.
-func (e *ends) look(ctx context.Context, ids []string) (news bool, err error) {
+// query queries the jobs and reports whether any has ended since the last call.
+func (e *ends) query(ctx context.Context, ids []string) (news bool, err error) {
 	for _, id := range ids {
 		if e.asked[id].IsZero() {
 			e.asked[id] = time.Now()
@@ -90,7 +90,7 @@ func (e *ends) look(ctx context.Context, ids []string) (news bool, err error) {
 	}
 	jobs, err := e.client.Recall(ctx, ids...)
 	if missing, ok := errors.AsType[*client.MissingError](err); ok {
-		err = e.gone(missing.IDs)
+		err = e.missing(missing.IDs)
 	}
 	if err != nil {
 		return false, err
@@ -108,9 +108,9 @@ func (e *ends) look(ctx context.Context, ids []string) (news bool, err error) {
 	return news, e.client.Keep(ended...)
 }
 
-// gone returns an error for ids that have been missing for longer than DescribeJobs lags behind
+// missing returns an error for ids that have been missing for longer than DescribeJobs lags behind
 // SubmitJob.
-func (e *ends) gone(ids []string) error {
+func (e *ends) missing(ids []string) error {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return time.Since(e.asked[id]) < client.JustNow })
 	if len(ids) == 0 {
 		return nil
@@ -118,21 +118,21 @@ func (e *ends) gone(ids []string) error {
 	return &client.MissingError{IDs: ids}
 }
 
-// fate is what happens next to a job that waits in the client.
-type fate struct {
+// nextStep is what happens next to a job that waits in the client.
+type nextStep struct {
 	due     bool
 	skipped string      // why the job is not needed
 	waits   []Submitted // the jobs that it still waits for
 }
 
-// fateOf decides about a job from the known outcomes of the jobs that it waits for.
-func (r *run) fateOf(t *task, known *ends) (f fate, err error) {
+// nextStepOf decides about a job from the known outcomes of the jobs that it waits for.
+func (r *run) nextStepOf(t *plannedJob, known *ends) (f nextStep, err error) {
 	var over []Submitted // jobs that have ended, or will never start
 	for _, e := range t.after {
 		on := r.tasks[e.Job]
 		switch id := on.result.ID; {
 		case on.skipped != "" && t.when == "":
-			return fate{skipped: on.name + " was not needed"}, nil
+			return nextStep{skipped: on.name + " was not needed"}, nil
 		case on.skipped != "":
 		case id == "" || t.when != "" && known.status[id] == "":
 			f.waits = append(f.waits, Submitted{Name: on.name, ID: id})
@@ -159,35 +159,35 @@ func (r *run) fateOf(t *task, known *ends) (f fate, err error) {
 }
 
 // judge decides about a job when all jobs before it have ended.
-func (e *ends) judge(t *task, over []Submitted) (fate, error) {
+func (e *ends) judge(t *plannedJob, over []Submitted) (nextStep, error) {
 	failed := func(s Submitted) bool { return e.status[s.ID] == types.JobStatusFailed }
 	expired := slices.IndexFunc(over, func(s Submitted) bool { return e.status[s.ID] == StatusExpired })
 	switch {
 	case t.when == document.WhenAlways, slices.ContainsFunc(over, failed):
-		return fate{due: true}, nil
+		return nextStep{due: true}, nil
 	case expired >= 0:
-		return fate{}, &EndForgottenError{t.name, over[expired].Name, over[expired].ID}
+		return nextStep{}, &EndForgottenError{t.name, over[expired].Name, over[expired].ID}
 	}
 	var names []string
 	for _, s := range over {
 		names = append(names, s.Name)
 	}
 	if len(names) == 0 {
-		return fate{skipped: "no job before it ran"}, nil
+		return nextStep{skipped: "no job before it ran"}, nil
 	}
-	return fate{skipped: "no failure of " + strings.Join(names, ", ")}, nil
+	return nextStep{skipped: "no failure of " + strings.Join(names, ", ")}, nil
 }
 
 // decide marks jobs as due or skipped, from the known outcomes. It reports whether it marked any,
 // and which ids to query before it can mark more.
 func (c *Client) decide(r *run, known *ends) (moved bool, ids []string, err error) {
-	var due []*task
+	var due []*plannedJob
 	var undecided error
 	for _, t := range r.tasks {
 		if !t.held() {
 			continue
 		}
-		f, err := r.fateOf(t, known)
+		f, err := r.nextStepOf(t, known)
 		switch {
 		case err != nil:
 			undecided = err
@@ -214,12 +214,12 @@ func (c *Client) decide(r *run, known *ends) (moved bool, ids []string, err erro
 }
 
 // skip records that a job is not needed.
-func (r *run) skip(t *task, why string) error {
+func (r *run) skip(t *plannedJob, why string) error {
 	t.skip(why)
 	return r.note(t, line{What: lineSkipped, Reason: why})
 }
 
-func (t *task) skip(why string) {
+func (t *plannedJob) skip(why string) {
 	t.skipped = why
 	t.result = Submitted{Name: t.name, Skipped: why}
 	if t.submit != nil {
@@ -229,7 +229,7 @@ func (t *task) skip(why string) {
 
 // begin records that jobs are about to be sent. The record is on disk when begin returns, so a job
 // without it was certainly not sent.
-func (r *run) begin(due []*task) error {
+func (r *run) begin(due []*plannedJob) error {
 	if len(due) == 0 {
 		return nil
 	}
@@ -253,12 +253,12 @@ func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (
 		if moved || err != nil || len(ids) == 0 || looked && !wait {
 			return moved, err
 		}
-		news, err := known.look(ctx, ids)
+		news, err := known.query(ctx, ids)
 		pause, err := pace.Next(err)
 		if err == nil && !news && wait {
 			err = client.Sleep(ctx, pause)
 		}
-		if err == nil && c.lookIsDue(r) {
+		if err == nil && c.lastCheckIsDue(r) {
 			err = c.endTwins(ctx, r)
 		}
 		if err != nil {
@@ -267,10 +267,10 @@ func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (
 	}
 }
 
-// lookIsDue reports whether the last check for duplicates can be done while the client waits for
+// lastCheckIsDue reports whether the last check for duplicates can be done while the client waits for
 // other jobs.
-func (c *Client) lookIsDue(r *run) bool {
-	due := r.dueAt((*task).doubtful)
+func (c *Client) lastCheckIsDue(r *run) bool {
+	due := r.dueAt((*plannedJob).doubtful)
 	return !due.IsZero() && !time.Now().Before(due)
 }
 
@@ -281,7 +281,7 @@ func (r *run) waiting(known *ends) *Waiting {
 		if !t.held() {
 			continue
 		}
-		f, _ := r.fateOf(t, known) // decide has already reported an error
+		f, _ := r.nextStepOf(t, known) // decide has already reported an error
 		w.Steps = append(w.Steps, Step{t.name, t.when, f.waits})
 	}
 	if len(w.Steps) == 0 {

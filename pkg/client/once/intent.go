@@ -62,8 +62,8 @@ func titleOf(p *plan.Plan) string {
 }
 
 // taskFor returns the task for a job of a plan, without its relations to other jobs.
-func taskFor(j *plan.Job) *task {
-	t := &task{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1,
+func taskFor(j *plan.Job) *plannedJob {
+	t := &plannedJob{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1,
 		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel}
 	for _, e := range j.Earlier {
 		t.earlier = append(t.earlier, earlier{Name: e.Job, Type: e.Type})
@@ -98,7 +98,7 @@ func (r *run) checkSizes() error {
 }
 
 // checkSize compares the complete requests with the service's limits.
-func (t *task) checkSize() error {
+func (t *plannedJob) checkSize() error {
 	if t.register != nil {
 		hash, err := client.ContentHash(t.register)
 		if err != nil {
@@ -125,7 +125,7 @@ const maxDependencies = 20
 
 // dependsOn returns the dependencies to send to Batch. Jobs with a When have none: the jobs that
 // they wait for have ended.
-func (t *task) dependsOn(id func(edge) *string) (all []types.JobDependency) {
+func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency) {
 	if t.when != "" {
 		return nil
 	}

@@ -24,16 +24,16 @@ const (
 // listMany finds the jobs of many tasks with few calls: it lists what each queue has accepted since
 // the run began. It leaves out tasks whose job is not listed, and queues that others use more. find
 // lists those by name.
-func (c *Client) listMany(ctx context.Context, r *run, tasks []*task) map[*task][]sighting {
+func (c *Client) listMany(ctx context.Context, r *run, tasks []*plannedJob) map[*plannedJob][]sighting {
 	if c.TakesOnce || r.resumed {
 		return nil // names do not contain the submission, and another process's clock set the start
 	}
-	queues := map[string][]*task{}
+	queues := map[string][]*plannedJob{}
 	for _, t := range tasks {
 		queue := aws.ToString(t.submit.JobQueue)
 		queues[queue] = append(queues[queue], t)
 	}
-	all := map[*task][]sighting{}
+	all := map[*plannedJob][]sighting{}
 	for queue, some := range queues {
 		if len(some) >= fewNames {
 			c.listQueue(ctx, r, queue, some, all)
@@ -44,18 +44,18 @@ func (c *Client) listMany(ctx context.Context, r *run, tasks []*task) map[*task]
 
 // listQueue adds the jobs of the tasks of one queue to all. It ignores errors: find lists those
 // jobs by name.
-func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*task, all map[*task][]sighting) {
-	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
+func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*plannedJob, all map[*plannedJob][]sighting) {
+	ctx, cancel := context.WithTimeout(ctx, 2*searchTimeout)
 	defer cancel()
 	since, ok := c.beganAt(ctx, r, tasks)
 	if !ok {
 		return
 	}
-	byName := map[string]*task{}
+	byName := map[string]*plannedJob{}
 	for _, t := range tasks {
 		byName[aws.ToString(t.submit.JobName)] = t
 	}
-	jobs, twins := map[*task][]types.JobSummary{}, []string(nil)
+	jobs, twins := map[*plannedJob][]types.JobSummary{}, []string(nil)
 	pages := awsbatch.NewListJobsPaginator(c.API, &awsbatch.ListJobsInput{JobQueue: &queue,
 		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"), Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
 	for calls := 0; pages.HasMorePages(); calls++ {
@@ -103,8 +103,8 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*t
 
 // beganAt returns when the run began by the service's clock, or slightly earlier. It uses the first
 // accepted job, because the local clock may be wrong.
-func (c *Client) beganAt(ctx context.Context, r *run, tasks []*task) (time.Time, bool) {
-	first := slices.MinFunc(tasks, func(a, b *task) int { return a.last.Compare(b.last) })
+func (c *Client) beganAt(ctx context.Context, r *run, tasks []*plannedJob) (time.Time, bool) {
+	first := slices.MinFunc(tasks, func(a, b *plannedJob) int { return a.last.Compare(b.last) })
 	jobs, err := c.ByID(ctx, []string{first.result.ID})
 	job, known := jobs[first.result.ID]
 	if err != nil || !known || aws.ToInt64(job.CreatedAt) == 0 {

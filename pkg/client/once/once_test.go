@@ -355,7 +355,7 @@ func submitAll(t *testing.T, s *service, n int) {
 	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "aws 123456789012 us-east-1"}
 	var mu sync.Mutex
 	told := map[string]int{}
-	c.Tell = func(text string) {
+	c.Progress = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, what := range []string{"no clear answer", "submitting it again", "ended its twin"} {

@@ -45,7 +45,7 @@ func TestStopOnFailureOnlyThen(t *testing.T) {
 		"throttled":   {"SubmitJob": append([]clienttest.Fault{Fine}, clienttest.Times(20, clienttest.Throttle())...)},
 		"unreachable": {"SubmitJob": {Fine, clienttest.RefusedConnection}},
 		"unknown":     {"SubmitJob": {Fine, clienttest.LostEOF}, "ListJobs": {forbidden()}},
-		"expired":     {"SubmitJob": {Fine, clienttest.Says(403, "ExpiredTokenException", `{"message":"expired"}`)}},
+		"expired":     {"SubmitJob": {Fine, clienttest.Reply(403, "ExpiredTokenException", `{"message":"expired"}`)}},
 		"twins":       {"SubmitJob": {Fine, Fine, clienttest.LostEOF}, "ListJobs": {Fine, forbidden()}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -55,12 +55,12 @@ func resourceName(run, group string) string {
 type group struct {
 	name     string
 	children int // of all its jobs
-	tasks    []*task
+	tasks    []*plannedJob
 }
 
 // groups sorts the jobs that have a limit. The arrays of one sweep have different names. A repeated
 // name starts a new group: it belongs to another file.
-func groups(p *plan.Plan, tasks []*task) (all []*group) {
+func groups(p *plan.Plan, tasks []*plannedJob) (all []*group) {
 	latest, times := map[string]*group{}, map[string]int{}
 	for i, t := range tasks {
 		if t.maxParallel == 0 || t.submit == nil {
@@ -68,7 +68,7 @@ func groups(p *plan.Plan, tasks []*task) (all []*group) {
 		}
 		name := cmp.Or(p.Jobs[i].Group, t.name)
 		g := latest[name]
-		if g == nil || slices.ContainsFunc(g.tasks, func(o *task) bool { return o.name == t.name }) {
+		if g == nil || slices.ContainsFunc(g.tasks, func(o *plannedJob) bool { return o.name == t.name }) {
 			g = &group{name: name}
 			if times[name]++; times[name] > 1 {
 				g.name += "-" + strconv.Itoa(times[name])
@@ -107,7 +107,7 @@ func (c *Client) boundGroups(ctx context.Context, r *run, p *plan.Plan) error {
 
 // bound adds the group's resource to the request of a job. The request's list replaces that of the
 // definition, so the definition's resources are added too.
-func (c *Client) bound(ctx context.Context, r *run, t *task) error {
+func (c *Client) bound(ctx context.Context, r *run, t *plannedJob) error {
 	asked := t.submit.ConsumableResourcePropertiesOverride
 	if asked == nil {
 		var err error
@@ -138,7 +138,7 @@ func (c *Client) bound(ctx context.Context, r *run, t *task) error {
 }
 
 // resourcesOf returns the resources in the job's definition: that of the plan, or a registered one.
-func (c *Client) resourcesOf(ctx context.Context, r *run, t *task) (*types.ConsumableResourceProperties, error) {
+func (c *Client) resourcesOf(ctx context.Context, r *run, t *plannedJob) (*types.ConsumableResourceProperties, error) {
 	if t.definer >= 0 {
 		return r.tasks[t.definer].register.ConsumableResourceProperties, nil
 	}
@@ -151,7 +151,7 @@ func (c *Client) resourcesOf(ctx context.Context, r *run, t *task) (*types.Consu
 
 // makeResource creates the resource of the job's group, once in this process. If it exists, another
 // process of this run created it.
-func (c *Client) makeResource(ctx context.Context, r *run, t *task, done *onceEach) (fresh bool, err error) {
+func (c *Client) makeResource(ctx context.Context, r *run, t *plannedJob, done *onceEach) (fresh bool, err error) {
 	if t.resource == "" {
 		return false, nil
 	}

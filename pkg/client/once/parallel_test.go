@@ -195,7 +195,7 @@ func TestResourcesToCollect(t *testing.T) {
 		if got, want := look(), []string{"batchctl-33333333-a created less than a day ago", "batchctl-44444444-b created less than a day ago"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		time.Sleep(youngResource)
+		time.Sleep(minResourceAge)
 		if got, want := look(), []string{"batchctl-33333333-a", "batchctl-44444444-b used by job held (" + batch.ShortID(jobs[0].ID) + ")"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -218,8 +218,8 @@ func TestResourcesToCollect(t *testing.T) {
 func TestResourceJustMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		f.Faults["SubmitJob"] = clienttest.Times(3, clienttest.Says(400, "ClientException", `{"message":"Consumable resource batchctl-x does not exist."}`))
-		f.Faults["CreateConsumableResource"] = []clienttest.Fault{clienttest.Says(200, "", `{"consumableResourceArn":"a","consumableResourceName":"n"}`)}
+		f.Faults["SubmitJob"] = clienttest.Times(3, clienttest.Reply(400, "ClientException", `{"message":"Consumable resource batchctl-x does not exist."}`))
+		f.Faults["CreateConsumableResource"] = []clienttest.Fault{clienttest.Reply(200, "", `{"consumableResourceArn":"a","consumableResourceName":"n"}`)}
 		if _, err := c.Submit(t.Context(), planOf(part(job("j", "x"), "", 9, 4))); err != nil || f.Count("SubmitJob") != 4 {
 			t.Errorf("%v after %d calls", err, f.Count("SubmitJob"))
 		}

@@ -64,7 +64,7 @@ func (l *Ledger) Unverified() ([]Entry, error) {
 // RecheckDuplicates checks the target's Unverified jobs and stops their duplicates. It returns a
 // *TwiceError for jobs that ran twice.
 func (c *Client) RecheckDuplicates(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*searchTimeout)
 	defer cancel()
 	entries, err := c.Ledger.Unverified()
 	if err != nil || len(entries) == 0 {
@@ -91,8 +91,8 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 			r.tasks = append(r.tasks, recheckOf(e, job))
 		}
 	}
-	seen, err := c.lookForTwins(ctx, r, r.tasks, false)
-	if err == nil && seen.twins > 0 { // checkReplays missed them
+	seen, err := c.checkForDuplicates(ctx, r, r.tasks, false)
+	if err == nil && seen.duplicates > 0 { // checkReplays missed them
 		err = c.noteLag()
 	}
 	if err == nil {
@@ -100,14 +100,14 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 	}
 	// A duplicate that failed may be one that batchctl stopped, if the service does not keep the
 	// reason.
-	r.twice = slices.DeleteFunc(r.twice, func(t Twin) bool { return t.Status != string(types.JobStatusSucceeded) })
+	r.twice = slices.DeleteFunc(r.twice, func(t Duplicate) bool { return t.Status != string(types.JobStatusSucceeded) })
 	return errors.Join(err, r.twiceError())
 }
 
 // recheckOf returns the fields that lookForTwins needs for a job of the ledger.
-func recheckOf(e Entry, job types.JobDetail) *task {
+func recheckOf(e Entry, job types.JobDetail) *plannedJob {
 	name := client.JobName(aws.ToString(job.JobName), e.Submission)
-	return &task{name: e.Name, submission: e.Submission, definer: -1, done: true, at: e.Time, last: e.Time,
+	return &plannedJob{name: e.Name, submission: e.Submission, definer: -1, done: true, at: e.Time, last: e.Time,
 		submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String(e.Queue)},
 		result: Submitted{Name: e.Name, ID: e.ID, Queue: e.Queue}}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// youngResource is the age below which a resource is not removed if its run is unknown: that run
+// minResourceAge is the age below which a resource is not removed if its run is unknown: that run
 // may be about to submit the first job that requests it.
-const youngResource = 24 * time.Hour
+const minResourceAge = 24 * time.Hour
 
 // Resource is a consumable resource that a run created for plan.Job.MaxParallel, with the reason to
 // keep it.
@@ -46,7 +46,7 @@ func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 			names = append(names, aws.ToString(r.ConsumableResourceName))
 		}
 	}
-	return c.ourResources(ctx, names, youngResource)
+	return c.ourResources(ctx, names, minResourceAge)
 }
 
 // ReleaseResources removes the consumable resources that limited these jobs, if nothing needs them
@@ -217,7 +217,7 @@ func (c *Client) dropResources(ctx context.Context, r *run) {
 	}
 	for name := range unused {
 		if err := c.RemoveResource(ctx, Resource{Name: name}); err != nil {
-			c.tell("%v; remove it with batchctl gc", err)
+			c.progress("%v; remove it with batchctl gc", err)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		n := r.tally()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
-			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, LookDue: r.dueAt(func(t *task) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
+			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, LookDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
 		for _, s := range r.results() {
 			if s.Skipped == "" {
 				o.IDs = append(o.IDs, s.ID)
@@ -71,10 +71,10 @@ func (l *Ledger) read(name string) (*run, error) {
 
 // ElsewhereError reports a run that belongs to another account, Region or engine than the current
 // target.
-type ElsewhereError struct{ Run, There, Here string }
+type ElsewhereError struct{ Run, Target, Current string }
 
 func (e *ElsewhereError) Error() string {
-	return fmt.Sprintf("run %s belongs to %s, and the current target is %s", e.Run, e.There, e.Here)
+	return fmt.Sprintf("run %s belongs to %s, and the current target is %s", e.Run, e.Target, e.Current)
 }
 
 // Resume continues an open run of the ledger. It searches for jobs that may have been accepted,
@@ -94,10 +94,10 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 		return r.results(), errors.Join(err, r.log.release())
 	}
 	if r.unsealed {
-		c.tell("run %s: an older version wrote its log, without checksums", r.name)
+		c.progress("run %s: an older version wrote its log, without checksums", r.name)
 	}
 	if r.damaged != "" {
-		c.tell("run %s: %s cannot be read: checking every job at the target", r.name, r.damaged)
+		c.progress("run %s: %s cannot be read: checking every job at the target", r.name, r.damaged)
 	}
 	if err := r.log.write(worker(lineResumed)); err != nil {
 		return nil, errors.Join(err, r.log.release())
@@ -129,10 +129,10 @@ func (c *Client) Take(name string) (*run, error) {
 // was sent, or its jobs ended with its process.
 func (c *Client) abandon(r *run) error {
 	if r.broken {
-		c.tell("run %s had not started and sent nothing: submit it again", r.name)
+		c.progress("run %s had not started and sent nothing: submit it again", r.name)
 		return r.log.remove()
 	}
-	c.tell("run %s belonged to a batchctl run that has ended, and its jobs ended with it", r.name)
+	c.progress("run %s belonged to a batchctl run that has ended, and its jobs ended with it", r.name)
 	return c.dropRest(r)
 }
 

@@ -46,7 +46,7 @@ func pipeline() *plan.Plan {
 }
 
 func forbidden() clienttest.Fault {
-	return clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)
+	return clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`)
 }
 
 func Fine(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
@@ -111,7 +111,7 @@ func TestResumeElsewhere(t *testing.T) {
 	for _, there := range []string{"aws 999999999999 us-east-1", "aws 123456789012 eu-west-1", "local"} {
 		c.Ledger.Target = there
 		_, err := c.Resume(t.Context(), run.Name)
-		if e, ok := errors.AsType[*ElsewhereError](err); !ok || e.There != here || e.Here != there {
+		if e, ok := errors.AsType[*ElsewhereError](err); !ok || e.Target != here || e.Current != there {
 			t.Errorf("%s: %v", there, err)
 		}
 	}
@@ -242,7 +242,7 @@ func TestTwins(t *testing.T) {
 		withLedger(t, c)
 		c.LeaveLook = true
 		var told []string
-		c.Tell = func(text string) { told = append(told, text) }
+		c.Progress = func(text string) { told = append(told, text) }
 		f.Faults["SubmitJob"] = []clienttest.Fault{clienttest.LostEOF}
 		hidden := time.Now().Add(30 * time.Second) // later than the client looks
 		f.Hidden = func(id string) bool { return id == clienttest.TestID(1) && time.Now().Before(hidden) }

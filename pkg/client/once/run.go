@@ -26,7 +26,7 @@ type run struct {
 	target   string
 	attached bool
 	began    time.Time
-	tasks    []*task
+	tasks    []*plannedJob
 	log      *runLog   // nil without a ledger
 	broken   bool      // the log was never complete, so nothing was sent
 	resumed  bool      // another process began it
@@ -39,11 +39,11 @@ type run struct {
 
 	mu        sync.Mutex      // of resources
 	resources map[string]bool // that may have been created
-	twice     []Twin          // duplicates that ran until they finished
+	twice     []Duplicate     // duplicates that ran until they finished
 }
 
-// task is one job of a run. While it is carried out, only one goroutine uses its fields.
-type task struct {
+// plannedJob is one job of a run. While it is carried out, only one goroutine uses its fields.
+type plannedJob struct {
 	name       string
 	submission string
 	register   *awsbatch.RegisterJobDefinitionInput
@@ -117,7 +117,7 @@ func worker(what string) line {
 
 func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-func (t *task) intent() (line, error) {
+func (t *plannedJob) intent() (line, error) {
 	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
 		When: t.when, Staged: t.staged, Resource: t.resource}
 	if t.resource != "" {
@@ -154,7 +154,7 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	if err := text.checkIntents(); err != nil {
 		return nil, err
 	}
-	byID := map[string]*task{}
+	byID := map[string]*plannedJob{}
 	for i, l := range text.lines {
 		switch l.What {
 		case lineRun:
@@ -227,8 +227,8 @@ func (r *run) doubtAll() {
 	}
 }
 
-func taskOf(l line) (*task, error) {
-	t := &task{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
+func taskOf(l line) (*plannedJob, error) {
+	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
 		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel}
 	if l.Definer != nil {
 		t.definer = *l.Definer
@@ -257,7 +257,7 @@ func taskOf(l line) (*task, error) {
 }
 
 // replay applies an outcome from the log.
-func (t *task) replay(l line) {
+func (t *plannedJob) replay(l line) {
 	switch l.What {
 	case lineAccepted:
 		t.done, t.at, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
@@ -285,7 +285,7 @@ func (t *task) replay(l line) {
 }
 
 // note records an outcome of a task.
-func (r *run) note(t *task, l line) error {
+func (r *run) note(t *plannedJob, l line) error {
 	if r.log == nil {
 		return nil
 	}
@@ -294,7 +294,7 @@ func (r *run) note(t *task, l line) error {
 }
 
 // accepted records that a job has an id, or that a definition alone is registered.
-func (r *run) accepted(t *task, s Submitted) error {
+func (r *run) accepted(t *plannedJob, s Submitted) error {
 	t.result, t.at, t.last, t.done = s, time.Now(), time.Now(), true
 	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize}); err != nil {
 		return fmt.Errorf("job %s was accepted as %s, but batchctl could not record it: %w", s.Name, s.ID, err)
@@ -420,7 +420,7 @@ func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
 // each carries out the tasks, n concurrently, each after those that it needs and otherwise in the
 // order of the plan. After an error, or when ctx ends, it starts no further task and waits for
 // those in progress.
-func (r *run) each(ctx context.Context, n int, do func(*task) error, needs func(*task, int) []int) (first error) {
+func (r *run) each(ctx context.Context, n int, do func(*plannedJob) error, needs func(*plannedJob, int) []int) (first error) {
 	waits, dependents := make([]int, len(r.tasks)), make([][]int, len(r.tasks))
 	var ready []int
 	for i, t := range r.tasks {
@@ -464,7 +464,7 @@ func (r *run) each(ctx context.Context, n int, do func(*task) error, needs func(
 }
 
 // needs returns the tasks that come before this one, which is number i.
-func (t *task) needs(i int) (before []int) {
+func (t *plannedJob) needs(i int) (before []int) {
 	for _, e := range t.after {
 		before = append(before, e.Job)
 	}

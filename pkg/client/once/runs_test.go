@@ -40,13 +40,13 @@ func TestRunsOf(t *testing.T) {
 func TestRecord(t *testing.T) {
 	tests := []struct {
 		title string
-		tasks []*task
+		tasks []*plannedJob
 		kept  bool
 	}{
-		{"", []*task{{name: "a"}}, false},
-		{"flow", []*task{{name: "a"}}, true},
-		{"", []*task{{name: "a", when: "always"}}, true},
-		{"", []*task{{name: "a"}, {name: "b", after: []edge{{Job: 0}}}}, true},
+		{"", []*plannedJob{{name: "a"}}, false},
+		{"flow", []*plannedJob{{name: "a"}}, true},
+		{"", []*plannedJob{{name: "a", when: "always"}}, true},
+		{"", []*plannedJob{{name: "a"}, {name: "b", after: []edge{{Job: 0}}}}, true},
 	}
 	for _, test := range tests {
 		r := &run{name: "r", title: test.title, tasks: test.tasks}

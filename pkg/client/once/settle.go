@@ -19,12 +19,12 @@ const (
 	// DefaultSettle is how long batchctl searches for a job before it counts as not accepted. AWS
 	// documents no limit for how far ListJobs lags behind. In a simulation with a lag of 1 s on
 	// average, 5 s left one duplicate in a thousand and 15 s none in 100,000.
-	DefaultSettle  = 15 * time.Second
-	firstLookPause = 250 * time.Millisecond
-	// lookPatience is how much longer a failing search is retried.
-	lookPatience = time.Minute
-	// lookTimeout limits one search: a service that does not answer counts as failed.
-	lookTimeout = 20 * time.Second
+	DefaultSettle    = 15 * time.Second
+	firstSearchPause = 250 * time.Millisecond
+	// searchPatience is how much longer a failing search is retried.
+	searchPatience = time.Minute
+	// searchTimeout limits one search: a service that does not answer counts as failed.
+	searchTimeout = 20 * time.Second
 	// unclearTries limits how often a job without any clear answer is sent.
 	unclearTries = 5
 )
@@ -52,7 +52,7 @@ type sighting struct {
 
 // find returns the jobs with the task's submission id, oldest first. The listing's filter ignores
 // case, so find compares names and tags itself.
-func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
+func (c *Client) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
 	name := aws.ToString(t.submit.JobName)
 	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
 	var ids []string
@@ -83,7 +83,7 @@ func (c *Client) find(ctx context.Context, t *task) ([]sighting, error) {
 }
 
 // sighted returns a listed job of the task's jobName, if it has the task's submission id.
-func (t *task) sighted(job types.JobSummary, details map[string]types.JobDetail) (s sighting, ours bool) {
+func (t *plannedJob) sighted(job types.JobSummary, details map[string]types.JobDetail) (s sighting, ours bool) {
 	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status, aws.ToString(job.StatusReason), job.StartedAt != nil}
 	d, known := details[s.id]
 	if tag, tagged := d.Tags[client.SubmissionTag]; tagged && tag != t.submission || !tagged && aws.ToString(job.JobName) == t.name {
@@ -101,15 +101,15 @@ func sortSightings(found []sighting) {
 }
 
 // findSoon is find with a time limit.
-func (c *Client) findSoon(ctx context.Context, t *task) ([]sighting, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+func (c *Client) findSoon(ctx context.Context, t *plannedJob) ([]sighting, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
 	return c.find(ctx, t)
 }
 
 // findPatiently repeats find while the service has trouble. It gives up at a given time, or when
 // the service rejects the request.
-func (c *Client) findPatiently(ctx context.Context, t *task, until time.Time) ([]sighting, error) {
+func (c *Client) findPatiently(ctx context.Context, t *plannedJob, until time.Time) ([]sighting, error) {
 	for try := 1; ; try++ {
 		found, err := c.findSoon(ctx, t)
 		if err == nil || ctx.Err() != nil || client.Refused(err) && !client.Throttled(err) || time.Now().After(until) {
@@ -121,13 +121,13 @@ func (c *Client) findPatiently(ctx context.Context, t *task, until time.Time) ([
 	}
 }
 
-// lookUp searches for a submission until it is found or the listing has settled since then. After
+// search searches for a submission until it is found or the listing has settled since then. After
 // an error it is unknown whether the job was accepted.
-func (c *Client) lookUp(ctx context.Context, t *task, since time.Time) ([]sighting, error) {
+func (c *Client) search(ctx context.Context, t *plannedJob, since time.Time) ([]sighting, error) {
 	settled := since.Add(c.settle())
-	for pause := firstLookPause; ; pause *= 2 {
+	for pause := firstSearchPause; ; pause *= 2 {
 		began := time.Now()
-		found, err := c.findPatiently(ctx, t, settled.Add(lookPatience))
+		found, err := c.findPatiently(ctx, t, settled.Add(searchPatience))
 		if err != nil {
 			return nil, &UnknownError{t.name, err}
 		}
@@ -151,9 +151,9 @@ func (c *Client) settle() time.Duration {
 
 // recover searches for a job that another process may have sent. That process ended before this one
 // locked the run, so the listing settles once for all its jobs.
-func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
+func (c *Client) recover(ctx context.Context, r *run, t *plannedJob) (bool, error) {
 	began := time.Now()
-	found, err := c.lookUp(ctx, t, r.taken)
+	found, err := c.search(ctx, t, r.taken)
 	if err != nil {
 		return false, err
 	}
@@ -180,7 +180,7 @@ func (c *Client) recover(ctx context.Context, r *run, t *task) (bool, error) {
 		return true, err
 	}
 	t.last = r.taken
-	c.tell("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
+	c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 	return true, nil
 }
 
@@ -192,7 +192,7 @@ func (c *Client) leavesTwins() bool { return !c.TakesOnce && !c.Replayable }
 
 // maySince returns the earliest time at which a job may have been sent, so that the service may
 // have forgotten it by now; zero for a job that was not due.
-func (r *run) maySince(t *task) time.Time {
+func (r *run) maySince(t *plannedJob) time.Time {
 	if t.deferred {
 		return t.due
 	}

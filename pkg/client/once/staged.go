@@ -34,7 +34,7 @@ func stagedOf(texts []plan.Staged) (all []staged) {
 
 // stage writes the texts that a job needs to their locations, each once in this process. The
 // location contains the hash, so that writing a text again after a crash changes nothing.
-func (c *Client) stage(ctx context.Context, r *run, t *task, done *onceEach) error {
+func (c *Client) stage(ctx context.Context, r *run, t *plannedJob, done *onceEach) error {
 	for _, s := range t.staged {
 		err := done.do(s.URL, func() error {
 			text, err := r.stagedText(s)

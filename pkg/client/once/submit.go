@@ -157,7 +157,7 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 		}
 	}
 	for {
-		err := r.each(ctx, c.atOnce(), func(t *task) error { return c.carryOutTask(ctx, r, t, &s) }, (*task).needs)
+		err := r.each(ctx, c.atOnce(), func(t *plannedJob) error { return c.carryOutTask(ctx, r, t, &s) }, (*plannedJob).needs)
 		if err == nil {
 			err = c.endTwins(ctx, r)
 		}
@@ -166,7 +166,7 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 			more, err = c.awaitDue(ctx, r, known, wait)
 		}
 		if err == nil && !more && !c.LeaveLook {
-			err = c.lookLast(ctx, r)
+			err = c.lastCheck(ctx, r)
 		}
 		if err != nil || !more {
 			return err
@@ -184,7 +184,7 @@ func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
 
 // carryOutTask sends the requests of one job. It first searches for a job that another process may
 // have sent.
-func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, s *shared) error {
+func (c *Client) carryOutTask(ctx context.Context, r *run, t *plannedJob, s *shared) error {
 	if t.done || t.dropped || t.skipped != "" || t.held() {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (c *Client) carryOutTask(ctx context.Context, r *run, t *task, s *shared) e
 	return err
 }
 
-func (c *Client) sendTask(ctx context.Context, r *run, t *task, s *shared) error {
+func (c *Client) sendTask(ctx context.Context, r *run, t *plannedJob, s *shared) error {
 	if t.sent && t.submit != nil {
 		if found, err := c.recover(ctx, r, t); found || err != nil {
 			return err
@@ -238,13 +238,13 @@ func (c *Client) report(s Submitted) {
 }
 
 // submitted returns the task's job with its id.
-func (t *task) submitted(id, definition string) Submitted {
+func (t *plannedJob) submitted(id, definition string) Submitted {
 	return Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit)}
 }
 
 // resolved returns a copy of the task's SubmitJob request with the definition and the ids of its
 // dependencies.
-func (r *run) resolved(t *task, arn string) (*awsbatch.SubmitJobInput, error) {
+func (r *run) resolved(t *plannedJob, arn string) (*awsbatch.SubmitJobInput, error) {
 	in := *t.submit
 	if arn != "" {
 		in.JobDefinition = &arn
@@ -261,7 +261,7 @@ func (r *run) resolved(t *task, arn string) (*awsbatch.SubmitJobInput, error) {
 // submitOnlyOnce sends a job until it is accepted or rejected. If an answer is missing, it searches
 // for the job until the listing has settled, and sends it again under the same name only if it is
 // not there.
-func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
+func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *plannedJob, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
 	again := t.sent // possibly by another process
 	for try := 1; ; try++ {
 		id, err := c.submitJob(ctx, t, in, fresh)
@@ -282,13 +282,13 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbat
 		if err := r.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
-		c.tell("job %s: no clear answer (%s); checking whether it was accepted", t.name, client.Cause(ambiguous.Err))
-		found, err := c.lookUp(ctx, t, time.Now())
+		c.progress("job %s: no clear answer (%s); checking whether it was accepted", t.name, client.Cause(ambiguous.Err))
+		found, err := c.search(ctx, t, time.Now())
 		if err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
 		if len(found) > 0 {
-			c.tell("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
+			c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 			if try == 1 && len(found) == 1 && !again && c.leavesTwins() {
 				// Only one request was sent, and nothing in between can have repeated it.
 				t.unclear = time.Time{}
@@ -299,14 +299,14 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *task, in *awsbat
 		if try == unclearTries {
 			return "", ambiguous
 		}
-		c.tell("job %s: not accepted; submitting it again", t.name)
+		c.progress("job %s: not accepted; submitting it again", t.name)
 	}
 }
 
 // submitJob sends one SubmitJob. It repeats the request only when it was certainly not accepted: it
 // was throttled, something created for it a moment ago is not visible yet, or the local clock is
 // wrong, which the SDK corrects from the next call on.
-func (c *Client) submitJob(ctx context.Context, t *task, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
+func (c *Client) submitJob(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
 	for try := 1; ; try++ {
 		id, err := c.submitOnce(ctx, t, in)
 		again := err != nil && (client.Throttled(err) || fresh && notVisible(err) || wrongClock(err))
@@ -322,7 +322,7 @@ func (c *Client) submitJob(ctx context.Context, t *task, in *awsbatch.SubmitJobI
 // submitOnce sends one request with the SDK's retries off. SubmitJob has no idempotency token, so a
 // retry after a lost answer creates a second job. The invocation id is the submission's, which the
 // local engine uses as a token.
-func (c *Client) submitOnce(ctx context.Context, t *task, in *awsbatch.SubmitJobInput) (string, error) {
+func (c *Client) submitOnce(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput) (string, error) {
 	action := client.ActionSubmit + t.name
 	if err := c.Rate.Wait(ctx); err != nil {
 		return "", &client.UnreachableError{Action: action, Err: err}

@@ -178,9 +178,9 @@ func TestSubmitFaults(t *testing.T) {
 		}
 		return err == nil
 	}
-	notFound := clienttest.Says(400, "ClientException", `{"message":"JobDefinition train:1 not found"}`)
-	dropped := clienttest.Says(500, "ServerException", `{"message":"oops"}`)
-	denied := clienttest.Says(403, "AccessDeniedException", `{"message":"not for you"}`)
+	notFound := clienttest.Reply(400, "ClientException", `{"message":"JobDefinition train:1 not found"}`)
+	dropped := clienttest.Reply(500, "ServerException", `{"message":"oops"}`)
+	denied := clienttest.Reply(403, "AccessDeniedException", `{"message":"not for you"}`)
 	for _, c := range []struct {
 		name            string
 		faults, looks   []clienttest.Fault
@@ -209,8 +209,8 @@ func TestSubmitFaults(t *testing.T) {
 		{"lost, and looks fail for a while", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(9, dropped), nil, "", 1, 1},
 		{"lost, and listing always fails", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(999, dropped), ambiguous(nil), "searching for it failed", 1, 1},
 		{"dropped, then refused", []clienttest.Fault{dropped, denied}, nil, refused(nil), "not for you", 2, 0},
-		{"refused", clienttest.Times(9, clienttest.Says(400, "ClientException", `{"message":"no queue"}`)), nil, refused(nil), "refused: ClientException: no queue", 1, 0},
-		{"expired", clienttest.Times(9, clienttest.Says(403, "ExpiredTokenException", `{"message":"old"}`)), nil, refused(nil), "new credentials", 1, 0},
+		{"refused", clienttest.Times(9, clienttest.Reply(400, "ClientException", `{"message":"no queue"}`)), nil, refused(nil), "refused: ClientException: no queue", 1, 0},
+		{"expired", clienttest.Times(9, clienttest.Reply(403, "ExpiredTokenException", `{"message":"old"}`)), nil, refused(nil), "new credentials", 1, 0},
 		{"throttled for a while", clienttest.Times(5, clienttest.Throttle()), nil, nil, "", 6, 1},
 		{"always throttled", clienttest.Times(99, clienttest.Throttle()), nil, refused(nil), "busy", 8, 0},
 		{"throttled, then lost", []clienttest.Fault{clienttest.Throttle(), clienttest.LostEOF}, nil, nil, "", 2, 1},
@@ -237,7 +237,7 @@ func TestSubmitFaults(t *testing.T) {
 
 func TestSubmitDoesNotWaitForAnOldDefinition(t *testing.T) {
 	f, c := newFake(t)
-	f.Faults["SubmitJob"] = clienttest.Times(9, clienttest.Says(400, "ClientException", `{"message":"JobDefinition gone not found"}`))
+	f.Faults["SubmitJob"] = clienttest.Times(9, clienttest.Reply(400, "ClientException", `{"message":"JobDefinition gone not found"}`))
 	j := job("train", "a")
 	j.Register = nil
 	if _, err := c.Submit(t.Context(), planOf(j)); err == nil || f.Count("SubmitJob") != 1 {
@@ -248,7 +248,7 @@ func TestSubmitDoesNotWaitForAnOldDefinition(t *testing.T) {
 func TestSubmitPartly(t *testing.T) {
 	f, c := newFake(t)
 	f.Faults["SubmitJob"] = []clienttest.Fault{func(serve func() *http.Response) (*http.Response, error) { return serve(), nil }, clienttest.LostEOF}
-	f.Faults["ListJobs"] = []clienttest.Fault{clienttest.Says(403, "AccessDeniedException", `{"message":"no"}`)}
+	f.Faults["ListJobs"] = []clienttest.Fault{clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`)}
 	got, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x"), job("c", "x")))
 	if e, ok := errors.AsType[*client.AmbiguousError](err); !ok || e.Job != "b" || e.Queue != "cpu" {
 		t.Error(err)
@@ -326,7 +326,7 @@ func TestSubmitTellsOnceWhatWasUnclear(t *testing.T) {
 		f, c := newFake(t)
 		f.Faults["SubmitJob"] = []clienttest.Fault{clienttest.LostEmpty}
 		var told []string
-		c.Tell = func(text string) { told = append(told, text) }
+		c.Progress = func(text string) { told = append(told, text) }
 		j := job("a", "x")
 		j.Register = nil
 		if _, err := c.Submit(t.Context(), planOf(j)); err != nil || !slices.Contains(told, "job a: no clear answer (the answer has no job id); checking whether it was accepted") {
@@ -343,7 +343,7 @@ func TestSubmitGivesUpOnASilentService(t *testing.T) {
 		j.Register = nil
 		start := time.Now()
 		_, err := c.Submit(t.Context(), planOf(j))
-		if _, ok := errors.AsType[*client.AmbiguousError](err); !ok || time.Since(start) > client.AttemptTimeout+DefaultSettle+lookPatience+2*lookTimeout {
+		if _, ok := errors.AsType[*client.AmbiguousError](err); !ok || time.Since(start) > client.AttemptTimeout+DefaultSettle+searchPatience+2*searchTimeout {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})

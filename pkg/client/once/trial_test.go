@@ -44,7 +44,7 @@ type submitted struct {
 func (tr *trial) client() *Client {
 	c := New(tr.Config())
 	c.Ledger, c.Replayable = tr.ledger, tr.replayable
-	c.Tell = func(text string) {
+	c.Progress = func(text string) {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
 		if strings.Contains(text, "stopped its duplicate") {
@@ -157,7 +157,7 @@ func (tr *trial) checkDue(t *testing.T) {
 
 func (tr *trial) Count(err error) {
 	if twice, ok := errors.AsType[*TwiceError](err); ok {
-		tr.twice += len(twice.Twins)
+		tr.twice += len(twice.Duplicates)
 	}
 }
 

@@ -118,7 +118,7 @@ func TestFinishedTwin(t *testing.T) {
 		}}
 		jobs, err := c.Submit(t.Context(), planOf(job("a", "x")))
 		twice, ok := errors.AsType[*TwiceError](err)
-		if !ok || len(jobs) != 1 || len(twice.Twins) != 1 || twice.Twins[0] != (Twin{"a", clienttest.TestID(1), clienttest.TestID(2), "SUCCEEDED"}) {
+		if !ok || len(jobs) != 1 || len(twice.Duplicates) != 1 || twice.Duplicates[0] != (Duplicate{"a", clienttest.TestID(1), clienttest.TestID(2), "SUCCEEDED"}) {
 			t.Fatalf("%+v, %v", jobs, err)
 		}
 		if len(f.Stopped) > 0 || !strings.Contains(err.Error(), clienttest.TestID(2)+" ended SUCCEEDED") {

@@ -43,7 +43,7 @@ func Check(f *document.File, rules CheckRequests) diag.List {
 	}
 	found := map[finding]diag.Diagnostic{}
 	seen := map[string]bool{}
-	for _, w := range t.worlds() {
+	for _, w := range t.scenarios() {
 		if same := t.signature(w); seen[same] {
 			continue // this world has the same requests
 		} else {
@@ -68,11 +68,11 @@ type finding struct {
 }
 
 // inWorld returns the problems that occur for all guesses of the unknown values.
-func (t *template) inWorld(w world, rules CheckRequests) map[finding]diag.Diagnostic {
+func (t *template) inWorld(w scenario, rules CheckRequests) map[finding]diag.Diagnostic {
 	var common map[finding]diag.Diagnostic
 	ordered := 0
 	for guess, guesses := 0, 1; guess < guesses; guess++ {
-		m := &mapper{template: t, world: w, guessing: guessing{number: guess, ordered: ordered, texts: t.texts}}
+		m := &mapper{template: t, scenario: w, guessing: guessing{number: guess, ordered: ordered, texts: t.texts}}
 		files, problems := m.requests()
 		if guess == 0 {
 			guesses, ordered = m.guessing.count(len(m.unknown), len(t.batch)), m.guessing.most
@@ -96,8 +96,8 @@ func (t *template) inWorld(w world, rules CheckRequests) map[finding]diag.Diagno
 }
 
 // signature identifies the known values of the requests of a world.
-func (t *template) signature(w world) string {
-	m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
+func (t *template) signature(w scenario) string {
+	m := &mapper{template: t, scenario: w, guessing: guessing{texts: t.texts}}
 	var b strings.Builder
 	for _, r := range m.present() {
 		b.WriteString(r.Name)
@@ -117,8 +117,8 @@ func NotKnown(f *document.File) []*jsontree.Node {
 	}
 	t := newTemplate(f)
 	seen := map[diag.Span]*jsontree.Node{}
-	for _, w := range t.worlds() {
-		m := &mapper{template: t, world: w, guessing: guessing{texts: t.texts}}
+	for _, w := range t.scenarios() {
+		m := &mapper{template: t, scenario: w, guessing: guessing{texts: t.texts}}
 		m.requests()
 		for _, n := range m.unknown {
 			seen[n.Span] = n
@@ -142,6 +142,6 @@ func (m *mapper) requests() (files []*document.File, problems diag.List) {
 func (m *mapper) present() []*jsontree.Node {
 	return slices.DeleteFunc(slices.Clone(m.template.batch), func(r *jsontree.Node) bool {
 		condition := r.Get("Condition").Str()
-		return condition != "" && !m.world.holds(m.template, condition)
+		return condition != "" && !m.scenario.holds(m.template, condition)
 	})
 }

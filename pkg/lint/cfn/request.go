@@ -46,7 +46,7 @@ var nameMembers = map[document.Kind]string{
 // guess for unknown values.
 type mapper struct {
 	template *template
-	world    world
+	scenario scenario
 	unknown  []*jsontree.Node
 	guessing guessing
 	naming   int // depth of names being resolved, which may refer to themselves
@@ -107,9 +107,9 @@ func memberOf(member string) string {
 func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
 	v, told := m.value(n, 0)
 	switch {
-	case told == toldAbsent:
+	case told == knownAbsent:
 		return nil
-	case told == toldNot:
+	case told == unknown:
 		m.unknown = append(m.unknown, n)
 		return m.guessing.value(n, s, 0)
 	case s == nil:

@@ -6,13 +6,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// told says how much of a value the template determines.
-type told uint8
+// knowledge says how much of a value the template determines.
+type knowledge uint8
 
 const (
-	toldWholly told = iota // all of it
-	toldAbsent             // it is AWS::NoValue: the member is absent
-	toldNot                // only CloudFormation knows it
+	knownWholly knowledge = iota // all of it
+	knownAbsent                  // it is AWS::NoValue: the member is absent
+	unknown                      // only CloudFormation knows it
 )
 
 // maxFollowed bounds the nesting of functions.
@@ -20,16 +20,16 @@ const maxFollowed = 50
 
 // value evaluates the functions of CloudFormation as far as the template determines
 // their results. A result has the place of its function.
-func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, told) {
+func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
 	switch {
 	case n == nil:
-		return nil, toldAbsent
+		return nil, knownAbsent
 	case n.Is(jsontree.String) && strings.Contains(n.Text, "{{resolve:"):
-		return n, toldNot
+		return n, unknown
 	case !n.Is(jsontree.Object) || !isFunction(n):
-		return n, toldWholly
+		return n, knownWholly
 	case depth > maxFollowed:
-		return n, toldNot
+		return n, unknown
 	}
 	function := onlyMember(n)
 	switch function.Name {
@@ -37,11 +37,11 @@ func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, told) {
 		return m.reference(n, function.Str())
 	case "Fn::If":
 		branch := function.Index(2)
-		if m.world.holds(m.template, function.Index(0).Str()) {
+		if m.scenario.holds(m.template, function.Index(0).Str()) {
 			branch = function.Index(1)
 		}
 		if branch == nil {
-			return n, toldNot
+			return n, unknown
 		}
 		return m.value(branch, depth+1)
 	case "Fn::GetAtt":
@@ -50,7 +50,7 @@ func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, told) {
 			resource, attribute, _ = strings.Cut(function.Text, ".")
 		}
 		if r := m.template.byID[resource]; r != nil && strings.HasSuffix(attribute, "Arn") {
-			return inPlace(n, m.arn(r)), toldWholly
+			return inPlace(n, m.arn(r)), knownWholly
 		}
 	case "Fn::Sub":
 		return m.substituted(n, function, depth)
@@ -61,10 +61,10 @@ func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, told) {
 		second, okB := m.text(function.Index(2), depth+1)
 		found := m.template.file.Root.Get("Mappings").Get(function.Index(0).Str()).Get(first).Get(second)
 		if okA && okB && found != nil && !isFunction(found) {
-			return found, toldWholly
+			return found, knownWholly
 		}
 	}
-	return n, toldNot
+	return n, unknown
 }
 
 // isFunction reports whether an object is a function or a reference.
@@ -90,7 +90,7 @@ func inPlace(n *jsontree.Node, text string) *jsontree.Node {
 // text returns the result of a value if that is a text.
 func (m *mapper) text(n *jsontree.Node, depth int) (string, bool) {
 	v, told := m.value(n, depth)
-	return textOf(v), told == toldWholly && isScalar(v)
+	return textOf(v), told == knownWholly && isScalar(v)
 }
 
 func isScalar(n *jsontree.Node) bool {
@@ -99,20 +99,20 @@ func isScalar(n *jsontree.Node) bool {
 
 // reference returns the result of Ref: the value of a parameter, if conditions or its
 // default determine it, or the ARN of a resource of the template.
-func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, told) {
+func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, knowledge) {
 	if name == "AWS::NoValue" {
-		return nil, toldAbsent
+		return nil, knownAbsent
 	}
 	if r := m.template.byID[name]; r != nil {
-		return inPlace(n, m.arn(r)), toldWholly
+		return inPlace(n, m.arn(r)), knownWholly
 	}
 	p := m.template.parameter(name)
-	value, ok := m.world.values[name]
+	value, ok := m.scenario.values[name]
 	if !ok && IsKnown(p.Get("Default")) {
 		value, ok = p.Get("Default").Text, p.Get("Default").Text != ""
 	}
 	if p == nil || !ok || value == someValue || isLookedUp(p) || strings.Contains(value, "{{resolve:") {
-		return n, toldNot
+		return n, unknown
 	}
 	if kind := p.Get("Type").Str(); kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<") {
 		list := jsontree.NewArray(n)
@@ -121,32 +121,32 @@ func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, told)
 			element := jsontree.NewString(strings.TrimSpace(word), n)
 			list.Append(element)
 		}
-		return list, toldWholly
+		return list, knownWholly
 	}
-	return inPlace(n, value), toldWholly
+	return inPlace(n, value), knownWholly
 }
 
 // substituted returns the result of Fn::Sub as far as the template determines its names.
-func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.Node, told) {
+func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
 	text, own := function, (*jsontree.Node)(nil)
 	if function.Is(jsontree.Array) {
 		text, own = function.Index(0), function.Index(1)
 	}
 	if !text.Is(jsontree.String) || strings.Contains(text.Text, "{{resolve:") {
-		return n, toldNot
+		return n, unknown
 	}
 	var out strings.Builder
 	for rest := text.Text; ; {
 		before, behind, found := strings.Cut(rest, "${")
 		out.WriteString(before)
 		if !found {
-			return inPlace(n, out.String()), toldWholly
+			return inPlace(n, out.String()), knownWholly
 		}
 		name, after, closed := strings.Cut(behind, "}")
 		switch {
 		case !closed:
 			out.WriteString("${" + behind)
-			return inPlace(n, out.String()), toldWholly
+			return inPlace(n, out.String()), knownWholly
 		case strings.HasPrefix(name, "!"):
 			out.WriteString("${" + name[1:] + "}")
 		default:
@@ -155,10 +155,10 @@ func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.N
 				value, ok = m.text(v, depth+1)
 			} else if resource, attribute, dotted := strings.Cut(name, "."); !dotted || m.template.byID[resource] != nil && strings.HasSuffix(attribute, "Arn") {
 				v, told := m.reference(n, resource)
-				value, ok = textOf(v), told == toldWholly && isScalar(v)
+				value, ok = textOf(v), told == knownWholly && isScalar(v)
 			}
 			if !ok {
-				return n, toldNot
+				return n, unknown
 			}
 			out.WriteString(value)
 		}
@@ -167,20 +167,20 @@ func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.N
 }
 
 // joined returns the result of Fn::Join for known texts.
-func (m *mapper) joined(n, function *jsontree.Node, depth int) (*jsontree.Node, told) {
+func (m *mapper) joined(n, function *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
 	list, told := m.value(function.Index(1), depth+1)
-	if told != toldWholly || !list.Is(jsontree.Array) {
-		return n, toldNot
+	if told != knownWholly || !list.Is(jsontree.Array) {
+		return n, unknown
 	}
 	var parts []string
 	for piece := range list.Children() {
 		part, ok := m.text(piece, depth+1)
 		if !ok {
-			return n, toldNot
+			return n, unknown
 		}
 		parts = append(parts, part)
 	}
-	return inPlace(n, strings.Join(parts, function.Index(0).Str())), toldWholly
+	return inPlace(n, strings.Join(parts, function.Index(0).Str())), knownWholly
 }
 
 // arn returns a replacement for the ARN of a resource, with the name under which its

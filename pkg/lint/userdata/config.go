@@ -67,7 +67,7 @@ func commands(p part, list *jsontree.Node) *Text {
 // letters are the bytes of a value with their places.
 func letters(n *jsontree.Node) iter.Seq2[string, diag.Span] {
 	return func(yield func(string, diag.Span) bool) {
-		places := yamltree.Places(n)
+		places := yamltree.ByteSpans(n)
 		for i := range len(n.Text) {
 			at := n.Span
 			if places != nil {

@@ -223,7 +223,7 @@ func (s *shell) command(n *syntax.CallExpr, c command) {
 		s.sets(s.at(n))
 	}
 	s.feeds(n, c)
-	s.words(c)
+	s.searchArguments(c)
 }
 
 // sets records that the script sets up NVIDIA's runtime itself.

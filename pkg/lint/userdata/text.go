@@ -201,7 +201,7 @@ func (b *builder) join(join *jsontree.Node) {
 // quoted adds the text of a string. In a string of Fn::Sub, ${Name} is replaced, and
 // ${!Name} is the shell's ${Name}.
 func (b *builder) quoted(n *jsontree.Node, sub bool) {
-	at := yamltree.Places(n)
+	at := yamltree.ByteSpans(n)
 	text := n.Text
 	for i := 0; i < len(text); {
 		if sub && strings.HasPrefix(text[i:], "${") {

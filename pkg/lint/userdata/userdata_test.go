@@ -139,7 +139,7 @@ func TestPlacesOfStrings(t *testing.T) {
 		}
 		src := diag.NewSource("t.json", string(raw))
 		root, _ := jsontree.Parse(src)
-		at := yamltree.Places(root)
+		at := yamltree.ByteSpans(root)
 		if len(at) != len(root.Text) {
 			t.Fatalf("%d places of %d bytes", len(at), len(root.Text))
 		}

@@ -242,8 +242,8 @@ func (s *shell) assigns(list []*syntax.Assign) {
 	}
 }
 
-// words searches the arguments of a command for credentials.
-func (s *shell) words(c command) {
+// searchArguments searches the arguments of a command for credentials.
+func (s *shell) searchArguments(c command) {
 	reported := map[int]bool{}
 	for _, found := range secret.FindArgs(append([]string{c.name}, c.args...)) {
 		if i := found.Index - 1; i >= 0 && !reported[i] {

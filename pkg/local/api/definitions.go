@@ -247,7 +247,7 @@ func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinition
 	page, next := all, (*string)(nil)
 	if len(in.JobDefinitions) == 0 { // these are for one page, in the order of the request
 		var err error
-		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, a.place); err != nil {
+		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, a.sortKey); err != nil {
 			return nil, err
 		}
 	}

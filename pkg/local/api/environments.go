@@ -223,7 +223,7 @@ func (a *API) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnviro
 		v := m.Environments[name]
 		switch {
 		case v == nil:
-			return nil, a.judge(c, gone("Compute environment", in.ComputeEnvironment))
+			return nil, a.judge(c, noLongerThere("Compute environment", in.ComputeEnvironment))
 		case v.Request == nil:
 			return nil, configured("Compute environment", name)
 		}

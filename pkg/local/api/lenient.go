@@ -119,8 +119,8 @@ func (a *API) revisions(m *model.Model, name string) []*model.Definition {
 	return newestFirst(m.Definitions[name])
 }
 
-// place returns the sort key of a revision in that order.
-func (a *API) place(d *model.Definition) string {
+// sortKey returns the sort key of a revision in that order.
+func (a *API) sortKey(d *model.Definition) string {
 	number := d.Revision
 	if !a.Lenient {
 		number = math.MaxInt32 - number

@@ -184,7 +184,7 @@ func childrenIn(j *model.Job, status model.State, after int64) iter.Seq2[*model.
 // filteredJobs yields the jobs that match a ListJobs filter. As in Batch there may be one. It
 // applies to jobs in any status, or with SHARE_IDENTIFIER to those in the request's status, and not
 // to the children of arrays.
-func filteredJobs(l *model.Line, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
+func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
 	filters := in.Filters
 	if len(filters) != 1 || len(filters[0].Values) != 1 {
 		return nil, wire.ClientException("Only one filter with one value can be used at a time.")
@@ -230,7 +230,7 @@ func filteredJobs(l *model.Line, in *awsbatch.ListJobsInput, status model.State,
 }
 
 // createdJobs is the jobs of the queue from before or after a moment.
-func createdJobs(l *model.Line, at int64, before bool) []*model.Job {
+func createdJobs(l *model.QueueJobs, at int64, before bool) []*model.Job {
 	n, _ := slices.BinarySearchFunc(l.All, at, func(j *model.Job, at int64) int {
 		if j.CreatedAt < at || !before && j.CreatedAt == at {
 			return -1

@@ -37,7 +37,7 @@ func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEve
 		return nil, err
 	}
 	defer log.Close()
-	forward, at, err := place(log, in)
+	forward, at, err := readPosition(log, in)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (a *API) openStream(name string) (*logs.Stream, error) {
 
 // place returns where to read and in which direction. Without a token it starts at the first or
 // last event in the request's time range: the limit counts only those.
-func place(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
+func readPosition(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
 	switch {
 	case in.NextToken != nil:
 		direction, number, _ := strings.Cut(*in.NextToken, "/")

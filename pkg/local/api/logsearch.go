@@ -238,7 +238,7 @@ type search struct {
 // full reports whether the page holds no more events.
 func (s *search) full() bool { return len(s.events) >= s.limit || s.bytes >= logs.MaxEventsBytes }
 
-func (s *search) wants(name string) bool {
+func (s *search) includes(name string) bool {
 	if len(s.in.LogStreamNames) > 0 {
 		return slices.Contains(s.in.LogStreamNames, name)
 	}
@@ -253,7 +253,7 @@ func (a *API) search(s *search) (more bool, err error) {
 	done()
 	for opened := 0; s.stream < len(all); s.stream, s.at = s.stream+1, 0 {
 		name := all[s.stream].Name
-		if !s.wants(name) {
+		if !s.includes(name) {
 			continue
 		}
 		if opened++; opened > maxStreamsScanned {

@@ -129,7 +129,7 @@ func (a *API) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolic
 	return &awsbatch.DeleteSchedulingPolicyOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		p, err := policyNamed(m, in.Arn)
 		if err != nil {
-			return nil, a.judge(c, gone("Scheduling policy", in.Arn))
+			return nil, a.judge(c, noLongerThere("Scheduling policy", in.Arn))
 		}
 		if at := slices.IndexFunc(m.Queues, func(q *model.Queue) bool { return q.Policy == p.Name }); at >= 0 {
 			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.Name, m.Queues[at].Name)

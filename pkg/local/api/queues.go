@@ -140,7 +140,7 @@ func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbat
 		q, ok := m.Queue(name)
 		switch {
 		case !ok:
-			return nil, a.judge(c, gone("Job Queue", in.JobQueue))
+			return nil, a.judge(c, noLongerThere("Job Queue", in.JobQueue))
 		case q.Configured:
 			return nil, configured("Job Queue", name)
 		case !q.Disabled:

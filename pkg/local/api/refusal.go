@@ -38,8 +38,8 @@ func missing(what string, name *string) *wire.Fault {
 	return wire.ClientException("%s %s does not exist.", what, *name)
 }
 
-// gone is Batch's answer when an unknown object is to be deleted.
-func gone(what string, name *string) error {
+// noLongerThere is Batch's answer when an unknown object is to be deleted.
+func noLongerThere(what string, name *string) error {
 	if aws.ToString(name) == "" {
 		return missing(what, name)
 	}

@@ -157,7 +157,7 @@ const maxShares = 500
 
 // checkShare rejects a share on a queue without shares, and the other way round.
 func checkShare(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition, q *model.Queue) error {
-	l := m.Line(q.Name)
+	l := m.QueueJobs(q.Name)
 	switch {
 	case q.Policy == "" && (in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil):
 		return faulty("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")

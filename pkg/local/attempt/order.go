@@ -38,7 +38,7 @@ func workingDirectory(t *model.Task) string {
 func environmentOf(t *model.Task) []types.KeyValuePair {
 	queue := *t.Job.Request.JobQueue
 	place := model.ComputeEnvironment
-	if v := t.Last().Place; v != nil {
+	if v := t.Last().Environment; v != nil {
 		place = v.Name
 	}
 	set := []types.KeyValuePair{

@@ -136,8 +136,8 @@ func (c client) do(ctx context.Context, what call) (string, error) {
 // attempt indefinitely. Removing many files takes a while.
 const answerTimeout = 5 * time.Minute
 
-// ask is output for short calls, with a time limit.
-func (c client) ask(args ...string) (string, error) {
+// quickly is output for short calls, with a time limit.
+func (c client) quickly(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	out, err := c.output(ctx, args...)
@@ -177,7 +177,7 @@ func explained(err error, said string) error {
 
 // remove kills a container and removes it with its anonymous volumes.
 func (c client) remove(name string) error {
-	_, err := c.ask("rm", "--force", "--volumes", "--", name)
+	_, err := c.quickly("rm", "--force", "--volumes", "--", name)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such container") {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (i inspected) stopSignal() string {
 }
 
 func (c client) inspect(name string) (inspected, error) {
-	text, err := c.ask("container", "inspect", "--", name)
+	text, err := c.quickly("container", "inspect", "--", name)
 	if err != nil {
 		return inspected{}, err
 	}

@@ -123,7 +123,7 @@ func clearWith(kind, id string) error {
 // clear removes the container of an attempt. It searches by label, so that it also finds the
 // container of an engine that died before it could record the handle.
 func (c client) clear(id string) error {
-	list, err := c.ask("ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+attemptLabel+"="+id)
+	list, err := c.quickly("ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+attemptLabel+"="+id)
 	if err != nil {
 		return fmt.Errorf("find the container of an earlier engine: %w", err)
 	}
@@ -203,7 +203,7 @@ func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (ex
 			err = fmt.Errorf("%w; the container was not removed: %w", err, left)
 		}
 	}()
-	if err := x.make(ctx, a, create); err != nil {
+	if err := x.create(ctx, a, create); err != nil {
 		return -1, err
 	}
 	if ctx.Err() != nil {
@@ -212,10 +212,10 @@ func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (ex
 	return x.carryOut(ctx, name, a, log)
 }
 
-// make creates the container, and pulls its image unless it exists locally. A local image is used
+// create creates the container, and pulls its image unless it exists locally. A local image is used
 // unchanged, so that you can try an image before you push it. Until a.Kill, ctx does not interrupt
 // the creation: a half-created container would be worse than an extra one.
-func (x *Executor) make(ctx context.Context, a attempt.Attempt, create call) error {
+func (x *Executor) create(ctx context.Context, a attempt.Attempt, create call) error {
 	making, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	go func() {

@@ -167,7 +167,7 @@ func toldOfMemory(t *testing.T, x *Executor) bool {
 	if x.kind != Docker {
 		return true
 	}
-	told, err := x.ask("events", "--since", "10m", "--until", "0s", "--filter", "event=oom")
+	told, err := x.quickly("events", "--since", "10m", "--until", "0s", "--filter", "event=oom")
 	if err != nil {
 		t.Error(err)
 	}

@@ -46,7 +46,7 @@ func (i *Images) Build(ctx context.Context, b Build, story io.Writer) error {
 	}
 	cmd := i.command(ctx, append(args, b.Dir)...)
 	cmd.Stdin = strings.NewReader(b.Dockerfile)
-	return i.tell(ctx, cmd, "build "+b.Name, story)
+	return i.runLogged(ctx, cmd, "build "+b.Name, story)
 }
 
 // Has reports whether an image is on this machine.
@@ -57,7 +57,7 @@ func (i *Images) Has(ctx context.Context, name string) bool {
 
 // Pull fetches an image, with the user's own login.
 func (i *Images) Pull(ctx context.Context, name string, story io.Writer) error {
-	return i.tell(ctx, i.command(ctx, "pull", name), "pull "+name, story)
+	return i.runLogged(ctx, i.command(ctx, "pull", name), "pull "+name, story)
 }
 
 // Login is a user and a password of a registry.
@@ -76,7 +76,7 @@ func (i *Images) Push(ctx context.Context, name string, login *Login, story io.W
 	}
 	cmd := i.command(ctx, "push", name)
 	cmd.Env = append(cmd.Environ(), environ...)
-	return i.tell(ctx, cmd, "push "+name, story)
+	return i.runLogged(ctx, cmd, "push "+name, story)
 }
 
 // loggedIn logs in. It returns the environment that makes a program use the login, and a function
@@ -129,8 +129,8 @@ func (i *Images) apartFrom(ctx context.Context, dir, host string) ([]string, err
 	return environ, nil
 }
 
-// tell runs a program and copies its output to story. An error repeats the end of it.
-func (i *Images) tell(ctx context.Context, cmd *exec.Cmd, what string, story io.Writer) error {
+// runLogged runs a program and copies its output to story. An error repeats the end of it.
+func (i *Images) runLogged(ctx context.Context, cmd *exec.Cmd, what string, story io.Writer) error {
 	last := &tail{}
 	cmd.Stdout = io.MultiWriter(story, last)
 	cmd.Stderr = cmd.Stdout

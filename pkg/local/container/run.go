@@ -210,7 +210,7 @@ func (l *life) end(ctx context.Context, a attempt.Attempt, signal string) {
 
 // kill sends a signal. An error may also mean that the container has ended.
 func (l *life) kill(signal string) error {
-	_, err := l.ask("kill", "--signal", signal, "--", l.name)
+	_, err := l.quickly("kill", "--signal", signal, "--", l.name)
 	return err
 }
 

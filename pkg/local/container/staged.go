@@ -21,7 +21,7 @@ const StagedDir = "staged"
 // job may see nothing else of the engine's state.
 func (x *Executor) staged(a attempt.Attempt) (args []string, err error) {
 	texts := map[string][]string{}
-	brings := x.placesOf(a).files
+	brings := x.stagedPathsOf(a).files
 	for _, v := range a.Environment {
 		place := aws.ToString(v.Value)
 		source, ok := x.stagedFile(place)
@@ -40,7 +40,7 @@ func (x *Executor) staged(a attempt.Attempt) (args []string, err error) {
 			args = append(args, arg)
 		}
 	}
-	brought, err := x.brought(a, texts)
+	brought, err := x.stagedMounts(a, texts)
 	return append(args, brought...), err
 }
 

@@ -224,15 +224,15 @@ func (j *Journal) join() *group {
 	switch {
 	case !j.syncing:
 		j.syncing = true
-		go j.bringToDisk()
+		go j.syncGroups()
 	case g.callers == j.enough:
 		j.changed.Broadcast()
 	}
 	return g
 }
 
-// bringToDisk syncs one group after the other until no caller waits.
-func (j *Journal) bringToDisk() {
+// syncGroups syncs one group after the other until no caller waits.
+func (j *Journal) syncGroups() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.next != nil && j.broken == nil {

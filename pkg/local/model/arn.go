@@ -50,17 +50,19 @@ func (v *Environment) Cluster() string {
 }
 
 // TaskARN is the ARN of the attempt's ECS task: its id is the last part of the log stream's name.
-func (a *Attempt) TaskARN() string { return ECSPrefix + "task/" + a.Place.Cluster() + "/" + a.Stream }
+func (a *Attempt) TaskARN() string {
+	return ECSPrefix + "task/" + a.Environment.Cluster() + "/" + a.Stream
+}
 
 // InstanceARN is the ARN of the container instance that ran the attempt: this machine, with the
 // executor if known. Fargate has none.
 func (a *Attempt) InstanceARN() *string {
-	if a.Place != nil && a.Place.Platform() == types.PlatformCapabilityFargate {
+	if a.Environment != nil && a.Environment.Platform() == types.PlatformCapabilityFargate {
 		return nil
 	}
 	instance := ComputeEnvironment
 	if a.Executor != "" {
 		instance += "-" + a.Executor
 	}
-	return aws.String(instancePrefix + a.Place.Cluster() + "/" + instance)
+	return aws.String(instancePrefix + a.Environment.Cluster() + "/" + instance)
 }

@@ -191,7 +191,7 @@ func (m *Model) afterEnd(t *Task) {
 	j := t.Job
 	if !t.IsChild() {
 		m.Active--
-		if s := m.Line(*j.Request.JobQueue).shares[j.class.share]; s != nil {
+		if s := m.QueueJobs(*j.Request.JobQueue).shares[j.class.share]; s != nil {
 			s.open--
 		}
 		for _, d := range j.dependents {

@@ -7,7 +7,7 @@ const invocationMemory = time.Hour
 
 // invocations are the calls of the last hour with their results: a job's id, or a definition's.
 type invocations struct {
-	made map[string]string
+	results map[string]string
 	// order holds the ids by age, so that old ones are forgotten.
 	order []invoked
 }
@@ -19,7 +19,7 @@ type invoked struct {
 
 // MadeBy returns the result of an earlier call: a job's id, or a definition's.
 func (m *Model) MadeBy(invocation string) (id string, again bool) {
-	id, again = m.invocations.made[invocation]
+	id, again = m.invocations.results[invocation]
 	return id, again
 }
 
@@ -27,13 +27,13 @@ func (v *invocations) remember(at int64, id, made string) {
 	if id == "" {
 		return
 	}
-	if v.made == nil {
-		v.made = map[string]string{}
+	if v.results == nil {
+		v.results = map[string]string{}
 	}
 	for len(v.order) > 0 && v.order[0].at < at-invocationMemory.Milliseconds() {
-		delete(v.made, v.order[0].id)
+		delete(v.results, v.order[0].id)
 		v.order = v.order[1:]
 	}
-	v.made[id] = made
+	v.results[id] = made
 	v.order = append(v.order, invoked{id, at})
 }

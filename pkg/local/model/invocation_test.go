@@ -11,10 +11,10 @@ func TestCallsAreForgotten(t *testing.T) {
 	for i := range int64(5) {
 		v.remember(start+i*invocationMemory.Milliseconds(), "SubmitJob "+string(rune('a'+i)), "job")
 	}
-	if len(v.made) != 2 || len(v.order) != 2 {
-		t.Errorf("%d calls are remembered after hours, want 2", len(v.made))
+	if len(v.results) != 2 || len(v.order) != 2 {
+		t.Errorf("%d calls are remembered after hours, want 2", len(v.results))
 	}
-	if v.remember(start, "", "job"); len(v.made) != 2 {
+	if v.remember(start, "", "job"); len(v.results) != 2 {
 		t.Error("a call without an id is remembered")
 	}
 }

@@ -88,7 +88,7 @@ type Attempt struct {
 	Stream       string       // UUID of the log stream
 	Handle       string       // by which the executor finds it
 	GPUs         []string     // devices
-	Place        *Environment // nil in journals of engines that had one only
+	Environment  *Environment // nil in journals of engines that had one only
 	StartedAt    int64        // epoch milliseconds; 0: its command has not started
 	StoppedAt    int64        // epoch milliseconds; 0: it is under way
 	Exit         *int32       // nil: the container left no exit code

@@ -70,7 +70,7 @@ func (m *Model) Overdue(now int64) []Event {
 }
 
 // runnable yields the RUNNABLE tasks of the queue.
-func (l *Line) runnable() iter.Seq[*Task] {
+func (l *QueueJobs) runnable() iter.Seq[*Task] {
 	return func(yield func(*Task) bool) {
 		for _, list := range l.waiting {
 			for _, t := range list {

@@ -22,7 +22,7 @@ type Model struct {
 	Definitions  map[string][]*Definition // by name; revision r at r-1
 	Jobs         map[string]*Job
 	BySubmission []*Job // by submission
-	Lines        map[string]*Line
+	Lines        map[string]*QueueJobs
 	streams      map[string]*Task // by the UUID of a log stream
 	LogStreams   []LogStream      // all streams, by their starts
 	whole        *Environment     // the machine, for jobs of deleted queues
@@ -44,7 +44,7 @@ func New(configured []QueueSpec) *Model {
 		Tags:         map[Resource]map[string]string{},
 		Definitions:  map[string][]*Definition{},
 		Jobs:         map[string]*Job{},
-		Lines:        map[string]*Line{},
+		Lines:        map[string]*QueueJobs{},
 		streams:      map[string]*Task{},
 		busy:         map[string]bool{},
 		whole:        &Environment{Name: ComputeEnvironment},
@@ -55,8 +55,8 @@ func New(configured []QueueSpec) *Model {
 	return m
 }
 
-// Line returns the line of a queue, and creates it if there is none.
-func (m *Model) Line(queue string) *Line {
+// QueueJobs returns the line of a queue, and creates it if there is none.
+func (m *Model) QueueJobs(queue string) *QueueJobs {
 	l := m.Lines[queue]
 	if l == nil {
 		l = NewLine()
@@ -244,7 +244,7 @@ func (m *Model) moveOne(at int64, t *Task, to State, reason string) error {
 
 // set changes the state of t and updates the lists.
 func (m *Model) set(at int64, t *Task, to State, reason string) {
-	j, l, waited := t.Job, m.Line(*t.Job.Request.JobQueue), t.State.Waits()
+	j, l, waited := t.Job, m.QueueJobs(*t.Job.Request.JobQueue), t.State.Waits()
 	if t.State == Runnable {
 		l.leave(t)
 		l.leftAt = at
@@ -278,7 +278,7 @@ func (m *Model) set(at int64, t *Task, to State, reason string) {
 }
 
 func (m *Model) explain(at int64, t *Task, x *Explanation) {
-	l := m.Line(*t.Job.Request.JobQueue)
+	l := m.QueueJobs(*t.Job.Request.JobQueue)
 	listed := t.State == Runnable && !t.IsParent()
 	if listed {
 		l.leave(t)
@@ -293,14 +293,14 @@ func (m *Model) start(at int64, t *Task, s *Start) error {
 	if err := m.moveOne(at, t, Starting, ""); err != nil {
 		return err
 	}
-	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Place: m.Environments[s.Environment]}
+	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: m.Environments[s.Environment]}
 	t.Attempts = append(t.Attempts, a)
 	for _, r := range t.streams() {
 		m.streams[r.Name[strings.LastIndexByte(r.Name, '/')+1:]] = t
 		m.LogStreams = append(m.LogStreams, r)
 	}
 	m.used = m.used.plus(t.Job.Need)
-	m.occupy(at, t, a.Place, 1)
+	m.occupy(at, t, a.Environment, 1)
 	for _, d := range s.GPUs {
 		m.busy[d] = true
 	}
@@ -324,7 +324,7 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 	a.StoppedAt, a.Exit, a.Reason, a.StatusReason, a.Containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
 	a.Executor = e.Executor
 	m.used = m.used.minus(t.Job.Need)
-	m.occupy(at, t, a.Place, -1)
+	m.occupy(at, t, a.Environment, -1)
 	for _, d := range a.GPUs {
 		delete(m.busy, d)
 	}
@@ -339,7 +339,7 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 // occupy takes (sign 1) or returns (sign -1) everything that an attempt holds besides the machine.
 func (m *Model) occupy(at int64, t *Task, place *Environment, sign int64) {
 	j, milli := t.Job, sign*t.Job.Need.MilliCPU
-	l := m.Line(*j.Request.JobQueue)
+	l := m.QueueJobs(*j.Request.JobQueue)
 	l.inUse += milli
 	if place != nil {
 		place.used += milli
@@ -360,7 +360,7 @@ func (m *Model) index(j *Job) {
 	if len(j.Request.Tags) > 0 {
 		m.tag(ResourceOf(KindJob, j.ID), j.Request.Tags)
 	}
-	m.Line(*j.Request.JobQueue).index(j)
+	m.QueueJobs(*j.Request.JobQueue).index(j)
 }
 
 // classOf returns the line of a job.

@@ -53,7 +53,7 @@ func (m *Model) vcpus(name string, capacity Amount) int64 {
 	return min(sum, capacity.MilliCPU)
 }
 
-func (m *Model) fairness(l *Line, p *Policy, now, decay, capacity int64) *fairness {
+func (m *Model) fairness(l *QueueJobs, p *Policy, now, decay, capacity int64) *fairness {
 	f := &fairness{claims: map[string]float64{}, weight: map[string]float64{}, idle: l.inUse == 0}
 	active := 0
 	for id, s := range l.shares {

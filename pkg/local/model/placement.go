@@ -23,9 +23,9 @@ func Capability(fargate bool) types.PlatformCapability {
 	return types.PlatformCapabilityEc2
 }
 
-// places returns the environments of a job's queue in order. Jobs of a deleted queue run on the
+// environmentsOf returns the environments of a job's queue in order. Jobs of a deleted queue run on the
 // machine itself.
-func (m *Model) places(j *Job) []*Environment {
+func (m *Model) environmentsOf(j *Job) []*Environment {
 	q, ok := m.Queue(*j.Request.JobQueue)
 	if !ok {
 		return []*Environment{m.whole}
@@ -41,7 +41,7 @@ func (m *Model) places(j *Job) []*Environment {
 
 // fitting returns the environments that the job fits in once they have free capacity.
 func (m *Model) fitting(j *Job) []*Environment {
-	return slices.DeleteFunc(m.places(j), func(v *Environment) bool {
+	return slices.DeleteFunc(m.environmentsOf(j), func(v *Environment) bool {
 		return v.Disabled() || !v.Runs(j.class.fargate) || v.limit() < j.Need.MilliCPU
 	})
 }
@@ -52,7 +52,7 @@ func (m *Model) unplaceable(j *Job, machine Amount) string {
 	if why := misfit(j.Need, machine); why != "" || len(m.fitting(j)) > 0 {
 		return why
 	}
-	all := m.places(j)
+	all := m.environmentsOf(j)
 	mine := slices.DeleteFunc(slices.Clone(all), func(v *Environment) bool { return !v.Runs(j.class.fargate) })
 	largest := int64(0)
 	for _, v := range mine {

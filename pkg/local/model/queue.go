@@ -68,7 +68,7 @@ func (m *Model) createQueue(in *awsbatch.CreateJobQueueInput) error {
 		Policy:     ResourceName(aws.ToString(in.SchedulingPolicyArn), KindPolicy),
 		TimeLimits: in.JobStateTimeLimitActions,
 	}
-	q.place(in.ComputeEnvironmentOrder)
+	q.setEnvironments(in.ComputeEnvironmentOrder)
 	m.addQueue(q)
 	m.tag(ResourceOf(KindQueue, name), in.Tags)
 	return nil
@@ -89,7 +89,7 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 		q.Disabled = in.State == types.JQStateDisabled
 	}
 	if in.ComputeEnvironmentOrder != nil {
-		q.place(in.ComputeEnvironmentOrder)
+		q.setEnvironments(in.ComputeEnvironmentOrder)
 		for _, name := range q.Environments {
 			m.machineEnvironment(name)
 		}
@@ -118,8 +118,8 @@ func (m *Model) reconsider(which func(*Queue) bool) {
 	}
 }
 
-// place gives the queue its environments.
-func (q *Queue) place(order []types.ComputeEnvironmentOrder) {
+// setEnvironments gives the queue its environments.
+func (q *Queue) setEnvironments(order []types.ComputeEnvironmentOrder) {
 	order = slices.SortedStableFunc(slices.Values(order), func(a, b types.ComputeEnvironmentOrder) int {
 		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
 	})

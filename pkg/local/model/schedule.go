@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// room is the free capacity of the machine, its environments and the consumable resources during a
+// freeCapacity is the free capacity of the machine, its environments and the consumable resources during a
 // scheduling pass.
-type room struct {
+type freeCapacity struct {
 	machine     Amount
 	vcpus       map[*Environment]int64 // thousandths, of those looked at
 	consumables map[string]int64       // of those looked at
 	model       *Model
 }
 
-func (m *Model) room(free Amount) *room {
-	return &room{machine: free, vcpus: map[*Environment]int64{}, consumables: map[string]int64{}, model: m}
+func (m *Model) freeCapacity(free Amount) *freeCapacity {
+	return &freeCapacity{machine: free, vcpus: map[*Environment]int64{}, consumables: map[string]int64{}, model: m}
 }
 
-func (r *room) left(v *Environment) int64 {
+func (r *freeCapacity) left(v *Environment) int64 {
 	n, ok := r.vcpus[v]
 	if !ok {
 		n = v.limit() - v.used
@@ -27,7 +27,7 @@ func (r *room) left(v *Environment) int64 {
 	return n
 }
 
-func (r *room) unclaimed(name string) int64 {
+func (r *freeCapacity) unclaimed(name string) int64 {
 	n, ok := r.consumables[name]
 	if v := r.model.Consumables[name]; !ok && v != nil {
 		n = v.Available()
@@ -47,7 +47,7 @@ const (
 )
 
 // admit reserves what j needs and returns where it runs, or sets aside the part that is free.
-func (r *room) admit(j *Job, places []*Environment) (place *Environment, v verdict, reason string) {
+func (r *freeCapacity) admit(j *Job, places []*Environment) (place *Environment, v verdict, reason string) {
 	if why := r.model.exceeds(j.Consumes); why != "" {
 		return nil, classWaits, why // nothing is set aside: the job cannot start until something changes
 	}
@@ -80,7 +80,7 @@ func (r *room) admit(j *Job, places []*Environment) (place *Environment, v verdi
 }
 
 // consume sets aside the consumable resources that j requests.
-func (r *room) consume(j *Job) {
+func (r *freeCapacity) consume(j *Job) {
 	for _, n := range j.Consumes {
 		r.consumables[n.Name] = max(r.unclaimed(n.Name)-n.Quantity, 0)
 	}
@@ -88,9 +88,9 @@ func (r *room) consume(j *Job) {
 
 // decision is the result of schedule for a task.
 type decision struct {
-	Task   *Task
-	Place  *Environment // where it starts; nil: it waits
-	Reason string       // what it waits for
+	Task        *Task
+	Environment *Environment // where it starts; nil: it waits
+	Reason      string       // what it waits for
 }
 
 // Schedule decides which tasks start now on a machine with that capacity, and why others wait. now
@@ -106,7 +106,7 @@ func (m *Model) Schedule(now int64, capacity Amount) []decision {
 			lines = append(lines, m.picker(name, now, capacity))
 		}
 	}
-	return schedule(lines, m.room(free))
+	return schedule(lines, m.freeCapacity(free))
 }
 
 // schedule decides which tasks start now, queues in the order of their priority.
@@ -116,7 +116,7 @@ func (m *Model) Schedule(now int64, capacity Amount) []decision {
 // the head does not block small jobs that would not help it, and small jobs never delay the job at
 // the head. Only the resource that a job lacks first is set aside: a job that waits for a
 // consumable resource keeps no vCPU idle.
-func schedule(lines []*picker, r *room) []decision {
+func schedule(lines []*picker, r *freeCapacity) []decision {
 	var all []decision
 	for !r.machine.exhausted() {
 		p := foremost(lines)
@@ -127,7 +127,7 @@ func schedule(lines []*picker, r *room) []decision {
 		d := decision{Task: t}
 		v := queueWaits
 		if p.allows(t.Job) {
-			d.Place, v, d.Reason = r.admit(t.Job, r.model.fitting(t.Job))
+			d.Environment, v, d.Reason = r.admit(t.Job, r.model.fitting(t.Job))
 		}
 		p.next(v)
 		if v == starts || d.Reason != t.Reason {

@@ -24,13 +24,13 @@ func jobOf(need Amount, seq int) *Task {
 // started is the tasks of one line that start, given what is free of the machine.
 func started(waiting []*Task, free Amount) []*Task {
 	m := New(nil)
-	l := m.Line("gone")
+	l := m.QueueJobs("gone")
 	for _, t := range waiting {
 		l.enter(t)
 	}
 	var all []*Task
-	for _, d := range schedule([]*picker{m.picker("gone", 0, free)}, m.room(free)) {
-		if d.Place != nil {
+	for _, d := range schedule([]*picker{m.picker("gone", 0, free)}, m.freeCapacity(free)) {
+		if d.Environment != nil {
 			all = append(all, d.Task)
 		}
 	}
@@ -268,7 +268,7 @@ func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 			q.Environments = append(q.Environments, name)
 		}
 		m.addQueue(q)
-		l := m.Line("q")
+		l := m.QueueJobs("q")
 		for i := range rapid.IntRange(1, 30).Draw(t, "jobs") {
 			task := jobOf(Amount{MilliCPU: 1000 * rapid.Int64Range(1, 4).Draw(t, "vCPUs"), MemoryMiB: 1}, i)
 			task.Job.Request.JobQueue = aws.String("q")
@@ -282,13 +282,13 @@ func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 		}
 		free := Amount{MilliCPU: 16000, MemoryMiB: 100}
 		used, licences, total := map[*Environment]int64{}, int64(0), int64(0)
-		for _, d := range schedule([]*picker{m.picker("q", 0, free)}, m.room(free)) {
-			if d.Place == nil {
+		for _, d := range schedule([]*picker{m.picker("q", 0, free)}, m.freeCapacity(free)) {
+			if d.Environment == nil {
 				continue
 			}
 			total += d.Task.Job.Need.MilliCPU
-			if used[d.Place] += d.Task.Job.Need.MilliCPU; used[d.Place] > d.Place.limit() {
-				t.Fatalf("%s holds %d of %d", d.Place.Name, used[d.Place], d.Place.limit())
+			if used[d.Environment] += d.Task.Job.Need.MilliCPU; used[d.Environment] > d.Environment.limit() {
+				t.Fatalf("%s holds %d of %d", d.Environment.Name, used[d.Environment], d.Environment.limit())
 			}
 			for _, n := range d.Task.Job.Consumes {
 				licences += n.Quantity

@@ -43,7 +43,7 @@ func (s *shared) add(i int, need Amount) {
 	id := share0(i)
 	j := &Job{ID: rand.Text(), Seq: int64(s.seq), Work: Work{Need: need}, Request: &awsbatch.SubmitJobInput{JobQueue: aws.String("q")}, class: class{share: id}}
 	j.Task = Task{Job: j, Index: -1, State: Runnable}
-	l := s.m.Line("q")
+	l := s.m.QueueJobs("q")
 	if l.shares[id] == nil {
 		l.shares[id] = &share{}
 	}
@@ -53,7 +53,7 @@ func (s *shared) add(i int, need Amount) {
 
 // tick ends what is over and starts what may.
 func (s *shared) tick(now int64, machine Amount, duration func() int64) {
-	l := s.m.Line("q")
+	l := s.m.QueueJobs("q")
 	for t, end := range s.ends {
 		if end <= now {
 			delete(s.ends, t)
@@ -62,15 +62,15 @@ func (s *shared) tick(now int64, machine Amount, duration func() int64) {
 			l.shares[t.Job.class.share].open--
 		}
 	}
-	for _, d := range schedule([]*picker{s.m.picker("q", now, machine)}, s.m.room(machine.minus(s.m.used))) {
-		if d.Place == nil {
+	for _, d := range schedule([]*picker{s.m.picker("q", now, machine)}, s.m.freeCapacity(machine.minus(s.m.used))) {
+		if d.Environment == nil {
 			continue
 		}
 		l.leave(d.Task)
 		seconds := duration()
 		s.ends[d.Task] = now + seconds*1000
 		s.m.used = s.m.used.plus(d.Task.Job.Need)
-		s.m.occupy(now, d.Task, d.Place, 1)
+		s.m.occupy(now, d.Task, d.Environment, 1)
 		var i int
 		fmt.Sscanf(d.Task.Job.class.share, "share%d", &i)
 		s.spent[i] += float64(seconds) * float64(d.Task.Job.Need.MilliCPU) / 1000

@@ -41,7 +41,7 @@ const vcpuUnit = "VCPU"
 
 // Utilization returns what the jobs of a queue use, in total and by share. p is the queue's policy,
 // decay its decay period in milliseconds; now is in epoch milliseconds.
-func (l *Line) Utilization(now int64, p *Policy, decay int64) *types.QueueSnapshotUtilizationDetail {
+func (l *QueueJobs) Utilization(now int64, p *Policy, decay int64) *types.QueueSnapshotUtilizationDetail {
 	quantity := func(milli int64) *float64 { return aws.Float64(float64(milli) / 1000) }
 	d := &types.QueueSnapshotUtilizationDetail{LastUpdatedAt: &now,
 		TotalCapacityUsage: []types.QueueSnapshotCapacityUsage{{CapacityUnit: aws.String(vcpuUnit), Quantity: quantity(l.inUse)}}}

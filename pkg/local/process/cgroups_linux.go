@@ -352,7 +352,7 @@ type inCgroup struct {
 	group  cgroup
 }
 
-func (t *inCgroup) place() string {
+func (t *inCgroup) path() string {
 	if strings.ContainsAny(t.group.dir(), " \t\n") {
 		return ""
 	}

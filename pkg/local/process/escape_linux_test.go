@@ -29,7 +29,7 @@ func (groupOnly) start(_ string, begin func(*syscall.SysProcAttr) (int, error)) 
 }
 func (groupOnly) clear(string, string) error { return nil }
 func (groupOnly) close() error               { return nil }
-func (groupOnly) place() string              { return "" }
+func (groupOnly) path() string               { return "" }
 func (groupOnly) end() error                 { return nil }
 
 var treeKinds = []string{"cgroup2", "cgroup1", "marks"}

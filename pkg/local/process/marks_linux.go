@@ -93,7 +93,7 @@ type marked struct {
 	inLimit bool // else the mark is in the environment only
 }
 
-func (t *marked) place() string { return "" }
+func (t *marked) path() string { return "" }
 
 func (t *marked) end() error {
 	if !t.inLimit || t.marks.left(markOf(t.id)) {

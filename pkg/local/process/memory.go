@@ -41,7 +41,7 @@ func (w *memoryWatch) add(group int, bytes int64) *memoryLimit {
 	}
 	w.limits[group] = l
 	if w.timer == nil {
-		w.timer = time.AfterFunc(memoryEvery, w.look)
+		w.timer = time.AfterFunc(memoryEvery, w.check)
 	}
 	return l
 }
@@ -58,15 +58,15 @@ func (w *memoryWatch) remove(l *memoryLimit) bool {
 	return l.killed
 }
 
-// look kills the groups that use too much.
-func (w *memoryWatch) look() {
+// check kills the groups that use too much.
+func (w *memoryWatch) check() {
 	for _, l := range tooLarge(w.old()) {
 		w.kill(l)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer = nil; len(w.limits) > 0 {
-		w.timer = time.AfterFunc(memoryEvery, w.look)
+		w.timer = time.AfterFunc(memoryEvery, w.check)
 	}
 }
 

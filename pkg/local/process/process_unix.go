@@ -60,7 +60,7 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	group := cmd.Process.Pid
 	need, _ := model.Requested(a.Container) // SubmitJob has checked it
 	memory := p.memory.add(group, need.MemoryMiB<<20)
-	a.Started(strings.TrimSpace(handle(group) + " " + started.place()))
+	a.Started(strings.TrimSpace(handle(group) + " " + started.path()))
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		signalGroup(group, syscall.SIGTERM)

@@ -21,9 +21,9 @@ type trees interface {
 
 // tree is the processes of one attempt.
 type tree interface {
-	// place returns where the next engine finds the processes, without spaces; empty: by the
+	// path returns where the next engine finds the processes, without spaces; empty: by the
 	// attempt's id.
-	place() string
+	path() string
 	// end kills every remaining process and returns when none is left. The caller has waited for
 	// the first one.
 	end() error

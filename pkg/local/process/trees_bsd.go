@@ -26,7 +26,7 @@ func (groups) close() error { return nil }
 
 type group struct{}
 
-func (group) place() string { return "" }
+func (group) path() string { return "" }
 
 func (group) end() error { return nil } // Run ends the group
 

@@ -175,7 +175,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	h.Set("ETag", o.ETag)
 	h.Set("Last-Modified", "Sun, 22 Nov 2026 10:00:00 GMT")
 	body, status := o.Body, http.StatusOK
-	if from, to, ok := span(r.Header.Get("Range"), len(o.Body)); ok {
+	if from, to, ok := byteRange(r.Header.Get("Range"), len(o.Body)); ok {
 		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, len(body)))
 		body, status = body[from:to+1], http.StatusPartialContent
 	} else if r.Header.Get("Range") != "" {
@@ -205,8 +205,8 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	}
 }
 
-// span parses bytes=from-to.
-func span(text string, size int) (from, to int, ok bool) {
+// byteRange parses bytes=from-to.
+func byteRange(text string, size int) (from, to int, ok bool) {
 	first, last, found := strings.Cut(strings.TrimPrefix(text, "bytes="), "-")
 	from, err := strconv.Atoi(first)
 	if to = size - 1; last != "" && err == nil {

@@ -32,9 +32,9 @@ const Variable = "BATCHCTL_LIBCUDA"
 // binding is the name of this way to the driver.
 const binding = "gorgonia.org/cu v0.9.6"
 
-// places are where libcuda is: where the loader looks, a mount of Kubernetes and older
+// libraryPaths are where libcuda is: where the loader looks, a mount of Kubernetes and older
 // runtimes, and WSL.
-var places = []string{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
+var libraryPaths = []string{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
 
 // opening is held while the functions of a library are filled in, which all drivers share.
 var opening sync.Mutex
@@ -76,7 +76,7 @@ func start() (code int, err error) {
 	if C.imported() == 0 {
 		return 0, nil // cu has called it before main, and would have ended the program
 	}
-	paths := places
+	paths := libraryPaths
 	if path := os.Getenv(Variable); path != "" {
 		paths = []string{path}
 	}

@@ -16,9 +16,9 @@ import (
 
 const remedy = "take an image that has it, such as one from nvidia/cuda:12.6.3-runtime-ubuntu24.04, or let BATCHCTL_CUBLAS name a libcublas.so"
 
-// places are where the library is looked for: by the loader, then where CUDA is installed.
+// libraryPaths are where the library is looked for: by the loader, then where CUDA is installed.
 // The newest comes first; one from before 11 has no TF32 and no bfloat16.
-func places() []string {
+func libraryPaths() []string {
 	var all []string
 	for _, folder := range []string{"", "/usr/local/cuda/lib64/"} {
 		for _, version := range []string{"13", "12", "11"} {
@@ -57,7 +57,7 @@ func load() (uintptr, error) {
 		}
 		return address, nil
 	}
-	for _, path := range places() {
+	for _, path := range libraryPaths() {
 		address, err := purego.Dlopen(path, purego.RTLD_NOW)
 		if err == nil {
 			return address, nil

@@ -41,7 +41,7 @@ func (r *Report) connect(bindings []gpu.Binding, wanted string) {
 				break
 			}
 			r.Binding, part.Version = b.Name, driver.Binding()
-			r.ask(driver)
+			r.query(driver)
 		}
 		r.Bindings = append(r.Bindings, part)
 	}
@@ -57,8 +57,8 @@ func (p *Part) fail(err error) bool {
 	return err != nil
 }
 
-// ask describes the devices that the driver sees.
-func (r *Report) ask(driver gpu.Driver) {
+// query describes the devices that the driver sees.
+func (r *Report) query(driver gpu.Driver) {
 	version, err := driver.Version()
 	if err != nil {
 		r.problem("the driver does not tell its version: "+err.Error(), "")

@@ -13,9 +13,9 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// places are where libcuda is: where the loader looks, which is what NVIDIA's container
+// libraryPaths are where libcuda is: where the loader looks, which is what NVIDIA's container
 // runtime sees to, a mount of Kubernetes and older runtimes, and WSL.
-var places = []string{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
+var libraryPaths = []string{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
 
 // Open loads the library and initialises the driver. Where there is no usable GPU the
 // error is a *gpu.UnavailableError that says what is missing.
@@ -47,7 +47,7 @@ func Open() (gpu.Driver, error) {
 // load finds the library. One that is named but cannot be loaded is not replaced by
 // another, and a broken one is told from one that is not there.
 func load() (uintptr, error) {
-	paths := places
+	paths := libraryPaths
 	if path := os.Getenv(Variable); path != "" {
 		paths = []string{path}
 	}

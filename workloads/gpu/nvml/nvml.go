@@ -14,9 +14,9 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// places are where the library is looked for: by the loader, then where container
+// libraryPaths are where the library is looked for: by the loader, then where container
 // runtimes of older kinds and WSL put it.
-var places = []string{
+var libraryPaths = []string{
 	"libnvidia-ml.so.1",
 	"/usr/local/nvidia/lib64/libnvidia-ml.so.1",
 	"/usr/lib/wsl/lib/libnvidia-ml.so.1",
@@ -54,7 +54,7 @@ func load() (uintptr, error) {
 		}
 		return library, nil
 	}
-	for _, path := range places {
+	for _, path := range libraryPaths {
 		library, err := purego.Dlopen(path, purego.RTLD_NOW)
 		if err == nil {
 			return library, nil

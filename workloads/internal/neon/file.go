@@ -53,11 +53,11 @@ func (f *File) Function(name, parameters string, doc ...string) {
 		fmt.Fprintf(&f.stubs, "// %s\n", line)
 	}
 	fmt.Fprintf(&f.stubs, "//\n//go:noescape\nfunc %s(%s)\n", name, parameters)
-	fmt.Fprintf(&f.text, "\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, parameters, name, f.place(parameters))
+	fmt.Fprintf(&f.text, "\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, parameters, name, f.layout(parameters))
 }
 
-// place finds where the parameters lie, and how many bytes they take.
-func (f *File) place(parameters string) (end int) {
+// layout finds where the parameters lie, and how many bytes they take.
+func (f *File) layout(parameters string) (end int) {
 	f.offsets = map[string]int{}
 	var untyped []string // those whose type follows a later one
 	for parameter := range strings.SplitSeq(parameters, ", ") {

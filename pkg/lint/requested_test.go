@@ -79,9 +79,9 @@ func TestDemands(t *testing.T) {
 			p := &Pass{}
 			p.begin(files, nil)
 			for _, j := range p.Submits() {
-				d := j.demands("VCPU")
+				d := j.requestsFor("VCPU")
 				got := ""
-				if src, span := d.largest().Place(); src != nil {
+				if src, span := d.largest().Location(); src != nil {
 					got = src.Text[span.Start:span.End]
 				}
 				if d.total != tt.want || got != tt.at {

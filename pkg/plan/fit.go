@@ -15,7 +15,7 @@ import (
 
 // Room is what a compute environment has for a job: the proof that the job can
 // run there, or the reason why it cannot.
-type Room struct {
+type EnvironmentFit struct {
 	// Name is the environment's; "" if the platform file gives none.
 	Name string
 	// Type is EC2, SPOT, FARGATE, FARGATE_SPOT or UNMANAGED.
@@ -46,7 +46,7 @@ type Room struct {
 
 // Usable reports whether the environment accepts jobs in its current state: not DISABLED,
 // INVALID or being deleted.
-func (r Room) Usable() bool {
+func (r EnvironmentFit) Usable() bool {
 	switch r.Status {
 	case types.CEStatusInvalid, types.CEStatusDeleting, types.CEStatusDeleted:
 		return false
@@ -55,43 +55,43 @@ func (r Room) Usable() bool {
 }
 
 // Proven reports whether a known machine holds every part of the job.
-func (r Room) Proven() bool {
+func (r EnvironmentFit) Proven() bool {
 	return r.Fits && len(r.Holds) > 0 && (r.environment.IsFargate() || !slices.ContainsFunc(r.Holds, func(p catalog.Placement) bool { return p.Instance.Name == "" }))
 }
 
 // IsFargate reports whether jobs run on Fargate there.
-func (r Room) IsFargate() bool { return r.environment.IsFargate() }
+func (r EnvironmentFit) IsFargate() bool { return r.environment.IsFargate() }
 
 // IsSpot reports whether what runs there costs a Spot price.
-func (r Room) IsSpot() bool { return r.Type == "SPOT" || r.Type == "FARGATE_SPOT" }
+func (r EnvironmentFit) IsSpot() bool { return r.Type == "SPOT" || r.Type == "FARGATE_SPOT" }
 
-// roomsOf holds a need against the environments of a platform file's queue.
-func roomsOf(types *catalog.Catalog, q document.Queue, n Need) []Room {
-	var rooms []Room
-	for _, e := range behind(types, q) {
-		rooms = append(rooms, hold(Room{Name: e.Name, Type: e.Type, MaxvCpus: e.MaxvCpus, environment: e}, n))
+// fitsOf holds a need against the environments of a platform file's queue.
+func fitsOf(types *catalog.Catalog, q document.Queue, n Need) []EnvironmentFit {
+	var rooms []EnvironmentFit
+	for _, e := range environmentsOf(types, q) {
+		rooms = append(rooms, hold(EnvironmentFit{Name: e.Name, Type: e.Type, MaxvCpus: e.MaxvCpus, environment: e}, n))
 	}
 	return rooms
 }
 
-// rooms holds a need against the environments of a queue of the target, in the
+// fits holds a need against the environments of a queue of the target, in the
 // order in which AWS Batch tries them.
-func (w *World) rooms(catalogue *catalog.Catalog, q types.JobQueueDetail, n Need) []Room {
-	var rooms []Room
+func (w *TargetState) fits(catalogue *catalog.Catalog, q types.JobQueueDetail, n Need) []EnvironmentFit {
+	var rooms []EnvironmentFit
 	for _, name := range inOrder(q) {
 		e, ok := w.environment(name)
 		if !ok {
-			rooms = append(rooms, Room{Name: batch.Name(name), Fits: true,
+			rooms = append(rooms, EnvironmentFit{Name: batch.Name(name), Fits: true,
 				Reason: "not checked: " + cmp.Or(w.EnvironmentsErr, "the target does not show it")})
 			continue
 		}
-		rooms = append(rooms, roomOf(catalogue, e, n))
+		rooms = append(rooms, fitOf(catalogue, e, n))
 	}
 	return rooms
 }
 
-func roomOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need) Room {
-	r := Room{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
+func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need) EnvironmentFit {
+	r := EnvironmentFit{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
 	c := e.ComputeResources
 	isPod := e.ContainerOrchestrationType == types.OrchestrationTypeEks || e.EksConfiguration != nil
 	switch {
@@ -115,7 +115,7 @@ func roomOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need
 }
 
 // unmanaged is an environment whose instances are its owner's affair.
-func unmanaged(r Room, vcpus int, n Need) Room {
+func unmanaged(r EnvironmentFit, vcpus int, n Need) EnvironmentFit {
 	r.Fits, r.Reason = true, "not checked: AWS Batch does not know the instances of an unmanaged environment"
 	r.MaxvCpus = vcpus
 	if vcpus > 0 && n.vcpus() > float64(vcpus) {
@@ -132,7 +132,7 @@ func (n Need) vcpus() (sum float64) {
 }
 
 // hold places every part of the need in the room.
-func hold(r Room, n Need) Room {
+func hold(r EnvironmentFit, n Need) EnvironmentFit {
 	r.Fits = true
 	for _, part := range n.Parts {
 		e := r.environment
@@ -164,7 +164,7 @@ func hold(r Room, n Need) Room {
 }
 
 // headroom is how many jobs of a proven need run at once at maxvCpus.
-func (r Room) headroom(n Need) int {
+func (r EnvironmentFit) headroom(n Need) int {
 	switch {
 	case r.MaxvCpus == 0:
 		return 0
@@ -178,7 +178,7 @@ func (r Room) headroom(n Need) int {
 }
 
 // vcpus is what one job takes of maxvCpus when its parts have their machines alone.
-func (r Room) vcpus(n Need) (sum float64) {
+func (r EnvironmentFit) vcpus(n Need) (sum float64) {
 	for i, p := range n.Parts {
 		if r.IsFargate() {
 			sum += p.VCPUs * float64(p.Nodes)
@@ -191,7 +191,7 @@ func (r Room) vcpus(n Need) (sum float64) {
 
 // types returns every instance type of the environment that holds the part of a
 // need, from small to large, each with how many of it fit.
-func (r Room) types(part Part) []catalog.Placement {
+func (r EnvironmentFit) types(part Part) []catalog.Placement {
 	var list []catalog.Placement
 	entries := r.environment.InstanceTypes
 	if len(part.InstanceTypes) > 0 {
@@ -211,7 +211,7 @@ func (r Room) types(part Part) []catalog.Placement {
 }
 
 // Why says in a clause what is wrong with an environment that is not usable.
-func (r Room) Why() string {
+func (r EnvironmentFit) Why() string {
 	switch {
 	case r.Usable():
 		return ""

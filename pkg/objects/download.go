@@ -19,8 +19,8 @@ const (
 	program   = 0o777
 )
 
-// task is one Bring.
-type task struct {
+// download is one Bring.
+type download struct {
 	*Store
 	in     stage.Input
 	pinned *checksum // by the document
@@ -28,8 +28,8 @@ type task struct {
 	need   *need
 }
 
-func (s *Store) task(in stage.Input) (*task, error) {
-	t := &task{Store: s, in: in}
+func (s *Store) task(in stage.Input) (*download, error) {
+	t := &download{Store: s, in: in}
 	if in.SHA256 == "" {
 		return t, nil
 	}
@@ -40,24 +40,24 @@ func (s *Store) task(in stage.Input) (*task, error) {
 
 // fits checks the free space below a directory for files of these sizes. An existing file of the
 // same size will probably stay.
-func (t *task) fits(dir string, bytes int64, what string) (err error) {
+func (t *download) fits(dir string, bytes int64, what string) (err error) {
 	t.need, err = t.reserve(dir, bytes, what)
 	return err
 }
 
-func (t *task) wrote(n int64) {
+func (t *download) wrote(n int64) {
 	if t.need != nil {
 		t.need.left.Add(-n)
 	}
 }
 
-func (t *task) free() {
+func (t *download) free() {
 	if t.need != nil {
 		t.release(t.need)
 	}
 }
 
-func (t *task) mode() fs.FileMode {
+func (t *download) mode() fs.FileMode {
 	if t.in.Executable {
 		return program
 	}
@@ -65,7 +65,7 @@ func (t *task) mode() fs.FileMode {
 }
 
 // one opens the directory of a single file with open, and returns it with the file's name.
-func (t *task) one(from place, open func(string) (*dest, error)) (d *dest, name string, err error) {
+func (t *download) one(from location, open func(string) (*dest, error)) (d *dest, name string, err error) {
 	to := t.in.To
 	if strings.HasSuffix(to, "/") {
 		if err := below(from.base(), from.String()); err != nil {
@@ -78,8 +78,8 @@ func (t *task) one(from place, open func(string) (*dest, error)) (d *dest, name 
 }
 
 // key downloads one object.
-func (t *task) key(ctx context.Context, from place) error {
-	o := &object{place: from}
+func (t *download) key(ctx context.Context, from location) error {
+	o := &object{location: from}
 	if err := t.head(ctx, o); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (t *task) key(ctx context.Context, from place) error {
 }
 
 // prefix downloads everything below a prefix.
-func (t *task) prefix(ctx context.Context, from place) error {
+func (t *download) prefix(ctx context.Context, from location) error {
 	if t.pinned != nil {
 		return fmt.Errorf("%s: sha256 applies only to a single file, not to a prefix", from)
 	}
@@ -155,7 +155,7 @@ func (t *task) prefix(ctx context.Context, from place) error {
 }
 
 // object downloads one object to a name, unless the file already exists.
-func (t *task) object(ctx context.Context, d *dest, name string, o *object, want *checksum, mode fs.FileMode) error {
+func (t *download) object(ctx context.Context, d *dest, name string, o *object, want *checksum, mode fs.FileMode) error {
 	if d.size(name) == o.size {
 		if !o.asked && want == nil {
 			if err := t.head(ctx, o); err != nil {
@@ -192,7 +192,7 @@ func first(want, other *checksum) *checksum {
 }
 
 // keep reports whether an existing file can stay, and counts it.
-func (t *task) keep(d *dest, name string, size int64, c *checksum, mode fs.FileMode) (bool, error) {
+func (t *download) keep(d *dest, name string, size int64, c *checksum, mode fs.FileMode) (bool, error) {
 	if c == nil || c.parts {
 		return false, nil
 	}
@@ -209,7 +209,7 @@ func (t *task) keep(d *dest, name string, size int64, c *checksum, mode fs.FileM
 }
 
 // finish renames a complete file to its name.
-func (t *task) finish(f *draft, from string, size int64, v verdict) error {
+func (t *download) finish(f *draft, from string, size int64, v verdict) error {
 	if v == wrong {
 		return fmt.Errorf("%s: the checksum does not match: download it again; if that fails too, the stored object is damaged or not the expected one", from)
 	}
@@ -235,7 +235,7 @@ func (t *task) finish(f *draft, from string, size int64, v verdict) error {
 }
 
 // small downloads an object with one request, whose answer has the checksum, too.
-func (t *task) small(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
+func (t *download) small(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
 	c, sum, err := t.whole(ctx, f, o, want)
 	if err != nil {
 		return wrong, err
@@ -248,7 +248,7 @@ func (t *task) small(ctx context.Context, f *draft, o *object, want *checksum) (
 
 // whole copies an object. It returns the expected checksum of its content and the actual sum; nil
 // if there is no checksum of the whole content.
-func (t *task) whole(ctx context.Context, f *draft, o *object, want *checksum) (c *checksum, sum []byte, err error) {
+func (t *download) whole(ctx context.Context, f *draft, o *object, want *checksum) (c *checksum, sum []byte, err error) {
 	release, err := t.slot(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -261,7 +261,7 @@ func (t *task) whole(ctx context.Context, f *draft, o *object, want *checksum) (
 		return nil, nil, err
 	}
 	if o.size != size {
-		return nil, nil, fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.place)
+		return nil, nil, fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.location)
 	}
 	var h hash.Hash
 	if c = first(want, o.sum); c != nil && !c.parts {
@@ -287,14 +287,14 @@ func opened(r *reader) error {
 }
 
 // large downloads an object in ranges.
-func (t *task) large(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
+func (t *download) large(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
 	if !o.asked {
 		if err := t.head(ctx, o); err != nil {
 			return wrong, err
 		}
 	}
 	if o.etag == "" {
-		return wrong, fmt.Errorf("%s: the server sends no version (ETag), so parts of different versions could be mixed", o.place)
+		return wrong, fmt.Errorf("%s: the server sends no version (ETag), so parts of different versions could be mixed", o.location)
 	}
 	c := first(want, o.sum)
 	part := t.part()
@@ -338,7 +338,7 @@ func (t *task) large(ctx context.Context, f *draft, o *object, want *checksum) (
 }
 
 // byParts checks the content against the checksums of an object's parts, if there are any.
-func (t *task) byParts(ctx context.Context, f *draft, o *object) (verdict, error) {
+func (t *download) byParts(ctx context.Context, f *draft, o *object) (verdict, error) {
 	if o.sum == nil || !o.sum.parts {
 		return unverified, nil
 	}
@@ -362,7 +362,7 @@ func (t *task) byParts(ctx context.Context, f *draft, o *object) (verdict, error
 }
 
 // copy writes n bytes (-1: all) of a reader to a file and a hash.
-func (t *task) copy(f *draft, off, n int64, from io.Reader, h hash.Hash, what string) error {
+func (t *download) copy(f *draft, off, n int64, from io.Reader, h hash.Hash, what string) error {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
 	written := int64(0)

@@ -29,25 +29,25 @@ func isHash(name, ending string) bool {
 	return ok && len(hash) == 64 && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// places are the paths below the engine's staged directory in a job's document. A job may come from
+// stagedPaths are the paths below the engine's staged directory in a job's document. A job may come from
 // any client of the API. So it gets only files whose hashes it knows, and a directory for its own
 // outputs.
-type places struct {
+type stagedPaths struct {
 	// files are the names that the job may read, by directory as written in the document.
 	files map[string][]string
 	// outputs are the directories, as written, below which the job may write its own.
 	outputs []string
 }
 
-func (x *Executor) placesOf(a attempt.Attempt) places {
-	all := places{files: map[string][]string{}}
-	text, _ := look(a, stage.Variable)
+func (x *Executor) stagedPathsOf(a attempt.Attempt) stagedPaths {
+	all := stagedPaths{files: map[string][]string{}}
+	text, _ := valueOf(a, stage.Variable)
 	d, err := stage.Parse(text)
 	if text == "" || err != nil {
 		return all // the job reports what is wrong with it
 	}
 	expand := func(place string) string {
-		place, err := stage.Expand(place, func(name string) (string, bool) { return look(a, name) })
+		place, err := stage.Expand(place, func(name string) (string, bool) { return valueOf(a, name) })
 		if err != nil || !filepath.IsAbs(place) {
 			return ""
 		}
@@ -69,8 +69,8 @@ func (x *Executor) placesOf(a attempt.Attempt) places {
 	return all
 }
 
-// look returns a variable of the job; the last one of a name counts.
-func look(a attempt.Attempt, name string) (value string, ok bool) {
+// valueOf returns a variable of the job; the last one of a name counts.
+func valueOf(a attempt.Attempt, name string) (value string, ok bool) {
 	for _, v := range a.Environment {
 		if aws.ToString(v.Name) == name {
 			value, ok = aws.ToString(v.Value), true
@@ -91,11 +91,11 @@ func (x *Executor) isStagedDir(dir string) bool {
 	return err == nil && real == filepath.Join(x.options.Dir, StagedDir)
 }
 
-// brought lets the container read its inputs and write its outputs, at the paths in the document.
+// stagedMounts lets the container read its inputs and write its outputs, at the paths in the document.
 // It hides the rest of the staged directory: the files are linked into a directory of the attempt.
 // texts are staged texts that the container reads there, too.
-func (x *Executor) brought(a attempt.Attempt, texts map[string][]string) (args []string, err error) {
-	p := x.placesOf(a)
+func (x *Executor) stagedMounts(a attempt.Attempt, texts map[string][]string) (args []string, err error) {
+	p := x.stagedPathsOf(a)
 	for at, names := range p.files {
 		dir, err := x.linked(a, at, append(names, texts[at]...), slices.Contains(p.outputs, at))
 		if err == nil {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Line contains the jobs of one queue.
-type Line struct {
+// QueueJobs contains the jobs of one queue.
+type QueueJobs struct {
 	Jobs    [Failed + 1]Ordered // jobs and parents, by state
 	waiting map[class]Ordered   // RUNNABLE tasks that may start
 	parked  Ordered             // RUNNABLE tasks that currently fit no environment
@@ -22,12 +22,12 @@ type Line struct {
 }
 
 // NewLine returns the line of a queue without jobs.
-func NewLine() *Line {
-	return &Line{waiting: map[class]Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
+func NewLine() *QueueJobs {
+	return &QueueJobs{waiting: map[class]Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
 }
 
 // index adds a new job to the indexes.
-func (l *Line) index(j *Job) {
+func (l *QueueJobs) index(j *Job) {
 	if n := len(l.All); n > 0 {
 		j.CreatedAt = max(j.CreatedAt, l.All[n-1].CreatedAt) // the clock may have been set back
 	}
@@ -53,7 +53,7 @@ type class struct {
 }
 
 // enter adds a RUNNABLE task to its list.
-func (l *Line) enter(t *Task) {
+func (l *QueueJobs) enter(t *Task) {
 	l.limits.stale = true
 	if t.parked {
 		l.parked.insert(t)
@@ -65,7 +65,7 @@ func (l *Line) enter(t *Task) {
 }
 
 // leave removes a RUNNABLE task from its list.
-func (l *Line) leave(t *Task) {
+func (l *QueueJobs) leave(t *Task) {
 	l.limits.stale = true
 	if t.parked {
 		l.parked.remove(t)
@@ -80,7 +80,7 @@ func (l *Line) leave(t *Task) {
 }
 
 // openShares is the number of shares that have jobs.
-func (l *Line) openShares() int {
+func (l *QueueJobs) openShares() int {
 	n := 0
 	for _, s := range l.shares {
 		if s.open > 0 {
@@ -92,6 +92,6 @@ func (l *Line) openShares() int {
 
 // TakesShare reports whether a job with this share is accepted if at most limit shares may have
 // jobs.
-func (l *Line) TakesShare(id string, most int) bool {
+func (l *QueueJobs) TakesShare(id string, most int) bool {
 	return l.shares[id] != nil || l.openShares() < most
 }

@@ -19,8 +19,8 @@ func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.Get
 	return out, nil
 }
 
-// QueueLook is the content of a queue at one moment, as far as six calls show it.
-type QueueLook struct {
+// QueueStatus is the content of a queue at one moment, as far as six calls show it.
+type QueueStatus struct {
 	// Jobs are the unfinished jobs, the furthest in their life first. It has the first page of each
 	// status, on AWS 1,000 jobs.
 	Jobs []types.JobSummary
@@ -31,11 +31,11 @@ type QueueLook struct {
 	SnapshotErr error
 }
 
-// Look reads a queue with one call per status and one for its snapshot, however many jobs it has. A
+// QueueStatus reads a queue with one call per status and one for its snapshot, however many jobs it has. A
 // role may not be allowed to read a snapshot, and a server may not have one. Look then returns the
 // jobs only.
-func (c *Client) Look(ctx context.Context, queue string) (*QueueLook, error) {
-	look := &QueueLook{}
+func (c *Client) QueueStatus(ctx context.Context, queue string) (*QueueStatus, error) {
+	look := &QueueStatus{}
 	place := map[string]int{}
 	for _, status := range NotEnded { // in this order a job that changes its status is not missed
 		page, err := c.API.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status})

@@ -14,17 +14,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// worldTries limits the tries of a call for a plan, because the user waits for it.
-const worldTries = 2
+// stateTries limits the tries of a call for a plan, because the user waits for it.
+const stateTries = 2
 
-// worldCalls limits the concurrent calls for job definitions.
-const worldCalls = 8
+// stateCalls limits the concurrent calls for job definitions.
+const stateCalls = 8
 
-// World reads the target's job definitions, queues and compute environments that a plan names, to
+// TargetState reads the target's job definitions, queues and compute environments that a plan names, to
 // compare them with the plan. It reports what it could not read in its result and returns no error:
 // an account that may submit need not be allowed to describe.
-func (c *Client) World(ctx context.Context, p *plan.Plan) *plan.World {
-	w := &plan.World{Definitions: map[string]plan.Registered{}}
+func (c *Client) TargetState(ctx context.Context, p *plan.Plan) *plan.TargetState {
+	w := &plan.TargetState{Definitions: map[string]plan.Registered{}}
 	var all sync.WaitGroup
 	all.Go(func() { c.readQueues(ctx, p, w) })
 	all.Go(func() { w.Definitions = c.registered(ctx, p) })
@@ -35,7 +35,7 @@ func (c *Client) World(ctx context.Context, p *plan.Plan) *plan.World {
 }
 
 // unreached returns the common reason, if nothing at all could be read.
-func unreached(p *plan.Plan, w *plan.World) (reason string) {
+func unreached(p *plan.Plan, w *plan.TargetState) (reason string) {
 	if len(p.QueueNames()) > 0 && w.QueuesErr == "" {
 		return ""
 	}
@@ -48,7 +48,7 @@ func unreached(p *plan.Plan, w *plan.World) (reason string) {
 	return cmp.Or(w.QueuesErr, reason)
 }
 
-func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.World) {
+func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.TargetState) {
 	names := p.QueueNames()
 	if len(names) == 0 {
 		return
@@ -87,7 +87,7 @@ func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.R
 	}
 	names := p.DefinitionNames()
 	found := make([]plan.Registered, len(names))
-	free := make(chan struct{}, worldCalls)
+	free := make(chan struct{}, stateCalls)
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
@@ -146,7 +146,7 @@ func revisionText(d types.JobDefinition) string {
 }
 
 // briefly limits retries of a call to what a person waits for.
-func briefly(o *awsbatch.Options) { o.RetryMaxAttempts = worldTries }
+func briefly(o *awsbatch.Options) { o.RetryMaxAttempts = stateTries }
 
 // unread returns the reason why something could not be read.
 func unread(ctx context.Context, action string, err error) string {

@@ -61,37 +61,37 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Twin is a job that ran beside the one that counts.
-type Twin struct {
+// Duplicate is a job that ran beside the one that counts.
+type Duplicate struct {
 	// Job is the user's name for the job, ID the job that counts.
 	Job, ID string
-	// Twin is the id of the duplicate, which ended with Status.
-	Twin, Status string
+	// Duplicate is the id of the duplicate, which ended with Status.
+	Duplicate, Status string
 }
 
 // TwiceError names jobs that ran twice until they finished. Nothing can undo that.
-type TwiceError struct{ Twins []Twin }
+type TwiceError struct{ Duplicates []Duplicate }
 
 func (e *TwiceError) Error() string {
 	var all []string
-	for _, t := range e.Twins {
-		all = append(all, fmt.Sprintf("job %s ran twice: %s counts, and its duplicate %s ended %s", t.Job, t.ID, t.Twin, t.Status))
+	for _, t := range e.Duplicates {
+		all = append(all, fmt.Sprintf("job %s ran twice: %s counts, and its duplicate %s ended %s", t.Job, t.ID, t.Duplicate, t.Status))
 	}
 	return strings.Join(all, "; ")
 }
 
 // doubtful reports whether duplicates of an accepted job may appear.
-func (t *task) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
+func (t *plannedJob) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
 
 // doubt records that duplicates of an accepted job may appear until a while after since.
-func (r *run) doubt(t *task, since time.Time, why string) error {
+func (r *run) doubt(t *plannedJob, since time.Time, why string) error {
 	t.unclear, t.checked = since, false
 	return r.note(t, line{What: lineUnclear, Reason: why})
 }
 
 // lastRequest returns the latest time at which a request for an accepted job may have been on its
 // way.
-func (t *task) lastRequest() time.Time {
+func (t *plannedJob) lastRequest() time.Time {
 	if t.last.After(t.unclear) {
 		return t.last
 	}
@@ -110,7 +110,7 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	var doubtful, due []*task
+	var doubtful, due []*plannedJob
 	for _, t := range r.tasks {
 		if !t.doubtful() {
 			continue
@@ -120,7 +120,7 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 			due = append(due, t)
 		}
 	}
-	if _, err := c.lookForTwins(ctx, r, doubtful, false); err != nil {
+	if _, err := c.checkForDuplicates(ctx, r, doubtful, false); err != nil {
 		return err
 	}
 	for _, t := range due {
@@ -141,17 +141,17 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 		return nil
 	}
 	why := ""
-	var seen twinLook
+	var seen checkResult
 	lagging, err := c.lagsBehind(r)
 	if err == nil && !lagging {
-		seen, err = c.lookForTwins(ctx, r, clear, true)
+		seen, err = c.checkForDuplicates(ctx, r, clear, true)
 	}
-	if err == nil && !lagging && seen.hidden == 0 && seen.twins == 0 {
+	if err == nil && !lagging && seen.unlisted == 0 && seen.duplicates == 0 {
 		if err = client.Sleep(ctx, secondLook); err == nil {
-			seen, err = c.lookForTwins(ctx, r, clear, true)
+			seen, err = c.checkForDuplicates(ctx, r, clear, true)
 		}
 	}
-	if err == nil && seen.hidden > 0 {
+	if err == nil && seen.unlisted > 0 {
 		lagging, err = true, c.noteLag()
 	}
 	switch {
@@ -159,7 +159,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 		why = "the check for duplicates failed: " + err.Error()
 	case lagging:
 		why = "listings lag behind, so a duplicate may not be listed yet"
-	case seen.twins > 0:
+	case seen.duplicates > 0:
 		why = "requests are delivered twice, so a duplicate may not be listed yet"
 	}
 	for _, t := range clear {
@@ -173,7 +173,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 }
 
 // clear returns the accepted jobs with clear answers that were not checked.
-func (r *run) clear() (clear []*task) {
+func (r *run) clear() (clear []*plannedJob) {
 	for _, t := range r.tasks {
 		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
 			clear = append(clear, t)
@@ -197,7 +197,7 @@ func (c *Client) leaveReplays(r *run) error {
 }
 
 // dueAt returns when the last check for duplicates of some tasks is due; zero if there are none.
-func (r *run) dueAt(some func(*task) bool) (due time.Time) {
+func (r *run) dueAt(some func(*plannedJob) bool) (due time.Time) {
 	for _, t := range r.tasks {
 		if at := t.lastRequest().Add(lateLook); some(t) && at.After(due) {
 			due = at
@@ -207,12 +207,12 @@ func (r *run) dueAt(some func(*task) bool) (due time.Time) {
 }
 
 // lost reports whether a job was sent without any clear answer, and not found since.
-func (t *task) lost() bool {
+func (t *plannedJob) lost() bool {
 	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
 }
 
-// lookLast waits until the last check for duplicates is due and does it.
-func (c *Client) lookLast(ctx context.Context, r *run) error {
+// lastCheck waits until the last check for duplicates is due and does it.
+func (c *Client) lastCheck(ctx context.Context, r *run) error {
 	if r.tally().unchecked == 0 {
 		return nil
 	}
@@ -225,11 +225,11 @@ func (c *Client) lookLast(ctx context.Context, r *run) error {
 // awaitLateLook waits until the last check for duplicates is due. Changes of the local clock do not
 // prolong the wait.
 func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
-	pause := min(time.Until(r.dueAt((*task).doubtful)), lateLook)
+	pause := min(time.Until(r.dueAt((*plannedJob).doubtful)), lateLook)
 	if pause <= 0 {
 		return nil
 	}
-	c.tell("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
+	c.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
 	if err := client.Sleep(ctx, pause); err != nil {
 		return err
 	}
@@ -244,32 +244,32 @@ func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 
 func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-// twinLook is the result of a check for duplicates.
-type twinLook struct {
-	// hidden is how many accepted jobs are not listed; twins is how many duplicates are listed.
-	hidden, twins int
+// checkResult is the result of a check for duplicates.
+type checkResult struct {
+	// unlisted is how many accepted jobs are not listed; twins is how many duplicates are listed.
+	unlisted, duplicates int
 }
 
-// lookForTwins leaves one listed job of each submission alive. It adds jobs that ran twice until
+// checkForDuplicates leaves one listed job of each submission alive. It adds jobs that ran twice until
 // they finished to the run. With untilHidden it stops at the first job that is not listed, since
 // another check is needed then.
-func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilHidden bool) (seen twinLook, err error) {
+func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*plannedJob, untilHidden bool) (seen checkResult, err error) {
 	known := c.listMany(ctx, r, tasks)
 	var mu sync.Mutex
 	enough := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return untilHidden && seen.hidden > 0
+		return untilHidden && seen.unlisted > 0
 	}
 	look := &run{tasks: tasks}
-	err = look.each(ctx, c.atOnce(), func(t *task) error {
+	err = look.each(ctx, c.atOnce(), func(t *plannedJob) error {
 		found, listed := known[t]
 		if !listed && enough() {
 			return nil
 		}
 		if !listed {
 			var err error
-			if found, err = c.findPatiently(ctx, t, time.Now().Add(lookPatience)); err != nil {
+			if found, err = c.findPatiently(ctx, t, time.Now().Add(searchPatience)); err != nil {
 				return fmt.Errorf("look for duplicates of job %s: %w", t.name, err)
 			}
 		}
@@ -286,24 +286,24 @@ func (c *Client) lookForTwins(ctx context.Context, r *run, tasks []*task, untilH
 			}
 			if twice {
 				mu.Lock()
-				r.twice = append(r.twice, Twin{t.name, t.result.ID, s.id, string(s.status)})
+				r.twice = append(r.twice, Duplicate{t.name, t.result.ID, s.id, string(s.status)})
 				mu.Unlock()
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		seen.twins += twins
+		seen.duplicates += twins
 		if !own {
-			seen.hidden++
+			seen.unlisted++
 		}
 		return nil
-	}, func(*task, int) []int { return nil })
+	}, func(*plannedJob, int) []int { return nil })
 	return seen, err
 }
 
 // endTwin stops one duplicate, and reports whether it had run before batchctl stopped it. It
 // reports a duplicate once.
-func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (twice bool, err error) {
+func (c *Client) endTwin(ctx context.Context, r *run, t *plannedJob, twin sighting) (twice bool, err error) {
 	if t.ended[twin.id] {
 		return false, nil
 	}
@@ -330,7 +330,7 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 	if done.Job.StartedAt != nil {
 		started = "; it had started"
 	}
-	c.tell("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
+	c.progress("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
 		t.name, batch.ShortID(twin.id), done.Before, started, batch.ShortID(t.result.ID))
 	return false, nil
 }
@@ -339,7 +339,7 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *task, twin sighting) (t
 func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
 
 // endedHere reports whether batchctl stopped a duplicate. Not every service keeps the reason.
-func (t *task) endedHere(twin sighting) bool {
+func (t *plannedJob) endedHere(twin sighting) bool {
 	return strings.HasPrefix(twin.reason, twinReason) || t.ending[twin.id] && twin.status == types.JobStatusFailed
 }
 
@@ -357,7 +357,7 @@ func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 	}
 	err = r.dueError(c.findLost(ctx, r))
 	if err == nil {
-		err = c.lookLast(ctx, r)
+		err = c.lastCheck(ctx, r)
 	}
 	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
 }
@@ -368,7 +368,7 @@ func (c *Client) findLost(ctx context.Context, r *run) error {
 		if !t.lost() {
 			continue
 		}
-		found, err := c.findPatiently(ctx, t, time.Now().Add(lookPatience))
+		found, err := c.findPatiently(ctx, t, time.Now().Add(searchPatience))
 		if err != nil {
 			return err
 		}
@@ -379,7 +379,7 @@ func (c *Client) findLost(ctx context.Context, r *run) error {
 			return err
 		}
 		t.last = t.unclear // nothing was sent since
-		c.tell("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
+		c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 	}
 	return nil
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// World is what a target reported about the resources of a plan, at one moment. An error text
+// TargetState is what a target reported about the resources of a plan, at one moment. An error text
 // names what it did not report: that is unknown, neither good nor bad. Nil means that the plan
 // was not compared with a target.
-type World struct {
+type TargetState struct {
 	// Target names the target for people: "aws us-east-1".
 	Target string
 	// Region is "" on the local engine.
@@ -77,7 +77,7 @@ func (p *Plan) QueueNames() []string {
 }
 
 // EnvironmentNames returns the compute environments behind the queues, each once.
-func (w *World) EnvironmentNames() []string {
+func (w *TargetState) EnvironmentNames() []string {
 	var names []string
 	for _, q := range w.Queues {
 		for _, o := range q.ComputeEnvironmentOrder {
@@ -90,7 +90,7 @@ func (w *World) EnvironmentNames() []string {
 }
 
 // queue finds a queue by name or ARN.
-func (w *World) queue(word string) (types.JobQueueDetail, bool) {
+func (w *TargetState) queue(word string) (types.JobQueueDetail, bool) {
 	i := slices.IndexFunc(w.Queues, func(q types.JobQueueDetail) bool {
 		return aws.ToString(q.JobQueueArn) == word || aws.ToString(q.JobQueueName) == batch.Name(word)
 	})
@@ -101,7 +101,7 @@ func (w *World) queue(word string) (types.JobQueueDetail, bool) {
 }
 
 // environment finds a compute environment by name or ARN.
-func (w *World) environment(word string) (types.ComputeEnvironmentDetail, bool) {
+func (w *TargetState) environment(word string) (types.ComputeEnvironmentDetail, bool) {
 	i := slices.IndexFunc(w.Environments, func(e types.ComputeEnvironmentDetail) bool {
 		return aws.ToString(e.ComputeEnvironmentArn) == word || aws.ToString(e.ComputeEnvironmentName) == batch.Name(word)
 	})
@@ -127,7 +127,7 @@ func inOrder(q types.JobQueueDetail) []string {
 
 // Account returns the AWS account, as the ARNs that the target answered with name
 // it; "" if it has not named any.
-func (w *World) Account() string {
+func (w *TargetState) Account() string {
 	if w == nil || w.Local {
 		return ""
 	}

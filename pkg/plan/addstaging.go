@@ -26,9 +26,9 @@ const (
 // machine. What tells jobs, and children, apart is known in the container alone.
 const outputsBelow = "outputs/${AWS_BATCH_JOB_ID}"
 
-// bring makes the container of a job move its inputs and outputs: batchctl stage in front
+// addStaging makes the container of a job move its inputs and outputs: batchctl stage in front
 // of its command, and in its environment what that reads.
-func (b *builder) bring(g *group, job *Job) {
+func (b *builder) addStaging(g *group, job *Job) {
 	j := g.Job
 	if !j.IsStaged() {
 		return
@@ -65,7 +65,7 @@ func stagedBy(j *document.Job) *jsontree.Node {
 	} else {
 		at, name = j.Outputs[0].Node, "outputs"
 	}
-	src, span := at.Place()
+	src, span := at.Location()
 	return &jsontree.Node{Kind: jsontree.String, Name: name, Source: src, Span: span}
 }
 

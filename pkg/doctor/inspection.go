@@ -13,8 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// look is one check at work.
-type look struct {
+// inspection is one check at work.
+type inspection struct {
 	*Host
 	ctx      context.Context
 	facts    *facts
@@ -39,26 +39,30 @@ const (
 	metadataLimit = 2 * time.Second
 )
 
-func (l *look) found(s Severity, id, summary, why, remedy string, seen ...Evidence) {
+func (l *inspection) found(s Severity, id, summary, why, remedy string, seen ...Evidence) {
 	l.findings = append(l.findings, Finding{ID: id, Severity: s, Summary: summary, Why: why, Remedy: remedy, Evidence: seen})
 }
 
-func (l *look) problem(id, summary, why, remedy string, seen ...Evidence) {
+func (l *inspection) problem(id, summary, why, remedy string, seen ...Evidence) {
 	l.found(Problem, id, summary, why, remedy, seen...)
 }
 
-func (l *look) warning(id, summary, why, remedy string, seen ...Evidence) {
+func (l *inspection) warning(id, summary, why, remedy string, seen ...Evidence) {
 	l.found(Warning, id, summary, why, remedy, seen...)
 }
 
-func (l *look) note(id, summary, why, remedy string, seen ...Evidence) {
+func (l *inspection) note(id, summary, why, remedy string, seen ...Evidence) {
 	l.found(Note, id, summary, why, remedy, seen...)
 }
 
-func (l *look) ok(id, summary string, seen ...Evidence) { l.found(OK, id, summary, "", "", seen...) }
+func (l *inspection) ok(id, summary string, seen ...Evidence) {
+	l.found(OK, id, summary, "", "", seen...)
+}
 
 // skip notes what could not be looked at.
-func (l *look) skip(what, why string) { l.unread = append(l.unread, Unread{What: what, Why: why}) }
+func (l *inspection) skip(what, why string) {
+	l.unread = append(l.unread, Unread{What: what, Why: why})
+}
 
 // seen is evidence of a few words, masked and cut.
 func seen(from, text string) Evidence { return Evidence{from, clean(text)} }
@@ -77,7 +81,7 @@ func clean(text string) string {
 }
 
 // fails notes why a file could not be read, unless it is not there.
-func (l *look) fails(name string, err error) {
+func (l *inspection) fails(name string, err error) {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
@@ -92,13 +96,13 @@ func (l *look) fails(name string, err error) {
 }
 
 // exists reports whether there is something at a path.
-func (l *look) exists(name string) bool {
+func (l *inspection) exists(name string) bool {
 	_, err := fs.Stat(l.FS, name)
 	return err == nil
 }
 
 // open opens a regular file: anything else could block indefinitely.
-func (l *look) open(name string) (fs.File, fs.FileInfo) {
+func (l *inspection) open(name string) (fs.File, fs.FileInfo) {
 	info, err := fs.Stat(l.FS, name)
 	if err != nil {
 		l.fails(name, err)
@@ -117,7 +121,7 @@ func (l *look) open(name string) (fs.File, fs.FileInfo) {
 }
 
 // read returns a file's text, and whether it could be read.
-func (l *look) read(name string) (string, bool) {
+func (l *inspection) read(name string) (string, bool) {
 	f, _ := l.open(name)
 	if f == nil {
 		return "", false
@@ -132,7 +136,7 @@ func (l *look) read(name string) (string, bool) {
 }
 
 // tail returns the lines at the end of a log.
-func (l *look) tail(name string) []string {
+func (l *inspection) tail(name string) []string {
 	f, info := l.open(name)
 	if f == nil {
 		return nil
@@ -158,14 +162,14 @@ func lines(text string) []string {
 	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// word returns what a file of one line holds, such as those of /sys.
-func (l *look) word(name string) string {
+// firstLine returns what a file of one line holds, such as those of /sys.
+func (l *inspection) firstLine(name string) string {
 	text, _ := l.read(name)
 	return strings.TrimSpace(text)
 }
 
 // glob returns the paths that match, sorted.
-func (l *look) glob(pattern string) []string {
+func (l *inspection) glob(pattern string) []string {
 	names, err := fs.Glob(l.FS, pattern)
 	if err != nil {
 		return nil
@@ -174,7 +178,7 @@ func (l *look) glob(pattern string) []string {
 }
 
 // firstOf returns the first of some paths that is there.
-func (l *look) firstOf(names ...string) string {
+func (l *inspection) firstOf(names ...string) string {
 	for _, name := range names {
 		if l.exists(name) {
 			return name
@@ -184,7 +188,7 @@ func (l *look) firstOf(names ...string) string {
 }
 
 // program finds a program where packages put them.
-func (l *look) program(name string) string {
+func (l *inspection) program(name string) string {
 	if strings.HasPrefix(name, "/") {
 		return l.firstOf(strings.TrimPrefix(path.Clean(name), "/"))
 	}
@@ -195,19 +199,19 @@ func (l *look) program(name string) string {
 	return l.firstOf(names...)
 }
 
-// asks says whether a running machine can be asked.
-func (l *look) asks() bool { return l.Ask != nil }
+// canAsk says whether a running machine can be asked.
+func (l *inspection) canAsk() bool { return l.Ask != nil }
 
 // within bounds a limit, so that a check has time left to say what did not answer.
-func (l *look) within(limit time.Duration) time.Duration { return min(limit, l.Limit*3/4) }
+func (l *inspection) within(limit time.Duration) time.Duration { return min(limit, l.Limit*3/4) }
 
 // run runs a program for askLimit at most. The error is context.DeadlineExceeded
 // where it did not end.
-func (l *look) run(program string, args ...string) (string, error) {
+func (l *inspection) run(program string, args ...string) (string, error) {
 	return l.runFor(askLimit, program, args...)
 }
 
-func (l *look) runFor(limit time.Duration, program string, args ...string) (string, error) {
+func (l *inspection) runFor(limit time.Duration, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.within(limit))
 	defer cancel()
 	out, err := l.Ask.Run(ctx, program, args...)
@@ -218,7 +222,7 @@ func (l *look) runFor(limit time.Duration, program string, args ...string) (stri
 }
 
 // http asks an address for metadataLimit at most.
-func (l *look) http(method, url string, header map[string]string) (int, string, error) {
+func (l *inspection) http(method, url string, header map[string]string) (int, string, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, min(metadataLimit, l.Limit/4))
 	defer cancel()
 	status, body, err := l.Ask.HTTP(ctx, Request{method, url, header})
@@ -229,8 +233,8 @@ func (l *look) http(method, url string, header map[string]string) (int, string, 
 }
 
 // state asks systemd for a unit's state, such as active; "" where it does not say.
-func (l *look) state(unit string) string {
-	if !l.asks() {
+func (l *inspection) state(unit string) string {
+	if !l.canAsk() {
 		return ""
 	}
 	out, err := l.run("systemctl", "is-active", unit)

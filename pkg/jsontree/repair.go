@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Mend applies the automatic fixes of a document: it returns the new text and the
+// Repair applies the automatic fixes of a document: it returns the new text and the
 // problems whose fixes are in it. This is the one place where fixes are chosen, for
 // validate --fix and for editors, and it does not trust their classes alone:
 //
@@ -19,7 +19,7 @@ import (
 //   - Two fixes can each be right and yet be wrong together, such as two that add the
 //     same member. The new text is parsed, and of fixes that would add a slip, lose a
 //     scalar or repeat a name, the later ones are left for the next round.
-func Mend(src *diag.Source, list diag.List) (text string, made diag.List) {
+func Repair(src *diag.Source, list diag.List) (text string, made diag.List) {
 	var slips, others diag.List
 	for _, d := range list {
 		switch {
@@ -44,7 +44,7 @@ func Mend(src *diag.Source, list diag.List) (text string, made diag.List) {
 	} else {
 		kept = keep(src, before, scalars(root), nil, slices.DeleteFunc(others, func(d diag.Diagnostic) bool { return touchesPlaceholder(root, d) }))
 	}
-	made, _ = diag.Made(src, kept)
+	made, _ = diag.Applied(src, kept)
 	text, _ = diag.Apply(src, kept)
 	return text, made
 }

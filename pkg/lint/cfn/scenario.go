@@ -41,9 +41,9 @@ func (t *template) parameter(name string) *jsontree.Node {
 	return t.file.Root.Get("Parameters").Get(name)
 }
 
-// world is one case of the conditions: values of parameters, and results of comparisons
+// scenario is one case of the conditions: values of parameters, and results of comparisons
 // that only CloudFormation knows.
-type world struct {
+type scenario struct {
 	values map[string]string
 	open   map[string]bool
 	// truth holds the results of conditions; a condition that refers to itself is false.
@@ -79,9 +79,9 @@ func (c choice) is(value string) string {
 	return c.name + " is " + diag.Quote(value)
 }
 
-// worlds returns all cases of the conditions, sorted by their difference from the first one. If there are too
+// scenarios returns all cases of the conditions, sorted by their difference from the first one. If there are too
 // many, it returns those that differ from the first one in a single choice.
-func (t *template) worlds() []world {
+func (t *template) scenarios() []scenario {
 	choices := t.choices()
 	total := 1
 	for _, c := range choices {
@@ -89,8 +89,8 @@ func (t *template) worlds() []world {
 			break
 		}
 	}
-	pick := func(index func(i int) int) world {
-		w := world{values: map[string]string{}, open: map[string]bool{}, truth: map[string]bool{}}
+	pick := func(index func(i int) int) scenario {
+		w := scenario{values: map[string]string{}, open: map[string]bool{}, truth: map[string]bool{}}
 		for i, c := range choices {
 			value := c.values[index(i)]
 			if c.open {
@@ -105,7 +105,7 @@ func (t *template) worlds() []world {
 		}
 		return w
 	}
-	var out []world
+	var out []scenario
 	if total <= maxWorlds {
 		for n := range total {
 			out = append(out, pick(func(i int) int {
@@ -116,7 +116,7 @@ func (t *template) worlds() []world {
 				return digit % len(choices[i].values)
 			}))
 		}
-		slices.SortStableFunc(out, func(a, b world) int { return a.differs - b.differs })
+		slices.SortStableFunc(out, func(a, b scenario) int { return a.differs - b.differs })
 		return out
 	}
 	out = append(out, pick(func(int) int { return 0 }))
@@ -196,7 +196,7 @@ func isLookedUp(parameter *jsontree.Node) bool {
 }
 
 // holds reports whether a condition of the template is true.
-func (w world) holds(t *template, name string) bool {
+func (w scenario) holds(t *template, name string) bool {
 	truth, known := w.truth[name]
 	if !known {
 		w.truth[name] = false
@@ -206,7 +206,7 @@ func (w world) holds(t *template, name string) bool {
 	return truth
 }
 
-func (w world) is(t *template, n *jsontree.Node) bool {
+func (w scenario) is(t *template, n *jsontree.Node) bool {
 	if name := n.Get("Condition").Str(); name != "" {
 		return w.holds(t, name)
 	}
@@ -242,7 +242,7 @@ func (w world) is(t *template, n *jsontree.Node) bool {
 }
 
 // compared returns the text of a side of Fn::Equals.
-func (w world) compared(n *jsontree.Node) (string, bool) {
+func (w scenario) compared(n *jsontree.Node) (string, bool) {
 	if name := n.Get("Ref").Str(); name != "" {
 		value, ok := w.values[name]
 		return value, ok

@@ -10,9 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// demand is a job's request for one resource type: all containers of all nodes of the
+// requested is a job's request for one resource type: all containers of all nodes of the
 // definition, with the submission's overrides.
-type demand struct {
+type requested struct {
 	total float64
 	// shares holds the request of each container; those of a range of nodes once.
 	shares []share
@@ -31,9 +31,9 @@ type part struct {
 	nodes                int
 }
 
-// demands adds up the job's requests for "VCPU", "MEMORY" (in MiB) or "GPU". It leaves
+// requestsFor adds up the job's requests for "VCPU", "MEMORY" (in MiB) or "GPU". It leaves
 // out invalid numbers, and those of an unknown definition.
-func (j Job) demands(kind string) (d demand) {
+func (j Job) requestsFor(kind string) (d requested) {
 	for _, p := range j.parts() {
 		for _, s := range p.shares(kind) {
 			s.nodes = p.nodes
@@ -45,7 +45,7 @@ func (j Job) demands(kind string) (d demand) {
 }
 
 // largest returns the value of the largest share.
-func (d demand) largest() *jsontree.Node {
+func (d requested) largest() *jsontree.Node {
 	if len(d.shares) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ const mostNodes = 1 << 20
 // group holds the properties of a range of nodes.
 type group struct {
 	properties *jsontree.Node
-	span
+	nodeRange
 }
 
 // mostRanges bounds the work on hostile files; AWS Batch accepts 5 ranges.

@@ -20,8 +20,8 @@ const capHeight = 0.688
 // longest is how many characters of a text are looked at; none that is longer fits.
 const longest = 300
 
-// sheet is what is drawn on. Lengths are points, from the upper left corner.
-type sheet struct {
+// canvas is what is drawn on. Lengths are points, from the upper left corner.
+type canvas struct {
 	canvas vg.Canvas
 	height float64
 	// image draws an image over a rectangle, without blurring the edges of its pixels.
@@ -84,25 +84,25 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// place says which end of a text is at its point.
-type place float64
+// anchor says which end of a text is at its point.
+type anchor float64
 
 const (
-	start  place = 0
-	middle place = 0.5
-	end    place = 1
+	start  anchor = 0
+	middle anchor = 0.5
+	end    anchor = 1
 )
 
 // style is how a text is drawn. turn is in degrees, against the clock.
 type style struct {
 	size   float64
-	place  place
+	anchor anchor
 	turn   float64
 	colour color.Color
 }
 
 // text draws a text with the middle of its capitals' height at a point.
-func (s *sheet) text(l letters, x, y float64, text string, as style) {
+func (s *canvas) text(l letters, x, y float64, text string, as style) {
 	if text == "" {
 		return
 	}
@@ -112,16 +112,16 @@ func (s *sheet) text(l letters, x, y float64, text string, as style) {
 	if as.turn != 0 {
 		s.canvas.Rotate(as.turn * math.Pi / 180)
 	}
-	at := vg.Point{X: vg.Length(0 - float64(as.place)*l.width(text, as.size)), Y: vg.Length(-capHeight / 2 * as.size)}
+	at := vg.Point{X: vg.Length(0 - float64(as.anchor)*l.width(text, as.size)), Y: vg.Length(-capHeight / 2 * as.size)}
 	s.canvas.FillString(l.face(as.size), at, text)
 	s.canvas.Pop()
 }
 
-func (s *sheet) point(x, y float64) vg.Point {
+func (s *canvas) point(x, y float64) vg.Point {
 	return vg.Point{X: vg.Length(x), Y: vg.Length(s.height - y)}
 }
 
-func (s *sheet) rectangle(x, y, width, height float64) vg.Path {
+func (s *canvas) rectangle(x, y, width, height float64) vg.Path {
 	var p vg.Path
 	p.Move(s.point(x, y))
 	p.Line(s.point(x+width, y))
@@ -131,18 +131,18 @@ func (s *sheet) rectangle(x, y, width, height float64) vg.Path {
 	return p
 }
 
-func (s *sheet) fill(x, y, width, height float64, c color.Color) {
+func (s *canvas) fill(x, y, width, height float64, c color.Color) {
 	s.canvas.SetColor(c)
 	s.canvas.Fill(s.rectangle(x, y, width, height))
 }
 
-func (s *sheet) frame(x, y, width, height, thick float64, c color.Color) {
+func (s *canvas) frame(x, y, width, height, thick float64, c color.Color) {
 	s.canvas.SetColor(c)
 	s.canvas.SetLineWidth(vg.Length(thick))
 	s.canvas.Stroke(s.rectangle(x, y, width, height))
 }
 
-func (s *sheet) line(x1, y1, x2, y2, thick float64, c color.Color) {
+func (s *canvas) line(x1, y1, x2, y2, thick float64, c color.Color) {
 	s.canvas.SetColor(c)
 	s.canvas.SetLineWidth(vg.Length(thick))
 	var p vg.Path
@@ -153,7 +153,7 @@ func (s *sheet) line(x1, y1, x2, y2, thick float64, c color.Color) {
 
 // hatch fills a rectangle with what stands for no value: stripes that run through the
 // whole of it, so that they show in the smallest cells, too.
-func (s *sheet) hatch(x, y, width, height float64) {
+func (s *canvas) hatch(x, y, width, height float64) {
 	const apart, thick = 5, 0.75
 	s.fill(x, y, width, height, ground)
 	s.canvas.SetColor(stripe)

@@ -17,19 +17,19 @@ const (
 	repositoryType  = "AWS::ECR::Repository"
 )
 
-// StrandedError is a change that would take a compute environment from under a queue.
-type StrandedError struct{ Queue, Environment, Action string }
+// OrphanedQueueError is a change that would take a compute environment from under a queue.
+type OrphanedQueueError struct{ Queue, Environment, Action string }
 
-func (e *StrandedError) Error() string {
+func (e *OrphanedQueueError) Error() string {
 	return fmt.Sprintf("compute environment %s would be %s while job queue %s names it, which would leave the queue without it", e.Environment, e.Action, e.Queue)
 }
 
-// stranded refuses a change set that replaces or removes a compute environment which a
+// checkOrphans refuses a change set that replaces or removes a compute environment which a
 // queue names, unless the same change set moves that queue's order or removes the
 // queue: then CloudFormation makes the new environment first, moves the order, and
 // deletes the old one last (CloudFormation User Guide, "Update behaviors of stack
 // resources": replacement).
-func (s *Stacks) stranded(ctx context.Context, p *Proposal) error {
+func (s *Stacks) checkOrphans(ctx context.Context, p *Proposal) error {
 	var leaving []Change
 	for _, c := range p.Changes {
 		if c.Type == environmentType && leaves(c) && c.ID != "" {
@@ -46,7 +46,7 @@ func (s *Stacks) stranded(ctx context.Context, p *Proposal) error {
 	for _, c := range leaving {
 		for _, q := range queues {
 			if names(q, c.ID) && !slices.ContainsFunc(p.Changes, func(other Change) bool { return moves(other, q) }) {
-				return &StrandedError{aws.ToString(q.JobQueueName), batch.Name(c.ID), action(c)}
+				return &OrphanedQueueError{aws.ToString(q.JobQueueName), batch.Name(c.ID), action(c)}
 			}
 		}
 	}

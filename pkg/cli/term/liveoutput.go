@@ -18,10 +18,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Story tells on one stream what happens: lasting lines, and on a terminal a live
+// LiveOutput tells on one stream what happens: lasting lines, and on a terminal a live
 // block below them that is redrawn. Log lines may go to another stream of the same
 // terminal, so everything passes through here and never tears.
-type Story struct {
+type LiveOutput struct {
 	mu  sync.Mutex
 	err io.Writer
 	Log io.Writer
@@ -40,9 +40,9 @@ type Story struct {
 	Unread func()
 }
 
-// NewStory returns a story on Err whose log lines go to log.
-func (con *Console) NewStory(log io.Writer) *Story {
-	return &Story{err: con.Err, Log: log, logText: con.LogText, Live: IsTerminal(con.Err), Color: Color(con.Err), Size: func() (int, int) { return sizeOf(con.Err) }}
+// NewLiveOutput returns a story on Err whose log lines go to log.
+func (con *Console) NewLiveOutput(log io.Writer) *LiveOutput {
+	return &LiveOutput{err: con.Err, Log: log, logText: con.LogText, Live: IsTerminal(con.Err), Color: Color(con.Err), Size: func() (int, int) { return sizeOf(con.Err) }}
 }
 
 // sizeOf returns the columns and lines of the terminal behind w; 80 by 24 where it
@@ -57,13 +57,13 @@ func sizeOf(w io.Writer) (width, height int) {
 }
 
 // Line writes a lasting line of the story.
-func (s *Story) Line(format string, args ...any) {
+func (s *LiveOutput) Line(format string, args ...any) {
 	s.Put(diag.Printable(fmt.Sprintf(format, args...)))
 }
 
 // Put writes a lasting line that holds nothing but printable text and our own
 // colours.
-func (s *Story) Put(text string) {
+func (s *LiveOutput) Put(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
@@ -73,7 +73,7 @@ func (s *Story) Put(text string) {
 
 // LogLine writes a line of a job's log. With more, the next line follows at once, and both are written together: to write
 // each on its own takes longer than to read it.
-func (s *Story) LogLine(prefix, text string, more bool) {
+func (s *LiveOutput) LogLine(prefix, text string, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
@@ -93,7 +93,7 @@ func (s *Story) LogLine(prefix, text string, more bool) {
 }
 
 // now replaces the live block; none removes it. In a pipe it does nothing.
-func (s *Story) now(block ...Line) {
+func (s *LiveOutput) now(block ...Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.Live {
@@ -106,7 +106,7 @@ func (s *Story) now(block ...Line) {
 }
 
 // erase takes the block off the terminal.
-func (s *Story) erase() {
+func (s *LiveOutput) erase() {
 	if s.drawn == 0 {
 		return
 	}
@@ -116,7 +116,7 @@ func (s *Story) erase() {
 
 // draw puts the block on the terminal as it is now. It never wraps, or it could not
 // be erased; what does not fit in height is counted.
-func (s *Story) draw() {
+func (s *LiveOutput) draw() {
 	if !s.Live || len(s.block) == 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func FitBlock(block []Line, height int) []Line {
 }
 
 // Clock redraws the live block until stop is called.
-func (s *Story) Clock(block func() []Line) (stop func()) {
+func (s *LiveOutput) Clock(block func() []Line) (stop func()) {
 	if !s.Live {
 		return func() {}
 	}
