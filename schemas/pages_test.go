@@ -184,6 +184,6 @@ func TestPages(t *testing.T) {
 		"`batchctl schema job` prints the schema for your editor. In the last column, a member that is \"as in AWS\" has the shape of the [AWS Batch API](https://docs.aws.amazon.com/batch/latest/APIReference/).",
 		"job.schema.json", "workflow.schema.json"))
 	golden.File(t, "../docs/platform-file.md", page(t, "Platform file", "The platform team writes `batchctl.json` once. batchctl looks for it beside a job file and in the directories above. "+
-		"`batchctl init --platform batchctl.json` writes one to start from. [jobs/batchctl.json](../jobs/batchctl.json) is a complete example.",
+		"`batchctl init --platform batchctl.json` writes one to start from. [jobs/batchctl.json](https://github.com/batchctl/batchctl/blob/main/jobs/batchctl.json) is a complete example.",
 		"platform.schema.json"))
 }

@@ -88,7 +88,7 @@ func TestHelpSentences(t *testing.T) {
 	app := app(&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}})
 	check := func(where, text string) {
 		for _, sentence := range sentenceEnd.Split(text, -1) {
-			if n := len(strings.Fields(sentence)); n > 30 {
+			if n := len(strings.Fields(sentence)); n > 24 {
 				t.Errorf("%s: %d words: %s", where, n, sentence)
 			}
 		}

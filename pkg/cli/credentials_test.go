@@ -20,7 +20,7 @@ import (
 
 // output is what one command prints, or a file that it writes.
 type output struct {
-	// name is the command as SECURITY.md lists it.
+	// name is the command as docs/security.md lists it.
 	name string
 	args []string
 	file string // is read as well
@@ -67,7 +67,7 @@ func outputs() (list []output) {
 }
 
 // TestCredentialsInOutputs puts fresh credentials of every vendor into every place of
-// a job and wants no output to show one, but for the outputs that SECURITY.md lists.
+// a job and wants no output to show one, but for the outputs that docs/security.md lists.
 // Those have to show them, so that the list and the program agree.
 func TestCredentialsInOutputs(t *testing.T) {
 	unmasked := listedOutputs(t)
@@ -152,7 +152,7 @@ func TestCredentialsInOutputs(t *testing.T) {
 	}
 	for name := range unmasked {
 		if !shows[name] {
-			t.Errorf("SECURITY.md says that batchctl %s shows credentials, and it does not", name)
+			t.Errorf("docs/security.md says that batchctl %s shows credentials, and it does not", name)
 		}
 	}
 }
@@ -176,11 +176,11 @@ func TestCredentialsInNames(t *testing.T) {
 	}
 }
 
-// listedOutputs reads the outputs that SECURITY.md lists as unmasked, each with the
+// listedOutputs reads the outputs that docs/security.md lists as unmasked, each with the
 // reason.
 func listedOutputs(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../SECURITY.md")
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func listedOutputs(t *testing.T) map[string]string {
 		}
 	}
 	if len(listed) == 0 {
-		t.Fatal("SECURITY.md has no table of outputs that are not masked")
+		t.Fatal("docs/security.md has no table of outputs that are not masked")
 	}
 	return listed
 }

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,12 +83,18 @@ func TestPageLinks(t *testing.T) {
 	links := 0
 	for _, file := range files {
 		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(read(file), -1) {
-			if strings.Contains(m[1], "://") {
+			path, anchor, _ := strings.Cut(m[1], "#")
+			path, own := strings.CutPrefix(path, "https://github.com/batchctl/batchctl/blob/main/")
+			if strings.Contains(path, "://") {
 				continue
 			}
 			links++
-			path, anchor, _ := strings.Cut(m[1], "#")
 			to := file
+			if own {
+				path = relativeTo(t, filepath.Dir(file), filepath.Join(root, path))
+			} else if docs := filepath.Join(root, "docs") + string(filepath.Separator); path != "" && strings.HasPrefix(file, docs) && !strings.HasPrefix(filepath.Join(filepath.Dir(file), path), docs) {
+				t.Errorf("%s: %s leads out of the site; link to the file on GitHub", file, m[1])
+			}
 			if path != "" {
 				to = filepath.Join(filepath.Dir(file), path)
 			}
@@ -101,6 +108,68 @@ func TestPageLinks(t *testing.T) {
 	if links < 500 {
 		t.Errorf("found %d links, so most of them went untested", links)
 	}
+}
+
+// TestSite builds the site of docs with Jekyll and follows the links of its pages. It finds
+// Markdown that GitHub renders and a site generator does not.
+func TestSite(t *testing.T) {
+	testtool.Need(t, "jekyll")
+	testtool.Works(t, "ruby", "-e", "gem 'minima'; %w[default-layout optional-front-matter readme-index relative-links titles-from-headings].each { |p| require 'jekyll-' + p }")
+	site := t.TempDir()
+	out, err := exec.Command("jekyll", "build", "--disable-disk-cache", "--source", filepath.Join("..", "..", "docs"), "--destination", site).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	pages := map[string]string{}
+	if err := filepath.WalkDir(site, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".html" {
+			var text []byte
+			text, err = os.ReadFile(path)
+			pages[path] = string(text)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(pages) < 30 {
+		t.Fatalf("the site has %d pages:\n%s", len(pages), out)
+	}
+	link := regexp.MustCompile(`(?:href|src)="([^":]*)"`)
+	for path, text := range pages {
+		if strings.Contains(regexp.MustCompile(`(?s)<pre.*?</pre>`).ReplaceAllString(text, ""), "```") {
+			t.Errorf("%s: a block of code is not rendered as one", path)
+		}
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			name, anchor, _ := strings.Cut(m[1], "#")
+			to := path
+			if strings.HasPrefix(name, "/") {
+				to = filepath.Join(site, name)
+			} else if name != "" {
+				to = filepath.Join(filepath.Dir(path), name)
+			}
+			if info, err := os.Stat(to); err == nil && info.IsDir() {
+				to = filepath.Join(to, "index.html")
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %s leads nowhere", path, m[1])
+			} else if anchor != "" && !strings.Contains(pages[to], `id="`+anchor+`"`) {
+				t.Errorf("%s: %s: the page has no such headline", path, m[1])
+			}
+		}
+	}
+	if !strings.Contains(pages[filepath.Join(site, "sweeps-and-workflows.html")], "${{ matrix.lr }}") {
+		t.Error("a matrix reference was read as a tag of the generator")
+	}
+}
+
+// relativeTo returns a path as seen from a directory.
+func relativeTo(t *testing.T, dir, path string) string {
+	t.Helper()
+	name, err := filepath.Rel(dir, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // anchorOf is the name that GitHub gives a headline.
@@ -117,11 +186,10 @@ func anchorOf(headline string) string {
 	}, strings.ToLower(headline))
 }
 
-// writeNamedBlocks writes the blocks that carry a file's name, as their reader
-// would.
+// writeNamedBlocks writes the blocks after a comment with a file's name, as their reader would.
 func writeNamedBlocks(t *testing.T, dir, text string) {
 	t.Helper()
-	for _, m := range regexp.MustCompile("(?ms)^```json (\\S+)\n(.*?)^```").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?ms)^<!-- file: (\\S+) -->\n```json\n(.*?)^```").FindAllStringSubmatch(text, -1) {
 		if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(m[2]), 0o644); err != nil {
 			t.Fatal(err)
 		}

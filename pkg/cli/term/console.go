@@ -103,7 +103,7 @@ func Plural(n int, word string) string {
 func (con *Console) Print(s string) error { return con.PrintUnmasked(secret.Mask("", s)) }
 
 // PrintUnmasked prints a text unchanged: a document, or what holds a credential on
-// purpose. SECURITY.md lists those of jobs.
+// purpose. docs/security.md lists those of jobs.
 func (con *Console) PrintUnmasked(s string) error {
 	_, err := io.WriteString(con.Out, s)
 	return err
