@@ -26,7 +26,7 @@ type Saving struct {
 // Fargate, for a placement without proof, and where an environment names types
 // that the catalogue does not know.
 func JustOver(behind []Environment, r Request, now Placement) (s Saving, ok bool) {
-	if r.Fargate || now.Instance.Name == "" {
+	if r.Fargate || now.Instance.Name == "" || now.Reason != "" {
 		return s, false
 	}
 	r.Arch = now.Instance.Arch

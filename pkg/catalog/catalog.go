@@ -18,26 +18,12 @@ type InstanceType struct {
 	GPUMaker  string // "NVIDIA", "AMD", ...
 	GPUName   string // "A10G", ...
 
-	registeredMiB int // measured; 0 without a published figure
+	measured []MemoryFigure
 }
 
 // AgentReserveMiB is what the default AWS Batch image keeps back for the ECS
 // agent and the system (user guide, compute resource memory management).
 const AgentReserveMiB = 32
-
-// UsableMiB returns the memory that the ECS agent registers for jobs: less
-// than the sheet says. Where users have published what an instance registers
-// (measured-memory.csv) it is that figure, otherwise the nominal size less
-// 4.5 % and 210 MiB; both less AgentReserveMiB. The formula stays below every
-// published figure, so that what it accepts starts: by 0 to 3 % on Nitro
-// instances, by up to 9 % on the smallest of older generations.
-func (t InstanceType) UsableMiB() int {
-	registered := t.registeredMiB
-	if registered == 0 {
-		registered = t.MemoryMiB*955/1000 - 210
-	}
-	return max(0, registered-AgentReserveMiB)
-}
 
 // RunsGPUJobs reports whether AWS Batch places GPU jobs there: only on x86_64
 // instances with NVIDIA GPUs (user guide, GPU jobs).
@@ -132,6 +118,9 @@ const (
 	NominalMemory
 	// NotTogether is figures that fit one by one, but on no type together.
 	NotTogether
+	// TightMemory is memory that the instance has or not, depending on its AMI. The request counts
+	// as fitting, with the figures in Reason.
+	TightMemory
 	// NoFargateSize is a pair of vCPUs and memory that Fargate does not offer.
 	NoFargateSize
 )

@@ -42,7 +42,10 @@ func TestTheMemoryFormulaAgainstMeasurements(t *testing.T) {
 	for _, row := range rows(measuredMemoryCSV) {
 		it, _ := carried.Lookup(row[0])
 		measured := it.UsableMiB()
-		it.registeredMiB = 0
+		if most := it.MostUsableMiB(); most < measured || most >= it.MemoryMiB {
+			t.Errorf("%s: at most %d of %d MiB for jobs, and %d were measured", it.Name, most, it.MemoryMiB, measured)
+		}
+		it.measured = nil
 		low := measured * 91 / 100
 		if formula := it.UsableMiB(); formula > measured || formula < low {
 			t.Errorf("%s: formula %d, measured %d", it.Name, formula, measured)
@@ -60,6 +63,40 @@ func TestUsableMiB(t *testing.T) {
 		it, ok := carried.Lookup(name)
 		if !ok || it.UsableMiB() != want {
 			t.Errorf("%s: %v %d, want %d", name, ok, it.UsableMiB(), want)
+		}
+	}
+}
+
+// TestTightMemory checks the three answers about memory near what a host has: it fits, it depends
+// on the AMI, it never fits. The sizes that fit are those of jobs that ran.
+func TestTightMemory(t *testing.T) {
+	for _, c := range []struct {
+		instance string
+		memory   int
+		fits     bool
+		doubt    string
+	}{
+		{"r6id.xlarge", 31500, true, ""},
+		{"r6id.xlarge", 31517, true, ""},
+		{"r6id.xlarge", 31518, false, ""}, // more than the one AMI that was measured
+		{"r6id.4xlarge", 126000, true, ""},
+		{"r5d.xlarge", 31600, true, ""},
+		{"r5d.2xlarge", 63500, true, ""},
+		{"trn1.32xlarge", 503316, true, ""},
+		{"p4d.24xlarge", 1143936, true, ""},
+		{"m5.2xlarge", 31345, true, ""},
+		{"m5.2xlarge", 31431, true, "31345 MiB (ECS users 2018 to 2024); other AMIs have up to 31752 MiB"}, // aws/containers-roadmap issue 2231
+		{"m5.2xlarge", 32000, false, ""},
+		{"m6i.2xlarge", 31051, true, ""},
+		{"m6i.2xlarge", 31500, true, "no figure is published for m6i.2xlarge, and hosts of 32768 MiB have between 31051 and 31752 MiB for jobs"},
+		{"m6i.2xlarge", 31800, false, ""},
+		{"m4.16xlarge", 257921, true, ""},
+		{"p3.8xlarge", 245000, true, "between 238370 and 245920 MiB"}, // not Nitro
+		{"p3.8xlarge", 246000, false, ""},
+	} {
+		p := Environment{InstanceTypes: []string{c.instance}}.Place(Request{VCPUs: 1, MemoryMiB: c.memory})
+		if p.Fits != c.fits || (c.doubt != "") != (p.Fits && p.Reason != "") || !strings.Contains(p.Reason, c.doubt) {
+			t.Errorf("%d MiB on %s: %v %q", c.memory, c.instance, p.Fits, p.Reason)
 		}
 	}
 }

@@ -22,9 +22,8 @@ var instanceTypesCSV string
 //go:embed retired-types.csv
 var retiredTypesCSV string
 
-// Memory that instances were seen to register with ECS, before the reserve:
-// m4.large from the AWS Batch user guide, the rest as published by ECS users
-// between 2018 and 2024.
+// Memory that hosts were seen to register with ECS, before AgentReserveMiB, with the AMI if it was
+// published. A figure with >= is the size of a job that ran.
 //
 //go:embed measured-memory.csv
 var measuredMemoryCSV string
@@ -41,9 +40,10 @@ type Catalog struct {
 
 // embedded parses the tables on first use: a run that places nothing pays nothing.
 var embedded = sync.OnceValue(func() *Catalog {
-	measured := map[string]int{}
+	measured := map[string][]MemoryFigure{}
 	for _, row := range rows(measuredMemoryCSV) {
-		measured[row[0]] = number(row[1])
+		figure, atLeast := strings.CutPrefix(row[1], ">=")
+		measured[row[0]] = append(measured[row[0]], MemoryFigure{MiB: number(figure), AtLeast: atLeast, AMI: row[2], Source: row[3]})
 	}
 	var types []InstanceType
 	for _, row := range slices.Concat(rows(instanceTypesCSV), rows(retiredTypesCSV)) {
@@ -52,7 +52,7 @@ var embedded = sync.OnceValue(func() *Catalog {
 		}
 		types = append(types, InstanceType{
 			Name: row[0], VCPUs: number(row[1]), MemoryMiB: number(row[2]), Arch: arch(row[3]),
-			GPUs: number(row[4]), GPUMaker: row[5], GPUName: row[6], registeredMiB: measured[row[0]],
+			GPUs: number(row[4]), GPUMaker: row[5], GPUName: row[6], measured: measured[row[0]],
 		})
 	}
 	return newCatalog(types)

@@ -110,6 +110,11 @@ func (e Environment) placeEC2(r Request) Placement {
 	if i := slices.IndexFunc(suiting, func(t InstanceType) bool { return t.capacity(r) > 0 }); i >= 0 {
 		return Placement{Fits: true, Instance: suiting[i], PerInstance: suiting[i].capacity(r)}
 	}
+	if i := slices.IndexFunc(suiting, func(t InstanceType) bool { return t.mayHold(r) }); i >= 0 {
+		p := Placement{Fits: true, Cause: TightMemory, Instance: suiting[i], PerInstance: 1, Reason: "may not fit: " + suiting[i].memoryDoubt()}
+		p.Nearest, p.NearestOn = e.nearest(suiting, r)
+		return p
+	}
 	switch {
 	case len(e.InstanceTypes) == 0:
 		return Placement{Fits: true, Reason: "not checked: the environment lists no instance types"}
@@ -145,8 +150,14 @@ func (t InstanceType) suits(r Request) bool {
 }
 
 // capacity is how many such jobs the type holds at once.
-func (t InstanceType) capacity(r Request) int {
-	n := t.UsableMiB() / max(r.MemoryMiB, MinMemoryMiB)
+func (t InstanceType) capacity(r Request) int { return t.capacityWithin(r, t.UsableMiB()) }
+
+// mayHold reports whether one such job starts on a host whose AMI leaves the most memory to jobs.
+func (t InstanceType) mayHold(r Request) bool { return t.capacityWithin(r, t.MostUsableMiB()) > 0 }
+
+// capacityWithin is how many such jobs fit in so much memory of the type.
+func (t InstanceType) capacityWithin(r Request, memoryMiB int) int {
+	n := memoryMiB / max(r.MemoryMiB, MinMemoryMiB)
 	if r.VCPUs > 0 {
 		n = min(n, int(float64(t.VCPUs)/r.VCPUs))
 	}
@@ -183,8 +194,8 @@ func tooBig(types []InstanceType, r Request) Placement {
 	if t := most(func(t InstanceType) int { return t.VCPUs }); float64(t.VCPUs) < r.VCPUs {
 		return refuse(TooManyVCPUs, "its largest type %s has %s", t.Name, VCPUs(float64(t.VCPUs)))
 	}
-	if t := most(InstanceType.UsableMiB); t.UsableMiB() < r.MemoryMiB {
-		p := refuse(TooMuchMemory, "its largest type %s leaves %d of %d MiB to jobs", t.Name, t.UsableMiB(), t.MemoryMiB)
+	if t := most(InstanceType.MostUsableMiB); t.MostUsableMiB() < r.MemoryMiB {
+		p := refuse(TooMuchMemory, "its largest type %s leaves at most %d of %d MiB to jobs", t.Name, t.MostUsableMiB(), t.MemoryMiB)
 		if r.MemoryMiB == t.MemoryMiB {
 			p.Cause = NominalMemory
 		}

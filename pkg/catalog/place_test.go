@@ -32,7 +32,7 @@ func TestPlace(t *testing.T) {
 		{"fraction", ec2("t3.medium"), Request{VCPUs: .5, MemoryMiB: 512}, "t3.medium", 4, "", ""},
 
 		{"nominal memory", ec2("g4dn.xlarge"), Request{VCPUs: 4, MemoryMiB: 16384, GPUs: 1}, "", 0,
-			"its largest type g4dn.xlarge leaves 15699 of 16384 MiB to jobs", "1 GPU, 4 vCPU, 15699 MiB on g4dn.xlarge"},
+			"its largest type g4dn.xlarge leaves at most 15860 of 16384 MiB to jobs", "1 GPU, 4 vCPU, 15699 MiB on g4dn.xlarge"},
 		{"too many vCPU", ec2("c5.xlarge"), Request{VCPUs: 8, MemoryMiB: 1024}, "", 0,
 			"its largest type c5.xlarge has 4 vCPU", "4 vCPU, 1024 MiB on c5.xlarge"},
 		{"too many GPUs", ec2("g5.xlarge"), Request{VCPUs: 4, MemoryMiB: 1024, GPUs: 2}, "", 0,
@@ -53,7 +53,7 @@ func TestPlace(t *testing.T) {
 		{"an x86_64 job on Arm", ec2("c6g.large"), Request{VCPUs: 4, MemoryMiB: 1024, Arch: X86}, "", 0,
 			"c6g.large: not x86_64", "2 vCPU, 1024 MiB built for arm64 on c6g.large"},
 		{"too much memory", ec2("c5.4xlarge", "r5.large"), Request{VCPUs: 16, MemoryMiB: 50000}, "", 0,
-			"its largest type c5.4xlarge leaves 31120 of 32768 MiB to jobs", "16 vCPU, 31120 MiB on c5.4xlarge"},
+			"its largest type c5.4xlarge leaves at most 31752 of 32768 MiB to jobs", "16 vCPU, 31120 MiB on c5.4xlarge"},
 		{"together", ec2("c5.2xlarge", "r5.xlarge"), Request{VCPUs: 8, MemoryMiB: 20000}, "", 0,
 			"none of its types has all of that at once", "8 vCPU, 15441 MiB on c5.2xlarge"},
 		{"maxvCpus", small, Request{VCPUs: 8, MemoryMiB: 1024}, "", 0,

@@ -78,7 +78,7 @@ func Read(r io.Reader, name string) (*Catalog, error) {
 			continue
 		}
 		if known := types[it.Name]; known.MemoryMiB == it.MemoryMiB {
-			it.registeredMiB = known.registeredMiB // measured on such a machine
+			it.measured = known.measured // measured on such a machine
 		}
 		types[it.Name] = it
 	}

@@ -62,6 +62,19 @@ func queueRules() []*Rule {
 		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High, "The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
 		unplaceable("stuck-arch-mismatch", diag.Warning, Medium, "The image of the job is built for another CPU architecture than that of the queue's instances.", userGuide+", job definition parameters", catalog.WrongArch),
 		{
+			Name: "memory-may-not-fit", Severity: diag.Warning, Confidence: Medium,
+			Doc: "The job requests memory that an instance type has with some AMIs and not with others. The message gives what hosts of the type had, and where that was published. " +
+				"A job that does not fit waits in RUNNABLE indefinitely.",
+			Source: userGuide + ", compute resource memory management; measured figures as the message names them",
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					if at := p.placingOf(j); at.placement.Cause == catalog.TightMemory {
+						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason), at.placement.Hint(at.request), j.culprit(catalog.TooMuchMemory))
+					}
+				}
+			},
+		},
+		{
 			Name: "just-over-boundary", Severity: diag.Warning, Confidence: Medium,
 			Doc: "The job requests slightly more than a smaller instance type of its queue offers, or slightly more than would let one more job fit on each instance. " +
 				"For memory, slightly means more than the type has for jobs, and either at most 5 % more or at most its nominal memory (or its share of that). " +

@@ -56,7 +56,7 @@ func (r EnvironmentFit) Usable() bool {
 
 // Proven reports whether a known machine holds every part of the job.
 func (r EnvironmentFit) Proven() bool {
-	return r.Fits && len(r.Holds) > 0 && (r.environment.IsFargate() || !slices.ContainsFunc(r.Holds, func(p catalog.Placement) bool { return p.Instance.Name == "" }))
+	return r.Fits && len(r.Holds) > 0 && (r.environment.IsFargate() || !slices.ContainsFunc(r.Holds, func(p catalog.Placement) bool { return p.Instance.Name == "" || p.Reason != "" }))
 }
 
 // IsFargate reports whether jobs run on Fargate there.
@@ -202,7 +202,7 @@ func (r EnvironmentFit) types(part Part) []catalog.Placement {
 			e := r.environment
 			e.InstanceTypes = []string{t.Name}
 			known := slices.ContainsFunc(list, func(p catalog.Placement) bool { return p.Instance.Name == t.Name })
-			if p := e.Place(part.Request); p.Fits && p.Reason == "" && !known {
+			if p := e.Place(part.Request); p.Fits && p.Instance.Name != "" && !known {
 				list = append(list, p)
 			}
 		}

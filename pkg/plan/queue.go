@@ -128,7 +128,7 @@ func reason(holding int, denied bool, r catalog.Request, p catalog.Placement) st
 // 124931 MiB for jobs)". It is empty on Fargate, where nothing is to be chosen.
 func Proof(p catalog.Placement) string {
 	t := p.Instance
-	if t.Name == "" {
+	if t.Name == "" || p.Reason != "" {
 		return p.Reason
 	}
 	size := catalog.Request{VCPUs: float64(t.VCPUs), MemoryMiB: t.UsableMiB(), GPUs: t.GPUs}

@@ -82,7 +82,7 @@ func TestNoQueue(t *testing.T) {
 			"no queue fits 1 vCPU, 900 MiB: fargate (1 vCPU, 900 MiB is not a Fargate size)",
 			"nearest that fits: 1 vCPU, 2048 MiB on queue fargate"},
 		{[]document.Queue{queue("two", ec2("c5.large"), ec2("m5.large"))}, catalog.Request{VCPUs: 2, MemoryMiB: 8192}, catalog.NominalMemory,
-			"no queue fits 2 vCPU, 8192 MiB: two (its largest type c5.large leaves 3682 of 4096 MiB to jobs; its largest type m5.large leaves 7658 of 8192 MiB to jobs)",
+			"no queue fits 2 vCPU, 8192 MiB: two (its largest type c5.large leaves at most 3941 of 4096 MiB to jobs; its largest type m5.large leaves at most 7914 of 8192 MiB to jobs)",
 			"nearest that fits: 2 vCPU, 7658 MiB on m5.large of queue two"},
 	} {
 		_, err := ChooseQueue(&document.Platform{Queues: tt.queues}, tt.req)
