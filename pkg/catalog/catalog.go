@@ -118,6 +118,10 @@ const (
 	NominalMemory
 	// NotTogether is figures that fit one by one, but on no type together.
 	NotTogether
+	// NodesOnSpot is a multi-node job where all instances are Spot Instances.
+	NodesOnSpot
+	// NodesOverMaxvCpus is more nodes than fit into maxvCpus at once.
+	NodesOverMaxvCpus
 	// TightMemory is memory that the instance has or not, depending on its AMI. The request counts
 	// as fitting, with the figures in Reason.
 	TightMemory

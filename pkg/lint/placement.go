@@ -98,14 +98,15 @@ func asPlatform(environments []Site) *document.Platform {
 }
 
 func placeOf(j Job, platform *document.Platform) placing {
-	r, known := plan.RequestOf(j.Known(), j.Submit)
+	need, known := plan.QueueNeed(j.Known(), j.Submit)
 	if !known {
 		return j.wrongPlatform(platform)
 	}
-	if r.Arch == "" && !r.Fargate {
+	if r := &need.Parts[0].Request; r.Arch == "" && !r.Fargate {
 		r.Arch = imageArch(j.Known().Get("containerProperties").Get("image").Str())
 	}
-	choice, err := plan.ChooseQueue(platform, r)
+	r := need.Parts[0].Request
+	choice, err := plan.ChooseQueue(platform, need)
 	word := j.Submit.Get("jobQueue").Str()
 	if word == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
 		return placing{} // there may be other queues than those of the files
@@ -115,15 +116,15 @@ func placeOf(j Job, platform *document.Platform) placing {
 			return placing{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), node: j.culprit(no.Cause)}}
 		}
 		q, _ := platform.Queue(choice.Queue)
-		return placement(platform, q, r, *choice.Placement)
+		return placement(platform, q, need, *choice.Placement)
 	}
 	q, ok := j.queueIn(platform)
 	if !ok {
 		return placing{}
 	}
-	held := plan.Hold(platform.Catalog, q, r)
+	held := plan.Hold(platform.Catalog, q, need)
 	if held.Fits {
-		return placement(platform, q, r, held)
+		return placement(platform, q, need, held)
 	}
 	var hints []string
 	if near := held.Hint(r); near != "" && (held.Nearest != nil || err != nil) {
@@ -135,7 +136,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 	}
 	return placing{refused: &refusal{
 		cause: held.Cause, node: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
-		message: fmt.Sprintf("queue %s cannot hold %s: %s", word, r, held.Reason),
+		message: fmt.Sprintf("queue %s cannot hold %s: %s", word, need, held.Reason),
 	}}
 }
 
@@ -166,9 +167,10 @@ func (j Job) wrongPlatform(platform *document.Platform) placing {
 	}}
 }
 
-func placement(platform *document.Platform, q document.Queue, r catalog.Request, held catalog.Placement) placing {
+func placement(platform *document.Platform, q document.Queue, need plan.Need, held catalog.Placement) placing {
+	r := need.Parts[0].Request
 	at := placing{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
-	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok {
+	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok && !need.MultiNode {
 		at.saving = &saving
 	}
 	return at
@@ -182,6 +184,15 @@ func (j Job) culprit(c catalog.Cause) *jsontree.Node {
 		catalog.NoGPUType: "GPU", catalog.NoGPUInBundle: "GPU", catalog.UnsupportedGPU: "GPU", catalog.TooManyGPUs: "GPU",
 	}[c]
 	container := j.Known().Get("containerProperties")
+	if nodes := j.Known().Get("nodeProperties"); nodes != nil {
+		if c == catalog.NodesOverMaxvCpus {
+			return firstOf(j.Submit.Get("nodeOverrides").Get("numNodes"), firstOf(nodes.Get("numNodes"), nodes))
+		}
+		if c == catalog.NodesOnSpot {
+			return firstOf(j.Submit.Get("jobQueue"), nodes)
+		}
+		container = firstOf(nodes.Get("nodeRangeProperties").Index(0).Get("container"), nodes)
+	}
 	if n := plan.Requirement(container, j.Submit.Get("containerOverrides"), kind); n != nil {
 		if src, _ := n.Location(); src != nil {
 			return n

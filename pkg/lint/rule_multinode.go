@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -69,12 +70,12 @@ func multinodeRules() []*Rule {
 			"A multinode job needs nodeOverrides, which has overrides for each node range.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		check("submit-multinode-not-array", Low, submits, checkMultinodeArray,
 			"A job is an array or a multi-node job, not both.", guide("multi-node parallel jobs")).onlyWith("arrayProperties"),
-		check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
-			"Multi-node jobs do not start on Spot environments.", api("ComputeResource.type")),
+		orUnplaceable(check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
+			"Multi-node jobs do not start on Spot environments.", api("ComputeResource.type")), catalog.NodesOnSpot),
 		check("stuck-mnp-on-unmanaged", Medium, environmentsOfNodes, checkNodesOnUnmanaged,
 			"Multi-node jobs start only on managed environments.", guide("multi-node parallel jobs")),
-		check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
-			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("multi-node parallel jobs")),
+		orUnplaceable(check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
+			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("multi-node parallel jobs")), catalog.NodesOverMaxvCpus),
 		check("stuck-mnp-instancetype", Medium, nodes, checkNodesInstanceType,
 			"A compute environment has to launch the instance type that a multi-node job names.", guide("multi-node parallel jobs")),
 		check("stuck-mnp-security-groups", Medium, environmentsOfNodes, checkNodesSecurityGroups,

@@ -143,3 +143,26 @@ func unplaceable(name string, severity diag.Severity, confidence Confidence, doc
 		},
 	}
 }
+
+// orUnplaceable adds to a rule about environments in the files the jobs that a queue of the platform
+// file refuses for the same reason.
+func orUnplaceable(r *Rule, causes ...catalog.Cause) *Rule {
+	run := r.Run
+	r.Run = func(p *Pass) {
+		run(p)
+		for _, j := range p.Jobs() {
+			no := p.refused(j)
+			if no == nil || !slices.Contains(causes, no.cause) {
+				continue
+			}
+			created := false
+			for range p.environmentsFor(j) {
+				created = true
+			}
+			if !created {
+				j.Report(no.message, no.hint, no.node)
+			}
+		}
+	}
+	return r
+}

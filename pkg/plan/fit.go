@@ -134,6 +134,12 @@ func (n Need) vcpus() (sum float64) {
 // hold places every part of the need in the room.
 func hold(r EnvironmentFit, n Need) EnvironmentFit {
 	r.Fits = true
+	if n.MultiNode {
+		if p := n.Place(r.environment); p.Cause == catalog.NodesOnSpot || p.Cause == catalog.WrongPlatform {
+			r.Fits, r.Reason = false, p.Reason
+			return r
+		}
+	}
 	for _, part := range n.Parts {
 		e := r.environment
 		if len(part.InstanceTypes) > 0 {

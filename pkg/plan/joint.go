@@ -175,12 +175,12 @@ func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionIn
 	if r.Arch == "" {
 		r.Arch = placement.Instance.Arch
 	}
-	c, err := ChooseQueue(b.platform, r)
+	c, err := ChooseQueue(b.platform, OneMachine(r))
 	if err == nil && g.parts[0].Submit.ShareIdentifier == nil {
 		return c
 	}
 	if q, ok := b.platform.Queue(own.Queue); ok {
-		p := Hold(b.platform.Catalog, q, r)
+		p := Hold(b.platform.Catalog, q, OneMachine(r))
 		own.Placement = &p
 	}
 	return own

@@ -49,8 +49,8 @@ func (b *builder) named(j *document.Job, register *jsontree.Node, word, reason s
 	if word == q.Alias && word != q.Name {
 		c.Reason += fmt.Sprintf(" by its alias %s", word)
 	}
-	if r, ok := RequestOf(register, j.Submit); ok {
-		p := Hold(b.platform.Catalog, q, r)
+	if n, ok := QueueNeed(register, j.Submit); ok {
+		p := Hold(b.platform.Catalog, q, n)
 		c.Placement = &p
 		if proof := Proof(p); proof != "" {
 			c.Reason += ": " + proof
@@ -92,7 +92,7 @@ func QueueHint(platform *document.Platform, word string) string {
 }
 
 func (b *builder) choose(j *document.Job, register *jsontree.Node) Choice {
-	r, ok := RequestOf(register, j.Submit)
+	n, ok := QueueNeed(register, j.Submit)
 	switch {
 	case b.platform == nil || len(b.platform.Queues) == 0:
 		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue", j.Name), b.noQueuesHint())
@@ -102,7 +102,7 @@ func (b *builder) choose(j *document.Job, register *jsontree.Node) Choice {
 		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue, and batchctl does not know what it needs", j.Name),
 			"name a queue: "+QueueHint(b.platform, ""))
 	default:
-		c, err := ChooseQueue(b.platform, r)
+		c, err := ChooseQueue(b.platform, n)
 		if err == nil {
 			return c
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -20,6 +21,8 @@ type Need struct {
 	Parts []Part
 	// EKS is a pod.
 	EKS bool
+	// MultiNode is a multi-node parallel job, which runs only on EC2 On-Demand Instances.
+	MultiNode bool
 	// Platform is what Fargate is priced by: catalog.X86, Arm or Windows.
 	Platform string
 	// StorageGB is the ephemeral storage of a Fargate task that costs extra.
@@ -49,6 +52,40 @@ func (n Need) nodes() (sum int) {
 	return sum
 }
 
+// QueueNeed returns what a queue must fit for a job: one machine, or the nodes of a multi-node
+// job. ok is false if the documents do not say it, and for pods on EKS.
+func QueueNeed(definition, submit *jsontree.Node) (n Need, ok bool) {
+	if definition.Get("nodeProperties") != nil {
+		return NeedOf(definition, submit)
+	}
+	r, ok := RequestOf(definition, submit)
+	return OneMachine(r), ok
+}
+
+// OneMachine returns the need of a job that runs on a single machine.
+func OneMachine(r catalog.Request) Need { return Need{Parts: []Part{{Request: r, Nodes: 1}}} }
+
+// widest returns the request that stands for the need: that of its first part, which messages and
+// hints are about.
+func (n Need) widest() catalog.Request { return n.Parts[0].Request }
+
+// String returns the need as people say it: "8 vCPU, 30720 MiB", or "4 nodes of 8 vCPU, 30720 MiB".
+func (n Need) String() string {
+	var parts []string
+	for _, p := range n.Parts {
+		text := p.Request.String()
+		if n.MultiNode {
+			nodes := "nodes"
+			if p.Nodes == 1 {
+				nodes = "node"
+			}
+			text = fmt.Sprintf("%d %s of %s", p.Nodes, nodes, text)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " and ")
+}
+
 // mostTimes bounds what hostile figures can make of a product.
 const mostTimes = 1 << 20
 
@@ -72,7 +109,7 @@ func NeedOf(definition, submit *jsontree.Node) (n Need, ok bool) {
 		n.Parts = []Part{{Request: r, Nodes: 1}}
 		return n, ok
 	case definition.Get("nodeProperties") != nil:
-		n.Parts = nodeParts(definition, submit)
+		n.MultiNode, n.Parts = true, nodeParts(definition, submit)
 		return n, len(n.Parts) > 0
 	}
 	r, ok := RequestOf(definition, submit)

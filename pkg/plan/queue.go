@@ -10,12 +10,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// ChooseQueue picks the queue for a request among those of the platform's queues
+// ChooseQueue picks the queue for a need among those of the platform's queues
 // that its policy allows: the one whose smallest fitting instance is smallest, the
 // first of equals. err is a *NoQueueError that says for each queue why it does not
 // hold the request.
-func ChooseQueue(platform *document.Platform, r catalog.Request) (Choice, error) {
-	no := &NoQueueError{Request: r}
+func ChooseQueue(platform *document.Platform, n Need) (Choice, error) {
+	r := n.widest()
+	no := &NoQueueError{Request: r, Need: n}
 	var best Choice
 	holding := 0
 	if platform == nil {
@@ -26,7 +27,7 @@ func ChooseQueue(platform *document.Platform, r catalog.Request) (Choice, error)
 			no.deny(q)
 			continue
 		}
-		p := Hold(platform.Catalog, q, r)
+		p := Hold(platform.Catalog, q, n)
 		if !p.Fits {
 			no.refuse(q, p)
 			continue
@@ -39,7 +40,7 @@ func ChooseQueue(platform *document.Platform, r catalog.Request) (Choice, error)
 	if holding == 0 {
 		return Choice{}, no
 	}
-	best.Reason = reason(holding, len(no.denied) > 0, r, *best.Placement)
+	best.Reason = reason(holding, len(no.denied) > 0, n, *best.Placement)
 	return best, nil
 }
 
@@ -47,14 +48,15 @@ func ChooseQueue(platform *document.Platform, r catalog.Request) (Choice, error)
 // types the catalogue knows. AWS Batch tries them in order; the placement returned
 // is the tightest, since that is the proof. When none fits, Reason covers all of
 // them, and Cause and Nearest are of the one that comes nearest.
-func Hold(types *catalog.Catalog, q document.Queue, r catalog.Request) catalog.Placement {
+func Hold(types *catalog.Catalog, q document.Queue, n Need) catalog.Placement {
+	r := n.widest()
 	if len(q.Environments) == 0 {
 		return catalog.Placement{Fits: true, Reason: "not checked: the platform file gives no computeEnvironments"}
 	}
 	var best, none catalog.Placement
 	var reasons []string
 	for i, e := range environmentsOf(types, q) {
-		p := e.Place(r)
+		p := n.Place(e)
 		if p.Fits && (!best.Fits || tighter(r, p, best)) {
 			best = p
 		}
@@ -68,6 +70,44 @@ func Hold(types *catalog.Catalog, q document.Queue, r catalog.Request) catalog.P
 	}
 	none.Reason = strings.Join(reasons, "; ")
 	return none
+}
+
+// Place compares the need with one environment. All nodes of a multi-node job start together, each on
+// an instance of its own (user guide, multi-node parallel jobs); the placement is that of the node
+// with the largest instance.
+func (n Need) Place(e catalog.Environment) catalog.Placement {
+	if !n.MultiNode {
+		return e.Place(n.widest())
+	}
+	switch {
+	case e.IsFargate():
+		return catalog.Placement{Cause: catalog.WrongPlatform, Reason: e.Type + ", and multi-node jobs run only on EC2"}
+	case e.Type == "SPOT":
+		return catalog.Placement{Cause: catalog.NodesOnSpot, Reason: "SPOT, and multi-node jobs do not run on Spot Instances"}
+	}
+	var largest catalog.Placement
+	vcpus, doubt := 0.0, ""
+	for i, part := range n.Parts {
+		own := e
+		if len(part.InstanceTypes) > 0 {
+			own.InstanceTypes = part.InstanceTypes
+		}
+		p := own.Place(part.Request)
+		if !p.Fits {
+			return p
+		}
+		doubt = cmp.Or(doubt, p.Reason)
+		vcpus += float64(part.Nodes) * max(part.VCPUs, float64(p.Instance.VCPUs))
+		if i == 0 || p.Instance.VCPUs > largest.Instance.VCPUs {
+			largest = p
+		}
+	}
+	largest.Reason, largest.PerInstance = doubt, min(largest.PerInstance, 1)
+	if e.MaxvCpus > 0 && vcpus > float64(e.MaxvCpus) {
+		return catalog.Placement{Cause: catalog.NodesOverMaxvCpus, Reason: fmt.Sprintf("its %d nodes start together and need %s, more than its maxvCpus of %d",
+			n.nodes(), catalog.VCPUs(vcpus), e.MaxvCpus)}
+	}
+	return largest
 }
 
 // environmentsOf is the environments of a queue as placement takes them.
@@ -109,7 +149,7 @@ func tighter(r catalog.Request, p, q catalog.Placement) bool {
 	) < 0
 }
 
-func reason(holding int, denied bool, r catalog.Request, p catalog.Placement) string {
+func reason(holding int, denied bool, n Need, p catalog.Placement) string {
 	allowed := ""
 	if denied {
 		allowed = "allowed "
@@ -119,9 +159,9 @@ func reason(holding int, denied bool, r catalog.Request, p catalog.Placement) st
 		which = fmt.Sprintf("tightest fit of %d %squeues for", holding, allowed)
 	}
 	if proof := Proof(p); proof != "" {
-		return fmt.Sprintf("%s %s: %s", which, r, proof)
+		return fmt.Sprintf("%s %s: %s", which, n, proof)
 	}
-	return fmt.Sprintf("%s %s", which, r)
+	return fmt.Sprintf("%s %s", which, n)
 }
 
 // Proof says in a clause what holds the job: "g5.8xlarge (1 GPU, 32 vCPU,
@@ -140,6 +180,8 @@ type Refusal struct{ Queue, Reason string }
 
 // NoQueueError says for each queue why it does not hold the request.
 type NoQueueError struct {
+	// Need is what no queue fits; Request is that of its first machine.
+	Need     Need
 	Request  catalog.Request
 	Refusals []Refusal
 	// denied are the queues that the platform's policy does not allow.
@@ -156,7 +198,8 @@ type NoQueueError struct {
 func (e *NoQueueError) refuse(q document.Queue, p catalog.Placement) {
 	name := cmp.Or(q.Alias, q.Name)
 	e.Refusals = append(e.Refusals, Refusal{Queue: name, Reason: p.Reason})
-	if near := e.Request.Nearer(e.Nearest, p.Nearest); near != e.Nearest || len(e.Refusals) == 1 {
+	other := e.Cause == catalog.WrongPlatform || e.Cause == catalog.NodesOnSpot // a queue of another kind
+	if near := e.Request.Nearer(e.Nearest, p.Nearest); near != e.Nearest || len(e.Refusals) == 1 || e.Nearest == nil && other && p.Cause != catalog.WrongPlatform {
 		e.Nearest, e.NearestQueue, e.NearestOn, e.Cause = near, name, p.NearestOn, p.Cause
 	}
 }
@@ -170,13 +213,13 @@ func (e *NoQueueError) deny(q document.Queue) {
 func (e *NoQueueError) Error() string {
 	all := slices.Concat(e.Refusals, e.denied)
 	if len(all) == 0 {
-		return fmt.Sprintf("no queue fits %s: the platform file lists no queues", e.Request)
+		return fmt.Sprintf("no queue fits %s: the platform file lists no queues", e.Need)
 	}
 	var parts []string
 	for _, r := range all {
 		parts = append(parts, fmt.Sprintf("%s (%s)", r.Queue, r.Reason))
 	}
-	return fmt.Sprintf("no queue fits %s: %s", e.Request, strings.Join(parts, ", "))
+	return fmt.Sprintf("no queue fits %s: %s", e.Need, strings.Join(parts, ", "))
 }
 
 // Hint says what would fit, and where.

@@ -54,7 +54,7 @@ func TestChooseQueue(t *testing.T) {
 		{"a guess before nothing", []document.Queue{armQueue, newQueue}, gpu, "new"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := ChooseQueue(&document.Platform{Queues: tt.queues}, tt.req)
+			c, err := ChooseQueue(&document.Platform{Queues: tt.queues}, OneMachine(tt.req))
 			if err != nil || c.Queue != tt.want+"-job-queue" {
 				t.Fatalf("%s, %v", c.Queue, err)
 			}
@@ -85,7 +85,7 @@ func TestNoQueue(t *testing.T) {
 			"no queue fits 2 vCPU, 8192 MiB: two (its largest type c5.large leaves at most 3941 of 4096 MiB to jobs; its largest type m5.large leaves at most 7914 of 8192 MiB to jobs)",
 			"nearest that fits: 2 vCPU, 7658 MiB on m5.large of queue two"},
 	} {
-		_, err := ChooseQueue(&document.Platform{Queues: tt.queues}, tt.req)
+		_, err := ChooseQueue(&document.Platform{Queues: tt.queues}, OneMachine(tt.req))
 		no, ok := err.(*NoQueueError)
 		if !ok {
 			t.Fatalf("%s: %v", tt.req, err)
@@ -101,12 +101,12 @@ func TestNoQueue(t *testing.T) {
 func TestChooseAllowedQueue(t *testing.T) {
 	small := catalog.Request{VCPUs: 2, MemoryMiB: 2048}
 	p := &document.Platform{Queues: []document.Queue{cpuQueue, gpuQueue}, Policy: document.Policy{AllowedQueues: []string{"gpu"}}}
-	if c, err := ChooseQueue(p, small); err != nil || c.Queue != "gpu-job-queue" || !strings.HasPrefix(c.Reason, "only allowed queue that fits 2 vCPU, 2048 MiB: ") {
+	if c, err := ChooseQueue(p, OneMachine(small)); err != nil || c.Queue != "gpu-job-queue" || !strings.HasPrefix(c.Reason, "only allowed queue that fits 2 vCPU, 2048 MiB: ") {
 		t.Errorf("%s, %s, %v", c.Queue, c.Reason, err)
 	}
 	p.Queues = p.Queues[:1]
 	const want = "no queue fits 2 vCPU, 2048 MiB: cpu (the policy does not allow it)"
-	if c, err := ChooseQueue(p, small); err == nil || err.Error() != want {
+	if c, err := ChooseQueue(p, OneMachine(small)); err == nil || err.Error() != want {
 		t.Errorf("%s, %v", c.Queue, err)
 	}
 }
@@ -123,9 +123,9 @@ func TestChooseQueueProperty(t *testing.T) {
 			Fargate:   rapid.Bool().Draw(t, "fargate"),
 		}
 		queues := rapid.SliceOfDistinct(rapid.SampledFrom(all), func(q document.Queue) string { return q.Name }).Draw(t, "queues")
-		c, err := ChooseQueue(&document.Platform{Queues: queues}, r)
+		c, err := ChooseQueue(&document.Platform{Queues: queues}, OneMachine(r))
 		for _, q := range queues {
-			fits := Hold(nil, q, r).Fits
+			fits := Hold(nil, q, OneMachine(r)).Fits
 			if err != nil && fits {
 				t.Fatalf("%s holds %s, and yet: %v", q.Name, r, err)
 			}
@@ -135,7 +135,7 @@ func TestChooseQueueProperty(t *testing.T) {
 		}
 		if err == nil && c.Queue == gpuQueue.Name && r.GPUs == 0 {
 			for _, q := range queues {
-				if (q.Name == cpuQueue.Name || q.Name == mixedQueue.Name) && Hold(nil, q, r).Fits && Hold(nil, q, r).Instance.GPUs == 0 {
+				if (q.Name == cpuQueue.Name || q.Name == mixedQueue.Name) && Hold(nil, q, OneMachine(r)).Fits && Hold(nil, q, OneMachine(r)).Instance.GPUs == 0 {
 					t.Fatalf("%s went to the GPUs, although %s holds it", r, q.Name)
 				}
 			}

@@ -100,12 +100,12 @@ func (v *Verifier) placement(q *queue, j *job) Result {
 	if q.environmentsErr != nil {
 		return unknown(q.environmentsErr)
 	}
-	request, known := plan.RequestOf(j.definition, j.submit)
+	need, known := plan.QueueNeed(j.definition, j.submit)
 	var refused, doubts []string
 	hint := ""
 	for _, e := range q.environments {
 		name := aws.ToString(e.ComputeEnvironmentName)
-		p := fit(e, request, v.Types)
+		p := fit(e, need, v.Types)
 		switch {
 		case e.State != types.CEStateEnabled:
 			refused = append(refused, name+" is "+string(e.State))
@@ -116,13 +116,13 @@ func (v *Verifier) placement(q *queue, j *job) Result {
 		case p == nil:
 			doubts = append(doubts, name+" does not list its instance types")
 		case p.Fits && p.Reason == "":
-			return pass("%s fits in %s%s", request, name, on(*p))
+			return pass("%s fits in %s%s", need, name, on(*p))
 		case p.Fits:
 			doubts = append(doubts, name+": "+p.Reason)
 		default:
 			refused = append(refused, name+": "+p.Reason)
 			if hint == "" {
-				hint = p.Hint(request)
+				hint = p.Hint(need.Parts[0].Request)
 			}
 		}
 	}
@@ -143,14 +143,14 @@ func on(p catalog.Placement) string {
 	return ""
 }
 
-// fit compares a request with an environment; it returns nil if the machines are unknown.
-func fit(e types.ComputeEnvironmentDetail, r catalog.Request, list *catalog.Catalog) *catalog.Placement {
+// fit compares a need with an environment; it returns nil if the machines are unknown.
+func fit(e types.ComputeEnvironmentDetail, need plan.Need, list *catalog.Catalog) *catalog.Placement {
 	c := e.ComputeResources
 	if c == nil {
 		return nil
 	}
-	p := catalog.Environment{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(c.Type), InstanceTypes: c.InstanceTypes,
-		MaxvCpus: int(aws.ToInt32(c.MaxvCpus)), Catalog: list}.Place(r)
+	p := need.Place(catalog.Environment{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(c.Type), InstanceTypes: c.InstanceTypes,
+		MaxvCpus: int(aws.ToInt32(c.MaxvCpus)), Catalog: list})
 	return &p
 }
 

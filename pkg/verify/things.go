@@ -205,7 +205,7 @@ func checkQuota(ctx context.Context, v *Verifier, j *job) (results []Result) {
 		return nil
 	}
 	for _, e := range v.queue(ctx, aws.ToString(j.Submit.JobQueue)).environments {
-		p := fit(e, request, v.Types)
+		p := fit(e, plan.OneMachine(request), v.Types)
 		if p == nil || !p.Fits || p.Reason != "" {
 			continue
 		}
