@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/apimodel"
 )
 
 // object is a decoded JSON object.
@@ -50,7 +52,7 @@ func TestNativeIsGenerated(t *testing.T) {
 }
 
 // TestNativeHasTheSDKsMembers compares every definition with the struct that
-// the SDK would decode it into, both ways.
+// the SDK would decode it into and with the newer members of apimodel, both ways.
 func TestNativeHasTheSDKsMembers(t *testing.T) {
 	defs := read(t, "native.schema.json")["$defs"].(object)
 	seen := map[string]bool{}
@@ -83,6 +85,11 @@ func TestNativeHasTheSDKsMembers(t *testing.T) {
 			fields = append(fields, strings.ToLower(f.Name[:1])+f.Name[1:])
 			visit("", f.Type)
 		}
+		for _, structure := range []string{name, name + "Input"} {
+			for member := range apimodel.Get().Structures[structure] {
+				fields = append(fields, member)
+			}
+		}
 		compareMembers(t, name, def, fields)
 		if fragment, ok := defs[name+".fragment"].(object); ok {
 			compareMembers(t, name+".fragment", fragment, fields)
@@ -98,7 +105,8 @@ func TestNativeHasTheSDKsMembers(t *testing.T) {
 	visit("CreateSchedulingPolicy", reflect.TypeFor[batch.CreateSchedulingPolicyInput]())
 	visit("CreateConsumableResource", reflect.TypeFor[batch.CreateConsumableResourceInput]())
 	for name := range defs {
-		if !seen[strings.TrimSuffix(name, ".fragment")] {
+		newer := apimodel.Get()
+		if !seen[strings.TrimSuffix(name, ".fragment")] && newer.Structures[strings.TrimSuffix(name, ".fragment")] == nil && newer.Enumerations[name] == nil {
 			t.Errorf("the SDK has no %s", name)
 		}
 	}
@@ -128,6 +136,7 @@ func compareEnum(t *testing.T, name string, def object, typ reflect.Type) {
 	for _, v := range reflect.Zero(typ).MethodByName("Values").Call(nil)[0].Seq2() {
 		want = append(want, v.String())
 	}
+	want = append(want, apimodel.Get().Enumerations[typ.Name()]...)
 	for _, v := range def["anyOf"].([]any)[0].(object)["enum"].([]any) {
 		got = append(got, v.(string))
 	}
@@ -146,7 +155,7 @@ func TestNativeRequires(t *testing.T) {
 		"RegisterJobDefinition": {"jobDefinitionName", "type"},
 		"SubmitJob":             {"jobDefinition", "jobName", "jobQueue"},
 		"CreateJobQueue":        {"jobQueueName", "priority"},
-		"ComputeResource":       {"maxvCpus", "subnets", "type"},
+		"ComputeResource":       {"maxvCpus", "type"},
 		"ResourceRequirement":   {"type", "value"},
 		"LogConfiguration":      {"logDriver"},
 		"Ulimit":                {"hardLimit", "name", "softLimit"},

@@ -5,10 +5,6 @@ import "slices"
 // FargateSizesDate is the day of the Fargate size table.
 const FargateSizesDate = "2026-09-01"
 
-// FargateNewestVCPUs is a size that Amazon ECS offers since 2026 and that the
-// AWS Batch API reference of 2026-05 does not list yet: take it with a warning.
-const FargateNewestVCPUs = 32
-
 type fargateSize struct {
 	vcpus  float64
 	memory []int // MiB
@@ -22,8 +18,7 @@ func steps(from, to, by int) []int {
 	return list
 }
 
-// fargateSizes is the table of AWS Batch ResourceRequirement.value, and for 32
-// vCPU of the ECS developer guide (task size). From small to large.
+// fargateSizes is the table of AWS Batch ResourceRequirement.value, from small to large.
 func fargateSizes() []fargateSize {
 	return []fargateSize{
 		{0.25, []int{512, 1024, 2048}},

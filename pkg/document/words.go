@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/apimodel"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -186,11 +187,23 @@ func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string
 			hint, name = "did you mean "+strconv.Quote(name)+"? This object has it already", ""
 		}
 		c.report(RuleUnknownMember, child.Source, child.Key, hint, "unknown member %s", strconv.Quote(clip(child.Name)))
+		if schema.file == nativeFile && hint == "" && name == "" && c.searches >= 0 && !strings.HasPrefix(child.Name, "_") {
+			newest := &c.diags[len(c.diags)-1]
+			newest.Severity, newest.Message, newest.Hint = diag.Warning, NotInModel(child.Name), "AWS Batch rejects a member that it does not have"
+		}
 		if name != "" {
 			taken[name] = true
 			c.diags[len(c.diags)-1].Fix = renamed(child, name)
 		}
 	}
+}
+
+// nativeFile is the schema of AWS requests, which AWS may extend at any time.
+const nativeFile = "native.schema.json"
+
+// NotInModel says that a member is unknown and resembles no other: AWS may have added it since.
+func NotInModel(name string) string {
+	return fmt.Sprintf("%s is not in the API model of %s", strconv.Quote(clip(name)), apimodel.Get().Date)
 }
 
 // renamed is the fix that replaces the name of a member and keeps its quotes, or their

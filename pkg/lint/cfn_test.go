@@ -107,6 +107,8 @@ func TestRulesInTemplates(t *testing.T) {
 		"jobdef-name-required":          "CloudFormation makes up a name",
 		"job-instance-type-single-node": "CloudFormation has no InstanceType there",
 		"retry-attempts-required":       "an empty RetryStrategy, as the AWS CDK writes it, counts as absent",
+		"jobdef-type-enum":              "CloudFormation reads the value in any case",
+		"resource-type-enum":            "as above",
 		"fargate-no-instancetype":       "CloudFormation has no InstanceType there",
 	}
 	tried := 0

@@ -99,12 +99,12 @@ func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
 func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
 	return func(yield func(Site, *jsontree.Node) bool) {
 		for _, s := range wholes(p) {
-			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !yield(s, n) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.onManagedInstances() && !yield(s, n) {
 				return
 			}
 		}
 		for _, s := range overrides(p) {
-			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.onManagedInstances() && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
 				return
 			}
 		}

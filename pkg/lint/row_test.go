@@ -51,12 +51,10 @@ func TestValuesNewerThanTheModel(t *testing.T) {
 		want                  diag.Severity
 		hint                  string
 	}{
-		{"RegisterJobDefinition", fmt.Sprintf(job, "MANAGED_INSTANCES"), "platform-capability-enum", diag.Warning, "if AWS Batch rejects it, write EC2 or FARGATE"},
 		{"RegisterJobDefinition", fmt.Sprintf(job, "LAMBDA"), "platform-capability-enum", diag.Error, ""},
 		{"RegisterJobDefinition", fmt.Sprintf(job, "Fargate"), "platform-capability-enum", diag.Error, `write "FARGATE"`},
-		{"CreateComputeEnvironment", fmt.Sprintf(environment, "ECS_MANAGED_INSTANCES", "BEST_FIT"), "ce-resources-type-enum", diag.Warning, "if AWS Batch rejects it, write EC2, SPOT, FARGATE or FARGATE_SPOT"},
-		{"CreateComputeEnvironment", fmt.Sprintf(environment, "EC2", "BEST_FIT_PROGRESSIVE_ORDERED"), "ce-allocation-enum", diag.Warning,
-			"if AWS Batch rejects it, write BEST_FIT, BEST_FIT_PROGRESSIVE, SPOT_CAPACITY_OPTIMIZED or SPOT_PRICE_CAPACITY_OPTIMIZED"},
+		{"CreateComputeEnvironment", fmt.Sprintf(environment, "EC2", "BEST_FIT_PROGRESSIVE_2026"), "ce-allocation-enum", diag.Warning,
+			"if AWS Batch rejects it, write BEST_FIT, BEST_FIT_PROGRESSIVE, SPOT_CAPACITY_OPTIMIZED, SPOT_PRICE_CAPACITY_OPTIMIZED, BEST_FIT_PROGRESSIVE_ORDERED or SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"},
 		{"CreateComputeEnvironment", fmt.Sprintf(environment, "EC2", "CHEAPEST"), "ce-allocation-enum", diag.Error, ""},
 		{"CreateComputeEnvironment", fmt.Sprintf(environment, "EC2", "BEST_FIT_PROGRESIVE"), "ce-allocation-enum", diag.Error, `write "BEST_FIT_PROGRESSIVE"`},
 	} {

@@ -21,6 +21,21 @@ func runsInstances(s Site) bool {
 	return t == "EC2" || t == "SPOT"
 }
 
+// isManagedInstances reports whether compute resources are an ECS Managed Instances capacity
+// provider. Network and instance types are in its managedInstancesProvider.
+func isManagedInstances(resources *jsontree.Node) bool {
+	return resources.Get("type").Str() == "ECS_MANAGED_INSTANCES"
+}
+
+// checkResourceMembers requires the members that the type of the resources needs.
+func checkResourceMembers(s Site, n *jsontree.Node, label string) {
+	if isManagedInstances(n) {
+		needs(`type: "ECS_MANAGED_INSTANCES"`, "maxvCpus: 256", `managedInstancesProvider: { "infrastructureRoleArn": "...", "instanceLaunchTemplate": { ... } }`)(s, n, label)
+		return
+	}
+	needs(`type: "EC2"`, "maxvCpus: 256", `subnets: ["subnet-..."]`)(s, n, label)
+}
+
 func isFargateEnvironment(s Site) bool {
 	return strings.HasPrefix(s.Node.Get("computeResources").Get("type").Str(), "FARGATE")
 }
@@ -57,10 +72,10 @@ func environmentFileRules() []*Rule {
 			"AWS Batch creates environments ENABLED. An update can disable one.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-state-enum", Medium, in(environments, "state"), oneOf("ENABLED", "DISABLED"),
 			"An environment is ENABLED or DISABLED.", api("CEState")),
-		row("ce-resources-required", High, in(environments, resourcesOf), needs(`type: "EC2"`, "maxvCpus: 256", `subnets: ["subnet-..."]`),
-			"Compute resources have a type, a limit and subnets.", api("ComputeResource")),
-		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"), growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, "ECS_MANAGED_INSTANCES"),
-			"The type says what jobs run on. ECS_MANAGED_INSTANCES is newer than the API reference, so it only warns.", tried("CRType")),
+		row("ce-resources-required", High, in(environments, resourcesOf), checkResourceMembers,
+			"Compute resources have a type and a limit. Their subnets are members of their own, or with ECS Managed Instances of managedInstancesProvider.", api("ComputeResource")),
+		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"), growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}),
+			"The type says what jobs run on.", tried("CRType")),
 		row("ce-minvcpus-required", Medium, in(onInstances, resourcesOf), checkMinvCpus,
 			"An environment on instances needs minvCpus, the number of vCPUs that always run; 0 for none.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-minvcpus-nonnegative", Medium, in(environments, resourcesOf+".minvCpus"), atLeast(0, ""),
@@ -92,7 +107,7 @@ func environmentFileRules() []*Rule {
 		noFargate("minvCpus", High), noFargate("placementGroup", High), noFargate("spotIamFleetRole", High), noFargate("tags", High),
 		noFargate("ec2Configuration", High), noFargate("scalingPolicy", Medium),
 		row("ce-allocation-enum", High, in(environments, resourcesOf+".allocationStrategy"),
-			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED"}, "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"),
+			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"}),
 			"The strategy says how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they only warn.", tried("CRAllocationStrategy")),
 		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
 			"Strategies that begin with SPOT are for Spot instances.", api("ComputeResource.allocationStrategy")),
@@ -234,7 +249,7 @@ func checkInstanceRole(s Site, n *jsontree.Node, _ string) {
 func checkSecurityGroups(s Site) {
 	c := s.Node.Get(resourcesOf)
 	n := c.Get("securityGroupIds")
-	if !c.Is(jsontree.Object) || n.Len() > 0 || c.Get("launchTemplate") != nil || n == nil && !s.lacks(c, "securityGroupIds") {
+	if !c.Is(jsontree.Object) || isManagedInstances(c) || n.Len() > 0 || c.Get("launchTemplate") != nil || n == nil && !s.lacks(c, "securityGroupIds") {
 		return
 	}
 	s.Report("computeResources needs securityGroupIds, or a launch template that has them", `add "securityGroupIds": ["sg-..."]`, n, c)

@@ -160,9 +160,14 @@ func checkPairsOfArrays(p *Pass) {
 
 func checkSequential(p *Pass) {
 	for _, e := range p.Edges() {
-		if e.Type == "SEQUENTIAL" && !isArray(e.Job.Job) {
-			e.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
+		if e.Type != "SEQUENTIAL" || isArray(e.Job.Job) {
+			continue
 		}
+		severity := diag.Error
+		if e.Name != "" || e.To != nil || e.ID != "" || e.Earlier != "" {
+			severity = diag.Warning // published pipelines submit such jobs: AWS Batch waits for the job that is named
+		}
+		e.reportAs(severity, nil, "dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
 	}
 }
 

@@ -47,19 +47,6 @@ func fargateRules() []*Rule {
 			},
 		}).onlyWith("platformCapabilities"),
 		(&Rule{
-			Name: "fargate-vcpu-new", Severity: diag.Warning, Confidence: High,
-			Doc:    "Amazon ECS has offered 32 vCPU on Fargate since 2026, for Linux only. The AWS Batch API reference of 2026-05 does not list it yet.",
-			Source: "Amazon ECS Developer Guide, task size",
-			Run: func(p *Pass) {
-				p.onFargate(func(c Site) {
-					n := plan.Requirement(c.Node, nil, "VCPU")
-					if v, ok := number(n); ok && c.Single && v == catalog.FargateNewestVCPUs {
-						c.Report("32 vCPU on Fargate is newer than the AWS Batch API reference", "write \"16\" if AWS Batch rejects it", n)
-					}
-				})
-			},
-		}).onlyWith("platformCapabilities"),
-		(&Rule{
 			Name: "fargate-no-gpu", Severity: diag.Error, Confidence: High,
 			Doc:    "Fargate has no GPUs.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,

@@ -67,7 +67,7 @@ func jobdefRules() []*Rule {
 					"pass it in the command, or set the value with an override", n)
 			}
 		}, "AWS Batch replaces Ref:: placeholders in the command. The documentation mentions no other member.", guide("job definition parameters"))),
-		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE"}, "MANAGED_INSTANCES"),
+		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE", "MANAGED_INSTANCES"}),
 			"A job definition is for EC2 or FARGATE. The service has accepted MANAGED_INSTANCES since 2026, which only warns; it rejects other values.", tried("PlatformCapability")),
 		check("platform-capability-single", Medium, definitions, func(s Site) {
 			if list := s.Node.Get("platformCapabilities"); list.Is(jsontree.Array) && list.Len() != 1 {

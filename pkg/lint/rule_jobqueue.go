@@ -43,7 +43,7 @@ func jobQueueRules() []*Rule {
 			"Each environment of a queue has its own order.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("queue-mix-fargate-ec2", High, queues, checkQueueOfOneKind,
 			"The environments of a queue are all on Fargate or all on EC2. Reported if the files create the environments too.", tried("CreateJobQueue.computeEnvironmentOrder")),
-		row("queue-type-enum", High, in(queues, "jobQueueType"), growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING"}),
+		row("queue-type-enum", High, in(queues, "jobQueueType"), growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING", "ECS_MANAGED_INSTANCES"}),
 			"jobQueueType is a type of AWS Batch. A value newer than the API reference only warns.", tried("JobQueueType")),
 		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder", "serviceEnvironmentOrder"),
 			"A queue has compute environments or a service environment, not both.", api("CreateJobQueue.serviceEnvironmentOrder")),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint/shape"
@@ -32,12 +33,16 @@ func schemaRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "jobdef-unknown-member", Confidence: High,
-			Doc:    "The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it.",
+			Doc:    "The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it. A member that resembles no other may be newer than batchctl's API model, so it only warns.",
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
 					shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}.Unknown(func(n *jsontree.Node, around []shape.Object) {
-						hint, fix := j.unknownMember(n, around)
+						hint, fix, isNew := j.unknownMember(n, around)
+						if isNew {
+							j.reportAs(diag.Warning, nil, document.NotInModel(n.Name), hint, key(n))
+							return
+						}
 						j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
 					})
 				})

@@ -64,7 +64,7 @@ func stuckRules() []*Rule {
 			c := s.Node.Get(resourcesOf)
 			n := c.Get("imageId")
 			path("ec2Configuration[].imageIdOverride").walk(c, func(o *jsontree.Node) { n = firstOf(n, o) })
-			if n.Str() != "" {
+			if n.Str() != "" && s.Node.Get("eksConfiguration") == nil { // an EKS node has no ECS agent
 				s.Report("a custom image has to list awslogs in ECS_AVAILABLE_LOGGING_DRIVERS, or jobs stay in RUNNABLE", "check the image, or use an image of AWS", n)
 			}
 		}, "The default log driver of jobs is awslogs. AWS Batch does not place them on an instance whose agent does not offer it.", guide("jobs stuck in RUNNABLE"))),

@@ -27,7 +27,7 @@ func userDataRules() []*Rule {
 		rule(userdata.Syntax, bad, High, "If a script has a syntax error, the shell runs nothing, or only the lines before the error.", "Bash Reference Manual"),
 		rule(userdata.ECSStart, bad, High, "The ECS agent's unit starts after cloud-init has finished, and cloud-init finishes after this script. A script that starts the agent waits for the agent, and the agent waits for the script. The host hangs and never joins its cluster.", ecsUnits),
 		rule(userdata.ECSWait, bad, High, "A loop in user data that waits for the ECS agent waits indefinitely, because the agent starts only after cloud-init, and therefore the script, has finished.", ecsUnits),
-		rule(userdata.ECSCluster, bad, Medium, "AWS Batch creates a cluster for each managed compute environment and sets ECS_CLUSTER itself. A host that joins another cluster gets no jobs.", derived),
+		rule(userdata.ECSCluster, note, Medium, "AWS Batch creates a cluster for each managed compute environment and sets ECS_CLUSTER itself, after the launch template's user data. Where a line of your own wins, the host joins another cluster and gets no jobs.", "published launch templates of AWS workshops, in which AWS Batch's own line wins"),
 		rule(userdata.ConfigEmptied, bad, Medium, "The image and AWS Batch write settings to /etc/ecs/ecs.config, such as the cluster and ECS_ENABLE_GPU_SUPPORT. Use >> to add to the file; > erases them.", ecsBootstrap),
 		rule(userdata.DockerRestart, bad, High, "Docker's unit waits for cloud-init, like the ECS agent's unit, and cloud-init waits for its script. So a script that starts or restarts Docker and waits for it never finishes. With --no-block, systemctl does not wait.", ecsUnits),
 		rule(userdata.DockerWait, bad, Medium, "Docker's unit waits for cloud-init, and cloud-init waits for its script. A script that waits for Docker without a limit never finishes, so the host never joins its cluster.", ecsUnits),
@@ -46,7 +46,11 @@ func userDataRules() []*Rule {
 func (p *Pass) reportFindings(t *userdata.Text, found []userdata.Finding) {
 	for _, f := range found {
 		if f.Rule == p.rule.Name {
-			p.found = append(p.found, diag.Diagnostic{Severity: p.rule.Severity, Rule: f.Rule, Source: t.Source, Span: f.Span, Message: f.Message, Hint: f.Hint})
+			severity := p.rule.Severity
+			if f.Doubtful {
+				severity = diag.Warning
+			}
+			p.found = append(p.found, diag.Diagnostic{Severity: severity, Rule: f.Rule, Source: t.Source, Span: f.Span, Message: f.Message, Hint: f.Hint})
 		}
 	}
 }

@@ -105,6 +105,18 @@ func (s Site) onEC2() bool {
 	return list.Len() == 0
 }
 
+// onManagedInstances reports whether the site's definition is for ECS Managed Instances only, whose
+// tasks have sizes of their own.
+func (s Site) onManagedInstances() bool {
+	list := s.Register.Get("platformCapabilities")
+	for c := range list.Children() {
+		if c.Str() != "MANAGED_INSTANCES" {
+			return false
+		}
+	}
+	return list.Len() > 0
+}
+
 func (s Site) windows() bool {
 	family := s.Task.Get("runtimePlatform").Get("operatingSystemFamily").Str()
 	return strings.HasPrefix(strings.ToUpper(family), "WINDOWS")

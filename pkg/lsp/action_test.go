@@ -141,10 +141,10 @@ func TestQuickFixRenames(t *testing.T) {
 func TestFixAllLosesNothing(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone, Rules: lint.Rules})
 	c.didOpen(jobURI, `{ "jobDefinitionName": "a", "type": "Container", "timeout": { "attemptDurationSeconds": 60 },
-		"containerProperties": { "image": "b:1", "frobnicate": 64, "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }] } }`)
+		"containerProperties": { "image": "b:1", "_comment": "a", "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2048" }] } }`)
 	all := textRange{End: position{99, 0}}
 	quick := actionsAt(c, all, `,"only":["quickfix"]`)
-	if len(quick) != 2 || !quick[0].IsPreferred || quick[1].IsPreferred || !strings.HasSuffix(quick[1].Title, ": remove frobnicate") {
+	if len(quick) != 2 || !quick[0].IsPreferred || quick[1].IsPreferred || !strings.HasSuffix(quick[1].Title, ": remove _comment") {
 		t.Errorf("quick fixes %+v", quick)
 	}
 	fixAll := actionsAt(c, all, `,"only":["source.fixAll"]`)

@@ -202,7 +202,12 @@ func (b *builder) lower(tree *jsontree.Node, input any) (ok bool) {
 		return true
 	}
 	if at, ok := errors.AsType[*wire.Error](err); ok {
-		b.fail(tree.At(steps(at.Path)...), "request-shape", at.Message, "")
+		n := tree.At(steps(at.Path)...)
+		if at.Message == wire.UnknownMember && n != nil {
+			b.fail(n, "request-shape", fmt.Sprintf("batchctl cannot send %q: its AWS SDK does not have this member", n.Name), "send the request with a newer AWS CLI")
+			return false
+		}
+		b.fail(n, "request-shape", at.Message, "")
 		return false
 	}
 	b.fail(tree, "request-shape", err.Error(), "")

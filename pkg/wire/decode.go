@@ -236,7 +236,7 @@ func unknown(path, name string, members []member) error {
 			return &Error{join(path, name), fmt.Sprintf("unknown member, did you mean %q?", m.name)}
 		}
 	}
-	return &Error{join(path, name), "unknown member"}
+	return &Error{join(path, name), UnknownMember}
 }
 
 func wrongType(path, want string, token token) error {

@@ -14,6 +14,10 @@ import (
 	"sync"
 )
 
+// UnknownMember is the message of an Error about a member that the shape does not have and that is
+// not a misspelling.
+const UnknownMember = "unknown member"
+
 // Error is a request body that does not match the shape.
 type Error struct {
 	// Path is the member: `containerProperties.resourceRequirements[0].value`.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/batchctl/batchctl/pkg/apimodel"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -19,12 +20,6 @@ import (
 var (
 	// otherNames are members with another name in CloudFormation.
 	otherNames = map[string]string{"S3FilesVolumeConfiguration": "s3filesVolumeConfiguration"}
-	// ofTemplates are members that only CloudFormation has. It does not send them to
-	// AWS Batch.
-	ofTemplates = []string{
-		"JobDefinition.ResourceRetentionPolicy", "ComputeEnvironment.ReplaceComputeEnvironment", "ComputeEnvironment.UpdatePolicy",
-		"ComputeEnvironment.ComputeResources.UpdateToLatestImageVersion",
-	}
 	// ofRequests are members that only the API has.
 	ofRequests = []string{"JobDefinition.ContainerProperties.InstanceType"}
 )
@@ -123,7 +118,27 @@ func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.
 		}
 		return list
 	}
-	return coerced(v, s.Kind)
+	return inCase(coerced(v, s.Kind), s, path)
+}
+
+// caseless are the members whose values CloudFormation reads in any case. The list is that of
+// enumCaseInsensitive in cfn-lint's schemas of AWS::Batch, of 2026-11.
+var caseless = []string{
+	"Action", "AllocationStrategy", "AssignPublicIp", "Iam", "IdleResourceAssignmentStrategy", "InSharePreemption", "JobQueueType", "LogDriver", "Permissions",
+	"PlatformCapabilities", "ServiceEnvironmentType", "Strategy", "TransitEncryption", "Type", "UserdataType",
+}
+
+// inCase writes a value of such a member as the API spells it.
+func inCase(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
+	if !n.Is(jsontree.String) || !slices.Contains(caseless, path[strings.LastIndexByte(path, '.')+1:]) {
+		return n
+	}
+	for _, word := range s.Words {
+		if strings.EqualFold(word, n.Text) {
+			n.Text = word
+		}
+	}
+	return n
 }
 
 // coerced returns a scalar in the required type, as CloudFormation converts it.
@@ -155,7 +170,7 @@ func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree
 		}
 		name, below := memberOf(c.Name), path+"."+c.Name
 		switch member := s.Members[name]; {
-		case slices.Contains(ofTemplates, below):
+		case apimodel.IsTemplateMember(below):
 		case member == nil || c.Name == name || slices.Contains(ofRequests, below):
 			m.surplus(c, n, out, s, path)
 		default:
@@ -165,14 +180,10 @@ func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree
 	return out
 }
 
-// asSent returns a value in the form of the API. The AWS CDK writes the type of an
-// environment in lower case, and RetryStrategy: {} by default. Such stacks deploy,
-// although the API itself rejects an empty retryStrategy.
+// asSent returns a value in the form of the API. The AWS CDK writes RetryStrategy: {} by default.
+// Such stacks deploy, although the API itself rejects an empty retryStrategy.
 func asSent(n *jsontree.Node, path string) *jsontree.Node {
-	switch {
-	case path == "ComputeEnvironment.Type" && (strings.EqualFold(n.Str(), "MANAGED") || strings.EqualFold(n.Str(), "UNMANAGED")):
-		n.Text = strings.ToUpper(n.Text)
-	case path == "JobDefinition.RetryStrategy" && n.Is(jsontree.Object) && n.Len() == 0:
+	if path == "JobDefinition.RetryStrategy" && n.Is(jsontree.Object) && n.Len() == 0 {
 		return nil
 	}
 	return n
@@ -220,6 +231,10 @@ func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path str
 		hint = "remove it: the API has this member, but CloudFormation does not"
 	}
 	what := path[strings.LastIndexByte(path, '.')+1:]
+	if hint == "" {
+		m.found = append(m.found, diag.Diagnostic{Severity: diag.Warning, Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: document.NotInModel(c.Name), Hint: "CloudFormation rejects a member that it does not have"})
+		return
+	}
 	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)), Hint: hint})
 }
 

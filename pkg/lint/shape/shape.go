@@ -1,5 +1,5 @@
 // Package shape describes the JSON of requests to AWS Batch: which members an object has, and of which type
-// each value is. It reads the structs of the AWS SDK.
+// each value is. It reads the structs of the AWS SDK, and the members that are newer.
 package shape
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
+	"github.com/batchctl/batchctl/pkg/apimodel"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -59,6 +60,9 @@ func read(t reflect.Type, seen map[reflect.Type]*Shape) *Shape {
 				s.Members[strings.ToLower(f.Name[:1])+f.Name[1:]] = read(f.Type, seen)
 			}
 		}
+		for member, typ := range apimodel.Get().Structures[t.Name()] {
+			s.Members[member] = newer(typ)
+		}
 	case reflect.Slice:
 		s.Kind, s.Element = jsontree.Array, read(t.Elem(), seen)
 	case reflect.Map:
@@ -72,11 +76,34 @@ func read(t reflect.Type, seen map[reflect.Type]*Shape) *Shape {
 			for i := range list.Len() {
 				s.Words = append(s.Words, list.Index(i).String())
 			}
+			s.Words = append(s.Words, apimodel.Get().Enumerations[t.Name()]...)
 		}
 	default:
 		s.Kind = jsontree.Number
 	}
 	return s
+}
+
+// newer returns the shape of a type that the SDK does not have, in the notation of apimodel.
+func newer(typ string) *Shape {
+	n := apimodel.Get()
+	switch inner := strings.Trim(typ, "[]{}"); {
+	case strings.HasPrefix(typ, "["):
+		return &Shape{Kind: jsontree.Array, Element: newer(inner)}
+	case strings.HasPrefix(typ, "{"):
+		return &Shape{Kind: jsontree.Object, Element: newer(inner)}
+	case typ == "number":
+		return &Shape{Kind: jsontree.Number}
+	case typ == "boolean":
+		return &Shape{Kind: jsontree.Bool}
+	case n.Structures[typ] != nil:
+		s := &Shape{Kind: jsontree.Object, Members: map[string]*Shape{}}
+		for member, below := range n.Structures[typ] {
+			s.Members[member] = newer(below)
+		}
+		return s
+	}
+	return &Shape{Kind: jsontree.String, Words: n.Enumerations[typ]}
 }
 
 // Compare calls visit for n and for every value below it, with the value that contains it and the shapes of both.

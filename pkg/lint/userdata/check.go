@@ -49,6 +49,8 @@ type Finding struct {
 	Rule          string
 	Span          diag.Span
 	Message, Hint string
+	// Doubtful is a finding of an error-level rule that may do no harm.
+	Doubtful bool
 }
 
 // maxBytes is EC2's limit for user data before encoding: 16 KB (EC2 User Guide, user
@@ -126,7 +128,7 @@ type sight struct {
 }
 
 func (c *check) report(rule string, at diag.Span, message, hint string) {
-	c.found = append(c.found, Finding{rule, at, message, hint})
+	c.found = append(c.found, Finding{rule, at, message, hint, false})
 }
 
 // gpu compares all parts together with the needs of a host with GPUs.

@@ -103,8 +103,11 @@ func (c *check) between(body int, boundary string, named diag.Span) (list []part
 	case open < 0:
 		c.report(MIMEBoundary, named, "no line is the boundary --"+boundary+", so the archive has no parts", "write --"+boundary+" before each part, and --"+boundary+"-- at the end")
 	case !ended:
-		list = append(list, c.part(open, len(t.text))...)
-		c.report(MIMEBoundary, t.span(len(t.text)-1, len(t.text)), "the archive is not closed", "end it with the line --"+boundary+"--")
+		if strings.TrimSpace(t.text[open:]) != "" {
+			list = append(list, c.part(open, len(t.text))...)
+		}
+		c.report(MIMEBoundary, t.span(len(t.text)-1, len(t.text)), "the archive is not closed; cloud-init reads its parts nevertheless", "end it with the line --"+boundary+"--")
+		c.found[len(c.found)-1].Doubtful = true // Python's email parser keeps the parts, with a defect
 	}
 	return list
 }

@@ -75,14 +75,14 @@ func (s *shell) agent(w write) {
 		s.seen.configure = &w.at
 	}
 	if w.empties && s.seen.emptied == nil {
-		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> erases the settings of AWS Batch and the image in ecs.config, such as the cluster and GPU support", "write >> (or tee -a)"}
+		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> erases the settings of AWS Batch and the image in ecs.config, such as the cluster and GPU support", "write >> (or tee -a)", false}
 	}
 	eachText(w.from, func(text string, at int) {
 		if n := strings.Index(text, "ECS_CLUSTER="); n >= 0 {
 			s.seen.names = true
 			if s.host.Batch {
 				start := at + n
-				s.report(ECSCluster, s.between(start, start+len("ECS_CLUSTER=")), "AWS Batch sets the cluster of a managed compute environment itself: a host in another cluster never gets a job", "remove it")
+				s.report(ECSCluster, s.between(start, start+len("ECS_CLUSTER=")), "AWS Batch sets the cluster of a managed compute environment itself; a host in another cluster gets no jobs", "remove it")
 			}
 		}
 		if n := strings.Index(text, "ECS_ENABLE_GPU_SUPPORT="); n >= 0 {
