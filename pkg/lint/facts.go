@@ -32,8 +32,11 @@ func (f *fact[T]) of(p *Pass) T {
 	return found.value
 }
 
+// foundFact is the value of a fact in one Pass. After expire, the value is outdated, but
+// its memory may be used again.
 type foundFact[T any] struct {
 	value T
+	// known reports whether the value belongs to the current run.
 	known bool
 }
 

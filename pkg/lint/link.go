@@ -41,6 +41,7 @@ func apiPage(member string) string {
 	return "https://docs.aws.amazon.com/batch/latest/APIReference/API_" + shape + ".html"
 }
 
+// letters are the characters of a shape's name. A dot or a space ends the name.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // guidePage returns the address of a page of the user guide.

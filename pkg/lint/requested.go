@@ -18,6 +18,7 @@ type requested struct {
 	shares []share
 }
 
+// share is the request of one container, and on how many nodes the container runs.
 type share struct {
 	value  *jsontree.Node // the number in the file
 	amount float64        // of one container

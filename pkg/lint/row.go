@@ -16,13 +16,13 @@ import (
 // in a list, a member must be absent. Such a rule is one row: a place, a condition
 // and a reason.
 
-// place is what a row checks: paths from the objects of a scope.
+// selector selects the values that a row checks: paths from the objects of a scope.
 type selector struct {
 	scope scope
 	paths []path
 }
 
-// in returns a place. A path is members joined by dots; "[]" after a name stands for
+// in returns a selector. A path is members joined by dots; "[]" after a name stands for
 // every element, "*" for every member. An empty path is the object itself.
 func in(of scope, paths ...string) selector {
 	pl := selector{scope: of}
@@ -37,7 +37,7 @@ func in(of scope, paths ...string) selector {
 type condition func(s Site, n *jsontree.Node, label string)
 
 // row returns a rule that reports errors, or warnings if its confidence is low.
-func row(name string, c Confidence, at selector, wants condition, doc, source string) *Rule {
+func row(name string, c Confidence, at selector, holds condition, doc, source string) *Rule {
 	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
 	if c == Low {
 		r.Severity = diag.Warning
@@ -46,9 +46,9 @@ func row(name string, c Confidence, at selector, wants condition, doc, source st
 		for _, s := range at.scope(p) {
 			for _, path := range at.paths {
 				if n, ok := path.member(s.Node); !ok {
-					path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, path.label()) })
+					path.walk(s.Node, func(n *jsontree.Node) { holds(s, n, path.label()) })
 				} else if n != nil {
-					wants(s, n, path.label())
+					holds(s, n, path.label())
 				}
 			}
 		}
@@ -66,8 +66,8 @@ func warns(r *Rule) *Rule {
 }
 
 // check returns a rule that calls a function for each site.
-func check(name string, c Confidence, of scope, look func(Site), doc, source string) *Rule {
-	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { look(s) }, doc, source)
+func check(name string, c Confidence, of scope, checkSite func(Site), doc, source string) *Rule {
+	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { checkSite(s) }, doc, source)
 }
 
 // needs requires members of an object. Each is given as "name" or, for the hint,
@@ -105,8 +105,8 @@ func both(one, other condition) condition {
 
 // needed is needs for objects without a name of their own.
 func needed(what string, members ...string) condition {
-	wants := needs(members...)
-	return func(s Site, n *jsontree.Node, _ string) { wants(s, n, what) }
+	required := needs(members...)
+	return func(s Site, n *jsontree.Node, _ string) { required(s, n, what) }
 }
 
 // unlessMeant skips a condition that would report a mistake a second time: in a compact
@@ -161,6 +161,7 @@ func growing(values []string, newer ...string) condition {
 	}
 }
 
+// digits matches a number in a value, such as a version or a year.
 var digits = lazy(`[0-9]+`)
 
 // looksNewer reports whether a value is a known one with other digits, or with another
@@ -180,6 +181,7 @@ func (s Site) badValue(n *jsontree.Node, label string, values []string) {
 	s.Job.badValue(n, label, values)
 }
 
+// badValue is Site.badValue for rules that have no site.
 func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 	hint, fix := "", (*diag.Fix)(nil)
 	if near := near(n.Text, values); near != "" {
@@ -210,20 +212,20 @@ func atLeast(least float64, hint string) condition {
 func chars(least, most int) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if c := utf8.RuneCountInString(n.Str()); n.Is(jsontree.String) && (c < least || c > most) {
-			words := fmt.Sprintf("%d to %d", least, most)
+			limits := fmt.Sprintf("%d to %d", least, most)
 			if least == 0 {
-				words = fmt.Sprintf("at most %d", most)
+				limits = fmt.Sprintf("at most %d", most)
 			}
-			s.Report(fmt.Sprintf("%s must be %s characters long, not %d", label, words, c), "", n)
+			s.Report(fmt.Sprintf("%s must be %s characters long, not %d", label, limits, c), "", n)
 		}
 	}
 }
 
 // like requires a string that matches; the words describe the pattern.
-func like(p pattern, words, hint string) condition {
+func like(p pattern, form, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !p().MatchString(n.Text) {
-			s.Report(fmt.Sprintf("%s must be %s, not %s", label, words, quote(n.Text)), hint, n)
+			s.Report(fmt.Sprintf("%s must be %s, not %s", label, form, quote(n.Text)), hint, n)
 		}
 	}
 }

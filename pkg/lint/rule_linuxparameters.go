@@ -5,12 +5,17 @@ import (
 	"strings"
 )
 
+// ulimitNames are the limits that Docker can set (RLIMIT_* of setrlimit(2), in lower
+// case).
 var ulimitNames = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}
 
+// tmpfsOptions are the mount options that the API reference lists (Tmpfs.mountOptions).
 var tmpfsOptions = strings.Fields(`defaults ro rw suid nosuid dev nodev exec noexec sync async dirsync remount mand nomand atime noatime
 	diratime nodiratime bind rbind unbindable runbindable private rprivate shared rshared slave rslave relatime norelatime strictatime
 	nostrictatime mode uid gid nr_inodes nr_blocks mpol`)
 
+// linuxRules returns the rules about what only containers on EC2 can set: limits, swap,
+// tmpfs, devices and shared memory. Amazon ECS passes these values to Docker.
 func linuxRules() []*Rule {
 	return []*Rule{
 		row("ulimit-members-required", High, in(containers, "ulimits[]"), needs(`name: "nofile"`, "softLimit: 1024", "hardLimit: 1024"),
@@ -66,6 +71,7 @@ func linuxRules() []*Rule {
 			"The permissions for a device are READ, WRITE and MKNOD, not the letters that Docker uses.", tried("DeviceCgroupPermission")),
 		row("sharedmemory-positive", Low, in(containers, "linuxParameters.sharedMemorySize"), atLeast(1, "it is in MiB"),
 			"The size of /dev/shm is a positive number of MiB.", derived),
+		// Members for Fargate, in a definition that is for EC2.
 		row("ec2-no-networkconfiguration", High, in(meantForEC2(wholes), "networkConfiguration"), absent("does not exist on EC2", fargateOnly),
 			"networkConfiguration is for Fargate. On EC2, the subnets of the compute environment decide.", tried("ContainerProperties.networkConfiguration")),
 		row("ec2-no-fargateplatform", High, in(meantForEC2(wholes), "fargatePlatformConfiguration"), absent("does not exist on EC2", fargateOnly),
@@ -77,4 +83,5 @@ func linuxRules() []*Rule {
 	}
 }
 
+// fargateOnly is the hint for a member that only Fargate has.
 const fargateOnly = `remove it, or run on Fargate: "platformCapabilities": ["FARGATE"]`

@@ -7,10 +7,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// policySharePattern matches a share identifier of a policy, and the empty text and a
+// single *, which cover all identifiers.
 var policySharePattern = lazy(`^[A-Za-z0-9_-]{0,255}\*?$`)
 
+// shares is the path from a scheduling policy to its shares.
 const shares = "fairsharePolicy.shareDistribution"
 
+// sharingRules returns the rules about CreateSchedulingPolicy requests. A fair-share
+// policy divides a queue among identifiers; each job of the queue names one of them.
 func sharingRules() []*Rule {
 	return []*Rule{
 		row("scheduling-policy-name-charset", High, in(policies, "name"), like(namePattern, nameCharset, ""),

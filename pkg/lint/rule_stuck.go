@@ -79,6 +79,8 @@ func stuckRules() []*Rule {
 	}
 }
 
+// onlyPublicSubnets reports whether the names of all subnets contain "public". Ids contain
+// no words, but templates and drafts often have names in their place.
 func onlyPublicSubnets(c *jsontree.Node) bool {
 	list := entriesOf(c.Get("subnets"))
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return !strings.Contains(strings.ToLower(s), "public") })
@@ -89,16 +91,16 @@ func onlyPublicSubnets(c *jsontree.Node) bool {
 func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) {
 	for c := range each(pod, "containers") {
 		r := c.Get("resources")
-		ask := func(name string) *jsontree.Node {
+		quantityOf := func(name string) *jsontree.Node {
 			return firstOf(r.Get("requests").Get(name), r.Get("limits").Get(name))
 		}
-		v, okV := number(ask("cpu"))
+		v, okV := number(quantityOf("cpu"))
 		var mib int
-		_, err := fmt.Sscanf(ask("memory").Str(), "%dMi", &mib)
+		_, err := fmt.Sscanf(quantityOf("memory").Str(), "%dMi", &mib)
 		if !okV || err != nil || v > 1<<20 || mib > 1<<30 {
 			return 0, 0, 0, false
 		}
-		g, _ := number(ask(gpuKey))
+		g, _ := number(quantityOf(gpuKey))
 		cpu, memoryMiB, gpus, ok = cpu+v, memoryMiB+mib, gpus+int(min(g, 1024)), true
 	}
 	return cpu, memoryMiB, gpus, ok

@@ -8,6 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// timeoutRules returns the rules about timeouts. AWS Batch terminates an attempt after the
+// timeout; a submission replaces the timeout of its definition.
 func timeoutRules() []*Rule {
 	return []*Rule{
 		{
@@ -58,6 +60,7 @@ func (p *Pass) timed(definition Job) bool {
 	return len(submissions) > 0
 }
 
+// shortTimeout reports a timeout below the minimum of AWS Batch.
 func shortTimeout(j Job, timeout *jsontree.Node) {
 	n := timeout.Get("attemptDurationSeconds")
 	if s, ok := n.Int(); ok && s < catalog.MinTimeout {

@@ -48,6 +48,8 @@ var namedRules = newFact(func(p *Pass, _ map[string]*Rule) map[string]*Rule {
 	return named
 })
 
+// waiverRules returns the rules about waivers. They run after all others, because they
+// need to know which waivers had an effect.
 func waiverRules() []*Rule {
 	return []*Rule{
 		{

@@ -47,6 +47,7 @@ func withoutGuesses(all diag.List) diag.List {
 	return all
 }
 
+// generic reports whether a problem comes from the schema, which knows no reasons.
 func generic(d diag.Diagnostic) bool {
 	switch d.Rule {
 	case document.RuleUnknownMember, document.RuleMissingMember, document.RuleWrongType, document.RuleBadValue:
@@ -55,6 +56,7 @@ func generic(d diag.Diagnostic) bool {
 	return false
 }
 
+// quoted matches a text in quotes; its group is the text.
 var quoted = lazy(`"([^"]+)"`)
 
 // covered reports whether the problems of rules include the generic one.

@@ -43,6 +43,8 @@ func (s sites) emptied() sites {
 // scope selects the sites of one kind.
 type scope func(*Pass) []Site
 
+// The scopes of one kind of site each. A scope may be called often: the sites are
+// collected once for each run.
 func definitions(p *Pass) []Site   { return allSites.of(p).definitions }
 func submits(p *Pass) []Site       { return allSites.of(p).submits }
 func containers(p *Pass) []Site    { return allSites.of(p).containers }
@@ -74,6 +76,8 @@ func jobs(p *Pass) []Site { return allSites.of(p).jobs }
 // creates returns every request that creates something.
 func creates(p *Pass) []Site { return allSites.of(p).creates }
 
+// where returns the scope of the sites that satisfy a condition. It filters again in each
+// run.
 func where(of scope, keep func(Site) bool) scope {
 	return func(p *Pass) []Site {
 		var out []Site
@@ -86,6 +90,7 @@ func where(of scope, keep func(Site) bool) scope {
 	}
 }
 
+// onFargate, onEC2 and onWindows restrict a scope to one platform.
 func onFargate(of scope) scope { return where(of, func(s Site) bool { return s.Fargate }) }
 func onEC2(of scope) scope     { return where(of, Site.onEC2) }
 func onWindows(of scope) scope { return where(of, Site.windows) }
@@ -105,6 +110,8 @@ func (s Site) onEC2() bool {
 	return list.Len() == 0
 }
 
+// windows reports whether the site's task or container is for Windows, in any case. The
+// rule about operatingSystemFamily reports the wrong case.
 func (s Site) windows() bool {
 	family := s.Task.Get("runtimePlatform").Get("operatingSystemFamily").Str()
 	return strings.HasPrefix(strings.ToUpper(family), "WINDOWS")
@@ -160,6 +167,8 @@ func (s *sites) collectRequest(site Site) {
 	}
 }
 
+// collectDefinition adds the objects of a job's RegisterJobDefinition request. Objects of
+// the wrong JSON type are left out, so that rules need not check for them.
 func (j Job) collectDefinition(s *sites) {
 	fargate := plan.IsFargate(j.Register)
 	site := func(n, task *jsontree.Node) Site { return Site{Job: j, Node: n, Task: task, Fargate: fargate} }
@@ -198,6 +207,8 @@ func (j Job) collectDefinition(s *sites) {
 	}
 }
 
+// collectSubmit adds the objects of a job's SubmitJob request. Their Fargate is that of
+// the definition if it is known.
 func (j Job) collectSubmit(s *sites) {
 	fargate := plan.IsFargate(j.Known())
 	site := func(n *jsontree.Node) Site { return Site{Job: j, Node: n, Fargate: fargate} }
@@ -222,6 +233,7 @@ func (j Job) collectSubmit(s *sites) {
 	}
 }
 
+// onEKS reports whether the site's definition is for EKS, on one node or several.
 func (s Site) onEKS() bool {
 	if s.Register.Get("eksProperties") != nil {
 		return true
@@ -234,6 +246,7 @@ func (s Site) onEKS() bool {
 	return false
 }
 
+// resourcesOf is the member of an environment that most rules about environments read.
 const resourcesOf = "computeResources"
 
 // Containers returns the containers of all job definitions, except those of EKS,
