@@ -13,6 +13,8 @@ import (
 // resources holds the resources that the files of a run create, by name. References may
 // be names or ARNs.
 type resources struct {
+	// Several files may create a resource of the same name, such as versions for test and
+	// production. resolve chooses one.
 	queues, environments, policies, consumables namedSites
 	// platform is the platform file, with the queues of the files added.
 	platform *document.Platform

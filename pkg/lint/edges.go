@@ -14,8 +14,10 @@ type Edge struct {
 	Job
 	// To is the job of that name, if it is in the file; Name is empty for any other
 	// dependency.
-	To          *document.Job
-	Name        string
+	To   *document.Job
+	Name string
+	// ID is a job id; Earlier the name of a job that was submitted before. At most one of
+	// Name, ID and Earlier is set.
 	ID, Earlier string
 	Type        string
 	// Node is the whole dependency, TypeNode its type.

@@ -40,4 +40,5 @@ type foundFact[T any] struct {
 	known bool
 }
 
+// expire marks the value as that of an earlier run.
 func (f *foundFact[T]) expire() { f.known = false }

@@ -34,6 +34,8 @@ func pageOf(source string) string {
 func apiPage(member string) string {
 	shape := member[:len(member)-len(strings.TrimLeft(member, letters))]
 	switch shape {
+	// These shapes are enumerations and strings, which the reference describes where they
+	// are used.
 	case "ArrayJobDependency", "AssignPublicIp", "CEState", "CEType", "CRAllocationStrategy", "CRType", "DeviceCgroupPermission", "EFSTransitEncryption",
 		"JQState", "JobDefinitionType", "JobQueueType", "LogDriver", "PlatformCapability", "Quantity", "TagKey", "TagValue", "TagrisTagsMap", "UserdataType":
 		return ""

@@ -136,6 +136,7 @@ func elsewhere(n *jsontree.Node, around []shape.Object, folded string) string {
 		return "write " + quote(name) + " " + where
 	}
 	if path := in.Path(folded); path != nil {
+		// The last part of the path is the name as the API spells it.
 		last := len(path) - 1
 		return as(path[last], "in "+quote(strings.Join(path[:last], ".")))
 	}

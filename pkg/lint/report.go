@@ -16,9 +16,10 @@ func (p *Pass) Report(n *jsontree.Node, message, hint string) {
 }
 
 // report adds a problem of the running rule at a node. A fix that would change a
-// placeholder of another program is dropped, and the hint says so.
+// placeholder of another program is dropped. The hint then asks for the value.
 func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
 	src, span := n.Location()
+	// A whole object underlined would hide where the problem is.
 	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
 		span = document.Opening(n)
 	}

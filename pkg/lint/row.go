@@ -45,6 +45,7 @@ func row(name string, c Confidence, at selector, holds condition, doc, source st
 	r.Run = func(p *Pass) {
 		for _, s := range at.scope(p) {
 			for _, path := range at.paths {
+				// Most paths have a single value, for which walk would allocate a closure.
 				if n, ok := path.member(s.Node); !ok {
 					path.walk(s.Node, func(n *jsontree.Node) { holds(s, n, path.label()) })
 				} else if n != nil {
@@ -81,6 +82,7 @@ func needs(members ...string) condition {
 		if !n.Is(jsontree.Object) {
 			return
 		}
+		// All absent members are one problem, and the hint adds them together.
 		var names, examples []string
 		for _, m := range wanted {
 			if n.Get(m.name) == nil && s.lacks(n, m.name) {
@@ -152,6 +154,7 @@ func growing(values []string, newer ...string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
 		case !n.Is(jsontree.String) || slices.Contains(values, n.Text):
+		// The service may accept the value by now, so an error would be wrong.
 		case slices.Contains(newer, n.Text) || looksNewer(n.Text, values):
 			s.reportAs(diag.Warning, nil, fmt.Sprintf("%s %s is newer than the AWS Batch API reference", label, quote(n.Text)),
 				"if AWS Batch rejects it, write "+either(values), n)
@@ -258,6 +261,7 @@ func atMost(most int, hint string) condition {
 		if n.Len() <= most {
 			return
 		}
+		// The first element beyond the limit is marked, not the whole list.
 		i := 0
 		for c := range n.Children() {
 			if i++; i == most+1 {
@@ -291,6 +295,7 @@ func distinct(member, hint string) condition {
 			if c == nil || c.Text == "" {
 				continue
 			}
+			// A name and the ARN with that name are the same resource.
 			name := batch.Name(c.Text)
 			if seen[name] {
 				s.Report(fmt.Sprintf("%s occurs twice in %s", quote(name), label), hint, c)

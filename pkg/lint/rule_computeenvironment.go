@@ -357,6 +357,7 @@ func checkEKSBestFit(s Site, n *jsontree.Node, _ string) {
 // checkEKSPerCluster reports the sixth environment of the files for one EKS cluster. The
 // account may have others, which the files do not show.
 func checkEKSPerCluster(p *Pass) {
+	// Only the sixth environment is reported, not every further one.
 	count := map[string]int{}
 	for _, s := range environmentsOnEKS(p) {
 		n := s.Node.Get("eksConfiguration").Get("eksClusterArn")

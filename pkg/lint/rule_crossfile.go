@@ -22,6 +22,7 @@ func crossRules() []*Rule {
 			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")),
 		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
 			"A submission needs an active job definition. Reported if files in the same directory register definitions, but not this one. An error if a registered name is so similar that this looks like a typo.", "the service's error quoted in public repositories"),
+		// The queue of a submission, if the files create it.
 		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
 			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")),
 		check("submit-share-required", High, submits, checkShareRequired,
@@ -36,6 +37,7 @@ func crossRules() []*Rule {
 			"A job names a consumable resource that does not exist. Reported if the files create consumable resources, but not this one.", derived).onlyWith("consumableResourceList"),
 		check("stuck-consumable-gt-total", Medium, jobs, checkConsumablesTotal,
 			"A job that requests more of a resource than exists waits indefinitely.", guide("consumable resources")).onlyWith("consumableResourceList"),
+		// Other contradictions between requests.
 		warns(check("fargate-arch-mismatch", Medium, bodies, checkImageArchitecture,
 			"An image for another architecture does not start. The rule reads names such as amd64/busybox or app:1.0-arm64. Without cpuArchitecture, Fargate is x86_64.", guide("Fargate"))),
 		check("submit-arn-region-mismatch", Low, jobsAndQueues, checkARNLocations,
@@ -52,6 +54,7 @@ func checkPropagatedTags(s Site) {
 	if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {
 		return
 	}
+	// A key that both lists have is one tag of the task.
 	keys := map[string]bool{}
 	for _, tags := range []*jsontree.Node{known.Get("tags"), s.Node.Get("tags")} {
 		for t := range tags.Children() {
@@ -189,6 +192,7 @@ func checkImageArchitecture(s Site) {
 // checkARNLocations reports an ARN whose Region or account differs from that of the first ARN
 // in the request.
 func checkARNLocations(s Site) {
+	// first is the Region and account of the first ARN, member the name of its member.
 	first, member := "", ""
 	for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
 		"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {

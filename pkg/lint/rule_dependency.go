@@ -104,6 +104,7 @@ func checkDependencyCount(p *Pass) {
 		if e.compact() && e.When != "" {
 			continue // batchctl waits for them
 		}
+		// N_TO_N and SEQUENTIAL dependencies cannot go through an intermediate job.
 		if e.compact() && e.Type == "" { // one intermediate job waits for all of these
 			if joined[e.Job.Job] {
 				continue

@@ -251,6 +251,8 @@ func (s Site) eachDependency(visit func(container, dependency *jsontree.Node)) {
 
 // containerCycle reports the first dependency that closes a cycle.
 func (s Site) containerCycle() {
+	// waits holds the containers for which each container waits, by name. The search is
+	// depth first; a container that is still in progress closes a cycle.
 	waits := map[string][]*jsontree.Node{}
 	s.eachDependency(func(c, d *jsontree.Node) {
 		waits[c.Get("name").Str()] = append(waits[c.Get("name").Str()], d.Get("containerName"))

@@ -124,6 +124,7 @@ func fargateRowRules() []*Rule {
 	return []*Rule{
 		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"), oneOf("ENABLED", "DISABLED"),
 			"assignPublicIp is ENABLED or DISABLED, not a boolean.", tried("AssignPublicIp")),
+		// Members that do not exist on Fargate.
 		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"), absent("does not exist on Fargate", "write it in resourceRequirements"),
 			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerProperties.vcpus and memory")),
 		row("fargate-no-ulimits", High, in(onFargate(wholes), "ulimits"), absent("cannot be set on Fargate", ""),

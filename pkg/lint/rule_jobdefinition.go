@@ -119,6 +119,7 @@ func (s Site) twice(legacy, kind string) {
 
 // deprecated reports vcpus and memory without a replacement, with the rewrite.
 func (s Site) deprecated() {
+	// kept holds the deprecated members, entries the requirements that replace them.
 	var kept []*jsontree.Node
 	var entries []string
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {

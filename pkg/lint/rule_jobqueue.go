@@ -11,7 +11,8 @@ import (
 
 var (
 	// namePattern accepts the empty name; the rules about lengths report it.
-	namePattern   = lazy(`^[A-Za-z0-9_-]*$`)
+	namePattern = lazy(`^[A-Za-z0-9_-]*$`)
+	// policyPattern is the ARN of a scheduling policy, or a placeholder for it.
 	policyPattern = lazy(`^(arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:scheduling-policy/\S+|.*(\$\{|\{\{|<).*)$`)
 )
 
@@ -60,6 +61,7 @@ func jobQueueRules() []*Rule {
 			"Service environments and the type SAGEMAKER_TRAINING go together.", tried("CreateJobQueue.jobQueueType")),
 		row("queue-service-env-single", High, in(queues, "serviceEnvironmentOrder"), atMost(1, "keep one"),
 			"A queue has one service environment.", tried("CreateJobQueue.serviceEnvironmentOrder")),
+		// A queue without a scheduling policy is first in, first out.
 		row("queue-scheduling-policy-arn", Medium, in(queues, "schedulingPolicyArn"), like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`),
 			"The scheduling policy is given by its ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
 		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,

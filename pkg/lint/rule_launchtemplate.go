@@ -21,7 +21,8 @@ var (
 	ecsImages   = []string{"ECS_AL2023", "ECS_AL2023_NVIDIA", "ECS_AL2", "ECS_AL2_NVIDIA"}
 	eksImages   = []string{"EKS_AL2023", "EKS_AL2023_NVIDIA", "EKS_AL2", "EKS_AL2_NVIDIA"}
 	olderImages = []string{"ECS_AL1"}
-	kubernetes  = lazy(`^1\.[0-9]{2}$`)
+	// kubernetes is a minor version, the form that Amazon EKS uses.
+	kubernetes = lazy(`^1\.[0-9]{2}$`)
 )
 
 // launchTemplateRules returns the rules about the launch template and the images of an
@@ -42,6 +43,7 @@ func launchTemplateRules() []*Rule {
 			"Only one override can target an instance type, directly or by its family.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
 		row("ce-userdatatype-enum", High, in(environments, template+".userdataType", template+".overrides[].userdataType"), oneOf("EKS_BOOTSTRAP_SH", "EKS_NODEADM"),
 			"userdataType is a format for the user data of EKS nodes.", api("UserdataType")),
+		// The images of instances. A launch template may name its own.
 		row("ce-ec2config-1-or-2", Medium, in(environments, imageConf), checkImageChoices,
 			"ec2Configuration has one or two entries: for GPU instances and for others.", api("ComputeResource.ec2Configuration")),
 		row("ce-imagetype-required", High, in(environments, imageConf+"[]"), checkImageTypeRequired,

@@ -31,6 +31,7 @@ func linuxRules() []*Rule {
 				}
 			}
 		}, "The soft limit is at most the hard limit, or the container does not start. -1 means no limit.", "setrlimit(2)").onlyWith("ulimits"),
+		// Swap: Docker's memory-swap and memory-swappiness.
 		row("swappiness-range", High, in(containers, "linuxParameters.swappiness"), between(0, 100),
 			"swappiness is 0 (swap only if necessary) to 100 (swap early).", tried("LinuxParameters.swappiness")),
 		row("maxswap-nonnegative", High, in(containers, "linuxParameters.maxSwap"), atLeast(0, "0 turns swap off"),
@@ -47,6 +48,7 @@ func linuxRules() []*Rule {
 				s.Report("swappiness has no effect without maxSwap", "add maxSwap, or remove swappiness", n)
 			}
 		}, "AWS Batch ignores swappiness without maxSwap.", api("LinuxParameters.swappiness"))).onlyWith("linuxParameters"),
+		// Mounts, devices and shared memory.
 		row("tmpfs-size-positive", Medium, in(containers, "linuxParameters.tmpfs[].size"), atLeast(1, "it is in MiB"),
 			"The size of a tmpfs is a positive number of MiB.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("tmpfs-members-required", High, in(containers, "linuxParameters.tmpfs[]"), needs(`containerPath: "/scratch"`, "size: 64"),

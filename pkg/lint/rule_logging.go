@@ -56,6 +56,7 @@ func loggingRules() []*Rule {
 				s.Report("secretOptions need executionRoleArn, the role that fetches them", roleHint, key(n))
 			}
 		}, "The execution role fetches the secrets of a log driver, so secretOptions need executionRoleArn.", tried("LogConfiguration.secretOptions")).onlyWith("logConfiguration"),
+		// Secrets and roles.
 		row("secret-members-required", High, in(containers, "secrets[]", "logConfiguration.secretOptions[]"), needs("name", `valueFrom: "arn:aws:secretsmanager:..."`),
 			"A secret needs the name of a variable and the ARN of its value.", api("Secret")),
 		row("secret-valuefrom-format", Low, in(containers, "secrets[].valueFrom", "logConfiguration.secretOptions[].valueFrom"),
@@ -82,6 +83,7 @@ func loggingRules() []*Rule {
 			s.filledIn(n.Get("credentialsParameter"), `"arn:aws:secretsmanager:..."`)
 		},
 			"The credentials of a private registry are a secret, given by its ARN.", api("RepositoryCredentials.credentialsParameter")),
+		// What the process of the container gets.
 		row("env-name-required", Medium, in(requirers, "environment[]"), both(needs(`name: "NAME"`), filledMember("name", `"NAME", or remove the entry`)),
 			"A variable needs a name.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("container-user-pattern", Low, containers, func(s Site) {

@@ -157,6 +157,7 @@ func checkNodeCoverage(s Site) {
 	if !ok || count < 1 || count > 1000 || !list.Is(jsontree.Array) {
 		return
 	}
+	// held marks the nodes in a range, and read counts the readable ranges.
 	held, read := make([]bool, count), 0
 	for _, r := range ranges(s.Node) {
 		read++
@@ -303,6 +304,7 @@ func checkNodesFitMaxvCpus(s Site) {
 	if !ok || c.Get("instanceTypes").Len() == 0 {
 		return
 	}
+	// least is the number of vCPUs of the smallest instance type.
 	least := 0
 	for _, entry := range entriesOf(c.Get("instanceTypes")) {
 		types := s.pass.catalog().Expand(entry)

@@ -71,6 +71,8 @@ func parameterRules() []*Rule {
 					if j.Known() == nil || j.Own("parameters").Len() == 0 {
 						continue
 					}
+					// A parameter that the compact form writes once is reported for the
+					// definition.
 					used := j.runReferences()
 					for param := range j.Own("parameters").Children() {
 						if !refersTo(used, param.Name) && !sameLocation(param, j.Register.Get("parameters").Get(param.Name)) {

@@ -95,6 +95,7 @@ func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
 
 // justOver reports what the job would gain by requesting less.
 func (j Job) justOver(at placementResult) {
+	// The message names only the resources that the smaller request reduces.
 	s, kind := at.saving, "VCPU"
 	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)
 	if memory := catalog.MiB(at.request.MemoryMiB); s.Request.MemoryMiB < at.request.MemoryMiB {

@@ -35,6 +35,7 @@ func podRules() []*Rule {
 				}
 			}
 		}, "A container can mount only the volumes of its pod.", tried("EksContainerVolumeMount.name")),
+		// Volumes and secrets of a pod.
 		row("eks-volume-name-required", High, in(pods, "volumes[]"), needs("name"),
 			"Containers mount a volume by its name, so it needs one.", api("EksVolume.name")),
 		row("eks-volume-name-dns", Medium, in(pods, "volumes[].name", "volumes[].secret.secretName"), subdomain,

@@ -134,6 +134,8 @@ func checkMaxTimeout(p *Pass) {
 		if most == 0 {
 			return
 		}
+		// A submission's timeout replaces that of the definition, so both must be below
+		// the limit.
 		own, registered := j.Own("timeout"), j.Register.Get("timeout")
 		for _, t := range []*jsontree.Node{registered, own} {
 			n := t.Get("attemptDurationSeconds")

@@ -114,6 +114,7 @@ func checkMinLegacyMemory(p *Pass) {
 func checkWholeMemory(p *Pass) {
 	for j, n := range p.requirements("MEMORY") {
 		if n.Is(jsontree.String) && !isWhole(n.Text) {
+			// The hint contains the converted value, which is also the text of the fix.
 			hint := memoryHint(n.Text)
 			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
 			j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(n.Text)), hint, n)

@@ -263,6 +263,7 @@ func checkFinalExit(p *Pass) {
 				return
 			}
 		}
+		// onReason "*" matches every failure.
 		const exit = `{ "onReason": "*", "action": "EXIT" }`
 		fix := Site{Job: j}.insert(list, exit)
 		if list.Len() >= catalog.MaxEvaluateOnExit {

@@ -101,7 +101,7 @@ func hasOwnRule(member string) bool {
 	return false
 }
 
-// walk searches an object or an array. It ignores values at the root of a request.
+// walk searches an object or an array, and ignores any other value.
 func (w *secretWalk) walk(n *jsontree.Node) {
 	switch {
 	case n.Is(jsontree.Object):
@@ -118,6 +118,7 @@ func (w *secretWalk) members(n *jsontree.Node) {
 	for m := range n.Children() {
 		text, name := m.Is(jsontree.String), m.Name
 		switch name {
+		// Variables, parameters of templates and tags have their names here.
 		case "name", "key", "Key":
 			if text {
 				key = m

@@ -70,6 +70,7 @@ func stagedRule(name string, severity diag.Severity, c Confidence, doc, source s
 // before and after the job's command in its container.
 func stagingRules() []*Rule {
 	return []*Rule{
+		// One input or output alone.
 		stagedRule("stage-place", diag.Error, High,
 			"The source of an input is s3://bucket/key, s3://bucket/prefix/, https://host/file or a local path. The destination of an output is in S3 or a local path.",
 			ourStaging, stagedLocation.checkLocation),
@@ -97,6 +98,7 @@ func stagingRules() []*Rule {
 			Source: ourStaging,
 			Run:    checkArrayOutputs,
 		},
+		// Values that depend on the container and on the child.
 		stagedRule("stage-variable-unset", diag.Warning, High,
 			"${NAME} in a location is a variable of the container, and nothing in the files sets this one. Without it, the job fails before its program starts. The image may set it. For a literal ${NAME}, write $${NAME}.",
 			ourStaging, stagedLocation.checkVariables),
@@ -311,6 +313,7 @@ var systemPaths = []string{"/proc", "/sys", "/dev"}
 // checkPath reports a path in the container at which nothing can be placed.
 func (s stagedLocation) checkPath() {
 	at := key(s.node)
+	// A slash at the end is allowed: it marks a directory.
 	p := strings.TrimSuffix(s.path, "/")
 	clean := slash.Clean(p)
 	isWindows := strings.Contains(p, `\`) || len(p) > 1 && p[1] == ':'
@@ -429,6 +432,7 @@ func (s stagedLocation) checkChildLocations() {
 		s.Report("all children of the array write to this location", hint, s.location)
 		return
 	}
+	// Some axes may be enough, if the cells do not repeat their values.
 	if s.Sweep != nil && s.Sweep.Len() <= manyCells && !distinctCells(s.Sweep, axes) {
 		s.Report(fmt.Sprintf("children with the same %s write to the same location", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.location)
 	}
@@ -547,6 +551,7 @@ func (j Job) requireStagingRole() {
 // checkWritable reports inputs outside of the volumes that the container can write to. A
 // relative path depends on the image's working directory, so it is not checked.
 func (j Job) checkWritable() {
+	// A container can write to volumes that are not read-only, to tmpfs and to /dev/shm.
 	box := j.Known().Get("containerProperties")
 	if n := box.Get("readonlyRootFilesystem"); !n.Is(jsontree.Bool) || n.Text != "true" {
 		return

@@ -16,6 +16,7 @@ func stuckRules() []*Rule {
 	return []*Rule{
 		warns(check("stuck-gpu-mixed-environment", Medium, onInstances, func(s Site) {
 			list := s.Node.Get(resourcesOf).Get("instanceTypes")
+			// gpu and other are the first entries of the two kinds.
 			var gpu, other *jsontree.Node
 			for n := range list.Children() {
 				switch types := s.pass.catalog().Expand(n.Str()); {
@@ -49,6 +50,7 @@ func stuckRules() []*Rule {
 			if !onlyPublicSubnets(n) {
 				return
 			}
+			// on holds the definitions that may run here, with their Fargate.
 			on := map[*jsontree.Node]bool{}
 			for _, d := range s.pass.definitionsOn(s) {
 				on[d.Register] = d.Fargate
@@ -113,6 +115,7 @@ func (s Site) nodeOverhead() {
 	if !ok {
 		return
 	}
+	// If the pod fits no type, the message compares it with the largest.
 	var largest catalog.InstanceType
 	for e := range s.pass.environmentsFor(s.Job) {
 		entries := entriesOf(e.Node.Get(resourcesOf).Get("instanceTypes"))

@@ -31,6 +31,7 @@ func submitRules() []*Rule {
 		row("submit-required", High, in(nativeSubmits, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("jobName", "jobQueue", "jobDefinition")(s, n, "a submission")
 		}, "A submission needs the name of the job, the queue and the definition.", api("SubmitJob")),
+		// Limits of the request, which AWS Batch or Amazon ECS checks.
 		check("submit-size-max", High, submits, checkSubmissionSize,
 			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
 		check("submit-overrides-8192", High, submits, checkOverridesSize,
@@ -143,6 +144,7 @@ func checkLegacyOverrides(s Site) {
 	if s.Fargate {
 		return // another rule reports that
 	}
+	// An override replaces a value of the same form only.
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
 		n := o.Get(m[0])
 		if n == nil || known != nil && !(Site{Node: known}).requires(m[1]) {

@@ -185,6 +185,7 @@ func hasAWSPrefix(s string) bool {
 // tooManyTags reports the first tag beyond the limit of a resource.
 func tooManyTags(j Job, tags *jsontree.Node) {
 	if n := tags.Len(); n > catalog.MaxTags {
+		// The first tag beyond the limit is marked; without it, the whole map.
 		last := tags
 		i := 0
 		for t := range tags.Children() {

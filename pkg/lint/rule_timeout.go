@@ -38,6 +38,7 @@ func timeoutRules() []*Rule {
 			Source: userGuide + ", job timeouts",
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
+					// An empty object sets no timeout.
 					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
 					empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
 					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {

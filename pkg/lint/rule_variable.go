@@ -91,6 +91,7 @@ func environmentRules() []*Rule {
 
 // everyVariable visits the entries of all environments: of containers, of overrides and of pods.
 func everyVariable(p *Pass, visit func(s Site, entry *jsontree.Node)) {
+	// The lists of containers are called environment, and those of pods env.
 	each := func(s Site, list *jsontree.Node) {
 		for e := range list.Children() {
 			visit(s, e)

@@ -42,6 +42,7 @@ func volumeRules() []*Rule {
 				}
 			}
 		}, "The container does not see a volume without a mount point.", api("Volume.name"))).onlyWith("volumes"),
+		// Mount points of containers.
 		row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
 			"A mount point needs a volume and a path.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 		check("mount-unknown-volume", Low, containersIn("containerProperties"), Site.unknownVolumes,

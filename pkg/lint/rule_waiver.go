@@ -17,6 +17,8 @@ import (
 // waivers yields every waiver with the first job that has it.
 func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 	return func(yield func(Job, document.Waiver) bool) {
+		// Jobs of a workflow inherit the waivers of its defaults, so one waiver can be in
+		// several.
 		var seen map[*jsontree.Node]bool
 		for _, j := range p.Jobs() {
 			for _, w := range j.Waivers {

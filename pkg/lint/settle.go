@@ -18,6 +18,7 @@ func Settle(all diag.List) diag.List {
 		source *diag.Source
 		offset int
 	}
+	// special holds the problems of rules, by the start of their span.
 	special := map[start]diag.List{}
 	for _, d := range all {
 		if !generic(d) && d.Source != nil && d.Waived == nil {

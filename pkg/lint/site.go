@@ -13,16 +13,23 @@ import (
 
 // sites holds every object that rules read, by kind.
 type sites struct {
+	// definitions and submits hold the RegisterJobDefinition and SubmitJob requests.
 	definitions, submits []Site
 	// containers holds those on ECS; wholes those that are a whole job or node;
 	// tasks the elements of ecsProperties.taskProperties.
 	containers, wholes, tasks []Site
-	nodes, groups             []Site // nodeProperties and its ranges
-	pods, podContainers       []Site
-	overrides, podOverrides   []Site // containers of ECS and of EKS
-	retries                   []Site
-	environments, queues      []Site
-	policies, consumables     []Site
+	// nodes holds nodeProperties, groups the elements of their nodeRangeProperties.
+	nodes, groups []Site // nodeProperties and its ranges
+	// pods holds podProperties; podContainers their containers and init containers.
+	pods, podContainers []Site
+	// overrides holds the overrides of containers in submissions, podOverrides those of
+	// containers in pods.
+	overrides, podOverrides []Site // containers of ECS and of EKS
+	// retries holds every retryStrategy, of definitions and of submissions.
+	retries []Site
+	// The requests that create something other than a job, one list for each kind.
+	environments, queues  []Site
+	policies, consumables []Site
 
 	// Unions of the above.
 	bodies, requirers, podParts, jobs, requests, creates []Site
@@ -171,6 +178,7 @@ func (s *sites) collectRequest(site Site) {
 // the wrong JSON type are left out, so that rules need not check for them.
 func (j Job) collectDefinition(s *sites) {
 	fargate := plan.IsFargate(j.Register)
+	// A Site outside of a container has no Task.
 	site := func(n, task *jsontree.Node) Site { return Site{Job: j, Node: n, Task: task, Fargate: fargate} }
 	s.definitions = append(s.definitions, site(j.Register, nil))
 	if r := j.Register.Get("retryStrategy"); r.Is(jsontree.Object) {
@@ -182,6 +190,7 @@ func (j Job) collectDefinition(s *sites) {
 			s.wholes = append(s.wholes, c)
 		}
 	}
+	// body adds the tasks and pods of a definition, or of a range of its nodes.
 	body := func(n *jsontree.Node) {
 		for t := range n.Get("ecsProperties").Get("taskProperties").Children() {
 			if t.Is(jsontree.Object) {

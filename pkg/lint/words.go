@@ -121,6 +121,7 @@ func asteriskHint(head string) string {
 	return "write " + quote(head+"*")
 }
 
+// contains reports whether a list has a string.
 func contains(list []string, s string) bool {
 	for _, e := range list {
 		if e == s {
