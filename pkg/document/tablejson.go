@@ -30,7 +30,7 @@ func (t *table) json() {
 	}
 }
 
-// object takes one row.
+// object reads one row.
 func (t *table) object(row *jsontree.Node) {
 	if !row.Is(jsontree.Object) {
 		t.report(RuleTableRow, brace(row), "", "a row is an object, not %s", row.Kind)
@@ -59,7 +59,7 @@ func (t *table) object(row *jsontree.Node) {
 	}
 }
 
-// firstObject makes the members of the first row the columns.
+// firstObject reads the columns from the members of the first row.
 func (t *table) firstObject(row *jsontree.Node) {
 	names, places := []string{}, []diag.Span{}
 	for m := range row.Children() {
@@ -71,6 +71,7 @@ func (t *table) firstObject(row *jsontree.Node) {
 	t.header(names, places)
 }
 
+// unknown reports a member that the first row does not have.
 func (t *table) unknown(m *jsontree.Node) {
 	hint := "give all rows the members of the first"
 	if near := diag.Near(m.Name, slices.Values(t.names)); near != "" {
