@@ -40,6 +40,7 @@ func (p *parser) tagged(y *yaml.Node, n *jsontree.Node, tag diag.Span, depth int
 		}
 		p.report(RuleTag, tag.Start, tag.End, hint, "CloudFormation has no function %s", word)
 	}
+	// The long forms of these two have no prefix.
 	if name != "Ref" && name != "Condition" {
 		name = "Fn::" + name
 	}
