@@ -25,13 +25,13 @@ type Saving struct {
 // packs the current request nearly as well (within a quarter). ok is false on
 // Fargate, for a placement without proof, and where an environment names types
 // that the catalogue does not know.
-func JustOver(behind []Environment, r Request, now Placement) (s Saving, ok bool) {
+func JustOver(environments []Environment, r Request, now Placement) (s Saving, ok bool) {
 	if r.Fargate || now.Instance.Name == "" {
 		return s, false
 	}
 	r.Arch = now.Instance.Arch
 	var types []InstanceType
-	for _, e := range behind {
+	for _, e := range environments {
 		some, unknown := e.expand()
 		if len(unknown) > 0 {
 			return s, false

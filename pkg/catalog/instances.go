@@ -174,13 +174,13 @@ func (c *Catalog) Expand(entry string) []InstanceType {
 // Entries returns every word that Expand knows, sorted: for near-word hints.
 func (c *Catalog) Entries() []string {
 	c = c.orEmbedded()
-	words := []string{"default_arm64", "default_x86_64", "optimal"}
+	entries := []string{"default_arm64", "default_x86_64", "optimal"}
 	for family := range c.byFamily {
-		words = append(words, family)
+		entries = append(entries, family)
 	}
 	for name := range c.byName {
-		words = append(words, name)
+		entries = append(entries, name)
 	}
-	slices.Sort(words)
-	return words
+	slices.Sort(entries)
+	return entries
 }

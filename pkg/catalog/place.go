@@ -236,11 +236,11 @@ func (r Request) Nearer(a, b *Request) *Request {
 }
 
 func (r Request) loss(c Request) float64 {
-	share := func(want, got float64) float64 {
-		if want <= 0 || got > want {
+	share := func(wanted, got float64) float64 {
+		if wanted <= 0 || got > wanted {
 			return 0
 		}
-		return (want - got) / want
+		return (wanted - got) / wanted
 	}
 	loss := share(r.VCPUs, c.VCPUs) + share(float64(r.MemoryMiB), float64(c.MemoryMiB)) + share(float64(r.GPUs), float64(c.GPUs))
 	if c.Arch != r.Arch {

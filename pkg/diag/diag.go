@@ -103,15 +103,15 @@ type Edit struct {
 // Error returns the short form, file:line:col: message [rule]; of a waived
 // problem file:line:col: waived: message [rule] reason.
 func (d Diagnostic) Error() string {
-	place, message, rule := d.Masked().parts()
-	return place + message + rule
+	position, message, rule := d.Masked().parts()
+	return position + message + rule
 }
 
 // parts returns the three pieces of the short form.
-func (d Diagnostic) parts() (place, message, rule string) {
+func (d Diagnostic) parts() (position, message, rule string) {
 	if d.Source != nil {
 		line, col := d.Source.Position(d.Span.Start)
-		place = fmt.Sprintf("%s:%d:%d: ", Printable(d.Source.Name), line, col)
+		position = fmt.Sprintf("%s:%d:%d: ", Printable(d.Source.Name), line, col)
 	}
 	message = Printable(d.Message)
 	switch {
@@ -126,7 +126,7 @@ func (d Diagnostic) parts() (place, message, rule string) {
 	if d.Waived != nil {
 		rule += " " + Printable(d.Waived.String())
 	}
-	return place, message, rule
+	return position, message, rule
 }
 
 // List is a set of problems.

@@ -98,11 +98,11 @@ func (l line) window(at, width int) (lo, hi int) {
 	if end := l.walk(0, width); end == len(l.text) {
 		return 0, len(l.text)
 	}
-	room := width - 2
-	lo = l.walkBack(at, room/3)
-	hi = l.walk(lo, room)
+	columns := width - 2
+	lo = l.walkBack(at, columns/3)
+	hi = l.walk(lo, columns)
 	if hi == len(l.text) {
-		lo = l.walkBack(hi, room)
+		lo = l.walkBack(hi, columns)
 	}
 	return lo, hi
 }

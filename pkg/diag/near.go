@@ -14,8 +14,8 @@ import (
 // errors (about one for three letters, three at most), and the only one that
 // begins with the word (env: environment). Ties go to the candidate that sorts
 // first, so the order of the candidates does not matter.
-func Near(word string, candidates iter.Seq[string]) string {
-	bare := fold(word)
+func Near(name string, candidates iter.Seq[string]) string {
+	bare := fold(name)
 	if len(bare) == 0 || len(bare) > maxNear {
 		return ""
 	}
@@ -121,9 +121,9 @@ func typos(a, b []rune) int {
 }
 
 // Quote returns a word as messages show it: in double quotes, and shortened to 60 characters.
-func Quote(word string) string {
-	if utf8.RuneCountInString(word) > 60 {
-		word = string([]rune(word)[:57]) + "..."
+func Quote(text string) string {
+	if utf8.RuneCountInString(text) > 60 {
+		text = string([]rune(text)[:57]) + "..."
 	}
-	return strconv.Quote(word)
+	return strconv.Quote(text)
 }

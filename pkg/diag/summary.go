@@ -34,11 +34,11 @@ func Summary(l List) []Tally {
 		k := key{d.Severity, d.Waived != nil, d.ruleID()}
 		i, ok := at[k]
 		if !ok {
-			place, _, _ := d.parts()
+			position, _, _ := d.parts()
 			i = len(tallies)
 			at[k] = i
 			tallies = append(tallies, Tally{Severity: d.Severity, Waived: k.waived, Rule: k.rule,
-				First: firstOf(strings.TrimSuffix(place, ": "), noFile)})
+				First: firstOf(strings.TrimSuffix(position, ": "), noFile)})
 		}
 		tallies[i].Count++
 	}

@@ -76,8 +76,8 @@ func (p *printer) diagnostic(d Diagnostic) {
 	case d.Severity == Warning:
 		color = sgrYellow
 	}
-	place, message, rule := d.parts()
-	fmt.Fprintf(p.w, "%s%s%s\n", p.paint(sgrBold, place), p.paint(color, message), rule)
+	position, message, rule := d.parts()
+	fmt.Fprintf(p.w, "%s%s%s\n", p.paint(sgrBold, position), p.paint(color, message), rule)
 	if d.Waived != nil {
 		return
 	}

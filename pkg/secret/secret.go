@@ -153,10 +153,10 @@ func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
 }
 
 // merged sorts places and joins those that overlap.
-func merged(places []Span) []Span {
-	slices.SortFunc(places, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
-	out := places[:1]
-	for _, p := range places[1:] {
+func merged(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	out := spans[:1]
+	for _, p := range spans[1:] {
 		if last := &out[len(out)-1]; p.Start <= last.End {
 			last.End = max(last.End, p.End)
 		} else {

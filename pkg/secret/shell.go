@@ -208,13 +208,13 @@ func loginPassword(tool, flag, value string) int {
 
 // glued returns one more than the offset in -pVALUE or -uUSER:VALUE after the flag at which a
 // password begins; 0 without one.
-func glued(tool, word string) int {
-	if len(word) < 3 || word[0] != '-' || tool == "" {
+func glued(tool, arg string) int {
+	if len(arg) < 3 || arg[0] != '-' || tool == "" {
 		return 0
 	}
-	value, _ := unquoted(word[2:], 0)
+	value, _ := unquoted(arg[2:], 0)
 	switch takes := tools[tool]; {
-	case takes != word[:2] || strings.HasPrefix(word, "-port"):
+	case takes != arg[:2] || strings.HasPrefix(arg, "-port"):
 	case takes == "-u":
 		if at := loginPassword(tool, takes, value); at > 0 {
 			return at + 1
@@ -236,9 +236,9 @@ func memberName(text string) string {
 
 // isFlag reports whether a word is a flag and no value: random values may begin with
 // a dash as well.
-func isFlag(word string) bool {
-	rest := strings.TrimLeft(word, "-")
-	return rest != word && (len(rest) < 16 || words().MatchString(rest))
+func isFlag(arg string) bool {
+	rest := strings.TrimLeft(arg, "-")
+	return rest != arg && (len(rest) < 16 || words().MatchString(rest))
 }
 
 func isPassword(value string) bool {
