@@ -49,8 +49,8 @@ func TestNativeIsGenerated(t *testing.T) {
 	}
 }
 
-// TestNativeHasTheSDKsMembers compares every definition with the struct that
-// the SDK would decode it into, both ways.
+// TestNativeHasTheSDKsMembers compares every definition with the struct into which the SDK
+// would decode it, in both directions.
 func TestNativeHasTheSDKsMembers(t *testing.T) {
 	defs := read(t, "native.schema.json")["$defs"].(object)
 	seen := map[string]bool{}
@@ -138,8 +138,7 @@ func compareEnum(t *testing.T, name string, def object, typ reflect.Type) {
 	}
 }
 
-// TestNativeRequires holds a few of the model's requirements, which reflection
-// cannot see.
+// TestNativeRequires checks a few requirements of the model, which reflection cannot see.
 func TestNativeRequires(t *testing.T) {
 	defs := read(t, "native.schema.json")["$defs"].(object)
 	for name, want := range map[string][]any{

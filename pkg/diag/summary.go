@@ -9,19 +9,19 @@ import (
 	"text/tabwriter"
 )
 
-// Tally is how often one rule found something.
+// Tally is the number of problems of one rule.
 type Tally struct {
 	Count    int
 	Severity Severity
-	// Waived is true for what was found and is waived.
+	// Waived is true for waived problems.
 	Waived bool
 	Rule   string
-	// First is the first place in the order of the list, file:line:col, or "-".
+	// First is the first position in the order of the list, file:line:col, or "-".
 	First string
 }
 
-// Summary counts the problems of the list by severity and rule: errors first,
-// what is waived last, then what is most frequent.
+// Summary counts the problems of the list by severity and rule: errors first, waived
+// problems last, and otherwise the most frequent first.
 func Summary(l List) []Tally {
 	type key struct {
 		Severity
