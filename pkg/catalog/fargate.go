@@ -5,8 +5,8 @@ import "slices"
 // FargateSizesDate is the day of the Fargate size table.
 const FargateSizesDate = "2026-09-01"
 
-// FargateNewestVCPUs is a size that Amazon ECS offers since 2026 and that the
-// AWS Batch API reference of 2026-05 does not list yet: take it with a warning.
+// FargateNewestVCPUs is a size that Amazon ECS has offered since 2026, and that the AWS
+// Batch API reference of 2026-05 does not list yet. It deserves a warning.
 const FargateNewestVCPUs = 32
 
 type fargateSize struct {
@@ -22,8 +22,8 @@ func steps(from, to, by int) []int {
 	return list
 }
 
-// fargateSizes is the table of AWS Batch ResourceRequirement.value, and for 32
-// vCPU of the ECS developer guide (task size). From small to large.
+// fargateSizes returns the table of AWS Batch, ResourceRequirement.value, and for 32 vCPU
+// that of the ECS developer guide (task size), from small to large.
 func fargateSizes() []fargateSize {
 	return []fargateSize{
 		{0.25, []int{512, 1024, 2048}},
@@ -46,8 +46,8 @@ func FargateVCPUs() []float64 {
 	return list
 }
 
-// FargateMemory returns the memory sizes in MiB that Fargate offers with that
-// many vCPUs, from small to large, and none for a number it does not offer.
+// FargateMemory returns the memory sizes in MiB that Fargate offers with this number of
+// vCPUs, from small to large. It returns none for an invalid number.
 func FargateMemory(vcpus float64) []int {
 	for _, s := range fargateSizes() {
 		if s.vcpus == vcpus {
@@ -57,8 +57,8 @@ func FargateMemory(vcpus float64) []int {
 	return nil
 }
 
-// FargateFit returns the smallest Fargate size at or above the request: fewest
-// vCPUs first, then least memory. ok is false for more than Fargate offers.
+// FargateFit returns the smallest Fargate size at or above the request: the fewest vCPUs
+// first, then the least memory. ok is false for a request above all sizes.
 func FargateFit(vcpus float64, memoryMiB int) (vcpus2 float64, memory2 int, ok bool) {
 	for _, s := range fargateSizes() {
 		if s.vcpus < vcpus {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Place holds a request against the environment's instance types. An
-// environment whose types the catalogue does not know is taken to hold it,
-// with the doubt in Reason.
+// Place compares a request with the environment's instance types. An environment whose
+// types the catalogue does not know fits it, with a note in Reason.
 func (e Environment) Place(r Request) Placement {
 	switch {
 	case r.Fargate && !e.IsFargate():
@@ -22,9 +21,9 @@ func (e Environment) Place(r Request) Placement {
 	return e.placeEC2(r)
 }
 
-// Hint says what would fit, and where: "nearest that fits: 4 vCPU, 15404 MiB on
-// m5.xlarge". If nothing near does it says what a GPU job needs, and is empty for
-// others. r is what was asked for.
+// Hint names the nearest request that fits, and where: "nearest that fits: 4 vCPU, 15404
+// MiB on m5.xlarge". Without one, it names what a GPU job needs; for other jobs it is
+// empty. r is the original request.
 func (p Placement) Hint(r Request) string {
 	if p.Nearest == nil {
 		switch p.Cause {
@@ -73,8 +72,7 @@ func (e Environment) placeFargate(r Request) Placement {
 	return Placement{Fits: true}
 }
 
-// nearestOnFargate is the size that loses least of a request that is beyond all
-// of them: at or above it in what a size can give.
+// nearestOnFargate returns the size closest to a request that is larger than all sizes.
 func (e Environment) nearestOnFargate(r Request) *Request {
 	var best *Request
 	for _, s := range fargateSizes() {
@@ -139,12 +137,12 @@ func (e Environment) expand() (types []InstanceType, unknown []string) {
 	return types, unknown
 }
 
-// suits reports whether the type is of the right kind, whatever its size.
+// suits reports whether the type has the right architecture and GPUs, whatever its size.
 func (t InstanceType) suits(r Request) bool {
 	return (r.Arch == "" || r.Arch == t.Arch) && (r.GPUs == 0 || t.RunsGPUJobs())
 }
 
-// capacity is how many such jobs the type holds at once.
+// capacity returns the number of such jobs that the type fits at once.
 func (t InstanceType) capacity(r Request) int {
 	n := t.UsableMiB() / max(r.MemoryMiB, MinMemoryMiB)
 	if r.VCPUs > 0 {
@@ -156,7 +154,7 @@ func (t InstanceType) capacity(r Request) int {
 	return n
 }
 
-// wrongKind says why no type is of the right kind, whatever its size.
+// wrongKind returns the reason why no type has the right architecture or GPUs.
 func (e Environment) wrongKind(types []InstanceType, r Request) Placement {
 	list := strings.Join(e.InstanceTypes, ", ")
 	switch {
@@ -172,7 +170,7 @@ func (e Environment) wrongKind(types []InstanceType, r Request) Placement {
 	return refuse(WrongArch, "%s: not %s", list, r.Arch)
 }
 
-// tooBig names the one figure that is too big for every type if there is one.
+// tooBig returns the figure that is too large for every type, if there is one.
 func tooBig(types []InstanceType, r Request) Placement {
 	most := func(size func(InstanceType) int) InstanceType {
 		return slices.MaxFunc(types, func(a, b InstanceType) int { return size(a) - size(b) })
@@ -193,8 +191,7 @@ func tooBig(types []InstanceType, r Request) Placement {
 	return refuse(NotTogether, "none of its types has all of that at once")
 }
 
-// otherArch turns a request for one architecture into one for the other, and
-// returns the types that suit it.
+// otherArch changes a request to the other architecture, and returns the types for it.
 func otherArch(types []InstanceType, r *Request) []InstanceType {
 	switch r.Arch {
 	case "":
@@ -207,8 +204,8 @@ func otherArch(types []InstanceType, r *Request) []InstanceType {
 	return slices.DeleteFunc(slices.Clone(types), func(t InstanceType) bool { return !t.suits(*r) })
 }
 
-// nearest cuts the request down to each type and takes the best cut, on the
-// smallest type that holds it.
+// nearest reduces the request to each type and returns the best result, on the smallest
+// type that fits it.
 func (e Environment) nearest(types []InstanceType, r Request) (best *Request, on InstanceType) {
 	for _, t := range types {
 		c := r
@@ -225,9 +222,8 @@ func (e Environment) nearest(types []InstanceType, r Request) (best *Request, on
 	return best, on
 }
 
-// Nearer returns the one of two requests that loses less of r, each figure
-// counted by the share it loses and another architecture as a whole one; a on a
-// tie. Either may be nil.
+// Nearer returns the request that loses less of r. Each figure counts by the lost share,
+// and another architecture as a whole figure. On a tie it returns a. Either may be nil.
 func (r Request) Nearer(a, b *Request) *Request {
 	if a == nil || (b != nil && r.loss(*b) < r.loss(*a)) {
 		return b
