@@ -56,9 +56,9 @@ func (l *lowering) policy(m *jsontree.Node) Policy {
 // Hint adds the contact and the way to get a waiver to the hint of a problem.
 func (p Policy) Hint(hint string) string {
 	parts := []string{}
-	for _, part := range [...]struct{ lead, words string }{{"", hint}, {"ask ", p.Owner}, {"for a waiver: ", p.Waiver}} {
-		if part.words != "" {
-			parts = append(parts, part.lead+part.words)
+	for _, part := range [...]struct{ lead, text string }{{"", hint}, {"ask ", p.Owner}, {"for a waiver: ", p.Waiver}} {
+		if part.text != "" {
+			parts = append(parts, part.lead+part.text)
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -164,8 +164,8 @@ type traits struct {
 	named, bare bool
 	// resources is true for resources in the form of the job file.
 	resources bool
-	// words is true if the command is a string and not a list.
-	words bool
+	// textCommand is true if the command is a string and not a list.
+	textCommand bool
 	// answer is true for the output of an AWS operation. service is true for a
 	// SubmitServiceJob request, which batchctl does not read.
 	answer, service bool
@@ -219,7 +219,7 @@ func (m traits) verdict() Recognition {
 		return m.verdictOnOne()
 	case m.strong == 1 && m.unknown == 0 && m.known > 2:
 		return Ours
-	case (m.strong == 1 && m.known > 1 || m.words && m.named && m.known > 2) && m.unknown == 0:
+	case (m.strong == 1 && m.known > 1 || m.textCommand && m.named && m.known > 2) && m.unknown == 0:
 		return Unclear
 	}
 	return Foreign
@@ -277,7 +277,7 @@ func (m *traits) count(folded string, n *jsontree.Node) bool {
 		if isArray {
 			m.strong++
 		}
-		m.words = m.words || isString
+		m.textCommand = m.textCommand || isString
 	case "resources":
 		m.countResources(n)
 	case "definition":

@@ -61,14 +61,14 @@ func (t *table) object(row *jsontree.Node) {
 
 // firstObject reads the columns from the members of the first row.
 func (t *table) firstObject(row *jsontree.Node) {
-	names, places := []string{}, []diag.Span{}
+	names, spans := []string{}, []diag.Span{}
 	for m := range row.Children() {
-		names, places = append(names, m.Name), append(places, m.Key)
+		names, spans = append(names, m.Name), append(spans, m.Key)
 	}
 	if len(names) == 0 {
 		t.report(RuleTableHeader, brace(row), "", "the first row has no members, so the columns have no names")
 	}
-	t.header(names, places)
+	t.header(names, spans)
 }
 
 // unknown reports a member that the first row does not have.

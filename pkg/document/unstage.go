@@ -35,12 +35,12 @@ func stageNative(job *Job, register, submit *jsontree.Node) {
 		box = register.Get("containerProperties")
 	}
 	command := jsontree.NewArray(box)
-	var words []string
+	var args []string
 	for n := range box.Get("command").Children() {
-		words = append(words, n.Str())
+		args = append(args, n.Str())
 	}
-	for _, word := range StagedCommand("", words) {
-		command.Append(jsontree.NewString(word, box))
+	for _, arg := range StagedCommand("", args) {
+		command.Append(jsontree.NewString(arg, box))
 	}
 	box.Set("command", command)
 	if register != nil {

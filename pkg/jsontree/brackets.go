@@ -182,7 +182,7 @@ func (p *parser) unclosed(n *Node) {
 // contain it: a member in an array, or an object without a name in an object. Then l lacks its
 // closing bracket.
 func (p *parser) ranOver(l *level) bool {
-	if l.items == 0 || l.told || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
+	if l.items == 0 || l.reported || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
 		return false
 	}
 	if l.node.Kind == Array && !p.atName() || l.node.Kind == Object && p.tok.kind != openObject {

@@ -191,9 +191,9 @@ type level struct {
 	// outer two of them.
 	commas      int
 	first, last token
-	// told is true once a wrong form of the items is reported.
-	told  bool
-	names map[string]*Node
+	// reported is true once a wrong form of the items is reported.
+	reported bool
+	names    map[string]*Node
 }
 
 // step reads a comma, an item or the closing bracket inside a bracket. After the closing
@@ -238,10 +238,10 @@ func (p *parser) element(l *level) {
 	if p.tok.kind != colon {
 		return
 	}
-	if !l.told {
+	if !l.reported {
 		p.report(p.tok.start, p.tok.end, "put members into { }", "a member in an array: elements have no names")
 	}
-	l.told = true
+	l.reported = true
 	p.advance()
 	p.value()
 }
@@ -264,7 +264,7 @@ func (p *parser) member(l *level) {
 		}
 		return
 	}
-	l.told = false
+	l.reported = false
 	v.Name, v.Key = key.text, diag.Span{Start: key.start, End: key.end}
 	if first := l.find(v.Name); first != nil {
 		line, _ := p.src.Position(first.Key.Start)

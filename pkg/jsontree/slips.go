@@ -116,10 +116,10 @@ func (p *parser) colon(l *level, key token) bool {
 		p.advance()
 		return true
 	case comma, closeObject, closeArray:
-		if !l.told { // { "a", "b" } is one slip
+		if !l.reported { // { "a", "b" } is one slip
 			p.report(key.start, key.end, "write "+quoted(key.text)+": and the value, or use [ ] for a list", "%s has no value", quoted(key.text))
 		}
-		l.told = true
+		l.reported = true
 		return false
 	}
 	if p.atName() {

@@ -43,7 +43,7 @@ type decoder struct {
 	// out is the decoded text so far.
 	out      []byte
 	unclosed bool
-	told     [4]bool // which slips are reported: one of each kind per string
+	reported [4]bool // which slips are reported: one of each kind per string
 }
 
 // The kinds of slips inside a string.
@@ -56,10 +56,10 @@ const (
 
 // slip reports a slip, once for each kind in a string.
 func (d *decoder) slip(kind, start, end int, hint, format string, args ...any) {
-	if !d.told[kind] {
+	if !d.reported[kind] {
 		d.p.report(start, end, hint, format, args...)
 	}
-	d.told[kind] = true
+	d.reported[kind] = true
 }
 
 // run reads up to and including the closing quote.

@@ -102,9 +102,9 @@ func (s Site) queueOf() (Site, bool) {
 	return creations.of(s.pass).queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
 }
 
-// environmentsFor yields the environments on which a job may run, as far as the files
-// show: those of its queue. For a definition that no file submits, these are all
-// environments in its directory, unless the files have queues.
+// environmentsFor yields the environments on which a job may run, according to the files:
+// those of its queue. For a definition that no file submits, these are all environments in
+// its directory, unless the files have queues.
 func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
 		// A definition has no queue of its own: the submissions that run it have.

@@ -85,11 +85,11 @@ func reported(report, rule string, most int) string {
 
 // changes returns the first line, from 0, in which a good file differs from the bad file of its name.
 func changes(bad examples.Files, good examples.File) []int {
-	twin, ok := bad.File(good.Name)
+	badFile, ok := bad.File(good.Name)
 	if !ok {
 		return nil
 	}
-	before, after := strings.Split(twin.Text, "\n"), strings.Split(good.Text, "\n")
+	before, after := strings.Split(badFile.Text, "\n"), strings.Split(good.Text, "\n")
 	n := 0
 	for n < min(len(before), len(after)) && before[n] == after[n] {
 		n++

@@ -116,8 +116,8 @@ func (p *Pass) launches(entries []string, name string) bool {
 	return len(entries) == 0
 }
 
-// instanceHint suggests an entry for instanceTypes in place of an unknown one. The
-// catalogue has a date, so the hint also names the option for newer types.
+// instanceHint suggests a known entry of instanceTypes for an unknown one. The catalogue
+// has a date, so the hint also names the option for newer types.
 func (p *Pass) instanceHint(entry string) string {
 	const newer = ", or give a file with newer types: --catalog FILE"
 	if near := near(entry, p.catalog().Entries()); near != "" {

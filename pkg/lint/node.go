@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// key returns a node at the place of the member's name.
+// key returns a node with the location of the member's name.
 func key(n *jsontree.Node) *jsontree.Node {
 	k := jsontree.NewString(n.Name, n)
 	if k.Key.End > k.Key.Start {

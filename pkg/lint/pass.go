@@ -63,9 +63,9 @@ type Job struct {
 	pass *Pass
 }
 
-// Site is an object that rules look into: a whole request, a container, a task,
-// a pod, with the request it belongs to. For requests that create something
-// other than a job, Job holds only the file and the request's root.
+// Site is an object that rules check: a whole request, a container, a task or a pod,
+// together with its request. For requests that create something other than a job, Job
+// holds only the file and the request's root.
 type Site struct {
 	Job
 	// Node is the object. For an ECS container, Task is the object with

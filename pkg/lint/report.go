@@ -56,8 +56,8 @@ func (j Job) reportAs(severity diag.Severity, fix *diag.Fix, message, hint strin
 	j.amend(&j.pass.found[len(j.pass.found)-1])
 }
 
-// NameNode returns the place for a problem of the whole job: its name, so that a
-// report underlines one word and not the whole object.
+// NameNode returns the node at which a problem of the whole job is reported: its name, so
+// that a report underlines one value and not the whole object.
 func (j Job) NameNode() *jsontree.Node {
 	for _, member := range []string{"name", "jobName", "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "consumableResourceName"} {
 		if n := j.Node.Get(member); n != nil {

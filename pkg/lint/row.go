@@ -12,9 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Most rules are of a few kinds: a member is required, a value is in a range or
-// in a list, a member must be absent. Such a rule is one row: a place, a condition
-// and a reason.
+// Most rules are of a few kinds: a member is required, a value is in a range or in a list,
+// a member must be absent. Such a rule is one row: a selector, a condition and a reason.
 
 // selector selects the values that a row checks: paths from the objects of a scope.
 type selector struct {

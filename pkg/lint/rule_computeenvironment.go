@@ -144,8 +144,8 @@ func environmentFileRules() []*Rule {
 	}
 }
 
-// checkEnvironmentType reports a type other than MANAGED and UNMANAGED. A type of
-// computeResources in its place means MANAGED.
+// checkEnvironmentType reports a type other than MANAGED and UNMANAGED. The fix replaces a
+// type of computeResources by MANAGED.
 func checkEnvironmentType(s Site, n *jsontree.Node, label string) {
 	if contains([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, n.Str()) {
 		s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment is MANAGED or UNMANAGED, not "+quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)

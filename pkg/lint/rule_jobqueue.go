@@ -304,13 +304,13 @@ func (s Site) mixed(kind func(Site) string) {
 
 // nearResource returns the severity and the hint for a name that no file creates. The
 // resource may exist already, unless its name looks like a typo of one that they create.
-func nearResource(word string, known namedSites) (diag.Severity, string) {
+func nearResource(resource string, known namedSites) (diag.Severity, string) {
 	var names []string
 	for name := range known {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if near := typo(word, slices.Values(names)); near != "" {
+	if near := typo(resource, slices.Values(names)); near != "" {
 		return diag.Error, "did you mean " + quote(near) + "?"
 	}
 	return diag.Warning, "ignore this if it exists already; the files create " + either(quoteAll(names[:min(len(names), 10)]))

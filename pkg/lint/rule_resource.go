@@ -192,7 +192,7 @@ func checkDuplicateResources(p *Pass) {
 	}
 }
 
-// inGiB returns the hint for a number of MiB that is so small that GiB must be meant.
+// inGiB returns the hint for a number of MiB that is so small that the author means GiB.
 func inGiB(j Job, n float64) string {
 	switch {
 	case n <= 0:

@@ -82,7 +82,7 @@ func stuckRules() []*Rule {
 }
 
 // onlyPublicSubnets reports whether the names of all subnets contain "public". Ids contain
-// no words, but templates and drafts often have names in their place.
+// no such name, but templates and drafts often have names instead of ids.
 func onlyPublicSubnets(c *jsontree.Node) bool {
 	list := entriesOf(c.Get("subnets"))
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return !strings.Contains(strings.ToLower(s), "public") })

@@ -264,8 +264,8 @@ func checkDependencyID(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
-// checkDependencyEmpty reports a dependency that says nothing. "job" has a rule of its
-// own.
+// checkDependencyEmpty reports a dependency with neither an id nor a type. A member "job",
+// the form of job files, is reported elsewhere.
 func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.Object) && s.lacks(n, "jobId") && n.Get("type").Str() == "" && s.lacks(n, "job") {
 		s.Report("the dependency has neither jobId nor type", `add "jobId", or "type": "SEQUENTIAL" for an array`, n)

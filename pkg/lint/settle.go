@@ -10,9 +10,10 @@ import (
 )
 
 // Settle removes problems of the schema if a rule reports the same mistake: at the same
-// place, or at the object that lacks the member. The rule knows more, and one mistake
-// is one problem. A warning does not replace an error, and a waived problem replaces
-// nothing. In a text with syntax errors, only syntax errors keep their fixes.
+// location, or at the object that lacks the member. The rule's message is more precise,
+// and one mistake is one problem. A warning does not replace an error, and a waived
+// problem replaces nothing. In a text with syntax errors, only syntax errors keep their
+// fixes.
 func Settle(all diag.List) diag.List {
 	type start struct {
 		source *diag.Source

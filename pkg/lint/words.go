@@ -42,8 +42,8 @@ func and(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// near returns the value that the user may have meant, or "". nearIn is near for a
-// sequence.
+// near returns the known value that is most similar to a value, or "". nearIn is near for
+// a sequence.
 func near(value string, known []string) string { return nearIn(value, slices.Values(known)) }
 
 func nearIn(value string, known iter.Seq[string]) string { return diag.Near(value, known) }
@@ -57,9 +57,9 @@ func lazy(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// typo returns the name of which a word is a typo, or "". Related names differ by a
-// word or a number, and a resource that no file creates may exist already. So gpu is
-// not a typo of cpu, nor train-2 of train-1.
+// typo returns the name of which another name is a typo, or "". Related names differ by a
+// word or a number, and a resource that no file creates may exist already. So gpu is not a
+// typo of cpu, nor train-2 of train-1.
 func typo(name string, names iter.Seq[string]) string {
 	near := nearIn(name, names)
 	if near == "" || !isSlip(name, near) {
@@ -97,9 +97,9 @@ func nameWords(name string) []string {
 // joined returns a name in lower case without separators.
 func joined(name string) string { return strings.Join(nameWords(name), "") }
 
-// lettersOf returns the letters of a word in alphabetical order.
-func lettersOf(word string) string {
-	letters := []byte(word)
+// lettersOf returns the letters of a text in alphabetical order.
+func lettersOf(text string) string {
+	letters := []byte(text)
 	slices.Sort(letters)
 	return string(letters)
 }
@@ -112,8 +112,8 @@ func writeHint(value string) string {
 	return "write " + quote(value)
 }
 
-// asteriskHint suggests a pattern that starts like the one of which only the head is
-// valid.
+// asteriskHint suggests a pattern with its only asterisk at the end; head is the text
+// before the first asterisk.
 func asteriskHint(head string) string {
 	if head == "" {
 		return `write the start of the reason, such as "OutOfMemory*"`
@@ -205,7 +205,7 @@ func isDecimal(text string) bool {
 	return isWhole(whole) && (!found || isWhole(fraction))
 }
 
-// sorted sorts a list in place and returns it.
+// sorted sorts a list, which it changes, and returns it.
 func sorted(list []string) []string {
 	slices.Sort(list)
 	return list
@@ -231,14 +231,14 @@ func isNote(name string) bool {
 var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$`)
 
 // nearName suggests a similar container, or lists the containers.
-func nearName(word string, known map[string]bool) string {
+func nearName(container string, known map[string]bool) string {
 	var names []string
 	for name := range known {
 		if name != "" {
 			names = append(names, quote(name))
 		}
 	}
-	if hint := nearHint(word, maps.Keys(known)); hint != "remove it" {
+	if hint := nearHint(container, maps.Keys(known)); hint != "remove it" {
 		return hint
 	}
 	return "the containers are " + either(sorted(names))

@@ -119,8 +119,8 @@ func (c *completer) names() {
 		item.Documentation = markdown(m.place.explain(m.name, c.schemas.link()))
 		c.value(&item, m.place, span)
 		if i := c.cursor.comma; i >= 0 {
-			here := c.doc.text.spanToRange(diag.Span{Start: i, End: i}, c.encoding)
-			item.AdditionalTextEdits = []textEdit{{here, ","}}
+			at := c.doc.text.spanToRange(diag.Span{Start: i, End: i}, c.encoding)
+			item.AdditionalTextEdits = []textEdit{{at, ","}}
 		}
 		c.items = append(c.items, item)
 	}

@@ -280,4 +280,4 @@ func unquoted(value string, start int) (string, int) {
 	return value, start
 }
 
-func baseName(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
+func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -81,7 +81,7 @@ func (g *guessing) draw(n int) int {
 	return int(g.drawn >> 9 % uint32(n))
 }
 
-// value returns a value of a shape at the place of n; nil for none.
+// value returns a value of a shape with the location of n; nil for an absent value.
 func (g *guessing) value(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.Node {
 	if s == nil || depth > maxGuessed {
 		return nil

@@ -225,7 +225,7 @@ func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path str
 	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)), Hint: hint})
 }
 
-// nameSpan returns the place of a member's name.
+// nameSpan returns the location of a member's name.
 func nameSpan(n *jsontree.Node) diag.Span {
 	if n.Key.End > n.Key.Start {
 		return n.Key

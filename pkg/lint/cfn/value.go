@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// knowledge says how much of a value the template determines.
+// knowledge is the part of a value that the template determines.
 type knowledge uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 // maxFollowed bounds the nesting of functions.
 const maxFollowed = 50
 
-// value evaluates the functions of CloudFormation as far as the template determines
-// their results. A result has the place of its function.
+// value evaluates the functions of CloudFormation if the template determines their
+// results. A result has the location of its function.
 func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
 	switch {
 	case n == nil:
@@ -81,7 +81,7 @@ func onlyMember(n *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// inPlace returns a text with the place of a function.
+// inPlace returns a text with the location of a function.
 func inPlace(n *jsontree.Node, text string) *jsontree.Node {
 	out := jsontree.NewString(text, n)
 	out.Name = n.Name
@@ -128,7 +128,7 @@ func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, knowl
 	return inPlace(n, value), knownWholly
 }
 
-// substituted returns the result of Fn::Sub as far as the template determines its names.
+// substituted returns the result of Fn::Sub if the template determines all of its names.
 func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
 	text, own := function, (*jsontree.Node)(nil)
 	if function.Is(jsontree.Array) {

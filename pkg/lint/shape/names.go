@@ -42,7 +42,7 @@ func (s *Shape) names() map[string][][]string {
 	return s.index
 }
 
-// Folded returns the member whose name folds to the word, or "".
+// Folded returns the member whose folded name is this one, or "".
 func (s *Shape) Folded(folded string) string {
 	if paths := s.names()[folded]; len(paths) > 0 && len(paths[0]) == 1 {
 		return paths[0][0]
@@ -50,8 +50,9 @@ func (s *Shape) Folded(folded string) string {
 	return ""
 }
 
-// Path returns the shortest path to a member in or below the object whose name folds to the word, if possible
-// along a member that the object has. It is nil if there is no such member.
+// Path returns the shortest path to a member of that name, folded, in or below the object.
+// Of several paths, it prefers one along a member that the object has. It returns nil if
+// there is no such member.
 func (o Object) Path(name string) []string {
 	paths := o.Shape.names()[Fold(name)]
 	for _, path := range paths {

@@ -1,5 +1,5 @@
-// Package shape describes the JSON of requests to AWS Batch: which members an object has, and of which type
-// each value is. It reads the structs of the AWS SDK.
+// Package shape describes the JSON of requests to AWS Batch: the members of each object
+// and the type of each value. It reads the structs of the AWS SDK.
 package shape
 
 import (
@@ -112,7 +112,7 @@ type Object struct {
 func (o Object) Unknown(visit func(n *jsontree.Node, around []Object)) { o.unknown(nil, visit) }
 
 // unknown is Unknown with the objects around o, the outermost first. An element of a list
-// takes the place of the list.
+// replaces the list among them.
 func (o Object) unknown(around []Object, visit func(n *jsontree.Node, around []Object)) {
 	s := o.Shape
 	if !o.Node.Is(s.Kind) {

@@ -46,7 +46,7 @@ type Host struct {
 	GPU bool
 }
 
-// Finding is one problem, at its place in the text's Source.
+// Finding is one problem with its location in the text's Source.
 type Finding struct {
 	Rule          string
 	Span          diag.Span

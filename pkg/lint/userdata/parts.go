@@ -16,7 +16,7 @@ type part struct {
 	to   int
 }
 
-// partKind says which checks apply to a part.
+// partKind selects the checks for a part.
 type partKind int
 
 const (
@@ -47,7 +47,7 @@ func (t *Text) of(l line) string { return strings.TrimRight(t.text[l.start:l.end
 var starts = [...]string{"#!", "#cloud-config", "#cloud-boothook", "#include", "#part-handler", "#upstart-job", "## template:",
 	"<powershell>", "<script>", "version:", "[", "---", "apiversion:", "{", "#cloud-config-archive"}
 
-// isMIME reports whether a text is meant as a MIME archive.
+// isMIME reports whether a text begins as a MIME archive.
 func isMIME(text string) bool {
 	text = strings.ToLower(strings.TrimLeft(text, " \t\r\n"))
 	return strings.HasPrefix(text, "mime-version:") || strings.HasPrefix(text, "content-type:")

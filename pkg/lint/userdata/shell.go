@@ -61,12 +61,12 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 	return file
 }
 
-// at returns the place of a node of the script.
+// at returns the location of a node of the script.
 func (s *shell) at(n syntax.Node) diag.Span {
 	return s.between(int(n.Pos().Offset()), int(n.End().Offset()))
 }
 
-// between returns the place of bytes of the script, up to the end of their first line.
+// between returns the location of bytes of the script, up to the end of their first line.
 func (s *shell) between(start, end int) diag.Span {
 	from, to := s.offset+start, s.offset+end
 	if n := strings.IndexByte(s.part.text[min(from, len(s.part.text)):], '\n'); n >= 0 {
@@ -117,7 +117,7 @@ func (s *shell) node(n syntax.Node) {
 	}
 }
 
-// command is a simple command with its arguments. An unknown word is "".
+// command is a simple command with its arguments. An argument with an expansion is "".
 type command struct {
 	name string
 	args []string
@@ -153,7 +153,7 @@ func (c command) has(args ...string) bool {
 	return slices.ContainsFunc(c.args, func(a string) bool { return slices.Contains(args, a) })
 }
 
-// static returns the text of a word that no expansion is part of.
+// static returns the text of a word without expansions; ok is false if it has one.
 func static(w *syntax.Word) (text string, ok bool) {
 	if w == nil {
 		return "", false

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-// Text is user data as the instance reads it. Each byte has its place in the file, even
-// behind JSON escapes, YAML indentation, the pieces of Fn::Join and base64.
+// Text is user data as the instance reads it. Each byte has its location in the file, even
+// if JSON escapes, YAML indentation, Fn::Join or base64 are between them.
 type Text struct {
 	// Source is the file that the places are in; nil for a text without one.
 	Source *diag.Source
@@ -87,7 +87,7 @@ func written(n, root *jsontree.Node, encodes bool) []*Text {
 	return []*Text{t}
 }
 
-// add gives each byte of a text the same place in the file.
+// add gives each byte of a text the same location in the file.
 func (t *Text) add(s string, at diag.Span) {
 	for range len(s) {
 		t.at = append(t.at, at)
@@ -97,7 +97,7 @@ func (t *Text) add(s string, at diag.Span) {
 // seal sets the text when its places are complete.
 func (t *Text) seal(text string) { t.text = text }
 
-// span returns the place of the bytes from start to end in the file.
+// span returns the location of the bytes from start to end in the file.
 func (t *Text) span(start, end int) diag.Span {
 	if len(t.at) == 0 {
 		return diag.Span{}

@@ -23,7 +23,7 @@ type write struct {
 	path    string
 	empties bool // the earlier contents are lost
 	at      diag.Span
-	from    syntax.Node // that makes the contents
+	from    syntax.Node // the command that writes the contents
 }
 
 // writes checks the files that a command, a block or a pipeline writes.

@@ -352,52 +352,52 @@ func secretOf(value string) string {
 // Plain returns a variable without a credential that resembles one: digests, hashes, ids,
 // paths and words. A finder that reports one has a false alarm.
 func (m Maker) Plain() (name, value string) {
-	word := func() string {
+	anyWord := func() string {
 		return m.pick("train", "model", "batch", "eu-west-1", "fast", "production", "experiment", "resnet", "secret-santa", "keyboard", "tokenizer", "passenger")
 	}
 	switch m.IntN(22) {
 	case 0: // an image by its digest
-		return "IMAGE", "123456789012.dkr.ecr.us-east-1.amazonaws.com/" + word() + "@sha256:" + m.Of(hexa, 64)
+		return "IMAGE", "123456789012.dkr.ecr.us-east-1.amazonaws.com/" + anyWord() + "@sha256:" + m.Of(hexa, 64)
 	case 1: // a commit or a checksum
 		return m.pick("GIT_SHA", "COMMIT", "CHECKSUM"), m.Of(hexa, m.IntN(2)*24+40)
 	case 2: // an id
 		return m.pick("RUN_ID", "JOB_ID"), m.uuid()
 	case 3: // an object in S3
-		return m.pick("INPUT", "MODEL_URI"), "s3://" + word() + "-bucket/" + word() + "/" + m.Of(alnum, 20) + ".parquet"
+		return m.pick("INPUT", "MODEL_URI"), "s3://" + anyWord() + "-bucket/" + anyWord() + "/" + m.Of(alnum, 20) + ".parquet"
 	case 4: // the ARN of a role
-		return "ROLE", "arn:aws:iam::123456789012:role/" + word() + "-" + m.Of(alnum, 12)
+		return "ROLE", "arn:aws:iam::123456789012:role/" + anyWord() + "-" + m.Of(alnum, 12)
 	case 5: // a reference to a secret, not the secret
-		return "DB_SECRET", "arn:aws:secretsmanager:us-east-1:123456789012:secret:" + word() + "-" + m.Of(alnum, 6)
+		return "DB_SECRET", "arn:aws:secretsmanager:us-east-1:123456789012:secret:" + anyWord() + "-" + m.Of(alnum, 6)
 	case 6: // a digest of web content (SRI)
 		return "INTEGRITY", "sha256-" + base64.StdEncoding.EncodeToString(m.bytes(32))
 	case 7: // a sentence with the words
-		return "MESSAGE", "the token of " + word() + " is read from a file; see the key features"
+		return "MESSAGE", "the token of " + anyWord() + " is read from a file; see the key features"
 	case 8: // flags whose names contain the words
-		return "ARGS", "--lr 0.01 --token-limit 4096 --tokenizer " + word() + " --key-frames 12 --password-file /run/secrets/db"
+		return "ARGS", "--lr 0.01 --token-limit 4096 --tokenizer " + anyWord() + " --key-frames 12 --password-file /run/secrets/db"
 	case 9: // short flags of Docker that are no password
-		return "CMD", "docker run -p 8080:80 -u 1000:1000 " + word()
+		return "CMD", "docker run -p 8080:80 -u 1000:1000 " + anyWord()
 	case 10: // a token in a variable
-		return "SCRIPT", "curl -H \"Authorization: Bearer $TOKEN\" https://api.example.com/v1/" + word() + "?token=${TOKEN}"
+		return "SCRIPT", "curl -H \"Authorization: Bearer $TOKEN\" https://api.example.com/v1/" + anyWord() + "?token=${TOKEN}"
 	case 11: // short flags of a scheduler
-		return "PARTITION", "sbatch -p " + word() + " --auth iam"
+		return "PARTITION", "sbatch -p " + anyWord() + " --auth iam"
 	case 12: // 32 hexadecimal digits, the form of several keys
 		return "MD5", m.Of(hexa, 32)
 	case 13: // 40 hexadecimal digits
 		return "DIGEST", "sha1:" + m.Of(hexa, 40)
 	case 14: // a URL with an id
-		return "ENDPOINT", "https://" + word() + ".example.com:8443/v2/" + m.uuid()
+		return "ENDPOINT", "https://" + anyWord() + ".example.com:8443/v2/" + m.uuid()
 	case 15: // the key of an object
-		return "S3_KEY", "data/" + word() + "/2026/11/25/part-" + m.Of(digit, 5) + "-" + m.uuid() + ".snappy.parquet"
+		return "S3_KEY", "data/" + anyWord() + "/2026/11/25/part-" + m.Of(digit, 5) + "-" + m.uuid() + ".snappy.parquet"
 	case 16: // base64 of a sentence
-		return "BASE64", base64.StdEncoding.EncodeToString([]byte("hello " + word() + " and " + word() + ", good morning"))
+		return "BASE64", base64.StdEncoding.EncodeToString([]byte("hello " + anyWord() + " and " + anyWord() + ", good morning"))
 	case 17: // a prefix of a vendor in a name
-		return "VERSION", "sk-learn-" + word() + "-v1.2.3"
+		return "VERSION", "sk-learn-" + anyWord() + "-v1.2.3"
 	case 18: // a public key
 		return "PUBLIC_KEY", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + m.Of(alnum, 43) + " me@example.com"
 	case 19: // words with prefixes of vendors
-		return "TAGS", "pattern=path/to/" + word() + " key-value-store-with-many-words live_view test_suite_of_" + word()
+		return "TAGS", "pattern=path/to/" + anyWord() + " key-value-store-with-many-words live_view test_suite_of_" + anyWord()
 	case 20: // ids of AWS resources
 		return "LAYER", "layer-" + m.Of(hexa, 12) + " i-0" + m.Of(hexa, 16) + " vpc-" + m.Of(hexa, 17)
 	}
-	return m.pick("MODE", "STAGE", "NAME"), word()
+	return m.pick("MODE", "STAGE", "NAME"), anyWord()
 }
