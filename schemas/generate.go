@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Command generate writes native.schema.json: the schemas of the AWS requests
-// that batchctl reads, made from the source of the AWS SDK. An argument is the
-// file to write instead.
+// Command generate writes native.schema.json: the schemas of the AWS requests that
+// batchctl reads, generated from the source of the AWS SDK. Its argument is another file
+// to write.
 package main
 
 import (
@@ -23,19 +23,22 @@ import (
 )
 
 const (
+	// module is the package of the SDK, and reference the pages about its structures.
 	module    = "github.com/aws/aws-sdk-go-v2/service/batch"
 	reference = "https://docs.aws.amazon.com/batch/latest/APIReference/API_"
 )
 
+// requests are the operations whose requests batchctl reads from files.
 var requests = []string{"RegisterJobDefinition", "SubmitJob", "CreateComputeEnvironment",
 	"CreateJobQueue", "CreateSchedulingPolicy", "CreateConsumableResource"}
 
-// fragments are the requests of which jobDefinition and submitJob hold a part.
+// fragments are the requests of which jobDefinition and submitJob contain a part.
 var fragments = requests[:2]
 
+// object is a JSON object; encoding/json sorts its members.
 type object = map[string]any
 
-// source is what the SDK declares: structs, and enums with their values.
+// source holds the declarations of the SDK: structs, and enums with their values.
 type source struct {
 	structs map[string]*ast.StructType
 	enums   map[string][]string
@@ -95,6 +98,7 @@ func main() {
 	})
 }
 
+// locate returns the directory and the version of the SDK that go.mod selects.
 func locate() (dir, version string) {
 	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}\n{{.Version}}", module)
 	cmd.Stderr = os.Stderr
@@ -106,6 +110,7 @@ func locate() (dir, version string) {
 	return dir, version
 }
 
+// read adds the declarations of a file of the SDK.
 func (s *source) read(file string) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 	if err != nil {
@@ -130,10 +135,9 @@ func (s *source) read(file string) {
 	})
 }
 
-// define adds the definition of a struct and returns a reference to it. A
-// fragment is an object that others are merged with: no member of it is
-// required, nor of the objects inside. An array is replaced as a whole, so its
-// elements are whole.
+// define adds the definition of a struct and returns a reference to it. A fragment is an
+// object that is merged with others: neither it nor the objects in it require a member. An
+// array is replaced as a whole, so its elements are complete.
 func (s *source) define(name string, fragment bool) object {
 	key := name
 	if fragment {
@@ -170,6 +174,7 @@ func (s *source) define(name string, fragment bool) object {
 	return ref
 }
 
+// typeOf returns the schema of a Go type in a struct.
 func (s *source) typeOf(t ast.Expr, fragment bool) object {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -208,6 +213,7 @@ func (s *source) newerType(typ string, fragment bool) object {
 	return s.define(typ, fragment)
 }
 
+// named returns the schema of a type with a name. Enums and structs become definitions.
 func (s *source) named(name string, fragment bool) object {
 	switch name {
 	case "string":
@@ -220,7 +226,7 @@ func (s *source) named(name string, fragment bool) object {
 		return object{"type": "number"}
 	}
 	if values := s.enums[name]; values != nil {
-		// The service learns new values before the SDK does: complete, but let through.
+		// The service gets new values before the SDK, so other texts are valid too.
 		s.defs[name] = object{"anyOf": []any{object{"enum": values}, object{"type": "string"}}}
 		return object{"$ref": "#/$defs/" + name}
 	}
@@ -232,8 +238,8 @@ func (s *source) named(name string, fragment bool) object {
 
 func members(def any) object { return def.(object)["properties"].(object) }
 
-// wireName lowers the first letter, which is all that tells the SDK's field
-// from the member in JSON.
+// wireName changes the first letter to lower case, the only difference between the SDK's
+// field and the member in JSON.
 func wireName(field string) string {
 	r, n := utf8.DecodeRuneInString(field)
 	return string(unicode.ToLower(r)) + field[n:]

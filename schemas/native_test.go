@@ -147,8 +147,7 @@ func compareEnum(t *testing.T, name string, def object, typ reflect.Type) {
 	}
 }
 
-// TestNativeRequires holds a few of the model's requirements, which reflection
-// cannot see.
+// TestNativeRequires checks a few requirements of the model, which reflection cannot see.
 func TestNativeRequires(t *testing.T) {
 	defs := read(t, "native.schema.json")["$defs"].(object)
 	for name, want := range map[string][]any{

@@ -31,7 +31,7 @@ type schema struct {
 	Enum        []any
 }
 
-// members keeps their order.
+// members are the members of an object in their order.
 type members []member
 
 func (o *members) UnmarshalJSON(text []byte) error {
@@ -62,7 +62,7 @@ func (o *members) UnmarshalJSON(text []byte) error {
 // reference writes the page of some schemas.
 type reference struct{ defs map[string]schema }
 
-// typeText is what a value may be, for a column of a table.
+// typeText describes the type of a value for a column of a table.
 func (r reference) typeText(s schema) string {
 	if _, name, ok := strings.Cut(s.Ref, "#/$defs/"); ok {
 		d, known := r.defs[name]
@@ -100,7 +100,7 @@ func (r reference) typeText(s schema) string {
 	return strings.Join(all, " or ")
 }
 
-// container adds to object and array what they contain.
+// container adds the type of the elements or members to object and array.
 func (r reference) container(typ string, s schema) string {
 	values := map[string]json.RawMessage{"object": s.Values, "array": s.Items}[typ]
 	var inner schema
@@ -178,7 +178,7 @@ func (r reference) nested(b *strings.Builder, list members) {
 	}
 }
 
-// TestPages holds the reference pages of docs to the schemas.
+// TestPages compares the reference pages in docs with the schemas.
 func TestPages(t *testing.T) {
 	golden.File(t, "../docs/job-file.md", page(t, "Job file", "A job file describes one job, a workflow file several. `batchctl init job.json` writes one to start from, and "+
 		"`batchctl schema job` prints the schema for your editor. In the last column, a member that is \"as in AWS\" has the shape of the [AWS Batch API](https://docs.aws.amazon.com/batch/latest/APIReference/).",

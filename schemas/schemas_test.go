@@ -40,8 +40,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestKeywords keeps the schemas to the keywords that package document has words
-// for, and every object closed.
+// TestKeywords checks that the schemas use only keywords for which package document has
+// messages, and that every object is closed.
 func TestKeywords(t *testing.T) {
 	known := []string{"$schema", "$id", "$ref", "$defs", "$comment", "title", "description", "examples", "type",
 		"properties", "additionalProperties", "required", "items", "anyOf", "enum", "minimum", "minItems"}
@@ -65,8 +65,8 @@ func TestKeywords(t *testing.T) {
 	}
 }
 
-// TestMembersAreExplained holds that an editor has something to say about
-// every member, and that the examples it shows are right.
+// TestMembersAreExplained checks that every member has a description, and that the
+// examples are valid.
 func TestMembersAreExplained(t *testing.T) {
 	c := compiler()
 	for _, name := range handWritten {

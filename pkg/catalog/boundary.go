@@ -2,36 +2,36 @@ package catalog
 
 import "slices"
 
-// Saving is what a job would gain that asked for slightly less.
+// Saving is the gain of a slightly smaller request.
 type Saving struct {
-	// Request is what would fit: the job's own, cut where it is just over.
+	// Request is the smaller request: the job's own, reduced where it is just over a
+	// boundary.
 	Request Request
-	// Instance would hold it, PerInstance times at once.
+	// Instance is the type that fits it, PerInstance times at once.
 	Instance    InstanceType
 	PerInstance int
 }
 
-// JustOver says what a request with its current placement would gain by asking for
-// slightly less: a smaller type among the environments, or else one job more on
-// each instance. A request is just over a boundary if it asks for
+// JustOver returns the gain of a slightly smaller request, for a request with its current
+// placement: a smaller type among the environments, or else one more job on each instance.
+// A request is just over a boundary if it asks for
 //
-//   - more memory than the type leaves to that many jobs (UsableMiB), but at most
-//     5 % more, or no more than their share of its nominal memory;
-//   - more vCPUs than their share, but at most 5 % more, or one more where the
-//     share is 4 or above, vCPUs being whole.
+//   - more memory than that many jobs can each have on the type (UsableMiB), but at most
+//     5 % more, or at most their share of its nominal memory;
+//   - more vCPUs than their share, but at most 5 % more, or one more if the share is 4 or
+//     above, since vCPUs are whole.
 //
-// A smaller type has no more of anything and at most three quarters of the vCPUs,
-// the memory or the GPUs. One more job counts only if no type of the environments
-// packs the current request nearly as well (within a quarter). ok is false on
-// Fargate, for a placement without proof, and where an environment names types
-// that the catalogue does not know.
-func JustOver(behind []Environment, r Request, now Placement) (s Saving, ok bool) {
+// A smaller type has no larger figure, and at most three quarters of the vCPUs, the memory
+// or the GPUs. One more job counts only if no type of the environments packs the current
+// request nearly as well (within a quarter). ok is false on Fargate, for a placement
+// without proof, and if the catalogue does not know all types of the environments.
+func JustOver(environments []Environment, r Request, now Placement) (s Saving, ok bool) {
 	if r.Fargate || now.Instance.Name == "" || now.Reason != "" {
 		return s, false
 	}
 	r.Arch = now.Instance.Arch
 	var types []InstanceType
-	for _, e := range behind {
+	for _, e := range environments {
 		some, unknown := e.expand()
 		if len(unknown) > 0 {
 			return s, false
@@ -52,15 +52,15 @@ func JustOver(behind []Environment, r Request, now Placement) (s Saving, ok bool
 	return s, false
 }
 
-// smallerThan reports whether t is a smaller type that is worth a change.
+// smallerThan reports whether t is a smaller type, by enough to matter.
 func (t InstanceType) smallerThan(than InstanceType) bool {
 	worth := func(a, b int) bool { return b > 0 && 4*a <= 3*b }
 	return t.VCPUs <= than.VCPUs && t.MemoryMiB <= than.MemoryMiB && t.GPUs <= than.GPUs &&
 		(worth(t.VCPUs, than.VCPUs) || worth(t.MemoryMiB, than.MemoryMiB) || worth(t.GPUs, than.GPUs))
 }
 
-// justOver cuts the request to its share of the type, which holds n such jobs,
-// if it asks for slightly more than that.
+// justOver reduces the request to its share of the type, which fits n such jobs, if the
+// request is slightly larger.
 func (r Request) justOver(t InstanceType, n int) (cut Request, over bool) {
 	cut = r
 	if r.GPUs > t.GPUs/n {
@@ -82,8 +82,8 @@ func (r Request) justOver(t InstanceType, n int) (cut Request, over bool) {
 	return cut, cut != r
 }
 
-// shareOf is what one of n jobs takes of the instance: in GPUs for a GPU job, else
-// in vCPUs.
+// shareOf returns the part of the instance that one of n jobs uses: of its GPUs for a GPU
+// job, or else of its vCPUs.
 func (t InstanceType) shareOf(r Request, n int) float64 {
 	size := t.VCPUs
 	if r.GPUs > 0 {
@@ -92,7 +92,7 @@ func (t InstanceType) shareOf(r Request, n int) float64 {
 	return float64(size) / float64(n)
 }
 
-// leastShare is the share on the type that packs the request best.
+// leastShare returns the share on the type that packs the request best.
 func leastShare(types []InstanceType, r Request) float64 {
 	least := 0.0
 	for _, t := range types {

@@ -33,7 +33,7 @@ func TestJustOver(t *testing.T) {
 		{"just above half of the vCPUs", []Environment{ec2("m5.8xlarge")}, Request{VCPUs: 17, MemoryMiB: 4096}, "16 vCPU, 4096 MiB on m5.8xlarge", 2},
 		{"one of sixteen more is little", []Environment{ec2("m5.8xlarge")}, Request{VCPUs: 2, MemoryMiB: 8192}, "", 0},
 		{"a larger type packs it well", m5, Request{VCPUs: 1, MemoryMiB: 4096}, "", 0},
-		{"GPUs that nobody can use", []Environment{ec2("g5.12xlarge")}, Request{VCPUs: 13, MemoryMiB: 4096, GPUs: 1}, "12 vCPU, 4096 MiB on g5.12xlarge", 4},
+		{"GPUs that no job can use", []Environment{ec2("g5.12xlarge")}, Request{VCPUs: 13, MemoryMiB: 4096, GPUs: 1}, "12 vCPU, 4096 MiB on g5.12xlarge", 4},
 		{"a GPU is not slight", []Environment{ec2("g5.8xlarge", "g5.12xlarge")}, Request{VCPUs: 8, MemoryMiB: 4096, GPUs: 2}, "", 0},
 
 		{"unknown types may hold it", []Environment{ec2("m5", "z99.small")}, Request{VCPUs: 4, MemoryMiB: 16384}, "", 0},
@@ -57,7 +57,7 @@ func TestJustOver(t *testing.T) {
 	}
 }
 
-// tightest is the smallest placement that the environments give.
+// tightest returns the smallest placement in the environments.
 func tightest(behind []Environment, r Request) (best Placement) {
 	for _, e := range behind {
 		if p := e.Place(r); p.Fits && (!best.Fits || bySize(p.Instance, best.Instance) < 0) {
@@ -67,8 +67,8 @@ func tightest(behind []Environment, r Request) (best Placement) {
 	return best
 }
 
-// What would fit does fit, asks for slightly less of something and for no more of
-// anything, and is a gain.
+// The request of a Saving fits, is slightly smaller in one figure and not larger in any,
+// and saves something.
 func TestJustOverProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		env, r := environments(t), requests(t)

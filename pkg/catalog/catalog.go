@@ -1,5 +1,5 @@
-// Package catalog is dated facts about AWS as data: instance types, Fargate
-// sizes and limits, and what holds what.
+// Package catalog has facts about AWS with their dates: instance types, Fargate sizes,
+// limits and prices. It decides whether a request fits a compute environment.
 package catalog
 
 import (
@@ -21,7 +21,7 @@ type InstanceType struct {
 	measured []MemoryFigure
 }
 
-// AgentReserveMiB is what the default AWS Batch image keeps back for the ECS
+// AgentReserveMiB is the memory that the default AWS Batch image reserves for the ECS
 // agent and the system (user guide, compute resource memory management).
 const AgentReserveMiB = 32
 
@@ -31,24 +31,24 @@ func (t InstanceType) RunsGPUJobs() bool {
 	return t.GPUs > 0 && t.GPUMaker == "NVIDIA" && t.Arch == X86
 }
 
-// The architectures, as the catalogue and a compute environment's bundles name
-// them. A job definition's runtimePlatform writes X86_64 and ARM64.
+// The architectures as the catalogue and the bundles of compute environments name them.
+// runtimePlatform in a job definition has X86_64 and ARM64.
 const (
 	X86 = "x86_64"
 	Arm = "arm64"
 )
 
-// Request is what one job (or array child) asks of one machine.
+// Request is the request of one job, or of one array child, for one machine.
 type Request struct {
 	VCPUs     float64
 	MemoryMiB int
 	GPUs      int
-	// Arch is "x86_64", "arm64", or "" when the job does not say.
+	// Arch is "x86_64" or "arm64"; "" if the job does not name it.
 	Arch    string
 	Fargate bool
 }
 
-// String returns the request as people say it: "1 GPU, 8 vCPU, 30720 MiB".
+// String returns the request for messages: "1 GPU, 8 vCPU, 30720 MiB".
 func (r Request) String() string {
 	var parts []string
 	if r.GPUs > 0 {
@@ -61,7 +61,7 @@ func (r Request) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// GPUs returns a count of GPUs as people say it: "1 GPU", "4 GPUs".
+// GPUs returns a number of GPUs for messages: "1 GPU", "4 GPUs".
 func GPUs(n int) string {
 	if n == 1 {
 		return "1 GPU"
@@ -75,13 +75,13 @@ func VCPUs(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) + " vC
 // MiB returns an amount of memory with its unit: "30720 MiB".
 func MiB(n int) string { return strconv.Itoa(n) + " MiB" }
 
-// Environment is a compute environment as far as placement needs it.
+// Environment is a compute environment, with the members that placement needs.
 type Environment struct {
 	Name          string
 	Type          string // EC2, SPOT, FARGATE, FARGATE_SPOT
 	InstanceTypes []string
 	MaxvCpus      int // 0: unknown
-	// Catalog knows the instance types; nil is the one that batchctl carries.
+	// Catalog holds the instance types; nil is batchctl's own catalogue.
 	Catalog *Catalog
 }
 
@@ -91,32 +91,33 @@ func (e Environment) IsFargate() bool { return strings.HasPrefix(e.Type, "FARGAT
 // Cause is the kind of reason why a request does not fit.
 type Cause int
 
-// The causes, in the order in which they are looked for.
+// The causes, in the order in which they are tested.
 const (
 	// Fits is no cause: the request fits.
 	Fits Cause = iota
 	// WrongPlatform is a Fargate job on EC2, or the reverse.
 	WrongPlatform
-	// OverMaxvCpus is more vCPUs than the environment may ever have.
+	// OverMaxvCpus is more vCPUs than the environment's maxvCpus.
 	OverMaxvCpus
 	// OverFargateMaxvCpus is the same on Fargate.
 	OverFargateMaxvCpus
-	// NoGPUType is a GPU job where no instance type has a GPU.
+	// NoGPUType is a GPU job in an environment without GPU instances.
 	NoGPUType
-	// NoGPUInBundle is the same where all entries are bundles such as optimal.
+	// NoGPUInBundle is the same if all entries are bundles such as optimal.
 	NoGPUInBundle
-	// UnsupportedGPU is a GPU job where the GPUs are AMD's, or the host is Arm.
+	// UnsupportedGPU is a GPU job in an environment with AMD GPUs or Arm hosts.
 	UnsupportedGPU
 	// WrongArch is a job for the other CPU architecture.
 	WrongArch
-	// TooManyGPUs, TooManyVCPUs and TooMuchMemory is a figure that is beyond the
-	// largest type, each on its own.
+	// TooManyGPUs, TooManyVCPUs and TooMuchMemory are a single figure beyond the largest
+	// type.
 	TooManyGPUs
 	TooManyVCPUs
 	TooMuchMemory
-	// NominalMemory is exactly what the sheet says and the instance does not have.
+	// NominalMemory is exactly the nominal memory of a type, of which a part is not for
+	// jobs.
 	NominalMemory
-	// NotTogether is figures that fit one by one, but on no type together.
+	// NotTogether is figures that fit separately, but not together on one type.
 	NotTogether
 	// NodesOnSpot is a multi-node job where all instances are Spot Instances.
 	NodesOnSpot
@@ -129,22 +130,22 @@ const (
 	NoFargateSize
 )
 
-// Placement is the outcome of holding a request against an environment.
+// Placement is the result of comparing a request with an environment.
 type Placement struct {
 	Fits  bool
 	Cause Cause
-	// Instance is the smallest type that holds the request, and PerInstance how
-	// many such jobs it holds at once. Zero on Fargate, when nothing fits, and
-	// when the environment names only types that the catalogue does not know.
+	// Instance is the smallest type that fits the request, and PerInstance the number of
+	// such jobs that it fits at once. Both are zero on Fargate, if nothing fits, and if
+	// the catalogue knows none of the environment's types.
 	Instance    InstanceType
 	PerInstance int
-	// Reason says why nothing fits, in one clause, with the figures. On a fit
-	// that cannot be proven it says why not.
+	// Reason is the reason why nothing fits, in one clause, with the figures. For a
+	// request that fits without proof, it is the reason for that.
 	Reason string
-	// Nearest is the nearest request that would fit, if there is one: a smaller
-	// one on EC2, or one for the other architecture; the next valid size on
-	// Fargate, or the largest. Nothing is ever shrunk without being asked for.
+	// Nearest is the nearest request that fits, if there is one: a smaller one on EC2, or
+	// one for the other architecture; the next valid size on Fargate, or the largest. It
+	// is a suggestion only.
 	Nearest *Request
-	// NearestOn is the smallest type that would hold Nearest; zero on Fargate.
+	// NearestOn is the smallest type that fits Nearest; zero on Fargate.
 	NearestOn InstanceType
 }

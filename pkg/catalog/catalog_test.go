@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// carried is the catalogue without anything on top.
+// carried is the catalogue of batchctl without other types.
 var carried *Catalog
 
 func TestTheTablesAreWhole(t *testing.T) {
@@ -36,8 +36,8 @@ func TestTheTablesAreWhole(t *testing.T) {
 	}
 }
 
-// The formula must stay below what instances were seen to register, or a job
-// waits in RUNNABLE indefinitely; and not far below, or good requests are refused.
+// The formula must stay below the memory that instances have registered; otherwise a job
+// waits in RUNNABLE indefinitely. It must not be far below, or good requests are rejected.
 func TestTheMemoryFormulaAgainstMeasurements(t *testing.T) {
 	for _, row := range rows(measuredMemoryCSV) {
 		it, _ := carried.Lookup(row[0])
@@ -55,7 +55,7 @@ func TestTheMemoryFormulaAgainstMeasurements(t *testing.T) {
 
 func TestUsableMiB(t *testing.T) {
 	for name, want := range map[string]int{
-		"m4.large":    7985 - 32,  // the user guide's own example
+		"m4.large":    7985 - 32,  // an example of the user guide
 		"g4dn.xlarge": 15731 - 32, // two public reports: 16384 never starts
 		"g5.8xlarge":  131072*955/1000 - 210 - 32,
 		"p3.8xlarge":  249856*955/1000 - 210 - 32,

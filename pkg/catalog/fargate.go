@@ -41,8 +41,8 @@ func FargateVCPUs() []float64 {
 	return list
 }
 
-// FargateMemory returns the memory sizes in MiB that Fargate offers with that
-// many vCPUs, from small to large, and none for a number it does not offer.
+// FargateMemory returns the memory sizes in MiB that Fargate offers with this number of
+// vCPUs, from small to large. It returns none for an invalid number.
 func FargateMemory(vcpus float64) []int {
 	for _, s := range fargateSizes() {
 		if s.vcpus == vcpus {
@@ -52,8 +52,8 @@ func FargateMemory(vcpus float64) []int {
 	return nil
 }
 
-// FargateFit returns the smallest Fargate size at or above the request: fewest
-// vCPUs first, then least memory. ok is false for more than Fargate offers.
+// FargateFit returns the smallest Fargate size at or above the request: the fewest vCPUs
+// first, then the least memory. ok is false for a request above all sizes.
 func FargateFit(vcpus float64, memoryMiB int) (vcpus2 float64, memory2 int, ok bool) {
 	for _, s := range fargateSizes() {
 		if s.vcpus < vcpus {

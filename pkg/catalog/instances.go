@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// InstanceTypesDate is the day on which instance-types.csv was taken over from
-// what EC2 DescribeInstanceTypes returns across the Regions.
+// InstanceTypesDate is the date of instance-types.csv, which has the output of EC2
+// DescribeInstanceTypes in all Regions.
 const InstanceTypesDate = "2026-11-20"
 
 //go:embed instance-types.csv
@@ -28,17 +28,17 @@ var retiredTypesCSV string
 //go:embed measured-memory.csv
 var measuredMemoryCSV string
 
-// Catalog is the instance types to check jobs against: those in batchctl, and those supplied
-// in addition (Read). Nil is only the former.
+// Catalog holds the instance types for checks of jobs: batchctl's own, and those supplied
+// in addition (Read). A nil Catalog has only the former.
 type Catalog struct {
 	types    []InstanceType // from small to large
-	byName   map[string]int // where they are
+	byName   map[string]int // their indexes
 	byFamily map[string][]int
-	// supplied is the name of the file with the types on top; "" if there are none.
+	// supplied is the name of the file with additional types; "" if there are none.
 	supplied string
 }
 
-// embedded parses the tables on first use: a run that places nothing pays nothing.
+// embedded parses the tables on first use, since many commands place no jobs.
 var embedded = sync.OnceValue(func() *Catalog {
 	measured := map[string][]MemoryFigure{}
 	for _, row := range rows(measuredMemoryCSV) {
@@ -58,7 +58,7 @@ var embedded = sync.OnceValue(func() *Catalog {
 	return newCatalog(types)
 })
 
-// newCatalog orders the types, of which no two have one name.
+// newCatalog sorts the types, whose names must differ.
 func newCatalog(types []InstanceType) *Catalog {
 	c := &Catalog{types: types, byName: make(map[string]int, len(types)), byFamily: map[string][]int{}}
 	slices.SortFunc(c.types, bySize)
@@ -77,8 +77,8 @@ func (c *Catalog) orEmbedded() *Catalog {
 	return c
 }
 
-// String names the catalogue by its day, and by the file on top of it: "the
-// catalogue of 2026-11-20 with types.json".
+// String names the catalogue by its date, and by the additional file: "the catalogue of
+// 2026-11-20 with types.json".
 func (c *Catalog) String() string {
 	if c == nil || c.supplied == "" {
 		return "the catalogue of " + InstanceTypesDate
@@ -86,7 +86,7 @@ func (c *Catalog) String() string {
 	return "the catalogue of " + InstanceTypesDate + " with " + c.supplied
 }
 
-// rows splits a table of the program, in which no value has a comma or a quote.
+// rows splits an embedded table, in which no value has a comma or a quote.
 func rows(text string) [][]string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	all := make([][]string, len(lines)-1)
@@ -104,10 +104,10 @@ func number(s string) int {
 	return n
 }
 
-// arch drops the 32-bit half of the first generation's "i386+x86_64".
+// arch removes the 32-bit part of the first generation's "i386+x86_64".
 func arch(s string) string { return strings.TrimPrefix(s, "i386+") }
 
-// isMac reports whether an architecture is a Mac's, on which AWS Batch does not run.
+// isMac reports whether an architecture is that of a Mac, which AWS Batch does not use.
 func isMac(arch string) bool { return strings.HasSuffix(arch, "_mac") }
 
 // bySize orders types from the cheapest that fits a job to the most expensive: GPUs first,
@@ -121,7 +121,7 @@ func bySize(a, b InstanceType) int {
 	)
 }
 
-// Lookup finds an instance type by name ("g5.8xlarge").
+// Lookup returns the instance type of a name ("g5.8xlarge").
 func (c *Catalog) Lookup(name string) (InstanceType, bool) {
 	c = c.orEmbedded()
 	i, ok := c.byName[name]
@@ -131,9 +131,9 @@ func (c *Catalog) Lookup(name string) (InstanceType, bool) {
 	return c.types[i], true
 }
 
-// bundle returns the families that such an entry stands for, and nil for a
-// type or a family. Since 2025-11 "optimal" launches what default_x86_64 does
-// (user guide, managed compute environments).
+// bundle returns the families of a bundle; nil for a type or a family. Since 2025-11,
+// "optimal" launches the same as default_x86_64 (user guide, managed compute
+// environments).
 func bundle(entry string) []string {
 	switch entry {
 	case "optimal", "default_x86_64":
@@ -144,9 +144,9 @@ func bundle(entry string) []string {
 	return nil
 }
 
-// Expand returns the instance types that an entry of a compute environment's
-// instanceTypes stands for, from small to large: a type, a family, "optimal",
-// "default_x86_64" or "default_arm64". It returns none for an unknown entry.
+// Expand returns the instance types of an entry of instanceTypes in a compute environment,
+// from small to large. The entry is a type, a family, "optimal", "default_x86_64" or
+// "default_arm64". Expand returns none for an unknown entry.
 func (c *Catalog) Expand(entry string) []InstanceType {
 	c = c.orEmbedded()
 	if one, ok := c.byName[entry]; ok {
@@ -171,16 +171,16 @@ func (c *Catalog) Expand(entry string) []InstanceType {
 	return list
 }
 
-// Entries returns every word that Expand knows, sorted: for near-word hints.
+// Entries returns every entry that Expand knows, sorted, for hints.
 func (c *Catalog) Entries() []string {
 	c = c.orEmbedded()
-	words := []string{"default_arm64", "default_x86_64", "optimal"}
+	entries := []string{"default_arm64", "default_x86_64", "optimal"}
 	for family := range c.byFamily {
-		words = append(words, family)
+		entries = append(entries, family)
 	}
 	for name := range c.byName {
-		words = append(words, name)
+		entries = append(entries, name)
 	}
-	slices.Sort(words)
-	return words
+	slices.Sort(entries)
+	return entries
 }

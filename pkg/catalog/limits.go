@@ -1,6 +1,6 @@
 package catalog
 
-// The limits of AWS Batch. Where no other source stands, it is the API
+// The limits of AWS Batch. Without another source, it is the API
 // reference (2016-08-10, as of 2026-05).
 const (
 	// MaxNameLength bounds the names of jobs, definitions, queues,

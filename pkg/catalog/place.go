@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Place holds a request against the environment's instance types. An
-// environment whose types the catalogue does not know is taken to hold it,
-// with the doubt in Reason.
+// Place compares a request with the environment's instance types. An environment whose
+// types the catalogue does not know fits it, with a note in Reason.
 func (e Environment) Place(r Request) Placement {
 	switch {
 	case r.Fargate && !e.IsFargate():
@@ -22,9 +21,9 @@ func (e Environment) Place(r Request) Placement {
 	return e.placeEC2(r)
 }
 
-// Hint says what would fit, and where: "nearest that fits: 4 vCPU, 15404 MiB on
-// m5.xlarge". If nothing near does it says what a GPU job needs, and is empty for
-// others. r is what was asked for.
+// Hint names the nearest request that fits, and where: "nearest that fits: 4 vCPU, 15404
+// MiB on m5.xlarge". Without one, it names what a GPU job needs; for other jobs it is
+// empty. r is the original request.
 func (p Placement) Hint(r Request) string {
 	if p.Nearest == nil {
 		switch p.Cause {
@@ -73,8 +72,7 @@ func (e Environment) placeFargate(r Request) Placement {
 	return Placement{Fits: true}
 }
 
-// nearestOnFargate is the size that loses least of a request that is beyond all
-// of them: at or above it in what a size can give.
+// nearestOnFargate returns the size closest to a request that is larger than all sizes.
 func (e Environment) nearestOnFargate(r Request) *Request {
 	var best *Request
 	for _, s := range fargateSizes() {
@@ -144,18 +142,18 @@ func (e Environment) expand() (types []InstanceType, unknown []string) {
 	return types, unknown
 }
 
-// suits reports whether the type is of the right kind, whatever its size.
+// suits reports whether the type has the right architecture and GPUs, whatever its size.
 func (t InstanceType) suits(r Request) bool {
 	return (r.Arch == "" || r.Arch == t.Arch) && (r.GPUs == 0 || t.RunsGPUJobs())
 }
 
-// capacity is how many such jobs the type holds at once.
+// capacity returns the number of such jobs that the type fits at once.
 func (t InstanceType) capacity(r Request) int { return t.capacityWithin(r, t.UsableMiB()) }
 
 // mayHold reports whether one such job starts on a host whose AMI leaves the most memory to jobs.
 func (t InstanceType) mayHold(r Request) bool { return t.capacityWithin(r, t.MostUsableMiB()) > 0 }
 
-// capacityWithin is how many such jobs fit in so much memory of the type.
+// capacityWithin is capacity with an amount of memory for jobs.
 func (t InstanceType) capacityWithin(r Request, memoryMiB int) int {
 	n := memoryMiB / max(r.MemoryMiB, MinMemoryMiB)
 	if r.VCPUs > 0 {
@@ -167,7 +165,7 @@ func (t InstanceType) capacityWithin(r Request, memoryMiB int) int {
 	return n
 }
 
-// wrongKind says why no type is of the right kind, whatever its size.
+// wrongKind returns the reason why no type has the right architecture or GPUs.
 func (e Environment) wrongKind(types []InstanceType, r Request) Placement {
 	list := strings.Join(e.InstanceTypes, ", ")
 	switch {
@@ -183,7 +181,7 @@ func (e Environment) wrongKind(types []InstanceType, r Request) Placement {
 	return refuse(WrongArch, "%s: not %s", list, r.Arch)
 }
 
-// tooBig names the one figure that is too big for every type if there is one.
+// tooBig returns the figure that is too large for every type, if there is one.
 func tooBig(types []InstanceType, r Request) Placement {
 	most := func(size func(InstanceType) int) InstanceType {
 		return slices.MaxFunc(types, func(a, b InstanceType) int { return size(a) - size(b) })
@@ -204,8 +202,7 @@ func tooBig(types []InstanceType, r Request) Placement {
 	return refuse(NotTogether, "none of its types has all of that at once")
 }
 
-// otherArch turns a request for one architecture into one for the other, and
-// returns the types that suit it.
+// otherArch changes a request to the other architecture, and returns the types for it.
 func otherArch(types []InstanceType, r *Request) []InstanceType {
 	switch r.Arch {
 	case "":
@@ -218,8 +215,8 @@ func otherArch(types []InstanceType, r *Request) []InstanceType {
 	return slices.DeleteFunc(slices.Clone(types), func(t InstanceType) bool { return !t.suits(*r) })
 }
 
-// nearest cuts the request down to each type and takes the best cut, on the
-// smallest type that holds it.
+// nearest reduces the request to each type and returns the best result, on the smallest
+// type that fits it.
 func (e Environment) nearest(types []InstanceType, r Request) (best *Request, on InstanceType) {
 	for _, t := range types {
 		c := r
@@ -236,9 +233,8 @@ func (e Environment) nearest(types []InstanceType, r Request) (best *Request, on
 	return best, on
 }
 
-// Nearer returns the one of two requests that loses less of r, each figure
-// counted by the share it loses and another architecture as a whole one; a on a
-// tie. Either may be nil.
+// Nearer returns the request that loses less of r. Each figure counts by the lost share,
+// and another architecture as a whole figure. On a tie it returns a. Either may be nil.
 func (r Request) Nearer(a, b *Request) *Request {
 	if a == nil || (b != nil && r.loss(*b) < r.loss(*a)) {
 		return b
@@ -247,11 +243,11 @@ func (r Request) Nearer(a, b *Request) *Request {
 }
 
 func (r Request) loss(c Request) float64 {
-	share := func(want, got float64) float64 {
-		if want <= 0 || got > want {
+	share := func(wanted, got float64) float64 {
+		if wanted <= 0 || got > wanted {
 			return 0
 		}
-		return (want - got) / want
+		return (wanted - got) / wanted
 	}
 	loss := share(r.VCPUs, c.VCPUs) + share(float64(r.MemoryMiB), float64(c.MemoryMiB)) + share(float64(r.GPUs), float64(c.GPUs))
 	if c.Arch != r.Arch {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// PricesDate is the day of the prices that batchctl carries, as prices.csv says.
+// PricesDate is the date of batchctl's own prices, the same as in prices.csv.
 const PricesDate = "2026-07-20"
 
-// PricesRegion is the Region of the prices in batchctl, which replace those of a Region
-// without prices.
+// PricesRegion is the Region of batchctl's own prices, which apply to Regions without
+// prices.
 const PricesRegion = "us-east-1"
 
 // pricesCSV names its date and sources in its first lines.
@@ -47,9 +47,9 @@ func FargateItems() []string {
 }
 
 const (
-	// Windows is, like X86 and Arm, a platform with its own Fargate price.
+	// Windows is a platform with its own Fargate price, in addition to X86 and Arm.
 	Windows = "windows"
-	// FargateStorageGB is the storage of a task that costs nothing (Fargate pricing page).
+	// FargateStorageGB is the free storage of a task, in GB (Fargate pricing page).
 	FargateStorageGB = 20
 
 	fargateStorage = "fargate-storage-gb"
@@ -57,7 +57,7 @@ const (
 
 func fargateItem(platform, part string) string { return "fargate-" + platform + "-" + part }
 
-// PricePeriod is a price that moves: what it was between, in US dollars an hour.
+// PricePeriod is the range of a price that changes, in US dollars an hour.
 type PricePeriod struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -66,12 +66,12 @@ type PricePeriod struct {
 // Prices is a dated table of prices: on demand, and on Spot if its file has them. Nil is the
 // table in batchctl. It does not include Savings Plans and discounts.
 type Prices struct {
-	// Date is the table's day, as 2026-07-20; "" where its file does not say.
+	// Date is the date of the table, such as 2026-07-20; "" if its file does not have it.
 	Date string
-	// Source says where the prices come from; "" where the file does not say.
+	// Source is the origin of the prices; "" if the file does not have it.
 	Source string
-	// Between says what the prices on Spot lie between; "" where the file does not say,
-	// and they are those of its day.
+	// Between describes the range of the Spot prices; "" if the file does not, and they
+	// are those of its date.
 	Between string
 	// name is the name of a supplied file.
 	name    string
@@ -96,8 +96,8 @@ func (p *Prices) orCarried() *Prices {
 	return p
 }
 
-// String names the table by its day, and by its file if it was supplied: "prices
-// of 2026-07-20", "prices.csv of 2026-11-01".
+// String names the table by its date, and by its file if it was supplied: "prices of
+// 2026-07-20", "prices.csv of 2026-11-01".
 func (p *Prices) String() string {
 	p = p.orCarried()
 	what := "prices"
@@ -110,13 +110,13 @@ func (p *Prices) String() string {
 	return what
 }
 
-// Day is the table's day; "" where its file does not say it.
+// Day returns the date of the table; "" if its file does not have it.
 func (p *Prices) Day() string { return p.orCarried().Date }
 
-// Origin says where the prices come from; "" where the file does not say.
+// Origin returns the origin of the prices; "" if the file does not have it.
 func (p *Prices) Origin() string { return p.orCarried().Source }
 
-// Regions returns the Regions that the table has prices of, sorted.
+// Regions returns the Regions with prices, sorted.
 func (p *Prices) Regions() []string {
 	var list []string
 	for region := range p.orCarried().regions {
@@ -126,7 +126,7 @@ func (p *Prices) Regions() []string {
 	return list
 }
 
-// Has reports whether the table has prices of a Region.
+// Has reports whether the table has prices for a Region.
 func (p *Prices) Has(region string) bool {
 	_, ok := p.orCarried().regions[region]
 	return ok
@@ -149,17 +149,18 @@ func (p *Prices) Fargate(region, platform string) (price FargatePrice, ok bool) 
 	return FargatePrice{vcpu, gb}, hasVCPU && hasGB
 }
 
-// SpotBetween says what the prices on Spot lie between; "" where that is the day's.
+// SpotBetween describes the range of the Spot prices; "" if they are those of the table's
+// date.
 func (p *Prices) SpotBetween() string { return p.orCarried().Between }
 
-// Spot returns what an instance type costs on Spot: a range of the table's day, which
-// has moved since.
+// Spot returns the range of an instance type's Spot price at the date of the table. It
+// changes often.
 func (p *Prices) Spot(region, name string) (PricePeriod, bool) {
 	s, ok := p.orCarried().spot[region][name]
 	return s, ok
 }
 
-// FargateSpot returns the prices of Fargate Spot on a platform at both ends.
+// FargateSpot returns the lowest and highest prices of Fargate Spot on a platform.
 func (p *Prices) FargateSpot(region, platform string) (low, high FargatePrice, ok bool) {
 	items := p.orCarried().spot[region]
 	vcpu, hasVCPU := items[fargateItem(platform, "vcpu")]
@@ -189,7 +190,7 @@ func ReadPricesFile(path string) (*Prices, error) {
 
 const (
 	maxPriceFile = 16 << 20
-	// mostPrice is above any price an hour, and keeps products within a float's exact range.
+	// mostPrice is above any price an hour, and keeps products exact in a float64.
 	mostPrice = 1e6
 )
 

@@ -28,8 +28,8 @@ func TestCarriedPrices(t *testing.T) {
 	}
 }
 
-// Nearly every type that a job can be placed on has a price; which have none is
-// known, so that a broken table does not pass as a small one.
+// Nearly every type on which a job can be placed has a price. The exceptions are listed,
+// so that an incomplete table does not pass.
 func TestTypesWithoutPrice(t *testing.T) {
 	var types *Catalog
 	var prices *Prices
@@ -44,7 +44,7 @@ func TestTypesWithoutPrice(t *testing.T) {
 	}
 }
 
-// A larger size of a family never costs less than a smaller one of it.
+// A larger size of a family never costs less than a smaller one.
 func TestPricesRiseWithSize(t *testing.T) {
 	var types *Catalog
 	var prices *Prices

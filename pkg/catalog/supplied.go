@@ -13,14 +13,14 @@ import (
 	"slices"
 )
 
-// Command prints the instance types of a Region as Read takes them.
+// Command prints the instance types of a Region in the form that Read accepts.
 const Command = "aws ec2 describe-instance-types --output json"
 
 // maxSupplied bounds a supplied file. All types of a Region take about 6 MB.
 const maxSupplied = 128 << 20
 
-// described is what EC2 DescribeInstanceTypes returns, as far as placement
-// needs it.
+// described is the output of EC2 DescribeInstanceTypes, with the members that placement
+// needs.
 type described struct{ InstanceTypes []describedType }
 
 type describedType struct {
@@ -49,10 +49,9 @@ func ReadFile(path string) (*Catalog, error) {
 	return Read(f, filepath.Base(path))
 }
 
-// Read reads what Command prints and returns the catalogue with these types on
-// top: they take the place of those of the same name and join the others. The
-// name is the file's, for messages. It fails for a text that is not JSON, that
-// has another shape, or that holds no type.
+// Read reads the output of Command and returns the catalogue with these types: they
+// replace types of the same name. The name is the file's, for messages. It fails for a
+// text that is not JSON, that has another structure, or that has no type.
 func Read(r io.Reader, name string) (*Catalog, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSupplied+1))
 	if err != nil {
@@ -87,7 +86,7 @@ func Read(r io.Reader, name string) (*Catalog, error) {
 	return c, nil
 }
 
-// decode reports the decoder's errors in its own wording.
+// decode returns the decoder's errors in batchctl's wording.
 func decode(text []byte) (d described, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return d, errors.New("the file is empty")

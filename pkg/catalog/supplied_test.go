@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// printed is what EC2 prints of a new type, of a known one with other figures, of
-// one with GPUs and of a Mac, with members that are of no interest here.
+// printed is the output of EC2 for a new type, a known type with other figures, a type
+// with GPUs, and a Mac, with members that batchctl ignores.
 const printed = `{ "InstanceTypes": [
   { "InstanceType": "m9z.large", "CurrentGeneration": true, "BareMetal": false,
     "ProcessorInfo": { "SupportedArchitectures": ["arm64"], "SustainedClockSpeedInGhz": 3.1 },

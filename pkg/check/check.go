@@ -122,8 +122,8 @@ type verdict struct {
 	// recognized is how surely the document is ours; Ours for one that the user named.
 	recognized document.Recognition
 	platform   *Platform
-	// alone reports whether the document was checked without others; registers are then the names of the
-	// definitions that it brings.
+	// alone reports whether the document was checked without others. registers are then
+	// the names of the definitions that it registers.
 	alone     bool
 	registers []string
 	// file is the document if it is kept, and source its text with Options.Keep.
@@ -133,12 +133,13 @@ type verdict struct {
 	queueless bool
 }
 
-// few documents are checked before the first garbage collection. For more of them, the garbage may
-// grow to four times the live memory, which saves a quarter of the time.
+// few is the number of documents up to which the garbage collector runs as usual. With
+// more of them, the garbage may grow to four times the live memory, which saves a quarter
+// of the time.
 const few = 100
 
-// Until is Check that stops with ctx. A check that takes only a moment does not wait for ctx, and so does
-// not need a second goroutine.
+// Until is Check that stops with ctx. A short check runs without a second goroutine,
+// until it finishes.
 func (c *Checker) Until(ctx context.Context, documents []Document) (*Result, error) {
 	if len(documents) <= few && !slices.ContainsFunc(documents, func(d Document) bool { return d.Path == "-" }) {
 		return c.Check(documents), nil
@@ -153,8 +154,8 @@ func (c *Checker) Until(ctx context.Context, documents []Document) (*Result, err
 	}
 }
 
-// Check checks documents on all cores. The result does not depend on which one is
-// finished first.
+// Check checks documents on all cores. The result does not depend on the order in which
+// they finish.
 func (c *Checker) Check(documents []Document) *Result {
 	if len(documents) > few && os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -264,6 +265,7 @@ func (c *Checker) worker() *worker { return &worker{Checker: c, arena: &jsontree
 // keptText bounds the buffer that a worker keeps after a large file.
 const keptText = 1 << 20
 
+// check checks one document alone. Problems of a platform file are in its Platform.
 func (w *worker) check(d Document) verdict {
 	src, err := w.read(d)
 	if err != nil {
@@ -366,8 +368,9 @@ func (c *Checker) optionsFor(d Document, p *document.Platform) document.Options 
 	return o
 }
 
-// isIndependent reports whether no rule compares the document with another one, unless
-// that creates what jobs use. Standard input can be read only once, so it is kept.
+// isIndependent reports whether no rule compares the document with another one, unless the
+// other one creates something that jobs use. Standard input can be read only once, so it
+// is kept.
 func isIndependent(f *document.File) bool {
 	if f.Kind != document.KindJob && f.Kind != document.KindWorkflow || f.Source.Name == "-" {
 		return false

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheLastDefinitionCounts: of two definitions of a name the one in the later file
-// counts, whichever has been read first.
+// TestTheLastDefinitionCounts checks that of two definitions with the same name, the one
+// in the later file is used, in whichever order they are read.
 func TestTheLastDefinitionCounts(t *testing.T) {
 	dir := t.TempDir()
 	definition := func(tags, command string) string {
@@ -35,7 +35,7 @@ func TestTheLastDefinitionCounts(t *testing.T) {
 	for range 100 {
 		result := New(Options{}).Check(Named(paths...))
 		if errors, _ := result.Problems.Count(); errors == 0 {
-			t.Fatal("parameter x has no value, and nothing is said")
+			t.Fatal("parameter x has no value, and no problem reports it")
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// fixRounds bounds how often a text is fixed and checked again: fixes that
-// overlap wait for the next round, and one may uncover another.
+// fixRounds bounds how often a text is fixed and checked again. Fixes that overlap wait
+// for the next round, and a fix may reveal another problem.
 const fixRounds = 100
 
 // Fixed is a text after its fixes.
 type Fixed struct {
 	// Text is the whole text.
 	Text string
-	// Edits are the fixes that were made, in their order.
+	// Edits are the applied fixes, in their order.
 	Edits []Edit
 	// SyntaxOnly reports whether the text had an error of syntax, and problems with other fixes
 	// once that was fixed.
@@ -27,15 +27,15 @@ type Fixed struct {
 
 // Edit is one fix.
 type Edit struct {
-	// Offset is its place in the text before the first fix, in bytes.
+	// Offset is the location in the text before the first fix, in bytes.
 	Offset int
-	// Message says what was wrong and what was done, without credentials.
+	// Message describes the problem and the fix, without credentials.
 	Message string
 }
 
-// Fix returns the text of a document with all automatic fixes applied, round after round. A text
-// that is not JSON gets fixes of its syntax alone: the meaning of the rest is a guess until
-// its author has seen the result. The error is that of the platform file.
+// Fix returns the text of a document with all automatic fixes applied, in several rounds.
+// A text that is not JSON gets only fixes of its syntax: the rest is a guess until its
+// author has seen the result. The error is that of the platform file.
 func (c *Checker) Fix(d Document, src *diag.Source) (Fixed, error) {
 	out := Fixed{Text: src.Text}
 	var before [][]diag.Edit // of each round
@@ -48,16 +48,16 @@ func (c *Checker) Fix(d Document, src *diag.Source) (Fixed, error) {
 		if round == 0 {
 			broken = slices.ContainsFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == jsontree.RuleSyntax })
 		}
-		text, made := jsontree.Repair(src, problems)
-		if len(made) == 0 {
+		text, applied := jsontree.Repair(src, problems)
+		if len(applied) == 0 {
 			break
 		}
-		if broken && made[0].Rule != jsontree.RuleSyntax {
+		if broken && applied[0].Rule != jsontree.RuleSyntax {
 			out.SyntaxOnly = true
 			break
 		}
-		_, edits := diag.Applied(src, made)
-		for _, d := range made {
+		_, edits := diag.Applied(src, applied)
+		for _, d := range applied {
 			at := d.Fix.Edits[0].Span.Start
 			for _, earlier := range slices.Backward(before) {
 				at = diag.Origin(at, earlier)

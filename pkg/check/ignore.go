@@ -11,7 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// ignores is what the .gitignore files on the way say, as gitignore(5) has it.
+// ignores holds the rules of .gitignore files, with the meaning of gitignore(5).
 type ignores struct {
 	base  string // the repository's root, absolute; paths are matched below it
 	rules []ignoreRule
@@ -20,8 +20,8 @@ type ignores struct {
 // ignoreRule is a line of a .gitignore file as a pattern of paths below the base.
 type ignoreRule struct {
 	glob string
-	// keep takes back what an earlier line ignores; directories says that files
-	// do not match.
+	// keep is true for a rule with "!", which reverses an earlier line. directories is
+	// true for a rule that does not match files.
 	keep, directories bool
 }
 
@@ -44,6 +44,7 @@ func newIgnores(root string) *ignores {
 	}
 }
 
+// above reads the .gitignore files of the directories from the base to a directory.
 func (i *ignores) above(abs string) {
 	rel, err := filepath.Rel(i.base, abs)
 	if err != nil || rel == "." {
@@ -56,7 +57,7 @@ func (i *ignores) above(abs string) {
 	}
 }
 
-// below is a path from the base, with slashes; "" for the base itself.
+// below returns a path relative to the base, with slashes; "" for the base itself.
 func (i *ignores) below(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -73,7 +74,7 @@ func (i *ignores) below(path string) string {
 func (i *ignores) enter(dir string) error {
 	path := filepath.Join(dir, ".gitignore")
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil // git reads none either, and a pipe has no end
+		return nil // git reads only regular files
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +93,7 @@ func (i *ignores) enter(dir string) error {
 	return nil
 }
 
-// parseIgnore reads a line of the .gitignore in a directory, named from the base.
+// parseIgnore parses a line of the .gitignore file in dir, which is relative to the base.
 func parseIgnore(line, dir string) (r ignoreRule, ok bool) {
 	if strings.HasPrefix(line, "#") {
 		return r, false
@@ -122,8 +123,7 @@ func parseIgnore(line, dir string) (r ignoreRule, ok bool) {
 	return r, true
 }
 
-// trimBlanks cuts the blanks at the end of a line, but for one with a backslash
-// before it.
+// trimBlanks removes the blanks at the end of a line, except one after a backslash.
 func trimBlanks(line string) string {
 	short := strings.TrimRight(line, " ")
 	slashes := len(short) - len(strings.TrimRight(short, `\`))
@@ -133,7 +133,7 @@ func trimBlanks(line string) string {
 	return short
 }
 
-// quoteGlob writes a path so that it matches itself alone.
+// quoteGlob escapes a path so that it matches only itself.
 func quoteGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(path)
 }

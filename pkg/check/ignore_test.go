@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestIgnoresAsGit holds the walk to git itself on random lines and files.
+// TestIgnoresAsGit compares the walk with git on random lines and files.
 func TestIgnoresAsGit(t *testing.T) {
 	testtool.Need(t, "git")
 	testtool.ShortChecks(t, 25) // each starts git twice
@@ -76,7 +76,7 @@ func TestIgnoresAsGit(t *testing.T) {
 	})
 }
 
-// unignored is the files that a walk through the directory keeps.
+// unignored returns the files that a walk through the directory keeps.
 func unignored(t *rapid.T, dir string) (kept []string) {
 	ignored := newIgnores(dir)
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

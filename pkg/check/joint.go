@@ -9,9 +9,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// joint checks the documents under one platform file that rules compare with each other. Documents that
-// create something are in memory already. Jobs with definitions of their own are
-// read a second time if one of these concerns them, which is rare.
+// joint checks the documents under one platform file that rules compare with each other.
+// Documents that create something are in memory already. Jobs with definitions of their
+// own are read a second time if one of these documents concerns them, which is rare.
 type joint struct {
 	*Checker
 	platform  *Platform
@@ -20,8 +20,8 @@ type joint struct {
 }
 
 const (
-	// batchFiles and batchText bound how many jobs are in memory at once beside the
-	// documents that create something: by number and by bytes of text.
+	// batchFiles and batchText bound the jobs that are in memory at once, in addition to
+	// the documents that create something: by number and by bytes of text.
 	batchFiles = 64
 	batchText  = 4 << 20
 )
@@ -100,7 +100,7 @@ func (j *joint) addRegistered() {
 func (j *joint) load(w *worker, i int) *document.File {
 	src, err := w.read(j.documents[i])
 	if err != nil {
-		return nil // the file was there a moment ago; what was found then remains valid
+		return nil // removed since the first check, whose result stays
 	}
 	options := j.optionsFor(j.documents[i], j.platform.Content)
 	options.Arena = w.arena
@@ -111,8 +111,8 @@ func (j *joint) load(w *worker, i int) *document.File {
 	return f
 }
 
-// checkBatch checks jobs beside the documents that create something. The jobs have
-// nothing to do with each other.
+// checkBatch checks jobs together with the documents that create something. The jobs do
+// not depend on each other.
 func (j *joint) checkBatch(w *worker, batch []int, creators []*document.File) (all diag.List) {
 	files, text := slices.Clone(creators), 0
 	flush := func() {
@@ -157,7 +157,7 @@ func creates(f *document.File) bool {
 	return false
 }
 
-// registers returns the names of the definitions that a document brings.
+// registers returns the names of the definitions that a document registers.
 func registers(f *document.File) (names []string) {
 	for _, job := range f.Jobs {
 		if name := job.Register.Get("jobDefinitionName").Str(); name != "" {

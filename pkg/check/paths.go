@@ -40,11 +40,11 @@ func Named(paths ...string) []Document {
 	return documents
 }
 
-// The endings of the files that Find collects below a directory.
+// The extensions of the files that Find collects below a directory.
 var (
-	// JobFiles are the endings of job files.
+	// JobFiles are the extensions of job files.
 	JobFiles = []string{".json"}
-	// AllFiles includes templates of CloudFormation and user data.
+	// AllFiles are the extensions of job files, CloudFormation templates and user data.
 	AllFiles = []string{".json", ".yaml", ".yml", ".template"}
 )
 
@@ -59,6 +59,7 @@ type PatternError struct {
 	Err error
 }
 
+// Error names the pattern and the cause.
 func (e *PatternError) Error() string {
 	if e.Err == ErrNoMatch {
 		return "no file matches " + e.Pattern
@@ -66,13 +67,14 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("pattern %s: %v", e.Pattern, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *PatternError) Unwrap() error { return e.Err }
 
-// Find turns command line arguments into documents. A file is itself. A directory is every
-// file below it that git does not ignore and that has one of the endings (or, with include,
-// whose path below it matches one of these patterns). A pattern (** for any depth) is the
-// files that it matches. Arguments and directories that cannot be read are returned as errors;
-// Find still searches the others.
+// Find turns command line arguments into documents. A file is a document. A directory
+// means every file below it that git does not ignore and that has one of the endings, or,
+// with include, a path below it that matches one of these patterns. A pattern (** for any
+// depth) means the files that it matches. Find returns an error for each unreadable
+// argument or directory, and still searches the others.
 func Find(args, include, endings []string) (documents []Document, failed []error) {
 	for _, arg := range args {
 		some, errs := find(arg, include, endings)
@@ -82,6 +84,8 @@ func Find(args, include, endings []string) (documents []Document, failed []error
 	return documents, failed
 }
 
+// find is Find for one argument. An existing file with characters of a pattern in its name
+// is that file.
 func find(arg string, include, endings []string) ([]Document, []error) {
 	_, err := os.Lstat(arg)
 	switch {
@@ -98,11 +102,14 @@ func find(arg string, include, endings []string) ([]Document, []error) {
 	return Named(arg), nil
 }
 
+// isDirectory reports whether a path is a directory, or a link to one.
 func isDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
+// findMatches returns the files that match a pattern, sorted. It does not follow links to
+// directories.
 func findMatches(pattern string) ([]Document, error) {
 	paths, err := doublestar.FilepathGlob(pattern, doublestar.WithFilesOnly(), doublestar.WithNoFollow())
 	if err == nil && len(paths) == 0 {
@@ -139,7 +146,7 @@ func findBelow(root string, include, endings []string) (documents []Document, fa
 		case !entry.Type().IsRegular() || ignored.match(path, false):
 			return nil
 		}
-		below := path // without patterns, only the ending counts
+		below := path // without patterns, only the extension matters
 		if len(include) > 0 {
 			if below, err = filepath.Rel(root, path); err != nil {
 				return err
@@ -156,6 +163,7 @@ func findBelow(root string, include, endings []string) (documents []Document, fa
 	return documents, failed
 }
 
+// isReadable reports whether a directory can be listed.
 func isReadable(dir string) bool {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -165,7 +173,8 @@ func isReadable(dir string) bool {
 	return true
 }
 
-// isWanted reports whether a file below a directory is wanted, and whether a pattern named it.
+// isWanted reports whether Find returns a file below a directory, and whether a pattern
+// named it.
 func isWanted(below string, include, endings []string) (named, ok bool) {
 	if len(include) == 0 {
 		return false, slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(below, e) })
@@ -178,7 +187,7 @@ func isWanted(below string, include, endings []string) (named, ok bool) {
 	return false, false
 }
 
-// Skipped is the .json files that were found in directories and are not checked.
+// Skipped lists the .json files in directories that are not checked.
 type Skipped struct {
 	// Foreign are documents of other tools.
 	Foreign []string
@@ -186,7 +195,8 @@ type Skipped struct {
 	Unclear []string
 }
 
-// Add adds a file that is not recognized. YAML files are not listed: few of them are ours.
+// Add adds a file that is not recognized. YAML files are not listed, because few of them
+// are for batchctl.
 func (s *Skipped) Add(path string, r document.Recognition) {
 	switch {
 	case !strings.HasSuffix(path, ".json"):

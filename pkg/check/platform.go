@@ -17,11 +17,11 @@ import (
 type Platform struct {
 	// Path is the file; "" for the documents that no platform file governs.
 	Path string
-	// Content is what the file says; nil if there is no file, or if it is not JSON.
+	// Content is the decoded file; nil if there is no file, or if it is not JSON.
 	Content *document.Platform
 	// Problems are those of the file itself.
 	Problems diag.List
-	// File is the document; nil as Content.
+	// File is the document; nil in the same cases as Content.
 	File *document.File
 	// First is the path of the first document that the file governs, after a check.
 	First string
@@ -29,8 +29,8 @@ type Platform struct {
 	once   sync.Once
 	err    error
 	source *diag.Source
-	// together are the documents that rules compare, in the order of the documents: of two that define
-	// the same name, the last one counts.
+	// together are the documents that rules compare, in their order. Of two that define
+	// the same name, the last one is used.
 	together []*document.File
 	// createsQueue reports whether one of them creates a queue, so that jobs can be placed.
 	createsQueue bool
@@ -43,6 +43,7 @@ type CatalogError struct {
 	Err           error
 }
 
+// Error names the file, where it was named, and the cause.
 func (e *CatalogError) Error() string {
 	named := ""
 	if e.NamedIn != "" {
@@ -51,14 +52,15 @@ func (e *CatalogError) Error() string {
 	return fmt.Sprintf("read instance types %s%s: %v", e.Path, named, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *CatalogError) Unwrap() error { return e.Err }
 
 // InstanceTypes selects the catalog of instance types for the queues of a platform file. The zero
 // value is the catalog that the file names.
 type InstanceTypes struct {
-	// Catalog replaces the one that the file names; nil: it does not.
+	// Catalog replaces the one that the file names; nil does not.
 	Catalog *catalog.Catalog
-	// Unneeded reads no catalog, for commands that place no jobs.
+	// Unneeded reads no catalog. It is for commands that place no jobs.
 	Unneeded bool
 }
 
@@ -73,6 +75,8 @@ func ReadPlatform(path string, types InstanceTypes) (*Platform, error) {
 	return p, p.load(src, types, lint.Rules())
 }
 
+// load parses and checks the text of a platform file. An unreadable catalog is the error;
+// the other results are valid nevertheless.
 func (p *Platform) load(src *diag.Source, types InstanceTypes, rules []lint.Rule) (err error) {
 	p.source = src
 	p.File, p.Problems = document.Load(src, document.Options{Kind: document.KindPlatform})
@@ -106,7 +110,7 @@ func FindPlatform(dir string) (path string, ok bool) {
 	return relative(path), ok
 }
 
-// relative shortens an absolute path to a file below the working directory.
+// relative returns the path relative to the working directory for a file below it.
 func relative(path string) string {
 	if cwd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(cwd, path); err == nil && !strings.HasPrefix(rel, "..") {

@@ -12,8 +12,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestSameProblems checks directories twice: with few documents in memory at a time, as validate does, and with all
-// of them in another order, as submit does.
+// TestSameProblems checks directories twice: with few documents in memory at a time, as
+// validate does, and with all of them in another order, as submit does. The problems are
+// the same.
 func TestSameProblems(t *testing.T) {
 	testtool.ShortChecks(t, 100)
 	corpus := checktest.ReadCorpus()

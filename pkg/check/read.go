@@ -13,8 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// MaxFile bounds how much of a file is read, in bytes: one more than the parser accepts, so that it
-// reports a longer text.
+// MaxFile is the number of bytes that are read of a file: one more than the parser
+// accepts, so that it reports a longer text.
 const MaxFile = 16<<20 + 1
 
 // ErrDirectory is the cause of a ReadError for a directory.
@@ -30,6 +30,7 @@ type ReadError struct {
 	Platform bool
 }
 
+// Error names the file and the cause.
 func (e *ReadError) Error() string {
 	if e.Err == ErrDirectory {
 		return e.Path + " is a directory"
@@ -37,9 +38,11 @@ func (e *ReadError) Error() string {
 	return fmt.Sprintf("read %s: %v", e.Path, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Near returns the path of a JSON file beside a missing one with a similar name; "" for none.
+// Near returns the path of a JSON file with a similar name in the directory of a missing
+// file; "" for none.
 func (e *ReadError) Near() string {
 	if !errors.Is(e.Err, fs.ErrNotExist) {
 		return ""
@@ -99,6 +102,8 @@ func AppendFile(buf []byte, path string) ([]byte, error) {
 	return buf, nil
 }
 
+// readError returns the error for a path, without the operation and the path of
+// fs.PathError.
 func readError(path string, err error) *ReadError {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -16,12 +16,11 @@ import (
 // before all old files are fixed. It identifies problems by file, rule and the text of the
 // line, not by line numbers.
 type Baseline struct {
-	// counts says how many problems have a fingerprint; their n is 0.
+	// counts is the number of problems with a fingerprint; n of these fingerprints is 0.
 	counts map[fingerprint]int
 }
 
-// baselineEntry stands for count problems of a rule in lines of the same text in
-// one file.
+// baselineEntry is the number of problems of a rule in lines with the same text in a file.
 type baselineEntry struct {
 	File        string `json:"file"`
 	Rule        string `json:"rule"`
@@ -29,11 +28,11 @@ type baselineEntry struct {
 	Count       int    `json:"count"`
 }
 
-// baselineVersion changes when old fingerprints would not be found again.
+// baselineVersion changes when old fingerprints no longer match.
 const baselineVersion = 1
 
-// ReadBaseline reads what WriteBaseline wrote. It fails for another version, for
-// members it does not know and for entries that stand for nothing.
+// ReadBaseline reads the output of WriteBaseline. It fails for another version, for
+// unknown members and for entries without a problem.
 func ReadBaseline(r io.Reader) (*Baseline, error) {
 	var file struct {
 		Version  int             `json:"version"`
@@ -60,8 +59,8 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	return &Baseline{counts}, nil
 }
 
-// WriteBaseline writes the problems, except those that are waived, as a baseline: JSON, one entry a line,
-// sorted, so that its changes are easy to review and to merge. The error is
+// WriteBaseline writes the problems, except waived ones, as a baseline: JSON with one
+// entry a line, sorted, so that its changes are easy to review and to merge. The error is
 // that of w.
 func WriteBaseline(w io.Writer, l List) error {
 	var b bytes.Buffer
@@ -82,7 +81,7 @@ func WriteBaseline(w io.Writer, l List) error {
 	return err
 }
 
-// baselineEntries returns the entries that stand for the list.
+// baselineEntries returns the entries for the list.
 func baselineEntries(l List) []baselineEntry {
 	counts := map[fingerprint]int{}
 	for _, p := range fingerprints(l.Open()) {
@@ -95,7 +94,7 @@ func baselineEntries(l List) []baselineEntry {
 	return entries
 }
 
-// any returns what all problems have in common that only n tells apart.
+// any returns the fingerprint without n.
 func (p fingerprint) any() fingerprint {
 	p.n = 0
 	return p
@@ -130,7 +129,7 @@ func (b *Baseline) Filter(l List, files []string) (kept List, known int, stale [
 	return kept, known, b.stale(left, files)
 }
 
-// stale names the entries of checked files of which something is left.
+// stale names the entries of checked files that have fewer problems than their count.
 func (b *Baseline) stale(left map[fingerprint]int, files []string) []string {
 	checked := map[string]bool{}
 	for _, name := range files {

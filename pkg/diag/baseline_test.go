@@ -67,7 +67,7 @@ func TestBaselineFilter(t *testing.T) {
 		{"reformatted", "{\n\"good\":1,\n\"bad\":1,\r\n\t\t\"bad\" : 1  ,\n\"new\": 2}", []string{"a.json"}, 0, 2, nil},
 		{"one more", "{\n  \"bad\": 1,\n  \"bad\": 1,\n  \"bad\": 1\n}", []string{"a.json"}, 1, 2, nil},
 		{"another line", "{\n  \"bad\": 2\n}", []string{"a.json"}, 1, 0, []string{"a.json: x (2 of 2 gone)"}},
-		{"mended", "{}", []string{"a.json", "b.json"}, 0, 0, []string{"a.json: x (2 of 2 gone)", "b.json: x (1 of 1 gone)"}},
+		{"fixed", "{}", []string{"a.json", "b.json"}, 0, 0, []string{"a.json: x (2 of 2 gone)", "b.json: x (1 of 1 gone)"}},
 	} {
 		kept, known, stale := base.Filter(find("a.json", c.text, `"bad"`), c.files)
 		if len(kept) != c.kept || known != c.known {
@@ -83,7 +83,7 @@ func TestBaselineFilter(t *testing.T) {
 	}
 }
 
-// TestBaselineOneLine changes a file of one long line elsewhere.
+// TestBaselineOneLine changes another part of a file with one long line.
 func TestBaselineOneLine(t *testing.T) {
 	long := strings.Repeat(`"x": 1, `, 100)
 	base := baseline(t, find("a", "{"+long+`"bad": 1}`, `"bad": 1`))
@@ -101,7 +101,7 @@ func TestBaselineOneLine(t *testing.T) {
 	}
 }
 
-// TestBaselineShift inserts lines between problems and shuffles the list.
+// TestBaselineShift inserts lines between problems and changes the order of the list.
 func TestBaselineShift(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{`"bad": 1,`, `"bad": 2`, `"bad", "bad"`}), 0, 10).Draw(t, "lines")
@@ -138,7 +138,7 @@ func TestReadBaselineErrors(t *testing.T) {
 	}
 }
 
-// FuzzReadBaseline reads any bytes, and hostile names through a round.
+// FuzzReadBaseline reads any bytes, and writes and reads hostile names.
 func FuzzReadBaseline(f *testing.F) {
 	f.Add(`{"version": 1, "problems": [{"file": "a", "rule": "b", "fingerprint": "c", "count": 2}]}`, "a\xff", "r\n", "bad\u202e")
 	f.Fuzz(func(t *testing.T, file, name, rule, text string) {

@@ -58,7 +58,7 @@ func writeCheckstyle(w io.Writer, l List, unread []string) error {
 }
 
 // writeXML writes v as an XML document. Texts must be printable: XML has no way to
-// write some characters, and the package replaces them in silence.
+// write some characters, and encoding/xml replaces them without an error.
 func writeXML(w io.Writer, v any) error {
 	text, err := xml.MarshalIndent(v, "", "  ")
 	if err != nil {

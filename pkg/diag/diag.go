@@ -1,6 +1,6 @@
-// Package diag is a problem and its place: what is wrong, where in which text,
-// and what to do about it. It knows nothing of job files; it renders problems
-// for people and for machines.
+// Package diag has problems and their locations: what is wrong, in which part of which
+// text, and what to do about it. It knows nothing about job files. It prints problems for
+// people and for programs.
 package diag
 
 import (
@@ -14,18 +14,18 @@ import (
 // offsets are stored; lines and columns are computed only when printing.
 type Span struct{ Start, End int }
 
-// Severity says whether a problem stops the file (Error) or only deserves a
-// look (Warning).
+// Severity is the weight of a problem: an Error fails a check, a Warning deserves
+// attention.
 type Severity uint8
 
 const (
-	// Error is what AWS would refuse, or leave stuck.
+	// Error is a problem that AWS rejects, or that leaves a job stuck.
 	Error Severity = iota
-	// Warning is what AWS would take, although it is rarely meant.
+	// Warning is something that AWS accepts and that is rarely intended.
 	Warning
 )
 
-// String returns "error" or "warning", the words every output format uses.
+// String returns "error" or "warning", as in every output format.
 func (s Severity) String() string {
 	if s == Warning {
 		return "warning"
@@ -33,19 +33,19 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// Diagnostic is one problem at one place.
+// Diagnostic is one problem at one location.
 type Diagnostic struct {
 	Severity Severity
 	// Rule is the stable name of the rule that found it, such as "memory-min-4".
 	Rule string
-	// Source is the text that Span points into. It is nil for a problem that
-	// has no place in any text; such a problem prints without a position.
+	// Source is the text that Span refers to. It is nil for a problem without a location
+	// in a text, which prints without a position.
 	Source *Source
 	Span   Span
-	// Message says what is wrong: lower case, no full stop, one line. Credentials of
-	// the source that it quotes are masked where it is printed.
+	// Message describes the problem: lower case, no full stop, one line. Credentials of
+	// the source in it are masked when it is printed.
 	Message string
-	// Hint says what to do about it, or is empty: "write \"2048\"".
+	// Hint says what to do, or is empty: "write \"2048\"".
 	Hint string
 	// Fix is the edit that fixes it, if there is an obvious one; else nil.
 	Fix *Fix
@@ -54,11 +54,11 @@ type Diagnostic struct {
 	Waived *Waiver
 }
 
-// Waiver is the decision to live with a problem.
+// Waiver is a user's decision to accept a problem.
 type Waiver struct {
-	// Reason is the user's own words.
+	// Reason is the user's text.
 	Reason string
-	// Until is the last day on which it counts (2027-01-31), or empty.
+	// Until is the last day of the waiver (2027-01-31), or empty.
 	Until string
 }
 
@@ -72,23 +72,23 @@ func (w Waiver) String() string {
 
 // Fix is one change of a source's text that fixes one problem. Its edits do not overlap.
 type Fix struct {
-	// Message says what the fix does, for an editor's menu: `write "command"`.
+	// Message describes the fix for an editor's menu: `write "command"`.
 	Message string
 	Edits   []Edit
-	// Class says who may make the fix. Its zero value is Automatic.
+	// Class says when the fix may be applied. Its zero value is Automatic.
 	Class Class
 }
 
-// Class says who may make a fix.
+// Class says when a fix may be applied.
 type Class uint8
 
 const (
-	// Automatic fixes lose nothing and leave no choice: validate --fix and an
-	// editor's fix-all make them.
+	// Automatic fixes lose nothing and are the only choice: validate --fix and an editor's
+	// fix-all apply them.
 	Automatic Class = iota
-	// Choice is one of several ways that the hint names.
+	// Choice is one of several solutions in the hint.
 	Choice
-	// Behavior changes what a job does that AWS Batch accepts unchanged.
+	// Behavior changes what a job does, although AWS Batch accepts the job unchanged.
 	Behavior
 	// Loss removes or replaces something that the user wrote.
 	Loss
@@ -100,18 +100,18 @@ type Edit struct {
 	Text string
 }
 
-// Error returns the short form, file:line:col: message [rule]; of a waived
-// problem file:line:col: waived: message [rule] reason.
+// Error returns the short form, file:line:col: message [rule]. For a waived problem, it is
+// file:line:col: waived: message [rule] reason.
 func (d Diagnostic) Error() string {
-	place, message, rule := d.Masked().parts()
-	return place + message + rule
+	position, message, rule := d.Masked().parts()
+	return position + message + rule
 }
 
 // parts returns the three pieces of the short form.
-func (d Diagnostic) parts() (place, message, rule string) {
+func (d Diagnostic) parts() (position, message, rule string) {
 	if d.Source != nil {
 		line, col := d.Source.Position(d.Span.Start)
-		place = fmt.Sprintf("%s:%d:%d: ", Printable(d.Source.Name), line, col)
+		position = fmt.Sprintf("%s:%d:%d: ", Printable(d.Source.Name), line, col)
 	}
 	message = Printable(d.Message)
 	switch {
@@ -126,19 +126,18 @@ func (d Diagnostic) parts() (place, message, rule string) {
 	if d.Waived != nil {
 		rule += " " + Printable(d.Waived.String())
 	}
-	return place, message, rule
+	return position, message, rule
 }
 
 // List is a set of problems.
 type List []Diagnostic
 
-// HasErrors reports whether the list holds a problem of severity Error that is
-// not waived.
+// HasErrors reports whether the list has a problem of severity Error that is not waived.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error && d.Waived == nil })
 }
 
-// Count returns the number of errors and of warnings; what is waived is neither.
+// Count returns the number of errors and of warnings, without waived problems.
 func (l List) Count() (errors, warnings int) {
 	for _, d := range l {
 		switch {
@@ -170,17 +169,18 @@ func (l List) Open() List {
 	return slices.DeleteFunc(slices.Clone(l), func(d Diagnostic) bool { return d.Waived != nil })
 }
 
-// Sort orders the list by file, place, severity, rule and waiver, and drops exact
-// repetitions, so that output does not depend on the order of the rules. Of a
-// problem that two jobs share and one waives both stay.
+// Sort orders the list by file, location, severity, rule and waiver, and removes exact
+// duplicates, so that output does not depend on the order of the rules. If two jobs share
+// a problem and one waives it, both stay.
 func (l *List) Sort() {
 	slices.SortStableFunc(*l, compare)
 	*l = slices.CompactFunc(*l, func(a, b Diagnostic) bool {
-		a.Hint, b.Hint = "", "" // two rules may word the advice differently
+		a.Hint, b.Hint = "", "" // the hints of two rules may differ
 		return compare(a, b) == 0
 	})
 }
 
+// compare orders problems by the same members in turn. Problems without a file come first.
 func compare(a, b Diagnostic) int {
 	name := func(d Diagnostic) string {
 		if d.Source == nil {

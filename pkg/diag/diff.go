@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// diffContext is the number of unchanged lines around a change, as diff -u has.
+// diffContext is the number of unchanged lines around a change, as in diff -u.
 const diffContext = 3
 
-// UnifiedDiff returns what changed from before to after as a unified diff that
-// patch -p1 and git apply take, or "" if nothing did. Names are a/name and b/name.
-// The lines are those of the texts, byte for byte: use PrintableLines before a
-// terminal shows them.
+// UnifiedDiff returns the difference from before to after as a unified diff for patch -p1
+// and git apply, or "" if there is none. Names are a/name and b/name. The lines are those
+// of the texts, byte for byte: use PrintableLines before a terminal shows them.
 func UnifiedDiff(name, before, after string) string {
 	if before == after {
 		return ""
 	}
 	name = Printable(strings.TrimPrefix(slashName(name), "/"))
 	if strings.ContainsRune(name, ' ') {
-		name += "\t" // ends a name that holds spaces, as git does it
+		name += "\t" // ends a name with spaces, as in git
 	}
 	d := differ{before: splitLines(before), after: splitLines(after)}
 	fmt.Fprintf(&d.out, "--- a/%s\n+++ b/%s\n", name, name)
@@ -34,8 +33,7 @@ func UnifiedDiff(name, before, after string) string {
 	return d.out.String()
 }
 
-// PrintableLines makes every line of s printable as Printable does, and leaves
-// line ends and tabs.
+// PrintableLines escapes every line of s as Printable does, except line ends and tabs.
 func PrintableLines(s string) string {
 	var b strings.Builder
 	for start, i := 0, 0; i <= len(s); i++ {
@@ -63,7 +61,7 @@ type differ struct {
 	out           strings.Builder
 }
 
-// hunk writes changes that are near each other.
+// hunk writes changes that are close to each other.
 func (d *differ) hunk(changes []change) {
 	first, last := changes[0], changes[len(changes)-1]
 	lead := min(diffContext, first.a0)

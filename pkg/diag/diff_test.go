@@ -47,7 +47,7 @@ func TestUnifiedDiff(t *testing.T) {
 	}
 }
 
-// TestUnifiedDiffHunks splits changes that are more than six lines apart.
+// TestUnifiedDiffHunks checks that changes more than six lines apart are separate hunks.
 func TestUnifiedDiffHunks(t *testing.T) {
 	text := func(changed ...int) string {
 		var b strings.Builder
@@ -80,8 +80,8 @@ func TestUnifiedDiffHunks(t *testing.T) {
 	}
 }
 
-// TestUnifiedDiffIsShort holds the number of changed lines to what a slow search
-// finds.
+// TestUnifiedDiffIsShort compares the number of changed lines with the result of a slow
+// search.
 func TestUnifiedDiffIsShort(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "c\n"}), 0, 12)
@@ -124,7 +124,8 @@ func TestUnifiedDiffApplies(t *testing.T) {
 	})
 }
 
-// TestUnifiedDiffOfOtherTexts passes the bound of the search.
+// TestUnifiedDiffOfOtherTexts checks texts that differ in more lines than the search
+// accepts.
 func TestUnifiedDiffOfOtherTexts(t *testing.T) {
 	before := "first\n" + strings.Repeat("a\n", 3000) + "last\n"
 	after := "first\n" + strings.Repeat("b\n", 3000) + "last\n"
@@ -133,7 +134,7 @@ func TestUnifiedDiffOfOtherTexts(t *testing.T) {
 	}
 }
 
-// TestUnifiedDiffPatch lets patch apply the diffs.
+// TestUnifiedDiffPatch applies the diffs with patch.
 func TestUnifiedDiffPatch(t *testing.T) {
 	testtool.Need(t, "patch")
 	dir := t.TempDir()
@@ -166,7 +167,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// patched applies a unified diff and insists on every number in it.
+// patched applies a unified diff and checks every number in it.
 func patched(t failer, before, diff string) string {
 	t.Helper()
 	if diff == "" {

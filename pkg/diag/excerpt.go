@@ -7,21 +7,20 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// minWidth is what is left for the source line on a very narrow terminal.
+// minWidth is the least width of the source line, even on a very narrow terminal.
 const minWidth = 20
 
-// marks is the line under a source line: what brings the carets under their
-// place, and the carets.
+// marks is the line under a source line: the indent of the carets, and the carets.
 type marks struct{ indent, carets string }
 
 // cell is a character as displayed.
 type cell struct {
 	text  string
-	width int // columns; a tab counts as the most it can take
+	width int // columns; of a tab the largest possible number
 	bytes int // in the source
 }
 
-// cell returns the character at offset i. One that is hidden keeps its width.
+// cell returns the character at offset i. A hidden character keeps its width.
 func (l line) cell(i int) cell {
 	_, size := utf8.DecodeRuneInString(l.text[i:])
 	switch text := Printable(l.text[i : i+size]); {
@@ -35,16 +34,15 @@ func (l line) cell(i int) cell {
 	}
 }
 
-// columns asks for the width in a fixed way: the library's own default follows
-// the locale, and output would differ from machine to machine.
+// columns returns the width of a text in a fixed way. The library's default depends on the
+// locale, and output would differ between machines.
 func columns(s string) int {
 	c := runewidth.Condition{StrictEmojiNeutral: true}
 	return c.StringWidth(s)
 }
 
-// excerpt returns the part of line n that shows the span in at most width
-// columns, and the marks to go under it. A span over several lines is marked to
-// the end of its first one.
+// excerpt returns the part of line n that shows the span in at most width columns, and the
+// marks under it. A span over several lines is marked to the end of its first line.
 func (d Diagnostic) excerpt(n, width int) (string, marks) {
 	l := d.Source.line(n)
 	width = max(width, minWidth)
@@ -64,7 +62,7 @@ func (d Diagnostic) excerpt(n, width int) (string, marks) {
 		switch {
 		case i >= end:
 		case i >= start && c.text == "\t":
-			carets++ // how wide the tab is shown cannot be known
+			carets++ // the displayed width of a tab is unknown
 		case i >= start:
 			carets += c.width
 		case c.text == "\t":
@@ -91,23 +89,23 @@ func runeStart(line string, i int) int {
 	return i
 }
 
-// window returns the part of the line around offset at that fits into width
-// columns, leaving room for an ellipsis where it cuts. It looks only at as much
-// of the line as can be shown: the line may be megabytes long.
+// window returns the part of the line around offset at that fits into width columns, with
+// space for an ellipsis at each cut. It reads only the part that can be shown, since a
+// line may have megabytes.
 func (l line) window(at, width int) (lo, hi int) {
 	if end := l.walk(0, width); end == len(l.text) {
 		return 0, len(l.text)
 	}
-	room := width - 2
-	lo = l.walkBack(at, room/3)
-	hi = l.walk(lo, room)
+	columns := width - 2
+	lo = l.walkBack(at, columns/3)
+	hi = l.walk(lo, columns)
 	if hi == len(l.text) {
-		lo = l.walkBack(hi, room)
+		lo = l.walkBack(hi, columns)
 	}
 	return lo, hi
 }
 
-// walk returns the end of what fits into width columns from offset i on.
+// walk returns the end of the part from offset i that fits into width columns.
 func (l line) walk(i, width int) int {
 	for i < len(l.text) {
 		c := l.cell(i)
@@ -119,7 +117,7 @@ func (l line) walk(i, width int) int {
 	return i
 }
 
-// walkBack returns the start of what fits into width columns up to offset i.
+// walkBack returns the start of the part before offset i that fits into width columns.
 func (l line) walkBack(i, width int) int {
 	for i > 0 {
 		_, size := utf8.DecodeLastRuneInString(l.text[:i])

@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// fingerprint knows a problem again after lines were added, moved or
-// reformatted elsewhere in its file.
+// fingerprint identifies a problem after other lines of its file were added, moved or
+// reformatted.
 type fingerprint struct {
 	file string // as in a baseline: forward slashes, printable
 	rule string
-	// hash is over the rule and the text of the line without its whitespace.
+	// hash is of the rule and the text of the line without white space.
 	hash string
-	// n counts the problems of the file with the same hash, from 1.
+	// n numbers the problems of the file with the same hash, from 1.
 	n int
 }
 
@@ -42,14 +42,14 @@ func fingerprints(l List) []fingerprint {
 	return prints
 }
 
-// maxTrait is the longest line, in bytes, that stands for a problem as a whole.
+// maxTrait is the length, in bytes, up to which a line identifies a problem as a whole.
 const maxTrait = 200
 
-// trait returns the text by which to know the problem again: its line without
-// whitespace and the comma that comes and goes with the next member. A whole
-// file in one line would change with every edit; there it is the text of the
-// span. Credentials are left out: a fingerprint is public, and a short password
-// could be guessed from it. A problem without a source is known by its message.
+// trait returns the text that identifies the problem: its line without white space, and
+// without the comma that depends on the next member. In a longer line, such as a whole
+// file in one line, it is the text of the span, because the line changes with every edit.
+// Credentials are left out: a fingerprint is public, and a short password could be guessed
+// from it. A problem without a source is identified by its message.
 func (d Diagnostic) trait() string {
 	if d.Source == nil {
 		return d.Message

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Apply makes the changes of the fixes of src, of any class, and returns the new
-// text and how many fixes are in it. A fix is made as a whole or not at all. One that
-// touches an edit of an earlier fix in the list is left for the next round, which checks
-// the new text first: the first fix may have solved it, or moved its place. A fix
-// outside the text, with edits that overlap, or that changes nothing is ignored, and
-// so is that of a waived problem.
+// Apply applies the fixes of src, of any class, and returns the new text and the number of
+// fixes in it. A fix is applied as a whole or not at all. A fix that touches an edit of an
+// earlier one waits for the next round, which checks the new text first: the first fix may
+// have solved it, or moved its location. Apply ignores a fix outside the text, with edits
+// that overlap, or without effect, and the fix of a waived problem.
 func Apply(src *Source, l List) (text string, applied int) {
-	made, edits := Applied(src, l)
-	return replace(src.Text, edits), len(made)
+	list, edits := Applied(src, l)
+	return replace(src.Text, edits), len(list)
 }
 
-// Applied returns the problems whose fixes Apply makes, in the order of the list, and
+// Applied returns the problems whose fixes Apply applies, in the order of the list, and
 // their edits in the order of the text.
-func Applied(src *Source, l List) (made List, edits []Edit) {
+func Applied(src *Source, l List) (applied List, edits []Edit) {
 	for _, d := range l {
 		if d.Source != src || d.Waived != nil {
 			continue
@@ -32,15 +31,16 @@ func Applied(src *Source, l List) (made List, edits []Edit) {
 			at, _ := slices.BinarySearchFunc(edits, e, afterEdit)
 			edits = slices.Insert(edits, at, e)
 		}
-		made = append(made, d)
+		applied = append(applied, d)
 	}
-	return made, edits
+	return applied, edits
 }
 
 // Origin returns the offset, before the edits, of the text that is at offset at after
-// them; of text that an edit wrote, the offset of the edit. The edits are sorted and apart.
+// them. For text that an edit wrote, it is the offset of the edit. The edits are sorted
+// and do not overlap.
 func Origin(at int, edits []Edit) int {
-	by := 0 // how much longer the text became
+	by := 0 // the growth of the text so far
 	for _, e := range edits {
 		start := e.Span.Start + by
 		if at < start {
@@ -54,8 +54,8 @@ func Origin(at int, edits []Edit) int {
 	return at - by
 }
 
-// edits returns the edits of the problem's fix in the order of the text, or none if
-// they do not fit it.
+// edits returns the edits of the problem's fix in the order of the text; none if they are
+// invalid for it.
 func (d Diagnostic) edits() []Edit {
 	if d.Fix == nil || d.Source == nil {
 		return nil
@@ -81,8 +81,8 @@ func compareEdits(a, b Edit) int {
 	return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), cmp.Compare(a.Span.End, b.Span.End))
 }
 
-// afterEdit finds the place behind the edits that are equal to e: of several
-// insertions at one place the first stays the first.
+// afterEdit orders edits so that, of several insertions at one offset, the first stays the
+// first.
 func afterEdit(a, e Edit) int {
 	if compareEdits(a, e) <= 0 {
 		return -1
@@ -90,8 +90,8 @@ func afterEdit(a, e Edit) int {
 	return 1
 }
 
-// touches reports whether e overlaps or meets one of the edits. Two insertions
-// at one place are often the same one, asked for by two rules.
+// touches reports whether e overlaps or meets one of the edits. Two insertions at one
+// offset are often the same, from two rules.
 func touches(edits []Edit, e Edit) bool {
 	i, _ := slices.BinarySearchFunc(edits, e.Span.Start, func(a Edit, start int) int {
 		return a.Span.End - start
@@ -99,7 +99,7 @@ func touches(edits []Edit, e Edit) bool {
 	return i < len(edits) && edits[i].Span.Start <= e.Span.End
 }
 
-// replace makes edits that are sorted and apart.
+// replace applies edits that are sorted and do not overlap.
 func replace(text string, edits []Edit) string {
 	var b strings.Builder
 	at := 0

@@ -54,9 +54,9 @@ func drawEdits(t *rapid.T, size int) []diag.Edit {
 	}), 0, 3).Draw(t, "edits")
 }
 
-// TestApplyLeavesTheRestAlone compares with a text of single characters, each of
-// which knows whether it goes and what comes before it. Old text is lower case
-// and new text is upper case.
+// TestApplyLeavesTheRestAlone compares Apply with a text of single characters, each of
+// which records whether it is removed and what is inserted before it. Old text is in lower
+// case, and new text in upper case.
 func TestApplyLeavesTheRestAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src := diag.NewSource("a", rapid.StringMatching(`[a-z]{0,30}`).Draw(t, "text"))
@@ -74,7 +74,7 @@ func TestApplyLeavesTheRestAlone(t *testing.T) {
 				continue
 			}
 			made++
-			inserted := make([]string, size+1) // goes before what replaces the character there
+			inserted := make([]string, size+1) // comes before the replacement of the character
 			for _, e := range d.Fix.Edits {
 				if e.Span.Start == e.Span.End {
 					inserted[e.Span.Start] += e.Text
@@ -105,7 +105,7 @@ func TestApplyLeavesTheRestAlone(t *testing.T) {
 	})
 }
 
-// fits reports whether edits lie in the text, apart, and change it.
+// fits reports whether edits are inside the text, do not overlap, and change it.
 func fits(text string, edits []diag.Edit) bool {
 	changes := false
 	used := make([]bool, len(text))
@@ -122,7 +122,7 @@ func fits(text string, edits []diag.Edit) bool {
 			}
 			used[j] = true
 		}
-		for k, o := range edits { // nothing is inserted into what goes
+		for k, o := range edits { // nothing is inserted into removed text
 			if i != k && o.Span.Start == o.Span.End && e.Span.Start < o.Span.Start && o.Span.Start < e.Span.End {
 				return false
 			}
@@ -142,7 +142,7 @@ func meets(taken []bool, edits []diag.Edit) bool {
 	return false
 }
 
-// FuzzApply gives hostile spans to everything that reads edits.
+// FuzzApply passes hostile spans to all functions that read edits.
 func FuzzApply(f *testing.F) {
 	f.Add("{\"a\": 1}", 1, 4, "\"b\"", 6, 7, "2")
 	f.Add("", -1, 0, "", 1<<62, -1<<62, "x")
@@ -159,7 +159,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// TestOrigin finds the place in the old text of each place in the new one.
+// TestOrigin checks the offset in the old text for each offset in the new one.
 func TestOrigin(t *testing.T) {
 	// "abcdef" becomes "aXYcdef!"
 	edits := []diag.Edit{{Span: diag.Span{Start: 1, End: 2}, Text: "XY"}, {Span: diag.Span{Start: 6, End: 6}, Text: "!"}}

@@ -6,27 +6,27 @@ import (
 	"path/filepath"
 )
 
-// Format is one way to write problems.
+// Format is an output format for problems.
 type Format struct {
-	// Name is the word for it on the command line, such as "sarif".
+	// Name is its name on the command line, such as "sarif".
 	Name string
-	// Doc names its readers in a few words.
+	// Doc names its readers briefly.
 	Doc string
 	// Write writes the problems in the order of the list. The error is that of w.
 	Write func(w io.Writer, l List, r Report) error
 }
 
-// Report is what a format may need besides the problems. Every format takes the
+// Report is what a format may need in addition to the problems. Every format accepts the
 // zero value.
 type Report struct {
-	// Tool is who found the problems; sarif names it.
+	// Tool is the program that found the problems, for sarif.
 	Tool Tool
-	// Files are the names of all files that were checked; junit lists them.
+	// Files are the names of all checked files, for junit.
 	Files []string
-	// FailOn is the mildest severity that fails the run; junit needs it.
+	// FailOn is the least severity that fails the run, for junit.
 	FailOn Severity
-	// Unread says what kept the run from checking a file: sarif, junit and checkstyle
-	// show that such a run failed.
+	// Unread has a message for each file that could not be checked: sarif, junit and
+	// checkstyle report such a run as failed.
 	Unread []string
 	// Text is for the text format.
 	Text TextOptions
@@ -44,12 +44,11 @@ type Tool struct {
 type RuleInfo struct {
 	// ID is the name in Diagnostic.Rule.
 	ID string
-	// Doc says in one line what the rule finds.
+	// Doc describes in one line what the rule reports.
 	Doc string
-	// Help says at length why, and what to do; empty means Doc.
+	// Help explains the rule and what to do; empty means Doc.
 	Help string
-	// Markdown is Help with examples and links, for those that can show them; it may
-	// be empty.
+	// Markdown is Help with examples and links, for readers of Markdown; it may be empty.
 	Markdown string
 	Severity Severity
 	// URI is the absolute address of the rule's page; empty means the tool's.
@@ -69,11 +68,10 @@ func Formats() []Format {
 	}
 }
 
-// noFile stands for the file of a problem that has none; these formats cannot
-// do without one.
+// noFile is the file of a problem without one, in formats that require a file.
 const noFile = "-"
 
-// noRule stands for the rule of a problem that has none.
+// noRule is the rule of a problem without one.
 const noRule = "problem"
 
 // unreadRule is the rule of a file that could not be checked.
@@ -87,6 +85,7 @@ func (d Diagnostic) file() string {
 	return slashName(d.Source.Name)
 }
 
+// slashName returns a file name with forward slashes, the form of all formats.
 func slashName(name string) string {
 	if name == "" {
 		return noFile
@@ -101,7 +100,7 @@ func (d Diagnostic) ruleID() string {
 	return d.Rule
 }
 
-// advice returns message and hint in one line, for formats that have one field.
+// advice returns message and hint in one line, for formats with one field.
 func (d Diagnostic) advice() string {
 	if d.Hint == "" {
 		return d.Message
@@ -117,8 +116,7 @@ type region struct {
 	EndColumn   int `json:"endColumn"`
 }
 
-// region returns where the problem is; without a source, the first place there
-// can be.
+// region returns the location of the problem; without a source, the first possible one.
 func (d Diagnostic) region() region {
 	if d.Source == nil {
 		return region{1, 1, 1, 1}

@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// sample returns problems as a check of several files finds them: with a fix,
-// twice in a file, with a hostile name, and in no file.
+// sample returns problems as a check of several files finds them: with a fix, twice in a
+// file, with a hostile name, and without a file.
 func sample() diag.List {
 	job := diag.NewSource("jobs/a.json", "{\n  \"名\": \"x\",\n  \"memory\": \"2\",\n  \"memory\": \"2\"\n}\n")
 	evil := diag.NewSource("./x, y:%\"<&>\n::error::\x1b[2J.json", "[1, \"\u202e\"]")
@@ -35,7 +35,7 @@ func sample() diag.List {
 	}
 }
 
-// spanOf returns the place of the nth part (from 0) in the text.
+// spanOf returns the span of the nth part (from 0) in the text.
 func spanOf(src *diag.Source, part string, nth int) diag.Span {
 	start := 0
 	for range nth {
@@ -82,7 +82,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// check fails unless text is what its readers can read, and harmless.
+// check fails unless programs can read the text, and it is harmless.
 func check(t *testing.T, format, text string, l diag.List) {
 	t.Helper()
 	checkRunes(t, text, "\n\t")
@@ -143,7 +143,7 @@ func checkGitHub(t *testing.T, text string, l diag.List) {
 	}
 }
 
-// TestJUnitFailOn fails warnings too where the run does.
+// TestJUnitFailOn checks that warnings fail tests in a run that fails for warnings.
 func TestJUnitFailOn(t *testing.T) {
 	for severity, want := range map[diag.Severity]string{
 		diag.Error:   `<testsuites tests="5" failures="2" errors="0">`,

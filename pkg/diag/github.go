@@ -13,7 +13,7 @@ import (
 //
 //	::error file=job.json,line=7,col=13,endLine=7,endColumn=16,title=memory-min-4::memory must be at least 4 MiB; write "4" or more
 //
-// A problem without a source has a title only. One that is waived is a notice.
+// A problem without a source has only a title. A waived problem is a notice.
 // Names and messages cannot end
 // the command or begin another. The error is that of w.
 func WriteGitHub(w io.Writer, l List) error {
@@ -34,14 +34,13 @@ func WriteGitHub(w io.Writer, l List) error {
 	return b.Flush()
 }
 
-// githubData escapes a message. Line ends need no escape of their own: they are
-// not printable.
+// githubData escapes a message. Line ends need no escape, because they are not printable.
 func githubData(s string) string {
 	return strings.ReplaceAll(Printable(s), "%", "%25")
 }
 
-// githubProperty escapes the value of a property, which a comma or a colon
-// would end.
+// githubProperty escapes the value of a property, in which a comma or a colon is a
+// separator.
 func githubProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubData(s))
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// hostile draws texts with what steers a terminal, hides in it, or ends a format's
-// own syntax.
+// hostile draws texts with characters that control a terminal, hide in it, or end the
+// syntax of a format.
 var hostile = rapid.Custom(func(t *rapid.T) string {
 	parts := rapid.SliceOf(rapid.SampledFrom([]string{"\x1b[31m", "\x1b]0;x\x07", "\x9b2J", "\u009b2J", "\u0085", "\u202e", "\u2066", "\u200b", "\u2028", "\ufeff",
 		"\r", "\n", "\t", "\x00", "\x7f", "\b", "\xff", "\xc3", "\ufffe", "\U000e0001", "]]>", "::error::", "](", "%0a", "<b>", "&", "\"", "\\", "a", "名", "é", " "}))
 	return strings.Join(parts.Draw(t, "parts"), "")
 })
 
-// Whatever names, texts and messages hold, no output holds more than printing
-// characters, line ends and tabs.
+// For any names, texts and messages, the output has only printing characters, line ends
+// and tabs.
 func TestNothingSteersATerminal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		src := diag.NewSource("a/"+hostile.Draw(rt, "name"), hostile.Draw(rt, "before")+"\n"+hostile.Draw(rt, "text"))

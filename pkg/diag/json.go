@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// record is the JSON form of a diagnostic. Its members and their order are a
-// promise to the programs that read it.
+// record is the JSON form of a diagnostic. Programs depend on its members and their order.
 type record struct {
 	File      string        `json:"file"`
 	Line      int           `json:"line"`
@@ -84,6 +83,7 @@ func WriteJSON(w io.Writer, l List) error {
 	return writeIndented(w, records)
 }
 
+// fixRecord returns the fix in its JSON form; nil without edits that may be shown.
 func (d Diagnostic) fixRecord() *fixRecord {
 	edits := d.openEdits()
 	if len(edits) == 0 {
@@ -98,7 +98,7 @@ func (d Diagnostic) fixRecord() *fixRecord {
 	return f
 }
 
-// writeIndented writes v as JSON that no text in it can make steer a terminal.
+// writeIndented writes v as JSON without characters that control a terminal.
 func writeIndented(w io.Writer, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -30,7 +30,7 @@ func (d Diagnostic) redacted(text string) string {
 	return d.Source.hidden().Redact(text, secret.Span(d.Span))
 }
 
-// masked returns the list as it may be printed.
+// masked returns the list in the form for printing.
 func (l List) masked() List {
 	if !slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Source != nil && d.Source.hidden() != nil }) {
 		return l
@@ -42,9 +42,9 @@ func (l List) masked() List {
 	return out
 }
 
-// openEdits returns the edits of the problem's fix for programs to make. There are
-// none where one of them would show a credential: with asterisks in its place the
-// edit would destroy it.
+// openEdits returns the edits of the problem's fix for programs that apply them. It
+// returns none if an edit would show a credential: with asterisks instead, the edit would
+// destroy it.
 func (d Diagnostic) openEdits() []Edit {
 	if d.Fix != nil && d.Fix.Class != Automatic {
 		return nil
@@ -58,11 +58,11 @@ func (d Diagnostic) openEdits() []Edit {
 	return edits
 }
 
-// line is a source line with the parts that are not to be shown.
+// line is a source line with the parts that must not be shown.
 type line struct {
 	text   string
 	start  int           // its byte offset in the source
-	hidden []secret.Span // in the source, sorted and apart
+	hidden []secret.Span // in the source, sorted, without overlaps
 }
 
 // line returns line n (from 1).
@@ -71,14 +71,14 @@ func (s *Source) line(n int) line {
 	return line{text, start, s.hidden().Spans()}
 }
 
-// hides reports whether the byte at offset i of the line is not to be shown.
+// hides reports whether the byte at offset i of the line must not be shown.
 func (l line) hides(i int) bool {
 	i += l.start
 	n := sort.Search(len(l.hidden), func(n int) bool { return l.hidden[n].End > i })
 	return n < len(l.hidden) && l.hidden[n].Start <= i
 }
 
-// shown returns the text from start to end without what is not to be shown.
+// shown returns the text from start to end with its hidden parts masked.
 func (l line) shown(start, end int) string {
 	if len(l.hidden) == 0 {
 		return l.text[start:end]

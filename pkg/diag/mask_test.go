@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// A credential keeps its width, so that carets stay under their place.
+// A credential keeps its width, so that carets stay in their column.
 func TestMaskedText(t *testing.T) {
 	quoting := mark(`{ "DB_PASSWORD": «"hunter2"», "b": 1 }`)
 	quoting.Message, quoting.Hint = `the value "hunter2" is too long`, `write "hunter"`
@@ -27,8 +27,8 @@ func TestMaskedText(t *testing.T) {
 	expect(t, "text", "masked", b.String())
 }
 
-// A program that made an edit with asterisks would destroy the credential, so it
-// gets none.
+// A program that applied an edit with asterisks would destroy the credential, so it gets
+// no edit.
 func TestNoEditShowsACredential(t *testing.T) {
 	d := mark(`{ "DB_PASSWORD": «hunter2» }`)
 	d.Fix = &diag.Fix{Message: `write "hunter2"`, Edits: []diag.Edit{{Span: d.Span, Text: `"hunter2"`}}}
@@ -47,8 +47,8 @@ func TestNoEditShowsACredential(t *testing.T) {
 	}
 }
 
-// Another password of the same variable is the same problem, and a baseline does
-// not tell which it was.
+// Another password in the same variable is the same problem, and a baseline does not show
+// which password it was.
 func TestFingerprintsLeaveCredentialsOut(t *testing.T) {
 	baseline := func(password string) string {
 		var b strings.Builder

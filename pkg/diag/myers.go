@@ -2,10 +2,10 @@ package diag
 
 import "slices"
 
-// change says that the lines [a0, a1) of one text became [b0, b1) of the other.
+// change replaces the lines [a0, a1) of one text by [b0, b1) of the other.
 type change struct{ a0, a1, b0, b1 int }
 
-// findChanges returns the changes that make b of a, in order and apart.
+// findChanges returns the changes from a to b, in order and without overlaps.
 func findChanges(a, b []string) []change {
 	lead := 0
 	for lead < min(len(a), len(b)) && a[lead] == b[lead] {
@@ -30,8 +30,8 @@ func findChanges(a, b []string) []change {
 // pair is a line of each text, counted from 0; the two are equal.
 type pair struct{ a, b int }
 
-// maxEdits bounds the search: its time and memory grow with the square. Texts
-// that differ more are shown as replaced.
+// maxEdits bounds the search, whose time and memory grow with the square. Texts that
+// differ more are shown as replaced.
 const maxEdits = 2000
 
 // myers returns the longest common subsequence of a and b as pairs in order, or
@@ -67,9 +67,8 @@ func step(reach []int32, zero, k, d int) int {
 	return int(reach[zero+k-1]) + 1
 }
 
-// inserts reports whether edit d comes to diagonal k by a line of b from the
-// diagonal above, and not by leaving out one of a from the one below: whichever
-// is further.
+// inserts reports whether edit d reaches diagonal k by a line of b from the diagonal
+// above, and not by dropping a line of a from the one below: whichever is further.
 func inserts(reach []int32, zero, k, d int) bool {
 	return k == -d || k != d && reach[zero+k-1] < reach[zero+k+1]
 }

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Near returns the candidate that word was most likely meant to be, or "" if
-// none comes near enough. In this order it takes a candidate that differs only
-// in case and separators (job_name, JobName: jobName), one within a few typing
-// errors (about one for three letters, three at most), and the only one that
-// begins with the word (env: environment). Ties go to the candidate that sorts
-// first, so the order of the candidates does not matter.
-func Near(word string, candidates iter.Seq[string]) string {
-	bare := fold(word)
+// Near returns the candidate that the name most likely means, or "" if none is close
+// enough. It prefers, in this order, a candidate that differs only in case and separators
+// (job_name, JobName: jobName), one within a few typing errors (about one for three
+// letters, at most three), and the only one that begins with the name (env: environment).
+// Of equal candidates, it returns the first in alphabetical order, so their order does not
+// matter.
+func Near(name string, candidates iter.Seq[string]) string {
+	bare := fold(name)
 	if len(bare) == 0 || len(bare) > maxNear {
 		return ""
 	}
@@ -56,9 +56,10 @@ func Near(word string, candidates iter.Seq[string]) string {
 	return ""
 }
 
-// maxNear bounds the work on hostile words; no member name comes close.
+// maxNear bounds the work on hostile names. No member name is that long.
 const maxNear = 100
 
+// maxTypos is the number of typing errors that a name of this length may have.
 func maxTypos(letters int) int {
 	if letters < 3 {
 		return 0
@@ -66,7 +67,7 @@ func maxTypos(letters int) int {
 	return min(max(letters/3, 1), 3)
 }
 
-// first returns the one that sorts first; "" is no candidate.
+// first returns the first in alphabetical order; "" is not a candidate.
 func first(a, b string) string {
 	if a == "" {
 		return b
@@ -87,12 +88,12 @@ func fold(s string) []rune {
 	return out
 }
 
-// Typos returns how many typing errors two words are apart: letters more, less or other, and
-// neighbours in each other's place.
+// Typos returns the number of typing errors between two names: letters added, dropped or
+// replaced, and neighbours swapped.
 func Typos(a, b string) int { return typos([]rune(a), []rune(b)) }
 
-// typos counts the letters to insert, drop, replace or swap with a neighbour to
-// make b of a (the optimal string alignment distance).
+// typos counts the letters to insert, drop, replace or swap with a neighbour to turn a
+// into b (the optimal string alignment distance).
 func typos(a, b []rune) int {
 	var short [3 * (maxNear + 1)]int
 	rows, n := short[:], len(b)+1
@@ -120,10 +121,10 @@ func typos(a, b []rune) int {
 	return last[len(b)]
 }
 
-// Quote returns a word as messages show it: in double quotes, and shortened to 60 characters.
-func Quote(word string) string {
-	if utf8.RuneCountInString(word) > 60 {
-		word = string([]rune(word)[:57]) + "..."
+// Quote returns a text as messages show it: in double quotes, shortened to 60 characters.
+func Quote(text string) string {
+	if utf8.RuneCountInString(text) > 60 {
+		text = string([]rune(text)[:57]) + "..."
 	}
-	return strconv.Quote(word)
+	return strconv.Quote(text)
 }

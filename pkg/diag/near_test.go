@@ -52,7 +52,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestNearIgnoresOrder: candidates often come out of a map.
+// TestNearIgnoresOrder checks that the order of candidates does not matter, since they
+// often come from a map.
 func TestNearIgnoresOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.StringMatching(`[abB_]{0,5}`)).Draw(t, "candidates")

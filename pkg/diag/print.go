@@ -21,7 +21,7 @@ func Printable(s string) string {
 	return s
 }
 
-// escape does the work of Printable; the first n bytes of s need no escape.
+// escape implements Printable; the first n bytes of s need no escape.
 func escape(s string, n int) string {
 	var b strings.Builder
 	b.WriteString(s[:n])

@@ -129,8 +129,8 @@ func (d Diagnostic) suppressions() []sarifSuppression {
 	return []sarifSuppression{{Kind: "inSource", Justification: d.Waived.Reason}}
 }
 
-// unlinked breaks what SARIF takes for a link in a plain message, [text](target):
-// a name in a job file must not become one.
+// unlinked escapes links of SARIF in a plain message, [text](target): a name in a job file
+// must not become a link.
 func unlinked(s string) string { return strings.ReplaceAll(s, "](", "] (") }
 
 // fileURI returns the URI reference of a file name with forward slashes. A colon

@@ -71,8 +71,8 @@ type sarifResult struct {
 	Locations    []sarifLocation   `json:"locations"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
 	Fixes        []sarifFix        `json:"fixes,omitempty"`
-	// Suppressions is nil in a log without any. In one with some the standard
-	// (3.27.23) wants it in every result, be it empty.
+	// Suppressions is nil in a log without any. In a log with some, the standard (3.27.23)
+	// requires it in every result, even if it is empty.
 	Suppressions []sarifSuppression `json:"suppressions,omitzero"`
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// TestSARIFSchema judges the log by the schema of the standard, which is not in
-// this repository:
+// TestSARIFSchema validates the log with the schema of the standard, which is not in this
+// repository:
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json
 func TestSARIFSchema(t *testing.T) {
 	path := os.Getenv("BATCHCTL_SARIF_SCHEMA")
@@ -88,7 +88,7 @@ type sarifResult struct {
 	}
 }
 
-// checkSARIF asks for what the standard and code scanning require.
+// checkSARIF checks the requirements of the standard and of code scanning.
 func checkSARIF(t *testing.T, text string, l diag.List) {
 	t.Helper()
 	var log sarifLog

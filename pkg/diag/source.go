@@ -23,9 +23,8 @@ type Source struct {
 	secrets  *secret.Secrets
 }
 
-// stop is a place inside a long line whose column is known. Without stops, a
-// thousand problems in one line of megabytes would count its characters a
-// thousand times.
+// stop is an offset inside a long line whose column is known. Without stops, a thousand
+// problems in one line of megabytes would count its characters a thousand times.
 type stop struct{ offset, col int }
 
 // stopEvery is the number of bytes from one stop to the next.
@@ -34,6 +33,7 @@ const stopEvery = 4096
 // NewSource returns a source for text under name.
 func NewSource(name, text string) *Source { return &Source{Name: name, Text: text} }
 
+// index returns the offsets of the lines. It is safe for concurrent use.
 func (s *Source) index() []int {
 	s.once.Do(func() {
 		start := len(s.Text) - len(strings.TrimPrefix(s.Text, "\ufeff"))
@@ -77,8 +77,8 @@ func (s *Source) Position(offset int) (line, col int) {
 	return line, from.col + utf8.RuneCountInString(s.Text[from.offset:offset])
 }
 
-// Line returns the text of line n (from 1) without its line ending, and the
-// byte offset at which it starts. It returns "" for a line that is not there.
+// Line returns the text of line n (from 1) without its line ending, and the byte offset at
+// which it starts. It returns "" for a line that does not exist.
 func (s *Source) Line(n int) (text string, start int) {
 	lines := s.index()
 	if n < 1 || n > len(lines) {
@@ -91,8 +91,8 @@ func (s *Source) Line(n int) (text string, start int) {
 	return strings.TrimSuffix(s.Text[start:end], "\r"), start
 }
 
-// hidden returns what no output may show of the text: credentials. They are
-// searched for when something is printed about the text, and not before.
+// hidden returns the credentials of the text. They are searched on first use, when
+// something is printed about the text.
 func (s *Source) hidden() *secret.Secrets {
 	s.searched.Do(func() { s.secrets = secret.In(s.Text) })
 	return s.secrets

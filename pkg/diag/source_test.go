@@ -104,7 +104,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestPositionLongLine compares with counting where the line has stops, between
+// TestPositionLongLine compares Position with counting around the stops of a line, between
 // characters and inside them.
 func TestPositionLongLine(t *testing.T) {
 	for _, part := range []string{"ab", "a名", "😀", "\x80", "\xe5\x90", "é\xff"} {

@@ -9,19 +9,19 @@ import (
 	"text/tabwriter"
 )
 
-// Tally is how often one rule found something.
+// Tally is the number of problems of one rule.
 type Tally struct {
 	Count    int
 	Severity Severity
-	// Waived is true for what was found and is waived.
+	// Waived is true for waived problems.
 	Waived bool
 	Rule   string
-	// First is the first place in the order of the list, file:line:col, or "-".
+	// First is the first position in the order of the list, file:line:col, or "-".
 	First string
 }
 
-// Summary counts the problems of the list by severity and rule: errors first,
-// what is waived last, then what is most frequent.
+// Summary counts the problems of the list by severity and rule: errors first, waived
+// problems last, and otherwise the most frequent first.
 func Summary(l List) []Tally {
 	type key struct {
 		Severity
@@ -34,11 +34,11 @@ func Summary(l List) []Tally {
 		k := key{d.Severity, d.Waived != nil, d.ruleID()}
 		i, ok := at[k]
 		if !ok {
-			place, _, _ := d.parts()
+			position, _, _ := d.parts()
 			i = len(tallies)
 			at[k] = i
 			tallies = append(tallies, Tally{Severity: d.Severity, Waived: k.waived, Rule: k.rule,
-				First: firstOf(strings.TrimSuffix(place, ": "), noFile)})
+				First: firstOf(strings.TrimSuffix(position, ": "), noFile)})
 		}
 		tallies[i].Count++
 	}

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// TextOptions says how WriteText writes. The zero value is for files and pipes.
+// TextOptions are the options of WriteText. The zero value is for files and pipes.
 type TextOptions struct {
 	// Color marks the parts of a diagnostic with ANSI colours.
 	Color bool
-	// Width is the number of columns a source line may take, its line number
-	// included; a longer one is cut around the problem. 0 means 200. Messages
-	// and hints are never cut.
+	// Width is the number of columns for a source line with its line number; a longer one
+	// is cut around the problem. 0 means 200. Messages and hints are never cut.
 	Width int
 }
 
@@ -76,8 +75,8 @@ func (p *printer) diagnostic(d Diagnostic) {
 	case d.Severity == Warning:
 		color = sgrYellow
 	}
-	place, message, rule := d.parts()
-	fmt.Fprintf(p.w, "%s%s%s\n", p.paint(sgrBold, place), p.paint(color, message), rule)
+	position, message, rule := d.parts()
+	fmt.Fprintf(p.w, "%s%s%s\n", p.paint(sgrBold, position), p.paint(color, message), rule)
 	if d.Waived != nil {
 		return
 	}

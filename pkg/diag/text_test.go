@@ -22,8 +22,7 @@ func expect(t *testing.T, archive, name, got string) {
 	golden.Read(t, filepath.Join("testdata", archive+".txtar")).Want(t, name, got)
 }
 
-// mark returns a problem at the part of text between « and », which are taken
-// out.
+// mark returns a problem at the part of text between « and », which it removes.
 func mark(text string) diag.Diagnostic {
 	start := strings.Index(text, "«")
 	text = strings.Replace(text, "«", "", 1)
@@ -87,7 +86,7 @@ func TestWriteTextColor(t *testing.T) {
 	}
 }
 
-// withoutSGR drops the colour codes that WriteText may use.
+// withoutSGR removes the colour codes that WriteText may use.
 func withoutSGR(s string) string {
 	for _, code := range []string{"0", "1", "31", "33", "36"} {
 		s = strings.ReplaceAll(s, "\x1b["+code+"m", "")
@@ -109,8 +108,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// FuzzWriteText holds the writers to their promise: whatever the text and the
-// span are, nothing reaches a terminal that could steer it.
+// FuzzWriteText checks that for any text and span, the output cannot control a terminal.
 func FuzzWriteText(f *testing.F) {
 	f.Add("{\n\t\"a\": 1}\r\n", "message", 3, 6, 0, false)
 	f.Add("\x1b[2J\u202e\u0085\xff名\u0301", "a\nb", 1, 400, 7, true)
@@ -141,7 +139,7 @@ func FuzzWriteText(f *testing.F) {
 	})
 }
 
-// checkRunes fails for everything in s that neither prints nor is allowed.
+// checkRunes fails for every character in s that neither prints nor is allowed.
 func checkRunes(t *testing.T, s, allowed string) {
 	t.Helper()
 	if !utf8.ValidString(s) {
@@ -154,8 +152,8 @@ func checkRunes(t *testing.T, s, allowed string) {
 	}
 }
 
-// TestCaretColumns renders a place in every kind of surrounding and looks for
-// the caret in the column where the place is.
+// TestCaretColumns prints a problem in all kinds of surroundings, and checks that the
+// caret is in its column.
 func TestCaretColumns(t *testing.T) {
 	for _, before := range []string{"", "abc", "名前", "e\u0301", "\t\t", "a\tb\t", "\x1b", "\u202e", "\xff"} {
 		d := mark(before + "«X»YZ")

@@ -7,8 +7,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// waived is the sample, of which somebody has waived an error that has a fix, and
-// a problem without a place and with hostile words.
+// waived returns the sample with two waived problems: one with a fix, and one without a
+// location and with hostile texts.
 func waived() diag.List {
 	l := sample()
 	l[2].Waived = &diag.Waiver{Reason: "agreed in OPS-12", Until: "2027-01-31"}
@@ -46,12 +46,12 @@ func TestWaivedFailsNothing(t *testing.T) {
 		t.Errorf("%v fails", l)
 	}
 	if _, applied := diag.Apply(l[0].Source, l); applied != 0 {
-		t.Error("a waived problem was mended")
+		t.Error("a waived problem was fixed")
 	}
 }
 
-// Of a problem that one job waives and another does not, both stay; of several
-// that are waived alike, one.
+// If one job waives a problem and another does not, both stay. Of several that are waived
+// alike, one stays.
 func TestSortKeepsBoth(t *testing.T) {
 	open := sample()[2]
 	waived := open
@@ -75,14 +75,14 @@ func TestSummaryOfWaived(t *testing.T) {
 	expect(t, "waived", "summary", b.String())
 }
 
-// A baseline holds nothing of what is waived, and passes it through.
+// A baseline has no waived problems, and Filter keeps them.
 func TestBaselineOfWaived(t *testing.T) {
 	var b strings.Builder
 	if err := diag.WriteBaseline(&b, waived()); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "a:b,c") {
-		t.Errorf("a waived problem stands in\n%s", b.String())
+		t.Errorf("a baseline has a waived problem:\n%s", b.String())
 	}
 	known, err := diag.ReadBaseline(strings.NewReader(b.String()))
 	if err != nil {

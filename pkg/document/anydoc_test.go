@@ -8,8 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// valid returns documents that satisfy a schema, of all of its members and
-// types, made from the compiled schema alone.
+// valid generates documents that satisfy a schema, with all of its members and types. It
+// uses only the compiled schema.
 func valid(s *shape) *rapid.Generator[*jsontree.Node] {
 	return rapid.Custom(func(t *rapid.T) *jsontree.Node { return draw(t, s, 0) })
 }
@@ -63,8 +63,8 @@ func drawScalar(t *rapid.T) *jsontree.Node {
 	return jsontree.NewString(rapid.SampledFrom(words).Draw(t, "any"), nil)
 }
 
-// parts returns the shapes that a value is made to satisfy together: of a choice
-// between several one is taken.
+// parts returns the shapes that a value must satisfy together. Of several alternatives, it
+// draws one.
 func parts(t *rapid.T, s *shape) []*shape {
 	out := []*shape{s}
 	if s.ref != nil {
@@ -118,8 +118,8 @@ func all(n *jsontree.Node) []*jsontree.Node {
 	return out
 }
 
-// replaced returns a copy of a tree in which one node is exchanged: for another
-// value, for nothing if with is nil, or for the same under another name.
+// replaced returns a copy of a tree with one node changed: replaced by another value,
+// removed if with is nil, or renamed.
 func replaced(n, old, with *jsontree.Node, rename string) *jsontree.Node {
 	if n == old {
 		if with == nil {

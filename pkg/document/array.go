@@ -102,8 +102,8 @@ func (l *lowering) arrayProperties() *jsontree.Node {
 	return properties
 }
 
-// launch holds that the job can start children that differ, in the requests that it
-// stands for.
+// launch reports children with different values in a job whose container cannot run
+// batchctl's launcher: the requests need a command, and a single container on ECS.
 func (l *lowering) launch(job *Job) {
 	source := ArraySource(job.Array)
 	if source == nil || l.spoilt {
@@ -136,7 +136,7 @@ func (l *lowering) launch(job *Job) {
 	}
 }
 
-// dropCommand leaves out the command of the defaults where the children run a list.
+// dropCommand removes a command of the defaults if the children run a command list.
 func (l *lowering) dropCommand() {
 	array, command := l.job.Get("array"), l.job.Get("command")
 	if command != nil && array.Get("commands") != nil && launcherOf(array) != sweep.Image && !l.wrote(command) {

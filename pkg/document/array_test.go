@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// Without Options.Read nothing is read, and nothing is said about it.
+// Without Options.Read, nothing is read and there is no problem.
 func TestArraysWithoutReading(t *testing.T) {
 	for members, size := range map[string]string{
 		`"command": ["c", "${{ matrix.x }}"], "array": {"table": "runs.csv"}`: "",
@@ -26,7 +26,7 @@ func TestArraysWithoutReading(t *testing.T) {
 	}
 }
 
-// A command list in S3 is read by the children, so its sweep is known in any case.
+// The children read a command list in S3 themselves, so its sweep is always known.
 func TestCommandListInS3(t *testing.T) {
 	f := load(t, `{"name": "a", "image": "i", "array": {"commands": "s3://bucket/list.txt", "size": 4}}`, Options{KeepGoing: true})
 	s := f.Jobs[0].Sweep
@@ -35,8 +35,7 @@ func TestCommandListInS3(t *testing.T) {
 	}
 }
 
-// Of what says what the children are the topmost layer counts; how they are started
-// is merged.
+// The topmost layer decides what the children are. How they are started is merged.
 func TestArraysOfDefaults(t *testing.T) {
 	for _, tt := range []struct{ defaults, job, want string }{
 		{`{"size": 4}`, ``, `{"size":4}`},
@@ -63,7 +62,7 @@ func TestArraysOfDefaults(t *testing.T) {
 	}
 }
 
-// A command of the defaults is for the other jobs where the children run a list.
+// A command of the defaults does not apply to a job whose children run a list.
 func TestCommandOfDefaultsBesideAList(t *testing.T) {
 	f := load(t, `{"name": "w", "defaults": {"command": ["c"]}, "jobs": [
 		{"name": "a", "image": "i", "array": {"commands": "s3://bucket/list.txt", "size": 4}},
@@ -75,7 +74,7 @@ func TestCommandOfDefaultsBesideAList(t *testing.T) {
 	}
 }
 
-// More cells than an array has children make it as large as an array can be.
+// More cells than the largest array has children give an array of the largest size.
 func TestLargeSweep(t *testing.T) {
 	axis := `["` + strings.Join(strings.Split(strings.Repeat("x", 150), ""), `", "`) + `"]`
 	for i := 0; strings.Contains(axis, `"x"`); i++ {
@@ -87,7 +86,7 @@ func TestLargeSweep(t *testing.T) {
 	}
 }
 
-// Parameters of the command line may name values, too.
+// Parameters of the command line may also refer to values.
 func TestReferencesInGivenParameters(t *testing.T) {
 	parameters := jsontree.NewObject(nil)
 	parameters.Set("lr", jsontree.NewString("${{matrix.lr}}", nil))

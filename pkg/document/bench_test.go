@@ -48,8 +48,8 @@ func nativeText() string {
 	return b.String() + "\n      { \"name\": \"LAST\", \"value\": \"1\" }\n    ]\n  },\n  \"tags\": { \"Team\": \"research\" }\n}\n"
 }
 
-// BenchmarkLoad is a whole Load of a valid file, of a wrong one, which the
-// library must judge, and their parts.
+// BenchmarkLoad measures Load of a valid file, and of an invalid one, which the validator
+// library checks, and the parts of Load.
 func BenchmarkLoad(b *testing.B) {
 	for name, text := range map[string]string{
 		"compact": compactText(), "native": nativeText(),
@@ -93,9 +93,8 @@ func BenchmarkLoad(b *testing.B) {
 	})
 }
 
-// BenchmarkFirstLoad is what the first file of a process waits for: reading the
-// schemas and compiling as much of them as it needs, and the same done by the
-// library.
+// BenchmarkFirstLoad measures what the first file of a process needs in addition: reading
+// the schemas and compiling a part of them, compared with the validator library.
 func BenchmarkFirstLoad(b *testing.B) {
 	root, _ := jsontree.Parse(diag.NewSource("x", compactText()))
 	b.Run("shape", func(b *testing.B) {

@@ -12,19 +12,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// maxBeside bounds the files that a document names: a table of a million cells is
+// maxBeside bounds the size of a file that a document names. A table of a million cells is
 // smaller.
 const maxBeside = 128 << 20
 
-// SiblingReader returns the function that Options.Read wants for a document of that name:
-// it reads a file by its path relative to the document's directory, or to the
-// working directory for "-" and other texts that are no files. The source is named
-// by the path that leads there. An error is a sentence without that name, and where
-// a file of nearly that name lies there it carries the hint.
+// SiblingReader returns the function for Options.Read for a document of that name. It
+// reads a file by its path relative to the document's directory, or to the working
+// directory for "-" and other texts that are not files. The source has the name of the
+// path that leads to the file. An error is a sentence without that name; its hint names a
+// file with a similar name.
 //
-// A document may come from a stranger, and what is wrong with a table is shown with
-// its line: nothing is read that lies outside of the document's directory and the
-// working directory, links followed.
+// A document may come from a stranger, and messages about a table show its lines. So the
+// function reads only files inside the document's directory and the working directory,
+// also through symbolic links.
 func SiblingReader(document string) func(path string) (*diag.Source, error) {
 	return func(path string) (*diag.Source, error) {
 		name := siblingPath(document, filepath.FromSlash(path))
@@ -63,6 +63,8 @@ func FindBeside(document, path string) (Found, error) {
 	return Found{}, errOutside
 }
 
+// statIn returns the properties of a file below a directory. A path that leaves the
+// directory, also through a symbolic link, is an error.
 func statIn(dir, name string) (fs.FileInfo, error) {
 	root, inside, err := rootOf(dir, name)
 	if err != nil {
@@ -75,7 +77,7 @@ func statIn(dir, name string) (fs.FileInfo, error) {
 
 var errOutside = unitError{"it is outside this file's directory and the working directory", "copy it there"}
 
-// readWithin reads a file that lies in one of the directories.
+// readWithin reads a file that is inside one of the directories.
 func readWithin(name string, dirs ...string) (string, error) {
 	for _, dir := range dirs {
 		text, err := readIn(dir, name)
@@ -86,7 +88,7 @@ func readWithin(name string, dirs ...string) (string, error) {
 	return "", errOutside
 }
 
-// readIn reads a file in a directory, or says that it lies outside.
+// readIn reads a file inside a directory. For a file outside, the error is errOutside.
 func readIn(dir, name string) (string, error) {
 	root, inside, err := rootOf(dir, name)
 	if err != nil {
@@ -96,7 +98,7 @@ func readIn(dir, name string) (string, error) {
 	return readRegular(root, inside)
 }
 
-// rootOf opens a directory, and says where in it a file lies.
+// rootOf opens a directory, and returns the path of a file inside it.
 func rootOf(dir, name string) (root *os.Root, inside string, err error) {
 	base, err := filepath.Abs(dir)
 	if err != nil {
@@ -113,7 +115,7 @@ func rootOf(dir, name string) (root *os.Root, inside string, err error) {
 	return root, inside, cause(err)
 }
 
-// readRegular reads a file that has an end.
+// readRegular reads a regular file, of at most maxBeside bytes.
 func readRegular(root *os.Root, inside string) (string, error) {
 	info, err := root.Stat(inside)
 	if err != nil {
@@ -134,9 +136,9 @@ func readRegular(root *os.Root, inside string) (string, error) {
 	return string(text), cause(err)
 }
 
-// cause is the error without the operation and the path, which the message has. A
-// link that leads outside is refused by os.Root with an error that has no name; what
-// the system itself says can be asked whether it was a timeout.
+// cause returns the error without the operation and the path, which the message has
+// already. os.Root returns an unexported error for a link that leads outside, which
+// becomes errOutside. Errors of the system stay unchanged.
 func cause(err error) error {
 	e, ok := errors.AsType[*fs.PathError](err)
 	if !ok {
@@ -148,8 +150,8 @@ func cause(err error) error {
 	return e.Err
 }
 
-// nearFile is the hint for a file that is not there: the one that was meant, as it
-// would be written.
+// nearFile is the hint for a missing file: a file with a similar name, as the document
+// would name it.
 func nearFile(path, name string) string {
 	entries, _ := os.ReadDir(filepath.Dir(name)) // a directory that cannot be read has no near files
 	var names []string
@@ -165,6 +167,8 @@ func nearFile(path, name string) string {
 	return fmt.Sprintf("write %q", path[:len(path)-len(filepath.Base(name))]+near)
 }
 
+// regular returns an error for anything but a regular file. A pipe could block
+// indefinitely.
 func regular(info os.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -175,7 +179,7 @@ func regular(info os.FileInfo) error {
 	return nil
 }
 
-// siblingPath is a file that another one names, relative to itself.
+// siblingPath returns the path of a file that another file names relative to itself.
 func siblingPath(path, file string) string {
 	if filepath.IsAbs(file) {
 		return file

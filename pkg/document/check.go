@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// check holds the tree under root against the schema of the kind. The surplus
-// members have been reported already.
+// check compares the tree under root with the schema of the kind. The surplus members have
+// been reported already.
 func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	if len(surplus) == 0 && readable(root) && shapes[kind]().takes(root) {
 		return &checker{root: root}
@@ -38,13 +38,13 @@ func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 			c.report(RuleBadValue, root.Source, brace(root), "fix the others first", "more than %d problems; the rest are not shown", maxProblems)
 		}
 	} else if err != nil {
-		panic(err) // only a schema of ours that is wrong
+		panic(err) // only a mistake in an embedded schema
 	}
 	return c
 }
 
-// value is the form of a node that the validator takes. Of members of one name
-// the first counts, as in Node.Get. What the validator could choke on is
+// value returns a node in the form that the validator accepts. Of members with the same
+// name, the first counts, as in Node.Get. Values that the validator cannot handle are
 // reported here and replaced.
 func (c *checker) value(n *jsontree.Node) any {
 	switch {
@@ -83,7 +83,7 @@ func (c *checker) value(n *jsontree.Node) any {
 	return n.Value()
 }
 
-// walk goes down to the causes that are no mere consequence of others.
+// walk visits the causes of an error that do not follow from other causes.
 func (c *checker) walk(e *jsonschema.ValidationError) {
 	if len(c.diags) >= maxProblems {
 		c.overflow = true
@@ -105,8 +105,8 @@ func (c *checker) walk(e *jsonschema.ValidationError) {
 	}
 }
 
-// choose reports a value that none of several schemas takes: its type if that
-// is wrong for all of them, else what the schema for its type has against it.
+// choose reports a value that satisfies none of several schemas: its type if that is wrong
+// for all of them, or else what violates the schema for its type.
 func (c *checker) choose(e *jsonschema.ValidationError) {
 	steps := tokens(e.InstanceLocation)
 	node := c.root.At(steps...)
@@ -126,6 +126,9 @@ func (c *checker) choose(e *jsonschema.ValidationError) {
 	c.walk(chosen[0])
 }
 
+// leaf reports one error of the schema validator in the user's terms. Such errors are
+// rare: a valid document is checked by its shape, and only an invalid one by the
+// validator.
 func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 	steps := tokens(e.InstanceLocation)
 	node := c.root.At(steps...)

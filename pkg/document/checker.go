@@ -7,29 +7,31 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// checker turns what the validator found into problems with a place. The
-// validator only says which keyword of which schema refuses which value; the
-// words are made here, from the schema and the tree.
+// checker turns the validator's findings into problems with a location. The validator only
+// returns which keyword of which schema rejects which value. The messages come from the
+// schema and the tree.
 type checker struct {
 	root   *jsontree.Node
 	top    raw
 	native bool // the document is an AWS request, or a list of them
 	diags  diag.List
-	// bad is the values that must not be lowered.
+	// bad holds the values that must not be lowered.
 	bad map[*jsontree.Node]bool
-	// overflow says that there were too many problems to find them all.
+	// overflow is true if the document has more problems than maxProblems.
 	overflow bool
-	// searches bounds the look-ups of near words, which cost more than all the rest.
+	// searches bounds the searches for similar names, which take longer than all other
+	// checks.
 	searches int
 }
 
+// report adds a problem of the schema.
 func (c *checker) report(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) {
 	c.diags = append(c.diags, diag.Diagnostic{
 		Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
 
-// maxProblems bounds what is reported of one document.
+// maxProblems bounds the problems that are reported for one document.
 const maxProblems = 1000
 
 // label names a value by the end of its path: "timeout", "resources.vcpus",
@@ -63,7 +65,7 @@ func (c *checker) schemasAt(steps []string) []raw {
 	return level
 }
 
-// lost reports whether the job said what runs, but in a way that is left out.
+// lost reports whether the job states what runs, but in a member that is left out.
 func (c *checker) lost(job *jsontree.Node) bool {
 	if len(c.bad) == 0 {
 		return false
@@ -82,7 +84,7 @@ func (c *checker) lost(job *jsontree.Node) bool {
 	return c.bad[job]
 }
 
-// spoilt reports whether a value, or one inside of it, is left out.
+// spoilt reports whether a value, or one inside it, is left out.
 func (c *checker) spoilt(n *jsontree.Node) bool {
 	if len(c.bad) == 0 || n == nil {
 		return false
@@ -98,9 +100,9 @@ func (c *checker) spoilt(n *jsontree.Node) bool {
 	return false
 }
 
-// clean returns a copy of what can be lowered: without the values found bad,
-// comments, and the $schema of a document or of a job in its list. Of members of one
-// name only the first is there, which is the one that was judged.
+// clean returns a copy that can be lowered: without bad values, comments, and the $schema
+// of a document or of a job in its list. Of members with the same name, it keeps the
+// first, which is the one that was checked.
 func (c *checker) clean(n *jsontree.Node) *jsontree.Node {
 	if n.Kind != jsontree.Object && n.Kind != jsontree.Array {
 		return n.Clone()

@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// commandList reads the list of command lines that the children share, or notes
-// where it is in S3.
+// commandList reads the list of command lines that the children share. A list in S3 is not
+// read; only its location is kept.
 func (l *lowering) commandList(array *jsontree.Node, o Options) *sweep.Sweep {
 	n, size := array.Get("commands"), array.Get("size")
 	if i, ok := size.Int(); !ok || i < 1 {
@@ -34,7 +34,7 @@ func (l *lowering) commandList(array *jsontree.Node, o Options) *sweep.Sweep {
 	return s
 }
 
-// commandLines holds that a list has something to run, and is text.
+// commandLines reports a list that is not text, or that has no command.
 func (l *lowering) commandLines(n *jsontree.Node, src *diag.Source) bool {
 	wrong, hint, at := "", "", diag.Span{}
 	switch {
@@ -68,8 +68,8 @@ func hasCommand(text string) bool {
 
 var bucketPattern = lazy(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
-// s3Location reads s3://bucket/key, without the slashes at its end. With object the
-// key must be there and name no folder.
+// s3Location parses s3://bucket/key and removes slashes at its end. With object, the key
+// is required and cannot be a folder.
 func s3Location(url string, object bool) (location string, ok bool) {
 	rest, ok := strings.CutPrefix(url, "s3://")
 	if !ok || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r < ' ' || r == 0x7f }) {

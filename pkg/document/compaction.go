@@ -4,17 +4,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// compaction moves members of the requests into a compact job. What is not
-// taken in the end is the rest.
+// compaction moves members of the requests into a compact job. Members that are not moved
+// stay in jobDefinition and submitJob.
 type compaction struct {
 	register, submit, job *jsontree.Node
-	// main is the request that the members are from which both have.
+	// main is the request from which members come that both requests have.
 	main  *jsontree.Node
 	taken map[*jsontree.Node]bool
 }
 
-// move gives the job a member in place of one of a request, in the short form
-// if there is one that says the same.
+// move moves a member of a request to the job, in its short form if there is one with the
+// same meaning.
 func (c *compaction) move(name string, from *jsontree.Node, short ...func(*jsontree.Node) *jsontree.Node) {
 	if from == nil {
 		return

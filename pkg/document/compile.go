@@ -12,19 +12,19 @@ import (
 	"github.com/batchctl/batchctl/schemas"
 )
 
-// schemaFile is one schema file, with those schemas in it that others refer to.
+// schemaFile is one schema file, with the schemas in it that others refer to.
 type schemaFile struct {
 	name string
 	all  map[string]func() *schemaFile
 	text string
 
 	mu sync.Mutex
-	// read holds the schemas that were needed so far, by their names in $defs; "" is
-	// the file itself.
+	// read holds the schemas that have been needed so far, by their names in $defs. The
+	// name "" is the file itself.
 	read map[string]*schema
 }
 
-// schema is one that others refer to, read and compiled when it is needed: a
+// schema is a schema that others refer to. It is read and compiled when it is needed: a
 // document needs a tenth of the native ones.
 type schema struct {
 	root  func() *jsontree.Node
@@ -49,6 +49,7 @@ func (f *schemaFile) schema(name string) *schema {
 	return f.read[name]
 }
 
+// parseSchema parses a schema of the binary. It panics on a mistake, which a test finds.
 func parseSchema(name, text string) *jsontree.Node {
 	root, diags := jsontree.Parse(diag.NewSource(name, text))
 	if len(diags) > 0 {
@@ -59,6 +60,7 @@ func parseSchema(name, text string) *jsontree.Node {
 
 var schemaFiles = openSchemaFiles()
 
+// openSchemaFiles returns the files of package schemas by name. Each is read on first use.
 func openSchemaFiles() map[string]func() *schemaFile {
 	files, err := schemas.FS.ReadDir(".")
 	if err != nil {
@@ -71,6 +73,7 @@ func openSchemaFiles() map[string]func() *schemaFile {
 	return out
 }
 
+// openSchemaFile reads a file. native.schema.json is long, so it is not copied out of FS.
 func openSchemaFile(name string, all map[string]func() *schemaFile) *schemaFile {
 	f := &schemaFile{name: name, all: all, text: schemas.Native, read: map[string]*schema{}}
 	if name != "native.schema.json" {
@@ -115,6 +118,7 @@ func shapeAt(all map[string]func() *schemaFile, location string) func() *shape {
 	return sync.OnceValue(func() *shape { return open().at(pointer)() })
 }
 
+// at returns the shape that a JSON pointer (RFC 6901) names. It panics if there is none.
 func (f *schemaFile) at(pointer string) func() *shape {
 	if pointer == "" {
 		return f.schema("").shape
@@ -133,8 +137,8 @@ func (f *schemaFile) at(pointer string) func() *shape {
 	return func() *shape { return f.compile(n) }
 }
 
-// compile makes the shape of a schema. It panics for a keyword that it does not
-// know: a schema of ours that is half understood would let wrong files through.
+// compile returns the shape of a schema. It panics on an unknown keyword: a schema of
+// which shapes ignore a part would accept invalid files.
 func (f *schemaFile) compile(n *jsontree.Node) *shape {
 	s := &shape{minimum: math.Inf(-1)}
 	if n.Is(jsontree.Bool) {
@@ -148,6 +152,8 @@ func (f *schemaFile) compile(n *jsontree.Node) *shape {
 	return s
 }
 
+// add applies one keyword of JSON Schema to a shape. It panics on a keyword that shapes
+// cannot express, so that no schema can use one.
 func (f *schemaFile) add(s *shape, keyword *jsontree.Node) {
 	switch keyword.Name {
 	case "$schema", "$id", "$defs", "$comment", "title", "description", "examples":
@@ -184,13 +190,16 @@ func (f *schemaFile) add(s *shape, keyword *jsontree.Node) {
 	}
 }
 
+// refer returns the shape of a $ref. It is resolved on first use, because schemas refer to
+// themselves.
 func (f *schemaFile) refer(location string) func() *shape {
-	if pointer, here := strings.CutPrefix(location, "#"); here {
+	if pointer, local := strings.CutPrefix(location, "#"); local {
 		return sync.OnceValue(func() *shape { return f.at(pointer)() })
 	}
 	return shapeAt(f.all, location)
 }
 
+// declare adds a member that an object may have.
 func (f *schemaFile) declare(s *shape, name string, m *shape) {
 	if s.members == nil {
 		s.members = map[string]member{}
@@ -198,8 +207,8 @@ func (f *schemaFile) declare(s *shape, name string, m *shape) {
 	s.members[name] = member{shape: m}
 }
 
-// require gives every required member a bit. A member without a schema here gets the schema
-// that accepts anything: its own is behind a $ref.
+// require gives every required member a bit. A member without a schema in this object gets
+// the schema that accepts anything, since its own follows from a $ref.
 func (f *schemaFile) require(s *shape, required *jsontree.Node) {
 	if required.Len() > 64 {
 		panic(f.name + ": more than 64 required members")
@@ -220,6 +229,8 @@ func (f *schemaFile) require(s *shape, required *jsontree.Node) {
 	}
 }
 
+// typeBits returns the types of a schema's "type" as bits. An integer is a number with the
+// additional bit wholeNumber.
 func typeBits(keyword *jsontree.Node) (bits uint8) {
 	list := texts(keyword)
 	if keyword.Is(jsontree.String) {

@@ -38,8 +38,8 @@ func Compact(register, submit *jsontree.Node) *jsontree.Node {
 	return c.job
 }
 
-// NoCompact reports the texts of a request that a job file cannot hold: what AWS Batch
-// takes literally, ${{ matrix.lr }}, is a reference there. The request may be nil.
+// NoCompact reports texts of a request that a job file cannot contain: AWS Batch takes ${{
+// matrix.lr }} literally, but in a job file it is a reference. The request may be nil.
 func NoCompact(request *jsontree.Node) diag.List {
 	var r referring
 	r.literal(request)
@@ -59,8 +59,8 @@ func (r *referring) literal(n *jsontree.Node) {
 	}
 }
 
-// NoNative says what of a job no AWS request can say, and what to do about it; "" for
-// a job that Native turns into requests which mean the same.
+// NoNative returns why AWS requests cannot express a job, and a hint. It returns "" for a
+// job that Native converts without loss.
 func NoNative(job *Job) (why, hint string) {
 	const submit = "submit the job file itself, or print its requests: batchctl plan"
 	switch source := ArraySource(job.Array); {
@@ -106,6 +106,8 @@ func Native(job *Job) (register, submit *jsontree.Node) {
 	return register, submit
 }
 
+// possible reports whether the requests have the parts of a compact job: a definition with
+// an image, or several containers, or a submission that names a definition.
 func (c *compaction) possible() bool {
 	switch {
 	case c.main == nil:
@@ -118,14 +120,14 @@ func (c *compaction) possible() bool {
 	return fragmentName(c.register) != "" || c.register.Get("containerProperties").Get("image") != nil
 }
 
-// drop leaves out a member that lowering adds on its own.
+// drop removes a member that lowering adds automatically.
 func (c *compaction) drop(from *jsontree.Node, implied string) {
 	if from != nil && from.Str() == implied {
 		c.taken[from] = true
 	}
 }
 
-// identity says who the job is and what runs.
+// identity moves the names of the job and of its definition, and what runs.
 func (c *compaction) identity() {
 	if c.register == nil {
 		c.move("name", c.submit.Get("jobName"))
@@ -147,14 +149,14 @@ func (c *compaction) identity() {
 	c.drop(c.register.Get("type"), implied)
 }
 
-// container takes what a job says of its container: in the definition, or as
-// overrides of one that is registered.
+// container moves the members of a container: from the definition, or from the overrides
+// of a registered definition.
 func (c *compaction) container() {
 	box := c.submit.Get("containerOverrides")
 	if c.register != nil {
 		box = c.register.Get("containerProperties")
 		if fragmentName(c.register) != "" {
-			box = nil // beside a fragment these members have no meaning
+			box = nil // a job with a fragment cannot have these members
 		}
 	}
 	c.move("image", box.Get("image"))
@@ -174,8 +176,8 @@ func (c *compaction) container() {
 	}
 }
 
-// resources takes the requirements, if all of them have a short form, and the
-// shared memory.
+// resources moves the requirements, if all of them have a short form, and the shared
+// memory.
 func (c *compaction) resources(box *jsontree.Node) {
 	list := box.Get("resourceRequirements")
 	resources := shortResources(list)
@@ -194,7 +196,7 @@ func (c *compaction) resources(box *jsontree.Node) {
 	}
 }
 
-// placement takes where and after what the job runs, and under which tags.
+// placement moves the queue, the dependencies, the share and the tags.
 func (c *compaction) placement() {
 	c.move("queue", c.submit.Get("jobQueue"))
 	if depends := c.submit.Get("dependsOn"); depends.Len() > 0 {
@@ -216,7 +218,7 @@ func (c *compaction) placement() {
 	}
 }
 
-// both takes a member that the job gives to both requests.
+// both moves a member that the job gives to both requests.
 func (c *compaction) both(name string) {
 	m, other := c.main.Get(name), c.submit.Get(name)
 	if c.submit != nil && !reflect.DeepEqual(m.Value(), other.Value()) {
@@ -226,7 +228,8 @@ func (c *compaction) both(name string) {
 	c.taken[other] = true
 }
 
-// rest returns a copy of what was not taken; nil if that is nothing.
+// rest returns a copy of the members that were not moved; nil if there are no such
+// members.
 func (c *compaction) rest(n *jsontree.Node) *jsontree.Node {
 	if n == nil || c.taken[n] {
 		return nil

@@ -75,7 +75,7 @@ func TestDuration(t *testing.T) {
 	})
 }
 
-// TestConvert holds that no pair of requests loses anything on the way to the
+// TestConvert checks that a pair of requests is the same after its conversion to the
 // compact form and back.
 func TestConvert(t *testing.T) {
 	short := 0
@@ -105,8 +105,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// anyPair draws a job definition, a submission, or one of each that belong
-// together.
+// anyPair draws a job definition, a submission, or a matching pair.
 func anyPair(t *rapid.T) (register, submit *jsontree.Node) {
 	which := rapid.IntRange(0, 2).Draw(t, "which")
 	if which != 1 {
@@ -132,7 +131,7 @@ func same(t *rapid.T, compact, want, got *jsontree.Node) {
 	}
 }
 
-// cleanRequest draws a native request as Load hands it on.
+// cleanRequest draws a native request in the form that Load returns.
 func cleanRequest(t *rapid.T, kind Kind) *Job {
 	text := valid(shapes[kind]()).Draw(t, string(kind)).AppendJSON(nil)
 	f, diags := Load(diag.NewSource("x", string(text)), Options{Kind: kind})
@@ -142,7 +141,7 @@ func cleanRequest(t *rapid.T, kind Kind) *Job {
 	return f.Jobs[0]
 }
 
-// namesLast puts the dependencies by name behind the others, as Native does.
+// namesLast moves the dependencies by name to the end, as Native does.
 func namesLast(submit *jsontree.Node) *jsontree.Node {
 	out := submit.Clone()
 	list := slices.Collect(submit.Get("dependsOn").Children())
@@ -166,7 +165,7 @@ func namesLast(submit *jsontree.Node) *jsontree.Node {
 	return out
 }
 
-// TestConvertJobs takes the compact jobs of testdata to native and back.
+// TestConvertJobs converts the compact jobs of testdata to requests and back.
 func TestConvertJobs(t *testing.T) {
 	for _, a := range golden.Glob(t, "testdata/lower/*.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
@@ -174,7 +173,7 @@ func TestConvertJobs(t *testing.T) {
 			for _, job := range f.Jobs {
 				if why, hint := NoNative(job); why != "" {
 					if hint == "" {
-						t.Errorf("%s: what to do about it? %s", job.Name, why)
+						t.Errorf("%s: no hint: %s", job.Name, why)
 					}
 					continue
 				}

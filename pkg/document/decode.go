@@ -11,14 +11,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// PlatformFile is the name under which a platform file is found.
+// PlatformFile is the name of a platform file. batchctl finds it by this name.
 const PlatformFile = "batchctl.json"
 
 // LocalTarget is the name of the engine on this machine, which needs no entry.
 const LocalTarget = "local"
 
-// FindPlatform looks for the platform file in dir and in the directories above
-// it, up to the root.
+// FindPlatform searches for the platform file in dir and in its parents, up to the root.
 func FindPlatform(dir string) (path string, ok bool) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -51,7 +50,7 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 	p.Policy = l.policy(root.Get("policy"))
 	l.defaultTarget(p)
 	if p.Defaults != nil {
-		// Every job reads these units again; here they are judged without one.
+		// Every job reads these units again. This reports mistakes even without a job.
 		defaults := &lowering{job: p.Defaults}
 		defaults.container()
 		defaults.timeout()
@@ -65,9 +64,9 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 	return p, l.diags
 }
 
-// ReadCatalog reads the instance types that the platform file names, path being
-// its own. It does nothing for a file that names none. The error is a sentence
-// without the name of the file.
+// ReadCatalog reads the instance types of the file that the platform file names; path is
+// the path of the platform file. It does nothing if the platform file names no such file.
+// The error is a sentence without the name of the file.
 func (p *Platform) ReadCatalog(path string) (err error) {
 	if p == nil || p.CatalogFile == "" {
 		return nil
@@ -89,12 +88,13 @@ func Regular(path string) error {
 	return regular(info)
 }
 
-// CatalogPath is where CatalogFile lies, path being the platform file's.
+// CatalogPath returns the path of CatalogFile; path is that of the platform file.
 func (p *Platform) CatalogPath(path string) string { return siblingPath(path, p.CatalogFile) }
 
-// PricesPath is where PricesFile lies, path being the platform file's.
+// PricesPath returns the path of PricesFile; path is that of the platform file.
 func (p *Platform) PricesPath(path string) string { return siblingPath(path, p.PricesFile) }
 
+// target reads a target of a platform file. Numbers that are absent are 0.
 func (l *lowering) target(m *jsontree.Node) Target {
 	t := Target{
 		Name:     m.Name,
@@ -119,6 +119,7 @@ func (l *lowering) target(m *jsontree.Node) Target {
 	return t
 }
 
+// queue reads a queue of a platform file. Its alias is the name of the member.
 func queue(m *jsontree.Node) Queue {
 	q := Queue{Alias: m.Name, Name: m.Get("jobQueue").Str(), Node: m}
 	for e := range m.Get("computeEnvironments").Children() {
@@ -133,8 +134,8 @@ func queue(m *jsontree.Node) Queue {
 	return q
 }
 
-// defaultTarget holds the default target against the targets there are. "aws"
-// stands for the credentials and Region of the environment.
+// defaultTarget reports a default target that does not exist. "aws" means the credentials
+// and Region of the environment.
 func (l *lowering) defaultTarget(p *Platform) {
 	name := p.DefaultTarget
 	if _, ok := p.Target(name); ok || name == "" || name == LocalTarget || name == "aws" {

@@ -7,17 +7,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// description is what one of the describe operations prints of a thing, beside
-// the request that made it.
+// description lists the members that a describe operation prints for a resource in
+// addition to those of the request that creates it.
 type description struct {
 	kind      Kind // the request
 	operation string
-	// list is the member of the output that holds all things; "" if it prints one.
+	// list is the member of the output that contains all resources; "" if it prints one.
 	list string
-	// marks are the members that show a thing to be printed, and surplus the
-	// others that the output has and the request has not.
+	// marks are the members that show that a resource was printed. surplus are further
+	// members that the output has and the request does not have.
 	marks, surplus []string
-	// lost is what of those says more than how things stand.
+	// lost lists the members among them whose loss deserves a warning, since they are more
+	// than a state.
 	lost []string
 }
 
@@ -41,11 +42,11 @@ var descriptions = [...]description{
 		[]string{"ecsProperties", "eksProperties", "nodeProperties", "schedulingPriority"}},
 }
 
-// extra returns what the output has and the request has not.
+// extra returns all members that the output has and the request does not have.
 func (d *description) extra() []string { return slices.Concat(d.marks, d.surplus) }
 
-// describedIn recognises what a describe operation printed: the list, or one
-// thing out of it. It returns nil for any other document.
+// describedIn recognises the output of a describe operation: the list, or one resource of
+// it. It returns nil for any other document.
 func describedIn(root *jsontree.Node) (d *description, listed bool) {
 	for i := range descriptions {
 		d := &descriptions[i]
@@ -59,16 +60,16 @@ func describedIn(root *jsontree.Node) (d *description, listed bool) {
 	return nil, false
 }
 
-// printed reports whether the node is a thing with what the operation adds.
+// printed reports whether the node is a resource with members that the operation adds.
 func (d *description) printed(n *jsontree.Node) bool {
 	if d.kind == KindSchedulingPolicy && n.Get("fairsharePolicy") == nil && n.Get("quotaSharePolicy") == nil {
-		return false // others have a name and an arn too
+		return false // other outputs also have a name and an ARN
 	}
 	return n.Get(d.kind.name()) != nil && slices.ContainsFunc(d.marks, func(name string) bool { return n.Get(name) != nil })
 }
 
-// refuse says that this is no request, and what to remove. It also returns the
-// members that are too many, so that they are named only once.
+// refuse reports that the document is not a request, and which members to remove. It also
+// returns these members, so that they are reported only once.
 func (d *description) refuse(root *jsontree.Node, listed bool) (out diag.Diagnostic, surplus []*jsontree.Node) {
 	const orElse = `; --from-describe does it for you`
 	out = diag.Diagnostic{
@@ -91,8 +92,8 @@ func (d *description) refuse(root *jsontree.Node, listed bool) (out diag.Diagnos
 	return out, surplus
 }
 
-// fromDescribe takes what a describe operation printed as the requests that
-// would make the same things again.
+// fromDescribe converts the output of a describe operation to the requests that would
+// create the same resources again.
 func (f *File) fromDescribe(d *description, listed bool, o Options) (diags diag.List) {
 	f.Kind = d.kind
 	things := []*jsontree.Node{f.Root}
@@ -114,8 +115,8 @@ func (f *File) fromDescribe(d *description, listed bool, o Options) (diags diag.
 	return diags
 }
 
-// request returns the request that makes such a thing, with a warning for each
-// member that means something and has no place in it.
+// request returns the request that creates the resource, with a warning for each member
+// that matters and that the request cannot have.
 func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, lost diag.List) {
 	if !thing.Is(jsontree.Object) {
 		return thing.Clone(), nil
@@ -134,8 +135,8 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 	return request, lost
 }
 
-// submitAgain gives the request what of the job stands elsewhere in it, or
-// says more there.
+// submitAgain copies the members of a job into its request that have another name or form
+// in a request.
 func submitAgain(job, request *jsontree.Node) *jsontree.Node {
 	if array := job.Get("arrayProperties"); array != nil {
 		request = without(request, []string{"arrayProperties"})

@@ -14,8 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// TestDescriptionsAreComplete holds the members that are dropped against what
-// the SDK's output types have beyond its input types.
+// TestDescriptionsAreComplete compares the members that are dropped with those that only
+// the SDK's output types have.
 func TestDescriptionsAreComplete(t *testing.T) {
 	printed := map[Kind][2]reflect.Type{
 		KindJobDefinition:      {reflect.TypeFor[types.JobDefinition](), reflect.TypeFor[awsbatch.RegisterJobDefinitionInput]()},
@@ -47,7 +47,7 @@ func TestDescriptionsAreComplete(t *testing.T) {
 	}
 }
 
-// TestFromDescribe holds the requests that printed things stand for.
+// TestFromDescribe checks the requests for the output of describe operations.
 func TestFromDescribe(t *testing.T) {
 	for _, a := range golden.Glob(t, "testdata/describe/*.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestFromDescribeOfARequest(t *testing.T) {
 	}
 }
 
-// TestNotDescribed holds that a slip is not taken for printed output.
+// TestNotDescribed checks that an invalid document is not mistaken for printed output.
 func TestNotDescribed(t *testing.T) {
 	for _, text := range []string{
 		`{"jobQueueName": "q", "priority": 1, "status": "ENABLED"}`,

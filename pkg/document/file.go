@@ -1,10 +1,10 @@
 // Package document reads the documents of batchctl: job, workflow, platform and AWS
-// request files. It checks a file against its schema and lowers every job to the two
-// AWS requests that it stands for.
+// request files. It checks a file against its schema and lowers every job to two AWS
+// requests.
 //
-// Load is at the top. Below it are, from the top down: finding the kind (recognize.go,
-// likeness.go), checking (check.go, words.go), lowering (lower.go and a file for each part
-// of a job), and at the bottom what all of them speak of (job.go, kind.go, options.go).
+// Load is the entry. The files below it find the kind (recognize.go, likeness.go), check
+// (check.go, words.go), and lower (lower.go and a file for each part of a job). All of
+// them share the types in job.go, kind.go and options.go.
 package document
 
 import (
@@ -20,11 +20,11 @@ type File struct {
 	Source *diag.Source
 	Root   *jsontree.Node
 	Kind   Kind
-	// Name is the name of the workflow or job, or of what the request creates.
+	// Name is the name of the workflow, the job or the created resource.
 	Name string
-	// Jobs holds one job for a job file or a native request of one, all of them
-	// for a workflow, a job list or what a describe operation printed, in the
-	// order of the file, and none for any other document.
+	// Jobs holds one job for a job file or a native request for a job. For a workflow, a
+	// job list or the output of describe-jobs, it holds all jobs in the order of the file.
+	// It is empty for other documents.
 	Jobs []*Job
 	// Platform is set for a platform file.
 	Platform *Platform
@@ -36,7 +36,7 @@ type File struct {
 	Requests []*jsontree.Node
 }
 
-// take adds a native request, written being what the user wrote.
+// take adds a native request; written is the node as the user wrote it.
 func (f *File) take(written, request *jsontree.Node, o Options) {
 	name := request.Get(f.Kind.name()).Str()
 	if len(f.Jobs)+len(f.Requests) == 0 {
@@ -54,7 +54,7 @@ func (f *File) take(written, request *jsontree.Node, o Options) {
 	}
 }
 
-// lower makes the jobs of a job or a workflow file.
+// lower builds the jobs of a job or a workflow file.
 func (f *File) lower(c *checker, o Options) diag.List {
 	root := f.Root
 	if len(c.diags) > 0 || commented(root) { // else lowering, which copies what it takes, needs no clean copy
@@ -87,7 +87,7 @@ func (f *File) lower(c *checker, o Options) diag.List {
 	return diags
 }
 
-// clean returns the copy of the root that is handed on.
+// clean returns the copy of the root that callers get.
 func (f *File) clean(c *checker) *jsontree.Node {
 	if len(c.diags) > 0 || commented(f.Root) {
 		return c.clean(f.Root)
@@ -110,7 +110,7 @@ func commented(n *jsontree.Node) bool {
 	return false
 }
 
-// kept returns the elements that a clean copy of the array holds too.
+// kept returns the elements that a clean copy of the array also has.
 func kept(array *jsontree.Node, bad map[*jsontree.Node]bool) []*jsontree.Node {
 	if bad[array] {
 		return nil

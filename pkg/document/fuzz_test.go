@@ -14,9 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// sound loads a text and holds what must be true of any: no panic, every
-// problem with a place in its source, and requests that pass their own schema
-// when nothing was found.
+// sound loads a text and checks what is true of every text: no panic, every problem with a
+// location in its source, and valid requests if there is no problem.
 func sound(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -25,7 +24,7 @@ func sound(t interface {
 	soundWith(t, text, Options{})
 	soundWith(t, text, Options{FromDescribe: true})
 	soundWith(t, text, Options{Read: func(path string) (*diag.Source, error) {
-		return diag.NewSource(path, "lr,seed\n0.1,1\n0.2,1\n"), nil // which is JSON of no kind, and commands of some
+		return diag.NewSource(path, "lr,seed\n0.1,1\n0.2,1\n"), nil // not a document, but a list of commands
 	}})
 }
 
@@ -67,7 +66,7 @@ func soundWith(t interface {
 	}
 }
 
-// convertible holds that the compact form of a sound job says the same.
+// convertible checks that the compact form of a job without problems has the same meaning.
 func convertible(t interface{ Fatalf(string, ...any) }, j *Job) {
 	register, submit := Native(j)
 	compact := Compact(register, submit)
@@ -93,8 +92,8 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { sound(t, text) })
 }
 
-// TestAnyDocument loads documents made of the words and values that documents
-// are made of, so that they come through the schema far more often than noise.
+// TestAnyDocument loads documents that consist of the names and values of real documents,
+// so that they satisfy the schema far more often than random text.
 func TestAnyDocument(t *testing.T) {
 	words := map[string]bool{"": true, "x": true, "$comment": true, "~1/%": true}
 	var collect func(v any)
@@ -136,8 +135,8 @@ func TestAnyDocument(t *testing.T) {
 	})
 }
 
-// TestAnyJob builds jobs out of the schema's own examples: all are valid, and
-// any one of them may be spoilt.
+// TestAnyJob builds jobs from the schema's own examples: all are valid. It then makes some
+// of the examples invalid.
 func TestAnyJob(t *testing.T) {
 	top, _ := rawOf(KindJob.location())
 	members := top.members()

@@ -15,9 +15,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// An archive in testdata has the document NAME.json, sometimes a platform file and the files that the document
-// names, and what comes of it as "want". Beside each document are the tables of tables.txtar, and these, which
-// are not text.
+// An archive in testdata has the document NAME.json, in some cases a platform file and the
+// files that the document names, and the result as "want". Each document can also read the
+// tables of tables.txtar and these, which are not text.
 var notText = map[string]string{"tables/binary.txt": "echo 1\n\x00\n", "tables/latin1.csv": "lr\n\xff\n"}
 
 // open loads the document of an archive. A platform file supplies the defaults.
@@ -60,7 +60,7 @@ func documents(t testing.TB, dirs ...string) (all []string) {
 	return all
 }
 
-// TestDiagnostics holds every message for every slip in testdata.
+// TestDiagnostics checks the messages for each mistake in testdata.
 func TestDiagnostics(t *testing.T) {
 	for _, a := range golden.Glob(t, "testdata/problems/*.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestLower holds the requests that every file in testdata/lower stands for.
+// TestLower checks the requests for each file in testdata/lower.
 func TestLower(t *testing.T) {
 	for _, a := range golden.Glob(t, "testdata/lower/*.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// sweepNode is a sweep as JSON, without what it lacks.
+// sweepNode returns a sweep as JSON, without its empty members.
 func sweepNode(t *testing.T, s *sweep.Sweep) *jsontree.Node {
 	t.Helper()
 	text, err := json.Marshal(s)

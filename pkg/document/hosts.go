@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// kindOfHosts finds which document about hosts an object is; "" for none.
+// kindOfHosts returns the kind of a document about hosts; "" for any other object.
 func kindOfHosts(root *jsontree.Node) Kind {
 	switch {
 	case isTemplate(root):
@@ -20,7 +20,7 @@ func kindOfHosts(root *jsontree.Node) Kind {
 	return ""
 }
 
-// isTemplate knows a template of CloudFormation by the types of its resources.
+// isTemplate recognises a CloudFormation template by the types of its resources.
 func isTemplate(root *jsontree.Node) bool {
 	resources := root.Get("Resources")
 	if !resources.Is(jsontree.Object) {
@@ -37,8 +37,8 @@ func isTemplate(root *jsontree.Node) bool {
 	return false
 }
 
-// isLaunchTemplate knows the input of CreateLaunchTemplate, or its data alone, by
-// members that nothing else has.
+// isLaunchTemplate recognises the input of CreateLaunchTemplate, or only its data, by
+// members that no other document has.
 func isLaunchTemplate(root *jsontree.Node) bool {
 	if root.Get("LaunchTemplateData").Is(jsontree.Object) {
 		return true
@@ -54,8 +54,8 @@ func isLaunchTemplate(root *jsontree.Node) bool {
 	return false
 }
 
-// aboutHosts is kindOfHosts for a walk through a directory, where a template of which
-// nothing is checked must not be complained about.
+// aboutHosts is kindOfHosts for a walk through a directory. There, a template without any
+// resource that is checked is not a document, and causes no message.
 func aboutHosts(root *jsontree.Node) Kind {
 	kind := kindOfHosts(root)
 	if kind != KindTemplate {
@@ -69,9 +69,9 @@ func aboutHosts(root *jsontree.Node) Kind {
 	return ""
 }
 
-// isUserData reports whether a text is the user data of an instance: no JSON, and of
-// one of the forms that cloud-init reads. In a walk through a directory, where other
-// scripts lie too, its name must say so.
+// isUserData reports whether a text is the user data of an instance: not JSON, and in one
+// of the forms that cloud-init reads. In a walk through a directory, the name must also be
+// that of user data, because other scripts look the same.
 func (o Options) isUserData(src *diag.Source) bool {
 	if !o.Hosts || o.Kind != "" && o.Kind != KindUserData {
 		return false
@@ -117,6 +117,6 @@ func mentionsHosts(text string) bool {
 	return false
 }
 
-// checkedResources are the types of resources that are looked into.
+// checkedResources are the types of resources that batchctl checks.
 var checkedResources = [...]string{"AWS::Batch::ComputeEnvironment", "AWS::Batch::JobQueue", "AWS::Batch::JobDefinition", "AWS::Batch::SchedulingPolicy", "AWS::Batch::ConsumableResource",
 	"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration"}

@@ -7,12 +7,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// differing are the members of an array that give every child something of its own.
+// differing are the members of an array that give each child its own values.
 var differing = [...]string{"matrix", "table", "commands"}
 
-// ArraySource is the member of Job.Array that gives every child something of its own:
-// matrix, table or commands; nil for a job without an array, and for an array of which
-// the children differ in their index alone.
+// ArraySource returns the member of Job.Array that gives each child its own values:
+// matrix, table or commands. It returns nil for a job without an array, and for an array
+// whose children differ only in their index.
 func ArraySource(array *jsontree.Node) *jsontree.Node {
 	for _, name := range differing {
 		if m := array.Get(name); m != nil {
@@ -22,7 +22,8 @@ func ArraySource(array *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// launcherOf is what gives the children their values; "" where they have none.
+// launcherOf returns the kind of launcher that gives the children their values; "" if they
+// have none.
 func launcherOf(array *jsontree.Node) sweep.Launcher {
 	switch launcher := array.Get("launcher"); {
 	case ArraySource(array) == nil:
@@ -33,8 +34,7 @@ func launcherOf(array *jsontree.Node) sweep.Launcher {
 	return sweep.Shell
 }
 
-// commandOf is the command that the container runs, as far as the job says; nil if
-// it says nothing.
+// commandOf returns the command of the container; nil if the job does not contain it.
 func commandOf(job *Job) *jsontree.Node {
 	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"), job.Register.Get("containerProperties")} {
 		if command := n.Get("command"); command.Len() > 0 {
@@ -44,9 +44,9 @@ func commandOf(job *Job) *jsontree.Node {
 	return nil
 }
 
-// Job is one job, as written and as the native requests that it stands for.
-// The nodes of Register and Submit carry the places of what the user wrote, so
-// one rule over the native form serves the compact form too.
+// Job is one job, as written and as native requests. The nodes of Register and Submit have
+// the locations of the user's text, so one rule over the native form also covers the
+// compact form.
 type Job struct {
 	Name string
 	// Node is what the user wrote: the compact job, or the native request.
@@ -54,29 +54,30 @@ type Job struct {
 	// Register is the RegisterJobDefinition request; nil when the job names a
 	// definition that is already registered.
 	Register *jsontree.Node
-	// Submit is the SubmitJob request; nil for a job definition alone. It lacks
-	// jobQueue when the file names none, and never holds a dependency by name.
+	// Submit is the SubmitJob request; nil for a job definition alone. It has no jobQueue
+	// if the file names no queue. Dependencies by name are in DependsOn and Earlier
+	// instead.
 	Submit *jsontree.Node
 	// DependsOn holds the dependencies by the name of a job in the same file.
 	DependsOn []Dependency
-	// Earlier holds those on jobs that were submitted before, by name or short id.
+	// Earlier holds the dependencies on jobs that were submitted before, by name or short
+	// id.
 	Earlier []Dependency
-	// When is when the job runs once its dependencies have ended: "" when all of them
-	// succeeded, as Batch has it; WhenFailure when one of them failed, WhenAlways in
-	// any case.
+	// When says in which case the job runs once its dependencies have ended: "" if all of
+	// them succeeded, as in AWS Batch; WhenFailure if one failed; WhenAlways in any case.
 	When string
-	// Sweep is what the children differ in; nil for a job without an array, for one of
-	// so many children that differ in their index alone, and where it could not be
-	// read. Array is what the file says of it. Register and Submit hold the user's own
-	// command, and the size of the first of the arrays that come of it.
+	// Sweep holds the values in which the children differ. It is nil for a job without an
+	// array, for children that differ only in their index, and for an array that could not
+	// be read. Array is the member of the file. Register and Submit have the user's own
+	// command, and the size of the first of the arrays that the job becomes.
 	Sweep *sweep.Sweep
 	Array *jsontree.Node
 	// Inputs and Outputs are the files to download and upload, in the order of the file. The
 	// command in Register and Submit is the user's own.
 	Inputs  []Input
 	Outputs []Output
-	// Waivers are the rules that the job may break: its own first, then those of
-	// the workflow's defaults. A native request has none.
+	// Waivers are the rules that the job may break: its own, then those of the workflow's
+	// defaults. A native request has none.
 	Waivers []Waiver
 }
 
@@ -122,8 +123,8 @@ type Output struct {
 
 // IsLocal reports whether a source or destination is a local path: it has no scheme, unlike
 // s3://bucket/key.
-func IsLocal(place string) bool {
-	scheme, _, ok := strings.Cut(place, ":")
+func IsLocal(location string) bool {
+	scheme, _, ok := strings.Cut(location, ":")
 	if !ok || len(scheme) < 2 { // C:\data
 		return true
 	}
@@ -135,7 +136,7 @@ func IsLocal(place string) bool {
 // IsStaged reports whether the job has inputs or outputs.
 func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 }
 
-// Waiver is a rule that a job may break. It is no part of the AWS requests.
+// Waiver is a rule that a job may break. AWS requests do not contain it.
 type Waiver struct {
 	Rule, Reason string
 	// Until is the last day of the waiver, as written; "" if it does not expire.

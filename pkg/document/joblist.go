@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// list makes the jobs of a job list, root being the clean copy.
+// list builds the jobs of a job list; root is the clean copy.
 func (f *File) list(root *jsontree.Node, c *checker, o Options) (diags diag.List) {
 	written := kept(f.Root.Get("jobs"), c.bad)
 	for request := range root.Get("jobs").Children() {
@@ -53,13 +53,13 @@ func (j *Job) splitDependencies() (diags diag.List) {
 
 var referencePattern = lazy(`^\$\{([A-Za-z0-9_-]+)\}$`)
 
-// nameInside finds what was meant as a name in a reference of a wrong form.
+// nameInside finds the intended name in a reference of a wrong form.
 var nameInside = lazy(`[A-Za-z0-9_-]+`)
 
-// referenceTo is what reference reads.
+// referenceTo returns the form that reference parses.
 func referenceTo(name string) string { return "${" + name + "}" }
 
-// reference reads ${name}. The letters are those that a jobName may have.
+// reference parses ${name}. A name has the characters of a jobName.
 func reference(s string) (name string, err error) {
 	if m := referencePattern().FindStringSubmatch(s); m != nil {
 		return m[1], nil

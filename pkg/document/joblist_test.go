@@ -31,7 +31,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestJobListPlaces holds that jobs and dependencies point at what was written.
+// TestJobListPlaces checks that jobs and dependencies have the locations of the user's
+// text.
 func TestJobListPlaces(t *testing.T) {
 	const text = `{"jobs": [3, {"jobName": "a", "jobQueue": "q", "jobDefinition": "d", "dependsOn": [{"jobId": "${b}"}]}]}`
 	f, diags := Load(diag.NewSource("x", text), Options{Kind: KindJobList})
@@ -42,7 +43,7 @@ func TestJobListPlaces(t *testing.T) {
 	if j.Node != f.Root.At("jobs", "1") || j.Submit.Get("dependsOn") != nil {
 		t.Errorf("job %s", j.Submit.AppendJSON(nil))
 	}
-	if len(j.DependsOn) != 1 || said(j.DependsOn[0].Node) != `{"jobId": "${b}"}` {
+	if len(j.DependsOn) != 1 || textOf(j.DependsOn[0].Node) != `{"jobId": "${b}"}` {
 		t.Errorf("dependencies %v", j.DependsOn)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// Kind says which document a file is.
+// Kind is a kind of document.
 type Kind string
 
-// The documents batchctl reads. Those named after an operation hold that AWS
-// request in its native form, as `aws batch ... --cli-input-json` reads it.
+// The documents that batchctl reads. Kinds named after an operation are AWS requests in
+// their native form, as for `aws batch ... --cli-input-json`.
 const (
 	KindJob           Kind = "job"
 	KindWorkflow      Kind = "workflow"
@@ -25,16 +25,16 @@ const (
 	KindSchedulingPolicy   Kind = "CreateSchedulingPolicy"
 	KindConsumableResource Kind = "CreateConsumableResource"
 
-	// Those about hosts, which Load reads where Options.Hosts asks for them: a template
-	// of CloudFormation, a launch template of EC2, and the user data of an instance, the
-	// one document that is no JSON. They have no schema here.
+	// Documents about hosts, which Load reads with Options.Hosts: a CloudFormation
+	// template, a launch template of EC2, and user data, which is not JSON. They have no
+	// schema here.
 	KindTemplate       Kind = "CloudFormation"
 	KindLaunchTemplate Kind = "CreateLaunchTemplate"
 	KindUserData       Kind = "user-data"
 )
 
-// kinds is every document there is, and the member that holds its name. Of two
-// kinds that fit a document equally well the first one is meant.
+// kinds lists every kind with the member that contains its name. If two kinds match a
+// document equally well, the first one is chosen.
 var kinds = [...]struct {
 	kind Kind
 	name string
@@ -81,10 +81,10 @@ func (k Kind) native() bool {
 	return k != KindJob && k != KindWorkflow && k.name() != ""
 }
 
-// base makes the names of the embedded schemas into URLs.
+// base turns the names of the embedded schemas into URLs.
 const base = "embed:///"
 
-// location is where the schema of a kind stands.
+// location returns the location of a kind's schema.
 func (k Kind) location() string {
 	switch k {
 	case KindJob, KindWorkflow, KindPlatform:

@@ -13,17 +13,18 @@ var containerMembers = [...]string{
 	"runtimePlatform", "repositoryCredentials", "enableExecuteCommand",
 }
 
-// means is how a job says what runs.
+// means is the way in which a job states what runs.
 type means uint8
 
 const (
+	// Each layer of defaults may use another one of these ways.
 	byNothing  means = iota
 	byImage          // a container of its own: image, or jobDefinition.containerProperties
 	byName           // definition, which is registered
 	byFragment       // jobDefinition with ecsProperties, eksProperties or nodeProperties
 )
 
-// meansOf says what the members of one layer decide.
+// meansOf returns the way that one layer uses; byNothing if it does not state what runs.
 func meansOf(layer *jsontree.Node) means {
 	fragment := layer.Get("jobDefinition")
 	switch {
@@ -37,6 +38,8 @@ func meansOf(layer *jsontree.Node) means {
 	return byNothing
 }
 
+// fragmentName returns the member of a job definition that describes several containers, a
+// pod or nodes; "" for a single container.
 func fragmentName(jobDefinition *jsontree.Node) string {
 	for _, name := range [...]string{"ecsProperties", "eksProperties", "nodeProperties"} {
 		if jobDefinition.Get(name) != nil {
@@ -46,8 +49,7 @@ func fragmentName(jobDefinition *jsontree.Node) string {
 	return ""
 }
 
-// foreign are the members that have no meaning for a job that says in this way
-// what runs.
+// foreign returns the members that have no effect in a job that uses this way.
 func (m means) foreign() []string {
 	switch m {
 	case byName:
@@ -63,17 +65,16 @@ func (m means) foreign() []string {
 // layers are the defaults that a job starts from; each may be nil.
 type layers struct {
 	platform, workflow *jsontree.Node
-	// faulty says that the file has breaches of its schema, and lost that what
-	// runs is among them.
+	// faulty is true if the file violates its schema. lost is true if the invalid part is
+	// what runs.
 	faulty, lost bool
-	// spoilt says that a breach is in an array, and references that a text of the file
-	// or of the platform's may refer to the values of one.
+	// spoilt is true if the invalid part is in an array. references is true if a text of
+	// the file or of the platform's defaults may refer to the array's values.
 	spoilt, references bool
 }
 
-// under lays a job on top of the defaults. What runs is decided by the
-// topmost layer that says it. Defaults below that are meant for jobs of another
-// kind and fall away without a word.
+// under merges a job over its defaults. The topmost layer that states what runs decides.
+// Defaults for jobs of another kind are then dropped without a message.
 func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 	if d.platform == nil && d.workflow == nil {
 		return job, meansOf(job)
@@ -98,12 +99,13 @@ func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 	return withoutIdleArray(merged, job), decided
 }
 
-// submitMembers are the defaults of the platform that reach a job with a
-// registered definition. The others would replace what that definition says.
+// submitMembers are the platform's defaults that apply to a job with a registered
+// definition. The other defaults would replace members of that definition.
 var submitMembers = [...]string{"queue", "tags", "shareIdentifier", "submitJob"}
 
-// lay merges over onto n. A member of both takes the place that it has in over. A map and
-// AWS's list of the same variables are two forms of the same thing, so they are merged too.
+// lay merges over onto n. A member of both has the location that it has in over. A map and
+// AWS's list of the same variables are two forms of the same value, so they are merged
+// too.
 func lay(n, over *jsontree.Node) *jsontree.Node {
 	if over == nil {
 		return n
@@ -128,7 +130,7 @@ func lay(n, over *jsontree.Node) *jsontree.Node {
 	return out
 }
 
-// layArray merges arrays, but of what says what the children are only one can count.
+// layArray merges arrays. Only one of the members that define the children can apply.
 func layArray(below, above *jsontree.Node) *jsontree.Node {
 	if above.Get("size") == nil && ArraySource(above) == nil {
 		return jsontree.Merge(below, above)
@@ -136,8 +138,8 @@ func layArray(below, above *jsontree.Node) *jsontree.Node {
 	return jsontree.Merge(without(below, []string{"size", "matrix", "exclude", "include", "table", "commands"}), above)
 }
 
-// withoutIdleArray drops an array of the defaults that says how children are started
-// and not what they are: it is meant for the jobs that are arrays.
+// withoutIdleArray drops an array of the defaults that only says how children are started:
+// it is for jobs that are arrays.
 func withoutIdleArray(merged, job *jsontree.Node) *jsontree.Node {
 	array := merged.Get("array")
 	if array == nil || job.Get("array") != nil || array.Get("size") != nil || ArraySource(array) != nil {
@@ -146,6 +148,7 @@ func withoutIdleArray(merged, job *jsontree.Node) *jsontree.Node {
 	return without(merged, []string{"array"})
 }
 
+// settle gives objects that both sides have the location of the later one, at every depth.
 func settle(out, over *jsontree.Node) {
 	out.Source, out.Span, out.Key = over.Source, over.Span, over.Key
 	for m := range over.Children() {
@@ -155,6 +158,7 @@ func settle(out, over *jsontree.Node) {
 	}
 }
 
+// asMap returns a list of names and values as a map from names to values.
 func asMap(n *jsontree.Node, value string) *jsontree.Node {
 	if n.Is(jsontree.Object) {
 		return n
@@ -169,7 +173,7 @@ func asMap(n *jsontree.Node, value string) *jsontree.Node {
 	return out
 }
 
-// NoWaivers is what to do about waivers in an AWS request.
+// NoWaivers is the hint about waivers in an AWS request.
 const NoWaivers = "AWS requests cannot contain waivers: convert it to a job file (batchctl convert), or list the problem in a baseline (validate --write-baseline FILE)"
 
 // waiversOf returns the waivers of the layers, those of the first layer first.

@@ -13,9 +13,8 @@ import (
 const expected = `expected a job ("name" and "image"), a workflow ("jobs"), a platform file ("targets", "queues", ` +
 	`"policy"), or an AWS request such as RegisterJobDefinition ("jobDefinitionName") or SubmitJob ("jobName")`
 
-// kindOf finds what a document is from its $schema, else from its members. One
-// member too many does not make it another kind. It returns "" for a document that
-// fits nothing.
+// kindOf returns the kind of a document, from its $schema or else from its members. One
+// unknown member does not change the kind. It returns "" if no kind matches.
 func kindOf(root *jsontree.Node) Kind {
 	if kind := kindOfSchema(root.Get("$schema").Str()); kind != "" {
 		return kind
@@ -41,8 +40,8 @@ func kindOf(root *jsontree.Node) Kind {
 	return best
 }
 
-// sure is the least likeness of a document with a member that jobs or requests alone
-// have, beside another one of theirs.
+// sure is the least likeness of a document with two members that only jobs or requests
+// have.
 const sure = 5
 
 // platformLikeness counts the members that only a platform file has, as likeness does.
@@ -59,9 +58,9 @@ func platformLikeness(root *jsontree.Node) (points int) {
 	return points
 }
 
-// likeness counts the members that a document of the kind has: one point for
-// the name in any case (the schema then says which case is meant), two if the
-// type fits, and more for what hardly occurs elsewhere.
+// likeness scores the members that a document of the kind has: one point for the name in
+// any case, since the schema then reports the case; two if the type matches; and more for
+// members that hardly occur in other formats.
 func (k Kind) likeness(root *jsontree.Node) int {
 	members := membersOf[k]()
 	points := 0
@@ -92,10 +91,10 @@ func (k Kind) likeness(root *jsontree.Node) int {
 	return points
 }
 
-// weight is what a member says beyond its being known: a name that no other kind
-// has, or a value that makes a job.
-func (k Kind) weight(word string, n *jsontree.Node) int {
-	switch word {
+// weight is the additional score of a member: for a name that no other kind has, or for a
+// value that only jobs have.
+func (k Kind) weight(name string, n *jsontree.Node) int {
+	switch name {
 	case "image", "command", "resources", "definition":
 		if k == KindJob {
 			return 3
@@ -111,17 +110,19 @@ func (k Kind) weight(word string, n *jsontree.Node) int {
 		}
 	case "name":
 	default:
-		if word == plain(k.name()) {
+		if name == plain(k.name()) {
 			return 1
 		}
 	}
 	return 0
 }
 
-// membersOf holds the members that a document of each kind has at its top, by
-// their names and by those in small letters.
+// membersOf holds the top-level members of each kind of document, by name and by name in
+// lower case.
 var membersOf = membersEach()
 
+// membersEach returns the members of each kind of document, by name and by name in lower
+// case. They are collected on first use.
 func membersEach() map[Kind]func() map[string]*shape {
 	out := map[Kind]func() map[string]*shape{}
 	for kind, top := range shapes {
@@ -138,8 +139,8 @@ func membersEach() map[Kind]func() map[string]*shape {
 	return out
 }
 
-// kindOfSchema knows our schemas by file name. The native one holds several
-// kinds, told apart by its fragment or else by the members.
+// kindOfSchema returns the kind of an embedded schema by its file name. native.schema.json
+// has several kinds; its fragment or else the members select one.
 func kindOfSchema(location string) Kind {
 	location, fragment, _ := strings.Cut(location, "#")
 	switch path.Base(location) {
@@ -159,6 +160,7 @@ func kindOfSchema(location string) Kind {
 	return ""
 }
 
+// notADocument is the problem of a document without any member that tells its kind.
 func notADocument(root *jsontree.Node) diag.Diagnostic {
 	d := diag.Diagnostic{
 		Rule: RuleDocumentKind, Source: root.Source, Span: brace(root),
@@ -171,14 +173,15 @@ func notADocument(root *jsontree.Node) diag.Diagnostic {
 	return d
 }
 
-// notAJobFile spares a template, which some commands do not take, the comparison with a job.
+// notAJobFile is the problem of a template for commands that accept only jobs. Comparing
+// it with a job would report every member.
 func notAJobFile(root *jsontree.Node) diag.Diagnostic {
 	return problem(RuleDocumentKind, root.Source, brace(root), "check it with batchctl validate, and deploy it with CloudFormation",
 		"this is a CloudFormation template, not a job file")
 }
 
-// isJobList tells a list of SubmitJob requests from a workflow: its first job
-// has a jobName or a jobQueue and looks more like such a request than like a job.
+// isJobList distinguishes a list of SubmitJob requests from a workflow: its first job has
+// a jobName or a jobQueue, and resembles such a request more than a job.
 func isJobList(root *jsontree.Node) bool {
 	jobs := root.Get("jobs")
 	if !jobs.Is(jsontree.Array) || root.Get("defaults") != nil {

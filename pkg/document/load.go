@@ -44,7 +44,7 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	}
 	found := f.load(o)
 	if len(diags) > 0 {
-		// What a slip has swallowed is not missing.
+		// A syntax error may hide members, so they are not missing.
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissingMember })
 	}
 	diags = append(diags, found...)
@@ -52,7 +52,7 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	return f, diags
 }
 
-// recognized hands the answer on to the caller.
+// recognized stores the result for the caller and returns it.
 func (o *Options) recognized(r Recognition) Recognition {
 	if o.Recognized != nil {
 		*o.Recognized = r

@@ -133,8 +133,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNodes holds that a job's node is what the user wrote, whatever was left
-// out in between.
+// TestNodes checks that a job's node is the user's text, even if jobs before it are left
+// out.
 func TestNodes(t *testing.T) {
 	const text = `{"name": "w", "jobs": ["no", {"name": "a", "image": "i", "queue": 1}, 2, {"name": "b", "image": "i"}]}`
 	f, diags := Load(diag.NewSource("x", text), Options{})
@@ -151,14 +151,14 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestOverflow holds that a hostile file gets a bounded answer, and the same
-// one every time.
+// TestOverflow checks that a hostile file has a bounded number of problems, and always the
+// same ones.
 func TestOverflow(t *testing.T) {
 	text := `{"name": "a", "image": "i", "volumes": [` + strings.Repeat(`{"a": 1, "b": 2},`, 2000) + `{}]}`
 	render := func() string {
 		f, diags := Load(diag.NewSource("x", text), Options{})
 		if len(f.Jobs) > 0 {
-			t.Error("lowered what was not checked")
+			t.Error("an unchecked value was lowered")
 		}
 		var b strings.Builder
 		for _, d := range diags {
@@ -181,8 +181,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestRequest holds that a request which creates something other than a job is
-// handed on clean, and as it was written too.
+// TestRequest checks that a request which creates something other than a job is returned
+// both clean and as written.
 func TestRequest(t *testing.T) {
 	const text = `{"$schema": "native.schema.json", "$comment": "on demand", "jobQueueName": "q", "priority": 1,
   "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "c", "$comment": "first"}]}`
@@ -191,15 +191,15 @@ func TestRequest(t *testing.T) {
 	if got := string(f.Request.AppendJSON(nil)); got != want || len(f.Jobs) > 0 {
 		t.Errorf("request %s, %d jobs", got, len(f.Jobs))
 	}
-	if f.Root.Get("$comment") == nil || said(f.Request.At("computeEnvironmentOrder", "0", "order")) != "1" {
-		t.Error("the written tree was changed, or its places lost")
+	if f.Root.Get("$comment") == nil || textOf(f.Request.At("computeEnvironmentOrder", "0", "order")) != "1" {
+		t.Error("the original tree changed, or lost its locations")
 	}
 	if f := load(t, `{"name": "a", "image": "i"}`, Options{}); f.Request != nil {
 		t.Error("a job became a request")
 	}
 }
 
-// TestSchemaAsName holds that $schema is left out only where it is no data.
+// TestSchemaAsName checks that $schema is dropped only where it is not data.
 func TestSchemaAsName(t *testing.T) {
 	f := load(t, `{"$schema": "job.schema.json", "name": "a", "image": "i", "tags": {"$schema": "x", "$comment": "y"}}`, Options{})
 	if got := string(f.Jobs[0].Register.Get("tags").AppendJSON(nil)); got != `{"$schema":"x"}` {

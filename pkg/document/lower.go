@@ -5,7 +5,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// lower returns the job that stands for a compact job on top of the defaults.
+// lower returns the job with its requests, for a compact job and its defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
 	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt}
@@ -40,7 +40,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	return out, l.diags
 }
 
-// merge lays a fragment over a request, if there is one.
+// merge applies a fragment to a request; nil changes nothing.
 func merge(request, fragment *jsontree.Node) *jsontree.Node {
 	if fragment == nil {
 		return request
@@ -48,7 +48,7 @@ func merge(request, fragment *jsontree.Node) *jsontree.Node {
 	return jsontree.Merge(request, fragment)
 }
 
-// conflicts reports members that have no meaning beside others.
+// conflicts reports members that have no effect together with other members.
 func (l *lowering) conflicts() {
 	if shared := l.job.Get("resources").Get("sharedMemory"); shared != nil && l.means == byName {
 		l.conflict(shared)
@@ -63,6 +63,8 @@ func (l *lowering) conflicts() {
 	}
 }
 
+// conflict reports a member that has no effect with the way in which the job says what it
+// runs.
 func (l *lowering) conflict(m *jsontree.Node) {
 	switch {
 	case l.means == byName && m.Name == "image":
@@ -96,7 +98,7 @@ func (l *lowering) complete(job *Job) {
 	l.diags = append(l.diags, check(submit, KindSubmitJob).diags...)
 }
 
-// register makes the RegisterJobDefinition request.
+// register builds the RegisterJobDefinition request.
 func (l *lowering) register() *jsontree.Node {
 	r := l.object(l.job)
 	r.Set("jobDefinitionName", l.get("name"))
@@ -113,8 +115,8 @@ func (l *lowering) register() *jsontree.Node {
 	return merge(r, l.job.Get("jobDefinition"))
 }
 
-// jobType is multinode if the job has nodeProperties. Its place is that of nodeProperties,
-// since the file has no such member.
+// jobType is multinode if the job has nodeProperties. Its location is that of
+// nodeProperties, since the file has no such member.
 func (l *lowering) jobType() *jsontree.Node {
 	if node := l.job.Get("jobDefinition").Get("nodeProperties"); node != nil {
 		return jsontree.NewString("multinode", at(node, node.Key))
@@ -122,6 +124,7 @@ func (l *lowering) jobType() *jsontree.Node {
 	return l.text("container", l.job)
 }
 
+// container returns containerProperties for a job with an image.
 func (l *lowering) container() *jsontree.Node {
 	c := l.object(l.job)
 	c.Set("image", l.get("image"))
@@ -136,8 +139,8 @@ func (l *lowering) container() *jsontree.Node {
 	return c
 }
 
-// submit makes the SubmitJob request. With a registered definition it also
-// carries what the job changes of it.
+// submit builds the SubmitJob request. With a registered definition, it also contains the
+// job's changes to that definition.
 func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 	s := l.object(l.job)
 	s.Set("jobName", l.get("name"))
@@ -156,6 +159,8 @@ func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 	return merge(s, l.job.Get("submitJob"))
 }
 
+// override adds to a submission what a job with a registered definition changes. SubmitJob
+// has other names than RegisterJobDefinition for some of the members.
 func (l *lowering) override(s *jsontree.Node) {
 	c := l.object(l.job)
 	c.Set("command", l.get("command"))

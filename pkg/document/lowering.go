@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// read reads a file that a member names; nil if that cannot be done.
+// read reads a file that a member names. It reports an error and returns nil.
 func (l *lowering) read(rule string, n *jsontree.Node, o Options) *diag.Source {
 	if o.Read == nil {
 		return nil
@@ -25,15 +25,14 @@ func (l *lowering) read(rule string, n *jsontree.Node, o Options) *diag.Source {
 	return src
 }
 
-// lowering makes the two requests of one compact job.
+// lowering builds the two requests of one compact job.
 type lowering struct {
-	// job is the job on top of the defaults; all of its members are of the
-	// types that the schema wants.
+	// job is the job with its defaults. All of its members have the types of the schema.
 	job   *jsontree.Node
 	means means
 	arena *jsontree.Arena
 	diags diag.List
-	// spoilt says that a part of the array is left out because its type is wrong.
+	// spoilt is true if a part of the array is left out because its type is wrong.
 	spoilt bool
 	sweep  *sweep.Sweep
 }
@@ -42,11 +41,11 @@ func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, f
 	l.diags = append(l.diags, problem(rule, n.Source, span, hint, format, args...))
 }
 
-// get returns a copy of a member, to be placed in a request.
+// get returns a copy of a member for a request.
 func (l *lowering) get(name string) *jsontree.Node { return l.arena.Clone(l.job.Get(name)) }
 
-// object, text and number return an empty object, a string and a number with the place of
-// from.
+// object, text and number return an empty object, a string and a number with the location
+// of from.
 func (l *lowering) object(from *jsontree.Node) *jsontree.Node {
 	return l.arena.New(jsontree.Object, "", from)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// jobsOf returns the list of jobs, also under a near name.
+// jobsOf returns the list of jobs, even if its name is misspelt.
 func jobsOf(root *jsontree.Node) *jsontree.Node {
 	if jobs := root.Get("jobs"); jobs != nil {
 		return jobs
@@ -31,15 +31,15 @@ func plain(name string) string {
 	return name
 }
 
-// checkedMembers are the members whose misspellings are looked for.
+// checkedMembers are the members whose misspellings are searched.
 var checkedMembers = [...]string{
 	"name", "image", "jobs", "command", "resources", "definition", "timeout", "environment", "retryStrategy",
 	"containerProperties", "nodeProperties", "jobDefinitionName", "jobDefinition", "jobName", "jobQueue", "containerOverrides", "arrayProperties",
 	"computeEnvironmentName", "computeResources", "computeEnvironmentOrder", "jobQueueName", "consumableResourceName", "fairsharePolicy",
 }
 
-// nearMark returns the telling member that a name is a misspelling of, or "". Most
-// files of a walk are not ours, so it looks closely only at words that begin alike.
+// nearMark returns the characteristic member of which a name is a misspelling, or "". Most
+// files of a walk belong to other tools, so it compares only names that begin alike.
 func nearMark(name string) string {
 	if len(name) < 3 || len(name) > 26 {
 		return ""

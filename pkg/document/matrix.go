@@ -11,22 +11,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// Names of the rules that hold the matrix of an array.
+// The names of the rules about the matrix of an array.
 const (
 	RuleMatrixAxis    = "matrix-axis"
 	RuleMatrixExclude = "matrix-exclude"
 	RuleMatrixInclude = "matrix-include"
 )
 
-// matrixReader makes the cells of a matrix, and says what is wrong at its place.
+// matrixReader builds the cells of a matrix, and reports mistakes at their location.
 type matrixReader struct {
 	problems
 	// node is the matrix; nodes are its axes.
 	node  *jsontree.Node
 	nodes []*jsontree.Node
 	axes  []sweep.Axis
-	// excludes and includes are the entries that were read, matches and rows what they
-	// say.
+	// excludes and includes are the valid entries; matches and rows are their values.
 	excludes, includes []*jsontree.Node
 	matches            []sweep.Match
 	rows               [][]string
@@ -47,6 +46,8 @@ func (l *lowering) matrix(array *jsontree.Node) *sweep.Sweep {
 	return s
 }
 
+// cells returns the combinations of the axes, without those of exclude and with those of
+// include. It reports entries that change nothing.
 func (m *matrixReader) cells(array *jsontree.Node) *sweep.Sweep {
 	for entry := range array.Get("exclude").Children() {
 		m.exclude(entry)
@@ -61,6 +62,7 @@ func (m *matrixReader) cells(array *jsontree.Node) *sweep.Sweep {
 	return s
 }
 
+// readAxes reads the axes and their values, which become text: 0.10 stays 0.10.
 func (m *matrixReader) readAxes() {
 	seen := namesSeen{}
 	for n := range m.node.Children() {
@@ -79,6 +81,7 @@ func (m *matrixReader) readAxes() {
 	}
 }
 
+// checkValue reports a value that no environment variable can have.
 func (m *matrixReader) checkValue(rule string, v *jsontree.Node) {
 	if wrong, hint := badCell(v.Text); wrong != "" {
 		m.report(rule, v, v.Span, hint, "%s", wrong)
@@ -121,7 +124,7 @@ func (m *matrixReader) include(entry *jsontree.Node) {
 	}
 }
 
-// axis is the index of the axis that a member of an entry names, or -1.
+// axis returns the index of the axis that a member of an entry names, or -1.
 func (m *matrixReader) axis(rule string, member *jsontree.Node) int {
 	a := slices.IndexFunc(m.axes, func(axis sweep.Axis) bool { return axis.Name == member.Name })
 	if a < 0 {
@@ -130,6 +133,7 @@ func (m *matrixReader) axis(rule string, member *jsontree.Node) int {
 	return a
 }
 
+// axisHint suggests a similar axis, or lists all.
 func (m *matrixReader) axisHint(name string) string {
 	var names []string
 	for _, axis := range m.axes {
@@ -138,7 +142,7 @@ func (m *matrixReader) axisHint(name string) string {
 	return namesHint(name, names)
 }
 
-// slip reports a slip that package sweep found.
+// slip reports a mistake that package sweep found.
 func (m *matrixReader) slip(s sweep.Slip, array *jsontree.Node) {
 	switch s.Kind {
 	case sweep.TooMany:
@@ -165,8 +169,8 @@ func (m *matrixReader) slip(s sweep.Slip, array *jsontree.Node) {
 	}
 }
 
-// valueHint is the value of an axis that was meant: the same number in another
-// spelling, or the near word.
+// valueHint suggests a value of an axis: the same number in another spelling, or a similar
+// text.
 func valueHint(v, axis *jsontree.Node) string {
 	near := diag.Near(v.Text, texting(axis))
 	f, err := strconv.ParseFloat(v.Text, 64)
@@ -185,7 +189,7 @@ func valueHint(v, axis *jsontree.Node) string {
 	return "its values are " + and(values)
 }
 
-// texting yields the texts of the elements of a list.
+// texting yields the elements of a list as text.
 func texting(list *jsontree.Node) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for n := range list.Children() {

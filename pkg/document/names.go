@@ -10,13 +10,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// namesSeen is the names of axes or columns by the variables that hold their values.
+// namesSeen maps the variables of axes or columns to their names.
 type namesSeen map[string]string
 
 const nameAdvice = "letters, digits, hyphens and underscores, starting with a letter or an underscore"
 
-// add takes the next name of that kind ("axis", "column"), and says what is wrong
-// with it and what to do; "" for one that is good.
+// add adds the next name of that kind ("axis", "column"). It returns what is wrong with
+// the name and a hint; "" for a valid name.
 func (s namesSeen) add(name, what string) (wrong, hint string) {
 	if !sweep.ValidName(name) {
 		return fmt.Sprintf("invalid %s name %s", what, strconv.Quote(clip(name))), nameHint(name)
@@ -33,7 +33,7 @@ func (s namesSeen) add(name, what string) (wrong, hint string) {
 	return fmt.Sprintf("%s and %s both become the variable %s", strconv.Quote(other), strconv.Quote(name), variable), "give one of them another name"
 }
 
-// nameHint writes a name with underscores in the place of what no name has.
+// nameHint suggests the name with underscores for characters that no name can have.
 func nameHint(name string) string {
 	fixed := strings.Trim(strings.Map(func(r rune) rune {
 		if r < 0x80 && sweep.ValidName("a"+string(r)) {
@@ -50,7 +50,7 @@ func nameHint(name string) string {
 	return "write " + strconv.Quote(fixed)
 }
 
-// namesHint says which of the names was meant, or which there are.
+// namesHint suggests a similar name, or lists the names.
 func namesHint(name string, names []string) string {
 	const most = 10
 	if near := diag.Near(name, slices.Values(names)); near != "" {
@@ -62,8 +62,8 @@ func namesHint(name string, names []string) string {
 	return "there are " + and(quoteAll(names[:min(len(names), most)]))
 }
 
-// badCell says what is wrong with a value, which a child finds in a variable and on
-// a line of a text; "" if nothing is.
+// badCell returns what is wrong with a value, and a hint; "" for a valid value. A child
+// finds its value in a variable, and in one line of a text.
 func badCell(text string) (wrong, hint string) {
 	switch {
 	case sweep.ValidValue(text):

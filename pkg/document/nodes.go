@@ -11,6 +11,7 @@ import (
 
 func isTrue(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "true" }
 
+// texts returns the elements of an array as text; "" for an element that is not a string.
 func texts(array *jsontree.Node) []string {
 	var out []string
 	for n := range array.Children() {
@@ -19,11 +20,14 @@ func texts(array *jsontree.Node) []string {
 	return out
 }
 
+// whole returns a whole number; 0 for anything else.
 func whole(n *jsontree.Node) int {
 	i, _ := n.Int()
 	return int(i)
 }
 
+// only and without return a copy of an object with only, or without, the members of these
+// names.
 func only(layer *jsontree.Node, names []string) *jsontree.Node {
 	return filter(layer, func(m *jsontree.Node) bool { return slices.Contains(names, m.Name) })
 }
@@ -32,7 +36,7 @@ func without(layer *jsontree.Node, names []string) *jsontree.Node {
 	return filter(layer, func(m *jsontree.Node) bool { return !slices.Contains(names, m.Name) })
 }
 
-// filter returns a copy of an object with the members that keep wants.
+// filter returns a copy of an object with the members for which keep is true.
 func filter(layer *jsontree.Node, keep func(member *jsontree.Node) bool) *jsontree.Node {
 	if layer == nil {
 		return nil
@@ -46,11 +50,12 @@ func filter(layer *jsontree.Node, keep func(member *jsontree.Node) bool) *jsontr
 	return out
 }
 
-// at is an empty node at span in the text of n, to build others from.
+// at returns an empty node at span in the text of n, as the base for others.
 func at(n *jsontree.Node, span diag.Span) *jsontree.Node {
 	return &jsontree.Node{Source: n.Source, Span: span, Key: n.Key}
 }
 
+// first returns the first member or element; nil if there is no such.
 func first(node *jsontree.Node) *jsontree.Node {
 	for child := range node.Children() {
 		return child
@@ -58,12 +63,12 @@ func first(node *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// brace is the place of what an object lacks.
+// brace returns the location for the problem that an object lacks something.
 func brace(n *jsontree.Node) diag.Span { return Opening(n) }
 
-// IsYAML reports whether a text is read as YAML: by the ending of its name, or, where
-// that says nothing, as of standard input, by the members of a template at the start of
-// lines. What begins with a brace is JSON by any name.
+// IsYAML reports whether a text is read as YAML. The extension decides. Without one, as
+// for standard input, members of a template at the start of lines decide. A text that
+// begins with a brace is always JSON.
 func IsYAML(src *diag.Source) bool {
 	text := src.Text[:min(len(src.Text), 1<<16)]
 	start := strings.TrimLeft(strings.TrimPrefix(text, "\ufeff"), " \t\r\n")
@@ -86,14 +91,15 @@ func IsYAML(src *diag.Source) bool {
 	return false
 }
 
+// isYAMLName reports whether a file is YAML by its extension.
 func isYAMLName(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// Opening is the place of what an object or an array lacks: its opening bracket. One
-// that has none, in YAML, is marked at the name of the member that it is, or of its own
-// first member.
+// Opening returns the location for a problem that an object or array lacks something: its
+// opening bracket. In YAML without brackets, it is the name of the member, or else the
+// name of its first member.
 func Opening(n *jsontree.Node) diag.Span {
 	src, span := n.Location()
 	bracket := diag.Span{Start: span.Start, End: min(span.Start+1, span.End)}

@@ -7,7 +7,7 @@ import (
 
 // Found is a local file or directory.
 type Found struct {
-	// Path leads there from the working directory.
+	// Path is the path from the working directory.
 	Path string
 	Dir  bool
 	// Bytes is the size of a file.
@@ -21,54 +21,53 @@ type Options struct {
 	Kind Kind
 	// Platform supplies the organisation's defaults; may be nil.
 	Platform *Platform
-	// FromDescribe takes what a describe operation of AWS printed as the requests
-	// that would make the same things again: one for each thing in a list. What
-	// only says how things stand (ARNs, status, times) is dropped. A job keeps the
-	// command, environment and resources of its container as overrides.
+	// FromDescribe converts the output of a describe operation to the requests that would
+	// create the same resources again, one for each. Members that only describe a state
+	// (ARNs, status, times) are dropped. A job keeps the command, environment and
+	// resources of its container as overrides.
 	FromDescribe bool
-	// Recognize is for a text that a walk through a directory found: Load returns
-	// nil and no problems for one that is not Ours. It reads the text once, where
-	// two calls would read it twice.
+	// Recognize is for a text from a walk through a directory: Load returns nil and no
+	// problems for a text that is not Ours. The text is parsed only once.
 	Recognize bool
-	// Recognized receives the answer with Recognize; may be nil.
+	// Recognized receives the result of Recognize; may be nil.
 	Recognized *Recognition
-	// Hosts takes the documents about hosts too; without it they are no documents.
+	// Hosts enables the documents about hosts. Without it, they are unknown documents.
 	Hosts bool
-	// Arena is where the nodes come from; may be nil. The file must not be used after
-	// the arena's Reset.
+	// Arena allocates the nodes; may be nil. The file must not be used after the arena's
+	// Reset.
 	Arena *jsontree.Arena
-	// Read reads a file that the document names, by its path relative to the document's
-	// place: the table or the command list of an array (see Beside). Without it nothing
-	// is read, and the jobs that need it have no Sweep.
+	// Read reads a file that the document names relative to itself: the table or the
+	// command list of an array (see SiblingReader). If it is nil, nothing is read, and the
+	// jobs that need a file have no Sweep.
 	Read func(path string) (*diag.Source, error)
-	// Find finds a file or a directory that a document names as an input, by the
-	// document's name and the path in it (FindBeside). Without it nothing is looked for.
+	// Find finds a file or a directory that a document names as an input, by the name of
+	// the document and the path in it (see FindBeside). If it is nil, nothing is searched.
 	Find func(document, path string) (Found, error)
 	// KeepGoing lets the children of command lists run the remaining lines after a failed one.
 	KeepGoing bool
-	// Parameters is an object of strings laid over every job's parameters in
+	// Parameters is an object of strings that replaces parameters of every job in
 	// SubmitJob; may be nil. It comes from the command line.
 	Parameters *jsontree.Node
-	// Environment is an object of strings that every job gets as containerOverrides of
-	// SubmitJob, before those of the same names; may be nil. It, too, comes from the
-	// command line.
+	// Environment is an object of strings that every job gets in containerOverrides of
+	// SubmitJob, in place of variables with the same names; may be nil. It also comes from
+	// the command line.
 	Environment *jsontree.Node
-	// Edit changes the document before it is checked, and says what it could not do;
+	// Edit changes the document before it is checked, and returns the changes that failed;
 	// may be nil.
 	Edit func(root *jsontree.Node) diag.List
 }
 
-// Recognition says whether a text that a walk through a directory found is one
-// of our documents. A directory holds the JSON of other tools too, which must not
-// be checked as if it were ours.
+// Recognition is the result of Recognize: whether a text that a walk through a directory
+// found belongs to batchctl. A directory also contains JSON of other tools, which must not
+// be checked.
 type Recognition int
 
-// The answers of Recognize.
+// The results of Recognize.
 const (
-	// Foreign is the file of another tool.
+	// Foreign is a file of another tool.
 	Foreign Recognition = iota
-	// Unclear has some marks of our documents, but too few to be sure.
+	// Unclear is a file with a few signs of batchctl's documents, but not enough.
 	Unclear
-	// Ours is one of our documents, with or without mistakes.
+	// Ours is a document of batchctl, with or without mistakes.
 	Ours
 )

@@ -2,7 +2,7 @@ package document
 
 import "github.com/batchctl/batchctl/pkg/jsontree"
 
-// overlay lays what the command line says over a SubmitJob request.
+// overlay applies the options of the command line to a SubmitJob request.
 func overlay(submit *jsontree.Node, o Options) {
 	if submit == nil {
 		return
@@ -15,8 +15,8 @@ func overlay(submit *jsontree.Node, o Options) {
 	}
 }
 
-// overlayEnvironment puts variables into containerOverrides, in the place of those of
-// the same names.
+// overlayEnvironment sets variables in containerOverrides, and replaces those with the
+// same names.
 func overlayEnvironment(submit, variables *jsontree.Node) {
 	overrides := submit.Get("containerOverrides").Clone()
 	if overrides == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// numberText returns a number as written; "0" for anything else.
 func numberText(n *jsontree.Node) string {
 	if !n.Is(jsontree.Number) {
 		return "0"
@@ -16,6 +17,7 @@ func numberText(n *jsontree.Node) string {
 
 func quoted(list []string) string { return and(quoteAll(list)) }
 
+// quoteAll quotes each text of a list.
 func quoteAll(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
@@ -28,6 +30,7 @@ func either(list []string) string { return series(list, " or ") }
 
 func and(list []string) string { return series(list, " and ") }
 
+// series joins a list with commas, and its last element with another separator.
 func series(list []string, last string) string {
 	n := len(list) - 1
 	if n < 1 {

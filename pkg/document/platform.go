@@ -8,45 +8,47 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Platform is the organisation's side, written once by the platform team.
+// Platform is a platform file, which an organisation's platform team maintains.
 type Platform struct {
 	Root          *jsontree.Node
 	DefaultTarget string
 	Targets       []Target
 	Queues        []Queue
-	// Defaults holds job members (compact form) that every job starts from.
+	// Defaults holds members of jobs, in the compact form, that apply to every job.
 	Defaults *jsontree.Node
 	Policy   Policy
 	// CatalogFile names a file of newer instance types, relative to the platform
 	// file; "" if it names none.
 	CatalogFile string
-	// Catalog is the instance types to check jobs against, after CatalogFile or another file
-	// was read. Nil means the catalogue in batchctl.
+	// Catalog holds the instance types to check jobs against, after CatalogFile or another
+	// file was read. Nil means batchctl's own catalogue.
 	Catalog *catalog.Catalog
 	// PricesFile names a file of newer prices, or of other Regions, relative to the
 	// platform file; "" if it names none.
 	PricesFile string
 }
 
-// Target is a place that jobs can be sent to: an AWS account and Region, or the
-// local engine (name "local").
+// Target is a destination for jobs: an AWS account and Region, or the local engine (name
+// "local").
 type Target struct {
 	Name     string
 	Region   string
 	Profile  string
 	Endpoint string
-	// RoleARN is a role that is assumed with the profile's credentials; AccountID the
-	// account that must be the result, or nothing is changed there.
+	// RoleARN is a role that batchctl assumes with the profile's credentials. AccountID is
+	// the expected account; if the credentials belong to another one, batchctl changes
+	// nothing.
 	RoleARN, AccountID string
-	// Staging is where what is too long for a request is put: s3://bucket/prefix; "" if
-	// the file names no place.
+	// Staging is the location, s3://bucket/prefix, for data that is too long for a
+	// request; "" if the file has none.
 	Staging string
-	// VCPUs, MemoryMiB and GPUs bound the local engine; 0 means what the machine has.
+	// VCPUs, MemoryMiB and GPUs limit the local engine; 0 means the capacity of the
+	// machine.
 	VCPUs     float64
 	MemoryMiB int
 	GPUs      int
-	// Executor is how the local engine runs jobs: process, docker, podman or
-	// container; "" stands for process.
+	// Executor says how the local engine runs jobs: process, docker, podman or container;
+	// "" means process.
 	Executor string
 	Node     *jsontree.Node
 }
@@ -59,7 +61,7 @@ type Queue struct {
 	Node         *jsontree.Node
 }
 
-// Environment is a compute environment, as far as placement needs it.
+// Environment is a compute environment, with the members that placement needs.
 type Environment struct {
 	// Name is the compute environment's; "" if the platform file gives none.
 	Name string
@@ -82,11 +84,11 @@ func (p *Platform) Target(name string) (Target, bool) {
 }
 
 // Queue finds a queue by alias, name or ARN.
-func (p *Platform) Queue(word string) (Queue, bool) {
+func (p *Platform) Queue(name string) (Queue, bool) {
 	for _, same := range [...]func(Queue) bool{
-		func(q Queue) bool { return q.Alias == word },
-		func(q Queue) bool { return q.Name == word },
-		func(q Queue) bool { return sameQueue(q.Name, word) },
+		func(q Queue) bool { return q.Alias == name },
+		func(q Queue) bool { return q.Name == name },
+		func(q Queue) bool { return sameQueue(q.Name, name) },
 	} {
 		if i := slices.IndexFunc(p.Queues, same); i >= 0 {
 			return p.Queues[i], true
@@ -95,8 +97,8 @@ func (p *Platform) Queue(word string) (Queue, bool) {
 	return Queue{}, false
 }
 
-// sameQueue compares two job queues, each given by name or by an ARN. A part
-// that one of them leaves empty fits any.
+// sameQueue reports whether two names or ARNs are the same job queue. A part that is empty
+// in one of them matches any text.
 func sameQueue(a, b string) bool {
 	pa, pb := queueParts(a), queueParts(b)
 	for i := range pa {
@@ -107,8 +109,8 @@ func sameQueue(a, b string) bool {
 	return pa[len(pa)-1] == pb[len(pb)-1]
 }
 
-// queueParts splits arn:partition:batch:region:account:job-queue/name; of a
-// bare name only the last part is known.
+// queueParts splits arn:partition:batch:region:account:job-queue/name. For a bare name,
+// only the last part is known.
 func queueParts(queue string) (parts [6]string) {
 	fields := strings.SplitN(queue, ":", 6)
 	if len(fields) < 6 || fields[0] != "arn" {
@@ -120,27 +122,28 @@ func queueParts(queue string) (parts [6]string) {
 	return parts
 }
 
-// Policy is the platform team's rules beyond those of AWS. The zero value has no rules. In
-// patterns, * matches any sequence of characters.
+// Policy holds the organisation's limits in addition to those of AWS. The zero value has
+// no limits. In patterns, * matches any sequence of characters.
 type Policy struct {
-	// Owner says who to ask, and Waiver how a job gets excepted; "" if not given.
+	// Owner is the contact for questions, and Waiver the way to get an exception; "" if
+	// absent.
 	Owner, Waiver string
 
 	RequiredTags  []string
 	AllowedImages []string // patterns
 	DenyLatestTag bool
-	MaxAttempts   int // 0: no bound
-	MaxTimeout    int // seconds per attempt; 0: no bound
+	MaxAttempts   int // 0: no limit
+	MaxTimeout    int // seconds per attempt; 0: no limit
 
-	AllowedQueues         []string // patterns: alias, name or ARN; none: no bound
-	AllowedJobRoles       []string // patterns: ARN, or name without a colon; none: no bound
+	AllowedQueues         []string // patterns: alias, name or ARN; none: no limit
+	AllowedJobRoles       []string // patterns: ARN, or name without a colon; none: no limit
 	AllowedExecutionRoles []string
 
-	// The most that a job may ask for in all, and the most children of an array.
-	MaxvCpus     float64 // 0: no bound
-	MaxMemoryMiB int     // 0: no bound
-	MaxGPUs      *int    // nil: no bound
-	MaxArraySize int     // 0: no bound
+	// The most that a job may request in total, and the most children of an array.
+	MaxvCpus     float64 // 0: no limit
+	MaxMemoryMiB int     // 0: no limit
+	MaxGPUs      *int    // nil: no limit
+	MaxArraySize int     // 0: no limit
 
 	Node *jsontree.Node
 }

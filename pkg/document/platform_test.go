@@ -62,7 +62,7 @@ func TestPlatform(t *testing.T) {
 	if len(f.Jobs) > 0 || got.Defaults.At("tags", "Department").Str() != "Research" {
 		t.Errorf("jobs %v, defaults %s", f.Jobs, got.Defaults.AppendJSON(nil))
 	}
-	if said(got.Queues[0].Environments[0].Node.Get("type")) != `"EC2"` {
+	if textOf(got.Queues[0].Environments[0].Node.Get("type")) != `"EC2"` {
 		t.Error("an environment's node does not point at its text")
 	}
 }
@@ -72,7 +72,7 @@ func TestReadCatalog(t *testing.T) {
 	p := load(t, platformText, Options{}).Platform
 	at := filepath.Join(dir, PlatformFile)
 	if err := p.ReadCatalog(at); err == nil || p.Catalog != nil {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	const types = `{ "InstanceTypes": [{ "InstanceType": "m99.large", "VCpuInfo": { "DefaultVCpus": 2 },
 	  "MemoryInfo": { "SizeInMiB": 8192 }, "ProcessorInfo": { "SupportedArchitectures": ["x86_64"] } }] }`

@@ -8,6 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// policy reads the policy of a platform file. It reports limits that would allow no job.
 func (l *lowering) policy(m *jsontree.Node) Policy {
 	p := Policy{
 		Owner:         m.Get("owner").Str(),
@@ -52,19 +53,19 @@ func (l *lowering) policy(m *jsontree.Node) Policy {
 	return p
 }
 
-// Hint adds to the hint of a problem who to ask, and how to get a waiver.
+// Hint adds the contact and the way to get a waiver to the hint of a problem.
 func (p Policy) Hint(hint string) string {
 	parts := []string{}
-	for _, part := range [...]struct{ lead, words string }{{"", hint}, {"ask ", p.Owner}, {"for a waiver: ", p.Waiver}} {
-		if part.words != "" {
-			parts = append(parts, part.lead+part.words)
+	for _, part := range [...]struct{ lead, text string }{{"", hint}, {"ask ", p.Owner}, {"for a waiver: ", p.Waiver}} {
+		if part.text != "" {
+			parts = append(parts, part.lead+part.text)
 		}
 	}
 	return strings.Join(parts, "; ")
 }
 
-// AllowsImage reports whether an image may run. The * of a registry ends at the path:
-// evil.example/x.dkr.ecr.us-east-1.amazonaws.com/y is of no registry of ECR.
+// AllowsImage reports whether an image may run. The * of a registry does not match a
+// slash: evil.example/x.dkr.ecr.us-east-1.amazonaws.com/y is not in a registry of ECR.
 func (p Policy) AllowsImage(ref string) bool {
 	return len(p.AllowedImages) == 0 || slices.ContainsFunc(p.AllowedImages, func(pattern string) bool {
 		registry, path, ok := strings.Cut(pattern, "/")
@@ -84,12 +85,12 @@ func (p Policy) AllowsQueue(q Queue) bool {
 }
 
 // AllowsQueue reports whether jobs may go to the queue of that alias, name or ARN.
-func (p *Platform) AllowsQueue(word string) bool {
-	q, ok := p.Queue(word)
+func (p *Platform) AllowsQueue(name string) bool {
+	q, ok := p.Queue(name)
 	if !ok {
-		q = Queue{Name: word}
+		q = Queue{Name: name}
 	}
-	return p.Policy.AllowsQueue(q) || p.Policy.AllowsQueue(Queue{Name: word})
+	return p.Policy.AllowsQueue(q) || p.Policy.AllowsQueue(Queue{Name: name})
 }
 
 // allowsQueue compares names and ARNs as sameQueue does, so that a name allows
@@ -104,8 +105,8 @@ func allowsQueue(pattern, queue string) bool {
 	return Matches(a[len(a)-1], b[len(b)-1])
 }
 
-// AllowsRole reports whether one of the patterns fits a role, which is an ARN
-// with the name at its end, or the name alone.
+// AllowsRole reports whether one of the patterns matches a role: an ARN with the name at
+// its end, or only the name.
 func AllowsRole(patterns []string, role string) bool {
 	name := role[strings.LastIndexByte(role, '/')+1:]
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -113,7 +114,7 @@ func AllowsRole(patterns []string, role string) bool {
 	})
 }
 
-// Matches reports whether s is the pattern, in which * stands for any run of
+// Matches reports whether s matches the pattern, in which * matches any sequence of
 // characters.
 func Matches(pattern, s string) bool {
 	head, tail, star := strings.Cut(pattern, "*")

@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// TestNoMemberIsDropped adds every member that a job can have, with every
-// example of it, to a small job and sees the requests change.
+// TestNoMemberIsDropped adds every member that a job can have, with every example of it,
+// to a small job, and checks that the requests change.
 func TestNoMemberIsDropped(t *testing.T) {
 	top, _ := rawOf(KindJob.location())
 	bases := []string{
@@ -80,13 +80,14 @@ func with(t *testing.T, job, name string, value any) string {
 	return fmt.Sprintf("%s, %q: %s}", job[:len(job)-1], name, text)
 }
 
-// TestForeignMembersAreMembers holds the tables of conflicts against the schema.
+// TestForeignMembersAreMembers checks that the tables of conflicts contain only members of
+// the schema.
 func TestForeignMembersAreMembers(t *testing.T) {
 	top, _ := rawOf(KindJob.location())
 	for _, m := range []means{byImage, byName, byFragment} {
 		for _, name := range m.foreign() {
 			if _, ok := top.members()[name]; !ok {
-				t.Errorf("%s is no member of a job", name)
+				t.Errorf("a job has no member %s", name)
 			}
 		}
 	}

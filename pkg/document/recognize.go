@@ -13,15 +13,16 @@ import (
 // FileName is the name of the platform file.
 const FileName = "batchctl.json"
 
-// Recognize judges a text by its $schema if that is ours, by the platform file's
-// name, or by its members. No single member decides, since that one may be misspelt
+// Recognize decides whether a text belongs to batchctl: by its $schema, by the name of the
+// platform file, or by its members. No single member decides, because it may be misspelt
 // or missing: a file with two of a job's members is a job file.
 func Recognize(src *diag.Source) Recognition {
 	root, _ := jsontree.Parse(src)
 	return recognize(src, root)
 }
 
-// recognize is Recognize with what the parser could read of the text; root may be nil.
+// recognize is Recognize with the part of the text that the parser could read; root may be
+// nil.
 func recognize(src *diag.Source, root *jsontree.Node) Recognition {
 	base := path.Base(strings.ReplaceAll(src.Name, `\`, "/"))
 	switch {
@@ -38,12 +39,12 @@ func recognize(src *diag.Source, root *jsontree.Node) Recognition {
 	}
 	verdict := recognizedRoot(root)
 	if schema != "" && verdict != Foreign && !traitsOf(root).certain() {
-		return Foreign // its $schema says whose it is
+		return Foreign // its $schema belongs to another tool
 	}
 	return verdict
 }
 
-// recognizedText judges a text that the parser refuses as a whole.
+// recognizedText decides about a text that the parser rejects as a whole.
 func recognizedText(src *diag.Source) Recognition {
 	if strings.Trim(src.Text, " \t\r\n\ufeff") == "" {
 		return Unclear
@@ -59,7 +60,7 @@ func recognizedText(src *diag.Source) Recognition {
 	return Foreign
 }
 
-// fromUTF16 decodes what PowerShell's > writes.
+// fromUTF16 decodes UTF-16, which > writes in Windows PowerShell.
 func fromUTF16(text string) (string, bool) {
 	low := 0 // the index of the low byte
 	switch {
@@ -76,7 +77,8 @@ func fromUTF16(text string) (string, bool) {
 	return string(utf16.Decode(units)), true
 }
 
-// foreignFile knows the files of other tools whose members can be the same as ours.
+// foreignFile recognises files of other tools, by name, whose members can be those of a
+// job.
 func foreignFile(base string) bool {
 	switch strings.TrimPrefix(base, ".") {
 	case "devcontainer.json", "devcontainer-feature.json", "package.json", "package-lock.json", "composer.json", "tsconfig.json",
@@ -86,9 +88,11 @@ func foreignFile(base string) bool {
 	return false
 }
 
+// recognizedRoot decides from the members whether a JSON document is for batchctl. The
+// output of describe commands is foreign: --from-describe reads it.
 func recognizedRoot(root *jsontree.Node) Recognition {
 	if root.Is(jsontree.Array) {
-		// A list of jobs is no document, but says what its author meant.
+		// A list of jobs is not a document, but its author meant one.
 		if m := traitsOf(root.Index(0)); m.verdict() == Ours {
 			if m.certain() {
 				return Ours
@@ -109,13 +113,13 @@ func recognizedRoot(root *jsontree.Node) Recognition {
 	return traitsOf(root).verdict()
 }
 
-// recognizedJobs judges a document by the jobs in it. Other tools have lists of
-// that name as well.
+// recognizedJobs decides by the jobs in a document. Other tools also have lists of that
+// name.
 func recognizedJobs(root *jsontree.Node) Recognition {
 	jobs := jobsOf(root)
 	first := jobs.Index(0)
 	if jobs.Is(jsontree.Object) {
-		for first = range jobs.Children() { // a map of jobs in the place of a list
+		for first = range jobs.Children() { // a map of jobs instead of a list
 			break
 		}
 		if !traitsOf(first).certain() {
@@ -135,8 +139,8 @@ func recognizedJobs(root *jsontree.Node) Recognition {
 	return Foreign
 }
 
-// isPlatform distinguishes a platform file of another name from files with members of the same
-// names: our queues have job queues and compute environments.
+// isPlatform distinguishes a platform file of another name from files with the same
+// members: its queues have job queues and compute environments.
 func isPlatform(root *jsontree.Node) bool {
 	for queue := range root.Get("queues").Children() {
 		return queue.Is(jsontree.Object) && (queue.Get("jobQueue") != nil || queue.Get("computeEnvironments") != nil)
@@ -144,31 +148,33 @@ func isPlatform(root *jsontree.Node) bool {
 	return false
 }
 
-// traits counts what speaks for and against an object being a job or a request.
+// traits counts the signs for and against an object being a job or a request.
 type traits struct {
-	// native counts the members that only requests of AWS Batch have, and batch
-	// those that they share with few others: two of them decide.
+	// native counts the members that only requests of AWS Batch have. batch counts members
+	// that few other formats share; two of them decide.
 	native, batch int
-	// strong counts the members of a job that few other formats have, with values
-	// as jobs have them.
+	// strong counts the members of a job that few other formats have, with the values of a
+	// job.
 	strong int
-	// known counts all members of a job; foreign those of other tools, and unknown
-	// the members that no job has, those included.
+	// known counts all members of a job, foreign those of other tools, and unknown the
+	// members that no job has, including the foreign ones.
 	known, unknown, foreign int
-	// named is true with a name, and bare when the image is a plain word.
+	// named is true for an object with a name. bare is true if the image is a single word,
+	// with neither a registry nor a tag.
 	named, bare bool
-	// resources is true with resources as only jobs of ours have them.
+	// resources is true for resources in the form of the job file.
 	resources bool
-	// words is true with a command that is a string and not a list.
-	words bool
-	// answer is true for what AWS returns from a request, and service for a
+	// textCommand is true if the command is a string and not a list.
+	textCommand bool
+	// answer is true for the output of an AWS operation. service is true for a
 	// SubmitServiceJob request, which batchctl does not read.
 	answer, service bool
 }
 
-// mostMembers bounds what is read of one object: no job has so many members.
+// mostMembers bounds the members that are read of one object. No job has so many.
 const mostMembers = 100
 
+// traitsOf counts the traits of an object. It stops after mostMembers, as at a data file.
 func traitsOf(n *jsontree.Node) (m traits) {
 	if !n.Is(jsontree.Object) {
 		return m
@@ -184,11 +190,13 @@ func traitsOf(n *jsontree.Node) (m traits) {
 	return m
 }
 
-// certain reports whether the marks need no benefit of the doubt.
+// certain reports whether the signs are sufficient without a doubt.
 func (m traits) certain() bool {
 	return m.native > 0 || m.batch > 1 || m.strong > 1 && m.resources || m.strong > 2
 }
 
+// verdict decides by the strongest trait. Members of AWS requests decide alone; members of
+// the job file are common words, so it takes several of them.
 func (m traits) verdict() Recognition {
 	switch {
 	case m.service, m.answer && m.known+m.batch+m.native < 3:
@@ -211,14 +219,14 @@ func (m traits) verdict() Recognition {
 		return m.verdictOnOne()
 	case m.strong == 1 && m.unknown == 0 && m.known > 2:
 		return Ours
-	case (m.strong == 1 && m.known > 1 || m.words && m.named && m.known > 2) && m.unknown == 0:
+	case (m.strong == 1 && m.known > 1 || m.textCommand && m.named && m.known > 2) && m.unknown == 0:
 		return Unclear
 	}
 	return Foreign
 }
 
-// verdictOnOne judges a named object with one strong mark. Recipes and collections
-// have a name and an image too.
+// verdictOnOne decides about a named object with one strong sign. Recipes and collections
+// also have a name and an image.
 func (m traits) verdictOnOne() Recognition {
 	switch {
 	case m.unknown == 0, !m.bare && 2*m.unknown <= m.known:
@@ -240,8 +248,8 @@ func (m *traits) add(n, member *jsontree.Node) {
 		m.unknown += 2
 		return
 	}
-	word := plain(name)
-	if !m.count(word, member) {
+	folded := plain(name)
+	if !m.count(folded, member) {
 		near := nearMark(name)
 		if near == "" || n.Get(near) != nil || !m.count(plain(near), member) {
 			m.unknown++
@@ -249,11 +257,11 @@ func (m *traits) add(n, member *jsontree.Node) {
 	}
 }
 
-// count counts a member by its plain name, and returns false if it is of no job and
-// no request.
-func (m *traits) count(word string, n *jsontree.Node) bool {
+// count counts a member by its plain name. It returns false if neither jobs nor requests
+// have it.
+func (m *traits) count(folded string, n *jsontree.Node) bool {
 	isObject, isString, isArray := n.Is(jsontree.Object), n.Is(jsontree.String), n.Is(jsontree.Array)
-	switch word {
+	switch folded {
 	case "name":
 		m.named = m.named || isString
 	case "image":
@@ -269,7 +277,7 @@ func (m *traits) count(word string, n *jsontree.Node) bool {
 		if isArray {
 			m.strong++
 		}
-		m.words = m.words || isString
+		m.textCommand = m.textCommand || isString
 	case "resources":
 		m.countResources(n)
 	case "definition":
@@ -312,24 +320,25 @@ func (m *traits) count(word string, n *jsontree.Node) bool {
 		return true
 	case "platformcapabilities", "propagatetags", "shareidentifier", "schedulingpriority", "jobqueuetype", "resourcetype", "totalquantity",
 		"priority", "state", "servicerole", "type":
-		if word == "totalquantity" || word == "type" || word == "state" || word == "priority" {
-			return false // of requests, but of everything else too
+		if folded == "totalquantity" || folded == "type" || folded == "state" || folded == "priority" {
+			return false // of requests, but also of many other formats
 		}
 	case "cpu", "cpus", "gpu", "gpus", "memory", "ram", "mem", "env", "args", "cmd", "entrypoint", "retries", "retry", "dockerimage":
 	default:
-		shape := membersOf[KindJob]()[word]
+		shape := membersOf[KindJob]()[folded]
 		if shape == nil {
 			return false
 		}
 		if !shape.fitsSome(n) {
-			return true // a slip, or another tool's: it says nothing
+			return true // a mistake, or of another tool: no sign
 		}
 	}
 	m.known++
 	return true
 }
 
-// countResources tells our resources from those of Kubernetes and of compose files.
+// countResources distinguishes the resources of a job from those of Kubernetes and
+// compose.
 func (m *traits) countResources(n *jsontree.Node) {
 	if !n.Is(jsontree.Object) {
 		return
@@ -353,7 +362,7 @@ func (m *traits) countResources(n *jsontree.Node) {
 	}
 }
 
-// isImage tells the image of a container from a picture.
+// isImage distinguishes the image of a container from a picture.
 func isImage(ref string) bool {
 	if ref == "" || strings.Contains(ref, "://") || strings.HasPrefix(ref, "data:") || strings.ContainsAny(ref, " \n") || strings.Contains(ref, "devcontainers") {
 		return false
@@ -365,8 +374,8 @@ func isImage(ref string) bool {
 	return true
 }
 
-// foreignMembers are members of other tools' files that can have a name, an image
-// and a command as well.
+// foreignMembers are members of other tools' files that can also have a name, an image and
+// a command.
 var foreignMembers = setOf(
 	"apiVersion", "metadata", "spec", // Kubernetes
 	"volumeMounts", "imagePullPolicy", "livenessProbe", "readinessProbe", "securityContext",
@@ -383,6 +392,7 @@ var foreignMembers = setOf(
 	"packageRules", "extends", "parserOptions", "plugins", "rules", "job_id", "run_id", "workflow_name",
 )
 
+// setOf returns the set of the names.
 func setOf(names ...string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {

@@ -7,14 +7,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// body is what the job files below share, beside the member that is at stake.
+// body is the part that the job files below share.
 const body = `"command": ["sh"], "resources": {"vcpus": 1, "memory": 512}, "timeout": "1h"`
 
 // containerProps is a part of native requests.
 const containerProps = `"containerProperties": {"image": "busybox:1", "resourceRequirements": [{"type": "VCPU", "value": "1"}]}`
 
-// ourFiles are files of ours with a mistake in the member by which one knows them.
-// The kind is the one that the mistake is reported under.
+// ourFiles are documents of batchctl with a mistake in the member that identifies them.
+// The kind is the one under which the mistake is reported.
 var ourFiles = []struct {
 	text string
 	kind Kind
@@ -118,7 +118,7 @@ func TestOurFiles(t *testing.T) {
 	}
 }
 
-// unclearFiles look like ours. A walk names them.
+// unclearFiles resemble documents of batchctl. A walk reports them.
 var unclearFiles = []string{
 	`[{"name": "a", "image": "b:1"}]`,
 	`{"name": "a", "command": "echo hi", "timeout": "1h"}`,
@@ -139,7 +139,7 @@ func TestUnclearFiles(t *testing.T) {
 	}
 }
 
-// foreignFiles are what repositories hold beside job files.
+// foreignFiles are files that repositories contain besides job files.
 var foreignFiles = map[string]string{
 	"package.json":         `{"name": "app", "version": "1.0.0", "scripts": {"build": "x"}, "config": {"image": "x"}, "dependencies": {}}`,
 	"private package":      `{"name": "app", "private": true, "workspaces": ["a"], "type": "module", "bin": {}}`,
@@ -229,13 +229,13 @@ func TestForeignFiles(t *testing.T) {
 	}
 	for _, name := range []string{".devcontainer/devcontainer.json", "a/.devcontainer.json", "package.json"} {
 		if Recognize(diag.NewSource(name, `{"name": "x", "image": "golang:1"}`)) == Ours {
-			t.Errorf("%s is taken for a job file", name)
+			t.Errorf("%s is recognized as a job file", name)
 		}
 	}
 }
 
-// TestRecognizeUTF16 is about what PowerShell's > writes: the encoding is reported,
-// but only of our own documents.
+// TestRecognizeUTF16 checks files that > writes in Windows PowerShell: the encoding is
+// reported, but only for documents of batchctl.
 func TestRecognizeUTF16(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"jobName": "a", "jobQueue": "q", "jobDefinition": "d"}`: true,

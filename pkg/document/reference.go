@@ -36,6 +36,8 @@ func (l *lowering) references(job *Job) {
 	l.diags = append(l.diags, r.diags...)
 }
 
+// container replaces references in the members of a container that can have them, and
+// reports those in any other member.
 func (r *referring) container(n *jsontree.Node) {
 	for m := range n.Children() {
 		switch m.Name {
@@ -49,6 +51,8 @@ func (r *referring) container(n *jsontree.Node) {
 	}
 }
 
+// environment replaces references in the values of variables. The variable is then one
+// that the launcher fills for each child.
 func (r *referring) environment(list *jsontree.Node) {
 	for variable := range list.Children() {
 		name := variable.Get("name")
@@ -59,7 +63,7 @@ func (r *referring) environment(list *jsontree.Node) {
 	}
 }
 
-// template notes a variable that the launcher sets again.
+// template records a variable whose value the launcher computes again for each child.
 func (r *referring) template(name *jsontree.Node) {
 	s := r.sweep
 	if s.Launcher == sweep.Shell && !sweep.ValidVariable(name.Str()) {
@@ -71,6 +75,7 @@ func (r *referring) template(name *jsontree.Node) {
 	}
 }
 
+// replacedEach replaces references in the elements of a list.
 func (r *referring) replacedEach(list *jsontree.Node) {
 	for n := range list.Children() {
 		r.replaced(n)

@@ -13,17 +13,17 @@ import (
 // referenceMark begins a reference. A file without it has none, and most have none.
 const referenceMark = "${{"
 
-// referring goes through the requests of one job.
+// referring visits the requests of one job.
 type referring struct {
 	problems
 	sweep  *sweep.Sweep
 	source *jsontree.Node // of the array; nil if it has none
-	// without says why there is nothing to refer to; "" where there is.
+	// without is the reason why the job has no values to refer to; "" if it has some.
 	without string
 }
 
-// replaced makes the references of a text canonical that is replaced in the
-// container, and reports whether it holds some.
+// replaced writes the references of a text in their canonical form, for a text that is
+// replaced in the container. It reports whether the text has references.
 func (r *referring) replaced(n *jsontree.Node) bool {
 	if !strings.Contains(n.Str(), referenceMark) {
 		return false
@@ -46,7 +46,7 @@ func (r *referring) replaced(n *jsontree.Node) bool {
 
 const unknownHere = "a child's values exist only in its container"
 
-// misplaced reports the references below a node that is read before there is a child.
+// misplaced reports the references below a node that is read before any child exists.
 func (r *referring) misplaced(n *jsontree.Node, why string) {
 	if strings.Contains(n.Str(), referenceMark) {
 		for _, ref := range sweep.References(n.Text) {
@@ -59,7 +59,7 @@ func (r *referring) misplaced(n *jsontree.Node, why string) {
 	}
 }
 
-// blame reports a reference, at its own place if the text is written as it reads.
+// blame reports a reference, at its own location if the text has no escapes.
 func (r *referring) blame(n *jsontree.Node, ref sweep.Mention, hint, format string, args ...any) {
 	span := n.Span
 	if span.End-span.Start == len(n.Text)+2 {

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// An unknown member is renamed where nothing else is wrong with it.
+// An unknown member is renamed if it has no other mistake.
 func TestUnknownMemberIsRenamed(t *testing.T) {
 	const rest = `"name": "a", "image": "b:1", `
 	for text, want := range map[string]string{
@@ -29,8 +29,8 @@ func TestUnknownMemberIsRenamed(t *testing.T) {
 		src := diag.NewSource("t.json", text)
 		for range 3 {
 			_, problems := Load(src, Options{Kind: KindJob})
-			mended, _ := diag.Apply(src, problems)
-			src = diag.NewSource("t.json", mended)
+			fixed, _ := diag.Apply(src, problems)
+			src = diag.NewSource("t.json", fixed)
 		}
 		if d := cmp.Diff(want, src.Text); d != "" {
 			t.Errorf("%s: -want +got:\n%s", text, d)

@@ -7,10 +7,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// RuleArrayCells holds the number of children that a matrix or a table makes.
+// RuleArrayCells checks the number of children that a matrix or a table defines.
 const RuleArrayCells = "array-cells"
 
-// Names of the rules that hold the shape of a document.
+// The names of the rules about the schema of a document.
 const (
 	RuleDocumentKind  = "document-kind"
 	RuleUnknownMember = "unknown-member"
@@ -19,7 +19,7 @@ const (
 	RuleBadValue      = "bad-value"
 )
 
-// clip keeps a name from the file short enough for a message.
+// clip shortens a name from the file for a message.
 func clip(name string) string {
 	const most = 60
 	if r := []rune(name); len(r) > most {
@@ -28,17 +28,16 @@ func clip(name string) string {
 	return name
 }
 
-// RuleCommandList holds the list of commands that an array shares.
+// RuleCommandList checks the list of commands that an array shares.
 const RuleCommandList = "command-list"
 
-// RuleJobReference holds the form of ${name}, by which a job of a list names
-// another one.
+// RuleJobReference checks ${name}, by which a job of a job list names another one.
 const RuleJobReference = "job-reference"
 
-// RuleMemberConflict holds members that exclude each other.
+// RuleMemberConflict reports members that exclude each other.
 const RuleMemberConflict = "member-conflict"
 
-// problems is what a part of the lowering finds.
+// problems collects the problems of one part of the lowering.
 type problems struct{ diags diag.List }
 
 func (p *problems) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
@@ -49,21 +48,21 @@ func problem(rule string, src *diag.Source, span diag.Span, hint, format string,
 	return diag.Diagnostic{Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// RuleMatrixReference holds the texts ${{ matrix.name }}, which stand for the values
-// of a child.
+// RuleMatrixReference checks the texts ${{ matrix.name }}, which are replaced by the
+// values of a child.
 const RuleMatrixReference = "matrix-reference"
 
 // RuleInputFile checks the local files and directories that inputs name.
 const RuleInputFile = "input-file"
 
-// Names of the rules that hold the table of an array.
+// The names of the rules about the table of an array.
 const (
 	RuleTableFile   = "table-file"
 	RuleTableHeader = "table-header"
 	RuleTableRow    = "table-row"
 )
 
-// Names of the rules that hold the short forms of units.
+// The names of the rules about units in short forms.
 const (
 	RuleResourceUnit = "resource-unit"
 	RuleDuration     = "duration"

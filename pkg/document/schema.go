@@ -23,6 +23,7 @@ import (
 // and never changes after that.
 var compiled = compileEach()
 
+// compileEach returns the schema of each kind, compiled on first use.
 func compileEach() map[Kind]func() *jsonschema.Schema {
 	out := map[Kind]func() *jsonschema.Schema{}
 	for _, k := range kinds {
@@ -31,9 +32,10 @@ func compileEach() map[Kind]func() *jsonschema.Schema {
 	return out
 }
 
-// shapes holds the same schemas as compiled, for the quick answer.
+// shapes holds the same schemas as compiled, for a fast decision.
 var shapes = shapeEach()
 
+// shapeEach returns the shape of each kind, compiled on first use.
 func shapeEach() map[Kind]func() *shape {
 	out := map[Kind]func() *shape{}
 	for _, k := range kinds {
@@ -42,6 +44,8 @@ func shapeEach() map[Kind]func() *shape {
 	return out
 }
 
+// compileOnce compiles the schema of a kind for the validator, which finds all errors of a
+// document but takes much longer than a shape.
 func compileOnce(k Kind) func() *jsonschema.Schema {
 	return sync.OnceValue(func() *jsonschema.Schema {
 		c := jsonschema.NewCompiler()
@@ -50,18 +54,17 @@ func compileOnce(k Kind) func() *jsonschema.Schema {
 	})
 }
 
-// openSchema gives the validator our schemas as ones of draft 2019-09. Both
-// drafts mean the same by our keywords, but in those of 2020-12 it searches
-// every file for dynamic anchors at every reference, which doubles the time to
-// compile them.
+// openSchema gives the validator the embedded schemas as schemas of draft 2019-09. Both
+// drafts define these keywords alike. In draft 2020-12, the validator searches every file
+// for dynamic anchors at every reference, which doubles the time to compile.
 func openSchema(location string) (io.ReadCloser, error) {
 	text, err := schemas.FS.ReadFile(path.Base(location))
 	text = bytes.Replace(text, []byte("/draft/2020-12/"), []byte("/draft/2019-09/"), 1)
 	return io.NopCloser(bytes.NewReader(text)), err
 }
 
-// rawSchemas is the schemas as decoded JSON, by file name. Messages are made
-// from them, because the validator does not keep examples and locations.
+// rawSchemas holds the schemas as decoded JSON, by file name. Messages need it, because
+// the validator does not keep examples and locations.
 var rawSchemas = sync.OnceValue(func() map[string]any {
 	files, err := schemas.FS.ReadDir(".")
 	if err != nil {
@@ -82,7 +85,7 @@ var rawSchemas = sync.OnceValue(func() map[string]any {
 	return docs
 })
 
-// raw is one schema object and its file, for references.
+// raw is one schema object with the name of its file, for references.
 type raw struct {
 	file string
 	m    map[string]any
@@ -110,17 +113,19 @@ func lookup(location string) (file string, v any) {
 	return file, v
 }
 
+// rawOf returns the text of the schema at a location; ok is false for a boolean schema.
 func rawOf(location string) (raw, bool) {
 	file, v := lookup(location)
 	m, ok := v.(map[string]any)
 	return raw{file, m}, ok
 }
 
-// alternatives yields the schema itself and what its $ref and anyOf lead to.
+// alternatives yields the schema, and those that it reaches by $ref and anyOf.
 func (r raw) alternatives() iter.Seq[raw] {
 	return func(yield func(raw) bool) { r.each(yield) }
 }
 
+// each yields the schema and all schemas that it refers to or offers as alternatives.
 func (r raw) each(yield func(raw) bool) bool {
 	if !yield(r) {
 		return false
@@ -181,7 +186,7 @@ func (r raw) step(node *jsontree.Node, name string) []raw {
 	return out
 }
 
-// types returns the JSON types that the schema takes, in its own order.
+// types returns the JSON types that the schema accepts, in its own order.
 func (r raw) types() []string {
 	var out []string
 	for alt := range r.alternatives() {
@@ -197,6 +202,7 @@ func (r raw) types() []string {
 	return unique(out)
 }
 
+// unique returns a list without repetitions, in the same order.
 func unique(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -207,7 +213,7 @@ func unique(list []string) []string {
 	return out
 }
 
-// examples returns the examples of the schema that are of that JSON type.
+// examples returns the examples of the schema that have the JSON type.
 func (r raw) examples(typ string) []any {
 	var out []any
 	for alt := range r.alternatives() {
@@ -217,7 +223,7 @@ func (r raw) examples(typ string) []any {
 				out = append(out, v)
 			}
 		}
-		// The first known value of an enum is as good as an example.
+		// The first value of an enum also serves as an example.
 		if list, _ := alt.m["enum"].([]any); len(list) > 0 && typeOf(list[0]) == typ {
 			out = append(out, list[0])
 		}
@@ -225,6 +231,7 @@ func (r raw) examples(typ string) []any {
 	return out
 }
 
+// typeOf returns the JSON type of a decoded value.
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:

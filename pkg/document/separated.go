@@ -7,9 +7,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// separated reads values with a separator between them (RFC 4180): a value in
-// quotes may hold the separator, and a quote as two. Lines without anything are
-// passed over, as is a byte order mark.
+// separated reads values with a separator between them (RFC 4180). A value in quotes may
+// contain the separator; two quotes in it are one. Empty lines and a byte order mark are
+// skipped.
 func (t *table) separated(separator byte) {
 	r := &recordReader{text: t.src.Text, separator: separator}
 	r.pos = len(r.text) - len(strings.TrimPrefix(r.text, "\ufeff"))
@@ -38,8 +38,8 @@ func (t *table) separated(separator byte) {
 	}
 }
 
-// ragged reports a row of another length than the header, at the first value that
-// is too many, or at the last one.
+// ragged reports a row whose length differs from the header's, at the first surplus value
+// or at the last value.
 func (t *table) ragged(r *recordReader) {
 	at := r.spans[min(len(r.values)-1, len(t.names))]
 	hint := "quote a value that contains the separator"
@@ -49,6 +49,7 @@ func (t *table) ragged(r *recordReader) {
 	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", counted(len(r.values), "value"), counted(len(t.names), "column"))
 }
 
+// counted formats a number with its noun.
 func counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -56,7 +57,8 @@ func counted(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// quotes reports a value of the record whose quotes are wrong; false if one is.
+// quotes reports a value of the record with wrong quotes, and returns false if it finds
+// one.
 func (t *table) quotes(r *recordReader) bool {
 	if r.wrong != "" {
 		t.report(RuleTableRow, r.wrongAt, `inside quotes, write a quote as two: ""`, "%s", r.wrong)
@@ -64,8 +66,7 @@ func (t *table) quotes(r *recordReader) bool {
 	return r.wrong == ""
 }
 
-// recordReader cuts a text into records. The slices of one record are used again
-// for the next.
+// recordReader splits a text into records. The slices of a record are reused for the next.
 type recordReader struct {
 	text      string
 	separator byte
@@ -73,7 +74,8 @@ type recordReader struct {
 
 	values []string
 	spans  []diag.Span
-	// wrong says what is wrong with the quotes of the record, and wrongAt where.
+	// wrong describes the first mistake with quotes in the record, and wrongAt is its
+	// location.
 	wrong   string
 	wrongAt diag.Span
 }
@@ -98,7 +100,7 @@ func (r *recordReader) next() bool {
 	}
 }
 
-// lineEnd is the length of the line end at pos, or 0.
+// lineEnd returns the length of the line break at pos, or 0.
 func (r *recordReader) lineEnd() int {
 	rest := r.text[r.pos:]
 	switch {
@@ -124,14 +126,14 @@ func (r *recordReader) value() {
 	r.spans = append(r.spans, diag.Span{Start: start, End: r.pos})
 }
 
-// plain goes to the end of a value without quotes around it.
+// plain advances to the end of a value without quotes.
 func (r *recordReader) plain() {
 	for r.pos < len(r.text) && r.text[r.pos] != r.separator && r.lineEnd() == 0 {
 		r.pos++
 	}
 }
 
-// quoted reads a value in quotes. What follows the closing quote belongs to nothing.
+// quoted reads a value in quotes. Text after the closing quote is an error.
 func (r *recordReader) quoted() string {
 	start := r.pos
 	r.pos++
@@ -154,14 +156,14 @@ func (r *recordReader) quoted() string {
 	if doubled {
 		text = strings.ReplaceAll(text, `""`, `"`)
 	}
-	behind := r.pos
-	if r.plain(); r.pos > behind {
-		r.blame("text after the closing quote of a value", behind, r.pos)
+	end := r.pos
+	if r.plain(); r.pos > end {
+		r.blame("text after the closing quote of a value", end, r.pos)
 	}
 	return text
 }
 
-// blame notes the first thing that is wrong with the record.
+// blame records the first mistake of the record.
 func (r *recordReader) blame(wrong string, start, end int) {
 	if r.wrong == "" {
 		r.wrong, r.wrongAt = wrong, diag.Span{Start: start, End: end}

@@ -44,7 +44,7 @@ func Workflow(name string, files [][]*jsontree.Node) *jsontree.Node {
 
 func nameOf(job *jsontree.Node) string { return job.Get("name").Str() }
 
-// waitForRenamed gives the dependencies by name the new names.
+// waitForRenamed writes the new names into the dependencies by name.
 func waitForRenamed(job *jsontree.Node, renamed map[string]string) {
 	old := job.Get("dependsOn")
 	if old == nil || len(renamed) == 0 {
@@ -63,7 +63,7 @@ func waitForRenamed(job *jsontree.Node, renamed map[string]string) {
 	job.Set("dependsOn", list)
 }
 
-// free returns a name that is not taken, and takes it.
+// free returns an unused name, and marks it as used.
 func free(name string, taken map[string]bool) string {
 	for i := 2; ; i++ {
 		if other := name + "-" + strconv.Itoa(i); !taken[other] {
@@ -83,7 +83,7 @@ func rename(job *jsontree.Node, name string) {
 	}
 }
 
-// keep says a name in the fragment of a request that does not say it yet.
+// keep writes a name into the fragment of a request, unless the fragment has it.
 func keep(job *jsontree.Node, fragment, member string, name *jsontree.Node) {
 	request := job.Get(fragment)
 	if request == nil {
@@ -98,9 +98,8 @@ func keep(job *jsontree.Node, fragment, member string, name *jsontree.Node) {
 // Requests are the two requests of one job; either may be nil.
 type Requests struct{ Register, Submit *jsontree.Node }
 
-// NativeEach returns copies of the requests of jobs that belong together, as
-// Native does of one. They wait for each other by their jobNames, which need not
-// be what the jobs of a workflow are called in it.
+// NativeEach returns copies of the requests of jobs that belong together, as Native does
+// for one. Dependencies refer to jobNames, which can differ from the names in a workflow.
 func NativeEach(jobs []*Job) []Requests {
 	called := map[string]string{}
 	for _, job := range jobs {
@@ -117,7 +116,7 @@ func NativeEach(jobs []*Job) []Requests {
 	return out
 }
 
-// callAgain makes references to jobs of a workflow those to their jobNames.
+// callAgain changes references to jobs of a workflow to their jobNames.
 func callAgain(dependsOn *jsontree.Node, called map[string]string) {
 	for d := range dependsOn.Children() {
 		id := d.Get("jobId")

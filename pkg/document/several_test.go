@@ -11,9 +11,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// TestWorkflow holds that the requests of several jobs lose nothing on the way to
-// a workflow and back, whatever the jobs are called, and that each waits for the
-// job that it waited for.
+// TestWorkflow checks that the requests of several jobs are the same after their
+// conversion to a workflow and back, with any names, and that each waits for the same job
+// as before.
 func TestWorkflow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var pairs []Requests
@@ -58,8 +58,8 @@ func TestWorkflow(t *testing.T) {
 	})
 }
 
-// called draws a job with one of a few names. The first one of a file has its name
-// alone, so that others can wait for it.
+// called draws a job with one of a few names. The first job of a file has a unique name,
+// so that others can wait for it.
 func called(t *rapid.T, i int) Requests {
 	register, submit := anyPair(t)
 	if submit == nil {
@@ -82,7 +82,7 @@ func waitFor(submit *jsontree.Node, name string) {
 	submit.Set("dependsOn", list)
 }
 
-// TestNativeEach gives the references among jobs the names at AWS.
+// TestNativeEach checks that references between jobs become their names at AWS.
 func TestNativeEach(t *testing.T) {
 	f, diags := Load(diag.NewSource("x", `{"name": "flow", "jobs": [
 		{"name": "one", "definition": "d", "submitJob": {"jobName": "first"}},

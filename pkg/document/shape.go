@@ -10,10 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// shape is a schema compiled to answer one question fast: does it take this
-// value? The validator library answers the same by allocating a tree for every
-// value, and so is asked only about documents that are wrong; a test holds that
-// the two never disagree.
+// shape is a schema, compiled to decide quickly whether a value satisfies it. The
+// validator library decides the same, but allocates a tree for every value. So only
+// invalid documents go to the validator. A test checks that the two never disagree.
 type shape struct {
 	never    bool // the schema is false
 	types    uint8
@@ -28,6 +27,7 @@ type shape struct {
 	anyOf    []*shape
 }
 
+// member is a member of an object, with its bit among the required ones; 0 if optional.
 type member struct {
 	shape *shape
 	bit   uint64 // in required
@@ -65,12 +65,14 @@ func (s *shape) takes(n *jsontree.Node) bool {
 	return true
 }
 
-// fits reports whether the value is of a type that the schema has.
+// fits reports whether the value has one of the schema's types.
 func (s *shape) fits(n *jsontree.Node) bool {
 	return s.types == 0 || s.types&bit(n.Kind) != 0 ||
 		s.types&wholeNumber != 0 && n.Kind == jsontree.Number && isWhole(n.Text)
 }
 
+// takesMembers reports whether every member is valid and no required one is absent. If
+// others is nil, further members can have any value.
 func (s *shape) takesMembers(n *jsontree.Node) bool {
 	var seen uint64
 	for child := range n.Children() {
@@ -90,6 +92,7 @@ func (s *shape) takesMembers(n *jsontree.Node) bool {
 	return seen&s.required == s.required
 }
 
+// takesElements reports whether a list has enough elements and all are valid.
 func (s *shape) takesElements(n *jsontree.Node) bool {
 	if n.Len() < s.minItems {
 		return false
@@ -127,6 +130,7 @@ func readable(n *jsontree.Node) bool {
 // isShort reports whether a number is in range and has no exponent.
 func isShort(text string) bool { return len(text) <= 15 && !strings.ContainsAny(text, "eE") }
 
+// isWhole reports whether a JSON number is whole, such as 3, 3.0 and 3e2.
 func isWhole(text string) bool {
 	if isShort(text) && !strings.Contains(text, ".") {
 		return true
@@ -135,12 +139,13 @@ func isWhole(text string) bool {
 	return f == math.Trunc(f)
 }
 
+// number returns the value of a JSON number.
 func number(text string) float64 {
 	f, _ := strconv.ParseFloat(text, 64) // readable has seen that it can be read
 	return f
 }
 
-// each calls f for the shape itself and those that a value must satisfy, or may.
+// each calls f for the shape itself and for all shapes that its $ref and anyOf reach.
 func (s *shape) each(f func(*shape)) {
 	f(s)
 	if s.ref != nil {
@@ -151,16 +156,15 @@ func (s *shape) each(f func(*shape)) {
 	}
 }
 
-// fitsSome reports whether a value is of one of the types that the schema names
-// anywhere; a schema that names none has no say.
+// fitsSome reports whether a value has one of the types that the schema or an alternative
+// names. A schema without types does not count.
 func (s *shape) fitsSome(n *jsontree.Node) (ok bool) {
 	s.each(func(alt *shape) { ok = ok || alt.types != 0 && alt.fits(n) })
 	return ok
 }
 
-// maxChildren bounds the members of an object and the elements of an array.
-// Nothing that AWS takes comes near it, and the validator's memory grows with
-// every value that is wrong.
+// maxChildren bounds the members of an object and the elements of an array. AWS accepts
+// far fewer, and the validator's memory grows with every invalid value.
 const maxChildren = 10000
 
 // jsonTypes names the types as schemas do, by jsontree.Kind.

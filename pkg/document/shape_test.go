@@ -75,21 +75,21 @@ func TestUnknownKeyword(t *testing.T) {
 	}
 }
 
-// verdicts asks both judges about a tree.
+// verdicts returns the decisions of the shape and of the validator library about a tree.
 func verdicts(kind Kind, root *jsontree.Node) (fast, library bool) {
 	c := &checker{root: root, bad: map[*jsontree.Node]bool{}}
 	err := compiled[kind]().Validate(c.value(root))
 	return readable(root) && shapes[kind]().takes(root), err == nil && len(c.diags) == 0
 }
 
-// TestVerdictsAgree spoils valid documents of every kind in one place and holds
-// that the quick answer is the one of the validator library.
+// TestVerdictsAgree changes one node of valid documents of every kind, and checks that the
+// shape decides as the validator library does.
 func TestVerdictsAgree(t *testing.T) {
 	n, refused := 0, 0
 	agree := func(t *rapid.T, kind Kind, root *jsontree.Node) {
 		fast, library := verdicts(kind, root)
 		if fast != library {
-			t.Fatalf("%s: fast path says %v, library %v of\n%s", kind, fast, library, root.AppendJSON(nil))
+			t.Fatalf("%s: the shape returned %v, the library %v of\n%s", kind, fast, library, root.AppendJSON(nil))
 		}
 		if n++; !fast {
 			refused++
@@ -99,7 +99,7 @@ func TestVerdictsAgree(t *testing.T) {
 		kind := rapid.SampledFrom(kinds[:]).Draw(t, "kind").kind
 		root := valid(shapes[kind]()).Draw(t, "document")
 		if _, library := verdicts(kind, root); !library {
-			t.Fatalf("%s: the generator made a wrong\n%s", kind, root.AppendJSON(nil))
+			t.Fatalf("%s: the generator built an invalid document:\n%s", kind, root.AppendJSON(nil))
 		}
 		agree(t, kind, root)
 		nodes := all(root)
@@ -141,8 +141,8 @@ var oddities = []string{`null`, `true`, `0`, `-0`, `-1`, `1.0`, `1.5`, `1e3`, `1
 	`123456789012345678901234567890`, `9007199254740993.5`, `""`, `"x"`, `"1"`, `[]`, `[[]]`, `{}`, `{"a": 1e999}`, `{"$comment": 1}`,
 	`[{"name": "a", "value": "b"}]`, `[{"name": "a"}]`}
 
-// FuzzVerdict holds the same for any text. Of two members of one name the
-// library reads the first, so there a refusal of the fast path proves nothing.
+// FuzzVerdict checks the same for any text. Of two members with the same name, the library
+// reads the first; the shape may reject such a text.
 func FuzzVerdict(f *testing.F) {
 	for _, text := range documents(f, "problems", "lower") {
 		for i := range kinds {
@@ -157,7 +157,7 @@ func FuzzVerdict(f *testing.F) {
 		k := kinds[int(kind)%len(kinds)].kind
 		fast, library := verdicts(k, root)
 		if fast && !library || fast != library && len(diags) == 0 {
-			t.Errorf("%s: fast path says %v, library %v", k, fast, library)
+			t.Errorf("%s: the shape returned %v, the library %v", k, fast, library)
 		}
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Here stand the short forms of native values, the way back from shortforms.go.
-// Each returns nil for a value that has none from which the very same native
-// value would be made again.
+// This file has the short forms of native values, the reverse of shortforms.go. Each
+// function returns nil for a value without a short form that lowers to exactly the same
+// native value.
 
 // shortResources returns the resources member for a list of requirements.
 func shortResources(list *jsontree.Node) *jsontree.Node {
@@ -41,6 +41,8 @@ func shortResources(list *jsontree.Node) *jsontree.Node {
 	return out
 }
 
+// shortCount returns a count as a number without quotes; nil if that would change its
+// text.
 func shortCount(value *jsontree.Node) *jsontree.Node {
 	if !value.Is(jsontree.String) {
 		return nil
@@ -70,6 +72,7 @@ func shortSize(n *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
+// sizeNode returns a size in the largest unit that expresses it exactly, GiB or MiB.
 func sizeNode(mib int64, from *jsontree.Node) *jsontree.Node {
 	if mib%1024 == 0 {
 		return jsontree.NewString(fmt.Sprintf("%d GiB", mib/1024), from)
@@ -77,8 +80,8 @@ func sizeNode(mib int64, from *jsontree.Node) *jsontree.Node {
 	return jsontree.NewString(fmt.Sprintf("%d MiB", mib), from)
 }
 
-// plainInt reads a number that is written in digits alone and not too large
-// for the short forms.
+// plainInt reads a number that consists only of digits and is small enough for the short
+// forms.
 func plainInt(n *jsontree.Node) (int64, bool) {
 	if !n.Is(jsontree.Number) {
 		return 0, false
@@ -118,7 +121,7 @@ func duration(timeout *jsontree.Node) *jsontree.Node {
 	return jsontree.NewString(text, n)
 }
 
-// asMapOf makes AWS's list of names and values a map.
+// asMapOf converts AWS's list of names and values to a map.
 func asMapOf(value string) func(*jsontree.Node) *jsontree.Node {
 	return func(list *jsontree.Node) *jsontree.Node {
 		out := jsontree.NewObject(list)
@@ -133,7 +136,7 @@ func asMapOf(value string) func(*jsontree.Node) *jsontree.Node {
 	}
 }
 
-// byNames writes dependencies on ${name} as those of a workflow.
+// byNames converts dependencies on ${name} to those of a workflow.
 func byNames(list *jsontree.Node) *jsontree.Node {
 	out := jsontree.NewArray(list)
 	for d := range list.Children() {

@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// resourceRequirements lowers resources. Every entry has the place of its member.
+// resourceRequirements lowers resources. Every entry has the location of its member.
 func (l *lowering) resourceRequirements() *jsontree.Node {
 	resources := l.job.Get("resources")
 	list := l.arena.New(jsontree.Array, "", resources)
@@ -27,8 +27,8 @@ func (l *lowering) resourceRequirements() *jsontree.Node {
 	return list
 }
 
-// requirement returns the type and value that AWS has for a member of
-// resources; no value for one that asks for nothing or cannot be read.
+// requirement returns AWS's type and value for a member of resources; no value for a
+// member that requests nothing or is unreadable.
 func (l *lowering) requirement(m *jsontree.Node) (typ, value string) {
 	switch m.Name {
 	case "vcpus":
@@ -38,7 +38,7 @@ func (l *lowering) requirement(m *jsontree.Node) (typ, value string) {
 			return "MEMORY", strconv.FormatInt(mib, 10)
 		}
 	case "gpus":
-		// AWS refuses a GPU requirement of 0, which people write to mean none.
+		// AWS rejects a GPU requirement of 0, which people write to mean none.
 		if n := l.count(m); n != "0" {
 			return "GPU", n
 		}
@@ -46,7 +46,7 @@ func (l *lowering) requirement(m *jsontree.Node) (typ, value string) {
 	return "", ""
 }
 
-// size reads a size in MiB. It reports one that cannot be read, and returns -1.
+// size reads a size in MiB. It reports an unreadable one, and returns -1.
 func (l *lowering) size(m *jsontree.Node) int64 {
 	mib, err := mebibytes(m)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *lowering) size(m *jsontree.Node) int64 {
 	return mib
 }
 
-// count reads a number of vCPUs or GPUs; "" for one that cannot be read.
+// count reads a number of vCPUs or GPUs; "" for an unreadable one.
 func (l *lowering) count(m *jsontree.Node) string {
 	n, err := count(m)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *lowering) count(m *jsontree.Node) string {
 	return n
 }
 
-// duration reads a duration in seconds; -1 for one that cannot be read.
+// duration reads a duration in seconds; -1 for an unreadable one.
 func (l *lowering) duration(m *jsontree.Node) int64 {
 	n, err := seconds(m)
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *lowering) duration(m *jsontree.Node) int64 {
 	return n
 }
 
-// sharedMemory puts resources.sharedMemory where AWS has it.
+// sharedMemory moves resources.sharedMemory to linuxParameters, where AWS has it.
 func (l *lowering) sharedMemory(container *jsontree.Node) {
 	m := l.job.Get("resources").Get("sharedMemory")
 	if m == nil {
@@ -107,7 +107,7 @@ func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {
 		return l.arena.Clone(m)
 	}
 	list := l.arena.New(jsontree.Array, "", m)
-	nodes := l.arena.Nodes(3 * m.Len()) // a job may have many, and an allocation each would be felt
+	nodes := l.arena.Nodes(3 * m.Len()) // a job may have many, so they share an allocation
 	for v := range m.Children() {
 		entry, name, other := &nodes[0], &nodes[1], &nodes[2]
 		nodes = nodes[3:]
@@ -123,6 +123,7 @@ func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {
 	return list
 }
 
+// retryStrategy returns the strategy of the requests; a number is short for its attempts.
 func (l *lowering) retryStrategy() *jsontree.Node {
 	m := l.job.Get("retryStrategy")
 	if !m.Is(jsontree.Number) {
@@ -133,6 +134,7 @@ func (l *lowering) retryStrategy() *jsontree.Node {
 	return out
 }
 
+// timeout returns the timeout of the requests; a text such as "2h" is short for an object.
 func (l *lowering) timeout() *jsontree.Node {
 	m := l.job.Get("timeout")
 	if !m.Is(jsontree.String) {
@@ -147,8 +149,8 @@ func (l *lowering) timeout() *jsontree.Node {
 	return out
 }
 
-// jobIDs returns the dependencies that SubmitJob takes: those on submitted
-// jobs, and a SEQUENTIAL one of an array job on itself, which names no job.
+// jobIDs returns the dependencies in the form of SubmitJob: those on submitted jobs, and a
+// SEQUENTIAL dependency of an array on itself, which names no job.
 func (l *lowering) jobIDs() *jsontree.Node {
 	depends := l.job.Get("dependsOn")
 	list := l.arena.New(jsontree.Array, "", depends)
@@ -182,7 +184,7 @@ func (l *lowering) dependsOn() (here, earlier []Dependency) {
 	return here, earlier
 }
 
-// alone reports members of a dependency that name another job beside the first one.
+// alone reports members that name another job in a dependency that names one already.
 func (l *lowering) alone(d *jsontree.Node, first string, others ...string) {
 	for _, name := range others {
 		if m := d.Get(name); m != nil {
@@ -191,7 +193,7 @@ func (l *lowering) alone(d *jsontree.Node, first string, others ...string) {
 	}
 }
 
-// when is when the job runs; "" for the way that AWS Batch has.
+// when returns in which case the job runs; "" for the default of AWS Batch.
 func (l *lowering) when() string {
 	switch when := l.job.Get("when").Str(); when {
 	case WhenAlways, WhenFailure:

@@ -7,15 +7,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// said returns the text that a node points at.
-func said(n *jsontree.Node) string {
+// textOf returns the text at the location of a node.
+func textOf(n *jsontree.Node) string {
 	if n == nil || n.Source == nil {
 		return ""
 	}
 	return n.Source.Text[n.Span.Start:n.Span.End]
 }
 
-// TestSpans holds that the requests point at what the user wrote.
+// TestSpans checks that the requests have the locations of the user's text.
 func TestSpans(t *testing.T) {
 	const text = `{"name": "train", "image": "train:1", "queue": "gpu",
   "resources": {"vcpus": 8, "memory": "30 GiB", "sharedMemory": "8 GiB"},
@@ -48,51 +48,51 @@ func TestSpans(t *testing.T) {
 		{f.Jobs[0].Submit, []string{"arrayProperties", "size"}, `4`},
 	}
 	for _, tt := range tests {
-		if got := said(tt.request.At(tt.path...)); got != tt.want {
+		if got := textOf(tt.request.At(tt.path...)); got != tt.want {
 			t.Errorf("%v points at %s, want %s", tt.path, got, tt.want)
 		}
 	}
 }
 
-// TestSpansOfASweep holds that the size that nobody wrote stands where the array
-// stands, and that references keep their places when they are made canonical.
+// TestSpansOfASweep checks that a size that the file does not contain has the location of
+// the array, and that references keep their locations when they become canonical.
 func TestSpansOfASweep(t *testing.T) {
 	f := load(t, `{"name": "train", "image": "train:1", "command": ["${{matrix.lr}}"], "array": {"matrix": {"lr": [1, 2]}}}`, Options{})
 	size := f.Jobs[0].Submit.At("arrayProperties", "size")
-	if size.Text != "2" || said(size) != `"array"` {
-		t.Errorf("size %s points at %s", size.Text, said(size))
+	if size.Text != "2" || textOf(size) != `"array"` {
+		t.Errorf("size %s points at %s", size.Text, textOf(size))
 	}
 	command := f.Jobs[0].Register.At("containerProperties", "command", "0")
-	if command.Text != "${{ matrix.lr }}" || said(command) != `"${{matrix.lr}}"` {
-		t.Errorf("command %s points at %s", command.Text, said(command))
+	if command.Text != "${{ matrix.lr }}" || textOf(command) != `"${{matrix.lr}}"` {
+		t.Errorf("command %s points at %s", command.Text, textOf(command))
 	}
 	if f.Jobs[0].Array.Get("matrix") == nil {
 		t.Error("the job does not know its array")
 	}
 }
 
-// TestSpansOfDefaults holds that a member which a default and the job both say
-// points into the job, and one that only a default says into the default.
+// TestSpansOfDefaults checks that a member has its location in the job if the job contains
+// it, and otherwise in the defaults.
 func TestSpansOfDefaults(t *testing.T) {
 	platform := load(t, `{"defaults": {"tags": {"A": "platform", "B": "platform"}, "environment": {"X": "1"}}}`, Options{}).Platform
 	f := load(t, `{"name": "a", "image": "i", "tags": {"A": "job"}, "environment": [{"name": "Y", "value": "2"}]}`, Options{Platform: platform})
 	register := f.Jobs[0].Register
-	if got := said(register.Get("tags")); got != `{"A": "job"}` {
+	if got := textOf(register.Get("tags")); got != `{"A": "job"}` {
 		t.Errorf("tags point at %s", got)
 	}
-	if n := register.At("tags", "B"); n.Source != platform.Root.Source || said(n) != `"platform"` {
-		t.Errorf("tag B points at %s", said(n))
+	if n := register.At("tags", "B"); n.Source != platform.Root.Source || textOf(n) != `"platform"` {
+		t.Errorf("tag B points at %s", textOf(n))
 	}
 	environment := register.At("containerProperties", "environment")
-	if got := said(environment.At("0", "name")); got != `"X"` {
+	if got := textOf(environment.At("0", "name")); got != `"X"` {
 		t.Errorf("X points at %s", got)
 	}
-	if got := said(environment.At("1", "name")); got != `"Y"` {
+	if got := textOf(environment.At("1", "name")); got != `"Y"` {
 		t.Errorf("Y points at %s", got)
 	}
 }
 
-// inside reports a node whose place is outside of its source.
+// inside reports a node whose location is outside its source.
 func inside(n *jsontree.Node) bool {
 	if n.Source != nil && !within(n.Source, n.Span) {
 		return false

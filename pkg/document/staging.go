@@ -19,6 +19,8 @@ func (l *lowering) stage(job *Job, o Options) {
 	l.staged(job)
 }
 
+// readLocations reads the inputs and outputs of a job, and searches for the local files
+// among them. Rules check their form later.
 func (l *lowering) readLocations(job *Job, o Options) {
 	for m := range l.job.Get("inputs").Children() {
 		in := Input{Node: m, Path: m.Name, Source: m}
@@ -47,7 +49,7 @@ func (l *lowering) readLocations(job *Job, o Options) {
 	}
 }
 
-// find looks for a local source, relative to the file that names it.
+// find searches for a local source, relative to the file that names it.
 func (l *lowering) find(in *Input, o Options) {
 	n, document := in.Source, l.job.Source
 	if strings.Contains(n.Text, referenceMark) {
@@ -68,14 +70,14 @@ func (l *lowering) find(in *Input, o Options) {
 	in.Local = found
 }
 
-// staged holds that what runs can be started by batchctl stage.
+// staged reports a job whose command batchctl stage cannot start.
 func (l *lowering) staged(job *Job) {
 	member := l.job.Get("inputs")
 	if len(job.Inputs) == 0 {
 		member = l.job.Get("outputs")
 	}
 	if !job.IsStaged() || l.means == byFragment || l.means == byNothing || l.spoilt {
-		return // it has been said, or there is nothing to say
+		return // reported already, or correct
 	}
 	if m := l.severalContainers(job); m != nil {
 		l.report(RuleMemberConflict, member, member.Key, `write the job with "image", or with "definition" and "command"`,
@@ -89,8 +91,8 @@ func (l *lowering) staged(job *Job) {
 	}
 }
 
-// places goes through the references in inputs and outputs, which the launcher replaces
-// as it does in the variable that batchctl stage reads.
+// rewriteLocations visits the references in inputs and outputs. The launcher replaces them
+// in the variable that batchctl stage reads.
 func (r *referring) rewriteLocations(job *Job) {
 	var some bool
 	for _, in := range job.Inputs {
@@ -105,7 +107,8 @@ func (r *referring) rewriteLocations(job *Job) {
 	}
 }
 
-// rewriteLocation makes the references of a place canonical, and reports whether it holds some.
+// rewriteLocation writes the references of a location in their canonical form, and reports
+// whether it has some.
 func (r *referring) rewriteLocation(member, n *jsontree.Node, what string) bool {
 	for _, ref := range sweep.References(member.Name) {
 		r.report(RuleMatrixReference, member, member.Key, "use the same path for all children: each has its own file system",
@@ -156,15 +159,15 @@ func (r *referring) unfit(name string) (value string, bad bool) {
 	return "", false
 }
 
-// The words in front of the command of a job that has inputs or outputs.
+// The arguments before the command of a job with inputs or outputs.
 const (
 	stageProgram = "batchctl"
 	stageCommand = "stage"
 	stageEnd     = "--"
 )
 
-// StagedCommand is what runs a command with its inputs and outputs; program is batchctl,
-// as the container finds it, "" for by its name.
+// StagedCommand returns the command line that runs a command with its inputs and outputs.
+// program is the path of batchctl in the container; "" means that PATH finds it.
 func StagedCommand(program string, command []string) []string {
 	if program == "" {
 		program = stageProgram
@@ -172,9 +175,9 @@ func StagedCommand(program string, command []string) []string {
 	return append([]string{program, stageCommand, stageEnd}, command...)
 }
 
-// Document is the document for batchctl stage in the container; nil if the job has neither
-// inputs nor outputs. A local source is its path. For a local destination only Local is set:
-// submit knows the location.
+// Document returns the document for batchctl stage in the container; nil if the job has
+// neither inputs nor outputs. A local source is its path. For a local destination, only
+// Local is set, because submit chooses the location.
 func (j *Job) Document() *stage.Document {
 	if !j.IsStaged() {
 		return nil
@@ -193,11 +196,11 @@ func (j *Job) Document() *stage.Document {
 	return d
 }
 
-// StageText is a document as the text of its variable.
+// StageText returns a document as the value of its variable.
 func StageText(d *stage.Document) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(d) // strings and numbers alone: it cannot fail
+	_ = e.Encode(d) // it cannot fail for strings and numbers
 	return strings.TrimSuffix(b.String(), "\n")
 }

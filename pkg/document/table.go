@@ -5,22 +5,23 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// maxTableProblems bounds what is reported of one table: of a million rows a slip
-// of the program that wrote them would be in each.
+// maxTableProblems bounds the problems that are reported for one table: a mistake of the
+// program that wrote it can be in each of a million rows.
 const maxTableProblems = 20
 
 // table reads the cells of an array from a file.
 type table struct {
 	src   *diag.Source
 	names []string
-	// cells are the values row by row, so that a million rows are not as many
-	// pieces of memory.
+	// cells holds the values row by row, in one slice, because a slice for each of a
+	// million rows would take more memory.
 	cells []string
 	diags diag.List
-	// full says that there are as many problems as are reported.
+	// full is true once maxTableProblems have been reported.
 	full bool
 }
 
+// report adds a problem, up to a limit: a table may have a million rows.
 func (t *table) report(rule string, span diag.Span, hint, format string, args ...any) {
 	if t.full {
 		return
@@ -31,31 +32,31 @@ func (t *table) report(rule string, span diag.Span, hint, format string, args ..
 	t.diags = append(t.diags, problem(rule, t.src, span, hint, format, args...))
 }
 
-// header takes the names of the columns, each with its place.
-func (t *table) header(names []string, places []diag.Span) {
+// header sets the names of the columns; spans are their locations.
+func (t *table) header(names []string, spans []diag.Span) {
 	t.names = names
 	seen := namesSeen{}
 	for i, name := range names {
 		if name == "" {
-			t.report(RuleTableHeader, places[i], "give it a name: "+nameAdvice, "column %d has no name", i+1)
+			t.report(RuleTableHeader, spans[i], "give it a name: "+nameAdvice, "column %d has no name", i+1)
 		} else if wrong, hint := seen.add(name, "column"); wrong != "" {
-			t.report(RuleTableHeader, places[i], hint, "%s", wrong)
+			t.report(RuleTableHeader, spans[i], hint, "%s", wrong)
 		}
 	}
 }
 
-// value takes the next value of the row, and reports one that no variable can hold.
-func (t *table) value(text string, place diag.Span) {
+// value adds the next value of the row, and reports one that no variable can have.
+func (t *table) value(text string, span diag.Span) {
 	if wrong, hint := badCell(text); wrong != "" {
-		t.report(RuleTableRow, place, hint, "%s", wrong)
+		t.report(RuleTableRow, span, hint, "%s", wrong)
 	}
 	t.cells = append(t.cells, text)
 }
 
 // more reports whether another row may come.
-func (t *table) more(place diag.Span) bool {
+func (t *table) more(span diag.Span) bool {
 	if len(t.names) > 0 && len(t.cells)/len(t.names) == sweep.MaxCells {
-		t.report(RuleArrayCells, place, "split it into several tables", "a table has at most %d rows", sweep.MaxCells)
+		t.report(RuleArrayCells, span, "split it into several tables", "a table has at most %d rows", sweep.MaxCells)
 		return false
 	}
 	return !t.full

@@ -19,8 +19,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// soundTable holds what must be true of any table: every problem has a place in it,
-// and without one there are rows that fit the header.
+// soundTable checks what is true of every table: each problem has a location in it, and
+// without problems there are rows that match the header.
 func soundTable(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -51,7 +51,7 @@ func soundTable(t interface {
 
 func not(f func(string) bool) func(string) bool { return func(s string) bool { return !f(s) } }
 
-// FuzzTable reads any text in each form. What the standard library reads as CSV, too,
+// FuzzTable reads any text in each format. A CSV file that the standard library accepts
 // has the same values.
 func FuzzTable(f *testing.F) {
 	tables := golden.Read(f, "testdata/tables.txtar")
@@ -73,7 +73,7 @@ func FuzzTable(f *testing.F) {
 		r := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
 		want, err := r.ReadAll()
 		if err != nil {
-			return // it takes no quote inside of a value without quotes
+			return // the library rejects a quote in a value without quotes
 		}
 		if d := cmp.Diff(want, append([][]string{names}, rows...)); d != "" {
 			t.Errorf("%q (-library +ours):\n%s", text, d)
@@ -81,8 +81,8 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// TestTableIsReadAsWritten writes tables with quotes where they are needed and where
-// they are not, and as JSON, and reads them again.
+// TestTableIsReadAsWritten writes tables with necessary and with unnecessary quotes, and
+// as JSON, and reads them again.
 func TestTableIsReadAsWritten(t *testing.T) {
 	value := rapid.StringOf(rapid.SampledFrom([]rune("ab01 .,\t\"'#é\\{}:"))).Filter(sweep.ValidValue)
 	rapid.Check(t, func(t *rapid.T) {
@@ -146,7 +146,7 @@ func TestTooManyRows(t *testing.T) {
 	}
 }
 
-// Numbers in JSON stay as they are written.
+// Numbers in JSON keep their spelling.
 func TestNumbersAsWritten(t *testing.T) {
 	_, rows, diags := readTable(diag.NewSource("t.json", `[{"a": 0.10, "b": 1E3, "c": 12345678901234567890, "d": false}]`))
 	want, _ := json.Marshal([][]string{{"0.10", "1E3", "12345678901234567890", "false"}})
@@ -188,7 +188,7 @@ func TestBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(outside, filepath.Join(dir, "link.csv")); err != nil {
-		t.Log(err) // not everywhere may everybody make one
+		t.Log(err) // creating a link may need a permission
 	}
 	for _, path := range []string{outside, "../secret.csv", "link.csv", "lists/../../secret.csv"} {
 		if src, err := read(path); err == nil || path == outside && err != errOutside {

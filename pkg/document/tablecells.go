@@ -28,8 +28,8 @@ func (l *lowering) tableCells(n *jsontree.Node, o Options) *sweep.Sweep {
 	return &sweep.Sweep{Kind: sweep.Table, Names: names, Rows: rows}
 }
 
-// readTable reads a table in the form that its ending says. There are problems, or
-// names and at least one row.
+// readTable reads a table in the format of its extension. It returns problems, or names
+// and at least one row.
 func readTable(src *diag.Source) (names []string, rows [][]string, diags diag.List) {
 	t := &table{src: src}
 	switch strings.ToLower(path.Ext(src.Name)) {

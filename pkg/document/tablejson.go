@@ -30,7 +30,7 @@ func (t *table) json() {
 	}
 }
 
-// object takes one row.
+// object reads one row.
 func (t *table) object(row *jsontree.Node) {
 	if !row.Is(jsontree.Object) {
 		t.report(RuleTableRow, brace(row), "", "a row is an object, not %s", row.Kind)
@@ -59,18 +59,19 @@ func (t *table) object(row *jsontree.Node) {
 	}
 }
 
-// firstObject makes the members of the first row the columns.
+// firstObject reads the columns from the members of the first row.
 func (t *table) firstObject(row *jsontree.Node) {
-	names, places := []string{}, []diag.Span{}
+	names, spans := []string{}, []diag.Span{}
 	for m := range row.Children() {
-		names, places = append(names, m.Name), append(places, m.Key)
+		names, spans = append(names, m.Name), append(spans, m.Key)
 	}
 	if len(names) == 0 {
 		t.report(RuleTableHeader, brace(row), "", "the first row has no members, so the columns have no names")
 	}
-	t.header(names, places)
+	t.header(names, spans)
 }
 
+// unknown reports a member that the first row does not have.
 func (t *table) unknown(m *jsontree.Node) {
 	hint := "give all rows the members of the first"
 	if near := diag.Near(m.Name, slices.Values(t.names)); near != "" {

@@ -12,13 +12,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// unitError is a value that cannot be read, and what to write in its place.
+// unitError is the error for an unreadable value, with a hint.
 type unitError struct{ message, hint string }
 
 func (e unitError) Error() string { return e.message }
 
-// cutSize cuts a size into its number and its unit, with or without blanks
-// between them.
+// cutSize splits a size into its number and its unit, with or without spaces between them.
 func cutSize(text string) (number, unit string, ok bool) {
 	whole := digits(text)
 	end := whole
@@ -38,7 +37,7 @@ func cutSize(text string) (number, unit string, ok bool) {
 	return number, unit, number != ""
 }
 
-// digits counts those at the start of a text.
+// digits returns the number of digits at the start of a text.
 func digits(text string) int {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -47,8 +46,8 @@ func digits(text string) int {
 	return n
 }
 
-// mebibytes reads a size: a number of MiB, or a string with a unit. AWS counts
-// memory in MiB and no smaller, so the result must be whole.
+// mebibytes reads a size: a number of MiB, or a string with a unit. AWS counts memory in
+// whole MiB, so the result must be whole.
 func mebibytes(n *jsontree.Node) (int64, error) {
 	const advice = `write a number with GiB or MiB, such as "30 GiB"`
 	number, unit, ok := n.Text, "", true
@@ -97,8 +96,8 @@ func binaryUnit(unit string) string {
 	return ""
 }
 
-// count reads a number of vCPUs or GPUs and returns it as AWS wants it, in a
-// string without needless zeros.
+// count reads a number of vCPUs or GPUs and returns it in the form of AWS, a string
+// without superfluous zeros.
 func count(n *jsontree.Node) (string, error) {
 	const advice = `write a number such as 4 or "0.25"`
 	f, err := strconv.ParseFloat(strings.TrimSpace(n.Text), 64)
@@ -114,7 +113,8 @@ func count(n *jsontree.Node) (string, error) {
 	return strconv.FormatFloat(f, 'f', -1, 64), nil
 }
 
-// durationUnits is the units of a duration in seconds, in the order in which they stand.
+// durationUnits lists the units of a duration with their seconds, in the order in which
+// they occur.
 var durationUnits = [...]struct {
 	letter  byte
 	seconds int64
@@ -130,7 +130,7 @@ func seconds(n *jsontree.Node) (int64, error) {
 		if n == 0 || n == len(rest) || rest[n] != unit.letter {
 			continue
 		}
-		v, _ := strconv.ParseInt(rest[:n], 10, 33) // what is longer is as much as fits, and too much
+		v, _ := strconv.ParseInt(rest[:n], 10, 33) // a longer number becomes the largest value, which is too long
 		total += v * unit.seconds
 		rest = rest[n+1:]
 	}
@@ -147,13 +147,13 @@ func seconds(n *jsontree.Node) (int64, error) {
 	return total, nil
 }
 
-// hintOf returns what to write in place of the value that the error is about.
+// hintOf returns the hint of an error about a value.
 func hintOf(err error) string {
 	e, _ := errors.AsType[unitError](err)
 	return e.hint
 }
 
-// lazy is a regular expression that is compiled when it is first needed.
+// lazy returns a regular expression that is compiled on first use.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

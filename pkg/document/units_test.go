@@ -69,7 +69,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestSizesAgree holds that one size has one value, however it is written.
+// TestSizesAgree checks that a size has the same value in every spelling.
 func TestSizesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gib := rapid.Int64Range(0, 1<<20).Draw(t, "GiB")
@@ -84,7 +84,7 @@ func TestSizesAgree(t *testing.T) {
 	})
 }
 
-// TestDurationsAgree holds the same for durations.
+// TestDurationsAgree checks the same for durations.
 func TestDurationsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, h := rapid.Int64Range(0, 99).Draw(t, "d"), rapid.Int64Range(0, 99).Draw(t, "h")

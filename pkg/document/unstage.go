@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// localPlace is the first local source or destination of the job; nil without one.
+// localPlace returns the first local source or destination of the job; nil without one.
 func (j *Job) localPlace() *jsontree.Node {
 	for _, in := range j.Inputs {
 		if IsLocal(in.Source.Text) {
@@ -24,23 +24,23 @@ func (j *Job) localPlace() *jsontree.Node {
 	return nil
 }
 
-// stageNative puts a job's inputs and outputs into copies of its requests, as pkg/plan
-// puts them into those that are sent.
+// stageNative adds a job's inputs and outputs to copies of its requests, as pkg/plan does
+// for requests that are sent.
 func stageNative(job *Job, register, submit *jsontree.Node) {
 	if !job.IsStaged() || commandOf(job) == nil {
-		return // NoNative has said it
+		return // NoNative reports it
 	}
 	box := submit.Get("containerOverrides")
 	if box.Get("command").Len() == 0 {
 		box = register.Get("containerProperties")
 	}
 	command := jsontree.NewArray(box)
-	var words []string
+	var args []string
 	for n := range box.Get("command").Children() {
-		words = append(words, n.Str())
+		args = append(args, n.Str())
 	}
-	for _, word := range StagedCommand("", words) {
-		command.Append(jsontree.NewString(word, box))
+	for _, arg := range StagedCommand("", args) {
+		command.Append(jsontree.NewString(arg, box))
 	}
 	box.Set("command", command)
 	if register != nil {
@@ -57,8 +57,8 @@ func stageNative(job *Job, register, submit *jsontree.Node) {
 	box.Set("environment", environment)
 }
 
-// unstaging is inputs and outputs that were found in a request; without members where
-// there are none that lower to the same request again.
+// unstaging holds inputs and outputs that were found in a request. It has no members if
+// lowering would not build the same request from them.
 type unstaging struct{ inputs, outputs *jsontree.Node }
 
 // unstaged finds the inputs and outputs in a container of the requests.
@@ -94,13 +94,13 @@ func unstagingOf(value *jsontree.Node) unstaging {
 	}
 	inputs, outputs := jsontree.NewObject(value), jsontree.NewObject(value)
 	for _, in := range d.Inputs {
-		if IsLocal(in.From) || !addPlace(inputs, in.To, "source", in.From, "sha256", in.SHA256) {
+		if IsLocal(in.From) || !addLocation(inputs, in.To, "source", in.From, "sha256", in.SHA256) {
 			return unstaging{}
 		}
 	}
 	for _, out := range d.Outputs {
 		if IsLocal(out.To) || !slices.Contains([]string{"", WhenFailure, WhenAlways}, out.When) ||
-			!addPlace(outputs, out.From, "destination", out.To, "when", out.When) {
+			!addLocation(outputs, out.From, "destination", out.To, "when", out.When) {
 			return unstaging{}
 		}
 	}
@@ -122,13 +122,13 @@ func unstagingOf(value *jsontree.Node) unstaging {
 	return u
 }
 
-// addPlace adds a member for a path: the place alone, or an object where there is more
-// to say; false for a path that no member can have.
-func addPlace(to *jsontree.Node, path, name, place, more, value string) bool {
+// addLocation adds a member for a path: only the location, or an object with one further
+// member. It returns false for a path that cannot be a member.
+func addLocation(to *jsontree.Node, path, name, location, more, value string) bool {
 	if strings.HasPrefix(path, "$") || to.Get(path) != nil {
 		return false
 	}
-	short := jsontree.NewString(place, to)
+	short := jsontree.NewString(location, to)
 	if value == "" {
 		to.Set(path, short)
 		return true
@@ -142,7 +142,7 @@ func addPlace(to *jsontree.Node, path, name, place, more, value string) bool {
 
 func (u unstaging) isEmpty() bool { return u.inputs == nil && u.outputs == nil }
 
-// command is the user's part of a command.
+// command returns the user's part of a command.
 func (u unstaging) command(command *jsontree.Node) *jsontree.Node {
 	if u.isEmpty() {
 		return nil
@@ -158,7 +158,7 @@ func (u unstaging) command(command *jsontree.Node) *jsontree.Node {
 	return rest
 }
 
-// environment takes the variables that the user gave.
+// environment moves the variables that the user set.
 func (c *compaction) environment(list *jsontree.Node, u unstaging) {
 	if u.isEmpty() {
 		c.move("environment", list, asMapOf("value"))

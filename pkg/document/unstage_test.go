@@ -10,7 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// anyPlaces draws inputs and outputs that a request can hold.
+// anyPlaces draws inputs and outputs that a request can contain.
 func anyPlaces(t *rapid.T, job *jsontree.Node) {
 	path := rapid.StringMatching(`(/[a-z "\\.]{1,4}){1,2}|[a-z]{1,3}`)
 	place := rapid.SampledFrom([]string{"s3://bucket/key", "s3://bucket/prefix/", "s3://b/${AWS_BATCH_JOB_ID}/", "s3://b/<&>/ü", "https://host/f"})
@@ -20,10 +20,10 @@ func anyPlaces(t *rapid.T, job *jsontree.Node) {
 		if rapid.Bool().Draw(t, "pinned") {
 			sum = "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c"
 		}
-		addPlace(inputs, path.Draw(t, "path"), "source", place.Draw(t, "source"), "sha256", sum)
+		addLocation(inputs, path.Draw(t, "path"), "source", place.Draw(t, "source"), "sha256", sum)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "outputs") {
-		addPlace(outputs, path.Draw(t, "path"), "destination", place.Draw(t, "destination"), "when", rapid.SampledFrom([]string{"", "always", "failure"}).Draw(t, "when"))
+		addLocation(outputs, path.Draw(t, "path"), "destination", place.Draw(t, "destination"), "when", rapid.SampledFrom([]string{"", "always", "failure"}).Draw(t, "when"))
 	}
 	for name, places := range map[string]*jsontree.Node{"inputs": inputs, "outputs": outputs} {
 		if places.Len() > 0 {
@@ -32,7 +32,8 @@ func anyPlaces(t *rapid.T, job *jsontree.Node) {
 	}
 }
 
-// TestConvertStaged holds that inputs and outputs come through requests and back.
+// TestConvertStaged checks that inputs and outputs are the same after the conversion to
+// requests and back.
 func TestConvertStaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := tree(rapid.SampledFrom([]string{
@@ -52,8 +53,8 @@ func TestConvertStaged(t *testing.T) {
 	})
 }
 
-// TestConvertForeignDocuments holds that a request whose document is not as batchctl
-// writes it keeps it.
+// TestConvertForeignDocuments checks that a request keeps a document that batchctl would
+// write differently.
 func TestConvertForeignDocuments(t *testing.T) {
 	const document = `{\"version\":1,\"inputs\":[{\"from\":\"s3://b/k\",\"to\":\"/a\"}]}`
 	const request = `{"jobDefinitionName": "a", "type": "container", "containerProperties": {"image": "i", "command": %s, "environment": %s}}`

@@ -18,8 +18,8 @@ func TestWaivers(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", f.Jobs[i].Name, d)
 		}
 		for _, w := range f.Jobs[i].Waivers {
-			if said(w.Node.Get("rule")) != `"`+w.Rule+`"` {
-				t.Errorf("%s: the waiver of %s stands at %s", f.Jobs[i].Name, w.Rule, said(w.Node))
+			if textOf(w.Node.Get("rule")) != `"`+w.Rule+`"` {
+				t.Errorf("%s: the waiver of %s is at %s", f.Jobs[i].Name, w.Rule, textOf(w.Node))
 			}
 		}
 	}
@@ -27,6 +27,6 @@ func TestWaivers(t *testing.T) {
 		t.Error("the jobs do not share the waiver of the defaults")
 	}
 	if text := requests(t, f); strings.Contains(text, "agreed") {
-		t.Errorf("a waiver stands in a request:\n%s", text)
+		t.Errorf("a request contains a waiver:\n%s", text)
 	}
 }

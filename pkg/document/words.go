@@ -13,8 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// wrongType says what the value must be, with an example where the schema has
-// one, and how to write it if that is plain.
+// wrongType reports a value of the wrong type, with an example from the schema, and with
+// the correct spelling if it is obvious.
 func (c *checker) wrongType(node *jsontree.Node, steps []string) {
 	c.bad[node] = true
 	var types, phrases []string
@@ -36,6 +36,7 @@ func (c *checker) wrongType(node *jsontree.Node, steps []string) {
 		"%s must be %s, not %s", c.label(steps...), either(phrases), clip(found))
 }
 
+// phrase describes a JSON type for a message.
 func phrase(typ string, schemas []raw) string {
 	switch typ {
 	case "integer":
@@ -85,7 +86,7 @@ func short(v any) string {
 	return strings.ReplaceAll(string(text), `","`, `", "`)
 }
 
-// rewrite offers the value in a type that is wanted, or nothing.
+// rewrite suggests the value in an accepted type; "" if that is not possible.
 func rewrite(node *jsontree.Node, types []string, schemas []raw) string {
 	wanted := func(typ string) bool { return slices.Contains(types, typ) }
 	text := clip(node.Text)
@@ -113,8 +114,8 @@ func rewrite(node *jsontree.Node, types []string, schemas []raw) string {
 	return ""
 }
 
-// nameList writes a map in the place of AWS's list of names and values as such
-// a list, the first member of it.
+// nameList suggests a list of names and values, the form of AWS, in place of a map. It
+// shows the first entry.
 func nameList(node *jsontree.Node, schemas []raw) string {
 	for _, item := range elements(schemas) {
 		members, entry := item.members(), first(node)
@@ -127,8 +128,8 @@ func nameList(node *jsontree.Node, schemas []raw) string {
 	return ""
 }
 
-// keyMap writes a list of keys and values, as CloudFormation and ECS have it for
-// tags, as the map that AWS Batch takes, the first entry of it.
+// keyMap suggests a map, the form of AWS Batch, in place of a list of keys and values, the
+// form of tags in CloudFormation and ECS. It shows the first entry.
 func keyMap(node *jsontree.Node) string {
 	entry := node.Index(0)
 	for _, names := range [...][2]string{{"Key", "Value"}, {"key", "value"}, {"Name", "Value"}, {"name", "value"}} {
@@ -139,8 +140,8 @@ func keyMap(node *jsontree.Node) string {
 	return ""
 }
 
-// onlyMember writes a scalar as the object that requires nothing but it, or that an
-// example shows with nothing but such a member.
+// onlyMember suggests an object for a scalar, if the schema requires only one member, or
+// an example has only one.
 func onlyMember(node *jsontree.Node, schemas []raw) string {
 	for _, s := range schemas {
 		var sole []string
@@ -161,19 +162,21 @@ func onlyMember(node *jsontree.Node, schemas []raw) string {
 	return ""
 }
 
-// wordList writes a command line as the list it stands for. Only a shell can
-// read quotes and operators.
+// wordList suggests the list of arguments for a command line. Quotes and operators need a
+// shell.
 func wordList(text string) string {
-	words := strings.Fields(text)
+	args := strings.Fields(text)
 	if strings.ContainsAny(text, "\"'`\\$|&;<>*?~#") {
-		words = []string{"sh", "-c", text}
+		args = []string{"sh", "-c", text}
 	}
-	for i, w := range words {
-		words[i] = strconv.Quote(w)
+	for i, w := range args {
+		args[i] = strconv.Quote(w)
 	}
-	return "[" + strings.Join(words, ", ") + "]"
+	return "[" + strings.Join(args, ", ") + "]"
 }
 
+// unknownMembers reports the members of an object that its schema does not have. Two
+// members never get a fix for the same name.
 func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string) {
 	members := schema.members()
 	taken := map[string]bool{}
@@ -219,8 +222,8 @@ func renamed(n *jsontree.Node, name string) *diag.Fix {
 	return &diag.Fix{Message: "write " + strconv.Quote(name), Edits: []diag.Edit{{Span: span, Text: name}}}
 }
 
-// missingMembers reports the members that an object lacks, except for those that it has under
-// a wrong spelling.
+// missingMembers reports the members that an object lacks, except those that it has in a
+// wrong spelling.
 func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string) {
 	members := map[string]raw{}
 	for _, s := range c.schemasAt(steps) {
@@ -265,30 +268,29 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 	c.report(RuleMissingMember, node.Source, brace(node), hint, "missing %s %s", noun, and(missing))
 }
 
-// instead says what to do about an unknown member, and returns the name to write
-// in its place if nothing else is wrong with it: the right case, the word of this
-// form of the document, or the near word.
+// instead returns the hint about an unknown member, and the correct name if only the name
+// is wrong: in another case, in another form of the document, or misspelt.
 func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []string) (hint, name string) {
 	if c.searches--; c.searches < 0 {
 		return "", ""
 	}
-	word := n.Name
-	if name := caseOf(word, members); name != "" {
+	written := n.Name
+	if name := caseOf(written, members); name != "" {
 		return "write " + strconv.Quote(name) + ": case matters", name
 	}
-	if _, both := members["jobName"]; both && word == "name" && members["job"].m != nil {
+	if _, both := members["jobName"]; both && written == "name" && members["job"].m != nil {
 		return `write "job" for a job in this workflow, or "jobName" for one submitted before`, ""
 	}
-	if word == "waivers" && c.native {
+	if written == "waivers" && c.native {
 		return NoWaivers, ""
 	}
-	if own, known := members[ownWord(word)]; known {
+	if own, known := members[compactName(written)]; known {
 		if !own.takes(n) {
-			return "write " + strconv.Quote(ownWord(word)), ""
+			return "write " + strconv.Quote(compactName(written)), ""
 		}
-		return "write " + strconv.Quote(ownWord(word)), ownWord(word)
+		return "write " + strconv.Quote(compactName(written)), compactName(written)
 	}
-	if name := awsWord(word, members); name != "" {
+	if name := awsName(written, members); name != "" {
 		if !members[name].takes(n) {
 			return "write " + strconv.Quote(name), ""
 		}
@@ -296,40 +298,40 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 	}
 	for _, name := range names(members) {
 		below := members[name].members()
-		if _, known := below[word]; known && word != "$comment" {
+		if _, known := below[written]; known && written != "$comment" {
 			return "it belongs in " + strconv.Quote(name), ""
 		}
-		if own := ownWord(word); own != "" {
+		if own := compactName(written); own != "" {
 			if _, known := below[own]; known {
 				return fmt.Sprintf("write %q in %q", own, name), ""
 			}
 		}
-		if kind := requirement(word); kind != "" && c.native && below["resourceRequirements"].m != nil {
+		if kind := requirement(written); kind != "" && c.native && below["resourceRequirements"].m != nil {
 			return fmt.Sprintf(`write { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), ""
 		}
 	}
-	if kind := requirement(word); kind != "" && members["resourceRequirements"].m != nil {
+	if kind := requirement(written); kind != "" && members["resourceRequirements"].m != nil {
 		return fmt.Sprintf(`write { "type": %q, "value": ... } in "resourceRequirements"`, kind), ""
 	}
-	if outer := c.outer(word, steps); outer != "" {
+	if outer := c.outer(written, steps); outer != "" {
 		return outer, ""
 	}
-	if near := diag.Near(word, maps.Keys(members)); near != "" {
+	if near := diag.Near(written, maps.Keys(members)); near != "" {
 		return "write " + strconv.Quote(near), near
 	}
 	if members["jobQueue"].m != nil || members["resourceRequirements"].m != nil {
 		definition, _ := rawOf(KindJobDefinition.location())
 		outer := definition.members()
-		if outer[word].m != nil || outer["containerProperties"].members()[word].m != nil {
+		if outer[written].m != nil || outer["containerProperties"].members()[written].m != nil {
 			return "it belongs in the job definition", ""
 		}
 	}
 	return "", ""
 }
 
-// requirement returns the type of resource that a word stands for; "" for none.
-func requirement(word string) string {
-	switch word {
+// requirement returns the type of resource for a name in another tool; "" for other names.
+func requirement(name string) string {
+	switch name {
 	case "cpu", "cpus", "vcpu", "vCPU", "vcpus":
 		return "VCPU"
 	case "gpu", "gpus":
@@ -340,58 +342,59 @@ func requirement(word string) string {
 	return ""
 }
 
-// spelling returns the known member that an unknown one stands for, or "".
-func (c *checker) spelling(word string, members map[string]raw) string {
+// spelling returns the known member for an unknown name, or "".
+func (c *checker) spelling(written string, members map[string]raw) string {
 	if c.searches--; c.searches < 0 {
 		return ""
 	}
-	if _, known := members[word]; known {
-		return word
+	if _, known := members[written]; known {
+		return written
 	}
-	if name := caseOf(word, members); name != "" {
+	if name := caseOf(written, members); name != "" {
 		return name
 	}
-	if name := ownWord(word); name != "" {
+	if name := compactName(written); name != "" {
 		return name
 	}
-	if name := awsWord(word, members); name != "" {
+	if name := awsName(written, members); name != "" {
 		return name
 	}
-	return diag.Near(word, maps.Keys(members))
+	return diag.Near(written, maps.Keys(members))
 }
 
-func caseOf(word string, members map[string]raw) string {
+// caseOf returns the member that differs from a name only in case; "" for no such member.
+func caseOf(written string, members map[string]raw) string {
 	for name := range members {
-		if strings.EqualFold(name, word) {
+		if strings.EqualFold(name, written) {
 			return name
 		}
 	}
 	return ""
 }
 
-// Meant reports whether an object of a job file has a member that stands for one that
-// it lacks: a misspelling, or the word of another tool. It is reported as unknown, and
-// the one that it stands for is not missing as well.
+// Meant reports whether an object of a job file has another name for a member that it
+// lacks: a misspelling, or the name in another tool. That name is reported as unknown, so
+// the member is not reported as missing.
 func Meant(n *jsontree.Node, member string) bool {
 	if n.Get(member) != nil {
 		return false
 	}
 	for child := range n.Children() {
-		if ownWord(child.Name) == member || diag.Near(child.Name, func(yield func(string) bool) { yield(member) }) == member {
+		if compactName(child.Name) == member || diag.Near(child.Name, func(yield func(string) bool) { yield(member) }) == member {
 			return true
 		}
 	}
 	return false
 }
 
-// outer looks for the member in the object around the one that steps lead to.
-func (c *checker) outer(word string, steps []string) string {
+// outer suggests the object around the one that steps lead to, if it can have the member.
+func (c *checker) outer(name string, steps []string) string {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if !c.root.At(steps[:i]...).Is(jsontree.Object) {
 			continue
 		}
 		for _, s := range c.schemasAt(steps[:i]) {
-			if _, ok := s.members()[word]; ok {
+			if _, ok := s.members()[name]; ok {
 				return "it belongs one level up, beside " + strconv.Quote(steps[i])
 			}
 		}
@@ -400,21 +403,19 @@ func (c *checker) outer(word string, steps []string) string {
 	return ""
 }
 
-// awsWord returns the member of a native request that the compact form calls
-// by this word.
-func awsWord(word string, members map[string]raw) string {
+// awsName returns the member of a native request for a name of the compact form.
+func awsName(written string, members map[string]raw) string {
 	for _, name := range names(members) {
-		if word != "" && ownWord(name) == word {
+		if written != "" && compactName(name) == written {
 			return name
 		}
 	}
 	return ""
 }
 
-// ownWord returns the compact form's word for what AWS, or a container tool,
-// calls otherwise.
-func ownWord(word string) string {
-	switch word {
+// compactName returns the compact form's name for a member of AWS or of a container tool.
+func compactName(name string) string {
+	switch name {
 	case "jobName", "jobDefinitionName":
 		return "name"
 	case "jobQueue":

@@ -8,8 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-// loadYAML is Load for YAML, of which only templates of CloudFormation and the data of
-// launch templates are documents.
+// loadYAML is Load for YAML. Only CloudFormation templates and launch template data are
+// documents in YAML.
 func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 	start := len(src.Text) - len(strings.TrimPrefix(src.Text, "\ufeff"))
 	refuse := func(message, hint string) (*File, diag.List) {
@@ -42,8 +42,8 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 	return f, problems
 }
 
-// Built returns the document of a kind that a tree is, which was made of a part of
-// another document. It is checked against its schema as Load does it.
+// Built returns the document of a kind for a tree that was built from a part of another
+// document. It is checked against its schema as in Load.
 func Built(src *diag.Source, root *jsontree.Node, kind Kind) (*File, diag.List) {
 	f := &File{Source: src, Root: root, Kind: kind}
 	return f, f.load(Options{})

@@ -2,20 +2,20 @@ package jsontree
 
 import "github.com/batchctl/batchctl/pkg/diag"
 
-// Arena is room for the nodes of trees that are no longer needed when the next
-// document is read: a program that reads thousands uses the same room for all.
-// A nil Arena takes new room for every tree. It is for one goroutine.
+// Arena holds memory for the nodes of trees that are no longer needed when the next
+// document is read. A program that reads thousands of documents reuses it for all. A nil
+// Arena allocates new memory for every tree. An Arena is for one goroutine.
 type Arena struct {
 	nodes []Node
 	used  int
-	// seen is the table in which the strict reader looks for names twice.
+	// seen is the table in which the strict reader finds duplicate names.
 	seen []*Node
 }
 
-// keepNodes bounds the room that an arena keeps after a large document, to about 4 MiB.
+// keepNodes bounds the nodes that an arena keeps after a large document, to about 4 MiB.
 const keepNodes = 1 << 15
 
-// Parse is the function Parse with nodes of the arena, which are good until Reset.
+// Parse is the function Parse with nodes of the arena, which are valid until Reset.
 func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
 	p := &parser{src: src, text: src.Text}
 	if !p.plausible() {
@@ -34,14 +34,14 @@ func (a *Arena) Nodes(n int) []Node {
 		return make([]Node, n)
 	}
 	if len(a.nodes)-a.used < n {
-		a.nodes, a.used = make([]Node, max(n, 2*len(a.nodes), 256)), 0 // what is taken stays with its trees
+		a.nodes, a.used = make([]Node, max(n, 2*len(a.nodes), 256)), 0 // nodes in use stay with their trees
 	}
 	taken := a.nodes[a.used : a.used+n : a.used+n]
 	a.used += n
 	return taken
 }
 
-// New returns a node without children that has the place of from, which may be nil.
+// New returns a node without children that has the location of from, which may be nil.
 func (a *Arena) New(kind Kind, text string, from *Node) *Node {
 	n := &a.Nodes(1)[0]
 	n.Kind, n.Text = kind, text
@@ -60,25 +60,27 @@ func (a *Arena) Clone(n *Node) *Node {
 	return n.cloneInto(&slab)
 }
 
-// giveBack returns the last n nodes that were taken, unused.
+// giveBack returns the last n allocated nodes, which must be unused.
 func (a *Arena) giveBack(n int) {
 	if a != nil {
 		a.used -= n
 	}
 }
 
+// keepSeen keeps the table for the next document, unless it is large.
 func (a *Arena) keepSeen(table []*Node) {
 	if len(table) <= keepNodes {
 		a.seen = table
 	}
 }
 
-// Keep leaves the nodes taken since Reset to their trees for good.
+// Keep leaves the nodes allocated since Reset to their trees permanently.
 func (a *Arena) Keep() {
 	a.nodes, a.used = a.nodes[a.used:], 0
 }
 
-// Reset takes back all nodes but those of Keep. No other tree of the arena may be used after it.
+// Reset reuses all nodes except those of Keep. No other tree of the arena may be used
+// afterwards.
 func (a *Arena) Reset() {
 	if len(a.nodes) > keepNodes {
 		a.nodes = nil

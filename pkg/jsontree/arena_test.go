@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// TestArenaKeeps: trees that are kept stay as they are whatever is read after them, and cost
-// no more room than they need.
+// TestArenaKeeps checks that trees which are kept do not change, whatever is read after
+// them, and take no more memory than they need.
 func TestArenaKeeps(t *testing.T) {
 	text := func(i int) string {
 		return fmt.Sprintf(`{"name": "job-%d", "list": [%s%d]}`, i, strings.Repeat("1, ", i%300), i)

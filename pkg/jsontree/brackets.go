@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// closes deals with the closing bracket at tok. It returns true if the level
-// ends here, be it that the bracket belongs to an outer one.
+// closes handles the closing bracket at tok. It returns true if the level ends here, even
+// if the bracket belongs to an outer level.
 func (p *parser) closes(l *level) bool {
 	_, shut := l.node.Kind.brackets()
 	if l.node.Kind == Object != (p.tok.kind == closeObject) {
@@ -35,6 +35,7 @@ func (p *parser) closes(l *level) bool {
 	return true
 }
 
+// trailing names a surplus separator for messages.
 func trailing(t token) string {
 	if t.text == "," {
 		return "comma"
@@ -42,6 +43,7 @@ func trailing(t token) string {
 	return t.text
 }
 
+// bracketSlip is the meaning of a closing bracket of the wrong kind.
 type bracketSlip uint8
 
 const (
@@ -50,13 +52,14 @@ const (
 	strayBracket                    // this one is too much
 )
 
-// mismatch decides what a closing bracket of the wrong kind means for n. The
-// indentation says it where people keep one, else the brackets to come do.
+// mismatch decides what a closing bracket of the wrong kind means for n. The indentation
+// decides if the text has one; otherwise the following brackets decide.
 func (p *parser) mismatch(n *Node) bracketSlip {
 	kind := Array
 	if p.tok.kind == closeObject {
 		kind = Object
 	}
+	// outer is the innermost open bracket of this kind, if there is one.
 	outer := -1
 	for i, o := range p.open {
 		if o.Kind == kind {
@@ -64,6 +67,7 @@ func (p *parser) mismatch(n *Node) bracketSlip {
 		}
 	}
 	if indent, first := p.indent(p.tok.start); first {
+		// The closing bracket has the indentation of n's line: only its kind is wrong.
 		if own, _ := p.indent(n.Span.Start); own == indent {
 			return wrongBracket
 		}
@@ -94,8 +98,8 @@ func (p *parser) lostBracket(n *Node, i int) {
 	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s before the %c on line %d", shut, p.text[i], line), "%s is never closed", open)
 }
 
-// lost returns the first bracket inside n whose closing bracket, going by its
-// indentation, was meant for one further out.
+// lost returns the first bracket inside n whose closing bracket, according to its
+// indentation, belongs to an outer bracket.
 func (p *parser) lost(n *Node) *Node {
 	for c := range n.Children() {
 		text := p.text[c.Span.Start:c.Span.End]
@@ -122,8 +126,8 @@ func (p *parser) indent(i int) (blanks string, first bool) {
 	return blanks, len(line)-(len(p.text)-i) == len(blanks)
 }
 
-// balance returns how many more brackets close than open after tok. It looks
-// only so far, since it is asked again for every wrong bracket.
+// balance returns how many more brackets close than open after tok. It reads only a
+// limited distance, since it is called for every wrong bracket.
 func (p *parser) balance() int {
 	rest := p.text[p.pos:min(len(p.text), p.pos+1<<20)]
 	net, inString := 0, false
@@ -178,7 +182,7 @@ func (p *parser) unclosed(n *Node) {
 // contain it: a member in an array, or an object without a name in an object. Then l lacks its
 // closing bracket.
 func (p *parser) ranOver(l *level) bool {
-	if l.items == 0 || l.told || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
+	if l.items == 0 || l.reported || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
 		return false
 	}
 	if l.node.Kind == Array && !p.atName() || l.node.Kind == Object && p.tok.kind != openObject {

@@ -8,25 +8,25 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Lowering builds new trees out of what the user wrote. A built node takes the
-// place of the node it comes from, so that a rule which reads the new tree
-// still points at the old text. The from node may be nil.
+// Lowering builds new trees from the user's text. A built node has the location of the
+// node that it comes from, so a rule that reads the new tree still refers to the old text.
+// The from node may be nil.
 
 func at(kind Kind, text string, from *Node) *Node { return (*Arena)(nil).New(kind, text, from) }
 
-// NewObject returns an empty object with the place of from.
+// NewObject returns an empty object with the location of from.
 func NewObject(from *Node) *Node { return at(Object, "", from) }
 
-// NewArray returns an empty array with the place of from.
+// NewArray returns an empty array with the location of from.
 func NewArray(from *Node) *Node { return at(Array, "", from) }
 
-// NewString returns a string with the place of from.
+// NewString returns a string with the location of from.
 func NewString(text string, from *Node) *Node { return at(String, text, from) }
 
-// NewInt returns a number with the place of from.
+// NewInt returns a number with the location of from.
 func NewInt(i int64, from *Node) *Node { return at(Number, strconv.FormatInt(i, 10), from) }
 
-// NewBool returns a boolean with the place of from.
+// NewBool returns a boolean with the location of from.
 func NewBool(b bool, from *Node) *Node { return at(Bool, strconv.FormatBool(b), from) }
 
 // Location returns the node's source and span, for a diagnostic about its value.
@@ -42,7 +42,7 @@ func (n *Node) Clone() *Node {
 	return (*Arena)(nil).Clone(n)
 }
 
-// size is the number of nodes of the tree.
+// size returns the number of nodes of the tree.
 func (n *Node) size() int {
 	size := 1
 	for c := n.first; c != nil; c = c.next {
@@ -51,7 +51,7 @@ func (n *Node) size() int {
 	return size
 }
 
-// cloneInto takes its nodes from a slab that has room for them all.
+// cloneInto is Clone with nodes from a slab, which must have the capacity for all.
 func (n *Node) cloneInto(slab *[]Node) *Node {
 	*slab = append(*slab, *n)
 	c := &(*slab)[len(*slab)-1]
@@ -62,6 +62,7 @@ func (n *Node) cloneInto(slab *[]Node) *Node {
 	return c
 }
 
+// link appends a child without any check.
 func (n *Node) link(child *Node) {
 	if n.last == nil {
 		n.first = child
@@ -107,7 +108,7 @@ func (n *Node) Set(name string, child *Node) {
 	n.link(child)
 }
 
-// SetIndex puts a child in the place of element i of the array, which must have one.
+// SetIndex replaces element i of the array, which must exist.
 func (n *Node) SetIndex(i int, child *Node) {
 	elements := slices.Collect(n.Children())
 	elements[i] = child
@@ -118,9 +119,9 @@ func (n *Node) SetIndex(i int, child *Node) {
 	}
 }
 
-// Merge lays over on top of n, both objects: members of objects are merged in
-// turn, everything else (arrays too) replaces what was there. The result shares
-// no node with either.
+// Merge merges over into n, both objects: members that are objects are merged recursively;
+// any other value, including arrays, replaces the one in n. The result shares no node with
+// either.
 func Merge(n, over *Node) *Node {
 	if !n.Is(Object) || !over.Is(Object) {
 		if over == nil {

@@ -8,23 +8,23 @@ import (
 // Width is the column up to which job files keep an object or array on one line.
 const Width = 120
 
-// Format returns the tree as text the way people lay out a job file: two spaces
-// a level, and an object or array on one line if it fits into width columns,
-// unless an object in it holds another one or an array holds several. The
-// document itself always takes a line for each member. Formatting the result
-// again changes nothing.
+// Format returns the tree as text in the layout of job files: two spaces a level, and an
+// object or array on one line if it fits into width columns, unless an object in it
+// contains another one or an array contains several. The document itself always has a line
+// for each member. Formatting the result again changes nothing.
 func Format(n *Node, width int) string {
 	l := layout{width: width}
 	l.value(n, 0, 0)
 	return string(append(l.out, '\n'))
 }
 
+// layout is a text while it is written.
 type layout struct {
 	width int
 	out   []byte
 }
 
-// value writes n, after which that many more columns are needed in its line.
+// value writes n; after is the number of columns that follow it in the line.
 func (l *layout) value(n *Node, depth, after int) {
 	if n.Len() == 0 {
 		l.out = n.AppendJSON(l.out)
@@ -54,6 +54,7 @@ func (l *layout) value(n *Node, depth, after int) {
 	l.out = append(l.out, shut...)
 }
 
+// newLine begins a line at a depth of nesting.
 func (l *layout) newLine(depth int) {
 	l.out = append(l.out, '\n')
 	for range depth {
@@ -66,16 +67,16 @@ func (l *layout) column() int {
 	return utf8.RuneCount(l.out[bytes.LastIndexByte(l.out, '\n')+1:])
 }
 
-// line returns n on one line, if it may stand on one and fits.
-func (l *layout) line(n *Node, room int) ([]byte, bool) {
+// line returns n on one line, if the layout allows that and it fits into the columns.
+func (l *layout) line(n *Node, columns int) ([]byte, bool) {
 	if !flat(n) {
 		return nil, false
 	}
-	line, ok := appendLine(nil, n, 4*max(room, 0)) // a character has at most four bytes
-	return line, ok && utf8.RuneCount(line) <= room
+	line, ok := appendLine(nil, n, 4*max(columns, 0)) // a character has at most four bytes
+	return line, ok && utf8.RuneCount(line) <= columns
 }
 
-// flat reports whether n may stand on one line: no object in it holds another,
+// flat reports whether the layout allows n on one line: no object in it contains another,
 // and no array several.
 func flat(n *Node) bool {
 	objects := 0
@@ -103,8 +104,8 @@ func holdsObject(n *Node) bool {
 	return false
 }
 
-// appendLine appends n as one line. It gives up when that has become longer
-// than most bytes.
+// appendLine appends n as one line. It returns false if the line is longer than most
+// bytes.
 func appendLine(dst []byte, n *Node, most int) ([]byte, bool) {
 	if n.Len() == 0 {
 		dst = n.AppendJSON(dst)

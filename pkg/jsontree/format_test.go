@@ -70,8 +70,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatOfTheJobs holds that the reference jobs look as Format lays them
-// out in 120 columns.
+// TestFormatOfTheJobs checks that the reference jobs have the layout of Format in 120
+// columns.
 func TestFormatOfTheJobs(t *testing.T) {
 	files, err := filepath.Glob("../../jobs/*.json")
 	if err != nil || len(files) == 0 {
@@ -117,8 +117,8 @@ func TestAnyFormat(t *testing.T) {
 	})
 }
 
-// several reports whether a line holds an array or object with something in
-// it, and so could have been made shorter.
+// several reports whether a line contains an array or object that is not empty, so that it
+// could have been split.
 func several(line string) bool {
 	body := strings.Trim(line, " \n,")
 	for _, wrapped := range []string{"[" + body + "]", "{" + body + "}"} {

@@ -17,8 +17,8 @@ func parse(text string) (*jsontree.Node, diag.List) {
 	return jsontree.Parse(diag.NewSource("job.json", text))
 }
 
-// FuzzParse holds Parse to encoding/json: both take the same texts, apart from
-// what Parse refuses on purpose, and understand them alike.
+// FuzzParse compares Parse with encoding/json: both accept the same texts, except those
+// that Parse rejects on purpose, and return the same values.
 func FuzzParse(f *testing.F) {
 	for _, c := range verdicts {
 		f.Add(c.text)
@@ -67,7 +67,7 @@ func decode(text string) (v any, err error) {
 	return v, nil
 }
 
-// refusedOnPurpose reports whether valid text holds something that Parse calls
+// refusedOnPurpose reports whether a valid text contains something that Parse reports as
 // an error: invalid UTF-8, a lone surrogate, a duplicate name, deep nesting.
 func refusedOnPurpose(text string) bool {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
@@ -115,7 +115,7 @@ func refusedOnPurpose(text string) bool {
 	}
 }
 
-// checkSpans fails if a place lies outside the text or outside its parent.
+// checkSpans fails if a location is outside the text or outside its parent.
 func checkSpans(t *testing.T, text string, root *jsontree.Node, list diag.List) {
 	t.Helper()
 	whole := diag.Span{End: len(text)}

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestGolden reads testdata/*.json and compares what is said of each with the
-// .out file beside it.
+// TestGolden reads testdata/*.json and compares the messages about each file with its .out
+// file.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

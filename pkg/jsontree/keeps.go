@@ -12,16 +12,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// scalars counts the values of a document that hold something, each in its plainest
-// spelling. Null and "" hold nothing.
+// scalars counts the values of a document that have content, each in a canonical spelling.
+// Null and "" have none.
 func scalars(root *Node) map[string]int {
 	counts := map[string]int{}
 	var visit func(n *Node)
 	visit = func(n *Node) {
 		switch n.Kind {
 		case Bool, Number, String:
-			if word := spelling(n.Text); word != "" {
-				counts[word]++
+			if value := spelling(n.Text); value != "" {
+				counts[value]++
 			}
 		}
 		for c := range n.Children() {
@@ -35,9 +35,9 @@ func scalars(root *Node) map[string]int {
 }
 
 // loses reports whether one of the counted scalars is missing from the document.
-func loses(words map[string]int, root *Node) bool {
+func loses(counted map[string]int, root *Node) bool {
 	after := scalars(root)
-	for word, n := range words {
+	for word, n := range counted {
 		if after[word] < n {
 			return true
 		}
@@ -45,12 +45,12 @@ func loses(words map[string]int, root *Node) bool {
 	return false
 }
 
-// Same reports whether two texts spell one value: 512 and "512", "Container" and
+// Same reports whether two texts spell the same value: 512 and "512", "Container" and
 // "container", "2 GiB" and 2048, "my job" and "my-job".
 func Same(a, b string) bool { return spelling(a) == spelling(b) }
 
-// spelling returns what all spellings of a value have in common: the number, or the
-// letters and digits, or else the text itself.
+// spelling returns the canonical spelling of a value: the number, or the letters and
+// digits, or else the text itself.
 func spelling(s string) string {
 	if n, ok := quantity(s); ok {
 		return "#" + n
@@ -61,7 +61,7 @@ func spelling(s string) string {
 	return s
 }
 
-// fold returns the letters and digits of a text in small letters.
+// fold returns the letters and digits of a text in lower case.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -72,6 +72,7 @@ func fold(s string) string {
 	}, s)
 }
 
+// amount matches a number with an optional unit.
 var amount = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([+-]?[0-9]{0,15}\.?[0-9]{0,15}) ?([a-zA-Z]{0,3})$`)
 })
@@ -83,8 +84,8 @@ var sizes = map[string]*big.Rat{
 	"KiB": big.NewRat(1, 1<<10), "MiB": big.NewRat(1, 1), "GiB": big.NewRat(1<<10, 1), "TiB": big.NewRat(1<<20, 1),
 }
 
-// quantity returns the number that a text stands for, in MiB if it is a size, or
-// whole cores if it is in thousandths.
+// quantity returns the number in a text: in MiB for a size, and in cores for thousandths
+// of a core.
 func quantity(s string) (string, bool) {
 	if len(s) > 34 || s == "" || s[0] > '9' {
 		return "", false
@@ -104,8 +105,8 @@ func quantity(s string) (string, bool) {
 	return n.Mul(n, unit).RatString(), true
 }
 
-// keepsLetters reports whether the fix of a slip changes nothing but punctuation,
-// quotes and the spelling of constants and numbers.
+// keepsLetters reports whether a fix changes only punctuation, quotes and the spelling of
+// constants and numbers.
 func keepsLetters(src *diag.Source, d diag.Diagnostic) bool {
 	for _, e := range d.Fix.Edits {
 		if e.Span.Start < 0 || e.Span.End > len(src.Text) || e.Span.Start > e.Span.End {
@@ -129,12 +130,12 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$|\{\{|\{%|<|\[[A-Za-z_][A-Za-z0-9_ -]*\]|\{[A-Za-z_][A-Za-z0-9_.]*\}|%[A-Za-z_]+%|@[A-Za-z_]+@|__[A-Za-z]+__`)
 })
 
-// IsPlaceholder reports whether a text has a part that another program fills in
-// before AWS Batch reads it: ${STAGE}, {{ image }}, <subnet-id>, [A RANDOM NAME].
+// IsPlaceholder reports whether a text has a part that another program replaces before AWS
+// Batch reads it: ${STAGE}, {{ image }}, <subnet-id>, [A RANDOM NAME].
 func IsPlaceholder(text string) bool { return placeholder().MatchString(text) }
 
-// unrendered reports whether a slip is in text that a template engine replaces: the
-// file is no JSON before that, and needs no edit.
+// unrendered reports whether a slip is in text that a template engine replaces. Such a
+// file becomes JSON only afterwards, and needs no edit.
 func unrendered(src *diag.Source, found diag.List) bool {
 	for _, d := range found {
 		if d.Rule != RuleSyntax {
@@ -157,7 +158,7 @@ var (
 	capitals     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[A-Z_]+( [A-Z_]+)+\]`) })
 )
 
-// strip leaves out strings, whose placeholders are no slips, and lists of bare words.
+// strip removes strings, whose placeholders are valid, and lists of bare words.
 func strip(text string) string {
 	text = closedString().ReplaceAllString(text, "")
 	if capitals().MatchString(text) {
@@ -177,6 +178,8 @@ func touchesPlaceholder(root *Node, d diag.Diagnostic) bool {
 	return false
 }
 
+// placeholderIn reports whether an edit overlaps with a name or a string that has a
+// placeholder.
 func placeholderIn(n *Node, edit diag.Span) bool {
 	if n == nil {
 		return false

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 )
 
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
@@ -21,12 +22,13 @@ const (
 	bareword // anything else: true, None, 08, nginx
 )
 
-// token is a piece of the text. A slip that can be seen in the piece alone is
-// reported when it is read; a word is judged where it stands.
+// token is a piece of the text. A slip that is visible in the token alone is reported when
+// it is read. A word is checked in its context.
 type token struct {
-	kind       tokenKind
+	kind tokenKind
+	// start and end are the byte offsets of the token, with its quotes.
 	start, end int
-	// text is the decoded string; for all others what is written.
+	// text is the decoded string; for other tokens the text as written.
 	text string
 	// unclosed marks a string that ends with its line.
 	unclosed bool
@@ -45,6 +47,8 @@ func (p *parser) advance() {
 	}
 }
 
+// scan reads a token that begins at pos. A semicolon counts as a comma, because authors
+// confuse them; a message follows.
 func (p *parser) scan() {
 	switch c := p.text[p.pos]; c {
 	case '"':
@@ -78,7 +82,7 @@ func (p *parser) take(kind tokenKind, n int) {
 	p.pos += n
 }
 
-// oddity reads a token that is not one of JSON's marks, strings or numbers.
+// oddity reads a token that is neither punctuation, a string nor a number of JSON.
 func (p *parser) oddity() {
 	rest := p.text[p.pos:]
 	switch r, size := utf8.DecodeRuneInString(rest); {
@@ -104,7 +108,7 @@ func (p *parser) oddity() {
 	}
 }
 
-// blanks passes over blanks, and over what people take for blanks.
+// blanks skips white space, and characters that look like it.
 func (p *parser) blanks() {
 	for p.pos < len(p.text) {
 		switch c := p.text[p.pos]; {
@@ -124,7 +128,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// comment passes over one comment, or over several that follow each other.
+// comment skips a comment, or several in a row.
 func (p *parser) comment() bool {
 	start, end := p.pos, p.pos
 	for {
@@ -167,8 +171,8 @@ func commentLen(s string) int {
 	return 0
 }
 
-// oddBlank passes over a run of characters that show as nothing but are no
-// blanks in JSON, or that are no characters at all.
+// oddBlank skips a run of characters that look like white space but are not white space in
+// JSON, or that are not characters at all.
 func (p *parser) oddBlank() bool {
 	start := p.pos
 	first, _ := utf8.DecodeRuneInString(p.text[p.pos:])
@@ -192,6 +196,8 @@ func (p *parser) oddBlank() bool {
 	return true
 }
 
+// isOddBlank reports whether a character is invisible: white space of Unicode, a control
+// or format character, or an invalid byte.
 func isOddBlank(r rune, size int) bool {
 	if r == utf8.RuneError && size <= 1 {
 		return true

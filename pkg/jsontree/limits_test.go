@@ -10,9 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// TestHostile reads long texts that would take minutes if any part of the work
-// grew with the square of their length, and gigabytes if the tree or the list
-// were not bounded. The test's own deadline is the measure.
+// TestHostile reads long texts that would take minutes if the time of any part grew with
+// the square of the length, and gigabytes if the tree or the list had no limit. The
+// deadline of the test measures it.
 func TestHostile(t *testing.T) {
 	const size = 1 << 20
 	for _, c := range []struct{ before, unit, after string }{
@@ -70,7 +70,7 @@ func TestListIsCapped(t *testing.T) {
 	}
 }
 
-// TestManyMembers finds one duplicate among 100,000 names.
+// TestManyMembers checks that Parse finds one duplicate among 100,000 names.
 func TestManyMembers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("{\n")

@@ -7,8 +7,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// TestMend applies the edits that slips carry: what comes out parses.
-func TestMend(t *testing.T) {
+// TestRepairOfSlips applies the fixes of slips, and checks that the result parses.
+func TestRepairOfSlips(t *testing.T) {
 	long := strings.Repeat("long", 50)
 	for in, want := range map[string]string{
 		`{"a": 1,}`:                      `{"a": 1}`,
@@ -20,7 +20,7 @@ func TestMend(t *testing.T) {
 		`{a: 'x', b: True}`:              `{"a": "x", "b": true}`,
 		`{"a": 007, "b": nginx:1}`:       `{"a": 7, "b": "nginx:1"}`,
 		`['` + long + `', ` + long + `]`: `["` + long + `", "` + long + `"]`,
-		`{"a": [1, 2}`:                   `{"a": [1, 2}`, // which bracket is meant is not ours to say
+		`{"a": [1, 2}`:                   `{"a": [1, 2}`, // only the author knows which bracket is right
 	} {
 		src := diag.NewSource("t", in)
 		_, list := Parse(src)
@@ -31,9 +31,9 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// FuzzMend holds the fixes to their promise, be the text what it may: made together
-// they leave fewer slips, and round after round that comes to an end.
-func FuzzMend(f *testing.F) {
+// FuzzRepair checks for any text that the fixes together leave fewer slips, and that the
+// rounds come to an end.
+func FuzzRepair(f *testing.F) {
 	for _, s := range []string{`{"a": 1,}`, `[1 2]`, `{a: 'b'}`, `{"a" = "b";}`, `[.5, 1., +3]`, `{"a": [1,}`, `{,]`, "{\"\n\"\"a\"\": \"b\",\n\"c\": {}}", "{{}//\n\"\": 1}", strings.Repeat("a ", 300)} {
 		f.Add(s)
 	}
@@ -55,9 +55,9 @@ func FuzzMend(f *testing.F) {
 	})
 }
 
-// TestMendEnds: each round of Mend leaves fewer slips, so that no round repeats an edit. The
-// fix of one slip can be made without that of another, which would change what a value says.
-func TestMendEnds(t *testing.T) {
+// TestRepairEnds checks that each round leaves fewer slips, so that no round repeats an
+// edit. The fix of one slip can depend on that of another; alone, it would change a value.
+func TestRepairEnds(t *testing.T) {
 	for _, text := range []string{
 		"{\n  \"name\": \"x\",\n  \"fairsharePolicy\": \"xxxxx\"\n    ]\"\n . }\n}\n|\n",
 		"{\"a\": 1 ]\"\n . }}|",

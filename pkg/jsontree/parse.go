@@ -6,33 +6,34 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Limits of what Parse takes. They are far beyond any job file, and bound the
-// stack and the memory that a hostile one can ask for.
+// The limits of Parse. They are far above any job file, and bound the stack and the memory
+// that a hostile file can use.
 const (
 	maxBytes  = 16 << 20
 	maxDepth  = 100
 	maxValues = 1 << 20
 	maxErrors = 50
-	maxHushed = 200 // slips inside stretches that are reported as a whole
+	maxHushed = 200 // slips in parts that are reported as a whole
 )
 
-// The rules under which Parse reports.
+// The rules that Parse reports.
 const (
 	// RuleSyntax is the rule of text that is not JSON.
-	RuleSyntax    = "json-syntax"
+	RuleSyntax = "json-syntax"
+	// ruleDuplicate is the rule of two members with the same name.
 	ruleDuplicate = "json-duplicate-name"
 )
 
-// tooMany is the message of the last slip that is reported of a text.
+// tooMany is the message of the last slip that is reported for a text.
 const tooMany = "too many errors; the rest of the file was not read"
 
-// Parse reads one JSON document. It reports every slip as an error of its own, if possible
-// with a fix, and continues after it. The list is empty for valid JSON (RFC 8259) without
-// duplicate names. The node holds everything that could be parsed, or is nil. Members of the
-// same name all stay. Parse ignores a byte order mark at the start.
+// Parse reads one JSON document. It reports each slip as an error, with a fix if possible,
+// and continues after it. The list is empty for valid JSON (RFC 8259) without duplicate
+// names. The node has everything that could be parsed, or is nil. It keeps all members
+// with the same name. Parse ignores a byte order mark at the start.
 func Parse(src *diag.Source) (*Node, diag.List) { return (*Arena)(nil).Parse(src) }
 
-// document reads the whole text, past every slip.
+// document reads the whole text, and continues after every slip.
 func (p *parser) document() (*Node, diag.List) {
 	p.advance()
 	root := p.value()
@@ -41,11 +42,12 @@ func (p *parser) document() (*Node, diag.List) {
 	return root, p.list
 }
 
+// parser reads a text with slips, token by token.
 type parser struct {
 	src    *diag.Source
 	text   string
 	pos    int     // the first byte after tok
-	tok    token   // the token to be looked at next
+	tok    token   // the next token to read
 	end    int     // the end of the token before tok
 	open   []*Node // the brackets around tok, outermost first
 	slab   []Node
@@ -54,20 +56,21 @@ type parser struct {
 	list   diag.List
 
 	fresh  bool // the last slip was reported, and is the last of the list
-	quiet  bool // tok is in a stretch that is already reported
+	quiet  bool // tok is in a part that is already reported
 	hushed int  // slips found there
-	// forgiven says that the lack of a comma before tok is part of a reported slip.
+	// forgiven is true if a reported slip explains that there is no comma before tok.
 	forgiven bool
 
-	done    bool // the rest of the text is given up
+	done    bool // the rest of the text is not read
 	notUTF8 bool // the file's encoding is reported already
 }
 
-// report notes a slip. After too many it gives the file up.
+// report adds a slip. After too many of them, the parser stops.
 func (p *parser) report(start, end int, hint, format string, args ...any) {
 	p.add(RuleSyntax, start, end, hint, fmt.Sprintf(format, args...))
 }
 
+// add adds a problem. In a part that is already reported, it only counts.
 func (p *parser) add(rule string, start, end int, hint, message string) {
 	p.fresh = false
 	if p.done {
@@ -88,8 +91,8 @@ func (p *parser) add(rule string, start, end int, hint, message string) {
 	p.fresh = !p.done
 }
 
-// fix adds an edit to the slip reported last: text in its place. A placeholder gets no edit,
-// since another program replaces it.
+// fix adds an edit to the last reported slip: text in its place. A placeholder gets no
+// edit, since another program replaces it.
 func (p *parser) fix(text string) {
 	if !p.fresh {
 		return
@@ -101,17 +104,17 @@ func (p *parser) fix(text string) {
 	d.Fix = &diag.Fix{Message: d.Hint, Edits: []diag.Edit{{Span: d.Span, Text: text}}}
 }
 
-// whole is text as a JSON string for an edit; quoted, for messages, cuts it.
+// whole returns text as a JSON string for an edit; quoted, for messages, shortens it.
 func whole(text string) string { return string(appendString(nil, text)) }
 
-// stop gives the rest of the text up.
+// stop skips the rest of the text.
 func (p *parser) stop() {
 	p.done = true
 	p.pos = len(p.text)
 	p.tok.kind = eof
 }
 
-// node takes a node for the value that begins at tok.
+// node allocates a node for the value that begins at tok.
 func (p *parser) node(kind Kind, text string) *Node {
 	if len(p.slab) == cap(p.slab) {
 		p.slab = make([]Node, 0, min(max((len(p.text)-p.pos)/32, 8), 1024))
@@ -127,7 +130,7 @@ func (p *parser) node(kind Kind, text string) *Node {
 	return n
 }
 
-// scalar takes tok as a value of that kind.
+// scalar reads tok as a value of that kind.
 func (p *parser) scalar(kind Kind, text string) *Node {
 	n := p.node(kind, text)
 	p.advance()
@@ -188,13 +191,13 @@ type level struct {
 	// outer two of them.
 	commas      int
 	first, last token
-	// told says that the items' being of the wrong form is reported.
-	told  bool
-	names map[string]*Node
+	// reported is true once a wrong form of the items is reported.
+	reported bool
+	names    map[string]*Node
 }
 
-// step reads one thing inside a bracket: a comma, an item, or the closing
-// bracket, after which it returns false.
+// step reads a comma, an item or the closing bracket inside a bracket. After the closing
+// bracket, it returns false.
 func (p *parser) step(l *level) bool {
 	switch p.tok.kind {
 	case eof:
@@ -226,6 +229,8 @@ func (p *parser) step(l *level) bool {
 	return true
 }
 
+// element reads an element of an array. A colon after it shows a member, which has no
+// place in an array.
 func (p *parser) element(l *level) {
 	if v := p.value(); v != nil {
 		l.node.link(v)
@@ -233,14 +238,15 @@ func (p *parser) element(l *level) {
 	if p.tok.kind != colon {
 		return
 	}
-	if !l.told {
+	if !l.reported {
 		p.report(p.tok.start, p.tok.end, "put members into { }", "a member in an array: elements have no names")
 	}
-	l.told = true
+	l.reported = true
 	p.advance()
 	p.value()
 }
 
+// member reads a member of an object, and reports a name that the object has already.
 func (p *parser) member(l *level) {
 	key, ok := p.key()
 	if !ok || !p.colon(l, key) {
@@ -258,7 +264,7 @@ func (p *parser) member(l *level) {
 		}
 		return
 	}
-	l.told = false
+	l.reported = false
 	v.Name, v.Key = key.text, diag.Span{Start: key.start, End: key.end}
 	if first := l.find(v.Name); first != nil {
 		line, _ := p.src.Position(first.Key.Start)
@@ -275,8 +281,8 @@ func (p *parser) member(l *level) {
 	}
 }
 
-// find returns the member of that name. Long objects get a map, so that many
-// members do not cost the square of their number.
+// find returns the member of that name. Long objects have a map, so that many members do
+// not take the square of their number.
 func (l *level) find(name string) *Node {
 	if l.names == nil && l.node.n < 32 {
 		return l.node.Get(name)
@@ -290,6 +296,7 @@ func (l *level) find(name string) *Node {
 	return l.names[name]
 }
 
+// remember adds a member to the map of names, unless an earlier one has the name.
 func (l *level) remember(n *Node) {
 	if l.names[n.Name] == nil {
 		l.names[n.Name] = n

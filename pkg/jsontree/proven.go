@@ -6,12 +6,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// maxProven is the length up to which fixes are tried one by one, in bytes.
+// maxProven is the length, in bytes, up to which fixes are tried one by one.
 const maxProven = 64 << 10
 
-// proven returns the fixes that are known to help. A fix is a guess, and in badly broken text
-// a guess can break more than it fixes. So proven applies the edits and parses the text again.
-// Together, the fixes that it keeps leave fewer slips.
+// proven returns the fixes that are known to help. A fix is a guess, and in a badly broken
+// text a guess can break more than it fixes. So proven applies the edits and parses the
+// text again. Together, the remaining fixes leave fewer slips.
 func proven(src *diag.Source, list diag.List) diag.List {
 	if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Fix != nil }) {
 		return list
@@ -50,21 +50,23 @@ func withFixes(src *diag.Source, list diag.List) (*Node, *diag.Source, diag.List
 	return root, src, p.list
 }
 
+// remainsAfter returns what is wrong with a text once the fixes of the list are applied.
 func remainsAfter(src *diag.Source, list diag.List) remaining {
 	_, next, left := withFixes(src, list)
 	return remains(next, left)
 }
 
-// remaining is how much of a text is wrong.
+// remaining measures how much of a text is wrong.
 type remaining struct {
-	// unread is the length of the text behind the slip at which reading was given up.
+	// unread is the length of the text after the slip at which the parser stopped.
 	unread int
 	slips  int
-	// twice counts the names that an object has already. They are no slips: which is
-	// meant is for the user to say.
+	// twice counts duplicate names. They are not slips, because only the user knows which
+	// one is right.
 	twice int
 }
 
+// remains summarises the problems of a text.
 func remains(src *diag.Source, list diag.List) (r remaining) {
 	for _, d := range list {
 		switch d.Rule {

@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 )
 
+// smartQuotes are typographic quotes, which word processors write.
 const smartQuotes = "“”„‟«»‘’‚‛‹›＂"
 
 func isQuote(r rune) bool { return r >= utf8.RuneSelf && strings.ContainsRune(smartQuotes, r) }
 
-// closing returns the quote that closes what open opens.
+// closing returns the quote that closes the one that open is.
 func closing(open rune) rune {
 	switch open {
 	case '“', '„', '‟':
@@ -25,8 +26,8 @@ func closing(open rune) rune {
 	return open
 }
 
-// closesQuote reports whether r closes a string that was opened by open. People
-// mix the smart ones freely, with each other and with the plain one.
+// closesQuote reports whether r closes a string that open opened. Authors mix typographic
+// quotes with each other and with plain ones.
 func closesQuote(open, r rune) bool {
 	if r == open {
 		return true
@@ -48,14 +49,14 @@ func (p *parser) foreignString(open rune, size int) {
 	if name == "" {
 		name = "typographic quotes"
 	}
-	// what else is wrong inside changes with the quotes
+	// Other slips inside change with the quotes.
 	p.list, p.notUTF8 = p.list[:before], notUTF8
 	p.report(start, d.pos, "write "+quoted(p.tok.text), "a string in %s", name)
 	p.fix(whole(p.tok.text))
 }
 
-// foreign reads up to the closing quote as run does, but treats a quote that
-// is followed by more text as part of it: 'it's'.
+// foreign reads up to the closing quote as run does, but a quote that is followed by more
+// text is part of the string: 'it's'.
 func (d *decoder) foreign() {
 	d.run()
 	for !d.unclosed && d.quote != '`' && d.pos < len(d.p.text) && isLetter(d.p.text[d.pos]) {
@@ -72,8 +73,8 @@ func (d *decoder) foreign() {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' }
 
-// innerQuotes fixes the string at tok, which is followed by text at once. Either its closing
-// quote was forgotten, and another string follows: "train.py, "--epochs"; or it contains bare
+// innerQuotes fixes the string at tok if text follows it immediately. Either its closing
+// quote is missing, and another string follows: "train.py, "--epochs"; or it contains bare
 // quotes: "say "hi" now".
 func (p *parser) innerQuotes() {
 	if p.tok.unclosed || p.text[p.pos-1] != '"' {
@@ -97,7 +98,7 @@ func (p *parser) innerQuotes() {
 	}
 }
 
-// recut makes the string at tok end at offset end.
+// recut ends the string at tok at offset end.
 func (p *parser) recut(end int) {
 	p.tok.text = strings.ToValidUTF8(p.text[p.tok.start+1:end], "\ufffd")
 	p.tok.end, p.pos = end, end
@@ -106,7 +107,7 @@ func (p *parser) recut(end int) {
 // quoted returns s as JSON writes it, shortened if it is long.
 func quoted(s string) string { return string(appendString(nil, clip(s))) }
 
-// clip shortens what a message repeats from the text.
+// clip shortens text of the file for a message.
 func clip(s string) string {
 	const limit = 40
 	n := 0
@@ -118,8 +119,8 @@ func clip(s string) string {
 	return s
 }
 
-// repairName cuts the member name at tok where its closing quote was forgotten:
-// "name: "value".
+// repairName ends the member name at tok where its closing quote is missing: "name:
+// "value".
 func (p *parser) repairName() {
 	raw := p.text[p.tok.start:p.tok.end]
 	n := strings.IndexByte(raw, ':')

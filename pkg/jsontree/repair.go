@@ -6,20 +6,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// Repair applies the automatic fixes of a document: it returns the new text and the
-// problems whose fixes are in it. This is the one place where fixes are chosen, for
-// validate --fix and for editors, and it does not trust their classes alone:
+// Repair applies the automatic fixes of a document. It returns the new text and the
+// problems whose fixes are in it. validate --fix and editors get their fixes only from
+// here. It does not rely on the classes of fixes alone:
 //
-//   - In a text with a slip of syntax only slips are fixed. What the parser guessed
-//     after a slip does not justify other edits.
+//   - In a text with a slip of syntax, only slips are fixed. What the parser guessed after
+//     a slip does not justify other edits.
 //   - A fix of a slip keeps the letters and digits of the text that it replaces.
-//   - After any other fix, every scalar of the text is still there, unchanged or in
-//     another spelling.
+//   - After any other fix, every scalar of the text still exists, unchanged or in another
+//     spelling.
 //   - Text with a placeholder of a template engine stays unchanged.
-//   - Two fixes can each be right and yet be wrong together, such as two that add the
-//     same member. The new text is parsed, and of fixes that would add a slip, lose a
-//     scalar or repeat a name, the later ones are left for the next round.
-func Repair(src *diag.Source, list diag.List) (text string, made diag.List) {
+//   - Two fixes can each be right and yet be wrong together, such as two that add the same
+//     member. The new text is parsed. Of fixes that would add a slip, lose a scalar or
+//     repeat a name, the later ones wait for the next round.
+func Repair(src *diag.Source, list diag.List) (text string, applied diag.List) {
 	var slips, others diag.List
 	for _, d := range list {
 		switch {
@@ -37,6 +37,7 @@ func Repair(src *diag.Source, list diag.List) (text string, made diag.List) {
 	before := remains(src, found)
 	var kept diag.List
 	if before.slips > 0 {
+		// Another program completes this text, so even its syntax is not final.
 		if unrendered(src, found) {
 			return src.Text, nil
 		}
@@ -44,13 +45,14 @@ func Repair(src *diag.Source, list diag.List) (text string, made diag.List) {
 	} else {
 		kept = keep(src, before, scalars(root), nil, slices.DeleteFunc(others, func(d diag.Diagnostic) bool { return touchesPlaceholder(root, d) }))
 	}
-	made, _ = diag.Applied(src, kept)
+	applied, _ = diag.Applied(src, kept)
 	text, _ = diag.Apply(src, kept)
-	return text, made
+	return text, applied
 }
 
-// helpful returns the fixes of more that leave fewer slips than the kept ones alone, which
-// leave best. A fix that helps nothing would be made again in every round.
+// helpful returns the kept fixes together with those of more that leave fewer slips; best
+// is what remains with the kept ones. A fix without effect would be repeated in every
+// round.
 func helpful(src *diag.Source, best remaining, kept, more diag.List) (diag.List, remaining) {
 	if len(more) == 0 {
 		return kept, best
@@ -58,6 +60,7 @@ func helpful(src *diag.Source, best remaining, kept, more diag.List) (diag.List,
 	all := slices.Concat(kept, more)
 	left := remainsAfter(src, all)
 	switch {
+	// The parser reads further, or each of the fixes helps.
 	case left.unread < best.unread, left.less(best) && best.slips-left.slips >= len(more):
 		return all, left
 	case len(more) == 1 || len(src.Text) > maxProven:
@@ -74,22 +77,22 @@ func helpful(src *diag.Source, best remaining, kept, more diag.List) (diag.List,
 	return kept, best
 }
 
-// keep returns the fixes of more that can be made together with the kept ones without a new
-// slip, a name that is there twice, or the loss of a scalar. Halves are tried before single
-// ones: few fixes conflict.
-func keep(src *diag.Source, before remaining, words map[string]int, kept, more diag.List) diag.List {
+// keep returns the kept fixes together with those of more that add no slip, no duplicate
+// name and lose no scalar. It tries halves before single fixes, because few fixes
+// conflict.
+func keep(src *diag.Source, before remaining, counted map[string]int, kept, more diag.List) diag.List {
 	if len(more) == 0 {
 		return kept
 	}
 	all := slices.Concat(kept, more)
 	root, next, list := withFixes(src, all)
 	left := remains(next, list)
-	if !before.less(left) && left.twice <= before.twice && !loses(words, root) {
+	if !before.less(left) && left.twice <= before.twice && !loses(counted, root) {
 		return all
 	}
 	if len(more) == 1 {
 		return kept
 	}
 	half := len(more) / 2
-	return keep(src, before, words, keep(src, before, words, kept, more[:half]), more[half:])
+	return keep(src, before, counted, keep(src, before, counted, kept, more[:half]), more[half:])
 }

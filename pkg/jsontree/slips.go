@@ -2,6 +2,7 @@ package jsontree
 
 import "strings"
 
+// brackets returns the brackets of an object or an array.
 func (k Kind) brackets() (open, shut string) {
 	if k == Object {
 		return "{", "}"
@@ -9,6 +10,7 @@ func (k Kind) brackets() (open, shut string) {
 	return "[", "]"
 }
 
+// item returns the noun for a child, for messages.
 func (k Kind) item() string {
 	if k == Object {
 		return "member"
@@ -16,8 +18,8 @@ func (k Kind) item() string {
 	return "element"
 }
 
-// separated checks the commas before the item at tok. It returns false if there
-// is no item but a second value, and passes over that.
+// separated checks the commas before the item at tok. If tok is not an item but a second
+// value, it skips that and returns false.
 func (p *parser) separated(l *level) bool {
 	switch {
 	case l.items == 0 && l.commas > 0:
@@ -29,6 +31,7 @@ func (p *parser) separated(l *level) bool {
 	case l.commas == 1 && l.first.text != ",":
 		p.report(l.first.start, l.first.end, "write a comma", "%s in place of a comma", l.first.text)
 		p.fix(",")
+	// One comma, or none before the first item, is correct.
 	case l.commas > 0 || l.items == 0 || p.forgiven:
 	case l.node.Kind == Object && !p.startsMember():
 		p.report(p.tok.start, p.tok.end, "remove it, or put the values into [ ]", "a second value for one name")
@@ -41,9 +44,11 @@ func (p *parser) separated(l *level) bool {
 	return true
 }
 
-// startsMember reports whether tok, which no comma precedes, looks like a name.
+// startsMember reports whether tok, without a comma before it, looks like a name.
 func (p *parser) startsMember() bool {
 	line, _, _ := strings.Cut(p.text[p.end:p.tok.start], "\n")
+	// A string on a line of its own is the next name, whose comma and colon may be
+	// missing.
 	newLine := len(line) < p.tok.start-p.end
 	return (p.tok.kind == str || p.tok.kind == bareword) && (newLine || p.colonFollows())
 }
@@ -63,6 +68,7 @@ func (p *parser) key() (token, bool) {
 		if p.tok.kind == colon {
 			p.advance()
 		}
+		// The value of a missing name is skipped without further messages.
 		quiet := p.quiet
 		p.quiet = true
 		p.value()
@@ -74,9 +80,10 @@ func (p *parser) key() (token, bool) {
 	return key, true
 }
 
-// nameWord takes the word at tok as a name without quotes. Any other text gets
-// one message, and is passed over up to the next comma.
+// nameWord reads the word at tok as a name without quotes. It reports any other text once,
+// and skips it up to the next comma.
 func (p *parser) nameWord() bool {
+	// half is true for a name such as image": "nginx", without its first quote.
 	half := strings.HasPrefix(p.text[p.pos:], `"`) && nameEnds(p.text, p.pos+1)
 	switch {
 	case half:
@@ -95,8 +102,8 @@ func (p *parser) nameWord() bool {
 	return true
 }
 
-// colon reads what stands between a name and its value. It returns false if
-// there is no value.
+// colon reads the colon between a name and its value. It returns false if there is no
+// value.
 func (p *parser) colon(l *level, key token) bool {
 	switch p.tok.kind {
 	case eof:
@@ -109,10 +116,10 @@ func (p *parser) colon(l *level, key token) bool {
 		p.advance()
 		return true
 	case comma, closeObject, closeArray:
-		if !l.told { // { "a", "b" } is one slip
+		if !l.reported { // { "a", "b" } is one slip
 			p.report(key.start, key.end, "write "+quoted(key.text)+": and the value, or use [ ] for a list", "%s has no value", quoted(key.text))
 		}
-		l.told = true
+		l.reported = true
 		return false
 	}
 	if p.atName() {
@@ -125,6 +132,7 @@ func (p *parser) colon(l *level, key token) bool {
 	return true
 }
 
+// noValue reports a name without a value.
 func (p *parser) noValue(key token) {
 	p.report(key.start, p.end, "write a value after the colon", "%s has no value", quoted(key.text))
 }
@@ -141,18 +149,20 @@ func (p *parser) atName() bool {
 	return false
 }
 
-// colonFollows reports whether a colon stands after tok.
+// colonFollows reports whether a colon comes after tok.
 func (p *parser) colonFollows() bool {
+	// Most strings are values, and end here without a scan.
 	if p.pos < len(p.text) && (p.text[p.pos] == ',' || p.text[p.pos] == '\n') {
 		return false
 	}
 	return nameEnds(p.text, p.pos)
 }
 
-// skip passes over the rest of an item that is reported already.
+// skip skips the rest of an item that is already reported.
 func (p *parser) skip() {
 	quiet := p.quiet
 	p.quiet = true
+	// The item ends at a comma or a closing bracket of its own level.
 	for depth := 0; p.tok.kind != eof; p.advance() {
 		switch p.tok.kind {
 		case openObject, openArray:
@@ -171,7 +181,7 @@ func (p *parser) skip() {
 	p.quiet = quiet
 }
 
-// finish checks what follows the document.
+// finish reports text after the document.
 func (p *parser) finish(root *Node) {
 	start, end := p.tok.start, p.tok.end
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// slips holds one slip each: what is said of it, the edit that is offered, and
-// what is understood all the same.
+// slips has one slip in each entry: the message, the fix, and the values that are read
+// nevertheless.
 var slips = []struct{ name, text, message, hint, value string }{
 	{"trailing comma", `{"a": 1,}`, "trailing comma before }", "remove it", `{"a":1}`},
 	{"trailing comma in array", `[1, ]`, "trailing comma before ]", "remove it", `[1]`},
@@ -139,7 +139,7 @@ var slips = []struct{ name, text, message, hint, value string }{
 	{"toml", "[job]\nname = \"a\"\n", "this is TOML or INI, not JSON", `write it as JSON: { "name": "value" }`, ""},
 	{"html", "<!doctype html>", "this is XML or HTML, not JSON", "name a JSON file", ""},
 	{"script", "#!/bin/sh\necho {}", "this is a script, not JSON", "name a JSON file", ""},
-	{"prose", "Dear all, this is a letter.", "this is not JSON", "begin with { or name another file", ""},
+	{"prose", "Hello all, this is a letter.", "this is not JSON", "begin with { or name another file", ""},
 }
 
 func TestSlips(t *testing.T) {
@@ -160,8 +160,8 @@ func TestSlips(t *testing.T) {
 	}
 }
 
-// TestIndependentSlips puts several slips into one file: each gets its message
-// on its line, and none causes another.
+// TestIndependentSlips puts several slips into one file, and checks that each gets its
+// message on its line, and that none causes another message.
 func TestIndependentSlips(t *testing.T) {
 	members := []string{
 		`%q: 1,,`, `%q: 1`, `%q = 1,`, `%q => 1,`, `%q 1,`, `%q: ,`, `%q:: 1,`, `%q: 1 // one` + "\n,", `%q: /* one */ 1,`,

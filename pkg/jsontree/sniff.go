@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
+// bom is the byte order mark in UTF-8.
 const bom = "\ufeff"
 
-// plausible reports whether the text is worth reading as JSON. What is
-// something else altogether gets one message that names it.
+// plausible reports whether the text can be JSON with slips. Any other kind of text gets
+// one message that names it.
 func (p *parser) plausible() bool {
 	message, hint := "", "save it as UTF-8"
 	switch t := p.text; {
@@ -34,7 +35,8 @@ func (p *parser) plausible() bool {
 	return false
 }
 
-// foreign says what s is if it is evidently not meant as JSON.
+// foreign returns the message about a text that is evidently of another kind; "" for
+// others.
 func foreign(s string) (message, hint string) {
 	if strings.Trim(s, " \t\r\n") == "" {
 		return "the file is empty", `write a job: { "name": …, "image": …, "command": […] }`
@@ -71,7 +73,7 @@ func notYAML() (message, hint string) {
 	return "this is YAML, not JSON", `write it as JSON: { "name": "value" }`
 }
 
-// pastComments returns s from its first byte that is neither blank nor comment.
+// pastComments returns s from its first byte that is neither white space nor a comment.
 func pastComments(s string) string {
 	for {
 		s = strings.TrimLeft(s, " \t\r\n")

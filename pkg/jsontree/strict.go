@@ -9,20 +9,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// strict reads a text without slips, as nearly all are: it keeps no tokens and
-// nothing of what a message would need. A text that Parse has something to say
-// about is given up and read again by the parser; a fuzz target holds the two
-// together.
+// strict reads a text without slips, as nearly all texts are: it keeps no tokens and
+// nothing that only a message needs. It stops at anything that Parse would report, and the
+// parser reads that text again. A fuzz test checks that the two agree.
 type strict struct {
-	src   *diag.Source
-	text  string
-	pos   int
+	src  *diag.Source
+	text string
+	pos  int
+	// depth is the number of open brackets, which the parser limits as well.
 	depth int
-	// slab is where the next nodes come from; left bounds how many there may be.
+	// slab has the memory for the next nodes; left is the number of nodes that may follow.
 	slab  []Node
 	left  int
 	arena *Arena
-	// seen is the table in which long objects look for a name twice.
+	// seen is the table in which long objects find duplicate names.
 	seen []*Node
 }
 
@@ -41,17 +41,19 @@ func readStrict(src *diag.Source, start int, arena *Arena) *Node {
 	if s.blanks(); s.pos < len(s.text) {
 		return nil
 	}
+	// The rest of the slab is free for the next document.
 	arena.giveBack(len(s.slab))
 	return root
 }
 
+// blanks skips white space.
 func (s *strict) blanks() {
 	for s.pos < len(s.text) && isBlank(s.text[s.pos]) {
 		s.pos++
 	}
 }
 
-// sees passes over blanks, and over c if it comes next.
+// sees skips white space, and then c if it is next. It reports whether c was there.
 func (s *strict) sees(c byte) bool {
 	s.blanks()
 	if s.pos < len(s.text) && s.text[s.pos] == c {
@@ -91,12 +93,13 @@ func (s *strict) value() *Node {
 	return nil
 }
 
-func (s *strict) literal(kind Kind, word, text string) *Node {
+// literal reads a constant of JSON; nil if the text has another word.
+func (s *strict) literal(kind Kind, constant, text string) *Node {
 	start := s.pos
-	if !strings.HasPrefix(s.text[start:], word) || !s.endsAt(start+len(word)) {
+	if !strings.HasPrefix(s.text[start:], constant) || !s.endsAt(start+len(constant)) {
 		return nil
 	}
-	s.pos += len(word)
+	s.pos += len(constant)
 	return s.node(kind, text, start)
 }
 
@@ -105,7 +108,7 @@ func (s *strict) endsAt(i int) bool {
 	return i >= len(s.text) || isBlank(s.text[i]) || s.text[i] == ',' || s.text[i] == '}' || s.text[i] == ']'
 }
 
-// node takes a node for the value from start to pos.
+// node allocates a node for the value from start to pos.
 func (s *strict) node(kind Kind, text string, start int) *Node {
 	if len(s.slab) == 0 {
 		if s.left <= 0 {
@@ -121,7 +124,7 @@ func (s *strict) node(kind Kind, text string, start int) *Node {
 	return n
 }
 
-// open takes a node for the object or array whose bracket is at pos.
+// open allocates a node for the object or array whose bracket is at pos.
 func (s *strict) open(kind Kind) *Node {
 	if s.depth == maxDepth {
 		return nil
@@ -134,12 +137,14 @@ func (s *strict) open(kind Kind) *Node {
 	return n
 }
 
+// close ends the object or array at pos.
 func (s *strict) close(n *Node) *Node {
 	s.depth--
 	n.Span.End = s.pos
 	return n
 }
 
+// array and object read up to the closing bracket. They return nil for any slip.
 func (s *strict) array() *Node {
 	n := s.open(Array)
 	if n == nil {
@@ -228,19 +233,19 @@ func (s *strict) string() (text string, ok bool) {
 	return "", false
 }
 
-// plain reports whether none of 8 bytes ends a string or is more than itself.
+// plain reports whether none of 8 bytes ends a string or needs decoding.
 func plain(eight string) bool {
 	_ = eight[7]
 	v := uint64(eight[0]) | uint64(eight[1])<<8 | uint64(eight[2])<<16 | uint64(eight[3])<<24 |
 		uint64(eight[4])<<32 | uint64(eight[5])<<40 | uint64(eight[6])<<48 | uint64(eight[7])<<56
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quote, slash := v^'"'*ones, v^'\\'*ones
-	// A byte of v below 0x20, of quote or slash 0, borrows from its top bit; one
-	// that has its top bit set is no ASCII.
+	// A byte of v below 0x20, of quote or slash 0, borrows from its top bit. A byte with
+	// its top bit set is not ASCII.
 	return (v|(v-0x20*ones)|(quote-ones)&^quote|(slash-ones)&^slash)&tops == 0
 }
 
-// decoded reads a string with escapes or characters beyond ASCII as the parser does.
+// decoded reads a string with escapes or characters outside ASCII as the parser does.
 func (s *strict) decoded() (text string, ok bool) {
 	p := parser{src: s.src, text: s.text, pos: s.pos}
 	p.string()
@@ -278,5 +283,6 @@ func (s *strict) twice(object *Node) bool {
 	return false
 }
 
-// nameSeed is drawn at start, so that an attacker cannot choose names that all collide.
+// nameSeed is random for each process, so that an attacker cannot choose names that
+// collide.
 var nameSeed = maphash.MakeSeed()

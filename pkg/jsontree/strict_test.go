@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// FuzzStrict holds the quick reader to the parser: it reads exactly the texts
-// without slips, into the same nodes at the same places.
+// FuzzStrict compares the strict reader with the parser: it accepts exactly the texts
+// without slips, and returns the same nodes with the same locations.
 func FuzzStrict(f *testing.F) {
 	for _, text := range []string{
 		`{"a":[1,-2.5e3,true,false,null,"\u00e9\ud83d\ude00","é",""]}`, "\ufeff{}", `{"a":1,"a":2}`, "[1,]", "{} x", `"abcdefgh\x7fij"`,

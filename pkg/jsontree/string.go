@@ -33,16 +33,17 @@ func (p *parser) string() {
 	p.pos = d.pos
 }
 
-// decoder reads a string that holds escapes or slips.
+// decoder reads a string that contains escapes or slips.
 type decoder struct {
-	p        *parser
-	start    int // the opening quote
-	pos      int
-	quote    rune // the opening quote
-	known    int  // there is a closing quote here, after several line breaks
+	p     *parser
+	start int // the opening quote
+	pos   int
+	quote rune // the opening quote
+	known int  // there is a closing quote here, after several line breaks
+	// out is the decoded text so far.
 	out      []byte
 	unclosed bool
-	told     [4]bool // which slips are reported: one of each kind per string
+	reported [4]bool // which slips are reported: one of each kind per string
 }
 
 // The kinds of slips inside a string.
@@ -53,11 +54,12 @@ const (
 	slipSurrogate
 )
 
+// slip reports a slip, once for each kind in a string.
 func (d *decoder) slip(kind, start, end int, hint, format string, args ...any) {
-	if !d.told[kind] {
+	if !d.reported[kind] {
 		d.p.report(start, end, hint, format, args...)
 	}
-	d.told[kind] = true
+	d.reported[kind] = true
 }
 
 // run reads up to and including the closing quote.
@@ -93,8 +95,8 @@ func (d *decoder) run() {
 	d.cut()
 }
 
-// breaks reports whether the string continues after the line break at pos, and skips the break
-// if so. It continues if the next quote is a closing one.
+// breaks reports whether the string continues after the line break at pos, and skips the
+// break if it does: the next quote is then a closing one.
 func (d *decoder) breaks() bool {
 	rest := d.p.text[d.pos:]
 	if d.pos > d.known {
@@ -114,15 +116,15 @@ func (d *decoder) breaks() bool {
 	return true
 }
 
-// endsValue reports whether s can follow a value: a comma, a colon, a closing
-// bracket, or nothing more in this line.
+// endsValue reports whether s can follow a value: a comma, a colon, a closing bracket, or
+// the end of the line.
 func endsValue(s string) bool {
 	s = strings.TrimLeft(s, " \t\r")
 	return s == "" || strings.IndexByte(",:]}\n", s[0]) >= 0
 }
 
-// cut ends a string without a closing quote at the end of its line, short of
-// the commas and closing brackets there that were meant to stand outside.
+// cut ends a string without a closing quote at the end of its line, before the commas and
+// closing brackets there that belong outside.
 func (d *decoder) cut() {
 	_, size := utf8.DecodeRuneInString(d.p.text[d.start:])
 	body := d.start + size
@@ -146,7 +148,7 @@ func (d *decoder) cut() {
 	end := strings.TrimRight(line, outside)
 	at := body + len(end)
 	d.pos, d.unclosed = at, true
-	d.out = d.out[:len(d.out)-(len(line)-len(end))] // what is cut off holds no escapes
+	d.out = d.out[:len(d.out)-(len(line)-len(end))] // the part that is removed has no escapes
 	d.p.report(d.start, at, fmt.Sprintf("write %c at the end", closing(d.quote)), "the string is not closed")
 }
 
@@ -221,11 +223,13 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
+// hex4 returns the value of four hexadecimal digits.
 func hex4(s string) rune {
 	v, _ := strconv.ParseUint(s[:4], 16, 16)
 	return rune(v)
 }
 
+// jsonEscape returns the escape of a control character (RFC 8259, section 7).
 func jsonEscape(c byte) string {
 	if i := strings.IndexByte("\b\f\n\r\t", c); i >= 0 {
 		return `\` + string("bfnrt"[i])

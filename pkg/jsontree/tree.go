@@ -1,5 +1,5 @@
-// Package jsontree reads JSON into nodes that know where they stand. Everything
-// that later has something to say about a file says it about a node.
+// Package jsontree reads JSON into nodes that know their location. Every message about a
+// file refers to a node.
 package jsontree
 
 import (
@@ -23,18 +23,17 @@ const (
 	Object
 )
 
-// String returns the type's name as people say it: "a string", "an object".
+// String returns the type's name as in messages: "a string", "an object".
 func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a string", "an array", "an object"}[k]
 }
 
-// Node is a JSON value, and the member it is the value of if its parent is an
-// object. A nil *Node stands for an absent value: every method takes it, so a
-// path of Gets needs no checks in between.
+// Node is a JSON value, together with its name if its parent is an object. A nil *Node is
+// an absent value: every method accepts it, so a chain of Gets needs no checks in between.
 type Node struct {
 	Kind Kind
-	// Source is the text that Span and Key refer to. A node built by lowering keeps the place
-	// of the user's text. Source is nil for a value that is not in the file.
+	// Source is the text that Span and Key refer to. A node that lowering built has the
+	// location of the user's text. Source is nil for a value that is not in the file.
 	Source *diag.Source
 	// Span covers the value.
 	Span diag.Span
@@ -45,6 +44,7 @@ type Node struct {
 	// Text is the decoded string, the number as written, or "true" and "false".
 	Text string
 
+	// The children are a linked list, so that a tree needs no slices. n is their number.
 	first, last, next *Node
 	n                 int
 }
@@ -149,8 +149,8 @@ func (n *Node) Int() (int64, bool) {
 	return int64(f), true
 }
 
-// Value returns the node as encoding/json would decode it into an any, with
-// numbers as json.Number: the form that schema validators take.
+// Value returns the node as encoding/json would decode it into an any, with numbers as
+// json.Number, which is the form that schema validators accept.
 func (n *Node) Value() any {
 	switch {
 	case n == nil:

@@ -120,7 +120,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("the built node stands at %v", span)
 	}
 	if n.Get("type").Key != from.Key || n.Get("list").Source != nil {
-		t.Error("built nodes stand in the wrong places")
+		t.Error("built nodes are in the wrong order")
 	}
 }
 
@@ -182,7 +182,7 @@ func TestAppendJSONKeepsHTML(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: what encoding/json writes, Parse reads as encoding/json does.
+// TestRoundTrip checks that Parse reads the output of encoding/json as encoding/json does.
 func TestRoundTrip(t *testing.T) {
 	value := rapid.Deferred(func() *rapid.Generator[any] { return anyValue(3) })
 	rapid.Check(t, func(t *rapid.T) {

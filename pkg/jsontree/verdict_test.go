@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// verdicts names each text by what is to be said of it, as JSON test suites do:
-// y_ is valid, n_ is not, i_ is where RFC 8259 leaves the choice to us; those
-// end in the choice.
+// verdicts names each text by the expected result, as JSON test suites do: y_ is valid, n_
+// is not, and i_ is where RFC 8259 allows both. The names of the latter end with the
+// choice.
 var verdicts = []struct{ name, text string }{
 	{"y_empty_object", `{}`},
 	{"y_empty_array", `[]`},

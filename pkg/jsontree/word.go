@@ -39,6 +39,7 @@ func numberLen(s string) int {
 	return i
 }
 
+// digits returns the number of digits at the start of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
@@ -49,8 +50,8 @@ func digits(s string) int {
 
 func isNumber(s string) bool { return s != "" && numberLen(s) == len(s) }
 
-// unit widens the number at tok to a text with a unit, such as 30 GiB, and
-// reports that it lacks its quotes.
+// unit extends the number at tok to a text with a unit, such as 30 GiB, and reports that
+// it lacks quotes.
 func (p *parser) unit() bool {
 	if p.pos+1 >= len(p.text) || p.text[p.pos] != ' ' || !isLetter(p.text[p.pos+1]) || digits(p.text[p.pos+1:]) > 0 {
 		return false
@@ -64,7 +65,8 @@ func (p *parser) unit() bool {
 	return true
 }
 
-// literal reads the value at tok that is a word, whatever it was meant to be.
+// literal reads a word as a value: a constant, a number in another notation, or a text
+// without quotes.
 func (p *parser) literal() *Node {
 	switch w := p.tok.text; w {
 	case "true", "false":
@@ -98,13 +100,13 @@ func (p *parser) literal() *Node {
 	return p.scalar(String, p.tok.text)
 }
 
+// bareText reports a text without quotes.
 func (p *parser) bareText() {
 	p.report(p.tok.start, p.tok.end, "put it in double quotes: "+quoted(p.tok.text), "%s is not a JSON value", clip(p.tok.text))
 	p.fix(whole(p.tok.text))
 }
 
-// foreignWords holds what other languages call JSON's constants, and the
-// nearest that JSON has.
+// foreignWords maps the constants of other languages to the closest ones of JSON.
 var foreignWords = map[string]string{
 	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
 	"None": "null", "nil": "null", "Null": "null", "NULL": "null", "undefined": "null",
@@ -112,13 +114,14 @@ var foreignWords = map[string]string{
 	"Infinity": "null", "+Infinity": "null", "-Infinity": "null", "inf": "null", "-inf": "null",
 }
 
+// widen extends the token to an offset. Invalid UTF-8 in it is replaced.
 func (p *parser) widen(end int) {
 	p.tok.end, p.pos = end, end
 	p.tok.text = strings.ToValidUTF8(p.text[p.tok.start:end], "\ufffd")
 }
 
-// bareEnd returns where the text without quotes that begins at tok ends: before
-// a comma, bracket, quote or comment, the end of the line, or a member's name.
+// bareEnd returns the end of the text without quotes that begins at tok: before a comma,
+// bracket, quote or comment, the end of the line, or a member's name.
 func (p *parser) bareEnd() int {
 	end := p.attached(p.pos)
 	for {
@@ -137,7 +140,7 @@ func (p *parser) bareEnd() int {
 	}
 }
 
-// attached moves over what continues a word without a blank: nginx:latest,
+// attached skips characters that continue a word without white space: nginx:latest,
 // s3://bucket/key, a=b, ${HOME}.
 func (p *parser) attached(i int) int {
 	for i+1 < len(p.text) && !isBlank(p.text[i+1]) {
@@ -172,8 +175,8 @@ func nameEnds(s string, i int) bool {
 	return strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=")
 }
 
-// fixNumber returns what is wrong with a text that was meant as a number, and
-// the number that was meant. The message is empty for any other text.
+// fixNumber returns what is wrong with a text that resembles a number, and the correct
+// number. The message is empty for any other text.
 func fixNumber(s string) (fixed, message string) {
 	sign, body := "", s
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {

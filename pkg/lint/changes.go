@@ -40,6 +40,8 @@ func (j Job) changes() iter.Seq[change] {
 // submission overrides them.
 func (c change) commands() iter.Seq[*jsontree.Node] {
 	return func(yield func(*jsontree.Node) bool) {
+		// run yields one command: the override's, or else the container's. It returns
+		// false if the loop has stopped.
 		run := func(container, over *jsontree.Node, member string) bool {
 			command := firstOf(over.Get(member), container.Get(member))
 			return command == nil || yield(command)
@@ -47,6 +49,7 @@ func (c change) commands() iter.Seq[*jsontree.Node] {
 		if !run(c.container(), c.over.Get("containerOverrides"), "command") {
 			return
 		}
+		// AWS Batch accepts one task in the definition and one in the override.
 		overTask := c.over.Get("ecsPropertiesOverride").Get("taskProperties").Index(0)
 		for task := range c.body.Get("ecsProperties").Get("taskProperties").Children() {
 			for n := range task.Get("containers").Children() {

@@ -27,6 +27,7 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 	p.begin(files, platform)
 	p.rules = rules
 	gates := allGates()
+	// Callers usually pass Rules itself, whose gates are computed once.
 	if len(rules) == 0 || &rules[0] != &all()[0] || len(rules) != len(gates) {
 		gates = gatesOf(rules)
 	}
@@ -37,6 +38,7 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 			p.rule.Run(p)
 		}
 	}
+	// Templates need a pass of their own: their requests are files that do not exist.
 	return append(p.found, checkTemplates(files, platform, rules)...)
 }
 

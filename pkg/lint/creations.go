@@ -13,6 +13,8 @@ import (
 // resources holds the resources that the files of a run create, by name. References may
 // be names or ARNs.
 type resources struct {
+	// Several files may create a resource of the same name, such as versions for test and
+	// production. resolve chooses one.
 	queues, environments, policies, consumables namedSites
 	// platform is the platform file, with the queues of the files added.
 	platform *document.Platform
@@ -22,8 +24,8 @@ type resources struct {
 type namedSites map[string][]Site
 
 // find returns the request for the resource to which a job or queue refers by name or ARN.
-func (n namedSites) find(word string, from Job) (Site, bool) {
-	return meant(n[batch.Name(word)], from)
+func (n namedSites) find(ref string, from Job) (Site, bool) {
+	return resolve(n[batch.Name(ref)], from)
 }
 
 // creations holds the resources that the files create.
@@ -47,6 +49,7 @@ var creations = newFact(func(p *Pass, _ resources) resources {
 	if len(queues(p)) == 0 {
 		return r
 	}
+	// The caller's platform is shared, so the queues of the files go into a copy.
 	r.platform = &document.Platform{}
 	if p.Platform != nil { // its policy and catalogue too
 		*r.platform = *p.Platform
@@ -72,6 +75,8 @@ func (r resources) queue(q Site) document.Queue {
 	return out
 }
 
+// asEnvironment returns a CreateComputeEnvironment request in the form of a platform file,
+// so that placement treats both alike. An absent maxvCpus becomes 0, which means unknown.
 func asEnvironment(n *jsontree.Node) document.Environment {
 	c := n.Get("computeResources")
 	most, _ := c.Get("maxvCpus").Int()
@@ -84,8 +89,8 @@ func asEnvironment(n *jsontree.Node) document.Environment {
 func (r resources) environmentsOf(queue Site) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
 		for o := range queue.Node.Get("computeEnvironmentOrder").Children() {
-			word := o.Get("computeEnvironment").Str()
-			if e, _ := r.environments.find(word, queue.Job); word != "" && !yield(e) {
+			ref := o.Get("computeEnvironment").Str()
+			if e, _ := r.environments.find(ref, queue.Job); ref != "" && !yield(e) {
 				return
 			}
 		}
@@ -97,11 +102,12 @@ func (s Site) queueOf() (Site, bool) {
 	return creations.of(s.pass).queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
 }
 
-// environmentsFor yields the environments on which a job may run, as far as the files
-// show: those of its queue. For a definition that no file submits, these are all
-// environments in its directory, unless the files have queues.
+// environmentsFor yields the environments on which a job may run, according to the files:
+// those of its queue. For a definition that no file submits, these are all environments in
+// its directory, unless the files have queues.
 func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	return func(yield func(Site) bool) {
+		// A definition has no queue of its own: the submissions that run it have.
 		submits := runs.of(p)[j.Register]
 		if j.Submit != nil && len(submits) == 0 {
 			submits = []Job{j}
@@ -129,6 +135,8 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 // environmentsIn holds the environments of each directory.
 var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site { return inDirectories(environments(p)) })
 
+// inDirectories groups sites by the directory of their file. In a run over many
+// directories, files of one directory belong together and others do not.
 func inDirectories(list []Site) map[string][]Site {
 	in := map[string][]Site{}
 	for _, s := range list {

@@ -9,6 +9,7 @@ import (
 // documents, which have no Run, and then those of Rules. The list is built once.
 func Documented() []Rule { return slices.Clone(documented()) }
 
+// documented is Documented without the copy.
 var documented = sync.OnceValue(func() []Rule { return slices.Concat(documentRules(), all()) })
 
 // Lookup returns the rule of that name.
@@ -22,9 +23,9 @@ func Lookup(name string) (Rule, bool) {
 
 // byName holds the index of each rule in documented.
 var byName = sync.OnceValue(func() map[string]int {
-	places := map[string]int{}
+	indexes := map[string]int{}
 	for i, r := range documented() {
-		places[r.Name] = i
+		indexes[r.Name] = i
 	}
-	return places
+	return indexes
 })

@@ -14,8 +14,10 @@ type Edge struct {
 	Job
 	// To is the job of that name, if it is in the file; Name is empty for any other
 	// dependency.
-	To          *document.Job
-	Name        string
+	To   *document.Job
+	Name string
+	// ID is a job id; Earlier the name of a job that was submitted before. At most one of
+	// Name, ID and Earlier is set.
 	ID, Earlier string
 	Type        string
 	// Node is the whole dependency, TypeNode its type.
@@ -51,6 +53,8 @@ var edgeList = newFact(func(p *Pass, old []Edge) []Edge {
 	return edges
 })
 
+// arraySize returns the size of a job's array as AWS Batch gets it; nil if the job is not
+// an array, or if the size follows from a table that was not read.
 func arraySize(j *document.Job) *jsontree.Node { return j.Submit.Get("arrayProperties").Get("size") }
 
 // isArray reports whether a job is an array. An array of a single cell, or of a table
@@ -70,6 +74,8 @@ func children(j *document.Job) (n int64, ok bool) {
 	return arraySize(j).Int()
 }
 
+// firstOfEach maps each name to the first job that has it. Another rule reports
+// duplicates.
 func firstOfEach(jobs []*document.Job) map[string]*document.Job {
 	out := map[string]*document.Job{}
 	for _, j := range jobs {
@@ -80,6 +86,7 @@ func firstOfEach(jobs []*document.Job) map[string]*document.Job {
 	return out
 }
 
+// edgeTo returns the dependency with which one job names another; nil if it does not.
 func edgeTo(from, to *document.Job) *jsontree.Node {
 	for _, d := range from.DependsOn {
 		if d.Job == to.Name {
@@ -89,6 +96,8 @@ func edgeTo(from, to *document.Job) *jsontree.Node {
 	return nil
 }
 
+// nameHint suggests a job for a dependency on a name that is not in the file: a similar
+// name, the names of the file, or the form for a job that was submitted before.
 func (e Edge) nameHint() string {
 	var names []string
 	for _, j := range e.File.Jobs {
@@ -105,7 +114,9 @@ func (e Edge) nameHint() string {
 	return "the other jobs are " + strings.Join(names[:min(len(names), 10)], ", ")
 }
 
-func whenWords(when string) string {
+// describeWhen describes, for messages, when batchctl submits a job with this value of
+// "when".
+func describeWhen(when string) string {
 	if when == document.WhenFailure {
 		return "once one of the others has failed"
 	}
@@ -124,13 +135,13 @@ func (j Job) waits() bool {
 
 // sizes returns the number of children of both ends of an N_TO_N dependency; known is
 // false for another dependency, and if a number is unknown.
-func (e Edge) sizes() (here, there int64, known bool) {
+func (e Edge) sizes() (own, other int64, known bool) {
 	if e.Type != "N_TO_N" || e.To == nil {
 		return 0, 0, false
 	}
-	here, okHere := children(e.Job.Job)
-	there, okThere := children(e.To)
-	return here, there, okHere && okThere
+	own, okHere := children(e.Job.Job)
+	other, okThere := children(e.To)
+	return own, other, okHere && okThere
 }
 
 // isPlain reports whether the children of both ends differ only in their index.
@@ -145,6 +156,9 @@ func (e Edge) neverRuns() bool {
 		return false
 	}
 	jobs := firstOfEach(e.File.Jobs)
+	// succeed holds the jobs that must succeed before this one can run, directly or
+	// through other jobs. A job with "when" runs without the success of the jobs before
+	// it.
 	succeed := map[string]bool{}
 	var need func(j *document.Job)
 	need = func(j *document.Job) {

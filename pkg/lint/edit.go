@@ -59,6 +59,8 @@ func removal(n *jsontree.Node) (diag.Span, bool) {
 		return span, false
 	}
 	if n.Key.End > n.Key.Start {
+		// The compact form may write the member under another name. Its removal could also
+		// remove other members of the request.
 		if n.Name != "" && src.Text[n.Key.Start:n.Key.End] != strconv.Quote(n.Name) {
 			return span, false
 		}
@@ -79,8 +81,10 @@ func removal(n *jsontree.Node) (diag.Span, bool) {
 	return span, true
 }
 
+// blanks is the white space of JSON (RFC 8259, section 2).
 const blanks = " \t\r\n"
 
+// skipBlanks returns the index of the first character from i that is not white space.
 func skipBlanks(text string, i int) int {
 	for i < len(text) && strings.IndexByte(blanks, text[i]) >= 0 {
 		i++
@@ -122,6 +126,8 @@ func rewrite(n *jsontree.Node, text string) *diag.Fix {
 
 // unquote returns the fix for a whole number in quotes.
 func unquote(n *jsontree.Node) *diag.Fix {
+	// A number of more than 15 digits may lose precision as a float64, and JSON does not
+	// allow leading zeros.
 	if !isWhole(n.Str()) || len(n.Text) > 15 || len(n.Text) > 1 && n.Text[0] == '0' {
 		return nil
 	}
@@ -145,6 +151,8 @@ func fixIf(ok bool, n *jsontree.Node, value string) *diag.Fix {
 	return replace(n, value)
 }
 
+// lowerFix returns the fix that writes a name in lower case; nil if the result would still
+// not match the pattern.
 func lowerFix(n *jsontree.Node, p pattern) *diag.Fix {
 	return fixIf(p().MatchString(lowered(n.Text)), n, lowered(n.Text))
 }

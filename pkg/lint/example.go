@@ -33,10 +33,13 @@ type ExampleFile struct {
 
 // The most that an example shows.
 const (
+	// mostProblems limits the problems in Found, mostFiles the files of Bad and of Good.
 	mostProblems = 3
 	mostFiles    = 3
-	mostLines    = 60
-	mostColumns  = 120
+	// A longer file is cut to its ends and the relevant lines; a longer line ends with an
+	// ellipsis. mostColumns counts characters.
+	mostLines   = 60
+	mostColumns = 120
 )
 
 // Example returns the rule's example. Every rule of Documented has one.
@@ -44,6 +47,7 @@ func (r Rule) Example() Example {
 	archive, _ := examples.Of(r.Name)
 	e := Example{Found: reported(archive.Want, r.Name, mostProblems)}
 	for i, f := range archive.Bad {
+		// A file with a reported problem is always shown, since the report refers to it.
 		at := e.linesIn(f.Name)
 		if i >= mostFiles && len(archive.Bad) > mostFiles+1 && len(at) == 0 {
 			e.BadMore++
@@ -81,11 +85,11 @@ func reported(report, rule string, most int) string {
 
 // changes returns the first line, from 0, in which a good file differs from the bad file of its name.
 func changes(bad examples.Files, good examples.File) []int {
-	twin, ok := bad.File(good.Name)
+	badFile, ok := bad.File(good.Name)
 	if !ok {
 		return nil
 	}
-	before, after := strings.Split(twin.Text, "\n"), strings.Split(good.Text, "\n")
+	before, after := strings.Split(badFile.Text, "\n"), strings.Split(good.Text, "\n")
 	n := 0
 	for n < min(len(before), len(after)) && before[n] == after[n] {
 		n++
@@ -133,4 +137,5 @@ func (e Example) linesIn(file string) (lines []int) {
 	return lines
 }
 
+// indent returns the number of spaces at the start of a line.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

@@ -44,6 +44,8 @@ func (e Example) changed() []ExampleFile {
 	return files
 }
 
+// changedPart returns the lines of a text between its common start and its common end with
+// the old text. If only lines were removed, it keeps the first line after them.
 func changedPart(old, text string) string {
 	before, after := strings.SplitAfter(strings.TrimSuffix(old, "\n"), "\n"), strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	start, end := 0, 0

@@ -32,9 +32,13 @@ func (f *fact[T]) of(p *Pass) T {
 	return found.value
 }
 
+// foundFact is the value of a fact in one Pass. After expire, the value is outdated, but
+// its memory may be used again.
 type foundFact[T any] struct {
 	value T
+	// known reports whether the value belongs to the current run.
 	known bool
 }
 
+// expire marks the value as that of an earlier run.
 func (f *foundFact[T]) expire() { f.known = false }

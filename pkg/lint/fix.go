@@ -24,6 +24,7 @@ func (s Site) raw(n *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
+// childAt returns the child whose text contains the offset; nil if no child does.
 func childAt(n *jsontree.Node, offset int) *jsontree.Node {
 	for c := range n.Children() {
 		if c.Span.Start <= offset && offset < c.Span.End {
@@ -40,6 +41,7 @@ func (s Site) remove(n *jsontree.Node) *diag.Fix {
 	if !ok || s.compact() && n.Key.Start == n.Key.End {
 		return nil
 	}
+	// An element of an array has no name.
 	what := "it"
 	if n.Name != "" {
 		what = n.Name

@@ -12,9 +12,11 @@ import (
 // third of the memory of the rules.
 type gate struct {
 	names nameSet // all of them must occur; if empty, the rule always runs
-	or    []nameSet
+	// or holds alternatives to names: one complete set is enough.
+	or []nameSet
 }
 
+// open reports whether the rule may find something in files with these names.
 func (g *gate) open(names *nameSet) bool {
 	if names.holds(g.names) {
 		return true
@@ -27,6 +29,7 @@ func (g *gate) open(names *nameSet) bool {
 	return false
 }
 
+// gatesOf returns the gate of each rule, in the same order.
 func gatesOf(rules []Rule) []gate {
 	gates := make([]gate, len(rules))
 	for i, r := range rules {

@@ -32,6 +32,8 @@ var images = newFact(func(p *Pass, old []Image) []Image {
 	return all
 })
 
+// reportLatest reports an image whose tag can move: without a tag, registries and Docker
+// assume latest. An image that a parameter completes at submission is not reported.
 func reportLatest(i Image) {
 	ref := i.Image.Str()
 	if ref == "" || strings.Contains(ref, "Ref::") {
@@ -78,6 +80,8 @@ func publicRegistry(image string) bool {
 	return image != "" && !strings.Contains(image, ".dkr.ecr") && !strings.Contains(image, "Ref::")
 }
 
+// registryName returns the host of an image's registry. As in Docker, the first part is a
+// host only if it contains a dot or a colon; otherwise the image is on Docker Hub.
 func registryName(image string) string {
 	host, _, found := strings.Cut(image, "/")
 	if found && strings.ContainsAny(host, ".:") {
@@ -86,11 +90,14 @@ func registryName(image string) string {
 	return "Docker Hub"
 }
 
-var archWord = lazy(`(^|[/:_.-])(amd64|x86_64|x86-64|arm64v8|arm64|aarch64)($|[/:_.@-])`)
+// archName matches the names of CPU architectures that tags and repositories contain:
+// those of Docker (amd64, arm64v8), of the kernel (x86_64, aarch64) and their variants.
+var archName = lazy(`(^|[/:_.-])(amd64|x86_64|x86-64|arm64v8|arm64|aarch64)($|[/:_.@-])`)
 
 // imageArch returns the architecture that the name of an image contains, or "".
 func imageArch(ref string) string {
-	m := archWord().FindAllStringSubmatch(strings.ToLower(ref), -1)
+	m := archName().FindAllStringSubmatch(strings.ToLower(ref), -1)
+	// Two names contradict each other, as in a tag for a multi-platform image.
 	if len(m) != 1 {
 		return ""
 	}

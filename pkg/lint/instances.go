@@ -29,6 +29,7 @@ func (p *Pass) archOf(entries []string) string {
 // invalid reports whether a compute environment will become INVALID for a
 // reason that is in its file.
 func (p *Pass) invalid(e Site) bool {
+	// These images and families exclude each other (user guide, compute resource AMIs).
 	c := e.Node.Get(resourcesOf)
 	for cfg := range each(c, "ec2Configuration") {
 		t := cfg.Get("imageType").Str()
@@ -42,6 +43,8 @@ func (p *Pass) invalid(e Site) bool {
 	return false
 }
 
+// familyOf returns the family of an instance type: c5 for c5.large. A family is its own
+// family.
 func familyOf(entry string) string {
 	family, _, _ := strings.Cut(entry, ".")
 	return family
@@ -55,10 +58,13 @@ func usableOnNode(t catalog.InstanceType) (cpu float64, memoryMiB int) {
 	for i := range t.VCPUs {
 		reserved += []float64{0.06, 0.01, 0.005, 0.005, 0.0025}[min(i, 4)]
 	}
+	// Amazon EKS reserves 11 MiB for each pod and 255 MiB for the kubelet, and evicts pods
+	// below 100 MiB of free memory.
 	const leastPods, kubelet, eviction = 8, 255, 100
 	return float64(t.VCPUs) - math.Round(reserved*1000)/1000, t.MemoryMiB - 11*leastPods - kubelet - eviction
 }
 
+// hasFamily returns the first entry that is of one of the families, or "".
 func hasFamily(entries []string, families ...string) string {
 	for _, e := range entries {
 		if slices.Contains(families, familyOf(e)) {
@@ -74,6 +80,7 @@ func (p *Pass) hasGPU(entry string) bool {
 	return len(types) > 0 && !slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return !t.RunsGPUJobs() })
 }
 
+// orchestration returns where an environment runs its containers: "EKS" or "ECS".
 func orchestration(e Site) string {
 	if e.Node.Get("eksConfiguration") != nil {
 		return "EKS"
@@ -81,6 +88,8 @@ func orchestration(e Site) string {
 	return "ECS"
 }
 
+// isBundle reports whether an entry of instanceTypes stands for types that AWS Batch
+// selects, such as optimal or default_x86_64.
 func isBundle(entry string) bool {
 	return entry == "optimal" || strings.HasPrefix(entry, "default_")
 }
@@ -107,12 +116,16 @@ func (p *Pass) launches(entries []string, name string) bool {
 	return len(entries) == 0
 }
 
-func (p *Pass) instanceHint(word string) string {
+// instanceHint suggests a known entry of instanceTypes for an unknown one. The catalogue
+// has a date, so the hint also names the option for newer types.
+func (p *Pass) instanceHint(entry string) string {
 	const newer = ", or give a file with newer types: --catalog FILE"
-	if near := near(word, p.catalog().Entries()); near != "" {
+	if near := near(entry, p.catalog().Entries()); near != "" {
 		return "write " + quote(near) + newer
 	}
 	return "write a type (g5.8xlarge), a family (c5) or optimal" + newer
 }
 
+// hasPlatformQueues reports whether a platform file lists the queues of the account, so
+// that a queue that it does not list is a mistake.
 func hasPlatformQueues(p *Pass) bool { return p.Platform != nil && len(p.Platform.Queues) > 0 }

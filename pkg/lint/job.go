@@ -28,7 +28,7 @@ func (j Job) Known() *jsontree.Node {
 	if j.Register != nil {
 		return j.Register
 	}
-	if d, ok := meant(registered.of(j.pass)[batch.Name(j.Submit.Get("jobDefinition").Str())], j); ok {
+	if d, ok := resolve(registered.of(j.pass)[batch.Name(j.Submit.Get("jobDefinition").Str())], j); ok {
 		return d.Register
 	}
 	return nil
@@ -38,7 +38,7 @@ func (j Job) Known() *jsontree.Node {
 // of the definition: the compact form writes such members once.
 func (j Job) Own(member string) *jsontree.Node {
 	n := j.Submit.Get(member)
-	if !samePlace(n, j.Register.Get(member)) {
+	if !sameLocation(n, j.Register.Get(member)) {
 		return n
 	}
 	return nil
@@ -61,10 +61,10 @@ var registered = newFact(func(p *Pass, _ map[string][]Job) map[string][]Job {
 	return byName
 })
 
-// meant returns the one of several things with the same name to which a file refers: the
+// resolve returns the one of several things with the same name to which a file refers: the
 // last one, as if they were created in this order. In a run over directories it is the
 // one in the same directory, or unknown.
-func meant[T interface{ directory() string }](list []T, from Job) (one T, ok bool) {
+func resolve[T interface{ directory() string }](list []T, from Job) (one T, ok bool) {
 	for _, one := range slices.Backward(list) {
 		if len(list) == 1 || one.directory() == from.directory() {
 			return one, true

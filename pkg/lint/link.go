@@ -34,6 +34,8 @@ func pageOf(source string) string {
 func apiPage(member string) string {
 	shape := member[:len(member)-len(strings.TrimLeft(member, letters))]
 	switch shape {
+	// These shapes are enumerations and strings, which the reference describes where they
+	// are used.
 	case "ArrayJobDependency", "AssignPublicIp", "CEState", "CEType", "CRAllocationStrategy", "CRType", "DeviceCgroupPermission", "EFSTransitEncryption",
 		"JQState", "JobDefinitionType", "JobQueueType", "LogDriver", "PlatformCapability", "Quantity", "TagKey", "TagValue", "TagrisTagsMap", "UserdataType":
 		return ""
@@ -41,6 +43,7 @@ func apiPage(member string) string {
 	return "https://docs.aws.amazon.com/batch/latest/APIReference/API_" + shape + ".html"
 }
 
+// letters are the characters of a shape's name. A dot or a space ends the name.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // guidePage returns the address of a page of the user guide.

@@ -19,7 +19,7 @@ import (
 // by shape.Fold.
 var foreignMembers = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
-	for member, words := range map[string]string{
+	for member, others := range map[string]string{
 		"attempts":               "retries retry maxattempts maxretries retrycount maxretrycount backofflimit restartpolicy",
 		"attemptDurationSeconds": "seconds timeoutseconds attemptduration duration activedeadlineseconds walltime maxruntime timelimit",
 		"command":                "cmd args arguments script run",
@@ -42,8 +42,8 @@ var foreignMembers = sync.OnceValue(func() map[string]string {
 		"tags":                   "labels",
 		"user":                   "username runasuser uid",
 	} {
-		for word := range strings.FieldsSeq(words) {
-			names[word] = member
+		for other := range strings.FieldsSeq(others) {
+			names[other] = member
 		}
 	}
 	return names
@@ -88,16 +88,16 @@ func (j Job) knownMember(n *jsontree.Node, around []shape.Object) (hint string, 
 	if n.Name == "name" && in.Shape.Members["jobDefinitionName"] != nil {
 		return instead(n, in, "jobDefinitionName")
 	}
-	word := shape.Fold(n.Name)
-	if name := in.Shape.Folded(word); name != "" {
+	folded := shape.Fold(n.Name)
+	if name := in.Shape.Folded(folded); name != "" {
 		return instead(n, in, name)
 	}
-	if kind := foreignResources[word]; kind != "" && (n.Is(jsontree.Number) || n.Is(jsontree.String)) {
+	if kind := foreignResources[folded]; kind != "" && (n.Is(jsontree.Number) || n.Is(jsontree.String)) {
 		if path := in.Path("resourceRequirements"); path != nil {
 			return requirementHint(n, in.Node.At(path...), kind, path), nil
 		}
 	}
-	wanted := foreignMembers()[word]
+	wanted := foreignMembers()[folded]
 	if name := in.Shape.Folded(shape.Fold(wanted)); name != "" {
 		hint, fix = instead(n, in, name)
 		if nearIn(n.Name, maps.Keys(in.Shape.Members)) != name {
@@ -107,12 +107,12 @@ func (j Job) knownMember(n *jsontree.Node, around []shape.Object) (hint string, 
 	}
 	// Similar names come after correct names in the wrong object: "environment" next to
 	// containerProperties is not a misspelling.
-	for _, name := range []string{word, shape.Fold(wanted)} {
+	for _, name := range []string{folded, shape.Fold(wanted)} {
 		if hint := elsewhere(n, around, name); hint != "" {
 			return hint, nil
 		}
 	}
-	if hint := absentMembers[word]; hint != "" {
+	if hint := absentMembers[folded]; hint != "" {
 		return hint, nil
 	}
 	if near := nearIn(n.Name, maps.Keys(in.Shape.Members)); near != "" {
@@ -133,8 +133,8 @@ func instead(n *jsontree.Node, in shape.Object, name string) (hint string, fix *
 }
 
 // elsewhere names the object that has such a member: below, around or in SubmitJob.
-func elsewhere(n *jsontree.Node, around []shape.Object, word string) string {
-	if word == "" {
+func elsewhere(n *jsontree.Node, around []shape.Object, folded string) string {
+	if folded == "" {
 		return ""
 	}
 	in := around[len(around)-1]
@@ -144,24 +144,25 @@ func elsewhere(n *jsontree.Node, around []shape.Object, word string) string {
 		}
 		return "write " + quote(name) + " " + where
 	}
-	if path := in.Path(word); path != nil {
+	if path := in.Path(folded); path != nil {
+		// The last part of the path is the name as the API spells it.
 		last := len(path) - 1
 		return as(path[last], "in "+quote(strings.Join(path[:last], ".")))
 	}
 	for i := len(around) - 2; i >= 0; i-- {
-		if name := around[i].Shape.Folded(word); name != "" {
+		if name := around[i].Shape.Folded(folded); name != "" {
 			where := "beside "
 			if i == len(around)-2 {
 				where = "one level up, beside "
 			}
 			return as(name, where+quote(around[i+1].Name))
 		}
-		if path := around[i].Path(word); path != nil && i == 0 {
+		if path := around[i].Path(folded); path != nil && i == 0 {
 			last := len(path) - 1
 			return as(path[last], "in "+quote(strings.Join(path[:last], ".")))
 		}
 	}
-	if name := shape.Of(document.KindSubmitJob).Folded(word); name != "" {
+	if name := shape.Of(document.KindSubmitJob).Folded(folded); name != "" {
 		return as(name, "in the request SubmitJob")
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// TestMemberNames: the help of an unknown member names the right member, or the object in
+// TestMemberNames checks that the help of an unknown member names the right member, or the object in
 // which it belongs. "#" is the place of the member.
 func TestMemberNames(t *testing.T) {
 	const (

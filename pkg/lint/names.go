@@ -12,10 +12,13 @@ type nameSet [4]uint64
 // hostMark is in the names of a file about hosts, in place of its members.
 const hostMark = "UserData"
 
+// isHosts reports whether a file of that kind describes hosts: a CloudFormation template,
+// a launch template or user data.
 func isHosts(k document.Kind) bool {
 	return k == document.KindTemplate || k == document.KindLaunchTemplate || k == document.KindUserData
 }
 
+// add adds a name, and with it all names that share its bit.
 func (s *nameSet) add(name string) {
 	bit := nameBit(name)
 	s[bit>>6] |= 1 << (bit & 63)

@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// key returns a node at the place of the member's name.
+// key returns a node with the location of the member's name.
 func key(n *jsontree.Node) *jsontree.Node {
 	k := jsontree.NewString(n.Name, n)
 	if k.Key.End > k.Key.Start {
@@ -15,12 +15,15 @@ func key(n *jsontree.Node) *jsontree.Node {
 	return k
 }
 
-func samePlace(a, b *jsontree.Node) bool {
+// sameLocation reports whether two nodes have the same text in the same file. The compact
+// form writes a value once that is in both requests.
+func sameLocation(a, b *jsontree.Node) bool {
 	srcA, spanA := a.Location()
 	srcB, spanB := b.Location()
 	return srcA != nil && srcA == srcB && spanA == spanB
 }
 
+// firstOf returns a, or b if a is nil.
 func firstOf(a, b *jsontree.Node) *jsontree.Node {
 	if a != nil {
 		return a
@@ -28,6 +31,8 @@ func firstOf(a, b *jsontree.Node) *jsontree.Node {
 	return b
 }
 
+// orNothing returns n, or a node without a kind if n is nil, so that a condition can be
+// called for an absent member. Conditions ignore values of a kind that they do not expect.
 func orNothing(n *jsontree.Node) *jsontree.Node {
 	if n == nil {
 		return &jsontree.Node{}
@@ -60,6 +65,7 @@ func number(n *jsontree.Node) (float64, bool) {
 	return f, err == nil && f-f == 0
 }
 
+// figure reads a number that is written without quotes. ok is false for anything else.
 func figure(n *jsontree.Node) (float64, bool) {
 	if !n.Is(jsontree.Number) {
 		return 0, false
@@ -79,9 +85,9 @@ func entriesOf(n *jsontree.Node) []string {
 }
 
 // withMember returns the element of a list with this value of a member, or nil.
-func withMember(list *jsontree.Node, member, word string) *jsontree.Node {
+func withMember(list *jsontree.Node, member, value string) *jsontree.Node {
 	for e := range list.Children() {
-		if word != "" && e.Get(member).Str() == word {
+		if value != "" && e.Get(member).Str() == value {
 			return e
 		}
 	}
@@ -104,8 +110,11 @@ func legacyOf(kind string) string {
 	return "memory"
 }
 
+// isTrue and isFalse report whether a node is that boolean. Both are false for an absent
+// member, so a caller handles the default of AWS explicitly.
 func isTrue(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "true" }
 
 func isFalse(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "false" }
 
+// gpuKey is the name of NVIDIA's device plugin for GPUs in Kubernetes.
 const gpuKey = "nvidia.com/gpu"

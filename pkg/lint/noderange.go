@@ -8,13 +8,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// targetNodes matches the forms "n", "n:", ":m" and "n:m" of NodeRangeProperty.targetNodes
+// in the API reference. Nine digits fit an int on every platform.
 var targetNodes = lazy(`^([0-9]{1,9}|[0-9]{0,9}:[0-9]{0,9})$`)
 
 // nodeRange holds the nodes of targetNodes: from first to last. The last of an open range is
 // the last node of the job.
 type nodeRange struct {
 	first, last int
-	open        bool
+	// open is true for "n:", which grows with numNodes.
+	open bool
 }
 
 // readTargets reads targetNodes of a job with this number of nodes.

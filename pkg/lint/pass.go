@@ -12,12 +12,17 @@ type Pass struct {
 	Files    []*document.File
 	Platform *document.Platform
 
+	// rules are the rules of the run, rule is the running one, and found collects the
+	// problems of all.
 	rules []Rule
 	rule  *Rule
 	found diag.List
 
+	// definitions and submits are the jobs with a RegisterJobDefinition and a SubmitJob
+	// request. Most jobs of job files are in both.
 	jobs, definitions, submits []Job
-	facts                      []expiring
+	// facts holds the values of facts by their slot; an entry is nil before the first use.
+	facts []expiring
 	// waived holds the waivers that have silenced a problem.
 	waived map[*jsontree.Node]bool
 }
@@ -40,6 +45,7 @@ func (p *Pass) begin(files []*document.File, platform *document.Platform) {
 	}
 }
 
+// add adds a job to the lists that it belongs to.
 func (p *Pass) add(j Job) {
 	p.jobs = append(p.jobs, j)
 	if j.Register != nil {
@@ -57,16 +63,17 @@ type Job struct {
 	pass *Pass
 }
 
-// Site is an object that rules look into: a whole request, a container, a task,
-// a pod, with the request it belongs to. For requests that create something
-// other than a job, Job holds only the file and the request's root.
+// Site is an object that rules check: a whole request, a container, a task or a pod,
+// together with its request. For requests that create something other than a job, Job
+// holds only the file and the request's root.
 type Site struct {
 	Job
 	// Node is the object. For an ECS container, Task is the object with
 	// executionRoleArn, volumes and runtimePlatform: the container itself, or the
 	// task it belongs to. For a container of EKS it is the pod.
 	Node, Task *jsontree.Node
-	Fargate    bool
+	// Fargate reports whether the definition has FARGATE in platformCapabilities.
+	Fargate bool
 	// Single is true for containerProperties, which is the whole job.
 	Single bool
 }

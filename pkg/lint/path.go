@@ -6,6 +6,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// path leads from an object to members: names joined by dots, "[]" after a name for every
+// element of a list, "*" for every member of a map. The empty path is the object itself.
 type path string
 
 // names returns the set of members of a path.

@@ -16,13 +16,15 @@ import (
 
 // refusal is the reason why a job fits nowhere.
 type refusal struct {
+	// cause selects the rule that reports the refusal. The hint may be empty.
 	cause         catalog.Cause
 	message, hint string
-	node          *jsontree.Node
+	// node is the request in the file that does not fit, or the name of the queue.
+	node *jsontree.Node
 }
 
-// placing is where a job would go. It is unknown in the zero value.
-type placing struct {
+// placementResult is where a job would go. It is unknown in the zero value.
+type placementResult struct {
 	// refused is the reason why the job fits nowhere; nil if it fits.
 	refused *refusal
 	// queue, request and placement are set if the job fits. saving is set if the job
@@ -35,50 +37,52 @@ type placing struct {
 
 // refused returns the reason why the job fits no queue, or not the queue that it
 // names. It is nil if the job fits, and if that is unknown.
-func (p *Pass) refused(j Job) *refusal { return p.placingOf(j).refused }
+func (p *Pass) refused(j Job) *refusal { return p.placementOf(j).refused }
 
-// placings holds the placings of the jobs for which rules have asked so far.
-var placings = newFact(func(_ *Pass, _ map[*document.Job]placing) map[*document.Job]placing {
-	return map[*document.Job]placing{}
+// placementResults holds the placementResults of the jobs for which rules have asked so far.
+var placementResults = newFact(func(_ *Pass, _ map[*document.Job]placementResult) map[*document.Job]placementResult {
+	return map[*document.Job]placementResult{}
 })
 
-// loosePlatforms holds the results of loose by directory.
-var loosePlatforms = newFact(func(_ *Pass, _ map[string]*document.Platform) map[string]*document.Platform {
+// directoryPlatforms holds the results of directoryPlatform by directory.
+var directoryPlatforms = newFact(func(_ *Pass, _ map[string]*document.Platform) map[string]*document.Platform {
 	return map[string]*document.Platform{}
 })
 
-func (p *Pass) placingOf(j Job) placing {
+// placementOf returns where a job would go. Several rules ask, so the result is kept for the
+// run. Without queues it is unknown.
+func (p *Pass) placementOf(j Job) placementResult {
 	platform := creations.of(p).platform
 	if j.Submit == nil {
-		platform = p.loose(j)
+		platform = p.directoryPlatform(j)
 	}
 	if platform == nil || len(platform.Queues) == 0 {
-		return placing{}
+		return placementResult{}
 	}
-	known := placings.of(p)
+	known := placementResults.of(p)
 	at, done := known[j.Job]
 	if !done {
-		at = placeOf(j, platform)
+		at = findPlacement(j, platform)
 		known[j.Job] = at
 	}
 	return at
 }
 
-// loose returns a platform with one queue for all compute environments in the directory
+// directoryPlatform returns a platform with one queue for all compute environments in the directory
 // of a definition, if no file submits it and the files create no queue. Otherwise it
 // returns nil.
-func (p *Pass) loose(j Job) *document.Platform {
+func (p *Pass) directoryPlatform(j Job) *document.Platform {
 	if j.Register == nil || len(runs.of(p)[j.Register]) > 0 || len(queues(p)) > 0 {
 		return nil
 	}
 	in := j.directory()
-	known := loosePlatforms.of(p)
-	made, done := known[in]
+	known := directoryPlatforms.of(p)
+	platform, done := known[in]
 	if !done {
-		made = asPlatform(environmentsIn.of(p)[in])
-		known[in] = made
+		platform = asPlatform(environmentsIn.of(p)[in])
+		known[in] = platform
 	}
-	return made
+	return platform
 }
 
 // asPlatform returns a platform with one queue for the environments, or nil if they
@@ -97,30 +101,33 @@ func asPlatform(environments []Site) *document.Platform {
 	return &document.Platform{Queues: []document.Queue{q}}
 }
 
-func placeOf(j Job, platform *document.Platform) placing {
+// findPlacement compares a job's need with the platform's queues, as package plan does for submit.
+// Without a queue in the job, it takes the queue that submit would choose.
+func findPlacement(j Job, platform *document.Platform) placementResult {
 	need, known := plan.QueueNeed(j.Known(), j.Submit)
 	if !known {
 		return j.wrongPlatform(platform)
 	}
+	// On EC2 a definition does not name its architecture. The image's name may contain it.
 	if r := &need.Parts[0].Request; r.Arch == "" && !r.Fargate {
 		r.Arch = imageArch(j.Known().Get("containerProperties").Get("image").Str())
 	}
 	r := need.Parts[0].Request
 	choice, err := plan.ChooseQueue(platform, need)
-	word := j.Submit.Get("jobQueue").Str()
-	if word == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
-		return placing{} // there may be other queues than those of the files
+	queueName := j.Submit.Get("jobQueue").Str()
+	if queueName == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
+		return placementResult{} // there may be other queues than those of the files
 	}
-	if word == "" {
+	if queueName == "" {
 		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
-			return placing{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), node: j.culprit(no.Cause)}}
+			return placementResult{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), node: j.culprit(no.Cause)}}
 		}
 		q, _ := platform.Queue(choice.Queue)
 		return placement(platform, q, need, *choice.Placement)
 	}
 	q, ok := j.queueIn(platform)
 	if !ok {
-		return placing{}
+		return placementResult{}
 	}
 	held := plan.Hold(platform.Catalog, q, need)
 	if held.Fits {
@@ -134,42 +141,44 @@ func placeOf(j Job, platform *document.Platform) placing {
 		other, _ := platform.Queue(choice.Queue)
 		hints = append(hints, fmt.Sprintf("submit it to queue %s, where it fits", cmp.Or(other.Alias, other.Name)))
 	}
-	return placing{refused: &refusal{
+	return placementResult{refused: &refusal{
 		cause: held.Cause, node: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
-		message: fmt.Sprintf("queue %s cannot hold %s: %s", word, need, held.Reason),
+		message: fmt.Sprintf("queue %s cannot hold %s: %s", queueName, need, held.Reason),
 	}}
 }
 
 // queueIn returns the queue that a submission names: one that the files create, or else
 // one of the platform file.
 func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
-	word, r := j.Submit.Get("jobQueue").Str(), creations.of(j.pass)
+	ref, r := j.Submit.Get("jobQueue").Str(), creations.of(j.pass)
 	if q, ok := (Site{Job: j}).queueOf(); ok {
 		return r.queue(q), true
 	}
-	if len(r.queues[batch.Name(word)]) > 0 {
+	if len(r.queues[batch.Name(ref)]) > 0 {
 		return document.Queue{}, false // several have this name
 	}
-	return platform.Queue(batch.Name(word))
+	return platform.Queue(batch.Name(ref))
 }
 
 // wrongPlatform is the placing of a multi-node job, whose requests are not compared with
 // instance types: it only has to be on EC2.
-func (j Job) wrongPlatform(platform *document.Platform) placing {
+func (j Job) wrongPlatform(platform *document.Platform) placementResult {
 	q, ok := j.queueIn(platform)
 	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || (Site{Job: j}).runsOnEKS() ||
 		slices.ContainsFunc(q.Environments, func(e document.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
-		return placing{}
+		return placementResult{}
 	}
-	return placing{refused: &refusal{
+	return placementResult{refused: &refusal{
 		cause: catalog.WrongPlatform, node: j.Submit.Get("jobQueue"), hint: "submit the job to a queue on EC2",
 		message: fmt.Sprintf("queue %s is on Fargate, but multi-node jobs run only on EC2", j.Submit.Get("jobQueue").Str()),
 	}}
 }
 
-func placement(platform *document.Platform, q document.Queue, need plan.Need, held catalog.Placement) placing {
+// placement returns the placing of a job that fits, with what it would save by requesting
+// slightly less.
+func placement(platform *document.Platform, q document.Queue, need plan.Need, held catalog.Placement) placementResult {
 	r := need.Parts[0].Request
-	at := placing{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
+	at := placementResult{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
 	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok && !need.MultiNode {
 		at.saving = &saving
 	}

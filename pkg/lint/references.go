@@ -82,6 +82,8 @@ func refers(text string) bool {
 	return name != ""
 }
 
+// addReferences appends the placeholders of a command to a list, in the order of their
+// occurrence. A placeholder can be anywhere in an argument.
 func addReferences(list []reference, command *jsontree.Node) []reference {
 	for arg := range command.Children() {
 		for name, rest := nextReference(arg.Str()); name != ""; name, rest = nextReference(rest) {
@@ -91,6 +93,7 @@ func addReferences(list []reference, command *jsontree.Node) []reference {
 	return list
 }
 
+// names yields the names of placeholders, with duplicates.
 func names(list []reference) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, r := range list {
@@ -101,15 +104,19 @@ func names(list []reference) iter.Seq[string] {
 	}
 }
 
+// refersTo reports whether a list has a placeholder of that name.
 func refersTo(list []reference, name string) bool {
 	return slices.ContainsFunc(list, func(r reference) bool { return r.name == name })
 }
 
+// hasParameter reports whether the submission or its definition has a value for a
+// parameter, of any type. Another rule reports a value that is not a string.
 func (j Job) hasParameter(name string) bool {
 	s := Site{Job: j}
 	return !s.lacksParameter(j.Submit, name) || !s.lacksParameter(j.Known(), name)
 }
 
+// lacksParameter reports whether a request has no value for a parameter.
 func (s Site) lacksParameter(request *jsontree.Node, name string) bool {
 	list := request.Get("parameters")
 	return list == nil || s.lacks(list, name)

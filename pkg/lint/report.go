@@ -15,8 +15,11 @@ func (p *Pass) Report(n *jsontree.Node, message, hint string) {
 	p.report(p.rule.Severity, nil, n, message, hint)
 }
 
+// report adds a problem of the running rule at a node. A fix that would change a
+// placeholder of another program is dropped. The hint then asks for the value.
 func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
 	src, span := n.Location()
+	// A whole object underlined would hide where the problem is.
 	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
 		span = document.Opening(n)
 	}
@@ -39,20 +42,22 @@ func (j Job) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.N
 	j.reportAs(j.pass.rule.Severity, fix, message, hint, nodes...)
 }
 
+// reportAs is ReportFix with a severity other than that of the rule, for a rule that is
+// certain about some values and only warns about others.
 func (j Job) reportAs(severity diag.Severity, fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
-	place := j.NameNode()
+	at := j.NameNode()
 	for _, n := range nodes {
 		if src, _ := n.Location(); src != nil {
-			place = n
+			at = n
 			break
 		}
 	}
-	j.pass.report(severity, fix, place, message, hint)
+	j.pass.report(severity, fix, at, message, hint)
 	j.amend(&j.pass.found[len(j.pass.found)-1])
 }
 
-// NameNode returns the place for a problem of the whole job: its name, so that a
-// report underlines one word and not the whole object.
+// NameNode returns the node at which a problem of the whole job is reported: its name, so
+// that a report underlines one value and not the whole object.
 func (j Job) NameNode() *jsontree.Node {
 	for _, member := range []string{"name", "jobName", "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "consumableResourceName"} {
 		if n := j.Node.Get(member); n != nil {
@@ -88,8 +93,10 @@ func classified(fix *diag.Fix, severity diag.Severity, keepsMeaning bool, hint s
 	return fix
 }
 
+// severalWays matches a hint that offers alternatives, so that no fix is the obvious one.
 var severalWays = lazy(`(?i)\b(or|either|one of|too|instead)\b`)
 
+// outsideQuotes removes quoted text from a hint, because a name can be or contain "or".
 func outsideQuotes(hint string) string { return quoted().ReplaceAllString(hint, "") }
 
 // editsPlaceholder reports whether a fix changes text that another program fills in.
@@ -105,6 +112,7 @@ func editsPlaceholder(src *diag.Source, fix *diag.Fix) bool {
 	return false
 }
 
+// constantLists removes lists of constants, which look like placeholders in brackets.
 var constantLists = strings.NewReplacer("[true]", "", "[false]", "", "[null]", "")
 
 // policy returns the policy of the platform file, or an empty policy without one.
@@ -160,6 +168,7 @@ func isComplete(w document.Waiver) bool {
 	return strings.TrimSpace(w.Reason) != "" && isDay(w.Until)
 }
 
+// isDay reports whether a waiver's last day is a date, such as 2027-01-31, or absent.
 func isDay(until string) bool {
 	_, err := time.Parse(time.DateOnly, until)
 	return until == "" || err == nil

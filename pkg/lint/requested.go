@@ -13,11 +13,13 @@ import (
 // requested is a job's request for one resource type: all containers of all nodes of the
 // definition, with the submission's overrides.
 type requested struct {
+	// total counts the request of each container once for each node that runs it.
 	total float64
 	// shares holds the request of each container; those of a range of nodes once.
 	shares []share
 }
 
+// share is the request of one container, and on how many nodes the container runs.
 type share struct {
 	value  *jsontree.Node // the number in the file
 	amount float64        // of one container
@@ -69,6 +71,8 @@ func (j Job) parts() []part {
 		count = int64(named(own, over))
 	}
 	count = min(count, mostNodes)
+	// Ranges of the definition and of the override may overlap, so the nodes are split
+	// where any range starts or ends.
 	groups, overrides := rangesOf(own, int(count)), rangesOf(over, int(count))
 	starts := bounds(int(count), groups, overrides)
 	var parts []part

@@ -44,6 +44,8 @@ var requirementList = newFact(func(p *Pass, old []requirement) []requirement {
 	return all
 })
 
+// requires reports whether the site lists a requirement of that type, with or without a
+// value.
 func (s Site) requires(kind string) bool {
 	for r := range s.Node.Get("resourceRequirements").Children() {
 		if r.Get("type").Str() == kind {
@@ -118,7 +120,7 @@ func lacking(p *Pass, kind, what, short, value string) {
 	for _, c := range p.Containers() {
 		list := c.Node.Get("resourceRequirements")
 		if !c.Single || plan.Requirement(c.Node, c.Submit.Get("containerOverrides"), kind) != nil ||
-			c.Job.Node.Get("resources").Get(short) != nil || c.asksUnread(kind) || c.compact() && c.asksElsewhere(short) {
+			c.Job.Node.Get("resources").Get(short) != nil || c.hasUnreadRequest(kind) || c.compact() && c.requestsElsewhere(short) {
 			continue
 		}
 		hint := fmt.Sprintf(`add "resources": { %q: %s }`, short, value)
@@ -129,9 +131,9 @@ func lacking(p *Pass, kind, what, short, value string) {
 	}
 }
 
-// asksUnread reports whether another rule reports the container's request for the
+// hasUnreadRequest reports whether another rule reports the container's request for the
 // resource: the value is missing, its type is unknown or is not that of the API.
-func (s Site) asksUnread(kind string) bool {
+func (s Site) hasUnreadRequest(kind string) bool {
 	list := s.Node.Get("resourceRequirements")
 	if list == nil && !s.lacks(s.Node, "resourceRequirements") || list != nil && s.raw(list).Len() > list.Len() || !s.lacks(s.Node, legacyOf(kind)) {
 		return true
@@ -145,9 +147,9 @@ func (s Site) asksUnread(kind string) bool {
 	return false
 }
 
-// asksElsewhere reports whether a compact job requests a resource by another name or
+// requestsElsewhere reports whether a compact job requests a resource by another name or
 // outside of its resources, which another rule reports.
-func (s Site) asksElsewhere(short string) bool {
+func (s Site) requestsElsewhere(short string) bool {
 	job := s.Job.Node
 	return job.Get(short) != nil || document.Meant(job, short) || document.Meant(job.Get("resources"), short) || document.Meant(job, "resources")
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Most rules are of a few kinds: a member is required, a value is in a range or
-// in a list, a member must be absent. Such a rule is one row: a place, a condition
-// and a reason.
+// Most rules are of a few kinds: a member is required, a value is in a range or in a list,
+// a member must be absent. Such a rule is one row: a selector, a condition and a reason.
 
-// place is what a row checks: paths from the objects of a scope.
+// selector selects the values that a row checks: paths from the objects of a scope.
 type selector struct {
 	scope scope
 	paths []path
 }
 
-// in returns a place. A path is members joined by dots; "[]" after a name stands for
+// in returns a selector. A path is members joined by dots; "[]" after a name stands for
 // every element, "*" for every member. An empty path is the object itself.
 func in(of scope, paths ...string) selector {
 	pl := selector{scope: of}
@@ -37,7 +36,7 @@ func in(of scope, paths ...string) selector {
 type condition func(s Site, n *jsontree.Node, label string)
 
 // row returns a rule that reports errors, or warnings if its confidence is low.
-func row(name string, c Confidence, at selector, wants condition, doc, source string) *Rule {
+func row(name string, c Confidence, at selector, holds condition, doc, source string) *Rule {
 	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
 	if c == Low {
 		r.Severity = diag.Warning
@@ -45,10 +44,11 @@ func row(name string, c Confidence, at selector, wants condition, doc, source st
 	r.Run = func(p *Pass) {
 		for _, s := range at.scope(p) {
 			for _, path := range at.paths {
+				// Most paths have a single value, for which walk would allocate a closure.
 				if n, ok := path.member(s.Node); !ok {
-					path.walk(s.Node, func(n *jsontree.Node) { wants(s, n, path.label()) })
+					path.walk(s.Node, func(n *jsontree.Node) { holds(s, n, path.label()) })
 				} else if n != nil {
-					wants(s, n, path.label())
+					holds(s, n, path.label())
 				}
 			}
 		}
@@ -66,8 +66,8 @@ func warns(r *Rule) *Rule {
 }
 
 // check returns a rule that calls a function for each site.
-func check(name string, c Confidence, of scope, look func(Site), doc, source string) *Rule {
-	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { look(s) }, doc, source)
+func check(name string, c Confidence, of scope, checkSite func(Site), doc, source string) *Rule {
+	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { checkSite(s) }, doc, source)
 }
 
 // needs requires members of an object. Each is given as "name" or, for the hint,
@@ -81,6 +81,7 @@ func needs(members ...string) condition {
 		if !n.Is(jsontree.Object) {
 			return
 		}
+		// All absent members are one problem, and the hint adds them together.
 		var names, examples []string
 		for _, m := range wanted {
 			if n.Get(m.name) == nil && s.lacks(n, m.name) {
@@ -105,8 +106,8 @@ func both(one, other condition) condition {
 
 // needed is needs for objects without a name of their own.
 func needed(what string, members ...string) condition {
-	wants := needs(members...)
-	return func(s Site, n *jsontree.Node, _ string) { wants(s, n, what) }
+	required := needs(members...)
+	return func(s Site, n *jsontree.Node, _ string) { required(s, n, what) }
 }
 
 // unlessMeant skips a condition that would report a mistake a second time: in a compact
@@ -152,6 +153,7 @@ func growing(values []string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
 		case !n.Is(jsontree.String) || slices.Contains(values, n.Text):
+		// The service may accept the value by now, so an error would be wrong.
 		case looksNewer(n.Text, values):
 			s.reportAs(diag.Warning, nil, fmt.Sprintf("%s %s is newer than the AWS Batch API reference", label, quote(n.Text)),
 				"if AWS Batch rejects it, write "+either(values), n)
@@ -161,6 +163,7 @@ func growing(values []string) condition {
 	}
 }
 
+// digits matches a number in a value, such as a version or a year.
 var digits = lazy(`[0-9]+`)
 
 // looksNewer reports whether a value is a known one with other digits, or with another
@@ -180,6 +183,7 @@ func (s Site) badValue(n *jsontree.Node, label string, values []string) {
 	s.Job.badValue(n, label, values)
 }
 
+// badValue is Site.badValue for rules that have no site.
 func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 	hint, fix := "", (*diag.Fix)(nil)
 	if near := near(n.Text, values); near != "" {
@@ -210,20 +214,20 @@ func atLeast(least float64, hint string) condition {
 func chars(least, most int) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if c := utf8.RuneCountInString(n.Str()); n.Is(jsontree.String) && (c < least || c > most) {
-			words := fmt.Sprintf("%d to %d", least, most)
+			limits := fmt.Sprintf("%d to %d", least, most)
 			if least == 0 {
-				words = fmt.Sprintf("at most %d", most)
+				limits = fmt.Sprintf("at most %d", most)
 			}
-			s.Report(fmt.Sprintf("%s must be %s characters long, not %d", label, words, c), "", n)
+			s.Report(fmt.Sprintf("%s must be %s characters long, not %d", label, limits, c), "", n)
 		}
 	}
 }
 
 // like requires a string that matches; the words describe the pattern.
-func like(p pattern, words, hint string) condition {
+func like(p pattern, form, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !p().MatchString(n.Text) {
-			s.Report(fmt.Sprintf("%s must be %s, not %s", label, words, quote(n.Text)), hint, n)
+			s.Report(fmt.Sprintf("%s must be %s, not %s", label, form, quote(n.Text)), hint, n)
 		}
 	}
 }
@@ -256,6 +260,7 @@ func atMost(most int, hint string) condition {
 		if n.Len() <= most {
 			return
 		}
+		// The first element beyond the limit is marked, not the whole list.
 		i := 0
 		for c := range n.Children() {
 			if i++; i == most+1 {
@@ -289,6 +294,7 @@ func distinct(member, hint string) condition {
 			if c == nil || c.Text == "" {
 				continue
 			}
+			// A name and the ARN with that name are the same resource.
 			name := batch.Name(c.Text)
 			if seen[name] {
 				s.Report(fmt.Sprintf("%s occurs twice in %s", quote(name), label), hint, c)

@@ -73,11 +73,13 @@ func (r *Rule) keepingMeaning() *Rule {
 }
 
 const (
+	// policySource is the source of the rules for limits that an organisation sets itself.
 	policySource = "the platform file's policy"
 	policyTopic  = "policy"
 )
 
 const (
+	// waiverSource is the source of the rules about the waivers themselves.
 	waiverSource = "the job file's waivers"
 	waiverTopic  = "waivers"
 )

@@ -12,6 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
+// arrayRules returns the rules about array jobs: the sizes that AWS Batch accepts, and
+// what batchctl adds for children with different values (matrix, table and command list).
 func arrayRules() []*Rule {
 	return []*Rule{
 		(&Rule{
@@ -60,6 +62,7 @@ func arrayRules() []*Rule {
 			Source: ourArrays,
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
+					// The lines of a list in S3 are unknown here, and Lines is empty.
 					if s := j.Sweep; s != nil && s.Kind == sweep.Commands && s.List == "" && s.Size > len(s.Lines) {
 						j.Report(fmt.Sprintf("%d children share a list of %d lines", s.Size, len(s.Lines)),
 							fmt.Sprintf("set the size to %d", len(s.Lines)), j.Array.Get("size"))
@@ -70,6 +73,8 @@ func arrayRules() []*Rule {
 	}
 }
 
+// tooManyHint suggests how to stay below the largest array: with several arrays, or with
+// more lines for each child of a command list.
 func tooManyHint(j Job, size int64) string {
 	if document.ArraySource(j.Array) != nil {
 		return fmt.Sprintf("let each child run more lines: write %d", catalog.MaxArraySize)
@@ -88,7 +93,7 @@ func (j Job) unusedExcludes(exclude *jsontree.Node) {
 	entries := slices.Collect(exclude.Children())
 	for i, e := range entries {
 		for k, other := range entries {
-			if i != k && holdsAll(e, other) && (k < i || !holdsAll(other, e)) {
+			if i != k && includesAll(e, other) && (k < i || !includesAll(other, e)) {
 				line, _ := other.Source.Position(other.Span.Start)
 				j.Report(fmt.Sprintf("the entry in line %d already removes these cells", line), "remove it", e)
 				break
@@ -97,8 +102,8 @@ func (j Job) unusedExcludes(exclude *jsontree.Node) {
 	}
 }
 
-// holdsAll reports whether an entry has all members of another one.
-func holdsAll(entry, other *jsontree.Node) bool {
+// includesAll reports whether an entry has all members of another one.
+func includesAll(entry, other *jsontree.Node) bool {
 	for m := range other.Children() {
 		if own := entry.Get(m.Name); own == nil || own.Text != m.Text {
 			return false

@@ -8,10 +8,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// The patterns also accept a placeholder, which another program fills in.
 var (
 	subnetPattern = lazy(`^(subnet-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
 	groupPattern  = lazy(`^(sg-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
-	versionWord   = lazy(`^([0-9]+|\$Default|\$Latest|)$`)
+	versionForm   = lazy(`^([0-9]+|\$Default|\$Latest|)$`)
 	clusterARN    = lazy(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$\{|\{\{|<).*)$`)
 )
 
@@ -36,17 +37,23 @@ func checkResourceMembers(s Site, n *jsontree.Node, label string) {
 	needs(`type: "EC2"`, "maxvCpus: 256", `subnets: ["subnet-..."]`)(s, n, label)
 }
 
+// isFargateEnvironment reports whether the environment's type is FARGATE or FARGATE_SPOT.
 func isFargateEnvironment(s Site) bool {
 	return strings.HasPrefix(s.Node.Get("computeResources").Get("type").Str(), "FARGATE")
 }
 
 var (
+	// The scopes of rules that apply to one kind of environment only. An environment
+	// without a type is in none of the first two.
 	onInstances       = where(environments, runsInstances)
 	fargateResources  = where(environments, isFargateEnvironment)
 	environmentsOnEKS = where(environments, func(s Site) bool { return s.Node.Get("eksConfiguration") != nil })
 	unmanaged         = where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "UNMANAGED" })
 )
 
+// environmentFileRules returns the rules about CreateComputeEnvironment requests. AWS
+// Batch checks some of their values when it creates the environment, and others later: it
+// then sets the environment to INVALID, and the jobs of its queues stay in RUNNABLE.
 func environmentFileRules() []*Rule {
 	return []*Rule{
 		row("ce-name-charset", High, in(environments, "computeEnvironmentName"), like(namePattern, nameCharset, ""),
@@ -102,6 +109,7 @@ func environmentFileRules() []*Rule {
 			"A Fargate environment has at most 16 subnets.", tried("ComputeResource.subnets")),
 		row("ce-fargate-sg-max", High, in(fargateResources, resourcesOf+".securityGroupIds"), atMost(5, ""),
 			"A Fargate environment has at most 5 security groups.", tried("ComputeResource.securityGroupIds")),
+		// The members that only instances have, each with a rule of its own.
 		noFargate("allocationStrategy", High), noFargate("bidPercentage", High), noFargate("desiredvCpus", High), noFargate("ec2KeyPair", High),
 		noFargate("imageId", High), noFargate("instanceRole", High), noFargate("instanceTypes", High), noFargate("launchTemplate", High),
 		noFargate("minvCpus", High), noFargate("placementGroup", High), noFargate("spotIamFleetRole", High), noFargate("tags", High),
@@ -121,6 +129,8 @@ func environmentFileRules() []*Rule {
 			"AWS Batch keeps instances for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
 		row("ce-tags-max-50", Medium, in(environments, "tags", resourcesOf+".tags"), atMost(50, ""),
 			"An environment has at most 50 tags.", api("CreateComputeEnvironment.tags")),
+		// Environments on EKS: AWS Batch attaches them to a cluster and a namespace of
+		// yours.
 		row("ce-eks-members", High, in(environments, "eksConfiguration"), needs(`eksClusterArn: "arn:aws:eks:..."`, "kubernetesNamespace"),
 			"An environment on EKS names its cluster and its namespace.", api("EksConfiguration")),
 		row("ce-eks-cluster-arn", High, in(environments, "eksConfiguration.eksClusterArn"), like(clusterARN, "the ARN of an EKS cluster", `such as "arn:aws:eks:us-east-1:123456789012:cluster/main"`),
@@ -148,6 +158,8 @@ func environmentFileRules() []*Rule {
 	}
 }
 
+// checkEnvironmentType reports a type other than MANAGED and UNMANAGED. The fix replaces a
+// type of computeResources by MANAGED.
 func checkEnvironmentType(s Site, n *jsontree.Node, label string) {
 	if contains([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, n.Str()) {
 		s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment is MANAGED or UNMANAGED, not "+quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)
@@ -156,12 +168,16 @@ func checkEnvironmentType(s Site, n *jsontree.Node, label string) {
 	oneOf("MANAGED", "UNMANAGED")(s, n, label)
 }
 
+// checkManagedResources reports a MANAGED environment without computeResources. An
+// UNMANAGED environment needs none, because you start its instances yourself.
 func checkManagedResources(s Site) {
 	if n := s.Node.Get("type"); n.Str() == "MANAGED" && s.lacks(s.Node, resourcesOf) {
 		s.Report("a MANAGED compute environment needs computeResources", `add "computeResources": { "type": "EC2", ... }`, s.Node)
 	}
 }
 
+// checkUnmanagedFargate reports an UNMANAGED environment on Fargate, which has no
+// instances that you could start yourself.
 func checkUnmanagedFargate(s Site) {
 	if isFargateEnvironment(s) {
 		n := s.Node.Get("type")
@@ -169,29 +185,36 @@ func checkUnmanagedFargate(s Site) {
 	}
 }
 
+// checkUnmanagedServiceRole reports an UNMANAGED environment without a service role, or
+// with an empty one.
 func checkUnmanagedServiceRole(s Site, n *jsontree.Node, _ string) {
 	needs(`serviceRole: "arn:aws:iam::<account>:role/AWSBatchServiceRole"`)(s, n, "an UNMANAGED compute environment")
 	s.filledIn(n.Get("serviceRole"), `"arn:aws:iam::<account>:role/AWSBatchServiceRole"`)
 }
 
+// checkUnmanagedLinkedRole reports the service-linked role in an UNMANAGED environment.
 func checkUnmanagedLinkedRole(s Site, n *jsontree.Node, _ string) {
 	if strings.Contains(n.Str(), "AWSServiceRoleForBatch") {
 		s.Report("UNMANAGED environments cannot use the service-linked role", "name a role of your own", n)
 	}
 }
 
+// checkEnvironmentEnabled reports an environment that is created DISABLED.
 func checkEnvironmentEnabled(s Site, n *jsontree.Node, _ string) {
 	if n.Str() == "DISABLED" {
 		s.ReportFix(replace(n, "ENABLED"), "a compute environment is created ENABLED", `write "ENABLED", and disable it afterwards`, n)
 	}
 }
 
+// checkMinvCpus reports computeResources without minvCpus. The fix adds 0, so that no
+// instance runs without a job.
 func checkMinvCpus(s Site, n *jsontree.Node, label string) {
 	if n.Is(jsontree.Object) && s.lacks(n, "minvCpus") {
 		s.ReportFix(s.insert(n, `"minvCpus": 0`), "computeResources on instances needs minvCpus", `add "minvCpus": 0`, n)
 	}
 }
 
+// checkMaxvCpus reports a maxvCpus below minvCpus. An absent member is not compared.
 func checkMaxvCpus(s Site) {
 	c := s.Node.Get(resourcesOf)
 	least, okL := c.Get("minvCpus").Int()
@@ -201,6 +224,8 @@ func checkMaxvCpus(s Site) {
 	}
 }
 
+// checkDesiredvCpus reports a desiredvCpus outside of minvCpus and maxvCpus. AWS Batch
+// changes the number itself with the jobs that wait, so the fix removes it.
 func checkDesiredvCpus(s Site) {
 	c := s.Node.Get(resourcesOf)
 	n := c.Get("desiredvCpus")
@@ -211,6 +236,8 @@ func checkDesiredvCpus(s Site) {
 	}
 }
 
+// checkInstanceTypes reports absent or empty instanceTypes. A value of the wrong type has
+// a rule of its own.
 func checkInstanceTypes(s Site) {
 	c := s.Node.Get(resourcesOf)
 	if n := c.Get("instanceTypes"); n.Len() == 0 && (n != nil || s.lacks(c, "instanceTypes")) {
@@ -218,12 +245,16 @@ func checkInstanceTypes(s Site) {
 	}
 }
 
+// checkInstanceTypeKnown reports an entry of instanceTypes that the catalogue does not
+// have.
 func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
 		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
 	}
 }
 
+// checkOneArchitecture reports the first entry of instanceTypes whose architecture differs
+// from that of the entries above it. Unknown entries are skipped.
 func checkOneArchitecture(s Site) {
 	list := s.Node.Get(resourcesOf).Get("instanceTypes")
 	first, name := "", ""
@@ -239,6 +270,7 @@ func checkOneArchitecture(s Site) {
 	}
 }
 
+// checkInstanceRole reports instances without an instance profile, or with an empty one.
 func checkInstanceRole(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.Object) && s.lacks(n, "instanceRole") {
 		s.Report("computeResources on instances needs instanceRole", `add "instanceRole": "ecsInstanceRole"`, n)
@@ -246,6 +278,8 @@ func checkInstanceRole(s Site, n *jsontree.Node, _ string) {
 	s.filledIn(n.Get("instanceRole"), `"ecsInstanceRole"`)
 }
 
+// checkSecurityGroups reports computeResources without security groups. A launch template
+// may contain them, so an environment with a launch template is not reported.
 func checkSecurityGroups(s Site) {
 	c := s.Node.Get(resourcesOf)
 	n := c.Get("securityGroupIds")
@@ -255,6 +289,7 @@ func checkSecurityGroups(s Site) {
 	s.Report("computeResources needs securityGroupIds, or a launch template that has them", `add "securityGroupIds": ["sg-..."]`, n, c)
 }
 
+// checkNetworkIDs reports entries of subnets and securityGroupIds that are not ids.
 func checkNetworkIDs(s Site, n *jsontree.Node, _ string) {
 	for c := range n.Get("subnets").Children() {
 		like(subnetPattern, "an id such as subnet-0123456789abcdef0", "names and tags are not ids")(s, c, "an entry of subnets")
@@ -264,12 +299,15 @@ func checkNetworkIDs(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
+// checkSpotStrategy reports a Spot strategy in an environment of type EC2.
 func checkSpotStrategy(s Site, n *jsontree.Node, _ string) {
 	if strings.HasPrefix(n.Str(), "SPOT_") {
 		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), n.Str()+" is for environments of type SPOT", `write "BEST_FIT_PROGRESSIVE", or "type": "SPOT"`, n)
 	}
 }
 
+// checkSpotFleetRole reports a SPOT environment without spotIamFleetRole whose strategy is
+// BEST_FIT, explicitly or by default.
 func checkSpotFleetRole(s Site) {
 	c := s.Node.Get(resourcesOf)
 	strategy := c.Get("allocationStrategy")
@@ -278,49 +316,62 @@ func checkSpotFleetRole(s Site) {
 	}
 }
 
+// checkScaleDownDelay reports a delay that is neither 0 nor 20 minutes to 7 days.
 func checkScaleDownDelay(s Site, n *jsontree.Node, _ string) {
 	if v, ok := n.Int(); ok && v != 0 && (v < 20 || v > 10080) {
 		s.Report("minScaleDownDelayMinutes is 0, or 20 to 10080, not "+n.Text, "", n)
 	}
 }
 
+// checkNamespaceDefault, checkNamespaceReserved and checkNamespaceFormat report namespaces
+// in which AWS Batch does not run pods. In an environment, only the prefix "kube-" is
+// reserved; metadata of a job reserves all names that start with "kube".
 func checkNamespaceDefault(s Site, n *jsontree.Node, _ string) {
 	if n.Str() == "default" {
 		s.Report("jobs do not run in the namespace default", "create a namespace for AWS Batch", n)
 	}
 }
 
+// checkNamespaceReserved reports a namespace with the prefix of Kubernetes.
 func checkNamespaceReserved(s Site, n *jsontree.Node, _ string) {
 	if strings.HasPrefix(n.Str(), "kube-") {
 		s.Report("namespaces that start with kube- belong to Kubernetes", "create a namespace for AWS Batch", n)
 	}
 }
 
+// checkNamespaceFormat reports a namespace that is not a DNS label (RFC 1123).
 func checkNamespaceFormat(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
 		s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
 	}
 }
 
+// checkEKSFargate reports Fargate as the type of an environment on EKS.
 func checkEKSFargate(s Site, n *jsontree.Node, _ string) {
 	if strings.HasPrefix(n.Str(), "FARGATE") {
 		s.Report("an environment on EKS is of type EC2 or SPOT, not "+n.Str(), "", n)
 	}
 }
 
+// checkEKSAllocation reports an environment on EKS without allocationStrategy. One on
+// Fargate is reported for its type.
 func checkEKSAllocation(s Site, n *jsontree.Node, label string) {
 	if !isFargateEnvironment(s) {
 		needs(`allocationStrategy: "BEST_FIT_PROGRESSIVE"`)(s, n, "computeResources on EKS")
 	}
 }
 
+// checkEKSBestFit reports BEST_FIT, which exists only for environments on ECS.
 func checkEKSBestFit(s Site, n *jsontree.Node, _ string) {
 	if n.Str() == "BEST_FIT" {
 		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), "BEST_FIT does not exist on EKS", `write "BEST_FIT_PROGRESSIVE"`, n)
 	}
 }
 
+// checkEKSPerCluster reports the sixth environment of the files for one EKS cluster. The
+// account may have others, which the files do not show.
 func checkEKSPerCluster(p *Pass) {
+	// Only the sixth environment is reported, not every further one.
 	count := map[string]int{}
 	for _, s := range environmentsOnEKS(p) {
 		n := s.Node.Get("eksConfiguration").Get("eksClusterArn")
@@ -330,6 +381,8 @@ func checkEKSPerCluster(p *Pass) {
 	}
 }
 
+// checkServiceRolePath reports a role by its bare name. It warns only, since AWS Batch
+// finds such a role if its path is "/".
 func checkServiceRolePath(s Site, n *jsontree.Node, label string) {
 	if n.Str() != "" && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
 		s.Report(label+" is a bare name: if the role has a path, AWS Batch does not find it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)

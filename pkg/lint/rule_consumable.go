@@ -1,5 +1,7 @@
 package lint
 
+// consumableRules returns the rules about consumable resources, such as licences: the
+// requests of jobs, and the CreateConsumableResource requests that create them.
 func consumableRules() []*Rule {
 	return []*Rule{
 		row("consumable-list-max-5", High, in(definitions, "consumableResourceProperties.consumableResourceList"), atMost(5, "request fewer, or combine several into one resource"),

@@ -13,12 +13,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// crossRules returns the rules that compare requests of several files: a submission with
+// its definition and queue, and a queue with its environments. AWS Batch checks some of
+// them at submission, and others only when the job starts.
 func crossRules() []*Rule {
 	return []*Rule{
 		check("propagated-tags-total-50", Medium, submits, checkPropagatedTags,
 			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")),
 		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
 			"A submission needs an active job definition. Reported if files in the same directory register definitions, but not this one. An error if a registered name is so similar that this looks like a typo.", "the service's error quoted in public repositories"),
+		// The queue of a submission, if the files create it.
 		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
 			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")),
 		check("submit-share-required", High, submits, checkShareRequired,
@@ -33,20 +37,24 @@ func crossRules() []*Rule {
 			"A job names a consumable resource that does not exist. Reported if the files create consumable resources, but not this one.", derived).onlyWith("consumableResourceList"),
 		check("stuck-consumable-gt-total", Medium, jobs, checkConsumablesTotal,
 			"A job that requests more of a resource than exists waits indefinitely.", guide("consumable resources")).onlyWith("consumableResourceList"),
+		// Other contradictions between requests.
 		warns(check("fargate-arch-mismatch", Medium, bodies, checkImageArchitecture,
 			"An image for another architecture does not start. The rule reads names such as amd64/busybox or app:1.0-arm64. Without cpuArchitecture, Fargate is x86_64.", guide("Fargate"))),
-		check("submit-arn-region-mismatch", Low, jobsAndQueues, checkARNPlaces,
+		check("submit-arn-region-mismatch", Low, jobsAndQueues, checkARNLocations,
 			"All resources of a request are in the Region and account that receive the request.", derived),
 		check("stuck-ecs-sum-gt-instance", Low, submits, Site.sumTooBig,
 			"The containers of a task run together on one instance, so the sum of their requests has to fit.", guide("jobs stuck in RUNNABLE")),
 	}
 }
 
+// checkPropagatedTags reports a job whose own tags and those of its definition add up to
+// more than a task can have. Either list alone has a rule of its own.
 func checkPropagatedTags(s Site) {
 	known := s.Known()
 	if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {
 		return
 	}
+	// A key that both lists have is one tag of the task.
 	keys := map[string]bool{}
 	for _, tags := range []*jsontree.Node{known.Get("tags"), s.Node.Get("tags")} {
 		for t := range tags.Children() {
@@ -59,6 +67,8 @@ func checkPropagatedTags(s Site) {
 	}
 }
 
+// checkDefinitionExists reports a submission whose definition no file registers. Without a
+// similar name it warns only, because the definition may be registered already.
 func checkDefinitionExists(s Site) {
 	n := s.Node.Get("jobDefinition")
 	name, revision, pinned := strings.Cut(batch.Name(n.Str()), ":")
@@ -84,24 +94,30 @@ func checkDefinitionExists(s Site) {
 	}
 }
 
+// checkQueueEnabled reports a submission to a queue that a file creates DISABLED.
 func checkQueueEnabled(s Site) {
 	if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
 		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
 	}
 }
 
+// checkShareRequired and checkFairSharePriority report what a queue with a fair-share
+// policy requires. Both find nothing if the files do not create the queue.
 func checkShareRequired(s Site) {
 	if s.fairShare() && s.lacks(s.Node, "shareIdentifier") {
 		s.Report("the queue has a fair-share policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
 	}
 }
 
+// checkFairSharePriority reports a job without a priority, unless its definition is
+// unknown and may have one.
 func checkFairSharePriority(s Site) {
 	if s.fairShare() && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !s.definitionElsewhere()) {
 		s.Report("the queue has a fair-share policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
 	}
 }
 
+// checkFIFOShare reports the members that need a scheduling policy on a queue without one.
 func checkFIFOShare(s Site) {
 	q, ok := s.queueOf()
 	if !ok || q.Node.Get("schedulingPolicyArn") != nil {
@@ -114,6 +130,7 @@ func checkFIFOShare(s Site) {
 	}
 }
 
+// checkQueueOrchestration reports a job for EKS on a queue for ECS, and the reverse.
 func checkQueueOrchestration(s Site) {
 	known := s.Known()
 	if known == nil {
@@ -133,6 +150,8 @@ func checkQueueOrchestration(s Site) {
 	}
 }
 
+// checkConsumablesKnown reports a resource that no file creates, if the files create
+// others.
 func checkConsumablesKnown(s Site) {
 	known := creations.of(s.pass).consumables
 	s.eachConsumable(func(e *jsontree.Node) {
@@ -144,6 +163,7 @@ func checkConsumablesKnown(s Site) {
 	})
 }
 
+// checkConsumablesTotal reports a request for more of a resource than its total quantity.
 func checkConsumablesTotal(s Site) {
 	s.eachConsumable(func(e *jsontree.Node) {
 		n := e.Get("quantity")
@@ -155,19 +175,24 @@ func checkConsumablesTotal(s Site) {
 	})
 }
 
+// checkImageArchitecture compares the architecture in the names of a Fargate job's images
+// with cpuArchitecture, whose default is X86_64.
 func checkImageArchitecture(s Site) {
-	want := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
-	if !s.Fargate || want == "" {
+	arch := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
+	if !s.Fargate || arch == "" {
 		return
 	}
 	for _, n := range s.images() {
-		if a := imageArch(n.Str()); a != "" && a != want {
-			s.Report(fmt.Sprintf("the image's name says %s, but the job runs on %s", a, want), "change cpuArchitecture or the image", n)
+		if a := imageArch(n.Str()); a != "" && a != arch {
+			s.Report(fmt.Sprintf("the image's name says %s, but the job runs on %s", a, arch), "change cpuArchitecture or the image", n)
 		}
 	}
 }
 
-func checkARNPlaces(s Site) {
+// checkARNLocations reports an ARN whose Region or account differs from that of the first ARN
+// in the request.
+func checkARNLocations(s Site) {
+	// first is the Region and account of the first ARN, member the name of its member.
 	first, member := "", ""
 	for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
 		"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
@@ -175,7 +200,7 @@ func checkARNPlaces(s Site) {
 			if !batch.IsARN(n.Str()) {
 				return
 			}
-			m := arnPlace().FindStringSubmatch(n.Str())
+			m := arnLocation().FindStringSubmatch(n.Str())
 			switch {
 			case m == nil:
 			case first == "":
@@ -187,8 +212,10 @@ func checkARNPlaces(s Site) {
 	}
 }
 
-var arnPlace = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
+// arnLocation matches an ARN of AWS Batch; its group is the Region with the account.
+var arnLocation = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
+// jobsAndQueues returns the requests that refer to other resources of AWS Batch.
 func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
 
 // defining holds the directories of native definitions.
@@ -222,6 +249,8 @@ func (s Site) fairShare() bool {
 	return policy.Node.Get("quotaSharePolicy") == nil
 }
 
+// eachConsumable visits the requests for consumable resources of a definition or of a
+// submission.
 func (s Site) eachConsumable(visit func(entry *jsontree.Node)) {
 	for _, at := range []string{"consumableResourceProperties.consumableResourceList[]", "consumableResourcePropertiesOverride.consumableResourceList[]"} {
 		path(at).walk(s.Node, visit)

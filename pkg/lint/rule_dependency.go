@@ -10,6 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
+// dependencyRules returns the rules about dependencies between jobs. Jobs of one file
+// depend on each other by name; AWS Batch knows only ids, which exist after submission.
 func dependencyRules() []*Rule {
 	return []*Rule{
 		{
@@ -93,12 +95,16 @@ func dependencyRules() []*Rule {
 	}
 }
 
+// checkDependencyCount reports the first dependency beyond those that AWS Batch accepts.
+// For jobs of a job file, it counts the dependencies that remain when batchctl has put
+// intermediate jobs in between.
 func checkDependencyCount(p *Pass) {
 	count, joined := map[*document.Job]int{}, map[*document.Job]bool{}
 	for _, e := range p.Edges() {
 		if e.compact() && e.When != "" {
 			continue // batchctl waits for them
 		}
+		// N_TO_N and SEQUENTIAL dependencies cannot go through an intermediate job.
 		if e.compact() && e.Type == "" { // one intermediate job waits for all of these
 			if joined[e.Job.Job] {
 				continue
@@ -112,6 +118,7 @@ func checkDependencyCount(p *Pass) {
 	}
 }
 
+// checkDependencyTypes reports a type other than N_TO_N and SEQUENTIAL.
 func checkDependencyTypes(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Type != "" {
@@ -121,6 +128,7 @@ func checkDependencyTypes(p *Pass) {
 	}
 }
 
+// checkDependenciesKnown reports a name that no job of the file has.
 func checkDependenciesKnown(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Name != "" && e.To == nil {
@@ -129,6 +137,7 @@ func checkDependenciesKnown(p *Pass) {
 	}
 }
 
+// checkDependencyOnItself reports a job that names itself.
 func checkDependencyOnItself(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Name != "" && e.Name == e.Job.Name {
@@ -137,6 +146,8 @@ func checkDependencyOnItself(p *Pass) {
 	}
 }
 
+// checkDependencyCycle reports the first cycle of each file, at one of its dependencies. A
+// job that waits for itself has a rule of its own.
 func checkDependencyCycle(p *Pass) {
 	for _, f := range p.Files {
 		if _, cycle := plan.Order(f.Jobs); len(cycle) > 1 {
@@ -146,6 +157,7 @@ func checkDependencyCycle(p *Pass) {
 	}
 }
 
+// checkPairsOfArrays reports an N_TO_N dependency whose ends are not both arrays.
 func checkPairsOfArrays(p *Pass) {
 	for _, e := range p.Edges() {
 		switch {
@@ -158,6 +170,7 @@ func checkPairsOfArrays(p *Pass) {
 	}
 }
 
+// checkSequential reports a SEQUENTIAL dependency of a job that is not an array.
 func checkSequential(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Type != "SEQUENTIAL" || isArray(e.Job.Job) {
@@ -171,34 +184,39 @@ func checkSequential(p *Pass) {
 	}
 }
 
+// checkPairSizes compares the sizes of arrays whose children differ only in their index.
 func checkPairSizes(p *Pass) {
 	for _, e := range p.Edges() {
-		here, there, known := e.sizes()
-		if known && here != there && e.isPlain() {
-			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
-				fmt.Sprintf("set the size to %d", there), arraySize(e.Job.Job))
+		own, other, known := e.sizes()
+		if known && own != other && e.isPlain() {
+			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
+				fmt.Sprintf("set the size to %d", other), arraySize(e.Job.Job))
 		}
 	}
 }
 
+// checkPairSweeps compares the numbers of children if one of the arrays has a matrix, a
+// table or a command list. batchctl submits such arrays itself, so the rule is certain.
 func checkPairSweeps(p *Pass) {
 	for _, e := range p.Edges() {
-		here, there, known := e.sizes()
-		if known && here != there && !e.isPlain() {
-			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", here, quote(e.Name), there),
+		own, other, known := e.sizes()
+		if known && own != other && !e.isPlain() {
+			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
 				"give both the same size, or remove the type", e.TypeNode, e.Node)
 		}
 	}
 }
 
+// checkWhenPairs reports N_TO_N in a job that batchctl submits after the others ended.
 func checkWhenPairs(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.When != "" && e.Type == "N_TO_N" {
-			e.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", whenWords(e.When)), `remove the type or "when"`, e.TypeNode, e.Node)
+			e.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", describeWhen(e.When)), `remove the type or "when"`, e.TypeNode, e.Node)
 		}
 	}
 }
 
+// checkWhenDependencies reports "when" in a job without dependencies.
 func checkWhenDependencies(p *Pass) {
 	for _, j := range p.Submits() {
 		if n := j.Node.Get("when"); n != nil && j.When != "" && !j.waits() {
@@ -207,6 +225,7 @@ func checkWhenDependencies(p *Pass) {
 	}
 }
 
+// checkWhenPossible reports a dependency that excludes the job's own condition.
 func checkWhenPossible(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.To != nil && e.To.When == document.WhenFailure && e.When == "" && e.neverRuns() {
@@ -216,6 +235,7 @@ func checkWhenPossible(p *Pass) {
 	}
 }
 
+// checkDuplicateDependencies reports the second dependency on the same name or id.
 func checkDuplicateDependencies(p *Pass) {
 	type key struct {
 		job               *document.Job
@@ -224,8 +244,8 @@ func checkDuplicateDependencies(p *Pass) {
 	seen := map[key]bool{}
 	for _, e := range p.Edges() {
 		k := key{e.Job.Job, e.Name, e.ID, e.Earlier}
-		if word := e.Name + e.ID + e.Earlier; seen[k] && word != "" {
-			e.Report(fmt.Sprintf("%s is listed twice", quote(word)), "remove it", e.Node)
+		if reference := e.Name + e.ID + e.Earlier; seen[k] && reference != "" {
+			e.Report(fmt.Sprintf("%s is listed twice", quote(reference)), "remove it", e.Node)
 		}
 		seen[k] = true
 	}

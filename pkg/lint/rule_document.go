@@ -10,6 +10,7 @@ import (
 // the form of a document, which is checked before any rule, and the queue that a job needs.
 func documentRules() []Rule {
 	rules := []Rule{
+		// The text, before any schema.
 		{Name: jsontree.RuleSyntax, Confidence: High, Source: jsonStandard,
 			Doc: "The file is not valid JSON. batchctl reports each mistake separately, such as a trailing comma, a comment or single quotes, and continues after it. Most mistakes come with a fix."},
 		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",
@@ -20,6 +21,7 @@ func documentRules() []Rule {
 			Doc: "An object has two members with the same name. Programs differ in which one they use, so batchctl may check one and another program deploy the other."},
 		{Name: yamltree.RuleTag, Confidence: High, Source: cfnReference + "intrinsic functions",
 			Doc: "A tag is not a short form of a CloudFormation function, such as !Ref or !GetAtt, or it is a tag of YAML itself that CloudFormation does not accept."},
+		// The form of the document, from its schema.
 		{Name: document.RuleDocumentKind, Confidence: High, Source: ourSchemas,
 			Doc: "The file is not a kind of document that batchctl knows, or not the kind that --kind names. YAML files can only be CloudFormation templates. Without --kind, batchctl finds the kind from the members. For the output of describe-* commands, use --from-describe."},
 		{Name: document.RuleUnknownMember, Confidence: High, Source: ourSchemas,
@@ -30,6 +32,7 @@ func documentRules() []Rule {
 			Doc: "A value has the wrong JSON type. AWS answers such a request with a serialization error that does not name the member."},
 		{Name: document.RuleBadValue, Confidence: High, Source: ourSchemas,
 			Doc: "A value has the right type, but the member does not accept it: a number out of range, an empty list, or the name of a target that does not exist."},
+		// The short forms of the job file.
 		{Name: document.RuleResourceUnit, Confidence: High, Source: shortForms,
 			Doc: "batchctl cannot read a number of vCPUs or GPUs, or a size. AWS Batch counts memory in MiB, so sizes use MiB, GiB or TiB. GB is ambiguous, and less memory than you meant ends in an OutOfMemoryError."},
 		{Name: document.RuleDuration, Confidence: High, Source: shortForms,
@@ -38,6 +41,7 @@ func documentRules() []Rule {
 			Doc: "In a list of SubmitJob requests, a dependency names another job by \"${NAME}\" in jobId, where NAME is the other job's jobName. No other form works."},
 		{Name: document.RuleMemberConflict, Confidence: High, Source: shortForms,
 			Doc: "Two members mean the same thing or exclude each other, so one of them would have no effect."},
+		// Arrays whose children have different values.
 		{Name: document.RuleMatrixAxis, Confidence: High, Source: ourArrays,
 			Doc: "An axis of a matrix is invalid: it has no values, a value twice, an invalid name, or the same variable as another axis. A value becomes an environment variable of the child, so it cannot contain a line break."},
 		{Name: document.RuleMatrixExclude, Confidence: High, Source: ourArrays,
@@ -56,6 +60,7 @@ func documentRules() []Rule {
 			Doc: "batchctl cannot read the command list of an array, or the list has no command. It is a local file, relative to the job file, or an object in S3 (s3://bucket/key) that the children read."},
 		{Name: document.RuleMatrixReference, Confidence: High, Source: ourArrays,
 			Doc: "${{ matrix.NAME }} is the child's value of an axis or a column. It is replaced inside the container: in the command, in environment variables and in parameters. Elsewhere, or without such an axis or column, the text would stay unchanged."},
+		// Files of the job, and what needs a target. validate does not report the latter.
 		{Name: document.RuleInputFile, Confidence: High, Source: ourStaging,
 			Doc: "An input names a local file or directory that does not exist or that batchctl does not send. It must be below the directory of the job file, or below the working directory. A path without a scheme such as s3:// is relative to the job file."},
 		{Name: "stage-command", Confidence: High, Source: ourStaging,

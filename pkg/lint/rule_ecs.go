@@ -11,8 +11,10 @@ import (
 // taskContainers returns the containers of tasks, but not containers that are a whole job.
 var taskContainers = where(containers, func(s Site) bool { return s.Node != s.Task })
 
+// ecsBlocks are the paths from a definition to the objects that describe tasks.
 var ecsBlocks = []string{"ecsProperties", "nodeProperties.nodeRangeProperties[].ecsProperties"}
 
+// under appends a path to each of the paths.
 func under(paths []string, tail string) []string {
 	var out []string
 	for _, p := range paths {
@@ -21,12 +23,15 @@ func under(paths []string, tail string) []string {
 	return out
 }
 
+// ecsRules returns the rules about jobs with several containers (ecsProperties), which
+// Amazon ECS runs as one task. containerProperties, for a single container, has others.
 func ecsRules() []*Rule {
 	return []*Rule{
 		row("ecs-taskproperties-required", High, in(definitions, ecsBlocks...), needs("taskProperties: [...]"),
 			"ecsProperties needs taskProperties, which describes the task.", api("EcsProperties.taskProperties")),
 		row("ecs-taskproperties-single", Medium, in(definitions, under(ecsBlocks, ".taskProperties")...), checkSingleTask,
 			"A job is one task with up to 10 containers.", api("EcsProperties.taskProperties")),
+		// The containers of a task.
 		row("ecs-containers-required", High, in(tasks, ""), needed("a task", "containers: [...]"),
 			"A task needs containers.", api("EcsTaskProperties.containers")),
 		row("ecs-containers-min", Medium, in(tasks, "containers"), filled(`add one: { "name": "main", "image": "..." }`),
@@ -43,6 +48,7 @@ func ecsRules() []*Rule {
 			"dependsOn and overrides refer to containers by name.", derived),
 		row("ecs-container-name-charset", Low, in(taskContainers, "name"), like(lazy(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
 			"The name of a container is up to 255 letters, digits, hyphens and underscores.", "Amazon ECS API reference, ContainerDefinition.name"),
+		// Dependencies between containers, as in a task definition of Amazon ECS.
 		check("ecs-dependson-unknown", Medium, tasks, checkContainerDependencies,
 			"A container waits for a container of the same task.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ecs-dependson-condition", High, in(taskContainers, "dependsOn[].condition"), oneOf("START", "COMPLETE", "SUCCESS"),
@@ -55,6 +61,7 @@ func ecsRules() []*Rule {
 			"A dependency of a container names the other container and a condition.", tried("TaskContainerDependency")),
 		check("ecs-dependson-cycle", Low, tasks, Site.containerCycle,
 			"Containers that wait for each other in a cycle never start.", derived),
+		// The task as a whole, and its logs.
 		row("ecs-ipcmode-enum", High, in(tasks, "ipcMode"), oneOf("host", "task", "none"),
 			"ipcMode says with whom a task shares memory segments.", tried("EcsTaskProperties.ipcMode")),
 		row("ecs-pidmode-enum", High, in(tasks, "pidMode"), oneOf("host", "task"),
@@ -67,6 +74,7 @@ func ecsRules() []*Rule {
 			"The start timeout of a container is at least 2 seconds.", api("TaskContainerProperties.startTimeout")),
 		row("ecs-stoptimeout-range", Medium, in(taskContainers, "stopTimeout"), atLeast(2, "it is in seconds"),
 			"The stop timeout of a container is at least 2 seconds.", api("TaskContainerProperties.stopTimeout")),
+		// What differs between Fargate and EC2.
 		row("ecs-fargate-execution-role", High, in(onFargate(tasks), ""), checkTaskExecutionRole,
 			"On Fargate the execution role pulls the images and writes the logs, so a task needs executionRoleArn.", tried("EcsTaskProperties.executionRoleArn")),
 		row("ecs-fargate-timeouts-max", Medium, in(onFargate(taskContainers), "startTimeout", "stopTimeout"), checkContainerTimeouts,
@@ -86,16 +94,19 @@ func ecsRules() []*Rule {
 	}
 }
 
+// checkSingleTask reports more or fewer tasks than one.
 func checkSingleTask(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.Array) && n.Len() != 1 {
-		place := n
+		at := n
 		if n.Len() > 1 {
-			place = n.Index(1)
+			at = n.Index(1)
 		}
-		s.Report(fmt.Sprintf("taskProperties must hold exactly one task, not %d", n.Len()), "put all containers into one task", place)
+		s.Report(fmt.Sprintf("taskProperties must hold exactly one task, not %d", n.Len()), "put all containers into one task", at)
 	}
 }
 
+// checkEssential reports a task in which every container has "essential": false. The fix
+// makes the first one essential.
 func checkEssential(s Site) {
 	list := s.Node.Get("containers")
 	for c := range list.Children() {
@@ -109,6 +120,7 @@ func checkEssential(s Site) {
 	}
 }
 
+// checkContainerNames reports a container without a name if the task has several.
 func checkContainerNames(s Site) {
 	for c := range each(s.Node, "containers") {
 		if s.Node.Get("containers").Len() > 1 && s.lacks(c, "name") {
@@ -117,6 +129,8 @@ func checkContainerNames(s Site) {
 	}
 }
 
+// checkContainerDependencies reports a dependency on a container that the task does not
+// have.
 func checkContainerDependencies(s Site) {
 	var names []string
 	for c := range each(s.Node, "containers") {
@@ -133,6 +147,8 @@ func checkContainerDependencies(s Site) {
 	})
 }
 
+// checkEssentialDependencies reports a container that waits for the end of an essential
+// one. The condition START is allowed.
 func checkEssentialDependencies(s Site) {
 	s.eachDependency(func(_, d *jsontree.Node) {
 		n := d.Get("condition")
@@ -145,6 +161,7 @@ func checkEssentialDependencies(s Site) {
 	})
 }
 
+// checkSingleContainer reports dependsOn in the only container of a task.
 func checkSingleContainer(s Site) {
 	if list := s.Node.Get("containers"); list.Len() == 1 {
 		if n := list.Index(0).Get("dependsOn"); n.Len() > 0 {
@@ -153,6 +170,7 @@ func checkSingleContainer(s Site) {
 	}
 }
 
+// checkFirelensDriver reports a log router that no container of the task uses.
 func checkFirelensDriver(s Site) {
 	var firelens *jsontree.Node
 	for c := range each(s.Node, "containers") {
@@ -166,6 +184,7 @@ func checkFirelensDriver(s Site) {
 	}
 }
 
+// checkFirelensType reports an absent or unknown type of log router.
 func checkFirelensType(s Site, n *jsontree.Node, label string) {
 	needs(`type: "fluentbit"`)(s, n, label)
 	if t := n.Get("type"); t != nil {
@@ -173,18 +192,22 @@ func checkFirelensType(s Site, n *jsontree.Node, label string) {
 	}
 }
 
+// checkTaskExecutionRole reports a Fargate task without executionRoleArn.
 func checkTaskExecutionRole(s Site, n *jsontree.Node, _ string) {
 	if s.lacks(n, "executionRoleArn") {
 		s.Report("a Fargate task needs executionRoleArn", roleHint, n)
 	}
 }
 
+// checkContainerTimeouts reports a start or stop timeout above the 120 seconds of Fargate.
 func checkContainerTimeouts(s Site, n *jsontree.Node, label string) {
 	if v, ok := n.Int(); ok && v > 120 {
 		s.Report(fmt.Sprintf("on Fargate %s is at most 120 seconds, not %d", label, v), "", n)
 	}
 }
 
+// checkTaskTotals reports a sum of requests that is not a Fargate size. It finds nothing
+// if the request of any container is absent or unreadable.
 func checkTaskTotals(s Site) {
 	vcpus, memory := 0.0, 0.0
 	for c := range each(s.Node, "containers") {
@@ -201,20 +224,23 @@ func checkTaskTotals(s Site) {
 	}
 }
 
+// checkHostNamespaces reports ipcMode and pidMode "host".
 func checkHostNamespaces(s Site, n *jsontree.Node, label string) {
 	if n.Str() == "host" {
 		s.ReportFix(replace(n, "task"), label+" host does not exist on Fargate", `write "task"`, n)
 	}
 }
 
+// checkTaskResources reports a container of a task without a request for vCPUs or memory.
 func checkTaskResources(s Site) {
 	for _, kind := range []string{"VCPU", "MEMORY"} {
-		if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
+		if requirementOf(s.Node, kind) == nil && !s.hasUnreadRequest(kind) {
 			s.Report("the container does not request "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
 		}
 	}
 }
 
+// eachDependency visits the dependencies of all containers of a task.
 func (s Site) eachDependency(visit func(container, dependency *jsontree.Node)) {
 	for c := range each(s.Node, "containers") {
 		for d := range each(c, "dependsOn") {
@@ -225,6 +251,8 @@ func (s Site) eachDependency(visit func(container, dependency *jsontree.Node)) {
 
 // containerCycle reports the first dependency that closes a cycle.
 func (s Site) containerCycle() {
+	// waits holds the containers for which each container waits, by name. The search is
+	// depth first; a container that is still in progress closes a cycle.
 	waits := map[string][]*jsontree.Node{}
 	s.eachDependency(func(c, d *jsontree.Node) {
 		waits[c.Get("name").Str()] = append(waits[c.Get("name").Str()], d.Get("containerName"))

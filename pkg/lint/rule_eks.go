@@ -10,8 +10,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// eksContainer is the shape of the API reference that most of these rules are about.
 const eksContainer = "EksContainer"
 
+// eksRules returns the rules about the pods of jobs on EKS. AWS Batch accepts a part of
+// the Kubernetes API, and is stricter: memory in Mi only, and requests that equal their
+// limits.
 func eksRules() []*Rule {
 	return []*Rule{
 		check("eks-containers-required", Medium, pods, checkPodContainers,
@@ -26,6 +30,7 @@ func eksRules() []*Rule {
 			"Containers of a pod have different names. One without a name is called Default.", tried(eksContainer+".name")),
 		row("eks-container-name-dns", Low, in(podContainers, "name"), checkPodContainerName,
 			"In Kubernetes the name of a container is a DNS label.", api(eksContainer+".name")),
+		// Requests and limits of containers, and of their overrides in submissions.
 		check("eks-cpu-required", High, podContainers, func(s Site) { s.requiresOnEKS("cpu", `"1"`) },
 			"A container of a pod states its cpu in limits or requests.", tried(eksContainer+".resources")),
 		check("eks-memory-required", High, podContainers, func(s Site) { s.requiresOnEKS("memory", `"1024Mi"`) },
@@ -50,6 +55,7 @@ func eksRules() []*Rule {
 			"The request and the limit for GPUs are equal.", tried(eksContainer+".resources")),
 		row("eks-quantity-length", High, in(podAndParts, "resources.limits.*", "resources.requests.*", "volumes[].emptyDir.sizeLimit"), chars(1, 256),
 			"A quantity is 1 to 256 characters long.", api("Quantity")),
+		// The other members of containers and pods.
 		row("eks-image-pull-policy", High, in(podContainers, "imagePullPolicy"), oneOf("Always", "IfNotPresent", "Never"),
 			"imagePullPolicy has the values that Kubernetes defines.", tried(eksContainer+".imagePullPolicy")),
 		row("eks-dns-policy", High, in(pods, "dnsPolicy"), oneOf("Default", "ClusterFirst", "ClusterFirstWithHostNet"),
@@ -62,6 +68,7 @@ func eksRules() []*Rule {
 			"platformCapabilities selects EC2 or Fargate on ECS. An EKS job does not have it.", api("RegisterJobDefinition.platformCapabilities")),
 		row("eks-no-propagatetags", High, in(where(definitions, Site.onEKS), "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
 			"AWS Batch does not propagate tags to pods.", tried("RegisterJobDefinition.propagateTags")),
+		// AWS Batch accepts these; Kubernetes rejects them or behaves unexpectedly.
 		check("eks-runasnonroot-uid0", Low, podContainers, checkNonRoot,
 			"Kubernetes does not start a container with runAsNonRoot whose user is 0.", "Kubernetes documentation, security context"),
 		check("eks-privileged-escalation", Low, podContainers, checkEscalation,
@@ -71,12 +78,15 @@ func eksRules() []*Rule {
 	}
 }
 
+// checkPodContainers reports absent or empty containers. Init containers do not count.
 func checkPodContainers(s Site) {
 	if list := s.Node.Get("containers"); list.Len() == 0 && (list != nil || s.lacks(s.Node, "containers")) {
 		s.Report("podProperties needs containers, at least one", `add "containers": [ { "image": "..." } ]`, list, s.Node)
 	}
 }
 
+// checkPodContainerNames reports a name that two containers of a pod share. Init
+// containers have the same namespace.
 func checkPodContainerNames(s Site) {
 	seen := map[string]bool{}
 	for c := range each(s.Node, "initContainers", "containers") {
@@ -88,12 +98,15 @@ func checkPodContainerNames(s Site) {
 	}
 }
 
+// checkPodContainerName reports a name that is not a DNS label. Default is the name that
+// AWS Batch gives a container without one.
 func checkPodContainerName(s Site, n *jsontree.Node, _ string) {
 	if n.Str() != "Default" && !dnsLabel().MatchString(n.Str()) {
 		s.ReportFix(lowerFix(n, dnsLabel), "the name of a container must be at most 63 lower-case letters, digits and hyphens, not "+quote(n.Str()), lowerHint(n.Str()), n)
 	}
 }
 
+// checkPodResourceKeys reports resources that AWS Batch does not accept.
 func checkPodResourceKeys(s Site) {
 	s.eachQuantity("", func(n *jsontree.Node) {
 		switch n.Name {
@@ -108,6 +121,8 @@ func checkPodResourceKeys(s Site) {
 	})
 }
 
+// checkPodMillicores reports cpu in thousandths of a core. The fix rounds up to the next
+// quarter of a core.
 func checkPodMillicores(s Site) {
 	s.eachQuantity("cpu", func(n *jsontree.Node) {
 		if m, ok := strings.CutSuffix(n.Text, "m"); ok {
@@ -121,6 +136,8 @@ func checkPodMillicores(s Site) {
 	})
 }
 
+// checkPodCPUSteps reports a cpu that is not a positive multiple of 0.25. The fix rounds
+// up. checkPodMillicores reports the form with "m".
 func checkPodCPUSteps(s Site) {
 	s.eachQuantity("cpu", func(n *jsontree.Node) {
 		f, ok := number(n)
@@ -135,6 +152,8 @@ func checkPodCPUSteps(s Site) {
 	})
 }
 
+// checkPodCPULimit reports a request for cpu above the limit. Unlike memory, they may
+// differ.
 func checkPodCPULimit(s Site) {
 	r := s.Node.Get("resources")
 	limit, okL := number(r.Get("limits").Get("cpu"))
@@ -144,6 +163,8 @@ func checkPodCPULimit(s Site) {
 	}
 }
 
+// checkPodMemoryUnit reports memory that is not a whole number with "Mi". The fix converts
+// other units and rounds up.
 func checkPodMemoryUnit(s Site) {
 	s.eachQuantity("memory", func(n *jsontree.Node) {
 		if !mebibytes().MatchString(n.Text) {
@@ -153,6 +174,7 @@ func checkPodMemoryUnit(s Site) {
 	})
 }
 
+// checkPodMemory reports less than the 4 MiB that AWS Batch requires.
 func checkPodMemory(s Site) {
 	s.eachQuantity("memory", func(n *jsontree.Node) {
 		if mib, err := strconv.Atoi(strings.TrimSuffix(n.Text, "Mi")); err == nil && mebibytes().MatchString(n.Text) && mib < 4 {
@@ -161,6 +183,7 @@ func checkPodMemory(s Site) {
 	})
 }
 
+// checkPodGPUs reports a number of GPUs that is not whole.
 func checkPodGPUs(s Site) {
 	s.eachQuantity(gpuKey, func(n *jsontree.Node) {
 		if !isWhole(n.Text) {
@@ -169,6 +192,7 @@ func checkPodGPUs(s Site) {
 	})
 }
 
+// checkNonRoot reports runAsNonRoot together with user 0.
 func checkNonRoot(s Site) {
 	c := s.Node.Get("securityContext")
 	if uid, ok := c.Get("runAsUser").Int(); ok && uid == 0 && isTrue(c.Get("runAsNonRoot")) {
@@ -176,6 +200,7 @@ func checkNonRoot(s Site) {
 	}
 }
 
+// checkEscalation reports a privileged container that may not escalate privileges.
 func checkEscalation(s Site) {
 	c := s.Node.Get("securityContext")
 	if n := c.Get("allowPrivilegeEscalation"); isTrue(c.Get("privileged")) && isFalse(n) {
@@ -183,6 +208,8 @@ func checkEscalation(s Site) {
 	}
 }
 
+// checkDNSPolicy reports ClusterFirst on the host's network, which AWS Batch uses unless
+// hostNetwork is false.
 func checkDNSPolicy(s Site) {
 	if n := s.Node.Get("dnsPolicy"); n.Str() == "ClusterFirst" && !isFalse(s.Node.Get("hostNetwork")) {
 		s.ReportFix(replace(n, "ClusterFirstWithHostNet"), "ClusterFirst does not use the cluster's DNS on the host's network, the default",
@@ -190,8 +217,10 @@ func checkDNSPolicy(s Site) {
 	}
 }
 
+// mebibytes matches the only form of memory that AWS Batch accepts on EKS.
 var mebibytes = lazy(`^[0-9]{1,12}Mi$`)
 
+// podAndParts returns pods, their containers and the overrides of those.
 func podAndParts(p *Pass) []Site { return slices.Concat(podParts(p), pods(p)) }
 
 // eachQuantity visits the requests and limits of a container; a name of ""
@@ -206,6 +235,8 @@ func (s Site) eachQuantity(name string, visit func(*jsontree.Node)) {
 	}
 }
 
+// requiresOnEKS reports a container that has a resource neither in limits nor in requests.
+// It finds nothing if a list has the wrong type, which another rule reports.
 func (s Site) requiresOnEKS(name, example string) {
 	r := s.Node.Get("resources")
 	for _, list := range []string{"limits", "requests"} {
@@ -222,6 +253,8 @@ func (s Site) requiresOnEKS(name, example string) {
 	s.Report("the container does not request "+name, fmt.Sprintf(`add "resources": { "limits": { %q: %s } }`, name, example), r.Get("limits"), r)
 }
 
+// sameOnEKS reports a request that differs from its limit. They are compared as text,
+// since both are in the same unit.
 func (s Site) sameOnEKS(name string) {
 	r := s.Node.Get("resources")
 	limit, request := r.Get("limits").Get(name), r.Get("requests").Get(name)

@@ -19,6 +19,8 @@ func (p *Pass) onFargate(check func(Site)) {
 	}
 }
 
+// fargateRules returns the rules about sizes of Fargate jobs and about what single
+// containers need there. AWS Batch checks most of them when the definition is registered.
 func fargateRules() []*Rule {
 	return []*Rule{
 		(&Rule{
@@ -90,22 +92,26 @@ func fargateRules() []*Rule {
 			Source: apiReference + ", ContainerOverrides.resourceRequirements",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
-					place := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
+					// A size that the definition itself has is reported there.
+					overridden := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
 					r, ok := plan.RequestOf(j.Known(), j.Submit)
-					if !ok || !r.Fargate || place == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
+					if !ok || !r.Fargate || overridden == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
 						continue
 					}
-					j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), place)
+					j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), overridden)
 				}
 			},
 		}).onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
 	}
 }
 
+// fargateRowRules returns the rules about members that Fargate does not have or requires,
+// and about Windows containers, which AWS Batch runs on Fargate only.
 func fargateRowRules() []*Rule {
 	return []*Rule{
 		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"), oneOf("ENABLED", "DISABLED"),
 			"assignPublicIp is ENABLED or DISABLED, not a boolean.", tried("AssignPublicIp")),
+		// Members that do not exist on Fargate.
 		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"), absent("does not exist on Fargate", "write it in resourceRequirements"),
 			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerProperties.vcpus and memory")),
 		row("fargate-no-ulimits", High, in(onFargate(wholes), "ulimits"), absent("cannot be set on Fargate", ""),
@@ -126,6 +132,7 @@ func fargateRowRules() []*Rule {
 				s.ReportFix(replace(n, "awslogs"), "Fargate has no log driver "+quote(n.Str()), "write \"awslogs\", \"splunk\" or \"awsfirelens\"", n)
 			}
 		}, "On Fargate, the log driver is awslogs, splunk or awsfirelens.", tried("LogConfiguration.logDriver")),
+		// Disk and platform of a Fargate task.
 		row("fargate-ephemeral-range", High, in(bodies, "ephemeralStorage.sizeInGiB"), func(s Site, n *jsontree.Node, label string) {
 			if v, ok := n.Int(); ok && v < 21 {
 				s.ReportFix(replace(n, "21"), "sizeInGiB must be 21 to 200, not "+n.Text, "remove ephemeralStorage for the 20 GiB that every task has, or write 21", n)
@@ -165,6 +172,7 @@ func fargateRowRules() []*Rule {
 				s.Report(fmt.Sprintf("Fargate may stop the job after 14 days (%d seconds), before this timeout", catalog.FargateMaxSeconds), "", n)
 			}
 		}, "Fargate may stop a task after 14 days, even if the timeout is longer.", api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
+		// runtimePlatform, and the limits of Windows containers.
 		row("fargate-os-family-enum", High, in(bodies, "runtimePlatform.operatingSystemFamily"),
 			growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL", "WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
 			"operatingSystemFamily is an operating system of Fargate. A Windows Server newer than those that AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),
@@ -202,8 +210,10 @@ func fargateRowRules() []*Rule {
 	}
 }
 
+// onlyEC2 is the hint for a member that only containers on EC2 can have.
 const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
 
+// onWindowsNo is the rule for a member of a container that exists on Linux only.
 func onWindowsNo(name, member string) *Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
 		member+" applies to Linux only.", api("RuntimePlatform.operatingSystemFamily"))

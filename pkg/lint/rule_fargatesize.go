@@ -55,19 +55,20 @@ func memoryList(vcpus float64) string {
 	if len(sizes) > 3 {
 		return fmt.Sprintf("%d to %d in steps of %d", sizes[0], sizes[len(sizes)-1], sizes[1]-sizes[0])
 	}
-	var words []string
+	var list []string
 	for _, m := range sizes {
-		words = append(words, strconv.Itoa(m))
+		list = append(list, strconv.Itoa(m))
 	}
-	return either(words)
+	return either(list)
 }
 
+// fargateVCPUs lists the numbers of vCPUs that Fargate offers: "0.25, 0.5, ... or 16".
 func fargateVCPUs() string {
-	var words []string
+	var list []string
 	for _, v := range catalog.FargateVCPUs() {
-		words = append(words, strconv.FormatFloat(v, 'g', -1, 64))
+		list = append(list, strconv.FormatFloat(v, 'g', -1, 64))
 	}
-	return either(words)
+	return either(list)
 }
 
 // nextFargate suggests the smallest Fargate size that fits the request.
@@ -76,6 +77,8 @@ func nextFargate(c Site, vcpus float64) string {
 	return fargateHint(vcpus, int(min(memory, 1<<40)))
 }
 
+// fargateHint suggests the smallest Fargate size with at least these vCPUs and MiB of
+// memory, or EC2 if there is none.
 func fargateHint(vcpus float64, memory int) string {
 	v, m, ok := catalog.FargateFit(vcpus, memory)
 	if !ok {

@@ -10,6 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// imageRules returns the rules about image references. AWS Batch checks their characters
+// and length, but does not check that an image exists.
 func imageRules() []*Rule {
 	return []*Rule{
 		{

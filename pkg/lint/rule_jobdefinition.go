@@ -9,6 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// jobdefRules returns the rules about RegisterJobDefinition requests as a whole, and about
+// their members that no other file covers.
 func jobdefRules() []*Rule {
 	return []*Rule{
 		row("jobdef-name-required", High, in(definitions, ""), unlessMeant("name", needed("a job definition", "jobDefinitionName")),
@@ -17,6 +19,7 @@ func jobdefRules() []*Rule {
 			"The type of a job definition is container or multinode.", api("RegisterJobDefinition.type")),
 		row("jobdef-type-enum", High, in(definitions, "type"), oneOf("container", "multinode"),
 			"The type of a job definition is container or multinode, in lower case.", api("JobDefinitionType")),
+		// A definition describes its containers in one of four members.
 		check("jobdef-container-needs-block", High, definitions, func(s Site) {
 			if s.Node.Get("type").Str() != "container" {
 				return
@@ -45,6 +48,7 @@ func jobdefRules() []*Rule {
 					"keep long scripts in the image or in S3", s.NameNode())
 			}
 		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
+		// The members of containers, and their deprecated forms.
 		row("container-image-required", High, in(containersIn("containerProperties"), ""), unlessMeant("image", needs("image")),
 			"containerProperties names the image that runs.", tried("ContainerProperties.image")),
 		row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
@@ -67,15 +71,16 @@ func jobdefRules() []*Rule {
 					"pass it in the command, or set the value with an override", n)
 			}
 		}, "AWS Batch replaces Ref:: placeholders in the command. The documentation mentions no other member.", guide("job definition parameters"))),
+		// Where and how the job runs.
 		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE", "MANAGED_INSTANCES"}),
 			"A job definition is for EC2 or FARGATE. The service has accepted MANAGED_INSTANCES since 2026, which only warns; it rejects other values.", tried("PlatformCapability")),
 		check("platform-capability-single", Medium, definitions, func(s Site) {
 			if list := s.Node.Get("platformCapabilities"); list.Is(jsontree.Array) && list.Len() != 1 {
-				place := list
+				at := list
 				if list.Len() > 1 {
-					place = list.Index(1)
+					at = list.Index(1)
 				}
-				s.Report("platformCapabilities must hold exactly one value", `write ["EC2"] or ["FARGATE"]`, place)
+				s.Report("platformCapabilities must hold exactly one value", `write ["EC2"] or ["FARGATE"]`, at)
 			}
 		}, "A definition is for one platform, so the list has exactly one entry.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("scheduling-priority-range", High, in(definitions, "schedulingPriority"), between(0, catalog.MaxPriority),
@@ -114,6 +119,7 @@ func (s Site) twice(legacy, kind string) {
 
 // deprecated reports vcpus and memory without a replacement, with the rewrite.
 func (s Site) deprecated() {
+	// kept holds the deprecated members, entries the requirements that replace them.
 	var kept []*jsontree.Node
 	var entries []string
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {

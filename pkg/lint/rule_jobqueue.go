@@ -10,14 +10,21 @@ import (
 )
 
 var (
-	namePattern   = lazy(`^[A-Za-z0-9_-]*$`)
+	// namePattern accepts the empty name; the rules about lengths report it.
+	namePattern = lazy(`^[A-Za-z0-9_-]*$`)
+	// policyPattern is the ARN of a scheduling policy, or a placeholder for it.
 	policyPattern = lazy(`^(arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:scheduling-policy/\S+|.*(\$\{|\{\{|<).*)$`)
 )
 
+// matchers are the reasons for which a queue can cancel a job that waits (API reference,
+// JobStateTimeLimitAction.reason; user guide, jobs stuck in RUNNABLE).
 var matchers = []string{"CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY", "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE", "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"}
 
+// actions is the path to a queue's actions for jobs that wait too long.
 const actions = "jobStateTimeLimitActions[]"
 
+// jobQueueRules returns the rules about CreateJobQueue requests, and about the compute
+// environments of a queue if the files create them.
 func jobQueueRules() []*Rule {
 	return []*Rule{
 		row("queue-name-charset", High, in(queues, "jobQueueName"), like(namePattern, nameCharset, ""),
@@ -33,6 +40,7 @@ func jobQueueRules() []*Rule {
 			"A queue is ENABLED or DISABLED.", api("JQState")),
 		check("queue-ce-order-required", Medium, queues, checkEnvironmentOrder,
 			"A queue has at least one compute environment.", tried("CreateJobQueue.computeEnvironmentOrder")),
+		// A queue tries its environments in order.
 		row("queue-ce-order-max-3", High, in(queues, "computeEnvironmentOrder"), atMost(3, "create another queue for the others"),
 			"A queue has at most 3 compute environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-ce-order-members", High, in(queues, "computeEnvironmentOrder[]"), needs("order: 1", "computeEnvironment"),
@@ -45,16 +53,20 @@ func jobQueueRules() []*Rule {
 			"The environments of a queue are all on Fargate or all on EC2. Reported if the files create the environments too.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-type-enum", High, in(queues, "jobQueueType"), growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING", "ECS_MANAGED_INSTANCES"}),
 			"jobQueueType is a type of AWS Batch. A value newer than the API reference only warns.", tried("JobQueueType")),
+		// Service environments run SageMaker training jobs; batchctl only checks their
+		// form.
 		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder", "serviceEnvironmentOrder"),
 			"A queue has compute environments or a service environment, not both.", api("CreateJobQueue.serviceEnvironmentOrder")),
 		check("queue-service-env-type", Medium, queues, checkServiceEnvironments,
 			"Service environments and the type SAGEMAKER_TRAINING go together.", tried("CreateJobQueue.jobQueueType")),
 		row("queue-service-env-single", High, in(queues, "serviceEnvironmentOrder"), atMost(1, "keep one"),
 			"A queue has one service environment.", tried("CreateJobQueue.serviceEnvironmentOrder")),
+		// A queue without a scheduling policy is first in, first out.
 		row("queue-scheduling-policy-arn", Medium, in(queues, "schedulingPolicyArn"), like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`),
 			"The scheduling policy is given by its ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
 		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,
 			"A queue with a scheduling policy always has one, and a queue without a policy cannot get one. Reported if files of a directory create the same queue with and without a policy.", api("UpdateJobQueue.schedulingPolicyArn")),
+		// jobStateTimeLimitActions cancel a job that blocks the head of the queue.
 		row("queue-jstla-members", High, in(queues, actions), needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600", `action: "CANCEL"`),
 			"An action needs a reason, a state, a time and an action.", api("JobStateTimeLimitAction")),
 		row("queue-jstla-time-range", High, in(queues, actions+".maxTimeSeconds"), between(600, 86400),
@@ -73,6 +85,7 @@ func jobQueueRules() []*Rule {
 			Source: guide("service quotas"),
 			Run:    checkQueueCount,
 		},
+		// These rules need the files that create the environments.
 		check("queue-mix-architecture", Medium, queues, checkQueueArchitectures,
 			"All environments of a queue have the same CPU architecture.", guide("job queues")),
 		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
@@ -90,6 +103,8 @@ func jobQueueRules() []*Rule {
 	}
 }
 
+// checkEnvironmentOrder reports a queue without compute environments. Queues for SageMaker
+// have service environments instead.
 func checkEnvironmentOrder(s Site) {
 	list := s.Node.Get("computeEnvironmentOrder")
 	if list.Len() > 0 || isSageMaker(s.Node) || s.Node.Get("serviceEnvironmentOrder") != nil || list == nil && !s.lacks(s.Node, "computeEnvironmentOrder") {
@@ -99,6 +114,7 @@ func checkEnvironmentOrder(s Site) {
 		`add "computeEnvironmentOrder": [ { "order": 1, "computeEnvironment": "..." } ]`, list, s.Node)
 }
 
+// checkQueueOfOneKind reports a queue that mixes environments on EC2 and on Fargate.
 func checkQueueOfOneKind(s Site) {
 	s.mixed(func(e Site) string {
 		if t := typeOf(e); t == "FARGATE" || t == "FARGATE_SPOT" {
@@ -108,6 +124,8 @@ func checkQueueOfOneKind(s Site) {
 	})
 }
 
+// checkServiceEnvironments reports a SageMaker queue without a service environment, and a
+// service environment in any other queue.
 func checkServiceEnvironments(s Site) {
 	list, kind := s.Node.Get("serviceEnvironmentOrder"), s.Node.Get("jobQueueType")
 	switch {
@@ -118,6 +136,8 @@ func checkServiceEnvironments(s Site) {
 	}
 }
 
+// checkSchedulingPolicyKept compares a queue with queues of the same name in files before
+// it, as a directory with old and new versions of a queue has them.
 func checkSchedulingPolicyKept(s Site) {
 	for _, other := range queues(s.pass) {
 		if other.Node == s.Node {
@@ -132,6 +152,7 @@ func checkSchedulingPolicyKept(s Site) {
 	}
 }
 
+// checkTimeLimitAction reports an action that this type of queue does not have.
 func checkTimeLimitAction(s Site, n *jsontree.Node, label string) {
 	if isSageMaker(s.Node) {
 		oneOf("CANCEL", "TERMINATE")(s, n, label)
@@ -140,12 +161,15 @@ func checkTimeLimitAction(s Site, n *jsontree.Node, label string) {
 	oneOf("CANCEL")(s, n, label)
 }
 
+// checkTimeLimitReason reports an unknown reason, except for SageMaker queues, whose
+// reasons differ.
 func checkTimeLimitReason(s Site, n *jsontree.Node, label string) {
 	if !isSageMaker(s.Node) {
 		oneOf(matchers...)(s, n, label)
 	}
 }
 
+// checkTimeLimitDuplicates reports a second action for the same state and reason.
 func checkTimeLimitDuplicates(s Site) {
 	seen := map[string]bool{}
 	for a := range each(s.Node, "jobStateTimeLimitActions") {
@@ -158,6 +182,7 @@ func checkTimeLimitDuplicates(s Site) {
 	}
 }
 
+// checkQueueCount reports more queues or environments than a Region has quota for.
 func checkQueueCount(p *Pass) {
 	for what, list := range map[string][]Site{"job queues": queues(p), "compute environments": environments(p)} {
 		if len(list) > 50 {
@@ -166,12 +191,15 @@ func checkQueueCount(p *Pass) {
 	}
 }
 
+// checkQueueArchitectures reports a queue that mixes x86 and Arm environments.
 func checkQueueArchitectures(s Site) {
 	s.mixed(func(e Site) string {
 		return s.pass.archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
 	})
 }
 
+// checkQueueOrchestrations reports a queue that mixes environments on EKS and on ECS, or
+// whose type contradicts its environments.
 func checkQueueOrchestrations(s Site) {
 	s.mixed(orchestration)
 	kind := s.Node.Get("jobQueueType")
@@ -183,6 +211,8 @@ func checkQueueOrchestrations(s Site) {
 	}
 }
 
+// checkQueueEnvironments reports environments that no file creates, if the files create
+// others. An ARN may belong to an environment that exists.
 func checkQueueEnvironments(s Site) {
 	known := creations.of(s.pass).environments
 	for o := range each(s.Node, "computeEnvironmentOrder") {
@@ -194,6 +224,8 @@ func checkQueueEnvironments(s Site) {
 	}
 }
 
+// checkEnvironmentsEnabled reports a queue whose environments are all created DISABLED. It
+// finds nothing if one of them is not in the files.
 func checkEnvironmentsEnabled(s Site) {
 	some := false
 	for e := range creations.of(s.pass).environmentsOf(s) {
@@ -207,6 +239,8 @@ func checkEnvironmentsEnabled(s Site) {
 	}
 }
 
+// checkEnvironmentsValid reports a queue whose environments are all INVALID, as
+// describe-compute-environments prints them, or will become INVALID.
 func checkEnvironmentsValid(s Site) {
 	some := false
 	for e := range creations.of(s.pass).environmentsOf(s) {
@@ -220,6 +254,7 @@ func checkEnvironmentsValid(s Site) {
 	}
 }
 
+// checkTimeLimits reports a queue for containers without any time limit action.
 func checkTimeLimits(s Site) {
 	actions := s.Node.Get("jobStateTimeLimitActions")
 	if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
@@ -228,6 +263,8 @@ func checkTimeLimits(s Site) {
 	}
 }
 
+// checkQuotaPolicy reports a policy with quota shares on a queue that does not support
+// them.
 func checkQuotaPolicy(s Site) {
 	n := s.Node.Get("schedulingPolicyArn")
 	policy, ok := creations.of(s.pass).policies.find(n.Str(), s.Job)
@@ -236,6 +273,8 @@ func checkQuotaPolicy(s Site) {
 	}
 }
 
+// isSageMaker reports whether a queue is for SageMaker training jobs, which have no
+// containers of AWS Batch.
 func isSageMaker(queue *jsontree.Node) bool {
 	return queue.Get("jobQueueType").Str() == "SAGEMAKER_TRAINING"
 }
@@ -265,13 +304,13 @@ func (s Site) mixed(kind func(Site) string) {
 
 // nearResource returns the severity and the hint for a name that no file creates. The
 // resource may exist already, unless its name looks like a typo of one that they create.
-func nearResource(word string, known namedSites) (diag.Severity, string) {
+func nearResource(resource string, known namedSites) (diag.Severity, string) {
 	var names []string
 	for name := range known {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if near := typo(word, slices.Values(names)); near != "" {
+	if near := typo(resource, slices.Values(names)); near != "" {
 		return diag.Error, "did you mean " + quote(near) + "?"
 	}
 	return diag.Warning, "ignore this if it exists already; the files create " + either(quoteAll(names[:min(len(names), 10)]))

@@ -19,20 +19,20 @@ const (
 )
 
 // launchRule returns a rule about launch templates.
-func launchRule(name string, c Confidence, look func(p *Pass, l cfn.Launch), doc, source string) *Rule {
+func launchRule(name string, c Confidence, checkLaunch func(p *Pass, l cfn.Launch), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		for _, l := range launches.of(p) {
 			if l.IsTemplate && l.Data.Is(jsontree.Object) {
-				look(p, l)
+				checkLaunch(p, l)
 			}
 		}
 	}}
 }
 
 // cfnRule returns a rule about the resources of a type in templates.
-func cfnRule(name string, c Confidence, kind string, look func(p *Pass, f *document.File, r *jsontree.Node), doc, source string) *Rule {
+func cfnRule(name string, c Confidence, kind string, checkResource func(p *Pass, f *document.File, r *jsontree.Node), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
-		cfn.Resources(p.Files, kind, func(f *document.File, r *jsontree.Node) { look(p, f, r) })
+		cfn.Resources(p.Files, kind, func(f *document.File, r *jsontree.Node) { checkResource(p, f, r) })
 	}}
 }
 
@@ -44,10 +44,15 @@ func isYes(n *jsontree.Node) bool {
 // launches holds the launch templates of the files.
 var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch { return cfn.Launches(p.Files, p.hasGPU) })
 
+// hostRules returns the rules about launch templates and about CloudFormation resources of
+// AWS Batch. They warn, because EC2 accepts such hosts: the rules are about security, and
+// about hosts that join no cluster or lack a driver.
 func hostRules() []*Rule {
 	const environment = "AWS::Batch::ComputeEnvironment"
 	return []*Rule{
 		launchRule("launch-imdsv2", High, func(p *Pass, l cfn.Launch) {
+			// Without a version 2 token, a request to 169.254.169.254 is enough to get
+			// credentials.
 			options := l.Data.Get("MetadataOptions")
 			tokens := options.Get("HttpTokens")
 			switch {
@@ -71,11 +76,11 @@ func hostRules() []*Rule {
 				ebs := m.Get("Ebs")
 				encrypted := ebs.Get("Encrypted")
 				if ebs.Is(jsontree.Object) && ebs.Get("Fn::If") == nil && (encrypted == nil || cfn.IsKnown(encrypted) && !isYes(encrypted)) {
-					place := ebs
+					at := ebs
 					if encrypted != nil {
-						place = encrypted
+						at = encrypted
 					}
-					p.Report(place, "this volume is encrypted only if the account encrypts every new volume", `write "Encrypted": true`)
+					p.Report(at, "this volume is encrypted only if the account encrypts every new volume", `write "Encrypted": true`)
 				}
 			}
 		}, "Volumes hold scratch data and images of jobs. Without \"Encrypted\", the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
@@ -93,6 +98,8 @@ func hostRules() []*Rule {
 			}
 		}, "Everyone with the key pair can log in to every instance, and no log shows who did. Session Manager checks IAM permissions and logs sessions.", "AWS Systems Manager User Guide, Session Manager"),
 		cfnRule("cfn-launch-template-version", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
+			// Only a launch template of the same stack changes together with the
+			// environment.
 			lt := r.Get("Properties").Get("ComputeResources").Get("LaunchTemplate")
 			version := lt.Get("Version")
 			own := false
@@ -102,11 +109,11 @@ func hostRules() []*Rule {
 			if !own || version != nil && version.Str() != "$Latest" && version.Str() != "$Default" {
 				return
 			}
-			place, words := lt, "without a version, $Default applies"
+			at, problem := lt, "without a version, $Default applies"
 			if version != nil {
-				place, words = version, version.Str()
+				at, problem = version, version.Str()
 			}
-			p.Report(place, words+": the environment keeps its first version even if the stack changes the launch template", `write "Version": { "Fn::GetAtt": [ "...", "LatestVersionNumber" ] }`)
+			p.Report(at, problem+": the environment keeps its first version even if the stack changes the launch template", `write "Version": { "Fn::GetAtt": [ "...", "LatestVersionNumber" ] }`)
 		}, "AWS Batch resolves $Latest and $Default only when it creates an environment or updates its infrastructure. A version number changes the environment's properties, so CloudFormation updates it together with the launch template.", cfnReference+"AWS::Batch::ComputeEnvironment LaunchTemplateSpecification"),
 		cfnRule("cfn-gpu-image", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
@@ -142,6 +149,9 @@ func hostRules() []*Rule {
 	}
 }
 
+// rootSizeRule is the rule for the size of root volumes. It finds nothing for an image
+// that it does not know. Too small for the image is an error; too small for GPU jobs, a
+// warning.
 func rootSizeRule() *Rule {
 	r := launchRule("launch-root-size", High, func(p *Pass, l cfn.Launch) {
 		for m := range each(l.Data, "BlockDeviceMappings") {

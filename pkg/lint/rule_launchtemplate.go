@@ -10,17 +10,23 @@ import (
 )
 
 const (
+	// The paths from an environment to its launch template and to its choice of images.
 	template  = "computeResources.launchTemplate"
 	imageConf = "computeResources.ec2Configuration"
 )
 
 var (
+	// The types of images that AWS Batch offers (API reference,
+	// Ec2Configuration.imageType). No rule reports the older ECS_AL1.
 	ecsImages   = []string{"ECS_AL2023", "ECS_AL2023_NVIDIA", "ECS_AL2", "ECS_AL2_NVIDIA"}
 	eksImages   = []string{"EKS_AL2023", "EKS_AL2023_NVIDIA", "EKS_AL2", "EKS_AL2_NVIDIA"}
 	olderImages = []string{"ECS_AL1"}
-	kubernetes  = lazy(`^1\.[0-9]{2}$`)
+	// kubernetes is a minor version, the form that Amazon EKS uses.
+	kubernetes = lazy(`^1\.[0-9]{2}$`)
 )
 
+// launchTemplateRules returns the rules about the launch template and the images of an
+// environment on instances.
 func launchTemplateRules() []*Rule {
 	return []*Rule{
 		row("ce-lt-id-xor-name", High, in(environments, template, template+".overrides[]"), checkTemplateNamed,
@@ -37,6 +43,7 @@ func launchTemplateRules() []*Rule {
 			"Only one override can target an instance type, directly or by its family.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
 		row("ce-userdatatype-enum", High, in(environments, template+".userdataType", template+".overrides[].userdataType"), oneOf("EKS_BOOTSTRAP_SH", "EKS_NODEADM"),
 			"userdataType is a format for the user data of EKS nodes.", api("UserdataType")),
+		// The images of instances. A launch template may name its own.
 		row("ce-ec2config-1-or-2", Medium, in(environments, imageConf), checkImageChoices,
 			"ec2Configuration has one or two entries: for GPU instances and for others.", api("ComputeResource.ec2Configuration")),
 		row("ce-imagetype-required", High, in(environments, imageConf+"[]"), checkImageTypeRequired,
@@ -62,6 +69,8 @@ func launchTemplateRules() []*Rule {
 	}
 }
 
+// checkTemplateNamed reports a launch template with both an id and a name, or with
+// neither. An entry that only has overrides needs neither.
 func checkTemplateNamed(s Site, n *jsontree.Node, label string) {
 	exclusive("launchTemplateId", "launchTemplateName")(s, n, label)
 	if n.Is(jsontree.Object) && s.lacks(n, "launchTemplateId") && s.lacks(n, "launchTemplateName") && n.Get("overrides").Len() == 0 {
@@ -69,8 +78,10 @@ func checkTemplateNamed(s Site, n *jsontree.Node, label string) {
 	}
 }
 
+// checkTemplateVersion reports a version that is neither a number nor one of the two
+// words. An empty version means $Default.
 func checkTemplateVersion(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && !versionWord().MatchString(n.Text) && !strings.ContainsAny(n.Text, "{<") {
+	if n.Is(jsontree.String) && !versionForm().MatchString(n.Text) && !strings.ContainsAny(n.Text, "{<") {
 		hint, fix := "", (*diag.Fix)(nil)
 		if near := near(n.Text, []string{"$Latest", "$Default"}); near != "" || strings.EqualFold(n.Text, "latest") || strings.EqualFold(n.Text, "default") {
 			if near == "" {
@@ -82,12 +93,15 @@ func checkTemplateVersion(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
+// checkOverrideTargets reports an override without targetInstanceTypes.
 func checkOverrideTargets(s Site, n *jsontree.Node, _ string) {
 	if t := n.Get("targetInstanceTypes"); n.Is(jsontree.Object) && t.Len() == 0 && (t != nil || s.lacks(n, "targetInstanceTypes")) {
 		s.Report("an override needs targetInstanceTypes", `add "targetInstanceTypes": ["..."]`, t, n)
 	}
 }
 
+// checkOverrideTargetsKnown reports a target that the environment does not launch. A
+// bundle in instanceTypes covers the types that the catalogue lists for it.
 func checkOverrideTargetsKnown(s Site, n *jsontree.Node, _ string) {
 	entries := entriesOf(s.Node.Get(resourcesOf).Get("instanceTypes"))
 	switch {
@@ -101,28 +115,34 @@ func checkOverrideTargetsKnown(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
+// checkOverrideOverlap reports a target that an override above has, as a type or as the
+// family of a type.
 func checkOverrideOverlap(s Site, n *jsontree.Node, _ string) {
 	seen := map[string]bool{}
 	families := map[string]bool{}
 	path("overrides[].targetInstanceTypes[]").walk(n, func(t *jsontree.Node) {
-		word, family := t.Str(), familyOf(t.Str())
-		if word != "" && (seen[word] || word != family && seen[family] || word == family && families[word]) {
-			s.Report(fmt.Sprintf("an entry above already targets %s", quote(word)), "remove one of them", t)
+		target, family := t.Str(), familyOf(t.Str())
+		if target != "" && (seen[target] || target != family && seen[family] || target == family && families[target]) {
+			s.Report(fmt.Sprintf("an entry above already targets %s", quote(target)), "remove one of them", t)
 		}
-		seen[word], families[family] = true, true
+		seen[target], families[family] = true, true
 	})
 }
 
+// checkImageChoices reports a list of images that is empty or has more than two entries.
 func checkImageChoices(s Site, n *jsontree.Node, label string) {
 	filled(`add { "imageType": "ECS_AL2023" }, or remove it`)(s, n, label)
 	atMost(2, "keep one for GPU instances and one for the others")(s, n, label)
 }
 
+// checkImageTypeRequired reports an absent imageType, and one of an invalid length.
 func checkImageTypeRequired(s Site, n *jsontree.Node, label string) {
 	needs(`imageType: "ECS_AL2023"`)(s, n, label)
 	chars(1, 256)(s, orNothing(n.Get("imageType")), "imageType")
 }
 
+// checkImageTypeKnown reports an unknown imageType. A name without its prefix "ECS_" is
+// completed.
 func checkImageTypeKnown(s Site, n *jsontree.Node, label string) {
 	if n.Str() == "" || slices.Contains(olderImages, n.Str()) {
 		return
@@ -134,14 +154,17 @@ func checkImageTypeKnown(s Site, n *jsontree.Node, label string) {
 	growing(slices.Concat(ecsImages, eksImages))(s, n, label)
 }
 
+// checkImageTypePlatform reports an image for ECS in an environment on EKS, and the
+// reverse.
 func checkImageTypePlatform(s Site, n *jsontree.Node, _ string) {
-	want := orchestration(s) + "_"
-	other := map[string]string{"ECS_": "EKS_", "EKS_": "ECS_"}[want]
+	prefix := orchestration(s) + "_"
+	other := map[string]string{"ECS_": "EKS_", "EKS_": "ECS_"}[prefix]
 	if rest, ok := strings.CutPrefix(n.Str(), other); ok {
-		s.ReportFix(replace(n, want+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration(s), want+"...", quote(n.Str())), "write "+quote(want+rest), n)
+		s.ReportFix(replace(n, prefix+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration(s), prefix+"...", quote(n.Str())), "write "+quote(prefix+rest), n)
 	}
 }
 
+// checkAmazonLinux2 reports images of Amazon Linux 2, which has reached its end of life.
 func checkAmazonLinux2(s Site, n *jsontree.Node, _ string) {
 	switch n.Str() {
 	case "ECS_AL2", "ECS_AL2_NVIDIA", "EKS_AL2", "EKS_AL2_NVIDIA":
@@ -150,6 +173,7 @@ func checkAmazonLinux2(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
+// checkOldGPUsBesideP5 reports p2 and g2 instances in an environment with p5.
 func checkOldGPUsBesideP5(s Site) {
 	list := s.Node.Get(resourcesOf).Get("instanceTypes")
 	entries := entriesOf(list)
@@ -162,6 +186,8 @@ func checkOldGPUsBesideP5(s Site) {
 	}
 }
 
+// checkKubernetesVersion reports a version of Kubernetes in an environment on ECS, and one
+// of an invalid form.
 func checkKubernetesVersion(s Site, n *jsontree.Node, label string) {
 	if s.Node.Get("eksConfiguration") == nil {
 		absent("is for environments on EKS", "")(s, n, label)
@@ -175,7 +201,7 @@ func checkKubernetesVersion(s Site, n *jsontree.Node, label string) {
 // noFamily reports the first instance type of families that an image does not run.
 // Of two image choices, one is for instances with GPUs and one for the others. The
 // families are either all with GPUs or all without.
-func (s Site) noFamily(gpu bool, word, name string, families ...string) {
+func (s Site) noFamily(gpu bool, imageType, name string, families ...string) {
 	c := s.Node.Get(resourcesOf)
 	some := false
 	for cfg := range each(c, "ec2Configuration") {
@@ -183,7 +209,7 @@ func (s Site) noFamily(gpu bool, word, name string, families ...string) {
 		if strings.HasSuffix(t, "_NVIDIA") != gpu {
 			continue
 		}
-		if some = true; !strings.Contains(t, word) {
+		if some = true; !strings.Contains(t, imageType) {
 			return
 		}
 	}

@@ -5,12 +5,17 @@ import (
 	"strings"
 )
 
+// ulimitNames are the limits that Docker can set (RLIMIT_* of setrlimit(2), in lower
+// case).
 var ulimitNames = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}
 
+// tmpfsOptions are the mount options that the API reference lists (Tmpfs.mountOptions).
 var tmpfsOptions = strings.Fields(`defaults ro rw suid nosuid dev nodev exec noexec sync async dirsync remount mand nomand atime noatime
 	diratime nodiratime bind rbind unbindable runbindable private rprivate shared rshared slave rslave relatime norelatime strictatime
 	nostrictatime mode uid gid nr_inodes nr_blocks mpol`)
 
+// linuxRules returns the rules about what only containers on EC2 can set: limits, swap,
+// tmpfs, devices and shared memory. Amazon ECS passes these values to Docker.
 func linuxRules() []*Rule {
 	return []*Rule{
 		row("ulimit-members-required", High, in(containers, "ulimits[]"), needs(`name: "nofile"`, "softLimit: 1024", "hardLimit: 1024"),
@@ -26,6 +31,7 @@ func linuxRules() []*Rule {
 				}
 			}
 		}, "The soft limit is at most the hard limit, or the container does not start. -1 means no limit.", "setrlimit(2)").onlyWith("ulimits"),
+		// Swap: Docker's memory-swap and memory-swappiness.
 		row("swappiness-range", High, in(containers, "linuxParameters.swappiness"), between(0, 100),
 			"swappiness is 0 (swap only if necessary) to 100 (swap early).", tried("LinuxParameters.swappiness")),
 		row("maxswap-nonnegative", High, in(containers, "linuxParameters.maxSwap"), atLeast(0, "0 turns swap off"),
@@ -42,6 +48,7 @@ func linuxRules() []*Rule {
 				s.Report("swappiness has no effect without maxSwap", "add maxSwap, or remove swappiness", n)
 			}
 		}, "AWS Batch ignores swappiness without maxSwap.", api("LinuxParameters.swappiness"))).onlyWith("linuxParameters"),
+		// Mounts, devices and shared memory.
 		row("tmpfs-size-positive", Medium, in(containers, "linuxParameters.tmpfs[].size"), atLeast(1, "it is in MiB"),
 			"The size of a tmpfs is a positive number of MiB.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("tmpfs-members-required", High, in(containers, "linuxParameters.tmpfs[]"), needs(`containerPath: "/scratch"`, "size: 64"),
@@ -66,6 +73,7 @@ func linuxRules() []*Rule {
 			"The permissions for a device are READ, WRITE and MKNOD, not the letters that Docker uses.", tried("DeviceCgroupPermission")),
 		row("sharedmemory-positive", Low, in(containers, "linuxParameters.sharedMemorySize"), atLeast(1, "it is in MiB"),
 			"The size of /dev/shm is a positive number of MiB.", derived),
+		// Members for Fargate, in a definition that is for EC2.
 		row("ec2-no-networkconfiguration", High, in(meantForEC2(wholes), "networkConfiguration"), absent("does not exist on EC2", fargateOnly),
 			"networkConfiguration is for Fargate. On EC2, the subnets of the compute environment decide.", tried("ContainerProperties.networkConfiguration")),
 		row("ec2-no-fargateplatform", High, in(meantForEC2(wholes), "fargatePlatformConfiguration"), absent("does not exist on EC2", fargateOnly),
@@ -77,4 +85,5 @@ func linuxRules() []*Rule {
 	}
 }
 
+// fargateOnly is the hint for a member that only Fargate has.
 const fargateOnly = `remove it, or run on Fargate: "platformCapabilities": ["FARGATE"]`

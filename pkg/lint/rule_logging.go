@@ -9,17 +9,23 @@ import (
 )
 
 var (
-	roleARN     = lazy(`^(arn:aws[a-z-]*:iam::[0-9]{12}:role/\S+|.*(\$\{|\{\{|<).*)$`)
-	secretPlace = lazy(`^(arn:aws[a-z-]*:(secretsmanager|ssm):\S+|[A-Za-z0-9_.\-/]+|.*(\$\{|\{\{|<).*)$`)
+	// roleARN is the ARN of a role, with or without a path, or a placeholder for it.
+	roleARN = lazy(`^(arn:aws[a-z-]*:iam::[0-9]{12}:role/\S+|.*(\$\{|\{\{|<).*)$`)
+	// secretLocation is an ARN of Secrets Manager or of SSM, or the name of an SSM parameter.
+	secretLocation = lazy(`^(arn:aws[a-z-]*:(secretsmanager|ssm):\S+|[A-Za-z0-9_.\-/]+|.*(\$\{|\{\{|<).*)$`)
 	// userPattern is a user or uid, optionally with a group.
 	userPattern = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.\-]*(:[A-Za-z0-9_][A-Za-z0-9_.\-]*)?$`)
 )
 
+// awslogsOptions are the options that the API reference lists for the driver awslogs
+// (LogConfiguration.options).
 var awslogsOptions = []string{"awslogs-group", "awslogs-region", "awslogs-stream-prefix", "awslogs-datetime-format", "awslogs-multiline-pattern", "awslogs-create-group"}
 
 // otherAwslogsOptions exist in Amazon ECS, but AWS Batch does not list them.
 var otherAwslogsOptions = []string{"mode", "max-buffer-size"}
 
+// loggingRules returns the rules about logs, secrets, roles, the user and the names of
+// environment variables.
 func loggingRules() []*Rule {
 	return []*Rule{
 		row("logdriver-required", High, in(containers, "logConfiguration"), needs(`logDriver: "awslogs"`),
@@ -50,10 +56,11 @@ func loggingRules() []*Rule {
 				s.Report("secretOptions need executionRoleArn, the role that fetches them", roleHint, key(n))
 			}
 		}, "The execution role fetches the secrets of a log driver, so secretOptions need executionRoleArn.", tried("LogConfiguration.secretOptions")).onlyWith("logConfiguration"),
+		// Secrets and roles.
 		row("secret-members-required", High, in(containers, "secrets[]", "logConfiguration.secretOptions[]"), needs("name", `valueFrom: "arn:aws:secretsmanager:..."`),
 			"A secret needs the name of a variable and the ARN of its value.", api("Secret")),
 		row("secret-valuefrom-format", Low, in(containers, "secrets[].valueFrom", "logConfiguration.secretOptions[].valueFrom"),
-			like(secretPlace, "the ARN of a Secrets Manager secret or SSM parameter, or the name of a parameter of the same Region", ""),
+			like(secretLocation, "the ARN of a Secrets Manager secret or SSM parameter, or the name of a parameter of the same Region", ""),
 			"valueFrom says where the value is stored. It never contains the value itself.", api("Secret.valueFrom")),
 		check("secret-env-name-clash", Low, containers, func(s Site) {
 			if s.Node.Get("secrets") == nil {
@@ -76,6 +83,7 @@ func loggingRules() []*Rule {
 			s.filledIn(n.Get("credentialsParameter"), `"arn:aws:secretsmanager:..."`)
 		},
 			"The credentials of a private registry are a secret, given by its ARN.", api("RepositoryCredentials.credentialsParameter")),
+		// What the process of the container gets.
 		row("env-name-required", Medium, in(requirers, "environment[]"), both(needs(`name: "NAME"`), filledMember("name", `"NAME", or remove the entry`)),
 			"A variable needs a name.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("container-user-pattern", Low, containers, func(s Site) {

@@ -8,8 +8,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// payloads are the members of a node range that describe its containers.
 var payloads = []string{"container", "ecsProperties", "eksProperties"}
 
+// multinodeRules returns the rules about multi-node parallel jobs: the node ranges of
+// definitions, the overrides of submissions, and the environments that can run them.
 func multinodeRules() []*Rule {
 	return []*Rule{
 		check("jobdef-multinode-needs-nodeproperties", High, definitions, checkNodeProperties,
@@ -20,6 +23,7 @@ func multinodeRules() []*Rule {
 			return s.Node.Get("type").Str() == "multinode" || s.Node.Get("nodeProperties") != nil
 		}), "containerProperties", "ecsProperties"), absent("cannot be combined with nodeProperties", "remove it, and describe the containers in the node ranges"),
 			"The containers of a multinode job are in its node ranges.", api("RegisterJobDefinition.containerProperties")),
+		// The nodes, and the ranges that say what each of them runs.
 		row("mnp-members-required", High, in(nodes, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("numNodes: 2", "mainNode: 0", "nodeRangeProperties: [...]")(s, n, "nodeProperties")
 		}, "nodeProperties needs the number of nodes, the main node and the node ranges.", api("NodeProperties")),
@@ -39,6 +43,7 @@ func multinodeRules() []*Rule {
 			"A range goes from the lower to the higher index.", derived),
 		check("mnp-coverage", High, nodes, checkNodeCoverage,
 			"Every node is in a range.", tried("NodeRangeProperty.targetNodes")),
+		// The containers of a node range.
 		check("mnp-payload-required", Medium, groups, checkNodePayload,
 			"A node range needs container, ecsProperties or eksProperties.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-payload-exclusive", Medium, in(groups, ""), exclusive(payloads...),
@@ -58,6 +63,7 @@ func multinodeRules() []*Rule {
 			"All nodes of a job run in the same namespace.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, on every node.", api("ContainerProperties.environment")),
+		// Submissions that change the nodes of their definition.
 		row("submit-nodeoverride-targetnodes-required", High, in(submits, "nodeOverrides.nodePropertyOverrides[]"), needs(`targetNodes: "0:"`),
 			"An override needs targetNodes.", api("NodePropertyOverride.targetNodes")),
 		check("submit-nodeoverride-targets-match", High, submits, checkOverriddenNodes,
@@ -70,6 +76,7 @@ func multinodeRules() []*Rule {
 			"A multinode job needs nodeOverrides, which has overrides for each node range.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		check("submit-multinode-not-array", Low, submits, checkMultinodeArray,
 			"A job is an array or a multi-node job, not both.", guide("multi-node parallel jobs")).onlyWith("arrayProperties"),
+		// AWS Batch accepts the job in these cases, and the job stays in RUNNABLE.
 		orUnplaceable(check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
 			"Multi-node jobs do not start on Spot environments.", api("ComputeResource.type")), catalog.NodesOnSpot),
 		check("stuck-mnp-on-unmanaged", Medium, environmentsOfNodes, checkNodesOnUnmanaged,
@@ -85,18 +92,21 @@ func multinodeRules() []*Rule {
 	}
 }
 
+// checkNodeProperties reports a definition of type multinode without nodeProperties.
 func checkNodeProperties(s Site) {
 	if s.Node.Get("type").Str() == "multinode" && s.lacks(s.Node, "nodeProperties") {
 		s.Report("a multinode job needs nodeProperties", `add nodeProperties, or write "type": "container"`, s.Node.Get("type"))
 	}
 }
 
+// checkMultinodeType reports nodeProperties in a definition of type container.
 func checkMultinodeType(s Site) {
 	if t := s.Node.Get("type"); s.Node.Get("nodeProperties") != nil && t.Str() == "container" {
 		s.ReportFix(replace(t, "multinode"), "nodeProperties is for jobs of type multinode", `write "type": "multinode"`, t)
 	}
 }
 
+// checkMainNode reports a main node that is not one of the nodes.
 func checkMainNode(s Site) {
 	count, ok := s.Node.Get("numNodes").Int()
 	main, okMain := s.Node.Get("mainNode").Int()
@@ -105,18 +115,21 @@ func checkMainNode(s Site) {
 	}
 }
 
+// checkTargetNodesRequired reports a node range without targetNodes.
 func checkTargetNodesRequired(s Site, n *jsontree.Node, _ string) {
 	if s.lacks(n, "targetNodes") {
 		s.Report("a node range needs targetNodes", `add "targetNodes": "0:"`, n)
 	}
 }
 
+// checkTargetNodesFormat reports targetNodes that are neither an index nor a range.
 func checkTargetNodesFormat(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && (!targetNodes().MatchString(n.Text) || n.Text == "") {
 		s.Report(`targetNodes must be "n", "n:", ":m" or "n:m" in digits, not `+quote(n.Text), `write "0:" for all nodes`, n)
 	}
 }
 
+// checkTargetNodesInRange reports targetNodes beyond the last node.
 func checkTargetNodesInRange(s Site) {
 	count, ok := s.Node.Get("numNodes").Int()
 	for n, r := range ranges(s.Node) {
@@ -126,6 +139,8 @@ func checkTargetNodesInRange(s Site) {
 	}
 }
 
+// checkTargetNodesOrder reports a range from a higher to a lower index. The fix swaps
+// them.
 func checkTargetNodesOrder(s Site) {
 	for n, r := range ranges(s.Node) {
 		if !r.open && r.first > r.last {
@@ -135,12 +150,15 @@ func checkTargetNodesOrder(s Site) {
 	}
 }
 
+// checkNodeCoverage reports the first node that no range covers. It finds nothing if a
+// range is unreadable, since that range may cover the node.
 func checkNodeCoverage(s Site) {
 	count, ok := s.Node.Get("numNodes").Int()
 	list := s.Node.Get("nodeRangeProperties")
 	if !ok || count < 1 || count > 1000 || !list.Is(jsontree.Array) {
 		return
 	}
+	// held marks the nodes in a range, and read counts the readable ranges.
 	held, read := make([]bool, count), 0
 	for _, r := range ranges(s.Node) {
 		read++
@@ -153,6 +171,7 @@ func checkNodeCoverage(s Site) {
 	}
 }
 
+// checkNodePayload reports a node range that describes no containers.
 func checkNodePayload(s Site) {
 	for _, m := range payloads {
 		if !s.lacks(s.Node, m) {
@@ -162,6 +181,8 @@ func checkNodePayload(s Site) {
 	s.Report("the node range has no container, ecsProperties or eksProperties", `add "container": { "image": "..." }`, s.Node)
 }
 
+// checkSameInstanceType reports a node range whose instance type differs from an earlier
+// one. A range without an instance type is allowed.
 func checkSameInstanceType(s Site) {
 	first := ""
 	for g := range each(s.Node, "nodeRangeProperties") {
@@ -176,14 +197,17 @@ func checkSameInstanceType(s Site) {
 	}
 }
 
+// checkNodeResources reports a node range that does not request vCPUs or memory.
 func checkNodeResources(s Site) {
 	for _, kind := range []string{"VCPU", "MEMORY"} {
-		if requirementOf(s.Node, kind) == nil && !s.asksUnread(kind) {
+		if requirementOf(s.Node, kind) == nil && !s.hasUnreadRequest(kind) {
 			s.Report("the node range does not request "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
 		}
 	}
 }
 
+// checkSameNamespace reports a pod in another namespace than that of the first node range.
+// An absent namespace differs from any that is given.
 func checkSameNamespace(s Site) {
 	first, seen := "", false
 	for g := range each(s.Node, "nodeRangeProperties") {
@@ -198,6 +222,8 @@ func checkSameNamespace(s Site) {
 	}
 }
 
+// checkOverriddenNodes reports an override for nodes that are no range of the definition.
+// AWS Batch compares targetNodes as text.
 func checkOverriddenNodes(s Site) {
 	var targets []string
 	for g := range each(s.Known().Get("nodeProperties"), "nodeRangeProperties") {
@@ -211,6 +237,8 @@ func checkOverriddenNodes(s Site) {
 	}
 }
 
+// checkNumNodesOpenRange reports a submission that changes numNodes although no range of
+// the definition can grow.
 func checkNumNodesOpenRange(s Site) {
 	n, node := s.Node.Get("nodeOverrides").Get("numNodes"), s.Known().Get("nodeProperties")
 	if n == nil || node.Get("nodeRangeProperties").Len() == 0 {
@@ -224,6 +252,8 @@ func checkNumNodesOpenRange(s Site) {
 	s.Report("numNodes can change only if the definition has an open range", `write "0:" or "n:" in the definition`, n)
 }
 
+// checkNumNodesLowerBound reports a numNodes without the main node, or without any node of
+// the open range.
 func checkNumNodesLowerBound(s Site) {
 	n, node := s.Node.Get("nodeOverrides").Get("numNodes"), s.Known().Get("nodeProperties")
 	count, ok := n.Int()
@@ -238,36 +268,44 @@ func checkNumNodesLowerBound(s Site) {
 	}
 }
 
+// checkMultinodeOverrides reports containerOverrides for a multi-node definition.
 func checkMultinodeOverrides(s Site) {
 	if n := s.Node.Get("containerOverrides"); n != nil && s.Known().Get("nodeProperties") != nil {
 		s.Report("a multinode job needs nodeOverrides, not containerOverrides", `write "nodeOverrides": { "nodePropertyOverrides": [...] }`, key(n))
 	}
 }
 
+// checkMultinodeArray reports a multi-node job that is also an array.
 func checkMultinodeArray(s Site) {
 	if n := s.Node.Get("arrayProperties"); n != nil && (s.Known().Get("nodeProperties") != nil || s.Node.Get("nodeOverrides") != nil) {
 		s.ReportFix(s.remove(n), "a multinode job cannot be an array", "remove one of them", key(n))
 	}
 }
 
+// checkNodesOnSpot, checkNodesOnUnmanaged, checkNodesFitMaxvCpus and
+// checkNodesSecurityGroups check environments on which multi-node jobs of the files run.
 func checkNodesOnSpot(s Site) {
 	if n := s.Node.Get("computeResources").Get("type"); n.Str() == "SPOT" {
 		s.Report("multi-node jobs do not run on Spot instances", `use an environment of "type": "EC2" for them`, n)
 	}
 }
 
+// checkNodesOnUnmanaged reports an environment whose instances AWS Batch does not start.
 func checkNodesOnUnmanaged(s Site) {
 	if n := s.Node.Get("type"); n.Str() == "UNMANAGED" {
 		s.Report("multi-node jobs do not run on an unmanaged compute environment", `use an environment of "type": "MANAGED" for them`, n)
 	}
 }
 
+// checkNodesFitMaxvCpus reports an environment that cannot start all nodes of a job at
+// once. It assumes one instance of the smallest type for each node.
 func checkNodesFitMaxvCpus(s Site) {
 	c := s.Node.Get("computeResources")
 	most, ok := c.Get("maxvCpus").Int()
 	if !ok || c.Get("instanceTypes").Len() == 0 {
 		return
 	}
+	// least is the number of vCPUs of the smallest instance type.
 	least := 0
 	for _, entry := range entriesOf(c.Get("instanceTypes")) {
 		types := s.pass.catalog().Expand(entry)
@@ -290,6 +328,7 @@ func checkNodesFitMaxvCpus(s Site) {
 	}
 }
 
+// checkNodesInstanceType reports an instance type that no environment of the job launches.
 func checkNodesInstanceType(s Site) {
 	for g := range each(s.Node, "nodeRangeProperties") {
 		n := firstOf(g.Get("container").Get("instanceType"), g.Get("instanceTypes").Index(0))
@@ -301,12 +340,15 @@ func checkNodesInstanceType(s Site) {
 	}
 }
 
+// checkNodesSecurityGroups reports more security groups than the network interface of a
+// node can have.
 func checkNodesSecurityGroups(s Site) {
 	if list := s.Node.Get("computeResources").Get("securityGroupIds"); list.Len() > 5 {
 		s.Report(fmt.Sprintf("a compute environment for multi-node jobs has at most 5 security groups, not %d", list.Len()), "", list.Index(5))
 	}
 }
 
+// checkNodesSubnets reports a request for public addresses, which nodes do not get.
 func checkNodesSubnets(s Site) {
 	for g := range each(s.Node, "nodeRangeProperties") {
 		n := g.Get("container").Get("networkConfiguration").Get("assignPublicIp")

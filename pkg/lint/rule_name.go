@@ -10,6 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// nameRules returns the rules about the names of definitions and jobs. A compact job has
+// one name for both requests, which is reported once, as that of the definition.
 func nameRules() []*Rule {
 	return []*Rule{
 		{
@@ -38,7 +40,7 @@ func nameRules() []*Rule {
 			Source: apiReference + ", SubmitJob.jobName; the service's error quoted in fluidattacks/makes#697",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
-					if n := j.Submit.Get("jobName"); !samePlace(n, j.Register.Get("jobDefinitionName")) {
+					if n := j.Submit.Get("jobName"); !sameLocation(n, j.Register.Get("jobDefinitionName")) {
 						charset(j, n, "the name of a job")
 					}
 				}
@@ -50,7 +52,7 @@ func nameRules() []*Rule {
 			Source: apiReference + ", SubmitJob.jobName",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
-					if n := j.Submit.Get("jobName"); !samePlace(n, j.Register.Get("jobDefinitionName")) {
+					if n := j.Submit.Get("jobName"); !sameLocation(n, j.Register.Get("jobDefinitionName")) {
 						nameLength(j, n, "the name of a job")
 					}
 				}
@@ -90,6 +92,8 @@ func nameRules() []*Rule {
 	}
 }
 
+// charset reports the first character that a name of AWS Batch cannot contain. The fix
+// replaces all such characters by hyphens.
 func charset(j Job, n *jsontree.Node, what string) {
 	s := n.Str()
 	i := strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) })
@@ -104,6 +108,7 @@ func charset(j Job, n *jsontree.Node, what string) {
 	j.ReportFix(fix, fmt.Sprintf("%s holds only %s, not %q", what, nameCharset, bad), hint, n)
 }
 
+// nameLength reports a name without characters, or with more than AWS Batch accepts.
 func nameLength(j Job, n *jsontree.Node, what string) {
 	if !n.Is(jsontree.String) {
 		return

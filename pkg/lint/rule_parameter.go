@@ -9,6 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// parameterRules returns the rules about Ref:: placeholders. AWS Batch replaces them in
+// commands by parameters of the submission, or else by the defaults of the definition.
 func parameterRules() []*Rule {
 	return []*Rule{
 		{
@@ -69,9 +71,11 @@ func parameterRules() []*Rule {
 					if j.Known() == nil || j.Own("parameters").Len() == 0 {
 						continue
 					}
+					// A parameter that the compact form writes once is reported for the
+					// definition.
 					used := j.runReferences()
 					for param := range j.Own("parameters").Children() {
-						if !refersTo(used, param.Name) && !samePlace(param, j.Register.Get("parameters").Get(param.Name)) {
+						if !refersTo(used, param.Name) && !sameLocation(param, j.Register.Get("parameters").Get(param.Name)) {
 							j.Report(unusedParameter(param.Name), nearHint(param.Name, names(used)), param)
 						}
 					}
@@ -81,10 +85,12 @@ func parameterRules() []*Rule {
 	}
 }
 
+// unusedParameter is the message about a parameter that no command names.
 func unusedParameter(name string) string {
 	return fmt.Sprintf("no Ref::%s in the command uses parameter %s", name, quote(name))
 }
 
+// parameterHint suggests a similar parameter that has a value, or to add a value.
 func (j Job) parameterHint(name string) string {
 	given := map[string]bool{}
 	for _, list := range []*jsontree.Node{j.Submit.Get("parameters"), j.Known().Get("parameters")} {

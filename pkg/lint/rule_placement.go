@@ -31,6 +31,8 @@ func queueRules() []*Rule {
 					if !n.Is(jsontree.String) || placeholder().MatchString(n.Text) {
 						continue
 					}
+					// Queues are unknown without a list of them, and an ARN may be of
+					// another account.
 					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == document.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
 					if elsewhere && !queuePattern().MatchString(n.Text) {
 						j.Report("jobQueue must be the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
@@ -68,7 +70,7 @@ func queueRules() []*Rule {
 			Source: userGuide + ", compute resource memory management; measured figures as the message names them",
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
-					if at := p.placingOf(j); at.placement.Cause == catalog.TightMemory {
+					if at := p.placementOf(j); at.placement.Cause == catalog.TightMemory {
 						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason), at.placement.Hint(at.request), j.culprit(catalog.TooMuchMemory))
 					}
 				}
@@ -83,7 +85,7 @@ func queueRules() []*Rule {
 			Source: userGuide + ", compute resource memory management: the kernel and the ECS agent use some of the nominal memory; the limits of 5 % and three quarters are batchctl's",
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
-					if at := p.placingOf(j); at.saving != nil {
+					if at := p.placementOf(j); at.saving != nil {
 						j.justOver(at)
 					}
 				}
@@ -105,7 +107,8 @@ func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
 }
 
 // justOver reports what the job would gain by requesting less.
-func (j Job) justOver(at placing) {
+func (j Job) justOver(at placementResult) {
+	// The message names only the resources that the smaller request reduces.
 	s, kind := at.saving, "VCPU"
 	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)
 	if memory := catalog.MiB(at.request.MemoryMiB); s.Request.MemoryMiB < at.request.MemoryMiB {
@@ -131,6 +134,8 @@ func describeInstance(t catalog.InstanceType) string {
 	return catalog.Request{VCPUs: float64(t.VCPUs), MemoryMiB: t.MemoryMiB, GPUs: t.GPUs}.String()
 }
 
+// unplaceable returns the rule for jobs that fit no queue, or not the queue that they
+// name, for one of the causes.
 func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string, causes ...catalog.Cause) *Rule {
 	return &Rule{
 		Name: name, Severity: severity, Confidence: confidence, Doc: doc, Source: source,

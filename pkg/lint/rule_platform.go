@@ -39,6 +39,8 @@ func (p *Pass) environments() iter.Seq[document.Environment] {
 	}
 }
 
+// platformRules returns the rules about the platform file, in which an organisation
+// describes its queues and its limits.
 func platformRules() []*Rule {
 	return []*Rule{
 		{
@@ -94,6 +96,8 @@ func platformRules() []*Rule {
 			Run: func(p *Pass) {
 				for f := range p.Platforms() {
 					for n := range f.Policy.Node.Get("allowedQueues").Children() {
+						// A policy with this entry only shows which queues the entry
+						// matches.
 						alone := document.Policy{AllowedQueues: []string{n.Str()}}
 						if len(f.Queues) > 0 && !slices.ContainsFunc(f.Queues, alone.AllowsQueue) {
 							p.Report(n, fmt.Sprintf("%s matches no queue of this file", quote(n.Str())), plan.QueueHint(f, n.Str()))

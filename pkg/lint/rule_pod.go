@@ -9,10 +9,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-const subdomainWords = "at most 253 lower-case letters, digits, dots and hyphens, with a letter or digit at both ends"
+// subdomainForm describes a DNS subdomain (RFC 1123), the form of most names in
+// Kubernetes.
+const subdomainForm = "at most 253 lower-case letters, digits, dots and hyphens, with a letter or digit at both ends"
 
+// podSources are the members of a volume that say where its files come from.
 var podSources = []string{"hostPath", "emptyDir", "secret", "persistentVolumeClaim"}
 
+// podRules returns the rules about volumes and metadata of pods. Kubernetes defines their
+// form; AWS Batch passes them on, and reserves some namespaces and prefixes.
 func podRules() []*Rule {
 	return []*Rule{
 		check("eks-volumemount-unknown", High, podContainers, func(s Site) {
@@ -30,6 +35,7 @@ func podRules() []*Rule {
 				}
 			}
 		}, "A container can mount only the volumes of its pod.", tried("EksContainerVolumeMount.name")),
+		// Volumes and secrets of a pod.
 		row("eks-volume-name-required", High, in(pods, "volumes[]"), needs("name"),
 			"Containers mount a volume by its name, so it needs one.", api("EksVolume.name")),
 		row("eks-volume-name-dns", Medium, in(pods, "volumes[].name", "volumes[].secret.secretName"), subdomain,
@@ -65,6 +71,7 @@ func podRules() []*Rule {
 			"A pull secret needs a name.", tried("ImagePullSecret.name")),
 		row("eks-imagepullsecret-charset", Medium, in(pods, "imagePullSecrets[].name"), subdomain,
 			"The name of a pull secret is a DNS name in lower case.", api("ImagePullSecret.name")),
+		// Metadata, also in submissions that override it.
 		row("eks-namespace-default", High, in(podBodies, "metadata.namespace"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Str() == "default" {
 				s.Report("jobs do not run in the namespace default", "write the namespace of the compute environment, or remove it", n)
@@ -114,12 +121,15 @@ func podBodies(p *Pass) []Site {
 	return list
 }
 
+// subdomain requires a DNS subdomain.
 func subdomain(s Site, n *jsontree.Node, label string) {
 	if n.Is(jsontree.String) && !dnsSubdomain().MatchString(n.Text) {
-		s.ReportFix(lowerFix(n, dnsSubdomain), fmt.Sprintf("%s must be %s, not %s", label, subdomainWords, quote(n.Text)), lowerHint(n.Text), n)
+		s.ReportFix(lowerFix(n, dnsSubdomain), fmt.Sprintf("%s must be %s, not %s", label, subdomainForm, quote(n.Text)), lowerHint(n.Text), n)
 	}
 }
 
+// keyFormat requires the form [prefix/]name for the key of a label or an annotation
+// (Kubernetes documentation, labels and selectors). Members that start with $ are notes.
 func keyFormat(what string) condition {
 	return func(s Site, n *jsontree.Node, _ string) {
 		prefix, name, found := strings.Cut(n.Name, "/")
@@ -134,6 +144,8 @@ func keyFormat(what string) condition {
 	}
 }
 
+// keyReserved requires that the key of a label or an annotation has none of the prefixes
+// that Kubernetes and AWS Batch use themselves.
 func keyReserved(what string) condition {
 	return func(s Site, n *jsontree.Node, _ string) {
 		prefix, _, found := strings.Cut(n.Name, "/")

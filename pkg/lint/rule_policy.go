@@ -13,6 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// policyRules returns the rules about the policy of the platform file: limits that the
+// organisation sets, below those of AWS Batch. A limit that is absent is not checked.
 func policyRules() []*Rule {
 	return []*Rule{
 		{
@@ -82,6 +84,7 @@ func policyRules() []*Rule {
 	}
 }
 
+// checkRequiredTags reports required tags that neither request of a job has.
 func checkRequiredTags(p *Pass) {
 	for _, j := range p.Jobs() {
 		for _, tag := range p.policy().RequiredTags {
@@ -92,6 +95,8 @@ func checkRequiredTags(p *Pass) {
 	}
 }
 
+// checkAllowedImages reports images that match none of the allowed patterns, also those
+// with which submissions override the definition.
 func checkAllowedImages(p *Pass) {
 	allowed := p.policy().AllowedImages
 	for i := range p.imagesThatRun() {
@@ -101,6 +106,7 @@ func checkAllowedImages(p *Pass) {
 	}
 }
 
+// checkDeniedLatestTag reports the same images as image-latest, as errors.
 func checkDeniedLatestTag(p *Pass) {
 	if !p.policy().DenyLatestTag {
 		return
@@ -110,6 +116,7 @@ func checkDeniedLatestTag(p *Pass) {
 	}
 }
 
+// checkMaxAttempts reports retry strategies with more attempts than the policy allows.
 func checkMaxAttempts(p *Pass) {
 	most := p.policy().MaxAttempts
 	p.strategies(func(j Job, s *jsontree.Node) {
@@ -119,17 +126,21 @@ func checkMaxAttempts(p *Pass) {
 	})
 }
 
+// checkMaxTimeout reports timeouts above the limit, and definitions without a timeout. A
+// submission alone may use the timeout of a definition that is not in the files.
 func checkMaxTimeout(p *Pass) {
 	most := p.policy().MaxTimeout
 	for _, j := range p.Jobs() {
 		if most == 0 {
 			return
 		}
+		// A submission's timeout replaces that of the definition, so both must be below
+		// the limit.
 		own, registered := j.Own("timeout"), j.Register.Get("timeout")
 		for _, t := range []*jsontree.Node{registered, own} {
 			n := t.Get("attemptDurationSeconds")
 			if s, ok := n.Int(); ok && s > int64(most) {
-				allowed, asked := timeoutWords(j, int64(most), s, n)
+				allowed, asked := formatTimeouts(j, int64(most), s, n)
 				j.Report(fmt.Sprintf("policy allows a timeout of at most %s; the job has %s", allowed, asked), "", n)
 			}
 		}
@@ -139,6 +150,7 @@ func checkMaxTimeout(p *Pass) {
 	}
 }
 
+// checkMaxArraySize reports arrays with more children than the policy allows.
 func checkMaxArraySize(p *Pass) {
 	most := p.policy().MaxArraySize
 	if most == 0 {
@@ -156,17 +168,21 @@ func checkMaxArraySize(p *Pass) {
 	}
 }
 
+// checkMaxMemory reports jobs that request more memory than the policy allows.
 func checkMaxMemory(p *Pass) {
 	most := p.policy().MaxMemoryMiB
-	p.limit("MEMORY", float64(most), most > 0, memoryWords)
+	p.limit("MEMORY", float64(most), most > 0, formatMemory)
 }
 
+// checkMaxGPUs reports jobs that request more GPUs than the policy allows, which may be 0.
 func checkMaxGPUs(p *Pass) {
 	if most := p.policy().MaxGPUs; most != nil {
 		p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
 	}
 }
 
+// checkAllowedQueues reports queues that the policy does not allow. A job without a queue
+// is reported only if batchctl cannot choose an allowed one.
 func checkAllowedQueues(p *Pass) {
 	allowed := p.policy().AllowedQueues
 	if len(allowed) == 0 {
@@ -175,12 +191,12 @@ func checkAllowedQueues(p *Pass) {
 	hint := "allowed: " + strings.Join(allowed, ", ")
 	for _, j := range p.Submits() {
 		n := j.Submit.Get("jobQueue")
-		switch word := n.Str(); {
-		case word == "" && p.allDenied():
+		switch queue := n.Str(); {
+		case queue == "" && p.allDenied():
 			j.Report("the platform file allows none of its queues", hint, n)
-		case word == "" || placeholder().MatchString(word) || p.Platform.AllowsQueue(word):
+		case queue == "" || placeholder().MatchString(queue) || p.Platform.AllowsQueue(queue):
 		default:
-			j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(word)), hint, n)
+			j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(queue)), hint, n)
 		}
 	}
 }
@@ -193,7 +209,7 @@ func (p *Pass) allDenied() bool {
 
 // limit reports the jobs that request more of a resource than the policy allows, at
 // the largest request.
-func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64) string) {
+func (p *Pass) limit(kind string, most float64, bounded bool, format func(float64) string) {
 	if !bounded {
 		return
 	}
@@ -205,7 +221,7 @@ func (p *Pass) limit(kind string, most float64, bounded bool, words func(float64
 		if d.total <= most {
 			continue
 		}
-		allowed, asked := words(most), words(d.total)
+		allowed, asked := format(most), format(d.total)
 		if kind == "MEMORY" && !j.compact() {
 			allowed, asked = inMiB(most), inMiB(d.total)
 		}
@@ -228,9 +244,9 @@ func (d requested) spread() string {
 	return ""
 }
 
-// memoryWords formats an amount of memory in the largest unit of job files that keeps
+// formatMemory formats an amount of memory in the largest unit of job files that keeps
 // it short: 2 TiB, 64.5 GiB, 700 MiB.
-func memoryWords(mib float64) string {
+func formatMemory(mib float64) string {
 	switch {
 	case mib >= 1<<20 && math.Mod(mib, 1<<18) == 0:
 		return decimal(mib/(1<<20)) + " TiB"
@@ -243,7 +259,7 @@ func memoryWords(mib float64) string {
 // inMiB formats an amount of memory in MiB, as in requests of AWS, and in a larger unit.
 func inMiB(mib float64) string {
 	text := decimal(mib) + " MiB"
-	if short := memoryWords(mib); short != text {
+	if short := formatMemory(mib); short != text {
 		text += " (" + short + ")"
 	}
 	return text
@@ -268,9 +284,9 @@ func inUnits(j Job, seconds int64) string {
 	return text
 }
 
-// timeoutWords formats the timeout that the policy allows and the job's timeout at n, in
+// formatTimeouts formats the timeout that the policy allows and the job's timeout at n, in
 // the units of the job's file.
-func timeoutWords(j Job, most, asked int64, n *jsontree.Node) (string, string) {
+func formatTimeouts(j Job, most, asked int64, n *jsontree.Node) (string, string) {
 	src, span := n.Location()
 	if j.compact() && src != nil && span.End <= len(src.Text) {
 		if written := src.Text[span.Start:span.End]; len(written) > 2 && written[0] == '"' {

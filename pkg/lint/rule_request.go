@@ -9,6 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// otherNameRules returns a rule about the first character of names, and the rules for
+// requests that only an engine receives: CancelJob, TerminateJob and DescribeJobs.
 func otherNameRules() []*Rule {
 	return []*Rule{
 		row("resource-name-start-alnum", Low, in(creates, "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "name"), func(s Site, n *jsontree.Node, _ string) {
@@ -31,7 +33,7 @@ func otherNameRules() []*Rule {
 }
 
 // request is a rule for requests that no kind of file contains.
-func request(name string, c Confidence, look func(Site), doc, source string) *Rule {
+func request(name string, c Confidence, checkSite func(Site), doc, source string) *Rule {
 	return check(name, c, func(p *Pass) []Site {
 		var list []Site
 		for _, f := range p.Files {
@@ -42,5 +44,5 @@ func request(name string, c Confidence, look func(Site), doc, source string) *Ru
 			}
 		}
 		return list
-	}, look, doc, source)
+	}, checkSite, doc, source)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// resourceRules returns the rules about vCPUs, memory and GPUs of containers. In
+// resourceRequirements AWS Batch reads all of them from strings.
 func resourceRules() []*Rule {
 	return []*Rule{
 		{
@@ -89,6 +91,7 @@ func resourceRules() []*Rule {
 	}
 }
 
+// checkMinMemory reports less memory than AWS Batch accepts.
 func checkMinMemory(p *Pass) {
 	for j, n := range p.requirements("MEMORY") {
 		if mib, ok := number(n); ok && mib < catalog.MinMemoryMiB {
@@ -97,6 +100,7 @@ func checkMinMemory(p *Pass) {
 	}
 }
 
+// checkMinLegacyMemory is checkMinMemory for the deprecated member.
 func checkMinLegacyMemory(p *Pass) {
 	for j, c := range p.requiring() {
 		n := c.Get("memory")
@@ -106,9 +110,11 @@ func checkMinLegacyMemory(p *Pass) {
 	}
 }
 
+// checkWholeMemory reports memory with a unit or a fraction. The fix converts it to MiB.
 func checkWholeMemory(p *Pass) {
 	for j, n := range p.requirements("MEMORY") {
 		if n.Is(jsontree.String) && !isWhole(n.Text) {
+			// The hint contains the converted value, which is also the text of the fix.
 			hint := memoryHint(n.Text)
 			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
 			j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(n.Text)), hint, n)
@@ -116,6 +122,8 @@ func checkWholeMemory(p *Pass) {
 	}
 }
 
+// checkMinVCPUs reports less than 1 vCPU on EC2. There is no fix, because the job may be
+// meant for Fargate.
 func checkMinVCPUs(p *Pass) {
 	for c, n := range p.vcpusOnEC2() {
 		if v, ok := number(n); ok && v < 1 {
@@ -125,6 +133,7 @@ func checkMinVCPUs(p *Pass) {
 	}
 }
 
+// checkWholeVCPUs reports fractions above 1 vCPU on EC2. The fix rounds up.
 func checkWholeVCPUs(p *Pass) {
 	for c, n := range p.vcpusOnEC2() {
 		if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) {
@@ -133,6 +142,7 @@ func checkWholeVCPUs(p *Pass) {
 	}
 }
 
+// checkNumericVCPUs reports vCPUs that are not a decimal number.
 func checkNumericVCPUs(p *Pass) {
 	for j, n := range p.requirements("VCPU") {
 		if n.Is(jsontree.String) && !isDecimal(n.Text) {
@@ -141,6 +151,7 @@ func checkNumericVCPUs(p *Pass) {
 	}
 }
 
+// checkWholeGPUs reports a number of GPUs that is not whole.
 func checkWholeGPUs(p *Pass) {
 	for j, n := range p.requirements("GPU") {
 		if n.Is(jsontree.String) && !isWhole(n.Text) {
@@ -149,6 +160,7 @@ func checkWholeGPUs(p *Pass) {
 	}
 }
 
+// checkPositiveGPUs reports a requirement of no GPUs.
 func checkPositiveGPUs(p *Pass) {
 	for j, n := range p.requirements("GPU") {
 		if v, ok := number(n); ok && v == 0 {
@@ -157,6 +169,7 @@ func checkPositiveGPUs(p *Pass) {
 	}
 }
 
+// checkResourceTypes reports unknown types in resourceRequirements.
 func checkResourceTypes(p *Pass) {
 	for _, c := range p.Containers() {
 		for r := range c.Node.Get("resourceRequirements").Children() {
@@ -165,6 +178,7 @@ func checkResourceTypes(p *Pass) {
 	}
 }
 
+// checkDuplicateResources reports the second requirement of a type.
 func checkDuplicateResources(p *Pass) {
 	for _, c := range p.Containers() {
 		seen := map[string]bool{}
@@ -178,7 +192,7 @@ func checkDuplicateResources(p *Pass) {
 	}
 }
 
-// inGiB returns the hint for a number of MiB that is so small that GiB must be meant.
+// inGiB returns the hint for a number of MiB that is so small that the author means GiB.
 func inGiB(j Job, n float64) string {
 	switch {
 	case n <= 0:
@@ -189,6 +203,7 @@ func inGiB(j Job, n float64) string {
 	return fmt.Sprintf(`write "%d" for %g GiB`, int(math.Ceil(n*1024)), n)
 }
 
+// withUnit matches a number with an optional unit; its groups are the two.
 var withUnit = lazy(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*$`)
 
 // memoryHint converts an amount of memory with a unit to MiB.

@@ -73,6 +73,8 @@ func (p *Pass) eachEvaluation(check func(j Job, entry *jsontree.Node)) {
 	})
 }
 
+// retryRules returns the rules about retry strategies. AWS Batch tries the entries of
+// evaluateOnExit in order when an attempt fails; the first that matches decides.
 func retryRules() []*Rule {
 	return []*Rule{
 		(&Rule{
@@ -150,18 +152,22 @@ func retryRules() []*Rule {
 	}
 }
 
+// checkAttempts reports a number of attempts outside of 1 to 10 in definitions.
 func checkAttempts(p *Pass) {
 	for _, j := range p.Definitions() {
 		attemptsRange(j, j.Register.Get("retryStrategy"))
 	}
 }
 
+// checkSubmittedAttempts is checkAttempts for submissions.
 func checkSubmittedAttempts(p *Pass) {
 	for _, j := range p.Submits() {
 		attemptsRange(j, j.Own("retryStrategy"))
 	}
 }
 
+// checkAttemptsRequired reports a strategy without attempts. A strategy with
+// evaluateOnExit has a rule of its own.
 func checkAttemptsRequired(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if site := (Site{Job: j}); site.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
@@ -170,6 +176,7 @@ func checkAttemptsRequired(p *Pass) {
 	})
 }
 
+// checkEvaluationAttempts reports evaluateOnExit without attempts.
 func checkEvaluationAttempts(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if site := (Site{Job: j}); s.Get("evaluateOnExit") != nil && site.lacks(s, "attempts") {
@@ -178,6 +185,7 @@ func checkEvaluationAttempts(p *Pass) {
 	})
 }
 
+// checkEvaluationCount reports the first entry beyond those that AWS Batch accepts.
 func checkEvaluationCount(p *Pass) {
 	p.evaluations(func(j Job, list *jsontree.Node) {
 		if n := list.Len(); n > catalog.MaxEvaluateOnExit {
@@ -187,6 +195,8 @@ func checkEvaluationCount(p *Pass) {
 	})
 }
 
+// checkEvaluationAction reports an action other than RETRY and EXIT. AWS Batch ignores the
+// case of the action.
 func checkEvaluationAction(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		if !isAction(e, "RETRY") && !isAction(e, "EXIT") {
@@ -195,6 +205,7 @@ func checkEvaluationAction(p *Pass) {
 	})
 }
 
+// checkEvaluationCondition reports an entry without a condition.
 func checkEvaluationCondition(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		for _, c := range conditions {
@@ -206,6 +217,7 @@ func checkEvaluationCondition(p *Pass) {
 	})
 }
 
+// checkExitCodePattern reports exit codes that are not digits with an optional asterisk.
 func checkExitCodePattern(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		if n := e.Get("onExitCode"); n.Is(jsontree.String) && !isExitCode(n.Str()) {
@@ -214,6 +226,7 @@ func checkExitCodePattern(p *Pass) {
 	})
 }
 
+// checkReasonPattern reports reasons with characters that AWS Batch rejects in a pattern.
 func checkReasonPattern(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		for _, c := range conditions[1:] {
@@ -225,6 +238,7 @@ func checkReasonPattern(p *Pass) {
 	})
 }
 
+// checkPatternLength reports patterns that are too long.
 func checkPatternLength(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		for _, c := range conditions {
@@ -235,6 +249,8 @@ func checkPatternLength(p *Pass) {
 	})
 }
 
+// checkFinalExit reports a list that does not say what happens in all other cases. The fix
+// appends an entry, if the list has space for one.
 func checkFinalExit(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
 		list := s.Get("evaluateOnExit")
@@ -247,6 +263,7 @@ func checkFinalExit(p *Pass) {
 				return
 			}
 		}
+		// onReason "*" matches every failure.
 		const exit = `{ "onReason": "*", "action": "EXIT" }`
 		fix := Site{Job: j}.insert(list, exit)
 		if list.Len() >= catalog.MaxEvaluateOnExit {
@@ -256,6 +273,7 @@ func checkFinalExit(p *Pass) {
 	})
 }
 
+// checkReachableEntries reports entries after one that matches everything.
 func checkReachableEntries(p *Pass) {
 	p.evaluations(func(j Job, list *jsontree.Node) {
 		caught := false
@@ -268,6 +286,7 @@ func checkReachableEntries(p *Pass) {
 	})
 }
 
+// attemptsRange reports a number of attempts that AWS Batch does not accept.
 func attemptsRange(j Job, strategy *jsontree.Node) {
 	n := strategy.Get("attempts")
 	if a, ok := n.Int(); ok && (a < 1 || a > catalog.MaxAttempts) {
@@ -275,6 +294,7 @@ func attemptsRange(j Job, strategy *jsontree.Node) {
 	}
 }
 
+// isAction reports whether an entry has the action, in upper or lower case.
 func isAction(entry *jsontree.Node, action string) bool {
 	return strings.EqualFold(entry.Get("action").Str(), action)
 }

@@ -29,6 +29,8 @@ func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
 	}
 }
 
+// schemaRules returns the rules about members that the API does not have and values of the
+// wrong JSON type. The AWS CLI rejects both before it sends a request.
 func schemaRules() []*Rule {
 	return []*Rule{
 		{
@@ -134,25 +136,28 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 	}
 }
 
-func (j Job) wrongType(n *jsontree.Node, want jsontree.Kind) {
+// wrongType reports a value that is not of the wanted kind. There is a fix only if the
+// text of the value stays the same: a number or boolean gets quotes, or loses them.
+func (j Job) wrongType(n *jsontree.Node, kind jsontree.Kind) {
 	label := n.Name
 	if label == "" {
 		label = "an element"
 	}
 	hint, fix := "", unquote(n)
 	switch {
-	case want == jsontree.String && (n.Is(jsontree.Number) || n.Is(jsontree.Bool)):
+	case kind == jsontree.String && (n.Is(jsontree.Number) || n.Is(jsontree.Bool)):
 		hint, fix = "write "+quote(n.Text), rewrite(n, quote(n.Text))
-	case want == jsontree.Number && fix != nil:
+	case kind == jsontree.Number && fix != nil:
 		hint = "write " + n.Text
-	case want == jsontree.Bool && (n.Str() == "true" || n.Str() == "false"):
+	case kind == jsontree.Bool && (n.Str() == "true" || n.Str() == "false"):
 		hint, fix = "write "+n.Text, rewrite(n, n.Text)
 	default:
 		fix = nil
 	}
-	j.ReportFix(fix, fmt.Sprintf("%s must be %s, not %s", label, want, n.Kind), hint, n)
+	j.ReportFix(fix, fmt.Sprintf("%s must be %s, not %s", label, kind, n.Kind), hint, n)
 }
 
+// written describes a value for a message: a number by its text, any other by its kind.
 func written(n *jsontree.Node) string {
 	if n.Is(jsontree.Number) {
 		return n.Text

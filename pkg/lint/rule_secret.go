@@ -11,6 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
+// secretRules returns the rules about credentials in documents. Package secret recognises
+// them; messages never contain their text.
 func secretRules() []*Rule {
 	return []*Rule{
 		cellSecretRule(),
@@ -31,7 +33,8 @@ func secretRules() []*Rule {
 			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
 			Source: guide("specifying sensitive data"),
 			Run: func(p *Pass) {
-				w := secretWalk{seen: map[credentialPlace]bool{}}
+				w := secretWalk{seen: map[credentialLocation]bool{}}
+				// A job of a workflow has two requests, with most of their text in common.
 				var last *jsontree.Node
 				for _, s := range creates(p) {
 					w.site = s
@@ -61,10 +64,12 @@ type secretWalk struct {
 	source *diag.Source
 	clean  bool
 	// seen keeps what two requests share from being reported twice.
-	seen map[credentialPlace]bool
+	seen map[credentialLocation]bool
 }
 
-type credentialPlace struct {
+// credentialLocation is where a credential starts. An array job, for example, has it in one
+// place of the file and in two requests.
+type credentialLocation struct {
 	source *diag.Source
 	start  int
 }
@@ -96,6 +101,7 @@ func hasOwnRule(member string) bool {
 	return false
 }
 
+// walk searches an object or an array, and ignores any other value.
 func (w *secretWalk) walk(n *jsontree.Node) {
 	switch {
 	case n.Is(jsontree.Object):
@@ -105,11 +111,14 @@ func (w *secretWalk) walk(n *jsontree.Node) {
 	}
 }
 
+// members searches the members of an object. In an entry such as {"name": "X", "value":
+// "Y"}, the name that matters for the value is X.
 func (w *secretWalk) members(n *jsontree.Node) {
 	var key, value *jsontree.Node // of an entry such as {"name": "X", "value": "Y"}
 	for m := range n.Children() {
 		text, name := m.Is(jsontree.String), m.Name
 		switch name {
+		// Variables, parameters of templates and tags have their names here.
 		case "name", "key", "Key":
 			if text {
 				key = m
@@ -140,19 +149,19 @@ func (w *secretWalk) members(n *jsontree.Node) {
 
 // command searches an array as the words of a command.
 func (w *secretWalk) command(n *jsontree.Node) {
-	words, searched := 0, true
+	count, searched := 0, true
 	for c := range n.Children() {
 		if !c.Is(jsontree.String) {
 			w.walk(c)
 			continue
 		}
-		words++
+		count++
 		searched = searched && w.isSearched(c)
 	}
 	if searched {
 		return
 	}
-	args, nodes := make([]string, 0, words), make([]*jsontree.Node, 0, words)
+	args, nodes := make([]string, 0, count), make([]*jsontree.Node, 0, count)
 	for c := range n.Children() {
 		if c.Is(jsontree.String) {
 			args, nodes = append(args, c.Str()), append(nodes, c)
@@ -173,9 +182,11 @@ func (w *secretWalk) value(name, title string, n *jsontree.Node) {
 	}
 }
 
+// report reports a credential once for each location. The subject names the member without
+// its value.
 func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Node) {
 	src, span := n.Location()
-	at := credentialPlace{src, span.Start}
+	at := credentialLocation{src, span.Start}
 	if w.seen[at] {
 		return
 	}
@@ -184,6 +195,7 @@ func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Nod
 		"store it in Secrets Manager, add it to \"secrets\", and read that variable in the program or its shell", n)
 }
 
+// cellSecretRule is the rule about values that children of an array get.
 func cellSecretRule() *Rule {
 	return &Rule{
 		Name: "array-secret", Severity: diag.Warning, Confidence: High,
@@ -202,6 +214,8 @@ func cellSecretRule() *Rule {
 // maxSecretRows bounds the rows of a table that are searched for credentials.
 const maxSecretRows = 1000
 
+// cellSecrets reports each axis or column with a credential, once for each value of a
+// matrix and once for each column of a table.
 func (j Job) cellSecrets() {
 	report := func(c secret.Credential, column string, n *jsontree.Node) {
 		j.Report(fmt.Sprintf("a value of %s looks like %s (%s), and anyone who can describe the job can read it", quote(column), c.What, c.Sure()),
@@ -231,6 +245,8 @@ func environmentHolders(p *Pass) []Site {
 	return slices.Concat(requirers(p), podParts(p))
 }
 
+// secretHint says where to store the value of a variable, in the form of the file. Pods
+// have no secrets member, and neither have overrides.
 func (s Site) secretHint(name, list string) string {
 	const store = "store it in Secrets Manager and write "
 	switch {

@@ -7,16 +7,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// policySharePattern matches a share identifier of a policy, and the empty text and a
+// single *, which cover all identifiers.
 var policySharePattern = lazy(`^[A-Za-z0-9_-]{0,255}\*?$`)
 
+// shares is the path from a scheduling policy to its shares.
 const shares = "fairsharePolicy.shareDistribution"
 
+// sharingRules returns the rules about CreateSchedulingPolicy requests. A fair-share
+// policy divides a queue among identifiers; each job of the queue names one of them.
 func sharingRules() []*Rule {
 	return []*Rule{
 		row("scheduling-policy-name-charset", High, in(policies, "name"), like(namePattern, nameCharset, ""),
 			"A scheduling policy's name holds letters, digits, hyphens and underscores only.", tried("CreateSchedulingPolicy.name")),
 		row("scheduling-policy-name-length", High, in(policies, "name"), chars(1, 128),
 			"A scheduling policy's name is 1 to 128 characters long.", tried("CreateSchedulingPolicy.name")),
+		// The shares of a fair-share policy.
 		row("share-identifier-pattern", High, in(policies, shares+"[].shareIdentifier"), func(s Site, n *jsontree.Node, _ string) {
 			if n.Is(jsontree.String) && (n.Text == "" || !policySharePattern().MatchString(n.Text)) {
 				s.Report("a share identifier must be up to 255 "+nameCharset+", optionally with one * at the end, not "+quote(n.Text), "", n)
@@ -35,6 +41,7 @@ func sharingRules() []*Rule {
 		row("sp-identifier-duplicate", Medium, in(policies, shares), distinct("shareIdentifier", "remove one of them"),
 			"A policy lists each share once.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("sp-identifier-overlap", High, policies, func(s Site) {
+			// Identifiers are few, so each is compared with all before it.
 			var list []*jsontree.Node
 			path(shares+"[].shareIdentifier").walk(s.Node, func(n *jsontree.Node) { list = append(list, n) })
 			for i, n := range list {
@@ -46,6 +53,7 @@ func sharingRules() []*Rule {
 				}
 			}
 		}, "An identifier that ends in * covers all identifiers with that prefix. No other share of the policy can have that prefix.", tried("ShareAttributes.shareIdentifier")),
+		// Quota shares are for SageMaker training jobs.
 		row("sp-fairshare-xor-quota", High, in(policies, ""), exclusive("fairsharePolicy", "quotaSharePolicy"),
 			"A policy has fairsharePolicy or quotaSharePolicy, not both.", tried("CreateSchedulingPolicy.quotaSharePolicy")),
 		row("sp-quota-strategy", High, in(policies, "quotaSharePolicy"), func(s Site, n *jsontree.Node, label string) {

@@ -16,27 +16,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
+// bucketRules is the page with the form of bucket names.
 const bucketRules = "Amazon S3 User Guide, general purpose bucket naming rules"
 
-// stagedPlace is one input or output.
-type stagedPlace struct {
+// stagedLocation is one input or output.
+type stagedLocation struct {
 	Job
-	node    *jsontree.Node // the member
-	path    string         // in the container
-	place   *jsontree.Node // the source or the destination
-	sha256  *jsontree.Node
-	isInput bool
-	found   document.Found // for a local source
+	node     *jsontree.Node // the member
+	path     string         // in the container
+	location *jsontree.Node // the source or the destination
+	sha256   *jsontree.Node
+	isInput  bool
+	found    document.Found // for a local source
 }
 
 // staging yields the inputs and outputs of all jobs.
-func (p *Pass) staging() iter.Seq[stagedPlace] {
-	return func(yield func(stagedPlace) bool) {
+func (p *Pass) staging() iter.Seq[stagedLocation] {
+	return func(yield func(stagedLocation) bool) {
 		for _, j := range p.Submits() {
 			if !j.IsStaged() {
 				continue
 			}
-			for _, s := range j.stagedPlaces() {
+			for _, s := range j.stagedLocations() {
 				if !yield(s) {
 					return
 				}
@@ -45,36 +46,40 @@ func (p *Pass) staging() iter.Seq[stagedPlace] {
 	}
 }
 
-func (j Job) stagedPlaces() (all []stagedPlace) {
+// stagedLocations returns the inputs of a job, then its outputs, in the order of the file.
+func (j Job) stagedLocations() (all []stagedLocation) {
 	for _, in := range j.Inputs {
-		all = append(all, stagedPlace{j, in.Node, in.Path, in.Source, in.SHA256, true, in.Local})
+		all = append(all, stagedLocation{j, in.Node, in.Path, in.Source, in.SHA256, true, in.Local})
 	}
 	for _, out := range j.Outputs {
-		all = append(all, stagedPlace{j, out.Node, out.Path, out.Destination, nil, false, document.Found{}})
+		all = append(all, stagedLocation{j, out.Node, out.Path, out.Destination, nil, false, document.Found{}})
 	}
 	return all
 }
 
 // stagedRule returns a rule about inputs and outputs.
-func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string, look func(stagedPlace)) *Rule {
+func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string, checkLocation func(stagedLocation)) *Rule {
 	return &Rule{Name: name, Severity: severity, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		for s := range p.staging() {
-			look(s)
+			checkLocation(s)
 		}
 	}}
 }
 
+// stagingRules returns the rules about inputs and outputs, which `batchctl stage` moves
+// before and after the job's command in its container.
 func stagingRules() []*Rule {
 	return []*Rule{
+		// One input or output alone.
 		stagedRule("stage-place", diag.Error, High,
 			"The source of an input is s3://bucket/key, s3://bucket/prefix/, https://host/file or a local path. The destination of an output is in S3 or a local path.",
-			ourStaging, stagedPlace.checkPlace),
+			ourStaging, stagedLocation.checkLocation),
 		stagedRule("stage-bucket-name", diag.Error, High,
 			"The name of an S3 bucket has 3 to 63 lower-case letters, digits, hyphens and dots. It begins and ends with a letter or a digit.",
-			bucketRules, stagedPlace.checkBucket),
+			bucketRules, stagedLocation.checkBucket),
 		stagedRule("stage-path", diag.Error, High,
 			"The path in the container is absolute, or relative to the working directory, without . and .. elements. It cannot be the root of the file system or belong to the kernel (/proc, /sys, /dev).",
-			ourStaging, stagedPlace.checkPath),
+			ourStaging, stagedLocation.checkPath),
 		{
 			Name: "stage-path-twice", Severity: diag.Error, Confidence: High,
 			Doc:    "Two inputs have the same path, or one has a path below the file of another, so only one of them can exist.",
@@ -93,12 +98,13 @@ func stagingRules() []*Rule {
 			Source: ourStaging,
 			Run:    checkArrayOutputs,
 		},
+		// Values that depend on the container and on the child.
 		stagedRule("stage-variable-unset", diag.Warning, High,
 			"${NAME} in a location is a variable of the container, and nothing in the files sets this one. Without it, the job fails before its program starts. The image may set it. For a literal ${NAME}, write $${NAME}.",
-			ourStaging, stagedPlace.checkVariables),
+			ourStaging, stagedLocation.checkVariables),
 		stagedRule("stage-sha256", diag.Error, High,
 			"A checksum has 64 hexadecimal digits and is for a single file, not for a prefix or a directory.",
-			ourStaging, stagedPlace.checkSum),
+			ourStaging, stagedLocation.checkSum),
 		stagedRule("stage-plain-http", diag.Warning, High,
 			"Anyone on the network path can change a file that comes over http, and the program would use it. Use https, or a sha256 that the file is compared with.",
 			"practice", checkPlainHTTP),
@@ -123,52 +129,60 @@ func stagingRules() []*Rule {
 	}
 }
 
+// checkPathsOnce reports inputs whose paths exclude each other.
 func checkPathsOnce(p *Pass) {
 	for _, j := range p.Submits() {
 		if len(j.Inputs) > 1 {
-			j.twicePlaced()
+			j.checkInputPaths()
 		}
 	}
 }
 
+// checkOutputsApart reports outputs that overlap with an input of the same job.
 func checkOutputsApart(p *Pass) {
 	for _, j := range p.Submits() {
 		if len(j.Inputs) > 0 && len(j.Outputs) > 0 {
-			j.mixedPlaces()
+			j.checkOutputPaths()
 		}
 	}
 }
 
+// checkArrayOutputs reports outputs in S3 that children of an array share. batchctl gives
+// each child its own directory below a local path.
 func checkArrayOutputs(p *Pass) {
 	for s := range p.staging() {
-		if !s.isInput && isArray(s.Job.Job) && !document.IsLocal(s.place.Text) {
-			s.keepsApart()
+		if !s.isInput && isArray(s.Job.Job) && !document.IsLocal(s.location.Text) {
+			s.checkChildLocations()
 		}
 	}
 }
 
-func checkPlainHTTP(s stagedPlace) {
-	if s.isInput && strings.HasPrefix(s.place.Text, "http://") && s.sha256 == nil {
-		s.Report("anyone on the network path can change a file that comes over http", `write https://, or add "sha256"`, s.place)
+// checkPlainHTTP reports an input over http without a checksum.
+func checkPlainHTTP(s stagedLocation) {
+	if s.isInput && strings.HasPrefix(s.location.Text, "http://") && s.sha256 == nil {
+		s.Report("anyone on the network path can change a file that comes over http", `write https://, or add "sha256"`, s.location)
 	}
 }
 
+// checkStagingRoles reports jobs that use S3 without a job role.
 func checkStagingRoles(p *Pass) {
 	for _, j := range p.Submits() {
 		if j.IsStaged() {
-			j.wantsStagingRole()
+			j.requireStagingRole()
 		}
 	}
 }
 
+// checkReadOnlyRoots reports inputs below a read-only root file system.
 func checkReadOnlyRoots(p *Pass) {
 	for _, j := range p.Submits() {
 		if len(j.Inputs) > 0 {
-			j.writesToRoot()
+			j.checkWritable()
 		}
 	}
 }
 
+// checkStagingImages reports the image whose entry point does not run the command.
 func checkStagingImages(p *Pass) {
 	for _, j := range p.Submits() {
 		image := j.Known().Get("containerProperties").Get("image")
@@ -181,24 +195,26 @@ func checkStagingImages(p *Pass) {
 }
 
 // scheme returns the part of a location before ://, or "" for a local path.
-func scheme(place string) string {
-	if document.IsLocal(place) {
+func scheme(location string) string {
+	if document.IsLocal(location) {
 		return ""
 	}
-	s, _, _ := strings.Cut(place, ":")
+	s, _, _ := strings.Cut(location, ":")
 	return s
 }
 
 // s3Parts returns the bucket and the key of an S3 location, a URL with two slashes.
-func s3Parts(place string) (bucket, key string, ok bool) {
-	rest, ok := strings.CutPrefix(place, "s3://")
+func s3Parts(location string) (bucket, key string, ok bool) {
+	rest, ok := strings.CutPrefix(location, "s3://")
 	bucket, key, _ = strings.Cut(rest, "/")
 	return bucket, key, ok
 }
 
-func (s stagedPlace) checkPlace() {
-	text := s.place.Text
-	report := func(hint, format string, args ...any) { s.Report(fmt.Sprintf(format, args...), hint, s.place) }
+// checkLocation reports a source or destination that batchctl cannot read or write: an
+// unknown scheme, an incomplete URL, or variables that cannot be parsed.
+func (s stagedLocation) checkLocation() {
+	text := s.location.Text
+	report := func(hint, format string, args ...any) { s.Report(fmt.Sprintf(format, args...), hint, s.location) }
 	if _, err := stage.Variables(withoutReferences(text)); err != nil && scheme(text) != "" {
 		report("", "%v", err)
 		return
@@ -253,25 +269,28 @@ func withoutReferences(text string) string {
 }
 
 // checkLocal checks a local path. A source has been searched for already.
-func (s stagedPlace) checkLocal() {
-	text := s.place.Text
+func (s stagedLocation) checkLocal() {
+	text := s.location.Text
 	clean := slash.Clean(strings.ReplaceAll(text, `\`, "/"))
 	switch {
 	case text == "":
-		s.Report("the location is missing", "write s3://bucket/key, or a local path", s.place)
+		s.Report("the location is missing", "write s3://bucket/key, or a local path", s.location)
 	case s.isInput:
 	case slash.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || len(clean) > 1 && clean[1] == ':':
-		s.Report(quote(text)+" is outside of this file's directory", "write a path below it, such as \"results/\"", s.place)
+		s.Report(quote(text)+" is outside of this file's directory", "write a path below it, such as \"results/\"", s.location)
 	case strings.Contains(text, "${"):
-		s.Report("a local path cannot contain ${", "remove it; each child of an array gets its own directory below the path", s.place)
+		s.Report("a local path cannot contain ${", "remove it; each child of an array gets its own directory below the path", s.location)
 	}
 }
 
-func (s stagedPlace) checkBucket() {
-	bucket, _, ok := s3Parts(s.place.Text)
+// checkBucket reports an invalid bucket name. A name with a variable and the ARN of an
+// access point are not checked.
+func (s stagedLocation) checkBucket() {
+	bucket, _, ok := s3Parts(s.location.Text)
 	if !ok || bucket == "" || strings.Contains(bucket, "${") || strings.HasPrefix(bucket, "arn:") {
 		return
 	}
+	// ends reports whether a character can be at either end of the name.
 	ends := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
 	strange := strings.IndexFunc(bucket, func(r rune) bool { return r > 0x7f || !ends(byte(r)) && r != '-' && r != '.' })
 	hint := "use 3 to 63 lower-case letters, digits, hyphens and dots"
@@ -280,19 +299,21 @@ func (s stagedPlace) checkBucket() {
 	}
 	switch {
 	case len(bucket) < 3 || len(bucket) > 63:
-		s.Report(fmt.Sprintf("the name of a bucket must have 3 to 63 characters, not %d", len(bucket)), hint, s.place)
+		s.Report(fmt.Sprintf("the name of a bucket must have 3 to 63 characters, not %d", len(bucket)), hint, s.location)
 	case strange >= 0:
-		s.Report(fmt.Sprintf("the name of a bucket contains only lower-case letters, digits, hyphens and dots, not %q", []rune(bucket[strange:])[0]), hint, s.place)
+		s.Report(fmt.Sprintf("the name of a bucket contains only lower-case letters, digits, hyphens and dots, not %q", []rune(bucket[strange:])[0]), hint, s.location)
 	case !ends(bucket[0]) || !ends(bucket[len(bucket)-1]) || strings.Contains(bucket, ".."):
-		s.Report("the name of a bucket must begin and end with a letter or a digit, without two dots in a row", hint, s.place)
+		s.Report("the name of a bucket must begin and end with a letter or a digit, without two dots in a row", hint, s.location)
 	}
 }
 
 // systemPaths belong to the kernel.
 var systemPaths = []string{"/proc", "/sys", "/dev"}
 
-func (s stagedPlace) checkPath() {
+// checkPath reports a path in the container at which nothing can be placed.
+func (s stagedLocation) checkPath() {
 	at := key(s.node)
+	// A slash at the end is allowed: it marks a directory.
 	p := strings.TrimSuffix(s.path, "/")
 	clean := slash.Clean(p)
 	isWindows := strings.Contains(p, `\`) || len(p) > 1 && p[1] == ':'
@@ -323,9 +344,13 @@ func (s stagedPlace) checkPath() {
 // within reports whether one clean path is another or below it.
 func within(outer, inner string) bool { return inner == outer || strings.HasPrefix(inner, outer+"/") }
 
+// cleanPath returns a path in a container without redundant elements, so that paths can be
+// compared. Containers are on Linux, whatever batchctl runs on.
 func cleanPath(p string) string { return slash.Clean(p) }
 
-func (j Job) twicePlaced() {
+// checkInputPaths reports each input whose path equals that of an earlier input, or is below
+// or above one that is a file.
+func (j Job) checkInputPaths() {
 	for i, in := range j.Inputs {
 		for _, other := range j.Inputs[:i] {
 			a, b := cleanPath(in.Path), cleanPath(other.Path)
@@ -350,7 +375,8 @@ func oneFile(in document.Input) bool {
 	return !strings.HasSuffix(in.Source.Text, "/")
 }
 
-func (j Job) mixedPlaces() {
+// checkOutputPaths reports outputs that contain an input or are in one.
+func (j Job) checkOutputPaths() {
 	for _, out := range j.Outputs {
 		for _, in := range j.Inputs {
 			to, from := cleanPath(in.Path), cleanPath(out.Path)
@@ -376,14 +402,14 @@ const (
 // manyCells bounds the cells whose values are compared with each other.
 const manyCells = 20_000
 
-// keepsApart checks that each child of an array has its own location.
-func (s stagedPlace) keepsApart() {
-	names, err := stage.Variables(withoutReferences(s.place.Text))
+// checkChildLocations checks that each child of an array has its own location.
+func (s stagedLocation) checkChildLocations() {
+	names, err := stage.Variables(withoutReferences(s.location.Text))
 	if err != nil {
 		return
 	}
 	var axes []string
-	for _, m := range sweep.References(s.place.Text) {
+	for _, m := range sweep.References(s.location.Text) {
 		axes = append(axes, m.Name)
 	}
 	for _, name := range names {
@@ -403,11 +429,12 @@ func (s stagedPlace) keepsApart() {
 	}
 	const hint = "write ${" + variableIndex + "} into it"
 	if len(axes) == 0 {
-		s.Report("all children of the array write to this location", hint, s.place)
+		s.Report("all children of the array write to this location", hint, s.location)
 		return
 	}
+	// Some axes may be enough, if the cells do not repeat their values.
 	if s.Sweep != nil && s.Sweep.Len() <= manyCells && !distinctCells(s.Sweep, axes) {
-		s.Report(fmt.Sprintf("children with the same %s write to the same location", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.place)
+		s.Report(fmt.Sprintf("children with the same %s write to the same location", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.location)
 	}
 }
 
@@ -440,9 +467,11 @@ var batchVariables = []string{"AWS_BATCH_CE_NAME", "AWS_BATCH_JOB_ATTEMPT", vari
 // arrayVariables are the variables that AWS Batch sets in the children of an array.
 var arrayVariables = []string{variableIndex, "AWS_BATCH_JOB_ARRAY_SIZE"}
 
-func (s stagedPlace) checkVariables() {
-	names, err := stage.Variables(withoutReferences(s.place.Text))
-	if err != nil || scheme(s.place.Text) == "" || s.Known() == nil {
+// checkVariables reports variables in a location that no part of the files sets. Without
+// the definition, nothing is known about the container.
+func (s stagedLocation) checkVariables() {
+	names, err := stage.Variables(withoutReferences(s.location.Text))
+	if err != nil || scheme(s.location.Text) == "" || s.Known() == nil {
 		return
 	}
 	for _, name := range names {
@@ -450,21 +479,21 @@ func (s stagedPlace) checkVariables() {
 		case slices.Contains(batchVariables, name), s.sets(name):
 		case slices.Contains(arrayVariables, name) && isArray(s.Job.Job):
 		case slices.Contains(arrayVariables, name):
-			s.Report(fmt.Sprintf("only children of an array have ${%s}, and this job is not an array", name), "write ${"+variableJobID+"}", s.place)
+			s.Report(fmt.Sprintf("only children of an array have ${%s}, and this job is not an array", name), "write ${"+variableJobID+"}", s.location)
 		case strings.HasPrefix(name, "AWS_BATCH"):
 			hint := ""
 			if near := near(name, slices.Concat(batchVariables, arrayVariables)); near != "" {
 				hint = "did you mean ${" + near + "}?"
 			}
-			s.Report(fmt.Sprintf("AWS Batch has no variable %s", name), hint, s.place)
+			s.Report(fmt.Sprintf("AWS Batch has no variable %s", name), hint, s.location)
 		default:
-			s.Report(fmt.Sprintf("nothing here sets the variable %s", name), fmt.Sprintf("add it to the environment, or write $${%s} for the literal text", name), s.place)
+			s.Report(fmt.Sprintf("nothing here sets the variable %s", name), fmt.Sprintf("add it to the environment, or write $${%s} for the literal text", name), s.location)
 		}
 	}
 }
 
 // sets reports whether the job sets a variable in its container.
-func (s stagedPlace) sets(name string) bool {
+func (s stagedLocation) sets(name string) bool {
 	for _, list := range s.variableLists() {
 		for v := range list.Children() {
 			if v.Get("name").Str() == name {
@@ -484,7 +513,8 @@ func (j Job) variableLists() []*jsontree.Node {
 	return []*jsontree.Node{box.Get("environment"), box.Get("secrets"), j.Submit.Get("containerOverrides").Get("environment")}
 }
 
-func (s stagedPlace) checkSum() {
+// checkSum reports a checksum of the wrong form, and one for a directory.
+func (s stagedLocation) checkSum() {
 	if s.sha256 == nil {
 		return
 	}
@@ -492,7 +522,7 @@ func (s stagedPlace) checkSum() {
 	switch {
 	case err != nil || len(sum) != 32:
 		s.Report("a sha256 must have 64 hexadecimal digits", "compute it with sha256sum FILE", s.sha256)
-	case strings.HasSuffix(s.place.Text, "/") || s.found.Dir:
+	case strings.HasSuffix(s.location.Text, "/") || s.found.Dir:
 		s.Report("a checksum is for a single file, and this is a directory", "write the path of a file, or remove the checksum", s.sha256)
 	}
 }
@@ -501,23 +531,27 @@ func (s stagedPlace) checkSum() {
 // than AWS's.
 var ownAccess = []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
 
-func (j Job) wantsStagingRole() {
+// requireStagingRole reports a job without jobRoleArn, at its first location in S3.
+func (j Job) requireStagingRole() {
 	definition := j.Known()
 	if definition.Get("containerProperties") == nil || definition.Get("containerProperties").Get("jobRoleArn") != nil {
 		return
 	}
-	for _, s := range j.stagedPlaces() {
-		if scheme(s.place.Text) != "s3" {
+	for _, s := range j.stagedLocations() {
+		if scheme(s.location.Text) != "s3" {
 			continue
 		}
 		if !slices.ContainsFunc(ownAccess, s.sets) {
-			j.Report("the job uses S3 but has no jobRoleArn", `add "jobRoleArn": "arn:aws:iam::<account>:role/..."`, s.place)
+			j.Report("the job uses S3 but has no jobRoleArn", `add "jobRoleArn": "arn:aws:iam::<account>:role/..."`, s.location)
 		}
 		return
 	}
 }
 
-func (j Job) writesToRoot() {
+// checkWritable reports inputs outside of the volumes that the container can write to. A
+// relative path depends on the image's working directory, so it is not checked.
+func (j Job) checkWritable() {
+	// A container can write to volumes that are not read-only, to tmpfs and to /dev/shm.
 	box := j.Known().Get("containerProperties")
 	if n := box.Get("readonlyRootFilesystem"); !n.Is(jsontree.Bool) || n.Text != "true" {
 		return

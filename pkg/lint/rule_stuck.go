@@ -16,6 +16,7 @@ func stuckRules() []*Rule {
 	return []*Rule{
 		warns(check("stuck-gpu-mixed-environment", Medium, onInstances, func(s Site) {
 			list := s.Node.Get(resourcesOf).Get("instanceTypes")
+			// gpu and other are the first entries of the two kinds.
 			var gpu, other *jsontree.Node
 			for n := range list.Children() {
 				switch types := s.pass.catalog().Expand(n.Str()); {
@@ -49,6 +50,7 @@ func stuckRules() []*Rule {
 			if !onlyPublicSubnets(n) {
 				return
 			}
+			// on holds the definitions that may run here, with their Fargate.
 			on := map[*jsontree.Node]bool{}
 			for _, d := range s.pass.definitionsOn(s) {
 				on[d.Register] = d.Fargate
@@ -79,6 +81,8 @@ func stuckRules() []*Rule {
 	}
 }
 
+// onlyPublicSubnets reports whether the names of all subnets contain "public". Ids contain
+// no such name, but templates and drafts often have names instead of ids.
 func onlyPublicSubnets(c *jsontree.Node) bool {
 	list := entriesOf(c.Get("subnets"))
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return !strings.Contains(strings.ToLower(s), "public") })
@@ -89,16 +93,16 @@ func onlyPublicSubnets(c *jsontree.Node) bool {
 func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) {
 	for c := range each(pod, "containers") {
 		r := c.Get("resources")
-		ask := func(name string) *jsontree.Node {
+		quantityOf := func(name string) *jsontree.Node {
 			return firstOf(r.Get("requests").Get(name), r.Get("limits").Get(name))
 		}
-		v, okV := number(ask("cpu"))
+		v, okV := number(quantityOf("cpu"))
 		var mib int
-		_, err := fmt.Sscanf(ask("memory").Str(), "%dMi", &mib)
+		_, err := fmt.Sscanf(quantityOf("memory").Str(), "%dMi", &mib)
 		if !okV || err != nil || v > 1<<20 || mib > 1<<30 {
 			return 0, 0, 0, false
 		}
-		g, _ := number(ask(gpuKey))
+		g, _ := number(quantityOf(gpuKey))
 		cpu, memoryMiB, gpus, ok = cpu+v, memoryMiB+mib, gpus+int(min(g, 1024)), true
 	}
 	return cpu, memoryMiB, gpus, ok
@@ -111,6 +115,7 @@ func (s Site) nodeOverhead() {
 	if !ok {
 		return
 	}
+	// If the pod fits no type, the message compares it with the largest.
 	var largest catalog.InstanceType
 	for e := range s.pass.environmentsFor(s.Job) {
 		entries := entriesOf(e.Node.Get(resourcesOf).Get("instanceTypes"))

@@ -9,6 +9,8 @@ import (
 )
 
 var (
+	// The forms of names and ids in the API reference (SubmitJob). jobIDPattern also
+	// accepts the child of an array, ID:INDEX.
 	sharePattern      = lazy(`^[A-Za-z0-9_-]{1,255}\*?$`)
 	definitionPattern = lazy(`^([A-Za-z0-9_-]{1,128}(:[0-9]+)?|arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:job-definition/[A-Za-z0-9_-]{1,128}(:[0-9]+)?)$`)
 	queuePattern      = lazy(`^([A-Za-z0-9_-]{1,128}|arn:[^:]*:batch:[^:]*:[^:]*:job-queue/[A-Za-z0-9_-]{1,128})$`)
@@ -16,15 +18,20 @@ var (
 )
 
 const (
-	maxOverrides  = 8192
-	overridesRoom = 512
+	// maxOverrides is the limit of RunTask in characters (Amazon ECS API reference,
+	// TaskOverride). AWS Batch adds variables of its own, which overridesReserve allows for.
+	maxOverrides     = 8192
+	overridesReserve = 512
 )
 
+// submitRules returns the rules about SubmitJob requests, alone and compared with the
+// definition that they run if it is in the files.
 func submitRules() []*Rule {
 	return []*Rule{
 		row("submit-required", High, in(nativeSubmits, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("jobName", "jobQueue", "jobDefinition")(s, n, "a submission")
 		}, "A submission needs the name of the job, the queue and the definition.", api("SubmitJob")),
+		// Limits of the request, which AWS Batch or Amazon ECS checks.
 		check("submit-size-max", High, submits, checkSubmissionSize,
 			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
 		check("submit-overrides-8192", High, submits, checkOverridesSize,
@@ -37,6 +44,7 @@ func submitRules() []*Rule {
 			"A retryStrategy of a submission replaces the whole retryStrategy of the definition.", api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
 		warns(check("submit-legacy-override-ignored", High, submits, checkLegacyOverrides,
 			"The deprecated members of an override have no effect on a definition that uses resourceRequirements.", api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
+		// Overrides of containers. Each kind of definition has its own kind of override.
 		row("submit-legacy-override-fargate", High, in(onFargate(submits), "containerOverrides.vcpus", "containerOverrides.memory"),
 			absent("does not exist on Fargate", "write it in containerOverrides.resourceRequirements"),
 			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerOverrides.vcpus and memory")),
@@ -60,6 +68,7 @@ func submitRules() []*Rule {
 			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
 		row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), checkConsumableOverride,
 			"A submission requests at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
+		// References to definitions, shares and other jobs.
 		row("submit-jobdefinition-format", Medium, in(submits, "jobDefinition"), checkDefinitionReference,
 			"A definition is given by its name, by name:revision with a number, or by its ARN.", api("SubmitJob.jobDefinition")),
 		row("submit-share-identifier-pattern", Medium, in(submits, "shareIdentifier"), like(sharePattern, "up to 255 "+nameCharset+", optionally with one * at the end", ""),
@@ -75,6 +84,7 @@ func submitRules() []*Rule {
 	}
 }
 
+// checkSubmissionSize reports a request that is too long in AWS's form.
 func checkSubmissionSize(s Site) {
 	if src := s.File.Source; src != nil && len(src.Text) < catalog.MaxSubmitBytes/2 {
 		return // in AWS's form it is hardly longer
@@ -84,19 +94,22 @@ func checkSubmissionSize(s Site) {
 	}
 }
 
+// checkOverridesSize reports overrides that Amazon ECS would reject. Without overrides and
+// parameters, AWS Batch sends none.
 func checkOverridesSize(s Site) {
 	if s.Node.Get("containerOverrides") == nil && s.Node.Get("parameters") == nil && s.Node.Get("nodeOverrides") == nil {
 		return
 	}
 	for c := range s.changes() {
-		if size := s.overridesSize(c); size > maxOverrides-overridesRoom {
+		if size := s.overridesSize(c); size > maxOverrides-overridesReserve {
 			s.Report(fmt.Sprintf("the overrides have %d characters; together with those that AWS Batch adds, the limit is %d", size, maxOverrides),
-				fmt.Sprintf("stay below %d: store long data in S3 and pass its location", maxOverrides-overridesRoom),
+				fmt.Sprintf("stay below %d: store long data in S3 and pass its location", maxOverrides-overridesReserve),
 				key(firstOf(c.over.Get("containerOverrides"), orNothing(s.Node.Get("parameters")))))
 		}
 	}
 }
 
+// checkEmptyCommand reports empty arguments in the commands of overrides.
 func checkEmptyCommand(s Site) {
 	for o := range s.overrides() {
 		for n := range o.Get("command").Children() {
@@ -107,13 +120,16 @@ func checkEmptyCommand(s Site) {
 	}
 }
 
+// checkPriorityOverride reports an invalid priority. One that the compact form writes once
+// for both requests is reported for the definition.
 func checkPriorityOverride(s Site) {
 	n := s.Node.Get("schedulingPriorityOverride")
-	if !samePlace(n, s.Register.Get("schedulingPriority")) {
+	if !sameLocation(n, s.Register.Get("schedulingPriority")) {
 		between(0, catalog.MaxPriority)(s, orNothing(n), "schedulingPriorityOverride")
 	}
 }
 
+// checkRetryReplaced reports a retryStrategy that drops the definition's evaluateOnExit.
 func checkRetryReplaced(s Site) {
 	own, known := s.Own("retryStrategy"), s.Known().Get("retryStrategy")
 	if own != nil && own.Get("evaluateOnExit") == nil && known.Get("evaluateOnExit").Len() > 0 {
@@ -121,11 +137,14 @@ func checkRetryReplaced(s Site) {
 	}
 }
 
+// checkLegacyOverrides reports vcpus and memory in overrides. They work only for a
+// definition with the same deprecated members.
 func checkLegacyOverrides(s Site) {
 	o, known := s.Node.Get("containerOverrides"), s.Known().Get("containerProperties")
 	if s.Fargate {
 		return // another rule reports that
 	}
+	// An override replaces a value of the same form only.
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
 		n := o.Get(m[0])
 		if n == nil || known != nil && !(Site{Node: known}).requires(m[1]) {
@@ -139,6 +158,7 @@ func checkLegacyOverrides(s Site) {
 	}
 }
 
+// checkOverriddenResources reports unknown and repeated types in an override.
 func checkOverriddenResources(s Site, n *jsontree.Node, label string) {
 	distinct("type", "keep one of them")(s, n, label)
 	for r := range n.Children() {
@@ -146,12 +166,14 @@ func checkOverriddenResources(s Site, n *jsontree.Node, label string) {
 	}
 }
 
+// checkOverriddenInstanceType reports an instance type for a job that has no nodes.
 func checkOverriddenInstanceType(s Site) {
 	if n := s.Node.Get("containerOverrides").Get("instanceType"); n != nil {
 		s.ReportFix(s.remove(n), "instanceType of an override is for multi-node jobs only", "remove it; the queue's compute environments choose the instances", key(n))
 	}
 }
 
+// checkEKSContainerOverrides reports overrides of another kind for a job on EKS.
 func checkEKSContainerOverrides(s Site) {
 	onEKS := s.runsOnEKS()
 	for c := range s.changes() {
@@ -169,6 +191,7 @@ func checkEKSContainerOverrides(s Site) {
 	}
 }
 
+// checkEKSOverrides reports eksPropertiesOverride for a job that is not on EKS.
 func checkEKSOverrides(s Site) {
 	for c := range s.changes() {
 		if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
@@ -177,6 +200,8 @@ func checkEKSOverrides(s Site) {
 	}
 }
 
+// checkECSOverrides reports ecsPropertiesOverride for a definition without ecsProperties.
+// Jobs on EKS have a rule of their own.
 func checkECSOverrides(s Site) {
 	for c := range s.changes() {
 		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.runsOnEKS() {
@@ -185,6 +210,8 @@ func checkECSOverrides(s Site) {
 	}
 }
 
+// checkECSContainerOverrides reports containerOverrides for a definition with
+// ecsProperties.
 func checkECSContainerOverrides(s Site) {
 	for c := range s.changes() {
 		if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
@@ -193,44 +220,52 @@ func checkECSContainerOverrides(s Site) {
 	}
 }
 
+// checkNodeOverrides reports nodeOverrides for a definition without nodes.
 func checkNodeOverrides(s Site) {
 	if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.runsOnEKS() {
 		s.Report("the definition has no nodes to override", `write "containerOverrides"`, key(n))
 	}
 }
 
+// checkConsumableOverride applies the rules of definitions to the list of a submission.
 func checkConsumableOverride(s Site, n *jsontree.Node, label string) {
-	if samePlace(n, s.Register.Get("consumableResourceProperties").Get("consumableResourceList")) {
+	if sameLocation(n, s.Register.Get("consumableResourceProperties").Get("consumableResourceList")) {
 		return
 	}
 	atMost(5, "")(s, n, label)
 	distinct("consumableResource", "add the quantities up")(s, n, label)
 }
 
+// checkDefinitionReference reports a jobDefinition of an invalid form.
 func checkDefinitionReference(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && !samePlace(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
+	if n.Is(jsontree.String) && !sameLocation(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
 		s.Report("jobDefinition must be a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `write a name such as "train" or "train:3"`, n)
 	}
 }
 
+// checkArrayProperties reports arrayProperties without a size.
 func checkArrayProperties(s Site) {
 	if n := s.Node.Get("arrayProperties"); n.Is(jsontree.Object) && s.lacks(n, "size") {
 		s.Report("arrayProperties has no size", `add "size": 10, or remove it`, n)
 	}
 }
 
+// checkPairReference reports an N_TO_N dependency without the id of a job.
 func checkPairReference(s Site, n *jsontree.Node, _ string) {
 	if n.Get("type").Str() == "N_TO_N" && s.lacks(n, "jobId") {
 		s.Report("an N_TO_N dependency needs the jobId of another array", "write \"SEQUENTIAL\" to run one child after the other", n)
 	}
 }
 
+// checkDependencyID reports a jobId that does not have the form of one.
 func checkDependencyID(s Site, n *jsontree.Node, _ string) {
 	if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !placeholder().MatchString(n.Str()) {
 		s.Report(quote(n.Str())+" is not a job id", "use an id that SubmitJob returned, or a workflow file, where dependsOn contains names", n)
 	}
 }
 
+// checkDependencyEmpty reports a dependency with neither an id nor a type. A member "job",
+// the form of job files, is reported elsewhere.
 func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.Object) && s.lacks(n, "jobId") && n.Get("type").Str() == "" && s.lacks(n, "job") {
 		s.Report("the dependency has neither jobId nor type", `add "jobId", or "type": "SEQUENTIAL" for an array`, n)
@@ -240,6 +275,8 @@ func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
 // nativeSubmits returns the submissions of native files.
 var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == document.KindSubmitJob || s.File.Kind == document.KindJobList })
 
+// unknownOverrides reports overrides for containers that the definition does not have, in
+// tasks, pods and nodes.
 func (s Site) unknownOverrides() {
 	known := s.Known()
 	names := map[string]bool{}

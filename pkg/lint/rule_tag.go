@@ -41,7 +41,7 @@ var tagList = newFact(func(p *Pass, old []tag) []tag {
 			all = append(all, tag{j, t})
 		}
 		for t := range j.Submit.Get("tags").Children() {
-			if !samePlace(t, registered.Get(t.Name)) {
+			if !sameLocation(t, registered.Get(t.Name)) {
 				all = append(all, tag{j, t})
 			}
 		}
@@ -61,6 +61,7 @@ func created(p *Pass) []Site {
 	return allSites.of(p).requests
 }
 
+// tagSource is the page with the limits of tags.
 const tagSource = userGuide + ", tag restrictions"
 
 // isTag reports whether a text contains only letters, digits and spaces of any script,
@@ -74,6 +75,8 @@ func isTag(text string) bool {
 	return true
 }
 
+// tagRules returns the rules about tags of all requests, and about the one tag that
+// batchctl itself reads.
 func tagRules() []*Rule {
 	return []*Rule{
 		row("tags-min-1", Low, in(creates, "tags"), filled("remove it"),
@@ -174,12 +177,15 @@ func tagRules() []*Rule {
 // executorTag is local.ExecutorTag; a test of pkg/cli compares the two, and their values.
 const executorTag = "batchctl:executor"
 
+// hasAWSPrefix reports whether a text starts with aws: in any case.
 func hasAWSPrefix(s string) bool {
 	return len(s) >= len("aws:") && strings.EqualFold(s[:len("aws:")], "aws:")
 }
 
+// tooManyTags reports the first tag beyond the limit of a resource.
 func tooManyTags(j Job, tags *jsontree.Node) {
 	if n := tags.Len(); n > catalog.MaxTags {
+		// The first tag beyond the limit is marked; without it, the whole map.
 		last := tags
 		i := 0
 		for t := range tags.Children() {

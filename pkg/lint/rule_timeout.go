@@ -8,6 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// timeoutRules returns the rules about timeouts. AWS Batch terminates an attempt after the
+// timeout; a submission replaces the timeout of its definition.
 func timeoutRules() []*Rule {
 	return []*Rule{
 		{
@@ -36,6 +38,7 @@ func timeoutRules() []*Rule {
 			Source: userGuide + ", job timeouts",
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
+					// An empty object sets no timeout.
 					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
 					empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
 					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {
@@ -58,6 +61,7 @@ func (p *Pass) timed(definition Job) bool {
 	return len(submissions) > 0
 }
 
+// shortTimeout reports a timeout below the minimum of AWS Batch.
 func shortTimeout(j Job, timeout *jsontree.Node) {
 	n := timeout.Get("attemptDurationSeconds")
 	if s, ok := n.Int(); ok && s < catalog.MinTimeout {

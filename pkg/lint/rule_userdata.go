@@ -16,8 +16,10 @@ func userDataRules() []*Rule {
 			}
 		}}
 	}
+	// A problem that keeps hosts out of their cluster or GPUs away from jobs is an error.
 	const bad, note = diag.Error, diag.Warning
 	return []*Rule{
+		// What EC2 and cloud-init accept, and how AWS Batch merges user data.
 		rule(userdata.Size, bad, High, "EC2 accepts at most 16 KB of user data, before base64 encoding.", ec2UserData),
 		rule(userdata.Base64, bad, High, "UserData of a launch template is base64. EC2 rejects plain text. In a CloudFormation template, Fn::Base64 encodes it.", ec2API+"RequestLaunchTemplateData"),
 		rule(userdata.Shebang, bad, High, "cloud-init recognises a script by its first two characters, #!. Without them it skips the text with a warning in its log, or cannot start it.", cloudInit),
@@ -25,8 +27,10 @@ func userDataRules() []*Rule {
 		rule(userdata.MIMEBoundary, bad, High, "An archive without a boundary, or whose boundary does not occur, has no parts, so nothing in it runs.", cloudInit+"; "+batchTemplates),
 		rule(userdata.MIMEType, note, High, "Each part of an archive has a Content-Type, an empty line and its text. cloud-init skips a part of an unknown type.", cloudInit),
 		rule(userdata.Syntax, bad, High, "If a script has a syntax error, the shell runs nothing, or only the lines before the error.", "Bash Reference Manual"),
+		// The order of cloud-init, Docker and the ECS agent, which systemd units define.
 		rule(userdata.ECSStart, bad, High, "The ECS agent's unit starts after cloud-init has finished, and cloud-init finishes after this script. A script that starts the agent waits for the agent, and the agent waits for the script. The host hangs and never joins its cluster.", ecsUnits),
 		rule(userdata.ECSWait, bad, High, "A loop in user data that waits for the ECS agent waits indefinitely, because the agent starts only after cloud-init, and therefore the script, has finished.", ecsUnits),
+		// The configuration of the agent and of Docker.
 		rule(userdata.ECSCluster, note, Medium, "AWS Batch creates a cluster for each managed compute environment and sets ECS_CLUSTER itself, after the launch template's user data. Where a line of your own wins, the host joins another cluster and gets no jobs.", "published launch templates of AWS workshops, in which AWS Batch's own line wins"),
 		rule(userdata.ConfigEmptied, bad, Medium, "The image and AWS Batch write settings to /etc/ecs/ecs.config, such as the cluster and ECS_ENABLE_GPU_SUPPORT. Use >> to add to the file; > erases them.", ecsBootstrap),
 		rule(userdata.DockerRestart, bad, High, "Docker's unit waits for cloud-init, like the ECS agent's unit, and cloud-init waits for its script. So a script that starts or restarts Docker and waits for it never finishes. With --no-block, systemctl does not wait.", ecsUnits),
@@ -34,6 +38,7 @@ func userDataRules() []*Rule {
 		rule(userdata.DaemonJSON, bad, High, "Docker does not start if daemon.json is not valid JSON, or if its default runtime is not one of its runtimes.", dockerConfig),
 		rule(userdata.GPURuntime, note, Medium, "Containers use GPUs through the NVIDIA runtime. A daemon.json that replaces the image's file has to define this runtime, and set it as the default for containers that do not request a GPU explicitly.", dockerConfig),
 		rule(userdata.GPUSupport, bad, Medium, "The ECS agent offers GPUs only with ECS_ENABLE_GPU_SUPPORT=true. The GPU-optimised images set it. A script that erases ecs.config or installs the runtime itself has to set it too.", ecsAgentConfig),
+		// Practices. A script without them works, until something fails.
 		rule(userdata.DriverCheck, note, Low, "A host joins the cluster even if its driver did not load. A call of nvidia-smi in the script shows the failure in the log, and can stop the host from joining.", "a practice of GPU clusters"),
 		rule(userdata.Reboot, note, Medium, "A script that shuts down or reboots its instance may stop jobs that are already placed there, and does not run its remaining lines.", ec2UserData),
 		rule(userdata.InsecureScript, note, High, "Anyone on the network path can replace a script that comes over http, and the shell runs it as root.", "RFC 9110, section 4.2.1"),

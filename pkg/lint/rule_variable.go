@@ -8,6 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// environmentRules returns the rules about environment variables, which the container gets
+// unchanged, and about the role that fetches secrets for them.
 func environmentRules() []*Rule {
 	return []*Rule{
 		(&Rule{
@@ -40,10 +42,10 @@ func environmentRules() []*Rule {
 			Source: "practice",
 			Run: func(p *Pass) {
 				for _, c := range requirers(p) {
-					c.twiceNamed(c.Node.Get("environment"))
+					c.checkDuplicateNames(c.Node.Get("environment"))
 				}
 				for _, c := range podParts(p) {
-					c.twiceNamed(c.Node.Get("env"))
+					c.checkDuplicateNames(c.Node.Get("env"))
 				}
 			},
 		}).onlyWith("environment", "env"),
@@ -89,6 +91,7 @@ func environmentRules() []*Rule {
 
 // everyVariable visits the entries of all environments: of containers, of overrides and of pods.
 func everyVariable(p *Pass, visit func(s Site, entry *jsontree.Node)) {
+	// The lists of containers are called environment, and those of pods env.
 	each := func(s Site, list *jsontree.Node) {
 		for e := range list.Children() {
 			visit(s, e)
@@ -110,8 +113,8 @@ func everyArgument(p *Pass, visit func(s Site, n *jsontree.Node)) {
 	})
 	each := func(s Site, lists ...*jsontree.Node) {
 		for _, list := range lists {
-			for word := range list.Children() {
-				visit(s, word)
+			for arg := range list.Children() {
+				visit(s, arg)
 			}
 		}
 	}
@@ -123,7 +126,8 @@ func everyArgument(p *Pass, visit func(s Site, n *jsontree.Node)) {
 	}
 }
 
-func (s Site) twiceNamed(list *jsontree.Node) {
+// checkDuplicateNames reports variables of a list that have the name of an earlier one.
+func (s Site) checkDuplicateNames(list *jsontree.Node) {
 	if list.Len() < 2 || list.Index(0).Key.End > 0 {
 		return // built from a map, where the parser reports duplicates
 	}
@@ -137,8 +141,11 @@ func (s Site) twiceNamed(list *jsontree.Node) {
 	}
 }
 
+// roleHint suggests an execution role, under the name that the console of ECS gives it.
 const roleHint = `add "executionRoleArn": "arn:aws:iam::<account>:role/ecsTaskExecutionRole"`
 
+// reservedNames reports variables of a list with the prefix of AWS Batch. A pod's list has
+// the same form.
 func reservedNames(j Job, list *jsontree.Node) {
 	for e := range list.Children() {
 		n := e.Get("name")

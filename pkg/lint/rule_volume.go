@@ -10,12 +10,17 @@ import (
 )
 
 var (
+	// volumeName accepts the empty name; another rule reports it. fileSystemID also
+	// accepts an ARN and a placeholder.
 	volumeName   = lazy(`^[A-Za-z0-9_-]*$`)
 	fileSystemID = lazy(`^(fs-[0-9a-zA-Z]+|arn:.*|.*(\$\{|\{\{|<).*)$`)
 )
 
+// efs is the path from a body to its EFS volumes.
 const efs = "volumes[].efsVolumeConfiguration"
 
+// volumeRules returns the rules about volumes on ECS and their mount points. Amazon ECS
+// checks part of them only when it starts the task, and the job then fails.
 func volumeRules() []*Rule {
 	return []*Rule{
 		row("volume-name-charset", High, in(bodies, "volumes[].name"), like(volumeName, nameCharset, ""),
@@ -37,6 +42,7 @@ func volumeRules() []*Rule {
 				}
 			}
 		}, "The container does not see a volume without a mount point.", api("Volume.name"))).onlyWith("volumes"),
+		// Mount points of containers.
 		row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
 			"A mount point needs a volume and a path.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 		check("mount-unknown-volume", Low, containersIn("containerProperties"), Site.unknownVolumes,
@@ -54,6 +60,8 @@ func volumeRules() []*Rule {
 			distinct("containerPath", "give each mount point its own path")(s, n, label)
 			distinct("mountPath", "give each mount its own path")(s, n, label)
 		}, "With two mounts at the same path, the container does not start.", "Docker's rule for mounts"),
+		// EFS and S3 Files. An encrypted connection is a condition of access points and of
+		// IAM.
 		row("efs-filesystemid-required", High, in(bodies, efs), needs(`fileSystemId: "fs-..."`),
 			"An EFS volume needs the id of its file system.", api("EFSVolumeConfiguration.fileSystemId")),
 		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an id such as fs-0123456789abcdef0", ""),
@@ -68,21 +76,21 @@ func volumeRules() []*Rule {
 		check("efs-accesspoint-transit-encryption", High, bodies, func(s Site) {
 			for v := range s.efs() {
 				if n := v.Get("authorizationConfig").Get("accessPointId"); n != nil {
-					s.wantsEncryption(v, "an access point", n)
+					s.requireEncryption(v, "an access point", n)
 				}
 			}
 		}, "An EFS access point requires an encrypted connection.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
 		check("efs-iam-transit-encryption", High, bodies, func(s Site) {
 			for v := range s.efs() {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
-					s.wantsEncryption(v, "IAM authorization", n)
+					s.requireEncryption(v, "IAM authorization", n)
 				}
 			}
 		}, "IAM authorization for EFS requires an encrypted connection.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
 		check("efs-iam-job-role", Medium, bodies, func(s Site) {
 			for v := range s.efs() {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
-					s.wantsRole("IAM authorization for EFS", n)
+					s.requireRole("IAM authorization for EFS", n)
 				}
 			}
 		}, "IAM authorization for EFS uses the permissions of the job role, so the job needs a role.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
@@ -97,38 +105,43 @@ func volumeRules() []*Rule {
 		check("s3files-requires-job-role", Medium, bodies, func(s Site) {
 			for v := range each(s.Node, "volumes") {
 				if n := v.Get("s3filesVolumeConfiguration"); n.Is(jsontree.Object) {
-					s.wantsRole("an S3 Files volume", n)
+					s.requireRole("an S3 Files volume", n)
 				}
 			}
 		}, "An S3 Files volume is mounted with the permissions of the job role, so the job needs a role.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
 	}
 }
 
+// efs yields the EFS volumes of a body.
 func (s Site) efs() iter.Seq[*jsontree.Node] {
 	var list []*jsontree.Node // a loop may stop early, and walk cannot
 	path(efs).walk(s.Node, func(n *jsontree.Node) { list = append(list, n) })
 	return slices.Values(list)
 }
 
-func (s Site) wantsEncryption(volume *jsontree.Node, who string, at *jsontree.Node) {
+// requireEncryption reports an EFS volume without transitEncryption, at the member that
+// needs it. AWS disables it by default.
+func (s Site) requireEncryption(volume *jsontree.Node, feature string, at *jsontree.Node) {
 	n := volume.Get("transitEncryption")
 	if n.Str() == "ENABLED" || !s.lacks(volume, "transitEncryption") && n == nil {
 		return
 	}
 	if n == nil {
-		s.ReportFix(s.insert(volume, `"transitEncryption": "ENABLED"`), who+` needs "transitEncryption": "ENABLED"`, "add it to efsVolumeConfiguration", at)
+		s.ReportFix(s.insert(volume, `"transitEncryption": "ENABLED"`), feature+` needs "transitEncryption": "ENABLED"`, "add it to efsVolumeConfiguration", at)
 		return
 	}
-	s.ReportFix(replace(n, "ENABLED"), who+` needs "transitEncryption": "ENABLED"`, `write "ENABLED"`, n)
+	s.ReportFix(replace(n, "ENABLED"), feature+` needs "transitEncryption": "ENABLED"`, `write "ENABLED"`, n)
 }
 
-func (s Site) wantsRole(who string, at *jsontree.Node) {
+// requireRole reports a body without a job role, at the member that needs it. A task has the
+// role under another name.
+func (s Site) requireRole(feature string, at *jsontree.Node) {
 	role := "jobRoleArn"
 	if s.Node.Get("containers") != nil {
 		role = "taskRoleArn"
 	}
 	if s.lacks(s.Node, role) {
-		s.Report(who+" needs "+role, fmt.Sprintf(`add %q: "arn:aws:iam::<account>:role/..."`, role), at)
+		s.Report(feature+" needs "+role, fmt.Sprintf(`add %q: "arn:aws:iam::<account>:role/..."`, role), at)
 	}
 }
 
@@ -145,6 +158,7 @@ func (s Site) mounted() map[string]bool {
 	return names
 }
 
+// unknownVolumes reports mount points of a container without an entry in its volumes.
 func (s Site) unknownVolumes() {
 	var known []string
 	for v := range each(s.Task, "volumes") {

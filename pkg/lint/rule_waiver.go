@@ -17,6 +17,8 @@ import (
 // waivers yields every waiver with the first job that has it.
 func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 	return func(yield func(Job, document.Waiver) bool) {
+		// Jobs of a workflow inherit the waivers of its defaults, so one waiver can be in
+		// several.
 		var seen map[*jsontree.Node]bool
 		for _, j := range p.Jobs() {
 			for _, w := range j.Waivers {
@@ -48,6 +50,8 @@ var namedRules = newFact(func(p *Pass, _ map[string]*Rule) map[string]*Rule {
 	return named
 })
 
+// waiverRules returns the rules about waivers. They run after all others, because they
+// need to know which waivers had an effect.
 func waiverRules() []*Rule {
 	return []*Rule{
 		{

@@ -8,6 +8,8 @@ import (
 // in its topic's file. The list is shared: do not change it.
 func Rules() []Rule { return all() }
 
+// all is the list of Rules. The order of topics is the order of the pages, and the rules
+// of a topic are in the order of their files.
 var all = sync.OnceValue(func() []Rule {
 	rules := make([]Rule, 0, 512)
 	add := func(topic string, lists ...[]*Rule) {

@@ -10,14 +10,16 @@ import (
 )
 
 // Settle removes problems of the schema if a rule reports the same mistake: at the same
-// place, or at the object that lacks the member. The rule knows more, and one mistake
-// is one problem. A warning does not replace an error, and a waived problem replaces
-// nothing. In a text with syntax errors, only syntax errors keep their fixes.
+// location, or at the object that lacks the member. The rule's message is more precise,
+// and one mistake is one problem. A warning does not replace an error, and a waived
+// problem replaces nothing. In a text with syntax errors, only syntax errors keep their
+// fixes.
 func Settle(all diag.List) diag.List {
 	type start struct {
 		source *diag.Source
 		offset int
 	}
+	// special holds the problems of rules, by the start of their span.
 	special := map[start]diag.List{}
 	for _, d := range all {
 		if !generic(d) && d.Source != nil && d.Waived == nil {
@@ -47,6 +49,7 @@ func withoutGuesses(all diag.List) diag.List {
 	return all
 }
 
+// generic reports whether a problem comes from the schema, which knows no reasons.
 func generic(d diag.Diagnostic) bool {
 	switch d.Rule {
 	case document.RuleUnknownMember, document.RuleMissingMember, document.RuleWrongType, document.RuleBadValue:
@@ -55,6 +58,7 @@ func generic(d diag.Diagnostic) bool {
 	return false
 }
 
+// quoted matches a text in quotes; its group is the text.
 var quoted = lazy(`"([^"]+)"`)
 
 // covered reports whether the problems of rules include the generic one.

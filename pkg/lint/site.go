@@ -13,16 +13,23 @@ import (
 
 // sites holds every object that rules read, by kind.
 type sites struct {
+	// definitions and submits hold the RegisterJobDefinition and SubmitJob requests.
 	definitions, submits []Site
 	// containers holds those on ECS; wholes those that are a whole job or node;
 	// tasks the elements of ecsProperties.taskProperties.
 	containers, wholes, tasks []Site
-	nodes, groups             []Site // nodeProperties and its ranges
-	pods, podContainers       []Site
-	overrides, podOverrides   []Site // containers of ECS and of EKS
-	retries                   []Site
-	environments, queues      []Site
-	policies, consumables     []Site
+	// nodes holds nodeProperties, groups the elements of their nodeRangeProperties.
+	nodes, groups []Site // nodeProperties and its ranges
+	// pods holds podProperties; podContainers their containers and init containers.
+	pods, podContainers []Site
+	// overrides holds the overrides of containers in submissions, podOverrides those of
+	// containers in pods.
+	overrides, podOverrides []Site // containers of ECS and of EKS
+	// retries holds every retryStrategy, of definitions and of submissions.
+	retries []Site
+	// The requests that create something other than a job, one list for each kind.
+	environments, queues  []Site
+	policies, consumables []Site
 
 	// Unions of the above.
 	bodies, requirers, podParts, jobs, requests, creates []Site
@@ -43,6 +50,8 @@ func (s sites) emptied() sites {
 // scope selects the sites of one kind.
 type scope func(*Pass) []Site
 
+// The scopes of one kind of site each. A scope may be called often: the sites are
+// collected once for each run.
 func definitions(p *Pass) []Site   { return allSites.of(p).definitions }
 func submits(p *Pass) []Site       { return allSites.of(p).submits }
 func containers(p *Pass) []Site    { return allSites.of(p).containers }
@@ -74,6 +83,8 @@ func jobs(p *Pass) []Site { return allSites.of(p).jobs }
 // creates returns every request that creates something.
 func creates(p *Pass) []Site { return allSites.of(p).creates }
 
+// where returns the scope of the sites that satisfy a condition. It filters again in each
+// run.
 func where(of scope, keep func(Site) bool) scope {
 	return func(p *Pass) []Site {
 		var out []Site
@@ -86,6 +97,7 @@ func where(of scope, keep func(Site) bool) scope {
 	}
 }
 
+// onFargate, onEC2 and onWindows restrict a scope to one platform.
 func onFargate(of scope) scope { return where(of, func(s Site) bool { return s.Fargate }) }
 func onEC2(of scope) scope     { return where(of, Site.onEC2) }
 func onWindows(of scope) scope { return where(of, Site.windows) }
@@ -117,6 +129,8 @@ func (s Site) onManagedInstances() bool {
 	return list.Len() > 0
 }
 
+// windows reports whether the site's task or container is for Windows, in any case. The
+// rule about operatingSystemFamily reports the wrong case.
 func (s Site) windows() bool {
 	family := s.Task.Get("runtimePlatform").Get("operatingSystemFamily").Str()
 	return strings.HasPrefix(strings.ToUpper(family), "WINDOWS")
@@ -172,8 +186,11 @@ func (s *sites) collectRequest(site Site) {
 	}
 }
 
+// collectDefinition adds the objects of a job's RegisterJobDefinition request. Objects of
+// the wrong JSON type are left out, so that rules need not check for them.
 func (j Job) collectDefinition(s *sites) {
 	fargate := plan.IsFargate(j.Register)
+	// A Site outside of a container has no Task.
 	site := func(n, task *jsontree.Node) Site { return Site{Job: j, Node: n, Task: task, Fargate: fargate} }
 	s.definitions = append(s.definitions, site(j.Register, nil))
 	if r := j.Register.Get("retryStrategy"); r.Is(jsontree.Object) {
@@ -185,6 +202,7 @@ func (j Job) collectDefinition(s *sites) {
 			s.wholes = append(s.wholes, c)
 		}
 	}
+	// body adds the tasks and pods of a definition, or of a range of its nodes.
 	body := func(n *jsontree.Node) {
 		for t := range n.Get("ecsProperties").Get("taskProperties").Children() {
 			if t.Is(jsontree.Object) {
@@ -210,6 +228,8 @@ func (j Job) collectDefinition(s *sites) {
 	}
 }
 
+// collectSubmit adds the objects of a job's SubmitJob request. Their Fargate is that of
+// the definition if it is known.
 func (j Job) collectSubmit(s *sites) {
 	fargate := plan.IsFargate(j.Known())
 	site := func(n *jsontree.Node) Site { return Site{Job: j, Node: n, Fargate: fargate} }
@@ -234,6 +254,7 @@ func (j Job) collectSubmit(s *sites) {
 	}
 }
 
+// onEKS reports whether the site's definition is for EKS, on one node or several.
 func (s Site) onEKS() bool {
 	if s.Register.Get("eksProperties") != nil {
 		return true
@@ -246,6 +267,7 @@ func (s Site) onEKS() bool {
 	return false
 }
 
+// resourcesOf is the member of an environment that most rules about environments read.
 const resourcesOf = "computeResources"
 
 // Containers returns the containers of all job definitions, except those of EKS,

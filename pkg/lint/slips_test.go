@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// TestOneSlipOneError: a slip in a job file is one error, and its hint is right the
+// TestOneSlipOneError checks that a slip in a job file is one error, and its hint is right the
 // first time. Each line is a file, and what is found in it as "message => hint".
 func TestOneSlipOneError(t *testing.T) {
 	const resources = `"resources": { "vcpus": 1, "memory": 512 }, "timeout": "1h"`
@@ -60,7 +60,7 @@ func TestOneSlipOneError(t *testing.T) {
 	}
 }
 
-// TestPolicyUnits: a message about the policy has the units of the job's own file.
+// TestPolicyUnits checks that a message about the policy has the units of the job's own file.
 func TestPolicyUnits(t *testing.T) {
 	platform, _ := document.Load(diag.NewSource("batchctl.json", `{ "policy": { "maxTimeout": "24h", "maxMemory": "1 TiB", "requiredTags": ["Team"], "maxAttempts": 1 } }`),
 		document.Options{Kind: document.KindPlatform})

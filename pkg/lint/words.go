@@ -16,6 +16,7 @@ import (
 // quote quotes a text as in the file and cuts a long one.
 func quote(s string) string { return diag.Quote(s) }
 
+// quoteAll quotes each text of a list.
 func quoteAll(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -24,6 +25,7 @@ func quoteAll(list []string) []string {
 	return out
 }
 
+// either joins alternatives: "a, b or c". It returns "" for an empty list.
 func either(values []string) string {
 	last := len(values) - 1
 	if last < 1 {
@@ -32,31 +34,35 @@ func either(values []string) string {
 	return strings.Join(values[:last], ", ") + " or " + values[last]
 }
 
-func and(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
+// and joins names: "a, b and c".
+func and(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-func near(word string, words []string) string { return nearIn(word, slices.Values(words)) }
+// near returns the known value that is most similar to a value, or "". nearIn is near for
+// a sequence.
+func near(value string, known []string) string { return nearIn(value, slices.Values(known)) }
 
-func nearIn(word string, words iter.Seq[string]) string { return diag.Near(word, words) }
+func nearIn(value string, known iter.Seq[string]) string { return diag.Near(value, known) }
 
 // pattern is a regular expression that is compiled on first use: the rules have
 // dozens, and most runs need few.
 type pattern func() *regexp.Regexp
 
+// lazy returns the pattern of an expression, which must be valid.
 func lazy(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// typo returns the name of which a word is a typo, or "". Related names differ by a
-// word or a number, and a resource that no file creates may exist already. So gpu is
-// not a typo of cpu, nor train-2 of train-1.
-func typo(word string, names iter.Seq[string]) string {
-	near := nearIn(word, names)
-	if near == "" || !isSlip(word, near) {
+// typo returns the name of which another name is a typo, or "". Related names differ by a
+// word or a number, and a resource that no file creates may exist already. So gpu is not a
+// typo of cpu, nor train-2 of train-1.
+func typo(name string, names iter.Seq[string]) string {
+	near := nearIn(name, names)
+	if near == "" || !isSlip(name, near) {
 		return ""
 	}
 	return near
@@ -88,15 +94,17 @@ func nameWords(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' })
 }
 
+// joined returns a name in lower case without separators.
 func joined(name string) string { return strings.Join(nameWords(name), "") }
 
-// lettersOf returns the letters of a word in alphabetical order.
-func lettersOf(word string) string {
-	letters := []byte(word)
+// lettersOf returns the letters of a text in alphabetical order.
+func lettersOf(text string) string {
+	letters := []byte(text)
 	slices.Sort(letters)
 	return string(letters)
 }
 
+// writeHint is the hint to write a value; "" if no value is known.
 func writeHint(value string) string {
 	if value == "" {
 		return ""
@@ -104,6 +112,8 @@ func writeHint(value string) string {
 	return "write " + quote(value)
 }
 
+// asteriskHint suggests a pattern with its only asterisk at the end; head is the text
+// before the first asterisk.
 func asteriskHint(head string) string {
 	if head == "" {
 		return `write the start of the reason, such as "OutOfMemory*"`
@@ -111,6 +121,7 @@ func asteriskHint(head string) string {
 	return "write " + quote(head+"*")
 }
 
+// contains reports whether a list has a string.
 func contains(list []string, s string) bool {
 	for _, e := range list {
 		if e == s {
@@ -120,12 +131,15 @@ func contains(list []string, s string) bool {
 	return false
 }
 
+// nameCharset describes, for messages, what nameRune accepts.
 const nameCharset = "letters, digits, hyphens and underscores"
 
+// nameRune reports whether names of AWS Batch can contain a character.
 func nameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
 }
 
+// mapName replaces each character that a name cannot contain by a hyphen.
 func mapName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if nameRune(r) {
@@ -135,6 +149,7 @@ func mapName(s string) string {
 	}, s)
 }
 
+// nearHint suggests a similar known name, or the removal.
 func nearHint(name string, known iter.Seq[string]) string {
 	if near := nearIn(name, known); near != "" {
 		return "did you mean " + quote(near) + "?"
@@ -155,6 +170,7 @@ func lowered(s string) string {
 	return strings.Trim(s, "-.")
 }
 
+// lowerHint suggests a name in lower case; "" if the name is in lower case already.
 func lowerHint(s string) string {
 	if l := lowered(s); l != "" && l != s {
 		return "write " + quote(l)
@@ -189,11 +205,13 @@ func isDecimal(text string) bool {
 	return isWhole(whole) && (!found || isWhole(fraction))
 }
 
-func sorted(words []string) []string {
-	slices.Sort(words)
-	return words
+// sorted sorts a list, which it changes, and returns it.
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
 }
 
+// orDots returns the example of a member's value, or dots.
 func orDots(example string) string {
 	if example == "" {
 		return `"..."`
@@ -201,6 +219,7 @@ func orDots(example string) string {
 	return example
 }
 
+// decimal formats a number without an exponent, with as few digits as possible.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // isNote reports whether a member is a comment, by its name.
@@ -211,20 +230,23 @@ func isNote(name string) bool {
 // placeholder matches the forms of values that another program fills in.
 var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$`)
 
-func nearName(word string, known map[string]bool) string {
+// nearName suggests a similar container, or lists the containers.
+func nearName(container string, known map[string]bool) string {
 	var names []string
 	for name := range known {
 		if name != "" {
 			names = append(names, quote(name))
 		}
 	}
-	if hint := nearHint(word, maps.Keys(known)); hint != "remove it" {
+	if hint := nearHint(container, maps.Keys(known)); hint != "remove it" {
 		return hint
 	}
 	return "the containers are " + either(sorted(names))
 }
 
 var (
+	// The forms of names in Kubernetes: DNS labels and subdomains (RFC 1123), and the name
+	// part of label keys.
 	dnsLabel     = lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	dnsSubdomain = lazy(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	keyName      = lazy(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)

@@ -48,24 +48,28 @@ func isFixable(problem diag.Diagnostic) bool {
 	return n > 0
 }
 
-// asked reports whether the client wants actions of that kind. A kind stands
-// for those below it.
+// asked reports whether the client wants actions of that kind. A kind includes the kinds
+// below it.
 func asked(only []string, kind string) bool {
 	return len(only) == 0 || slices.ContainsFunc(only, func(o string) bool {
 		return o == "" || o == kind || strings.HasPrefix(kind, o+".")
 	})
 }
 
+// quickFix returns the action for one problem. Credentials in its title are masked; the
+// edits are unchanged.
 func (s *server) quickFix(d *openDocument, problem diag.Diagnostic) codeAction {
 	problem = problem.Masked()
 	return codeAction{
-		// Editors make preferred actions without a question.
+		// Editors apply preferred actions without a question.
 		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix, IsPreferred: problem.Fix.Class == diag.Automatic,
 		Diagnostics: []diagnostic{s.diagnostic(problem, d.text)},
 		Edit:        s.workspaceEdit(d, problem.Fix.Edits),
 	}
 }
 
+// workspaceEdit returns the edits with the version of the document if the client can check
+// it, so that it rejects edits of an older text.
 func (s *server) workspaceEdit(d *openDocument, edits []diag.Edit) workspaceEdit {
 	list := s.edits(edits, d.text)
 	if s.client.Capabilities.Workspace.WorkspaceEdit.DocumentChanges {
@@ -75,23 +79,21 @@ func (s *server) workspaceEdit(d *openDocument, edits []diag.Edit) workspaceEdit
 	return workspaceEdit{Changes: map[string][]textEdit{d.uri: list}}
 }
 
-// fixAll returns the edit that does what validate --fix does in one round, with the
-// same choice of fixes.
+// fixAll returns the edit that does the same as one round of validate --fix.
 func fixAll(problems diag.List) (diag.Edit, bool) {
 	if len(problems) == 0 {
 		return diag.Edit{}, false
 	}
 	src := problems[0].Source
-	fixed, made := jsontree.Repair(src, problems)
-	if len(made) == 0 {
+	fixed, applied := jsontree.Repair(src, problems)
+	if len(applied) == 0 {
 		return diag.Edit{}, false
 	}
 	return smallestEdit(src.Text, fixed), true
 }
 
-// smallestEdit returns the edit that makes a text another one and covers no more than
-// what differs, in whole characters and line ends: no position of the protocol is
-// between CR and LF.
+// smallestEdit returns the edit from one text to another that covers only the difference,
+// in whole characters and line ends: the protocol has no position between CR and LF.
 func smallestEdit(old, fixed string) diag.Edit {
 	start := 0
 	for start < min(len(old), len(fixed)) && old[start] == fixed[start] {
@@ -110,7 +112,7 @@ func smallestEdit(old, fixed string) diag.Edit {
 	return diag.Edit{Span: diag.Span{Start: start, End: len(old) - end}, Text: fixed[start : len(fixed)-end]}
 }
 
-// separable reports whether an edit may begin or end at a place of the text.
+// separable reports whether an edit may begin or end at an offset.
 func separable(s string, i int) bool {
 	switch {
 	case i == len(s):

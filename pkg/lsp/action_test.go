@@ -23,8 +23,8 @@ func actionsAt(c *client, r textRange, only string) []codeAction {
 		`{"textDocument":{"uri":%q},"range":%s,"context":{"diagnostics":[]%s}}`, jobURI, jsonOf(r), only)))
 }
 
-// TestQuickFix holds that the edit of a quick fix, applied, leaves one problem
-// fewer, until none is left.
+// TestQuickFix checks that each applied quick fix leaves one problem fewer, until none is
+// left.
 func TestQuickFix(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	text := slips
@@ -76,7 +76,7 @@ func TestFixAll(t *testing.T) {
 	}
 }
 
-// TestKindsOfActions asks for kinds, and for a place.
+// TestKindsOfActions requests actions of certain kinds, and for a range.
 func TestKindsOfActions(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	c.didOpen(jobURI, slips)
@@ -93,8 +93,7 @@ func TestKindsOfActions(t *testing.T) {
 	}
 }
 
-// TestFixAllIsSmall holds that the one edit covers no more than what changes,
-// and cuts no character.
+// TestFixAllIsSmall checks that the edit covers only what changes, in whole characters.
 func TestFixAllIsSmall(t *testing.T) {
 	for _, test := range []struct {
 		old, fixed string
@@ -115,7 +114,7 @@ func TestFixAllIsSmall(t *testing.T) {
 	}
 }
 
-// An unknown member is renamed where its value fits, and hover says why it is wrong.
+// An unknown member is renamed if its value is valid, and hover explains the problem.
 func TestQuickFixRenames(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	text := `{ "name": "a", "image": "b:1", "comand": ["x"] }`
@@ -136,8 +135,8 @@ func TestQuickFixRenames(t *testing.T) {
 	t.Error("the unknown member is not found")
 }
 
-// TestFixAllLosesNothing holds that what removes text is offered by name alone: not as
-// the preferred fix, and not among all of them.
+// TestFixAllLosesNothing checks that a fix which removes text is offered only on its own:
+// it is neither the preferred fix nor part of all fixes.
 func TestFixAllLosesNothing(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone, Rules: lint.Rules})
 	c.didOpen(jobURI, `{ "jobDefinitionName": "a", "type": "Container", "timeout": { "attemptDurationSeconds": 60 },

@@ -21,8 +21,8 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// A table is read beside the document, its problems stand in the table, and it is
-// read again when it has changed: on disk, and in the editor.
+// A table is read together with the document, its problems are in the table, and it is
+// read again after a change: on disk, and in the editor.
 func TestTableBesideTheDocument(t *testing.T) {
 	dir := t.TempDir()
 	job, table := uriOf(filepath.Join(dir, "train.json")), filepath.Join(dir, "runs.csv")
@@ -53,7 +53,7 @@ func TestTableBesideTheDocument(t *testing.T) {
 	}
 }
 
-// A text that was never saved has no place from which a path could lead.
+// A text that was never saved has no directory for relative paths.
 func TestTableOfAnUnsavedText(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	c.didOpen("untitled:Untitled-1", tableJob)

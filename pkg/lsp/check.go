@@ -31,7 +31,7 @@ func (s *server) check() {
 	s.found, s.unreported = s.byURI(result.Problems), true
 }
 
-// keep gives each open document the file that was read of it.
+// keep stores in each open document the file that the check loaded from it.
 func (s *server) keep(result *check.Result) {
 	files := map[*diag.Source]*document.File{}
 	for _, f := range result.Files {
@@ -49,8 +49,8 @@ func (s *server) keep(result *check.Result) {
 	}
 }
 
-// byURI sorts the problems by the text that they are in. It may be a file
-// that is not open: a default in a platform file can be wrong for a job.
+// byURI groups the problems by the text that they are in. This can be a file that is not
+// open: a default in a platform file can be wrong for a job.
 func (s *server) byURI(all diag.List) map[string]diag.List {
 	uris := map[string]string{}
 	for _, uri := range slices.Sorted(maps.Keys(s.docs)) {

@@ -18,8 +18,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestSameAsValidate opens the documents of a directory in an editor. It finds the same problems in them
-// as `batchctl validate` does in a directory.
+// TestSameAsValidate opens the documents of a directory in an editor, and checks that the
+// problems are those of `batchctl validate` for the directory.
 func TestSameAsValidate(t *testing.T) {
 	testtool.ShortChecks(t, 100)
 	corpus := checktest.ReadCorpus()
@@ -30,7 +30,7 @@ func TestSameAsValidate(t *testing.T) {
 		slices.Sort(tree.Paths) // the editor's order
 		documents := check.Named(tree.Paths...)
 		for i := range documents {
-			documents[i].Named = false // an editor opens files of other tools, too
+			documents[i].Named = false // an editor also opens files of other tools
 		}
 		want := check.New(check.Options{FindPlatform: document.FindPlatform}).Check(documents).Problems
 
@@ -70,7 +70,7 @@ func short(l diag.List) []string {
 	return out
 }
 
-// TestOneMistakeIsOneProblem has a value that the schema and a rule refuse.
+// TestOneMistakeIsOneProblem checks a value that both the schema and a rule reject.
 func TestOneMistakeIsOneProblem(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone, Rules: lint.Rules})
 	c.didOpen(jobURI, `{"jobName": "a", "jobDefinition": "d"}`)

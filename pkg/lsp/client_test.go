@@ -35,7 +35,7 @@ type received struct {
 	Error  *rpcError
 }
 
-// dial starts a server and a client that has not said anything yet.
+// dial starts a server, and a client that has not sent anything.
 func dial(t *testing.T, o Options) *client {
 	t.Helper()
 	toServer, in := io.Pipe()
@@ -114,7 +114,7 @@ func (c *client) must(method, params string) json.RawMessage {
 	return result
 }
 
-// wait reads messages up to the one that fits.
+// wait reads messages up to the first one that fits.
 func (c *client) wait(fits func(received) bool) received {
 	c.t.Helper()
 	for m := range c.from {
@@ -127,7 +127,7 @@ func (c *client) wait(fits func(received) bool) received {
 	panic("unreachable")
 }
 
-// diagnostics waits until those of that version of a text are published.
+// diagnostics waits for the diagnostics of that version of a text.
 func (c *client) diagnostics(uri string, version int) []diagnostic {
 	c.t.Helper()
 	var p publishParams
@@ -148,8 +148,8 @@ func (c *client) diagnostics(uri string, version int) []diagnostic {
 	return p.Diagnostics
 }
 
-// quit ends the session in order and returns what Serve said, and everything
-// that the server sent and nobody asked for.
+// quit ends the session in order. It returns the result of Serve, and the remaining
+// messages of the server.
 func (c *client) quit() ([]received, error) {
 	c.t.Helper()
 	c.must("shutdown", `null`)
@@ -166,8 +166,8 @@ func (c *client) didOpen(uri, text string) {
 		`{"textDocument":{"uri":%q,"languageId":"json","version":1,"text":%s}}`, uri, jsonOf(text)))
 }
 
-// edit replaces the first occurrence of old in text, as an editor tells it, and
-// returns the new text.
+// edit replaces the first occurrence of old in text, as an editor reports it, and returns
+// the new text.
 func (c *client) edit(uri string, version int, text, old, new string) string {
 	c.t.Helper()
 	at := strings.Index(text, old)
@@ -181,7 +181,7 @@ func (c *client) edit(uri string, version int, text, old, new string) string {
 	return text[:at] + new + text[at+len(old):]
 }
 
-// at asks something about the place of | in a text that is open.
+// at sends a request about the position of | in an open text.
 func (c *client) at(method, uri, text, marked string) json.RawMessage {
 	c.t.Helper()
 	before, after, ok := strings.Cut(marked, "|")
@@ -209,7 +209,7 @@ func decodeAs[T any](t *testing.T, raw json.RawMessage) T {
 	return v
 }
 
-// utf16Position is where an editor sees a byte offset: counted the slow way.
+// utf16Position returns the position of a byte offset in UTF-16, counted from the start.
 func utf16Position(text string, offset int) position {
 	before := text[:offset]
 	line := strings.Count(before, "\n")
@@ -217,7 +217,7 @@ func utf16Position(text string, offset int) position {
 	return position{line, len(utf16.Encode([]rune(last)))}
 }
 
-// applied makes edits in a text, as an editor does: all of them of the same text.
+// applied applies edits to a text as an editor does: all of them to the same text.
 func applied(t *testing.T, text string, edits []textEdit) string {
 	t.Helper()
 	for i := len(edits) - 1; i >= 0; i-- { // the server sends them in order
@@ -267,7 +267,7 @@ const platformText = `{
 }
 `
 
-// project makes a directory with a platform file and returns its path.
+// project creates a directory with a platform file and returns its path.
 func project(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -280,7 +280,8 @@ func project(t *testing.T) string {
 // alone finds no platform file.
 func alone(string) (string, bool) { return "", false }
 
-// few are the rules that the tests speak of: new ones must not disturb them.
+// few are the rules that the tests depend on, so that new rules do not change their
+// results.
 func few() []lint.Rule {
 	return slices.DeleteFunc(slices.Clone(lint.Rules()), func(r lint.Rule) bool {
 		return !slices.Contains([]string{"memory-min-4", "submit-queue-exists", "submit-parameter-unknown"}, r.Name)

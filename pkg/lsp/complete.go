@@ -11,6 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// completion answers textDocument/completion. Without a document, or outside its root, the
+// list is empty.
 func (s *server) completion(p positionParams) (any, error) {
 	list := completionList{Items: []completionItem{}}
 	d := s.docs[p.TextDocument.URI]
@@ -23,7 +25,7 @@ func (s *server) completion(p positionParams) (any, error) {
 		return list, nil
 	}
 	c.steps = c.cursor.path()
-	c.place = topOf(c.file.Kind).at(c.steps)
+	c.schemas = topOf(c.file.Kind).at(c.steps)
 	switch c.cursor.want {
 	case wantName:
 		c.names()
@@ -34,8 +36,8 @@ func (s *server) completion(p positionParams) (any, error) {
 	return list, nil
 }
 
-// read returns the document's file and its platform, and nil if batchctl does not read such
-// documents. It parses a text that is currently not recognised only for this answer.
+// read returns the document's file and its platform, or nil if batchctl does not read such
+// documents. A text that is not recognised yet is parsed only for this call.
 func (s *server) read(d *openDocument) (*document.File, *document.Platform) {
 	s.check()
 	p, err := s.checker.PlatformOf(d.document())
@@ -55,18 +57,18 @@ func (s *server) read(d *openDocument) (*document.File, *document.Platform) {
 	return file, p.Content
 }
 
-// begun reports whether a text that is not recognised may become one of ours: it
-// has members of ours and no others. A name alone, or nothing at all, is how many
-// files begin; then a platform file that governs the directory decides.
+// begun reports whether a text that is not recognised yet may become a document of
+// batchctl: all of its members are known. A text with no member, or only a name, may be
+// any file; then a platform file that governs the directory decides.
 func begun(file *document.File, governed bool) bool {
-	top, telling := topOf(file.Kind), governed
+	top, promising := topOf(file.Kind), governed
 	for m := range file.Root.Children() {
 		if known(top, m.Name) == "" {
 			return false
 		}
-		telling = telling || m.Name != "name"
+		promising = promising || m.Name != "name"
 	}
-	return telling && file.Root.Is(jsontree.Object)
+	return promising && file.Root.Is(jsontree.Object)
 }
 
 // completer collects the completions at the cursor.
@@ -76,16 +78,16 @@ type completer struct {
 	file     *document.File
 	platform *document.Platform
 	cursor   cursor
-	// steps and place are those of the innermost open bracket.
-	steps []step
-	place applicable
-	items []completionItem
+	// steps and schemas belong to the innermost open bracket.
+	steps   []step
+	schemas applicable
+	items   []completionItem
 }
 
 // container returns the node of the innermost open bracket, or nil.
 func (c *completer) container() *jsontree.Node { return startingAt(c.file.Root, c.cursor.top().start) }
 
-// startingAt finds the value that begins at that offset.
+// startingAt returns the value that begins at that offset; nil for no such value.
 func startingAt(n *jsontree.Node, offset int) *jsontree.Node {
 	if n == nil || n.Span.Start == offset {
 		return n
@@ -98,14 +100,14 @@ func startingAt(n *jsontree.Node, offset int) *jsontree.Node {
 	return nil
 }
 
-// names offers the members that the object may have and has not.
+// names offers the members that the object can have and does not have.
 func (c *completer) names() {
 	present := map[string]bool{}
 	for m := range c.container().Children() {
 		present[m.Name] = present[m.Name] || m.Key.Start != c.cursor.token.Start
 	}
 	span := c.cursor.replaced(c.doc.text.s)
-	for _, m := range c.place.members() {
+	for _, m := range c.schemas.members() {
 		if present[m.name] {
 			continue
 		}
@@ -114,17 +116,17 @@ func (c *completer) names() {
 		if m.required {
 			item.Detail = strings.TrimPrefix(item.Detail+", required", ", ")
 		}
-		item.Documentation = markdown(m.place.explain(m.name, c.place.link()))
+		item.Documentation = markdown(m.place.explain(m.name, c.schemas.link()))
 		c.value(&item, m.place, span)
 		if i := c.cursor.comma; i >= 0 {
-			here := c.doc.text.spanToRange(diag.Span{Start: i, End: i}, c.encoding)
-			item.AdditionalTextEdits = []textEdit{{here, ","}}
+			at := c.doc.text.spanToRange(diag.Span{Start: i, End: i}, c.encoding)
+			item.AdditionalTextEdits = []textEdit{{at, ","}}
 		}
 		c.items = append(c.items, item)
 	}
 }
 
-// templates are empty values by JSON type, $1 being where the cursor goes.
+// templates are empty values by JSON type; the cursor goes to $1.
 var templates = map[string]string{"string": `"$1"`, "object": "{$1}", "array": "[$1]"}
 
 // value adds the colon, an empty value and the comma to the name in an item, if the text after
@@ -150,11 +152,10 @@ func (c *completer) value(item *completionItem, p applicable, span diag.Span) {
 	item.TextEdit.NewText = strings.ReplaceAll(text, "$", `\$`) + ": " + value
 }
 
-// values offers what the schema, the platform file and the workflow know for
-// the value at the cursor.
+// values offers values for the cursor from the schema, the platform file and the workflow.
 func (c *completer) values() {
 	span := c.cursor.replaced(c.doc.text.s)
-	p := c.place.step(c.cursor.top().step())
+	p := c.schemas.step(c.cursor.top().step())
 	add := func(kind int, text, detail string) {
 		if c.cursor.quoted && !strings.HasPrefix(text, `"`) {
 			return
@@ -165,7 +166,7 @@ func (c *completer) values() {
 			c.items = append(c.items, item)
 		}
 	}
-	for _, w := range c.words(p) {
+	for _, w := range c.declaredNames(p) {
 		add(itemReference, quote(w.text), w.detail)
 	}
 	for n := range p.each("enum") {
@@ -180,11 +181,11 @@ func (c *completer) values() {
 	}
 }
 
-// source is a value as written in its text.
+// source returns a value as written in its text.
 func source(n *jsontree.Node) string { return n.Source.Text[n.Span.Start:n.Span.End] }
 
-// item makes an item that replaces the span. Items keep the order in which they
-// are made.
+// item adds an item that replaces the span. The editor shows the items in the order in
+// which they were added.
 func (c *completer) item(label string, kind int, span diag.Span, text string) completionItem {
 	item := completionItem{
 		Label: label, Kind: kind, FilterText: text, InsertTextFormat: formatPlain,
@@ -197,6 +198,7 @@ func (c *completer) item(label string, kind int, span diag.Span, text string) co
 	return item
 }
 
+// quote returns a text as a JSON string.
 func quote(s string) string {
 	// A string always encodes.
 	text, _ := json.Marshal(s)

@@ -11,8 +11,8 @@ import (
 
 const marker = "█"
 
-// completed opens a text with the marker in the place of the cursor and
-// returns the text without it and what the server offers there.
+// completed opens a text with a marker at the cursor. It returns the text without the
+// marker, and the completions.
 func completed(t *testing.T, capabilities, uri, marked string, o Options) (string, []completionItem) {
 	t.Helper()
 	before, after, ok := strings.Cut(marked, marker)
@@ -96,7 +96,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionOfQueues takes the names from the platform file.
+// TestCompletionOfQueues checks that queues have the names of the platform file.
 func TestCompletionOfQueues(t *testing.T) {
 	dir := project(t)
 	for marked, want := range map[string][]string{
@@ -122,7 +122,7 @@ func TestCompletionOfQueues(t *testing.T) {
 	}
 }
 
-// TestCompletionOfTheFirstMembers is about texts that are not recognised yet.
+// TestCompletionOfTheFirstMembers checks texts that are not recognised yet.
 func TestCompletionOfTheFirstMembers(t *testing.T) {
 	governed := uriOf(filepath.Join(project(t), "job.json"))
 	for _, test := range []struct {
@@ -148,7 +148,7 @@ func TestCompletionOfTheFirstMembers(t *testing.T) {
 	}
 }
 
-// TestCompletionAccepted holds what the text is after an item is taken.
+// TestCompletionAccepted checks the text after an item is accepted.
 func TestCompletionAccepted(t *testing.T) {
 	const snippets = `{"textDocument":{"completion":{"completionItem":{"snippetSupport":true}}}}`
 	const job = `{"name": "🎉", "image": "b:1", `
@@ -203,8 +203,8 @@ func TestCompletionExplains(t *testing.T) {
 	}
 }
 
-// FuzzCompletion asks at every place of any text: no answer panics, and every
-// edit is one line around the cursor.
+// FuzzCompletion requests completions at every position of any text: none panics, and
+// every edit is one line around the cursor.
 func FuzzCompletion(f *testing.F) {
 	for _, s := range []string{brokenJob, platformText, `{"name": "a", "image": "b", "dependsOn": ["`, `[{"a":]}`, `{"name":"a","image":"b",,"\`, "{\"name\":1,\"image\":\"\n\"é🎉"} {
 		f.Add(s, len(s)/2)

@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// expected is what belongs at a place in a JSON text.
+// expected is the kind of token that belongs at a position in a JSON text.
 type expected uint8
 
 const (
@@ -17,16 +17,16 @@ const (
 	wantComma
 )
 
-// cursor is a place in a text that is being typed, as far as the text before it
-// tells. The parser does not know such places: it drops what is half there.
+// cursor is a position in an unfinished text, described by the text before it. The parser
+// cannot help here, because it drops incomplete parts.
 type cursor struct {
 	open []bracket // outermost first
 	want expected
-	// token is what is being typed; empty between two tokens. quoted says that
-	// it begins with a quote.
+	// token is the token at the cursor; empty between two tokens. quoted is true if it
+	// begins with a quote.
 	token  diag.Span
 	quoted bool
-	// comma is where a comma is missing before the token; -1 if none is.
+	// comma is the offset of a missing comma before the token; -1 if none is missing.
 	comma int
 }
 
@@ -34,7 +34,7 @@ type cursor struct {
 type bracket struct {
 	start int
 	array bool
-	// name is the last member's name, index counts the elements before.
+	// name is the last member's name; index is the number of elements before.
 	name  string
 	index int
 	want  expected
@@ -82,7 +82,7 @@ func token(text string, i int) (end int, whole bool) {
 // isMark reports whether c is a token of its own, or a blank.
 func isMark(c byte) bool { return strings.IndexByte(" \t\r\n{}[]:,", c) >= 0 }
 
-// take goes past a whole token that begins at offset i.
+// take advances past a whole token that begins at offset i.
 func (c *cursor) take(token string, i int) {
 	top := c.top()
 	switch token[0] {
@@ -109,6 +109,7 @@ func (c *cursor) take(token string, i int) {
 	}
 }
 
+// top returns the innermost open bracket; nil outside all brackets.
 func (c *cursor) top() *bracket {
 	if len(c.open) == 0 {
 		return nil
@@ -116,13 +117,14 @@ func (c *cursor) top() *bracket {
 	return &c.open[len(c.open)-1]
 }
 
-// value notes that a value ends at that offset.
+// value records that a value ends at that offset.
 func (b *bracket) value(end int) {
 	if b != nil {
 		b.want, b.end = wantComma, end
 	}
 }
 
+// next expects the next element or member, after a comma.
 func (b *bracket) next() {
 	switch {
 	case b == nil:
@@ -134,8 +136,8 @@ func (b *bracket) next() {
 	}
 }
 
-// add takes a string or a word. In an object a word where no value belongs is
-// a name, be it that the last member was never finished.
+// add reads a string or a word. In an object, a word where no value belongs is a name,
+// even if the last member is incomplete.
 func (b *bracket) add(token string, i int) {
 	switch {
 	case b == nil:
@@ -146,7 +148,7 @@ func (b *bracket) add(token string, i int) {
 	}
 }
 
-// stop ends the reading at the token under the cursor.
+// stop returns the cursor for the token at which the reading ends.
 func (c cursor) stop(text string, token diag.Span) cursor {
 	top := c.top()
 	if top == nil {
@@ -160,7 +162,7 @@ func (c cursor) stop(text string, token diag.Span) cursor {
 	return c
 }
 
-// path leads from the root to the innermost open bracket.
+// path returns the steps from the root to the innermost open bracket.
 func (c cursor) path() []step {
 	var steps []step
 	for _, b := range c.open[:max(len(c.open), 1)-1] {
@@ -169,11 +171,11 @@ func (c cursor) path() []step {
 	return steps
 }
 
-// step leads from the bracket to the value after it.
+// step returns the step from the bracket to the value after it.
 func (b bracket) step() step { return step{name: b.name, element: b.array} }
 
-// replaced is what a completion replaces: the token under the cursor and the
-// rest of it behind the cursor.
+// replaced returns the span that a completion replaces: the token at the cursor, with its
+// part after the cursor.
 func (c cursor) replaced(text string) diag.Span {
 	s := c.token
 	stops := ",{}[]\r\n"

@@ -15,11 +15,12 @@ type openDocument struct {
 	text    text
 	src     *diag.Source
 
-	// ours reports whether the text is one of our documents, and known whether it is or
-	// was one since it was opened: half-typed text is not always recognized.
+	// ours reports whether the text is a document of batchctl. known reports whether it is
+	// one, or was one since it was opened: an incomplete text is not always recognized.
 	ours, known bool
 
-	// file is what the last check read; nil before the first one and for documents of other tools.
+	// file is the file that the last check loaded; nil before the first check and for
+	// documents of other tools.
 	file *document.File
 }
 

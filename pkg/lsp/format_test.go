@@ -7,20 +7,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// TestFormatting: an editor gets the layout of `batchctl fmt`, for documents of ours that
-// can be read, and no edits for anything else.
+// TestFormatting checks that an editor gets the layout of `batchctl fmt` for readable
+// documents of batchctl, and no edits for other texts.
 func TestFormatting(t *testing.T) {
 	const job = `{ "name": "train", "image": "busybox:1", "environment": { "GREETING": "hi 🎉🎉" },   "resources": {"vcpus":1,"memory":512}, "timeout": "1h" }`
 	for name, tt := range map[string]struct {
 		text    string
 		changed bool
 	}{
-		"one line":        {job, true},
-		"CR and LF":       {"{\r\n  \"name\": \"train\",\r\n  \"image\": \"busybox:1\",\r\n  \"resources\": { \"vcpus\": 1,\r\n \"memory\": 512 }\r\n}\r\n", true},
-		"laid out":        {"{\n  \"name\": \"train\",\n  \"image\": \"busybox:1\",\n  \"resources\": { \"vcpus\": 1, \"memory\": 512 }\n}\n", false},
-		"a syntax error":  {job[:len(job)-2], false},
-		"somebody else's": {`{"compilerOptions":   {"strict": true}}`, false},
-		"a template":      {"Resources:\n    Queue:\n        Type: AWS::Batch::JobQueue\n", false},
+		"one line":       {job, true},
+		"CR and LF":      {"{\r\n  \"name\": \"train\",\r\n  \"image\": \"busybox:1\",\r\n  \"resources\": { \"vcpus\": 1,\r\n \"memory\": 512 }\r\n}\r\n", true},
+		"laid out":       {"{\n  \"name\": \"train\",\n  \"image\": \"busybox:1\",\n  \"resources\": { \"vcpus\": 1, \"memory\": 512 }\n}\n", false},
+		"a syntax error": {job[:len(job)-2], false},
+		"another tool's": {`{"compilerOptions":   {"strict": true}}`, false},
+		"a template":     {"Resources:\n    Queue:\n        Type: AWS::Batch::JobQueue\n", false},
 	} {
 		c := open(t, `{}`, Options{FindPlatform: alone})
 		c.didOpen(jobURI, tt.text)

@@ -10,19 +10,18 @@ import (
 	"strings"
 )
 
-// maxMessage bounds one message. The parser refuses texts over 16 MiB, which
-// escapes can blow up.
+// maxMessage bounds one message. The parser accepts texts up to 16 MiB; escapes in a
+// message make them longer.
 const maxMessage = 128 << 20
 
-// frameError is a message that cannot be read, after which others can.
+// frameError reports an unreadable message. The messages after it can be read.
 type frameError struct{ message string }
 
 func (e *frameError) Error() string { return e.message }
 
-// readFrame reads one message: header lines, a blank line, and as many bytes as
-// Content-Length says. A frameError leaves r where the next message may begin;
-// any other error is the end: io.EOF between messages, io.ErrUnexpectedEOF
-// inside of one.
+// readFrame reads one message: header lines, an empty line, and Content-Length bytes.
+// After a frameError, r is where the next message may begin. Any other error is final:
+// io.EOF between messages, io.ErrUnexpectedEOF inside a message.
 func readFrame(r *bufio.Reader) ([]byte, error) {
 	length, err := readHeader(r)
 	if err != nil {
@@ -34,7 +33,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		}
 		return nil, &frameError{fmt.Sprintf("a message of %d bytes, more than the limit of %d", length, maxMessage)}
 	}
-	// The buffer grows with what comes, not with what the header promises.
+	// The buffer grows with the received bytes, since the header may be wrong.
 	var body bytes.Buffer
 	if _, err := io.CopyN(&body, r, length); err != nil {
 		return nil, endInside(err)
@@ -81,8 +80,8 @@ func contentLength(line string) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// readLine returns the next line without its end. Of a line too long for a
-// header only the end is kept.
+// readLine returns the next line without its end. Of a line that is too long for a header,
+// it returns only the last part.
 func readLine(r *bufio.Reader) (string, error) {
 	const longest = 128
 	kept := ""
@@ -101,6 +100,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 }
 
+// endInside returns the error for an end of the stream inside a message.
 func endInside(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

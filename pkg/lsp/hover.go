@@ -11,8 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// hover says what the member under the cursor means, and why a problem there is
-// one.
+// hover explains the member at the cursor, and the problems there.
 func (s *server) hover(p positionParams) (any, error) {
 	d := s.docs[p.TextDocument.URI]
 	if d == nil {
@@ -45,11 +44,12 @@ func (s *server) hover(p positionParams) (any, error) {
 	return hoverResult{*markdown(strings.Join(parts, "\n\n---\n\n")), d.text.spanToRange(span, s.encoding)}, nil
 }
 
-// covers reports whether the span holds the offset; an empty one holds its own place.
+// covers reports whether the span contains the offset. An empty span contains its start.
 func covers(s diag.Span, offset int) bool {
 	return s.Start <= offset && offset < max(s.End, s.Start+1)
 }
 
+// ruleDoc returns a rule's description as Markdown; "" for a problem without a rule.
 func ruleDoc(name string) string {
 	r, ok := lint.Lookup(name)
 	if !ok {
@@ -58,14 +58,14 @@ func ruleDoc(name string) string {
 	return fmt.Sprintf("**[%s](%s)** (%s)\n\n%s\n\n%s", r.Name, r.URL(), r.Severity, r.MarkdownDoc(), r.MarkdownSource())
 }
 
-// explainAt explains the member at that offset and returns its place; "" if
-// there is nothing to say.
+// explainAt returns the explanation of the member at that offset, and its span; "" if
+// there is no explanation.
 func explainAt(file *document.File, offset int) (diag.Span, string) {
 	nodes := nodesAt(file.Root, offset)
 	if len(nodes) == 0 {
 		return diag.Span{}, ""
 	}
-	// An element says less than its list.
+	// The description of a list is better than that of its elements.
 	for len(nodes) > 1 && nodes[len(nodes)-1].Name == "" {
 		nodes = nodes[:len(nodes)-1]
 	}
@@ -121,8 +121,8 @@ func stepsTo(nodes []*jsontree.Node) []step {
 	return steps
 }
 
-// known returns the name if the schema knows it. Names that people make up, such
-// as those of variables, are not repeated in Markdown.
+// known returns the name if the schema has it. Other names, such as those of variables,
+// are not repeated in Markdown.
 func known(owner applicable, name string) string {
 	for _, schema := range owner {
 		if schema.Get("properties").Get(name) != nil {
@@ -132,8 +132,8 @@ func known(owner applicable, name string) string {
 	return ""
 }
 
-// explain is the Markdown about a member. The link is that of the structure
-// around it, for members that have no text of their own.
+// explain returns the Markdown about a member. The link is that of the structure around
+// it, for members without a description.
 func (p applicable) explain(name, link string) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What an editor shows, and may log, of a problem holds no credential, and leads to
-// the rule's entry.
+// A problem in an editor, which may log it, shows no credential, and links to the entry of
+// its rule.
 func TestDiagnosticsShowNoCredential(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	c.didOpen(jobURI, `{ "name": "a", "image": "b:1", "environment": { "DB_PASSWORD": hunter2 }, "timeout": "hunter2" }`)

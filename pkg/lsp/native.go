@@ -19,8 +19,8 @@ func sources(values iter.Seq[*jsontree.Node]) []string {
 	return out
 }
 
-// lowered says what a member of the compact form becomes in the AWS requests: their nodes have
-// the place of the user's text.
+// lowered describes what a member of the compact form becomes in the AWS requests. Their
+// nodes have the location of the user's text.
 func lowered(file *document.File, n *jsontree.Node) string {
 	if file.Kind != document.KindJob && file.Kind != document.KindWorkflow {
 		return ""
@@ -42,11 +42,11 @@ func lowered(file *document.File, n *jsontree.Node) string {
 	return ""
 }
 
-// code makes a path with names from a file fit between backquotes.
+// code returns a path that is safe between backquotes.
 func code(path string) string { return strings.ReplaceAll(diag.Printable(path), "`", "'") }
 
-// pathTo finds the innermost value of the tree that comes from n. The tree's
-// root does not count.
+// pathTo returns the path to the innermost value of the tree that was built from n. The
+// root of the tree does not count.
 func pathTo(tree, n *jsontree.Node) (path string, ok bool) {
 	for child := range tree.Children() {
 		name := "[]"
@@ -64,7 +64,7 @@ func pathTo(tree, n *jsontree.Node) (path string, ok bool) {
 	return "", false
 }
 
-// dotted puts the dot between two parts of a path.
+// dotted adds the dot between two parts of a path.
 func dotted(path string) string {
 	if path == "" || path[0] == '[' {
 		return path

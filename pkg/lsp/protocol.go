@@ -1,22 +1,28 @@
 package lsp
 
-// The parts of the Language Server Protocol 3.17 that the server speaks.
+// The parts of the Language Server Protocol 3.17 that the server uses. Each type has the
+// name of the protocol's interface, or a similar one, and only the members that are used.
 
+// position is a line and a character in it, both from 0. The unit of characters is the
+// encoding of the session.
 type position struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
 }
 
+// textRange is a range of positions; the end is exclusive.
 type textRange struct {
 	Start position `json:"start"`
 	End   position `json:"end"`
 }
 
+// textEdit replaces a range of a document.
 type textEdit struct {
 	Range   textRange `json:"range"`
 	NewText string    `json:"newText"`
 }
 
+// initializeParams are the capabilities of the client on which answers depend.
 type initializeParams struct {
 	Capabilities struct {
 		General struct {
@@ -50,6 +56,7 @@ type serverInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
+// serverCapabilities tells the client which requests the server answers.
 type serverCapabilities struct {
 	PositionEncoding   encoding          `json:"positionEncoding"`
 	TextDocumentSync   syncOptions       `json:"textDocumentSync"`
@@ -65,7 +72,8 @@ type syncOptions struct {
 	Save      bool `json:"save"`
 }
 
-// incrementalSync says that a client may send the parts of a text that changed.
+// incrementalSync allows a client to send only the parts of a text that changed
+// (TextDocumentSyncKind).
 const incrementalSync = 2
 
 type completionOptions struct {
@@ -76,6 +84,7 @@ type codeActionOptions struct {
 	CodeActionKinds []string `json:"codeActionKinds"`
 }
 
+// documentID names a document; without a version, in messages that have none, it is nil.
 type documentID struct {
 	URI     string `json:"uri"`
 	Version *int   `json:"version,omitempty"`
@@ -94,6 +103,7 @@ type didChangeParams struct {
 	ContentChanges []contentChange `json:"contentChanges"`
 }
 
+// contentChange replaces a range of a text, or the whole text without a range.
 type contentChange struct {
 	Range *textRange `json:"range,omitempty"`
 	Text  string     `json:"text"`
@@ -108,21 +118,23 @@ type positionParams struct {
 	Position     position   `json:"position"`
 }
 
+// publishParams are all problems of one document; an empty list removes the earlier ones.
 type publishParams struct {
 	URI         string       `json:"uri"`
 	Version     *int         `json:"version,omitempty"`
 	Diagnostics []diagnostic `json:"diagnostics"`
 }
 
+// diagnostic is a problem as an editor shows it.
 type diagnostic struct {
 	Range    textRange `json:"range"`
 	Severity int       `json:"severity"`
 	Code     string    `json:"code,omitempty"`
-	// CodeDescription is the page about the rule, which editors open from the code.
+	// CodeDescription links to the page about the rule.
 	CodeDescription *codeDescription `json:"codeDescription,omitempty"`
 	Source          string           `json:"source"`
 	Message         string           `json:"message"`
-	// Data is the fix, for clients that want no second question.
+	// Data is the fix, for clients that do not ask for code actions.
 	Data *fixData `json:"data,omitempty"`
 }
 
@@ -140,6 +152,7 @@ type hoverResult struct {
 	Range    textRange `json:"range"`
 }
 
+// markup is a text in Markdown.
 type markup struct {
 	Kind  string `json:"kind"`
 	Value string `json:"value"`
@@ -152,6 +165,7 @@ type completionList struct {
 	Items        []completionItem `json:"items"`
 }
 
+// completionItem is a proposal with the edit that inserts it.
 type completionItem struct {
 	Label               string     `json:"label"`
 	Kind                int        `json:"kind"`
@@ -183,6 +197,7 @@ type codeActionParams struct {
 	} `json:"context"`
 }
 
+// codeAction is an edit that the editor offers at a range.
 type codeAction struct {
 	Title       string        `json:"title"`
 	Kind        string        `json:"kind"`
@@ -191,8 +206,8 @@ type codeAction struct {
 	Edit        workspaceEdit `json:"edit"`
 }
 
-// workspaceEdit has one of its two members: the second for clients that check
-// the version of what they edit.
+// workspaceEdit has one of its two members; the second one is for clients that check the
+// version of the documents.
 type workspaceEdit struct {
 	Changes         map[string][]textEdit `json:"changes,omitempty"`
 	DocumentChanges []documentEdit        `json:"documentChanges,omitempty"`
@@ -203,6 +218,7 @@ type documentEdit struct {
 	Edits        []textEdit `json:"edits"`
 }
 
+// registrationParams ask the client to watch files that are not open in it.
 type registrationParams struct {
 	Registrations []registration `json:"registrations"`
 }

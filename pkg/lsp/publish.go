@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// publish tells the client what has changed about its problems.
+// publish sends the client the problems that changed.
 func (s *server) publish() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -46,7 +46,7 @@ func (s *server) publish() (err error) {
 	return nil
 }
 
-// publishProblems publishes the problems of one text, unless the client knows them.
+// publishProblems publishes the problems of one text, unless they are the same as before.
 func (s *server) publishProblems(p publishParams) error {
 	encoded, err := json.Marshal(p)
 	if err != nil {
@@ -65,9 +65,11 @@ func (s *server) publishProblems(p publishParams) error {
 // The protocol's numbers for severities.
 var severities = map[diag.Severity]int{diag.Error: 1, diag.Warning: 2}
 
-// information is the number for what only deserves to be known: a waived problem.
+// information is the protocol's number for a waived problem.
 const information = 3
 
+// diagnostics converts problems of one text. Positions need its lines, which are found
+// once.
 func (s *server) diagnostics(list diag.List) []diagnostic {
 	out := make([]diagnostic, 0, len(list))
 	var t text
@@ -80,9 +82,9 @@ func (s *server) diagnostics(list diag.List) []diagnostic {
 	return out
 }
 
-// diagnostic puts a problem into the protocol's words; t is its text. The message
-// may end up in a log of the editor: it is masked, while the edits are as they must
-// be.
+// diagnostic converts a problem to the protocol; t is its text. The message is masked,
+// because an editor may log it. The edits are not, since masked edits would destroy the
+// credential.
 func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
 	d = d.Masked()
 	out := diagnostic{
@@ -105,6 +107,7 @@ func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
 	return out
 }
 
+// edits converts edits of one text.
 func (s *server) edits(edits []diag.Edit, t text) []textEdit {
 	out := make([]textEdit, len(edits))
 	for i, e := range edits {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The error codes of JSON-RPC 2.0 and of the protocol that occur here.
+// The error codes of JSON-RPC 2.0 and of the protocol that the server uses.
 const (
 	codeParseError     = -32700
 	codeInvalidRequest = -32600
@@ -28,8 +28,8 @@ func fault(code int, format string, args ...any) *rpcError {
 	return &rpcError{code, fmt.Sprintf(format, args...)}
 }
 
-// message is what the client sends: a request with an id, a notification
-// without one, or a response, which has no method.
+// message is a message of the client: a request with an id, a notification without one, or
+// a response, which has no method.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -43,10 +43,12 @@ func (m *message) isRequest() bool { return m.Method != nil && m.ID != nil }
 
 func (m *message) isResponse() bool { return m.Method == nil && (m.Result != nil || m.Error != nil) }
 
+// nullID is the id of the response to a request whose id is unreadable (JSON-RPC 2.0,
+// section 5).
 var nullID = json.RawMessage("null")
 
-// decode reads a message. The message is not nil even if there is an error,
-// and has an ID where one could be read, to answer under.
+// decode reads a message. The message is not nil even if there is an error, and it has the
+// ID if that could be read.
 func decode(body []byte) (*message, *rpcError) {
 	m := &message{ID: nullID}
 	switch trimmed := bytes.TrimLeft(body, " \t\r\n"); {
@@ -76,6 +78,7 @@ func decode(body []byte) (*message, *rpcError) {
 	return m, nil
 }
 
+// answerable gives a message without an id the null id, so that its error can be sent.
 func (m *message) answerable() *message {
 	if m.ID == nil {
 		m.ID = nullID
@@ -87,8 +90,7 @@ func isID(id json.RawMessage) bool {
 	return len(id) > 0 && (id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9')
 }
 
-// outgoing is what the server sends. A response has an ID, and a Result or an
-// Error.
+// outgoing is a message of the server. A response has an ID, and a Result or an Error.
 type outgoing struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -98,10 +100,10 @@ type outgoing struct {
 	Error   *rpcError       `json:"error,omitempty"`
 }
 
-// handler answers a request, or takes a notification, whose result is dropped.
+// handler answers a request or handles a notification, whose result is dropped.
 type handler func(params json.RawMessage) (any, error)
 
-// with makes a handler of a function that takes decoded parameters.
+// with returns a handler for a function with decoded parameters.
 func with[P any](f func(P) (any, error)) handler {
 	return func(params json.RawMessage) (any, error) {
 		var p P
@@ -115,7 +117,7 @@ func with[P any](f func(P) (any, error)) handler {
 	}
 }
 
-// bare makes a handler of a function that takes no parameters.
+// bare returns a handler for a function without parameters.
 func bare(f func() (any, error)) handler {
 	return func(json.RawMessage) (any, error) { return f() }
 }

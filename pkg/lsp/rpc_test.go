@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMalformed sends what no client should. Each is answered with its error,
-// and the server goes on.
+// TestMalformed sends invalid messages, and checks that each gets its error and that the
+// server continues.
 func TestMalformed(t *testing.T) {
 	tests := map[string]struct {
 		send, id string
@@ -52,7 +52,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestIgnored sends what deserves no answer.
+// TestIgnored sends messages without an answer.
 func TestIgnored(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	for _, body := range []string{
@@ -87,7 +87,7 @@ func TestBeforeInitialize(t *testing.T) {
 	}
 }
 
-// TestPanic holds that a handler that panics costs one answer, not the session.
+// TestPanic checks that a panic of a handler affects one answer, and not the session.
 func TestPanic(t *testing.T) {
 	var out, log bytes.Buffer
 	s := newServer(&out, Options{Log: &log})
@@ -152,8 +152,7 @@ func frames(in string) (list []string, end error) {
 	}
 }
 
-// FuzzServe holds that the server survives any bytes, and writes whole messages
-// only.
+// FuzzServe checks that the server survives any bytes, and writes only whole messages.
 func FuzzServe(f *testing.F) {
 	initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`
 	f.Add("Content-Length: 2\r\n\r\n{}")

@@ -14,9 +14,8 @@ import (
 	"github.com/batchctl/batchctl/schemas"
 )
 
-// schemaFiles holds the schemas by file name. They are trees, not maps: their
-// members keep the order in which people should read them, and a node knows
-// its file, to which its references are relative.
+// schemaFiles holds the schemas by file name. They are trees and not maps, so that members
+// keep their order, and a node knows its file, which references are relative to.
 var schemaFiles = sync.OnceValue(func() map[string]*jsontree.Node {
 	entries, err := schemas.FS.ReadDir(".")
 	if err != nil {
@@ -50,17 +49,17 @@ func lookup(location string) *jsontree.Node {
 	return n
 }
 
-// step leads from a value into it: to a member, or to any element of an array.
+// step leads from a value to a member, or to any element of an array.
 type step struct {
 	name    string
 	element bool
 }
 
-// applicable is every schema that applies to a value at some place: what its parent requires of it,
-// and what the references and alternatives of that lead to.
+// applicable holds all schemas that apply to a value: those of its parent for it, and
+// those that they reach by references and alternatives.
 type applicable []*jsontree.Node
 
-// topOf returns the place of a whole document of that kind.
+// topOf returns the schemas of a whole document of that kind.
 func topOf(kind document.Kind) applicable {
 	switch kind {
 	case document.KindJob, document.KindWorkflow, document.KindPlatform:
@@ -71,7 +70,7 @@ func topOf(kind document.Kind) applicable {
 	return expand(nil, lookup("native.schema.json#/$defs/"+string(kind)))
 }
 
-// at follows steps from the place.
+// at returns the schemas after the steps.
 func (p applicable) at(steps []step) applicable {
 	for _, s := range steps {
 		p = p.step(s)
@@ -79,6 +78,8 @@ func (p applicable) at(steps []step) applicable {
 	return p
 }
 
+// step returns the schemas of a member or element. A member whose schema is false has
+// none.
 func (p applicable) step(s step) applicable {
 	var out applicable
 	for _, schema := range p {
@@ -97,7 +98,7 @@ func (p applicable) step(s step) applicable {
 	return out
 }
 
-// expand appends the schema, and what its $ref and anyOf lead to.
+// expand appends the schema and those that its $ref and anyOf reach.
 func expand(p applicable, schema *jsontree.Node) applicable {
 	if !schema.Is(jsontree.Object) || slices.Contains(p, schema) {
 		return p
@@ -115,15 +116,15 @@ func expand(p applicable, schema *jsontree.Node) applicable {
 	return p
 }
 
-// member is one that an object may have.
+// member is a member that an object can have.
 type member struct {
 	name     string
 	place    applicable
 	required bool
 }
 
-// members returns those that an object at the place may have, in the order of
-// the schema, the required ones first and those for every object last.
+// members returns the members that an object can have, in the order of the schema: the
+// required ones first, and those of every object last.
 func (p applicable) members() []member {
 	var required, others, general []member
 	seen := map[string]bool{}
@@ -149,6 +150,7 @@ func (p applicable) members() []member {
 	return slices.Concat(required, others, general)
 }
 
+// requires reports whether one of the schemas requires the member.
 func (p applicable) requires(name string) bool {
 	for _, schema := range p {
 		for required := range schema.Get("required").Children() {
@@ -173,7 +175,7 @@ func (p applicable) each(keyword string) iter.Seq[*jsontree.Node] {
 	}
 }
 
-// first returns the first text of a keyword that fits.
+// first returns the first value of a keyword that satisfies the condition.
 func (p applicable) first(keyword string, fits func(string) bool) string {
 	for _, schema := range p {
 		if s := schema.Get(keyword).Str(); s != "" && fits(s) {
@@ -185,13 +187,13 @@ func (p applicable) first(keyword string, fits func(string) bool) string {
 
 func (p applicable) title() string { return p.first("title", func(string) bool { return true }) }
 
-// description is the schema's own sentence. The native schema has none.
+// description returns the schema's sentence. native.schema.json has no descriptions.
 func (p applicable) description() string {
 	return p.first("description", func(s string) bool { return !isLink(s) })
 }
 
-// link is the page of AWS about the structure, which the native schema has in
-// place of a description.
+// link returns the page of AWS about the structure, which native.schema.json has in place
+// of a description.
 func (p applicable) link() string { return p.first("description", isLink) }
 
 func isLink(s string) bool { return strings.HasPrefix(s, "https://") }

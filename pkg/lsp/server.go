@@ -1,5 +1,5 @@
-// Package lsp is an editor's view of the documents: diagnostics, hover,
-// completion and quick fixes over the Language Server Protocol.
+// Package lsp is the language server: diagnostics, hover, completion, quick fixes and
+// formatting over the Language Server Protocol.
 package lsp
 
 import (
@@ -17,22 +17,23 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// Options for Serve. The zero value is what `batchctl lsp` needs, apart from the
-// version.
+// Options are the options of Serve. The zero value is right for `batchctl lsp`, except for
+// the version.
 type Options struct {
-	// Version is shown by editors beside the server's name.
+	// Version is the version that editors show with the server's name.
 	Version string
-	// Log takes what the protocol has no place for, a line each; nil drops it.
+	// Log receives messages that the protocol cannot transport, one a line; nil drops
+	// them.
 	Log io.Writer
 	// Rules returns the rules to check; nil means lint.Rules.
 	Rules func() []lint.Rule
-	// FindPlatform finds the platform file for the documents of a directory; nil
-	// means document.FindPlatform, which walks up from there.
+	// FindPlatform finds the platform file for the documents of a directory; nil means
+	// document.FindPlatform, which also searches the parents.
 	FindPlatform func(dir string) (path string, ok bool)
 }
 
-// ErrNoShutdown is what Serve returns if the client leaves without asking for
-// it: by exit without shutdown, or by closing the stream.
+// ErrNoShutdown is the error of Serve if the client sends exit without shutdown, or closes
+// the stream.
 var ErrNoShutdown = errors.New("the client left without shutdown")
 
 // Serve is a language server for job, workflow, platform and AWS request files.
@@ -84,7 +85,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 }
 
-// frame is one message as read, or why it could not be.
+// frame is one message, or the error of reading it.
 type frame struct {
 	body []byte
 	err  error
@@ -106,7 +107,7 @@ func read(in io.Reader, frames chan<- frame, done <-chan struct{}) {
 	}
 }
 
-// phase is how far a session has come.
+// phase is the state of a session.
 type phase uint8
 
 const (
@@ -115,7 +116,7 @@ const (
 	ending // after shutdown
 )
 
-// server is one session. Only the goroutine of Serve touches it.
+// server is one session. It is for the goroutine of Serve only.
 type server struct {
 	out     io.Writer
 	options Options
@@ -135,6 +136,7 @@ type server struct {
 	published  map[string]string        // by URI, the last diagnostics sent to the client
 }
 
+// newServer returns a session before initialize. Unknown methods have no handler.
 func newServer(out io.Writer, o Options) *server {
 	s := &server{
 		out: out, options: o, encoding: utf16Encoding,
@@ -167,13 +169,14 @@ func newServer(out io.Writer, o Options) *server {
 	return s
 }
 
+// logf writes a line to the log, with control characters escaped.
 func (s *server) logf(format string, args ...any) {
 	if s.options.Log != nil {
 		fmt.Fprintln(s.options.Log, diag.Printable(fmt.Sprintf(format, args...)))
 	}
 }
 
-// take deals with one message; end says that it was the last one.
+// take handles one message; end is true for the last one.
 func (s *server) take(f frame) (end bool, err error) {
 	if f.err != nil {
 		if bad, ok := errors.AsType[*frameError](f.err); ok {
@@ -204,6 +207,7 @@ func (s *server) take(f frame) (end bool, err error) {
 	return false, nil
 }
 
+// leave returns the error for the end of the session.
 func (s *server) leave() error {
 	if s.phase != ending {
 		return ErrNoShutdown
@@ -211,7 +215,7 @@ func (s *server) leave() error {
 	return nil
 }
 
-// request answers a request, if this is the time for it.
+// request answers a request, if the phase of the session allows it.
 func (s *server) request(m *message) (any, error) {
 	handle := s.requests[*m.Method]
 	switch first := *m.Method == "initialize"; {
@@ -227,8 +231,8 @@ func (s *server) request(m *message) (any, error) {
 	return s.guard(m, handle)
 }
 
-// notify handles a notification. There is no answer to a wrong one, and unknown ones are
-// dropped, as the protocol requires.
+// notify handles a notification. The protocol allows no answer to an invalid one, and
+// requires that unknown ones are ignored.
 func (s *server) notify(m *message) {
 	handle := s.notifications[*m.Method]
 	if handle == nil || s.phase != running {
@@ -239,8 +243,8 @@ func (s *server) notify(m *message) {
 	}
 }
 
-// guard keeps the session alive when a handler panics: a person would lose the
-// server for all their files over one text.
+// guard turns a panic of a handler into an error. Otherwise one text would end the session
+// for all files.
 func (s *server) guard(m *message, handle handler) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -252,6 +256,7 @@ func (s *server) guard(m *message, handle handler) (result any, err error) {
 	return handle(m.Params)
 }
 
+// respond sends the answer to a request. An error without a code is an internal one.
 func (s *server) respond(id json.RawMessage, result any, err error) error {
 	answer := outgoing{ID: id}
 	if err != nil {
@@ -270,6 +275,7 @@ func (s *server) respond(id json.RawMessage, result any, err error) error {
 	return s.send(answer)
 }
 
+// send writes one message to the client.
 func (s *server) send(m outgoing) error {
 	m.Version = "2.0"
 	body, err := json.Marshal(m)

@@ -7,6 +7,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
+// initialize chooses the encoding of positions: UTF-8 if the client supports it, since
+// Go's texts have it, or else UTF-16.
 func (s *server) initialize(p initializeParams) (any, error) {
 	s.client = p
 	if slices.Contains(p.Capabilities.General.PositionEncodings, utf8Encoding) {
@@ -40,11 +42,14 @@ func (s *server) initialized() (any, error) {
 	})
 }
 
+// shutdown ends the work; the client then sends exit.
 func (s *server) shutdown() (any, error) {
 	s.phase = ending
 	return nil, nil
 }
 
+// didOpen, didChange and didClose keep the texts of the documents. The check follows once
+// no more messages wait.
 func (s *server) didOpen(p didOpenParams) (any, error) {
 	d := &openDocument{uri: p.TextDocument.URI, version: p.TextDocument.Version}
 	d.path, d.saved = pathOf(d.uri)
@@ -70,7 +75,7 @@ func (s *server) didClose(p documentParams) (any, error) {
 	return s.filesChanged()
 }
 
-// filesChanged says that a text is another one, be it on disk.
+// filesChanged marks the results as outdated, after a change in the editor or on disk.
 func (s *server) filesChanged() (any, error) {
 	s.dirty = true
 	return nil, nil

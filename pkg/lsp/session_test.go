@@ -166,8 +166,8 @@ func TestPlatformFile(t *testing.T) {
 	}
 }
 
-// TestAcrossFiles holds that a submission is checked against the definition in
-// the file next to it, and that closing that file is noticed.
+// TestAcrossFiles checks that a submission is compared with the definition in another
+// file, and that the server notices when that file is closed.
 func TestAcrossFiles(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	const definition, submit = "file:///w/definition.json", "file:///w/submit.json"
@@ -186,8 +186,8 @@ func TestAcrossFiles(t *testing.T) {
 	}
 }
 
-// TestVersions sends many changes at once: what is published is of versions
-// that only grow, and the last one is among them.
+// TestVersions sends many changes at once, and checks that the published versions increase
+// and include the last one.
 func TestVersions(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: alone})
 	c.didOpen(jobURI, brokenJob)
@@ -211,8 +211,8 @@ func TestVersions(t *testing.T) {
 	})
 }
 
-// TestWaitingChangesComeFirst holds that no problems of a text are published
-// while a change of it waits.
+// TestWaitingChangesComeFirst checks that problems of a text are not published while a
+// change of it waits.
 func TestWaitingChangesComeFirst(t *testing.T) {
 	var out strings.Builder
 	s := newServer(&out, Options{FindPlatform: alone})
@@ -292,7 +292,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestUnsavedText has no path, so no platform file, and stands alone.
+// TestUnsavedText checks that a text without a path has no platform file.
 func TestUnsavedText(t *testing.T) {
 	c := open(t, `{}`, Options{FindPlatform: func(dir string) (string, bool) {
 		t.Errorf("looks for a platform file in %s", dir)
@@ -305,7 +305,8 @@ func TestUnsavedText(t *testing.T) {
 	}
 }
 
-// TestUnreadablePlatformFile is checked without, and the log says why.
+// TestUnreadablePlatformFile checks that an unreadable platform file does not apply, and
+// that the log has the reason.
 func TestUnreadablePlatformFile(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "batchctl.json")
 	c := open(t, `{}`, Options{FindPlatform: func(string) (string, bool) { return gone, true }})
@@ -318,8 +319,8 @@ func TestUnreadablePlatformFile(t *testing.T) {
 	}
 }
 
-// TestProblemInTheDefaults shows in the platform file what it lends to a job,
-// though it is not open, and takes it back with the job.
+// TestProblemInTheDefaults checks that the problem of a default is shown in the platform
+// file, which is not open, and is removed together with the job.
 func TestProblemInTheDefaults(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "batchctl.json")

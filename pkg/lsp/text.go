@@ -8,22 +8,23 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// encoding says what a character of a position counts.
+// encoding is the unit of characters in positions.
 type encoding string
 
-// The encodings that the server speaks. Every client knows utf-16.
+// The encodings that the server supports. Every client supports utf-16.
 const (
 	utf8Encoding  encoding = "utf-8"
 	utf16Encoding encoding = "utf-16"
 )
 
-// text is the text of a document as an editor sees it. Lines end with \n, \r\n
-// or \r, which is one more than diag.Source knows.
+// text is the text of a document in an editor. Lines end with \n, \r\n or \r; diag.Source
+// does not know the last one.
 type text struct {
 	s     string
 	lines []int // byte offset of the first byte of every line
 }
 
+// newText finds the lines of a text.
 func newText(s string) text {
 	t := text{s: s, lines: []int{0}}
 	for i := 0; ; i++ {
@@ -39,7 +40,7 @@ func newText(s string) text {
 	}
 }
 
-// line returns the bounds of line n (from 0), which must be there, without its end.
+// line returns the bounds of line n (from 0), without its end. The line must exist.
 func (t text) line(n int) (start, end int) {
 	start, end = t.lines[n], len(t.s)
 	if n+1 < len(t.lines) {
@@ -64,9 +65,9 @@ func (t text) position(offset int, e encoding) position {
 	return position{n, units}
 }
 
-// offset returns the byte offset of a position. A position outside the text, or
-// past the end of its line, is moved to the nearest one; one inside a character
-// to the character's start.
+// offset returns the byte offset of a position. A position outside the text, or after the
+// end of its line, becomes the nearest one. A position inside a character becomes its
+// start.
 func (t text) offset(p position, e encoding) int {
 	switch {
 	case p.Line < 0:
@@ -91,6 +92,7 @@ func (t text) offset(p position, e encoding) int {
 	return end
 }
 
+// utf16Len returns the number of UTF-16 units of a character.
 func utf16Len(r rune) int {
 	if r > 0xffff {
 		return 2
@@ -102,13 +104,14 @@ func (t text) spanToRange(s diag.Span, e encoding) textRange {
 	return textRange{t.position(s.Start, e), t.position(max(s.Start, s.End), e)}
 }
 
+// rangeToSpan returns the span of a range, also if its ends are swapped.
 func (t text) rangeToSpan(r textRange, e encoding) diag.Span {
 	a, b := t.offset(r.Start, e), t.offset(r.End, e)
 	return diag.Span{Start: min(a, b), End: max(a, b)}
 }
 
-// apply makes the changes of a didChange, each of the text that the one before
-// it left. A change without a range is the whole new text.
+// apply applies the changes of a didChange in their order; each refers to the text after
+// the one before. A change without a range is the whole new text.
 func (t text) apply(changes []contentChange, e encoding) text {
 	for _, c := range changes {
 		if c.Range == nil {

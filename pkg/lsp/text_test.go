@@ -67,8 +67,8 @@ func texts() *rapid.Generator[string] {
 	})
 }
 
-// TestPositionsThereAndBack holds that every start of a character survives, the
-// end of a line apart: \r\n has no position between its two.
+// TestPositionsThereAndBack checks that the start of each character survives the
+// conversion in both directions, except between \r and \n, where no position is.
 func TestPositionsThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := texts().Draw(t, "text")
@@ -87,8 +87,8 @@ func TestPositionsThereAndBack(t *testing.T) {
 	})
 }
 
-// FuzzChanges holds that the server's text after any changes is the one of an
-// editor that keeps UTF-16 units.
+// FuzzChanges checks that the server's text after any changes is that of an editor that
+// keeps UTF-16 units.
 func FuzzChanges(f *testing.F) {
 	f.Add("a🎉b\r\nc", 0, 1, 0, 3, "x", 1, 0, 5, 5, "é\r")
 	f.Add("{\n}", 0, 1, 1, 0, `"name": "a"`, 0, 0, 0, 0, "\n")

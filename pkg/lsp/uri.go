@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// pathOf returns the path that a file URI names. Other URIs, such as the one of
-// a text that was never saved, name none.
+// pathOf returns the path of a file URI. Other URIs, such as that of a text that was never
+// saved, have no path.
 func pathOf(uri string) (string, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" {

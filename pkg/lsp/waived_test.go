@@ -8,9 +8,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// TestWaived has a problem that the job waives: the editor shows it as information,
-// with the reason and no fix. The platform file names types that are not there,
-// which is shown in that file.
+// TestWaived checks a problem that the job waives: the editor shows it as information,
+// with the reason and without a fix. The platform file names a missing file of instance
+// types, which is shown in the platform file.
 func TestWaived(t *testing.T) {
 	dir := t.TempDir()
 	platform := filepath.Join(dir, "batchctl.json")

@@ -8,13 +8,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// word is a name that is declared somewhere else.
+// declaredName is a name that another part of the files declares, such as a queue.
 type declaredName struct{ text, detail string }
 
-// vocabularies are the places whose values are names that other places declare.
+// vocabularies lists the schemas of values that are such names.
 var vocabularies = []struct {
 	schema string
-	words  func(*completer) []declaredName
+	names  func(*completer) []declaredName
 }{
 	{"job.schema.json#/$defs/members/properties/queue", (*completer).queues},
 	{"native.schema.json#/$defs/SubmitJob/properties/jobQueue", (*completer).queueNames},
@@ -25,16 +25,17 @@ var vocabularies = []struct {
 	{"platform.schema.json#/properties/defaultTarget", (*completer).targets},
 }
 
-// words returns the names that are allowed at the place.
-func (c *completer) words(p applicable) []declaredName {
+// declaredNames returns the declared names that a value can have.
+func (c *completer) declaredNames(p applicable) []declaredName {
 	for _, v := range vocabularies {
 		if n := lookup(v.schema); n != nil && slices.Contains(p, n) {
-			return v.words(c)
+			return v.names(c)
 		}
 	}
 	return nil
 }
 
+// queues returns the names and aliases of the platform's queues.
 func (c *completer) queues() []declaredName {
 	if c.platform == nil {
 		return nil
@@ -48,6 +49,8 @@ func (c *completer) queues() []declaredName {
 	return append(out, c.queueNames()...)
 }
 
+// queueNames returns the names of the platform's queues, for requests, which cannot use an
+// alias.
 func (c *completer) queueNames() []declaredName {
 	if c.platform == nil {
 		return nil
@@ -61,11 +64,11 @@ func (c *completer) queueNames() []declaredName {
 	return out
 }
 
-// jobs returns the jobs of the workflow, without the one at the cursor and
-// those it waits for already.
+// jobs returns the jobs of the workflow, without the job at the cursor and the jobs that
+// it waits for already.
 func (c *completer) jobs() []declaredName { return c.others("name", "%s") }
 
-// references returns the jobs of a job list in the way that its requests name them.
+// references returns the jobs of a job list in the form of its references.
 func (c *completer) references() []declaredName {
 	if c.file.Kind != document.KindJobList {
 		return nil
@@ -73,6 +76,7 @@ func (c *completer) references() []declaredName {
 	return c.others("jobName", "${%s}")
 }
 
+// others returns the jobs of the file, with their names in this format.
 func (c *completer) others(member, format string) []declaredName {
 	taken := map[string]bool{}
 	for n := range c.dependencies().Children() {
@@ -101,8 +105,8 @@ func (c *completer) dependencies() *jsontree.Node {
 	return nil
 }
 
-// ownJob is where the job around the cursor begins, or -1: the third bracket, in { "jobs": [
-// {.
+// ownJob returns the offset of the job around the cursor, or -1: the third bracket, in {
+// "jobs": [ {.
 func (c *completer) ownJob() int {
 	if len(c.cursor.open) < 3 {
 		return -1
@@ -110,6 +114,7 @@ func (c *completer) ownJob() int {
 	return c.cursor.open[2].start
 }
 
+// targets returns the targets of a platform file, and the local engine.
 func (c *completer) targets() []declaredName {
 	out := []declaredName{{document.LocalTarget, "the engine on this machine"}}
 	for t := range c.file.Root.Get("targets").Children() {

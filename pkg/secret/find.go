@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// find returns the credentials in a text that is JSON or meant as JSON, sorted by
-// place. Parts that no parser understands are searched too.
+// find returns the credentials in a text that is JSON or resembles it, sorted by location.
+// It also searches parts that no parser accepts.
 func find(text string, depth int) []Credential {
 	if !suspicious(text) {
 		return nil
@@ -24,7 +24,7 @@ func find(text string, depth int) []Credential {
 	return f.found
 }
 
-// suspicious is a fast look for what every text with a credential has.
+// suspicious is a fast test for a condition that every text with a credential satisfies.
 func suspicious(text string) bool {
 	if mayAssign(text) || longRun(text) || strings.IndexByte(text, '@') >= 0 && strings.Contains(text, "://") || strings.Contains(text, `\u`) {
 		return true
@@ -34,9 +34,10 @@ func suspicious(text string) bool {
 	return any
 }
 
-// longRun reports whether a text has a word that could be a secret access key, or
-// base64 of a text with a credential. Either has capitals, which most paths have not.
-// It looks at one byte of each leastEncoded, and around those that could be part of one.
+// longRun reports whether a text has a word that could be a secret access key, or base64
+// of a text with a credential. Both contain capitals, which most paths do not. It reads
+// one byte of each leastEncoded, and the bytes around those that could be part of such a
+// word.
 func longRun(text string) bool {
 	for i := leastEncoded - 1; i < len(text); i += leastEncoded {
 		if !isBase64Byte(text[i]) {
@@ -53,7 +54,7 @@ func longRun(text string) bool {
 		if capital && end-start >= leastEncoded {
 			return true
 		}
-		i = max(i, end-1) // the next byte to look at is leastEncoded after the run
+		i = max(i, end-1) // the next byte to read is leastEncoded after the run
 	}
 	return false
 }
@@ -63,6 +64,8 @@ func isBase64Byte(c byte) bool { return isAlnum(c) || c == '+' || c == '/' }
 // maxFrames limits the brackets whose content is distinguished.
 const maxFrames = 200
 
+// finder reads a text with names and values: JSON, YAML, a script or a log. It keeps the
+// names of the open brackets, because a name tells what its value is.
 type finder struct {
 	text  string
 	pos   int
@@ -70,7 +73,7 @@ type finder struct {
 	deep  int     // brackets beyond maxFrames
 	depth int     // texts around this one
 	found []Credential
-	// valueEnd and sentenceEnd are what endValue found.
+	// valueEnd and sentenceEnd are the results of endValue.
 	valueEnd, sentenceEnd int
 }
 
@@ -85,24 +88,24 @@ type element struct {
 type frame struct {
 	// array is true for [, whose elements belong to the key before it.
 	array bool
-	// key is the name before the colon that was read last; colon says that a value
-	// follows, and tight that it follows an equals sign without a blank, as in a shell.
+	// key is the name before the last colon. colon is true if a value follows. tight is
+	// true if it follows an equals sign without a blank, as in a shell.
 	key          string
 	colon, tight bool
 	// leads is true if the key is the first word of its line.
 	leads bool
 	// elements are the strings of an array, which may be a command.
 	elements []element
-	// references says that the values name secrets that are kept elsewhere.
+	// references is true if the values are names of secrets that are stored elsewhere.
 	references bool
-	// name and value are those of an entry such as {"name": "X", "value": "Y"}.
+	// name and value belong to an entry such as {"name": "X", "value": "Y"}.
 	name  string
 	value Span
 }
 
 func (f *finder) top() *frame { return &f.open[len(f.open)-1] }
 
-// step reads one thing: a bracket, a comma, a string or a word.
+// step reads one token: a bracket, a comma, a string or a word.
 func (f *finder) step() {
 	t := f.top()
 	switch c := f.text[f.pos]; {
@@ -120,7 +123,7 @@ func (f *finder) step() {
 		}
 	case c == '\n' && !t.colon && !t.array:
 		f.pos++
-		t.key = "" // of a script, say, where the next line is another command
+		t.key = "" // in a script, the next line is another command
 	case c == '"' || c == '\'':
 		f.string(c)
 	case t.colon && c > ' ' && c != ':' && c != '=':
@@ -132,6 +135,7 @@ func (f *finder) step() {
 	}
 }
 
+// push opens a bracket. Brackets beyond maxFrames are only counted.
 func (f *finder) push(in frame) {
 	if len(f.open) == maxFrames {
 		f.deep++
@@ -143,7 +147,7 @@ func (f *finder) push(in frame) {
 	f.open = append(f.open, in)
 }
 
-// close ends a bracket and searches the entry or the command that it was.
+// close ends a bracket, and searches the entry or the command in it.
 func (f *finder) close() {
 	if f.deep > 0 {
 		f.deep--
@@ -178,7 +182,7 @@ func (f *finder) command(elements []element) {
 	scanTokens(tokens, 0, func(i int, c Credential) { f.add(c, elements[i].at, elements[i].back) })
 }
 
-// add notes a credential of the text at a place.
+// add records a credential; back maps the span to the source.
 func (f *finder) add(c Credential, at Span, back []int) {
 	if back != nil {
 		c.Start, c.End = back[c.Start], back[c.End]
@@ -186,7 +190,7 @@ func (f *finder) add(c Credential, at Span, back []int) {
 	f.found = append(f.found, Credential{Span{at.Start + c.Start, at.Start + c.End}, c.What, c.Known})
 }
 
-// string reads a text in quotes of that kind, up to the line's end at most.
+// string reads a text in quotes of that kind, at most up to the end of the line.
 func (f *finder) string(quote byte) {
 	content := Span{Start: f.pos + 1}
 	i := content.Start
@@ -210,7 +214,7 @@ func (f *finder) bareName() {
 	name := Span{f.pos, i}
 	f.pos = i
 	if name.Start > 0 && f.text[name.Start-1] == '/' && !f.top().colon {
-		// A part of a path or of base64 names nothing, and means nothing alone.
+		// A part of a path or of base64 is not a name, and not a value alone.
 		for name.Start > 0 && isPathByte(f.text[name.Start-1]) {
 			name.Start--
 		}
@@ -224,9 +228,9 @@ func (f *finder) bareName() {
 	f.take(name, f.text[i:])
 }
 
-// bareValue reads a value without quotes: up to the line's end, or what ends a
-// member. Outside brackets it is one or two words; more are a sentence, which is
-// searched on.
+// bareValue reads a value without quotes, up to the end of the line or of the member.
+// Outside brackets it has one or two words. More words are a sentence, whose rest is
+// searched for names.
 func (f *finder) bareValue() {
 	t := f.top()
 	if f.pos >= f.valueEnd {
@@ -257,8 +261,8 @@ func (f *finder) bareValue() {
 // blanks separate the words of a line.
 const blanks = " \t\r\v\f"
 
-// endValue finds where a value that begins at pos ends, and from where on it has two
-// words at most. Both are kept, so that a long line with many names is read once.
+// endValue finds the end of a value that begins at pos, and the offset from which it has
+// at most two words. Both are kept, so that a long line with many names is read once.
 func (f *finder) endValue() {
 	f.valueEnd = len(f.text)
 	if n := strings.IndexAny(f.text[f.pos:], ",}]\n"); n >= 0 {
@@ -272,7 +276,7 @@ func (f *finder) endValue() {
 	f.sentenceEnd = f.pos + len(strings.TrimRight(rest, blanks))
 }
 
-// take takes a name, if a colon or an equals sign follows, or a value.
+// take handles a name, if a colon or an equals sign follows, or a value.
 func (f *finder) take(at Span, rest string) {
 	t := f.top()
 	after := rest
@@ -301,7 +305,7 @@ func (f *finder) take(at Span, rest string) {
 	}
 	f.note(t.key, at, t.references)
 	if len(f.open) == 1 {
-		t.key = "" // of a command line, say, where the next word is another argument
+		t.key = "" // in a command line, the next word is another argument
 	}
 	if t.array {
 		decoded, back := decode(text)
@@ -314,8 +318,8 @@ func (f *finder) take(at Span, rest string) {
 	}
 }
 
-// beginsLine reports whether only blanks and the dash of a list come before a place
-// in its line.
+// beginsLine reports whether only blanks and the dash of a list precede an offset in its
+// line.
 func (f *finder) beginsLine(at int) bool {
 	for at > 0 && strings.IndexByte(" \t-\"'/#", f.text[at-1]) >= 0 {
 		at--
@@ -323,7 +327,7 @@ func (f *finder) beginsLine(at int) bool {
 	return at == 0 || f.text[at-1] == '\n'
 }
 
-// note notes the credentials of a value.
+// note records the credentials of a value.
 func (f *finder) note(name string, at Span, reference bool) {
 	value, back := decode(f.text[at.Start:at.End])
 	if reference && isReference(value) {
@@ -334,14 +338,14 @@ func (f *finder) note(name string, at Span, reference bool) {
 	}
 }
 
-// isReference reports whether a value looks like the name under which a secret is
-// kept, such as prod/db-password.
+// isReference reports whether a value looks like the name of a stored secret, such as
+// prod/db-password.
 func isReference(value string) bool {
 	return words().MatchString(value) && strings.ContainsAny(value, "-_./:") || strings.HasPrefix(value, "arn:")
 }
 
-// decode returns the text that a JSON string's content means, or the content itself if it is
-// not JSON. back has the offset in the content for each offset in the text; it is nil if the
+// decode returns the text of a JSON string's content, or the content itself if it is not
+// JSON. back has the offset in the content for each offset in the text; it is nil if the
 // two are the same.
 func decode(content string) (text string, back []int) {
 	if strings.IndexByte(content, '\\') < 0 {
@@ -373,7 +377,7 @@ func decode(content string) (text string, back []int) {
 		i += size
 	}
 	if back = append(back, len(content)); len(back) != len(text)+1 {
-		return content, nil // bytes that are no UTF-8
+		return content, nil // invalid UTF-8
 	}
 	return text, back
 }
@@ -382,7 +386,7 @@ func isHighSurrogate(escape string) bool {
 	return len(escape) > 3 && (escape[2] == 'd' || escape[2] == 'D') && strings.IndexByte("89abAB", escape[3]) >= 0
 }
 
-// decodedLen is the length in bytes of what an escape sequence means.
+// decodedLen returns the length in bytes of the character that an escape sequence means.
 func decodedLen(escape string) int {
 	var text string
 	if json.Unmarshal([]byte(`"`+escape+`"`), &text) != nil {

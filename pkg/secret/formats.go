@@ -1,12 +1,12 @@
 package secret
 
-// format is how the credentials of a vendor are written, whatever their name.
+// format is the form of a vendor's credentials, which a text shows without a name.
 type format struct {
 	vendor string
-	// what names such a credential in a message.
+	// what describes such a credential in a message.
 	what string
-	// marks are literal texts, separated by blanks, that each match contains. "_" at
-	// the end of a mark is itself, "␣" is a blank.
+	// marks are literal texts, separated by blanks; each match contains one. "_" at the
+	// end of a mark is literal, "␣" is a blank.
 	marks string
 	// body is the regular expression of the text after the mark.
 	body string
@@ -16,7 +16,7 @@ type format struct {
 	need need
 }
 
-// need is what a match has to have beyond its pattern.
+// need is a condition for a match in addition to its pattern.
 type need uint8
 
 const (
@@ -36,14 +36,15 @@ const (
 )
 
 const (
+	// The first letters of a body, and the alphabets of most bodies.
 	hexDigits = "0 1 2 3 4 5 6 7 8 9 a b c d e f"
 	word      = `[A-Za-z0-9_-]`
 	plain     = `[A-Za-z0-9]`
 	base64s   = `[A-Za-z0-9+/]`
 )
 
-// formats lists what batchctl recognises without a name. Lengths are lower bounds
-// where vendors have changed them before.
+// formats lists the credentials that batchctl recognises without a name. Lengths are lower
+// bounds for vendors that have changed them before.
 var formats = []format{
 	{"AWS", "an AWS access key", "AKIA ASIA ABIA ACCA", `[A-Z0-9]{16}\b`, "", 0},
 	{"AWS", "an AWS session token", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz AQoDYXdz", `[A-Za-z0-9/+=_%-]{60,}`, "", anywhere},

@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 )
 
-// hostile returns texts of that size that are slow to search if a part of a text is
-// read again for each name, quote, bracket or mark in it.
+// hostile returns texts of that size that are slow to search if a part of a text is read
+// again for each name, quote, bracket or mark in it.
 func hostile(size int) map[string]string {
 	texts := map[string]string{}
 	for name, unit := range map[string]string{
@@ -30,7 +30,7 @@ func hostile(size int) map[string]string {
 	return texts
 }
 
-// TestMaskHostile takes minutes if a search is not linear.
+// TestMaskHostile checks that the search is linear; otherwise it takes minutes.
 func TestMaskHostile(t *testing.T) {
 	all := secrettest.New(rand.Uint64()).All()
 	token := all[slices.IndexFunc(all, func(c secrettest.Credential) bool { return c.Vendor == "GitHub" })].Value
@@ -41,7 +41,7 @@ func TestMaskHostile(t *testing.T) {
 	}
 }
 
-// BenchmarkMaskHostile masks texts of a megabyte.
+// BenchmarkMaskHostile measures Mask for texts of a megabyte.
 func BenchmarkMaskHostile(b *testing.B) {
 	for name, text := range hostile(1 << 20) {
 		b.Run(name, func(b *testing.B) {

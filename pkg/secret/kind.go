@@ -1,6 +1,5 @@
-// Package secret decides what a credential is and masks it. It is the only place
-// that does either: commands print what Mask returns, and rules report what Find
-// returns, so that both agree.
+// Package secret finds and masks credentials. No other package does either: commands print
+// the result of Mask, and rules report the result of Find, so that both agree.
 package secret
 
 import (
@@ -12,20 +11,25 @@ import (
 )
 
 var (
+	// A password or a token in the user part of a URL (RFC 3986, section 3.2.1).
 	withPassword = lazy(`(?i)[a-z][a-z0-9+.-]*://[^\s/:@"'<>]*:([^\s/@"'<>]{3,})@[^\s/]`)
 	withToken    = lazy(`(?i)[a-z][a-z0-9+.-]*://([A-Za-z0-9_-]{20,})@[^\s/]`)
-	dsnPassword  = lazy(`(?i)(?:^|[;\s&?"'])(?:password|pwd)=([^\s;&"']{4,})`)
-	xmlElement   = lazy(`<([A-Za-z][A-Za-z0-9_.:-]*)>\s*([^<\s]{4,})\s*</`)
-	netrc        = lazy(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+([^\s"'\\]+)`)
-	plainValue   = lazy(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
-	// fill stands for a value to come.
+	// A password in a connection string, an XML element or a .netrc file.
+	dsnPassword = lazy(`(?i)(?:^|[;\s&?"'])(?:password|pwd)=([^\s;&"']{4,})`)
+	xmlElement  = lazy(`<([A-Za-z][A-Za-z0-9_.:-]*)>\s*([^<\s]{4,})\s*</`)
+	netrc       = lazy(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+([^\s"'\\]+)`)
+	// plainValue matches settings that are not credentials, whatever their name.
+	plainValue = lazy(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
+	// fill matches a placeholder: a variable, a reference or an example.
 	fill = lazy(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.|^\?[a-z]|^(id|type|src|env)=`)
-	// call is an expression of a program: os.environ["X"], getpass().
-	call       = lazy(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*(\[["']|\(["')])`)
+	// call matches an expression of a program: os.environ["X"], getpass().
+	call = lazy(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*(\[["']|\(["')])`)
+	// The forms of values that a name such as KEY often has without being a credential.
 	pathToFile = lazy(`^[A-Za-z0-9_.=-]+(/[A-Za-z0-9_.=-]+)+\.[a-z][a-z0-9]{0,7}$`)
 	uuid       = lazy(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 	somewhere  = lazy(`^(/|\./|\.\./|~/|[A-Za-z]:\\|s3://|https?://|file://|gs://|git@|[a-z0-9-]+\.[a-z0-9.-]+\.[a-z]{2,}(:[0-9]+)?(/|$))`)
 	words      = lazy(`^[A-Za-z]+([-_./: ][A-Za-z]+)*$`)
+	// The forms of random keys.
 	longBase64 = lazy(`^[A-Za-z0-9+/]{40,}={0,2}$`)
 	hexKey     = lazy(`^[0-9a-fA-F]{32,}$`)
 )
@@ -36,14 +40,14 @@ type Span struct{ Start, End int }
 // Credential is a credential inside a text.
 type Credential struct {
 	Span
-	// What names it in a message: "a GitHub token", "a password".
+	// What describes it in a message: "a GitHub token", "a password".
 	What string
-	// Known is true if its format alone tells what it is. Otherwise its name and
-	// its looks do.
+	// Known is true if its format alone identifies it. Otherwise, its name and its
+	// characters do.
 	Known bool
 }
 
-// Sure returns how sure batchctl is of the credential, as the end of a message.
+// Sure returns the certainty as the end of a message.
 func (c Credential) Sure() string {
 	if c.Known {
 		return "known format"
@@ -59,23 +63,23 @@ type Argument struct {
 }
 
 const (
-	// least is the length from which on a value can be a credential, in bytes.
+	// least is the least length of a credential, in bytes.
 	least = 4
-	// leastFormat is the length of the shortest credential that its format alone tells.
+	// leastFormat is the length of the shortest credential that its format identifies.
 	leastFormat = 15
-	// leastEncoded is the length from which on a value is searched as base64.
+	// leastEncoded is the least length of a value that is searched as base64.
 	leastEncoded = 24
 	// maxDepth bounds texts inside texts: a script in JSON in base64.
 	maxDepth = 4
 )
 
-// Find returns the credentials in the value of a variable, a parameter or a tag of
-// that name, by their place. Without a name the value may be any text, such as a
-// script, a log line or a URL.
+// Find returns the credentials in the value of a variable, a parameter or a tag of that
+// name, in the order of their location. Without a name, the value may be any text, such as
+// a script, a log line or a URL.
 func Find(name, value string) []Credential { return scan(name, value, 0) }
 
-// MayHold reports whether Find or FindArgs can find a credential in any string or
-// member of a JSON text. It is much faster than to search each of them.
+// MayHold reports whether Find or FindArgs can find a credential in any string or member
+// of a JSON text. It is much faster than searching each of them.
 func MayHold(text string) bool {
 	return strings.IndexByte(text, '\\') >= 0 || suspicious(text)
 }
@@ -130,8 +134,8 @@ func scan(name, value string, depth int) (found []Credential) {
 	return append(found, encoded(value, depth)...)
 }
 
-// isPlainWord reports whether a text is one word in which no name can tell that a
-// credential follows. Most values of a job file are short words.
+// isPlainWord reports whether a text is one word, without a name that announces a
+// credential. Most values of a job file are short words.
 func isPlainWord(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; !isAlnum(c) && strings.IndexByte("-_./*+%$", c) < 0 {
@@ -141,8 +145,8 @@ func isPlainWord(text string) bool {
 	return true
 }
 
-// maxFound bounds the credentials of one value, beyond which it is not searched for
-// documents inside it.
+// maxFound bounds the credentials of one value. With more, documents inside it are not
+// searched.
 const maxFound = 1 << 14
 
 // encoded returns the whole value if it is base64 of a text with a credential.
@@ -150,7 +154,7 @@ func encoded(value string, depth int) []Credential {
 	if len(value) < leastEncoded || !isBase64(strings.TrimSpace(value)) {
 		return nil
 	}
-	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value)) // which skips line ends
+	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value)) // it skips line ends
 	if err != nil || !utf8.Valid(text) || strings.IndexFunc(string(text), func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) >= 0 {
 		return nil
 	}
@@ -170,8 +174,8 @@ func isBase64(text string) bool {
 	return true
 }
 
-// mayHoldDocument reports whether a text can have names and values over several
-// places, as JSON and YAML have.
+// mayHoldDocument reports whether a text can have names and values over several lines, as
+// JSON and YAML have.
 func mayHoldDocument(text string) bool {
 	return strings.ContainsAny(text, `"'`) && strings.ContainsAny(text, "{[") || strings.IndexByte(text, '\n') >= 0 && strings.IndexByte(text, ':') >= 0
 }
@@ -218,8 +222,8 @@ func passwordsIn(value string, found func(Credential)) {
 // accessKeyLength is the length of AWS secret access keys, which have no prefix.
 const accessKeyLength = 40
 
-// accessKeysIn finds what looks like an AWS secret access key: 40 letters of base64
-// that change between capitals, small letters and digits as words and paths do not.
+// accessKeysIn finds texts that look like an AWS secret access key: 40 letters of base64
+// that change between capitals, small letters and digits more often than words and paths.
 func accessKeysIn(value string, found func(Credential)) {
 	start := -1
 	for i := 0; i <= len(value); i++ {
@@ -236,12 +240,12 @@ func accessKeysIn(value string, found func(Credential)) {
 	}
 }
 
-// alone reports whether a run of letters is a word of its own.
+// alone reports whether a run of letters is a separate word.
 func alone(value string, start, end int) bool {
 	return (start == 0 || strings.IndexByte("-_.@:%", value[start-1]) < 0) && (end == len(value) || strings.IndexByte("-_.@=%:", value[end]) < 0)
 }
 
-// isRandom reports whether a text of base64 looks drawn at random.
+// isRandom reports whether a text of base64 looks random.
 func isRandom(s string) bool {
 	kinds, changes, last := [4]int{}, 0, -1
 	for i := range len(s) {
@@ -263,8 +267,8 @@ func isRandom(s string) bool {
 	return kinds[0] >= 5 && kinds[1] >= 5 && kinds[2] >= 1 && kinds[3] <= 6 && changes >= len(s)*2/5 && entropy(s) >= 4.2
 }
 
-// kindOf returns what a variable holds according to its name, unless its value
-// contradicts that.
+// kindOf returns the kind of credential in a variable according to its name; "" if its
+// value contradicts that.
 func kindOf(name, value string) string {
 	if len(value) < least || !mentionsSecret(name) {
 		return ""
@@ -275,7 +279,7 @@ func kindOf(name, value string) string {
 	}
 	value = withoutScheme(value)
 	if longBase64().MatchString(value) && entropy(value) >= 4.2 && mixed(value) && strings.ToLower(value) != value {
-		return "a key" // some begin with a slash, as paths do
+		return "a key" // some begin with a slash, like paths
 	}
 	if plainValue().MatchString(value) || fill().MatchString(value) || somewhere().MatchString(value) || call().MatchString(value) {
 		return ""
@@ -306,13 +310,13 @@ func kindOf(name, value string) string {
 	return ""
 }
 
-// isStrong reports whether a short text is what people choose as a password: capitals,
-// small letters, digits and signs that names and paths do not have.
+// isStrong reports whether a short text looks like a password that a person chose:
+// capitals, small letters, digits and signs that names and paths do not have.
 func isStrong(value string) bool {
 	return mixed(value) && strings.ToLower(value) != value && strings.ToUpper(value) != value && strings.ContainsAny(value, "!#$%&*^~") && !strings.ContainsAny(value, " /,;=")
 }
 
-// withoutScheme cuts the scheme off the value of an Authorization header.
+// withoutScheme removes the scheme from the value of an Authorization header.
 func withoutScheme(value string) string {
 	if scheme, rest, ok := strings.Cut(value, " "); ok && schemes[strings.ToLower(scheme)] {
 		return rest
@@ -320,10 +324,11 @@ func withoutScheme(value string) string {
 	return value
 }
 
+// schemes are the schemes of Authorization headers, in lower case.
 var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "bot": true, "apikey": true, "ssws": true, "key": true}
 
-// isLogin reports whether a value is base64 of user:password, as registries and
-// HTTP want it.
+// isLogin reports whether a value is base64 of user:password, the form of registries and
+// of HTTP (RFC 7617).
 func isLogin(value string) bool {
 	if len(value) < 8 || len(value)%4 != 0 {
 		return false
@@ -346,7 +351,7 @@ func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.IndexFunc(s, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }) >= 0
 }
 
-// entropy is in bits per byte.
+// entropy returns Shannon's entropy in bits per byte.
 func entropy(s string) float64 {
 	var count [256]int
 	for i := range len(s) {

@@ -44,7 +44,7 @@ func (m maker) app() string {
 	return m.pick("DB", "APP", "MYSQL_ROOT", "REDIS", "WANDB", "SERVICE", "X", "JIRA", "prod_db", "BILLING")
 }
 
-// neutral is a name that says nothing.
+// neutral returns a name without a meaning.
 func (m maker) neutral() string {
 	return m.pick("VALUE", "CONFIG", "SETTING", "EXTRA", "OPTION_A", "DATA")
 }

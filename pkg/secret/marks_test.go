@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMarks holds the look that comes before a format's pattern to its promise: a
-// text that the pattern matches is found at its mark.
+// TestMarks checks the fast search for marks: a text that a format's pattern matches is
+// found at its mark.
 func TestMarks(t *testing.T) {
 	for _, f := range formats {
 		body := rapid.StringMatching(strings.NewReplacer(`\b`, ``).Replace(f.body))
@@ -36,7 +36,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestSpeaksOfSecret holds the look at a name to its promise likewise.
+// TestSpeaksOfSecret checks the fast search of names in the same way.
 func TestSpeaksOfSecret(t *testing.T) {
 	parts := []string{"DB", "db", "Api", "KEY", "Key", "Token", "SECRET", "pass", "PWD", "Pat", "auth", "CREDS", "word", "Salt", "x", "PUBLIC", "apikey"}
 	rapid.Check(t, func(t *rapid.T) {

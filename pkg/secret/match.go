@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// pattern is a regular expression that is compiled when it is first needed.
+// pattern is a regular expression that is compiled on first use.
 type pattern func() *regexp.Regexp
 
 func lazy(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// product returns every beginning with every end.
+// product returns every combination of a beginning and an end.
 func product(beginnings, ends string) string {
 	var all []string
 	for _, b := range strings.Fields(beginnings) {
@@ -39,10 +39,9 @@ type mark struct {
 	format *compiled
 }
 
-// eachFormat calls found for every credential whose format alone tells it. One look
-// at every second pair of bytes keeps the patterns off the many texts without
-// credentials. Every mark has three bytes at least, so one of its first two pairs
-// is looked at.
+// eachFormat calls found for every credential that its format identifies. It tests every
+// second pair of bytes, so that the patterns run only where a mark may be. Every mark has
+// at least three bytes, so one of its first two pairs is tested.
 func eachFormat(text string, found func(Credential) bool) {
 	begins, skip := markStarts(), 0
 	for i := 1; i < len(text); i += 2 {
@@ -111,8 +110,8 @@ func (m *mark) match(text string, at int) (Credential, bool) {
 	return Credential{Span{start, end}, f.what, true}, true
 }
 
-// keyEnd returns where the private key ends that begins before i: with its END line,
-// or without one at the quote after it.
+// keyEnd returns the end of the private key that begins before i: its END line, or else
+// the quote after it.
 func keyEnd(text string, i int) int {
 	if n := strings.Index(text[i:], "-----END "); n >= 0 {
 		i += n + len("-----END ")
@@ -126,7 +125,7 @@ func keyEnd(text string, i int) int {
 	return len(text)
 }
 
-// beginsWord reports whether a word can begin at a place: after no letter or digit,
+// beginsWord reports whether a word can begin at an offset: after no letter or digit,
 // unless that ends an escape sequence.
 func beginsWord(text string, at int) bool {
 	if at == 0 || !isAlnum(text[at-1]) && text[at-1] != '_' {
@@ -136,18 +135,20 @@ func beginsWord(text string, at int) bool {
 	return strings.ContainsAny(before, "\\%\x1b") && escapes().MatchString(before)
 }
 
-// escapes ends with what programs write for a control character or a sign: \n of
-// JSON, %3D of a URL, the colours of a terminal.
+// escapes matches the forms of control characters and signs in other formats: \n of JSON,
+// %3D of a URL, the colours of a terminal.
 var escapes = lazy(`(\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|(\x1b|\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m)$`)
 
-// starts is how the marks begin: pairs has a bit for their first two bytes, and for
-// the second and third. lists has the index of the marks with the same first two bytes.
+// starts holds the beginnings of the marks: pairs has a bit for their first two bytes, and
+// for the second and third. lists has the index of the marks with the same first two
+// bytes.
 type starts struct {
 	pairs [1 << 16 / 64]uint64
 	lists [1 << 16]uint16
 	marks [][]mark
 }
 
+// add adds a mark, which must have three bytes.
 func (s *starts) add(m mark) {
 	t := m.text
 	first := uint16(t[0])<<8 | uint16(t[1])
@@ -162,6 +163,7 @@ func (s *starts) add(m mark) {
 	*list = append(*list, m)
 }
 
+// markStarts holds the marks of all formats.
 var markStarts = sync.OnceValue(func() *starts {
 	s := &starts{marks: make([][]mark, 1)}
 	for i := range formats {
@@ -184,8 +186,7 @@ var markStarts = sync.OnceValue(func() *starts {
 	return s
 })
 
-// firstOf returns the letters that stand for the * of a mark, by the alphabet of
-// the body.
+// firstOf returns the letters that the * of a mark matches, by the alphabet of the body.
 func firstOf(body string) string {
 	if strings.HasPrefix(body, "[0-9a-f]") {
 		return strings.ReplaceAll(hexDigits, " ", "")
@@ -193,7 +194,7 @@ func firstOf(body string) string {
 	return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 }
 
-// variety is the number of different bytes of a text.
+// variety returns the number of different bytes of a text.
 func variety(s string) int {
 	var seen [256]bool
 	n := 0

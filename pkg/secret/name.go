@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mentionsSecret reports whether a name contains, in any case, one of the words that are in
-// every name that kindOfName recognizes.
+// mentionsSecret reports whether a name contains, in any case, one of the words of which
+// every name that kindOfName recognizes contains one.
 func mentionsSecret(name string) bool {
 	for i := 1; i < len(name); i++ {
 		if !secondLetters[name[i]] {
@@ -42,15 +42,16 @@ func mentionsSecret(name string) bool {
 	return false
 }
 
-// secondLetters are those of the words that speaksOfSecret looks for.
+// secondLetters are the second letters of these words.
 var secondLetters = [256]bool{'a': true, 'A': true, 'w': true, 'W': true, 'e': true, 'E': true, 'o': true, 'O': true, 'r': true, 'R': true, 'u': true, 'U': true}
 
-// notItself is the words after which a name speaks of a credential without
-// holding it: DB_PASSWORD_FILE, API_KEY_ID, MAX_TOKENS.
+// notItself lists the words after which a name is about a credential without containing
+// it: DB_PASSWORD_FILE, API_KEY_ID, MAX_TOKENS.
 var notItself = strings.Fields(`NAME ID IDS ARN FILE PATH DIR URL URI HOST LENGTH LEN TTL COUNT SIZE TYPE PARALLELISM ENABLED HEADER REGION ALIAS PREFIX SUFFIX
 	STDIN ENV VERSION BUCKET EXPIRY EXPIRES EXPIRATION TIMEOUT POLICY LIMIT MODE FORMAT ALGORITHM ALGO FIELD COLUMN PARAM PARAMETER ISSUER AUDIENCE ENDPOINT PROVIDER STORE
 	ROTATION INDEX SCOPE SCOPES LOCATION REF SOURCE USER USERNAME PUBLIC MAP PAIR STRATEGY LIFETIME`)
 
+// notSecretKeys come before KEY in names of keys that identify data, such as S3_KEY.
 var notSecretKeys = strings.Fields(`PUBLIC S3 OBJECT PARTITION SORT PRIMARY FOREIGN CACHE INPUT OUTPUT DATA HASH RANGE GROUP ROW INDEX SHARD ROUTING MESSAGE CONFIG
 	JSON DICT LOOKUP JOIN DEDUP CHECKPOINT MODEL DATASET RESULT TABLE KMS PUB IDEMPOTENCY SAMPLE RECORD JOB TASK RUN ITEM FILE DOCUMENT DOC EVENT BATCH IMAGE ARTIFACT
 	SOURCE DEST DESTINATION TARGET BLOB ENTITY REQUEST BUILD COMMIT FEATURE LABEL SPLIT STEP NODE EDGE`)
@@ -59,11 +60,12 @@ var notSecretKeys = strings.Fields(`PUBLIC S3 OBJECT PARTITION SORT PRIMARY FORE
 // requests.
 var notSecretTokens = strings.Fields(`NEXT PAGE PAGINATION CONTINUATION DEDUP IDEMPOTENCY REQUEST`)
 
-// passNames are names for a password that end with PASS. Other words do as well:
+// passNames are names of a password that end with PASS. Ordinary words also end so:
 // BYPASS, COMPASS.
 var passNames = strings.Fields(`PASS SSHPASS USERPASS DBPASS PGPASS SQLPASS SMTPPASS MAILPASS FTPPASS LDAPPASS REDISPASS ROOTPASS ADMINPASS KEYPASS STOREPASS`)
 
-// kindOfName tells what the last words of a variable's name say it holds.
+// kindOfName returns the kind of credential according to the last words of a variable's
+// name.
 func kindOfName(name string) string {
 	parts := strings.FieldsFunc(separated(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 	if len(parts) == 0 {
@@ -106,7 +108,7 @@ func kindOfName(name string) string {
 	return ""
 }
 
-// separated is a name in capitals, with an underscore where camelCase has one.
+// separated returns a name in capitals, with an underscore between the words of camelCase.
 func separated(name string) string {
 	var b strings.Builder
 	lower := false

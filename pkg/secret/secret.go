@@ -9,25 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// Secrets is what a text holds of credentials. A nil one is for texts that hold
-// none; all methods take it.
+// Secrets holds the credentials of a text. A nil Secrets has none; all methods accept it.
 type Secrets struct {
 	spans  []Span
 	values []value
-	// known holds the forms that are hidden wherever they stand, by their first
-	// bytes.
+	// known holds the forms that are hidden wherever they occur, by their first bytes.
 	known map[string][]string
-	// pieces are parts of them, by which one is known that a message cuts.
+	// pieces are parts of these forms. They identify a form that a message shortens.
 	pieces map[string]part
 }
 
-// part is where in a form a piece stands.
+// part is the location of a piece in a form.
 type part struct {
 	form  string
 	start int
 }
 
-// value is a credential by its place in the text, and the ways in which it may be
+// value is a credential by its location in the text, and the ways in which it can be
 // written there and in messages.
 type value struct {
 	at    Span
@@ -35,23 +33,23 @@ type value struct {
 }
 
 const (
-	// leastKnown is the length in bytes from which on a value is known again in any
-	// place; shorter ones and plain words are hidden where they are known to stand.
+	// leastKnown is the least length, in bytes, of a value that is hidden everywhere.
+	// Shorter values and plain words are hidden only at their location.
 	leastKnown = 6
-	// leastWord is that length for a value of nothing but letters.
+	// leastWord is that length for a value that consists of letters.
 	leastWord = 16
 	// piece is the length of pieces.
 	piece = 8
 
-	// Bounds on the time and memory that a hostile text can ask for: what is beyond
-	// them is hidden at its place only.
+	// Bounds on the time and memory for a hostile text. Values beyond them are hidden only
+	// at their location.
 	maxPieces = 1 << 17
 	maxAlike  = 32 // known forms that begin alike
 )
 
 // In returns the credentials of a text: a file, a log, a message.
 func In(text string) *Secrets {
-	found := places(text)
+	found := credentialSpans(text)
 	if len(found) == 0 {
 		return nil
 	}
@@ -68,8 +66,8 @@ func In(text string) *Secrets {
 	return s
 }
 
-// places returns where a text holds credentials, in any order.
-func places(text string) (found []Span) {
+// credentialSpans returns the locations of the credentials of a text, in any order.
+func credentialSpans(text string) (found []Span) {
 	for _, c := range find(text, 0) {
 		found = append(found, c.Span)
 	}
@@ -88,8 +86,8 @@ func places(text string) (found []Span) {
 	return found
 }
 
-// forms returns the ways in which a value may be written: as in the text, decoded,
-// and as Go quotes it.
+// forms returns the ways in which a value can be written: as in the text, decoded, and
+// quoted by Go.
 func forms(raw string) []string {
 	list := []string{raw}
 	text, _ := decode(raw)
@@ -101,7 +99,7 @@ func forms(raw string) []string {
 	return list
 }
 
-// remember notes a form that says enough to be known in any place.
+// remember records a form that is distinctive enough to be hidden everywhere.
 func (s *Secrets) remember(form string) {
 	if len(form) < leastKnown || onlyLetters(form) && len(form) < leastWord || len(s.pieces) >= maxPieces {
 		return
@@ -118,7 +116,7 @@ func (s *Secrets) remember(form string) {
 	}
 }
 
-// eachKnown calls mark for every place of a text where a known form stands.
+// eachKnown calls mark for every occurrence of a known form in a text.
 func (s *Secrets) eachKnown(text string, mark func(start, end int)) {
 	if len(s.known) == 0 {
 		return
@@ -132,8 +130,8 @@ func (s *Secrets) eachKnown(text string, mark func(start, end int)) {
 	}
 }
 
-// eachPiece calls mark for every place of a text where a part of a known form
-// stands, as far as it goes.
+// eachPiece calls mark for every occurrence of a part of a known form, extended as far as
+// the two agree.
 func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
 	for i := 0; len(s.pieces) > 0 && i+piece <= len(text); i++ {
 		p, ok := s.pieces[text[i:i+piece]]
@@ -152,11 +150,11 @@ func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
 	}
 }
 
-// merged sorts places and joins those that overlap.
-func merged(places []Span) []Span {
-	slices.SortFunc(places, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
-	out := places[:1]
-	for _, p := range places[1:] {
+// merged sorts spans and joins those that overlap.
+func merged(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	out := spans[:1]
+	for _, p := range spans[1:] {
 		if last := &out[len(out)-1]; p.Start <= last.End {
 			last.End = max(last.End, p.End)
 		} else {
@@ -166,7 +164,7 @@ func merged(places []Span) []Span {
 	return out
 }
 
-// Spans returns where the credentials stand, sorted and apart.
+// Spans returns the locations of the credentials, sorted and without overlaps.
 func (s *Secrets) Spans() []Span {
 	if s == nil {
 		return nil
@@ -174,8 +172,8 @@ func (s *Secrets) Spans() []Span {
 	return s.spans
 }
 
-// Redact returns a message about that place of the text, with an asterisk for
-// every character of a credential.
+// Redact returns a message about that part of the text, with an asterisk for every
+// character of a credential.
 func (s *Secrets) Redact(message string, at Span) string {
 	if s == nil {
 		return message
@@ -211,12 +209,13 @@ func Mask(name, text string) string {
 	return h.String()
 }
 
-// hidden is a text with bytes that must not be shown.
+// hidden is a text with the bytes that must not be shown.
 type hidden struct {
 	text  string
 	bytes []bool // nil while there are none
 }
 
+// hide hides the bytes from start to end.
 func (h *hidden) hide(start, end int) {
 	if h.bytes == nil {
 		h.bytes = make([]bool, len(h.text))
@@ -226,6 +225,7 @@ func (h *hidden) hide(start, end int) {
 	}
 }
 
+// hideAll hides every occurrence of a part.
 func (h *hidden) hideAll(part string) {
 	for i := 0; ; {
 		n := strings.Index(h.text[i:], part)
@@ -260,5 +260,5 @@ func onlyLetters(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) < 0
 }
 
-// isSign reports characters that do not appear in words and between them.
+// isSign reports whether a character is neither part of words nor a separator of words.
 func isSign(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune(" -_,", r) }

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What stands between « and » must be hidden, and nothing else.
+// The text between « and » must be hidden, and no other text.
 func TestPlaces(t *testing.T) {
 	for _, marked := range []string{
 		`{ "environment": { "DB_PASSWORD": "«hunter2»", "MODE": "fast" } }`,
@@ -31,7 +31,7 @@ func TestPlaces(t *testing.T) {
 		`{ "secrets": { "DB_PASSWORD": "prod/db-password", "B_PASSWORD": "«hunter2»" } }`,
 		`{ "secrets": [ { "name": "DB_PASSWORD", "valueFrom": "arn:aws:ssm:us-east-1:123456789012:parameter/x" }, { "name": "DB_PASSWORD", "valueFrom": "«hunter2»" } ] }`,
 		"{ \"K\": \"«-----BEGIN RSA PRIVATE KEY-----\\nMIIE»\" }", "{ \"K\": \"«-----BEGIN PRIVATE KEY-----\nMIIEabc\n-----END PRIVATE KEY-----»\" }",
-		`{ "POSTGRES_PASSWORD": "«postgres»", "image": "postgres:16" }`, // a word is hidden at its place only
+		`{ "POSTGRES_PASSWORD": "«postgres»", "image": "postgres:16" }`, // a plain word is hidden only where it is the value
 		strings.Repeat("[", 500) + `{ "DB_PASSWORD": "«hunter2»" }` + strings.Repeat("]", 500) + `, "B_PASSWORD": "«hunter3»"`,
 		"", "{", `"`, "[", `{"a":`, "\\",
 	} {
@@ -92,7 +92,7 @@ func TestMaskNamed(t *testing.T) {
 	}
 }
 
-// What the rule finds in a variable is hidden in every text that holds it.
+// A credential that the rule finds in a variable is hidden in every text that contains it.
 func TestWhatIsFoundIsHidden(t *testing.T) {
 	layouts := []string{`{ "environment": { %[1]s: %[2]s } }`, "{\n  \"environment\": [\n    { \"name\": %[1]s,\n \"value\": %[2]s } ] }", `{ "value": %[2]s, "name": %[1]s }`,
 		`{ "environment": { "A": "b", %[1]s: %[2]s,`, `%[1]s: %[2]s`, `[[{ "x": {}, %[1]s: [ %[2]s ] }`}
@@ -111,7 +111,7 @@ func TestWhatIsFoundIsHidden(t *testing.T) {
 	})
 }
 
-// between returns the part of a masked text where a value stood.
+// between returns the part of a masked text that replaces a value.
 func between(masked, value, text string) string {
 	start := strings.Index(text, value)
 	return masked[start+1 : min(len(masked), start+len(value)-1)]

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// token is a word of a command and its place in the text.
+// token is a word of a command with its offset in the text.
 type token struct {
 	text string
 	at   int
 }
 
-// mayAssign is a fast look for what every text has in which a name tells that a
-// credential follows.
+// mayAssign is a fast test for a condition that every text satisfies in which a name
+// announces a credential.
 func mayAssign(text string) bool {
 	for i := 0; ; {
 		n := strings.IndexByte(text[i:], '-')
@@ -27,13 +27,13 @@ func mayAssign(text string) bool {
 	return mentionsSecret(text) || strings.Contains(text, "login")
 }
 
-// shellWords splits a text roughly as a shell does. A word in quotes comes without
-// them.
+// shellWords splits a text roughly as a shell does. A word in quotes comes without the
+// quotes.
 func shellWords(text string) (list []token) {
 	for i := 0; i < len(text); {
 		if strings.IndexByte(" \t\r\n;&|()<>,", text[i]) >= 0 {
 			if text[i] == '\n' || text[i] == ';' || text[i] == '|' || strings.HasPrefix(text[i:], "&&") {
-				list = append(list, token{"", i}) // a command ends: no flag reaches over it
+				list = append(list, token{"", i}) // the command ends, and with it its flags
 			}
 			i++
 			continue
@@ -56,7 +56,7 @@ func shellWords(text string) (list []token) {
 	return list
 }
 
-// closing returns where a quote closes; -1 if it does not.
+// closing returns the offset of the closing quote; -1 without one.
 func closing(text string, quote byte) int {
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -69,7 +69,7 @@ func closing(text string, quote byte) int {
 	return -1
 }
 
-// scanTokens finds the credentials that the words of a command name: NAME=VALUE,
+// scanTokens finds the credentials that the words of a command announce: NAME=VALUE,
 // --flag VALUE, -p VALUE, ?name=VALUE.
 func scanTokens(list []token, depth int, found func(int, Credential)) {
 	var tool string // the last program whose short flags take credentials
@@ -161,21 +161,21 @@ func queries(url string, found func(Credential)) {
 	}
 }
 
-// tools are programs with a short flag for a password or for user:password.
+// tools maps programs to their short flag for a password or for user:password.
 var tools = map[string]string{
 	"login": "-p", "sshpass": "-p", "mongo": "-p", "mongosh": "-p", "mongodump": "-p", "mongorestore": "-p", "mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p",
 	"mariadb": "-p", "mariadb-dump": "-p", "curl": "-u", "wget": "-u", "http": "-a", "redis-cli": "-a", "sqlcmd": "-P", "ldapsearch": "-w", "smbclient": "-U", "az": "-p", "cqlsh": "-p",
 	"zip": "-P", "unzip": "-P", "7z": "-p", "7za": "-p",
 }
 
-// setters are words after which a name and its value follow.
+// setters are words that a name and its value follow.
 var setters = []string{"set", "setx", "ENV", "ARG", "-x", "-gx", "-Ux"}
 
 // logins are programs whose login takes a token as its argument.
 var logins = []string{"vault", "wandb", "tailscale", "fly"}
 
-// shortFlag returns where in a value the credential of a short flag begins, and what
-// it is.
+// shortFlag returns the offset of the credential in the value of a short flag, and its
+// kind.
 func shortFlag(tool, flag, value string) (int, string) {
 	takes := tools[tool]
 	if at := loginPassword(tool, flag, value); at > 0 {
@@ -192,8 +192,7 @@ func shortFlag(tool, flag, value string) (int, string) {
 	return 0, ""
 }
 
-// loginPassword returns where the password begins in the user:password of a flag; 0
-// if it has none.
+// loginPassword returns the offset of the password in user:password; 0 without a password.
 func loginPassword(tool, flag, value string) int {
 	takes := tools[tool]
 	switch {
@@ -208,13 +207,13 @@ func loginPassword(tool, flag, value string) int {
 
 // glued returns one more than the offset in -pVALUE or -uUSER:VALUE after the flag at which a
 // password begins; 0 without one.
-func glued(tool, word string) int {
-	if len(word) < 3 || word[0] != '-' || tool == "" {
+func glued(tool, arg string) int {
+	if len(arg) < 3 || arg[0] != '-' || tool == "" {
 		return 0
 	}
-	value, _ := unquoted(word[2:], 0)
+	value, _ := unquoted(arg[2:], 0)
 	switch takes := tools[tool]; {
-	case takes != word[:2] || strings.HasPrefix(word, "-port"):
+	case takes != arg[:2] || strings.HasPrefix(arg, "-port"):
 	case takes == "-u":
 		if at := loginPassword(tool, takes, value); at > 0 {
 			return at + 1
@@ -234,18 +233,18 @@ func memberName(text string) string {
 	return text[open+1 : len(text)-2]
 }
 
-// isFlag reports whether a word is a flag and no value: random values may begin with
-// a dash as well.
-func isFlag(word string) bool {
-	rest := strings.TrimLeft(word, "-")
-	return rest != word && (len(rest) < 16 || words().MatchString(rest))
+// isFlag reports whether a word is a flag and not a value. Random values may also begin
+// with a dash.
+func isFlag(arg string) bool {
+	rest := strings.TrimLeft(arg, "-")
+	return rest != arg && (len(rest) < 16 || words().MatchString(rest))
 }
 
 func isPassword(value string) bool {
 	return len(value) >= least && !plainValue().MatchString(value) && !fill().MatchString(value) && !somewhere().MatchString(value)
 }
 
-// header is a name, a colon and a value, in the text of a script or of a log.
+// header matches a name, a colon and a value, in the text of a script or of a log.
 var header = lazy(`(?i)([a-z][a-z0-9_.-]*)["']?[ \t]*:[ \t]*((?:Bearer|Basic|Token|Bot|ApiKey|SSWS)[ \t]+)?["']?([^\s"',;}\]\\]{4,})`)
 
 // headersIn finds credentials in headers of HTTP: Authorization: Bearer X.
@@ -273,7 +272,7 @@ func isFlagName(name string) bool {
 	return name != "" && !slices.ContainsFunc([]byte(name), func(c byte) bool { return !isWord(c) && c != '[' && c != ']' && c != '/' })
 }
 
-// unquoted returns a value without the quotes around it, and where it begins.
+// unquoted returns a value without the quotes around it, and its offset.
 func unquoted(value string, start int) (string, int) {
 	if value != "" && (value[0] == '"' || value[0] == '\'') {
 		return strings.TrimSuffix(value[1:], value[:1]), start + 1
@@ -281,4 +280,4 @@ func unquoted(value string, start int) (string, int) {
 	return value, start
 }
 
-func baseName(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
+func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 )
 
-// contexts are texts that a credential appears in. %[1]s is a name and %[2]s the
-// credential; "named" contexts tell that it is one.
+// contexts are texts with a credential. %[1]s is a name and %[2]s the credential; "named"
+// contexts show that it is one.
 var contexts = []struct {
 	name, text string
 	named      bool
@@ -72,8 +72,7 @@ func TestVendors(t *testing.T) {
 	}
 }
 
-// Ordinary values stay visible: an alarm that is false teaches people to ignore the
-// others.
+// Ordinary values stay visible: false alarms teach users to ignore the others.
 func TestNoFalseAlarms(t *testing.T) {
 	m := secrettest.New(rand.Uint64())
 	for range 3000 {
@@ -89,7 +88,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// What a command line says of its words, and what it only seems to say.
+// Command lines with credentials, and similar ones without.
 func TestCommandLines(t *testing.T) {
 	for _, marked := range []string{
 		"mysql -h db -u app -p«hunter2x» app", "docker login -u ci -p «hunter2x» registry", "sshpass -p «hunter2x» ssh host", "curl -u ci:«hunter2x» https://x", "redis-cli -a «hunter2x» ping",

@@ -52,8 +52,12 @@ func blockHeader(text string, start int) (signs string, next int) {
 // after its last character.
 func (r *reader) block(indent int) {
 	folded := r.text[r.pos] == '>'
+	// signs has the indicators for the end: "-" removes the last break, "+" keeps all of
+	// them.
 	signs, next := blockHeader(r.text, r.pos)
 	r.pos = next
+	// end is after the last line with text; empty lines after it belong to the text only
+	// with the indicator "+".
 	end := r.pos
 	var last *broken // after the previous line
 	empty := r.emptyLines(indent)
@@ -87,6 +91,7 @@ func (r *reader) block(indent int) {
 	r.pos = end
 }
 
+// emitAll records line breaks that are part of the text.
 func (r *reader) emitAll(breaks []broken) {
 	for _, b := range breaks {
 		r.emit(b.as, b.start, b.end)
@@ -139,6 +144,7 @@ func (r *reader) atIndent(indent int) bool {
 	return start == 0 || endsInBreak(r.text[:start])
 }
 
+// endsInBreak reports whether a text ends with a line break of YAML 1.1.
 func endsInBreak(text string) bool {
 	for _, b := range [...]string{"\n", "\r", "\u0085", "\u2028", "\u2029"} {
 		if strings.HasSuffix(text, b) {

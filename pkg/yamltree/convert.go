@@ -36,7 +36,7 @@ func (p *parser) node(y *yaml.Node, depth int) *jsontree.Node {
 	return nil
 }
 
-// alias returns the value at the anchor, with its places.
+// alias returns the value at the anchor, with its locations.
 func (p *parser) alias(y *yaml.Node, start, depth int) *jsontree.Node {
 	end := start + 1 + len(y.Value)
 	switch {
@@ -45,6 +45,7 @@ func (p *parser) alias(y *yaml.Node, start, depth int) *jsontree.Node {
 	case p.anchors[y.Alias]:
 		p.giveUp(start, end, "", "the value of &%s contains itself", y.Value)
 	default:
+		// The anchor stays marked while its value is read, which finds an alias inside it.
 		p.anchors[y.Alias] = true
 		n := p.node(y.Alias, depth)
 		delete(p.anchors, y.Alias)
@@ -56,12 +57,15 @@ func (p *parser) alias(y *yaml.Node, start, depth int) *jsontree.Node {
 	return nil
 }
 
+// tooMany is the message if aliases expand to more than maxValues values.
 const tooMany = "more values than a template can have, including expanded aliases"
 
+// take allocates a node, and counts it: aliases can expand to far more than the text.
 func (p *parser) take(kind jsontree.Kind, text string, start, end int) *jsontree.Node {
 	if p.values++; p.values > maxValues {
 		p.giveUp(start, end, "write less, or split the file", tooMany)
 	}
+	// Nodes are allocated in slabs, in proportion to the length of the text.
 	if len(p.slab) == cap(p.slab) {
 		p.slab = make([]jsontree.Node, 0, min(max(len(p.text)/32, 8), 1024))
 	}
@@ -74,6 +78,7 @@ func (p *parser) take(kind jsontree.Kind, text string, start, end int) *jsontree
 // properties skips the tag and the anchor before a value.
 func (p *parser) properties(y *yaml.Node, start int) (tag diag.Span, body int) {
 	tag, body = diag.Span{Start: start, End: start}, start
+	// A tag and an anchor can come in either order.
 	named, tagged := y.Anchor != "", y.Style&yaml.TaggedStyle != 0 || y.Kind == yaml.ScalarNode && y.Value != "" && strings.HasPrefix(p.text[start:], "!")
 	for i := start; named || tagged; {
 		i = p.skip(i)
@@ -94,6 +99,7 @@ func (p *parser) properties(y *yaml.Node, start int) (tag diag.Span, body int) {
 		}
 		body, i = end, end
 	}
+	// An empty scalar has nothing after its tag: what follows belongs to the next node.
 	if next := p.skip(body); body > start && (y.Kind != yaml.ScalarNode || y.Value != "" || next < len(p.text) && strings.IndexByte(`"'|>`, p.text[next]) >= 0) {
 		body = next
 	}
@@ -109,6 +115,7 @@ func (p *parser) skip(i int) int {
 			i += size
 		case isBlank(p.text[i]):
 			i++
+		// A comment begins only at the start of a line or after a blank.
 		case p.text[i] == '#' && (i == 0 || isBlank(p.text[i-1]) || endsInBreak(p.text[:i])):
 			for i < len(p.text) && p.text[i] != '\n' && p.text[i] != '\r' {
 				i++
@@ -120,17 +127,20 @@ func (p *parser) skip(i int) int {
 	return i
 }
 
+// quoted are the styles of scalars in quotes.
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
 // scalar returns a scalar whose text begins at start.
 func (p *parser) scalar(y *yaml.Node, start int, tag diag.Span) *jsontree.Node {
 	end := start
 	if y.Value != "" || y.Style&quoted != 0 {
+		// The library does not return where a scalar ends, so the text is read again.
 		r, ok := read(p.text, start, y.Value, false)
-		if end = r.pos; !ok { // its characters have no known places
+		if end = r.pos; !ok { // the locations of its characters are unknown
 			end = start + len(p.firstWord(start))
 		}
 	}
+	// A text in quotes is a string. Of the others, the tag or the spelling decides.
 	kind, text := jsontree.String, y.Value
 	if y.Style&quoted == 0 && (tag.Start == tag.End || !isYAMLTag(p.text[tag.Start:tag.End])) {
 		kind, text = resolve(y.Value)
@@ -151,11 +161,13 @@ func forced(tag, value string) (jsontree.Kind, string) {
 	return resolve(value)
 }
 
+// firstWord returns the rest of a line, without white space at its end.
 func (p *parser) firstWord(start int) string {
-	word, _, _ := strings.Cut(p.text[start:], "\n")
-	return strings.TrimRight(word, " \t\r")
+	line, _, _ := strings.Cut(p.text[start:], "\n")
+	return strings.TrimRight(line, " \t\r")
 }
 
+// sequence converts a list. Its span ends with its last element or its bracket.
 func (p *parser) sequence(y *yaml.Node, start, depth int) *jsontree.Node {
 	n := p.take(jsontree.Array, "", start, start)
 	end := start
@@ -182,6 +194,7 @@ func (p *parser) endOf(y *yaml.Node, n *jsontree.Node) int {
 // closing returns the end of a collection whose last child ends at end: after its bracket
 // if it has one.
 func (p *parser) closing(y *yaml.Node, start, end int) int {
+	// A block collection has no bracket, and ends with its last child.
 	if start >= len(p.text) || p.text[start] != '[' && p.text[start] != '{' {
 		return end
 	}
@@ -202,6 +215,8 @@ func (p *parser) closing(y *yaml.Node, start, end int) int {
 	return end
 }
 
+// mapping converts an object, and reports duplicate names. Members of merge keys (<<) come
+// last, and only if the object does not have them.
 func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 	n := p.take(jsontree.Object, "", start, start)
 	end := start
@@ -209,6 +224,7 @@ func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(y.Content) && !p.gaveUp; i += 2 {
 		key, value := y.Content[i], y.Content[i+1]
+		// Merge keys are of YAML 1.1. In quotes, << is an ordinary name.
 		if key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Style&quoted == 0 {
 			merged = append(merged, value)
 			if value.Kind == yaml.AliasNode {
@@ -244,6 +260,7 @@ func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 // number.
 func (p *parser) key(y *yaml.Node) (name string, at diag.Span, ok bool) {
 	start := p.offset(y)
+	// An alias can be a key, if its value is a text.
 	if y.Kind == yaml.AliasNode && y.Alias != nil && y.Alias.Kind == yaml.ScalarNode {
 		return y.Alias.Value, diag.Span{Start: start, End: start + 1 + len(y.Value)}, true
 	}
@@ -276,8 +293,9 @@ func (p *parser) merge(n *jsontree.Node, y *yaml.Node, seen map[string]diag.Span
 			p.report(RuleSyntax, start, start+1, "use an anchor of an object", "<< merges an object, not %s", from.Kind)
 			continue
 		}
+		// Of several sources, the first that has a member wins.
 		for m := range from.Clone().Children() {
-			if _, there := seen[m.Name]; !there {
+			if _, exists := seen[m.Name]; !exists {
 				seen[m.Name] = m.Key
 				c := m.Clone()
 				n.Append(c)

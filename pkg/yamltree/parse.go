@@ -1,5 +1,5 @@
-// Package yamltree reads YAML of CloudFormation templates into the same nodes as JSON, each
-// with its place in the YAML text.
+// Package yamltree reads YAML of CloudFormation templates into the same nodes as JSON,
+// each with its location in the YAML text.
 package yamltree
 
 import (
@@ -26,6 +26,8 @@ const (
 // The limits of Parse. CloudFormation accepts templates of 1 MB. Aliases count in expanded
 // form.
 const (
+	// maxBytes leaves space for comments and indentation beyond 1 MB. maxDepth also bounds
+	// the recursion.
 	maxBytes  = 4 << 20
 	maxDepth  = 100
 	maxValues = 1 << 18
@@ -34,8 +36,9 @@ const (
 
 // Parse reads one YAML document. It expands short forms of functions: !GetAtt a.b becomes
 // {"Fn::GetAtt": ["a", "b"]}. It also expands aliases and merge keys; their values keep
-// their places. If the text cannot be read, the node is nil and the list gives the reason.
-// Two members with the same name both stay. Parse skips a byte order mark at the start.
+// their locations. If the text cannot be read, the node is nil and the list has the
+// reason. Two members with the same name both stay. Parse skips a byte order mark at the
+// start.
 func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 	p := &parser{src: src, text: src.Text, anchors: map[*yaml.Node]bool{}, stops: map[int][]int{}}
 	p.start = len(p.text) - len(strings.TrimPrefix(p.text, "\ufeff"))
@@ -47,6 +50,7 @@ func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 		return nil, p.list
 	}
 	p.findLines()
+	// Conversion may stop at a limit. The tree is then incomplete and is dropped.
 	n := p.node(root, 0)
 	if p.gaveUp {
 		n = nil
@@ -55,20 +59,27 @@ func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 	return n, p.list
 }
 
+// parser converts the nodes of the YAML library, which have only lines and columns. It
+// finds the exact spans in the text.
 type parser struct {
 	src   *diag.Source
 	text  string
 	start int   // after a byte order mark
 	lines []int // where they begin
+	// stops holds the known locations of long lines, by their number from 1.
 	stops map[int][]int
-	slab  []jsontree.Node
+	// slab holds nodes that take has allocated together.
+	slab []jsontree.Node
 
+	// values counts the nodes, with those of expanded aliases.
 	values  int
 	anchors map[*yaml.Node]bool // being expanded
-	gaveUp  bool
-	list    diag.List
+	// gaveUp is true once a problem ends the conversion.
+	gaveUp bool
+	list   diag.List
 }
 
+// report adds a problem. After maxErrors of them, the parser stops.
 func (p *parser) report(rule string, start, end int, hint, format string, args ...any) {
 	if len(p.list) == maxErrors {
 		p.gaveUp = true
@@ -79,7 +90,7 @@ func (p *parser) report(rule string, start, end int, hint, format string, args .
 	p.list = append(p.list, diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: min(max(start, end), len(p.text))}, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// giveUp reports a problem that ends the reading.
+// giveUp reports a problem after which the parser stops.
 func (p *parser) giveUp(start, end int, hint, format string, args ...any) {
 	p.report(RuleSyntax, start, end, hint, format, args...)
 	p.gaveUp = true
@@ -94,6 +105,7 @@ func (p *parser) readable() bool {
 		p.giveUp(i, i+1, "save the file as UTF-8", "the file contains a NUL byte: it is not UTF-8 text")
 	case !utf8.ValidString(p.text):
 		at := 0
+		// The message names the first invalid byte.
 		for at < len(p.text) {
 			r, size := utf8.DecodeRuneInString(p.text[at:])
 			if r == utf8.RuneError && size == 1 {
@@ -141,9 +153,11 @@ func (p *parser) document() *yaml.Node {
 		p.refused(err)
 		return nil
 	}
+	// A text of comments only is not a document.
 	if len(root.Content) == 0 {
 		return nil
 	}
+	// A stream can have several documents (---), but a template is one.
 	if err := load(loader, &next); err == nil {
 		p.findLines()
 		at := p.offset(&next)
@@ -183,6 +197,7 @@ func (p *parser) refused(err error) {
 	for end < len(p.text) && end-at < 40 && p.text[end] != '\n' && p.text[end] != '\r' {
 		end++
 	}
+	// The library names the construct in which the error is, and where it began.
 	message := bad.Message
 	if bad.ContextMsg != "" && bad.ContextMark.Line > 0 && bad.ContextMark.Line < bad.Mark.Line {
 		message += fmt.Sprintf(" %s that began on line %d", bad.ContextMsg, bad.ContextMark.Line)
@@ -190,6 +205,7 @@ func (p *parser) refused(err error) {
 		message += " " + bad.ContextMsg
 	}
 	hint := p.advice(at, bad.Message)
+	// At the end of the text, the location of the open quote or bracket helps more.
 	if open := strings.TrimSpace(p.text[at:]) == "" && bad.ContextMark.Line > 0; open && (strings.Contains(bad.ContextMsg, "quoted") || strings.Contains(bad.ContextMsg, "flow")) {
 		at = p.at(bad.ContextMark.Line, bad.ContextMark.Column)
 		end, message, hint = at+1, "the quote or bracket here is not closed", "add the closing quote or bracket"
@@ -200,6 +216,7 @@ func (p *parser) refused(err error) {
 	p.giveUp(at, end, hint, "%s", strings.Join(strings.Fields(message), " "))
 }
 
+// noTabs is the hint about a tab in the indentation.
 const noTabs = "indent with spaces: YAML does not allow tabs there"
 
 // advice returns a hint for common mistakes.
@@ -222,13 +239,15 @@ func (p *parser) advice(at int, message string) string {
 	return ""
 }
 
-// findLines records where the lines begin, in the library's way of counting them.
+// findLines records the start of each line. The library counts the same lines.
 func (p *parser) findLines() {
 	if p.lines != nil {
 		return
 	}
 	p.lines = append(make([]int, 0, 64+len(p.text)/32), p.start)
 	for i := p.start; i < len(p.text); {
+		// The first bytes of the other line breaks in UTF-8: 0xc2 of U+0085, and 0xe2 of
+		// U+2028 and U+2029.
 		if c := p.text[i]; c != '\n' && c != '\r' && c != 0xc2 && c != 0xe2 {
 			i++
 			continue
@@ -259,6 +278,7 @@ func (p *parser) at(line, column int) int {
 		return len(p.text)
 	}
 	i := p.lines[line-1]
+	// Counting continues from the closest known location.
 	if column > stopEvery {
 		stops := p.stopsOf(line)
 		n := min((column-1)/stopEvery, len(stops)-1)
@@ -271,11 +291,11 @@ func (p *parser) at(line, column int) int {
 	return i
 }
 
-// stopEvery is the number of columns between known places in a long line. Without known
-// places, thousands of values in one line would each count its characters.
+// stopEvery is the number of columns between known locations in a long line. Without them,
+// each of thousands of values in one line would count all characters before it.
 const stopEvery = 256
 
-// stopsOf returns the known places in a line.
+// stopsOf returns the known locations in a line.
 func (p *parser) stopsOf(line int) []int {
 	if stops, ok := p.stops[line]; ok {
 		return stops

@@ -14,6 +14,7 @@ import (
 // container ports and times of the day look the same, and no template means 90.
 
 var (
+	// The forms of numbers in YAML 1.1 (int and float of its type repository).
 	wholes  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?(0|[1-9][0-9_]*)$`) })
 	based   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?0(b[01_]+|x[0-9a-fA-F_]+|[0-7_]+)$`) })
 	decimal = sync.OnceValue(func() *regexp.Regexp {
@@ -34,6 +35,7 @@ func resolve(s string) (jsontree.Kind, string) {
 	if strings.IndexByte("+-.0123456789", s[0]) < 0 || len(s) > maxDigits {
 		return jsontree.String, s
 	}
+	// YAML 1.1 allows underscores between digits, and a plus sign.
 	plain := strings.TrimPrefix(strings.ReplaceAll(s, "_", ""), "+")
 	switch {
 	case wholes().MatchString(s):

@@ -10,9 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// ByteSpans returns the place of each byte of a string's text in its source. The string may
-// be quoted as in YAML or JSON, plain, or a literal or folded block with indentation and
-// line breaks between the bytes. If the text differs from the source at the string's
+// ByteSpans returns the location of each byte of a string's text in its source. The string
+// may be quoted as in YAML or JSON, plain, or a literal or folded block with indentation
+// and line breaks between the bytes. If the text differs from the source at the string's
 // span, all bytes have the whole span. It returns nil for anything but a string in a file.
 func ByteSpans(n *jsontree.Node) []diag.Span {
 	if !n.Is(jsontree.String) || n.Source == nil {
@@ -28,58 +28,62 @@ func ByteSpans(n *jsontree.Node) []diag.Span {
 	return at
 }
 
-// read reads the scalar at start, whose value the library has found. It returns false if
-// the results differ. It records places only if asked.
-func read(text string, start int, value string, places bool) (*reader, bool) {
+// read reads the scalar at start; the library has determined its value. It returns false
+// if the results differ. It records locations only if spans is true.
+func read(text string, start int, value string, spans bool) (*reader, bool) {
 	if start >= len(text) {
 		return &reader{pos: start}, value == ""
 	}
 	switch text[start] {
 	case '|', '>':
 		for _, indent := range indents(text, start) {
-			r := &reader{text: text, pos: start, want: value, places: places}
+			r := &reader{text: text, pos: start, want: value, spans: spans}
 			if r.block(indent); r.done() {
 				return r, true
 			}
 		}
 	case '"', '\'':
-		r := &reader{text: text, pos: start + 1, want: value, places: places, narrow: true}
+		r := &reader{text: text, pos: start + 1, want: value, spans: spans, narrow: true}
+		// The breaks of JSON are tried first, then all breaks of YAML.
 		if r.quoted(text[start]); !r.done() {
-			r = &reader{text: text, pos: start + 1, want: value, places: places}
+			r = &reader{text: text, pos: start + 1, want: value, spans: spans}
 			r.quoted(text[start])
 		}
 		return r, r.done()
 	}
 	// Includes text that begins with | or > in flow style, where these are characters.
-	r := &reader{text: text, pos: start, want: value, places: places}
+	r := &reader{text: text, pos: start, want: value, spans: spans}
 	r.plain()
 	return r, r.done()
 }
 
 // reader compares the source of a scalar with its value, and stops at a difference.
 type reader struct {
-	text   string
-	pos    int    // in text
-	want   string // the whole value
-	n      int    // bytes of it read so far
-	lost   bool
-	places bool
+	text string
+	pos  int    // in text
+	want string // the whole value
+	n    int    // bytes of it read so far
+	// lost is true after a difference between the text and the value.
+	lost  bool
+	spans bool
 	// narrow treats only the line breaks of ASCII as breaks, as in JSON, where the others
 	// are characters.
 	narrow bool
-	at     []diag.Span
+	// at holds the location of each byte read so far, if spans is true.
+	at []diag.Span
 }
 
 func (r *reader) done() bool { return !r.lost && r.n == len(r.want) }
 
 // emit records that the source from start to end is the text s.
 func (r *reader) emit(s string, start, end int) {
+	// After the first difference, nothing else counts.
 	if r.lost || !strings.HasPrefix(r.want[r.n:], s) {
 		r.lost = true
 		return
 	}
 	r.n += len(s)
-	if !r.places {
+	if !r.spans {
 		return
 	}
 	for i := range len(s) {
@@ -180,6 +184,7 @@ func (r *reader) plain() {
 	}
 }
 
+// letter reads one character that is text.
 func (r *reader) letter() {
 	_, size := utf8.DecodeRuneInString(r.text[r.pos:])
 	r.emit(r.text[r.pos:r.pos+size], r.pos, r.pos+size)
@@ -231,6 +236,7 @@ func (r *reader) escape() {
 	}
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
 	code, ok := r.hex(digits)
+	// JSON writes a character beyond U+FFFF as two escapes, the surrogates of UTF-16.
 	if pos := r.pos; ok && utf16.IsSurrogate(code) && strings.HasPrefix(r.text[pos:], `\u`) {
 		r.pos += 2
 		if low, ok := r.hex(4); ok && utf16.DecodeRune(code, low) != utf8.RuneError {
@@ -246,6 +252,7 @@ func (r *reader) escape() {
 	r.emit(string(code), start, r.pos)
 }
 
+// hex reads the value of an escape with this number of hexadecimal digits.
 func (r *reader) hex(digits int) (rune, bool) {
 	if digits == 0 || r.pos+digits > len(r.text) {
 		return 0, false

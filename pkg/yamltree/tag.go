@@ -24,22 +24,23 @@ func (p *parser) tagged(y *yaml.Node, n *jsontree.Node, tag diag.Span, depth int
 	if tag.Start == tag.End || n == nil {
 		return n
 	}
-	word := p.text[tag.Start:tag.End]
-	if isYAMLTag(word) {
-		switch word {
+	written := p.text[tag.Start:tag.End]
+	if isYAMLTag(written) {
+		switch written {
 		case "!!binary", "!!omap", "!!pairs", "!!set", "!!timestamp":
-			p.report(RuleTag, tag.Start, tag.End, "remove it", "CloudFormation does not accept the tag %s", word)
+			p.report(RuleTag, tag.Start, tag.End, "remove it", "CloudFormation does not accept the tag %s", written)
 		}
 		return n
 	}
-	name := word[1:]
+	name := written[1:]
 	if !slices.Contains(functions, name) {
 		hint := ""
 		if near := diag.Near(name, slices.Values(functions)); near != "" {
 			hint = "write !" + near
 		}
-		p.report(RuleTag, tag.Start, tag.End, hint, "CloudFormation has no function %s", word)
+		p.report(RuleTag, tag.Start, tag.End, hint, "CloudFormation has no function %s", written)
 	}
+	// The long forms of these two have no prefix.
 	if name != "Ref" && name != "Condition" {
 		name = "Fn::" + name
 	}

@@ -22,7 +22,7 @@ type writer struct {
 
 var words = []string{"a", "b c", "#!/bin/bash", "systemctl start ecs", "é😀", "", " lead", "trail ", "x: y", "'q'", "\"d\"", "\\n", "tab\there", "- dash", "# no", "true", "12", "~", "{a}", "[b]", "&c", "*d", "!e", "%f", "@g", "`h", "|", ">", "a #b", "${X}"}
 
-// value writes a value at an indentation, behind a key or a dash in the same line, and
+// value writes a value at an indentation, after a key or a dash on the same line, and
 // returns it as JSON.
 func (w *writer) value(indent int, depth int) string {
 	if depth < 4 {
@@ -66,7 +66,7 @@ func (w *writer) sequence(indent, depth int) string {
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-// flow writes within brackets, where each string is in quotes.
+// flow writes a value in brackets, where each string is in quotes.
 func (w *writer) flow(depth int) string {
 	if depth > 4 || rapid.Bool().Draw(w.t, "leaf") {
 		s := w.words(" ")
@@ -112,15 +112,15 @@ func quote(s string) string {
 	return strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(string(b))
 }
 
-// scalar writes a string in any style that can hold it, or a plain one.
+// scalar writes a string in any style that can express it, or a plain string.
 func (w *writer) scalar(indent int) string {
 	pad := strings.Repeat(" ", indent+rapid.IntRange(1, 5).Draw(w.t, "pad"))
 	switch rapid.IntRange(0, 6).Draw(w.t, "style") {
 	case 0: // literal
 		return w.block(indent, "|")
-	case 1: // folded: what it folds is read back from the parser's own answer below
+	case 1: // folded: the value is that of the parser's result below
 		return w.block(indent, ">")
-	case 2: // double quotes over lines: the break and what is around it is one blank
+	case 2: // double quotes over lines: a break with the white space around it is one space
 		w.text.WriteString(` "one` + rapid.SampledFrom([]string{"", "  "}).Draw(w.t, "blanks") + w.eol + pad + `two \` + w.eol + pad + `\tthree` + w.eol + w.eol + pad + `\u00e9"` + w.eol)
 		return quote("one two \tthree\né")
 	case 3:
@@ -139,8 +139,8 @@ func (w *writer) scalar(indent int) string {
 	return plain[1]
 }
 
-// block writes a literal or a folded block of lines, of which a folded one is joined
-// here as the standard says.
+// block writes a literal or a folded block of lines. It joins the lines of a folded one as
+// the standard defines.
 func (w *writer) block(indent int, style string) string {
 	chomp := rapid.SampledFrom([]string{"", "-", "+"}).Draw(w.t, "chomp")
 	extra := rapid.IntRange(1, 5).Draw(w.t, "extra")
@@ -178,8 +178,8 @@ func (w *writer) block(indent int, style string) string {
 	return quote(body)
 }
 
-// folded joins lines: one break between two lines that are not indented further is a
-// blank, of several one is dropped.
+// folded joins lines: one break between two lines without further indentation becomes a
+// space; of several breaks, one is dropped.
 func folded(lines []string) string {
 	deep := func(l string) bool { return strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") }
 	var b strings.Builder
@@ -205,8 +205,8 @@ func folded(lines []string) string {
 	return b.String()
 }
 
-// A random tree in random styles is the tree that its JSON is, and each of its strings
-// is found in the text letter by letter.
+// A random tree in random styles has the same value as its JSON, and each letter of its
+// strings has its location in the text.
 func TestAsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &writer{t: t, eol: rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "eol")}
@@ -231,8 +231,8 @@ func TestAsJSON(t *testing.T) {
 	})
 }
 
-// lettered holds that each letter of a string that no escape stands for is the one at
-// its place, and that the span ends with the string.
+// lettered checks that each letter of a string without an escape is at its location, and
+// that the span ends with the string.
 func lettered(t *rapid.T, text string, n *jsontree.Node) {
 	if n.Is(jsontree.String) {
 		r, ok := read(text, n.Span.Start, n.Text, true)

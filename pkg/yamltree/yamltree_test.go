@@ -14,7 +14,7 @@ func parse(t testing.TB, text string) (*jsontree.Node, diag.List) {
 	return Parse(diag.NewSource("t.yaml", text))
 }
 
-// What YAML says is what JSON would say, functions in their long form.
+// YAML has the same value as its JSON, with functions in their long form.
 func TestForms(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1":                                                      `{"a":1}`,
@@ -59,8 +59,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// checkPlaces holds that every place lies in the text, and that every string is found
-// there again letter by letter.
+// checkPlaces checks that every location is inside the text, and that each letter of every
+// string is at its location.
 func checkPlaces(t testing.TB, text string, n *jsontree.Node) {
 	t.Helper()
 	if n == nil {
@@ -83,7 +83,8 @@ func checkPlaces(t testing.TB, text string, n *jsontree.Node) {
 	}
 }
 
-// Each part of a document has its place: the value with its tag, the key with its quotes.
+// Each part of a document has its location: the value with its tag, the key with its
+// quotes.
 func TestSpans(t *testing.T) {
 	const text = "# é\n" +
 		"\"ké\": &a !Sub   'x'\n" +
@@ -127,7 +128,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// A letter of a block is found behind its indentation.
+// The letters of a block are after its indentation.
 func TestPlacesInBlocks(t *testing.T) {
 	for _, tt := range []struct{ text, find string }{
 		{"a:\n  b: |\n    #!/bin/sh\n\n      indented\n    systemctl start ecs\n", "systemctl start ecs"},
@@ -245,8 +246,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// In a line of any length and any letters a value is where it is, and finding it takes
-// no longer the further it stands.
+// A value in a line of any length and with any characters has the right location, and
+// finding it does not take longer the further away it is.
 func TestLongLine(t *testing.T) {
 	text := "a: [" + strings.Repeat("é, ", 60000) + "{last: here}]\nb: [end]\n"
 	n, problems := parse(t, text)

@@ -1,4 +1,5 @@
-// Package checktest draws directories of documents for the tests of everything that checks documents.
+// Package checktest generates directories of documents, for tests of programs that check
+// documents.
 package checktest
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/examples"
 )
 
-// Corpus is documents of every kind, with and without problems, and platform files.
+// Corpus holds documents of every kind, with and without problems, and platform files.
 type Corpus struct{ documents, platforms examples.Files }
 
 // ReadCorpus returns the documents and platform files of the examples of all rules.
@@ -91,6 +92,7 @@ func (c *Corpus) Draw(t fataler, choose Choose) *Tree {
 	return tree
 }
 
+// write writes a file below the directory, and returns its text.
 func (tree *Tree) write(t fataler, name, text string) *diag.Source {
 	if err := os.WriteFile(filepath.Join(tree.Dir, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,8 @@ func asTemplate(d diag.Diagnostic) diag.Diagnostic {
 	return d
 }
 
-var memberWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"?[a-z][A-Za-z0-9]*"?:?`) })
+// memberName matches what can be the name of a member, in quotes or not.
+var memberName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"?[a-z][A-Za-z0-9]*"?:?`) })
 
 // inCapitals gives members in a sentence their capital letters: names that cannot be
 // another word, names in the form "name":, and the first word. With all, it also changes
@@ -29,15 +30,15 @@ func inCapitals(sentence string, all bool) string {
 	needs := strings.Index(sentence, " needs ")
 	var out strings.Builder
 	done := 0
-	for _, at := range memberWord().FindAllStringIndex(sentence, -1) {
-		word := sentence[at[0]:at[1]]
-		bare, quoted := strings.Trim(word, `":`), word[0] == '"'
+	for _, at := range memberName().FindAllStringIndex(sentence, -1) {
+		name := sentence[at[0]:at[1]]
+		bare, quoted := strings.Trim(name, `":`), name[0] == '"'
 		apart := at[0] == 0 || quoted || strings.IndexByte(" ([,.", sentence[at[0]-1]) >= 0
 		if !apart || !memberNames()[bare] {
 			continue
 		}
-		if strings.ToLower(bare) != bare || strings.HasSuffix(word, `":`) || at[0] == 0 && !quoted || all && (quoted || needs >= 0 && at[0] > needs) {
-			out.WriteString(sentence[done:at[0]] + strings.Replace(word, bare, capital(bare), 1))
+		if strings.ToLower(bare) != bare || strings.HasSuffix(name, `":`) || at[0] == 0 && !quoted || all && (quoted || needs >= 0 && at[0] > needs) {
+			out.WriteString(sentence[done:at[0]] + strings.Replace(name, bare, capital(bare), 1))
 			done = at[1]
 		}
 	}
@@ -65,4 +66,5 @@ var memberNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
+// capital returns the name of a member as CloudFormation spells it.
 func capital(member string) string { return strings.ToUpper(member[:1]) + member[1:] }

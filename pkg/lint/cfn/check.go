@@ -18,8 +18,8 @@ import (
 // Their values may depend on parameters and conditions, and on values that only
 // CloudFormation knows. So a template is checked
 //
-//   - in each world: the results of its conditions for possible values of parameters. A
-//     problem in one world counts, because the template can be deployed that way.
+//   - in each scenario: the results of its conditions for possible values of parameters. A
+//     problem in one scenario counts, because the template can be deployed that way.
 //   - with several guesses for each unknown value, including its absence. A problem
 //     counts only if every guess has it, because then it does not depend on the value.
 
@@ -27,9 +27,9 @@ import (
 // rules about templates replace the others.
 var notOfTemplates = []string{"submit-arn-region-mismatch", "ce-instancerole-required", "stuck-queue-no-fuse"}
 
-// nowhere are rules about something that is missing in the whole request. They do not
-// apply to a request with unknown values.
-var nowhere = []string{"parameter-unused"}
+// aboutAbsence are rules about something that is absent from the whole request. They do
+// not apply to a request with unknown values.
+var aboutAbsence = []string{"parameter-unused"}
 
 // CheckRequests returns the problems that rules find in the files of requests.
 type CheckRequests func(requests []*document.File) diag.List
@@ -45,11 +45,11 @@ func Check(f *document.File, rules CheckRequests) diag.List {
 	seen := map[string]bool{}
 	for _, w := range t.scenarios() {
 		if same := t.signature(w); seen[same] {
-			continue // this world has the same requests
+			continue // this scenario has the same requests
 		} else {
 			seen[same] = true
 		}
-		for f, d := range t.inWorld(w, rules) {
+		for f, d := range t.inScenario(w, rules) {
 			if _, known := found[f]; !known {
 				d.Message += w.where
 				found[f] = d
@@ -67,10 +67,11 @@ type finding struct {
 	span          diag.Span
 }
 
-// inWorld returns the problems that occur for all guesses of the unknown values.
-func (t *template) inWorld(w scenario, rules CheckRequests) map[finding]diag.Diagnostic {
+// inScenario returns the problems that occur for all guesses of the unknown values.
+func (t *template) inScenario(w scenario, rules CheckRequests) map[finding]diag.Diagnostic {
 	var common map[finding]diag.Diagnostic
 	ordered := 0
+	// The first guess finds the unknown values, and with them the number of guesses.
 	for guess, guesses := 0, 1; guess < guesses; guess++ {
 		m := &mapper{template: t, scenario: w, guessing: guessing{number: guess, ordered: ordered, texts: t.texts}}
 		files, problems := m.requests()
@@ -79,7 +80,7 @@ func (t *template) inWorld(w scenario, rules CheckRequests) map[finding]diag.Dia
 		}
 		now := map[finding]diag.Diagnostic{}
 		for _, d := range append(problems, rules(files)...) {
-			if d.Source == t.file.Source && !slices.Contains(notOfTemplates, d.Rule) && (guesses == 1 || !slices.Contains(nowhere, d.Rule)) {
+			if d.Source == t.file.Source && !slices.Contains(notOfTemplates, d.Rule) && (guesses == 1 || !slices.Contains(aboutAbsence, d.Rule)) {
 				d = asTemplate(d)
 				now[finding{d.Rule, d.Message, d.Span}] = d
 			}
@@ -87,6 +88,7 @@ func (t *template) inWorld(w scenario, rules CheckRequests) map[finding]diag.Dia
 		if common == nil {
 			common = now
 		}
+		// Only problems of all guesses so far remain.
 		maps.DeleteFunc(common, func(f finding, _ diag.Diagnostic) bool { _, still := now[f]; return !still })
 		if len(common) == 0 {
 			break
@@ -95,7 +97,7 @@ func (t *template) inWorld(w scenario, rules CheckRequests) map[finding]diag.Dia
 	return common
 }
 
-// signature identifies the known values of the requests of a world.
+// signature identifies the known values of the requests of a scenario.
 func (t *template) signature(w scenario) string {
 	m := &mapper{template: t, scenario: w, guessing: guessing{texts: t.texts}}
 	var b strings.Builder
@@ -138,7 +140,7 @@ func (m *mapper) requests() (files []*document.File, problems diag.List) {
 	return files, append(problems, m.found...)
 }
 
-// present returns the resources that exist in the world.
+// present returns the resources that exist in the scenario.
 func (m *mapper) present() []*jsontree.Node {
 	return slices.DeleteFunc(slices.Clone(m.template.batch), func(r *jsontree.Node) bool {
 		condition := r.Get("Condition").Str()

@@ -26,15 +26,17 @@ type guessing struct {
 
 // The bounds of guesses.
 const (
+	// mixed is the number of mixtures. maxTexts and maxLetters bound the texts of a
+	// template that are guessed, by their number and their length in bytes.
 	mixed      = 16
 	maxTexts   = 24
 	maxLetters = 100
 	maxGuessed = 4 // levels of objects in a value
 )
 
-// someWords are guesses for an unknown text without a list of values, in addition to the
+// someTexts are guesses for an unknown text without a list of values, in addition to the
 // texts of the template.
-var someWords = []string{"1", "*", "not-known", "100000", "arn:aws:batch:us-east-1:123456789012:not/known"}
+var someTexts = []string{"1", "*", "not-known", "100000", "arn:aws:batch:us-east-1:123456789012:not/known"}
 
 // textsIn returns the texts in values of the template.
 func textsIn(nodes []*jsontree.Node) (texts []string) {
@@ -50,7 +52,7 @@ func textsIn(nodes []*jsontree.Node) (texts []string) {
 	for _, n := range nodes {
 		visit(n.Get("Properties"))
 	}
-	return slices.Concat(someWords, texts)
+	return slices.Concat(someTexts, texts)
 }
 
 // count returns the number of guesses to check after the first, which has found the
@@ -59,13 +61,14 @@ func (g *guessing) count(unknown, resources int) int {
 	if unknown == 0 {
 		return 1
 	}
-	g.most = min(g.most, max(4, maxLooks/max(resources, 1)))
+	g.most = min(g.most, max(4, maxChecks/max(resources, 1)))
 	return 2 + g.most + min(mixed, g.most)
 }
 
-// maxLooks bounds the guesses times the resources of a template.
-const maxLooks = 2000
+// maxChecks bounds the guesses times the resources of a template.
+const maxChecks = 2000
 
+// isMixed reports whether the values of this guess are independent of each other.
 func (g *guessing) isMixed() bool { return g.ordered > 0 && g.number > g.ordered+1 }
 
 // draw returns a number below n: the guess's own, or a random one in a mixture.
@@ -73,18 +76,19 @@ func (g *guessing) draw(n int) int {
 	if !g.isMixed() {
 		return g.number % n
 	}
+	// A linear congruential step; the quality of the numbers does not matter.
 	g.drawn = (g.drawn+uint32(g.number)*2246822519)*2654435761 + 374761393
 	return int(g.drawn >> 9 % uint32(n))
 }
 
-// value returns a value of a shape at the place of n; nil for none.
+// value returns a value of a shape with the location of n; nil for an absent value.
 func (g *guessing) value(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.Node {
 	if s == nil || depth > maxGuessed {
 		return nil
 	}
-	words := g.wordsOf(s)
-	if g.most = max(g.most, len(words)); s.Element != nil {
-		g.most = max(g.most, len(g.wordsOf(s.Element)))
+	choices := g.textsOf(s)
+	if g.most = max(g.most, len(choices)); s.Element != nil {
+		g.most = max(g.most, len(g.textsOf(s.Element)))
 	}
 	if g.number == 0 || g.isMixed() && g.draw(5) == 0 {
 		return nil
@@ -99,10 +103,12 @@ func (g *guessing) value(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.
 	case jsontree.Number:
 		return jsontree.NewInt([...]int64{1, 64, 100000}[g.draw(3)], n)
 	}
-	return jsontree.NewString(words[g.draw(len(words))], n)
+	return jsontree.NewString(choices[g.draw(len(choices))], n)
 }
 
-func (g *guessing) wordsOf(s *shape.Shape) []string {
+// textsOf returns the texts that a string can be: its list of values, or the texts of the
+// template.
+func (g *guessing) textsOf(s *shape.Shape) []string {
 	if s.Words != nil {
 		return s.Words
 	}
@@ -112,15 +118,15 @@ func (g *guessing) wordsOf(s *shape.Shape) []string {
 // list returns a list of one element, or of one for each text that it can be.
 func (g *guessing) list(n *jsontree.Node, s *shape.Shape, depth int) *jsontree.Node {
 	list := jsontree.NewArray(n)
-	words := g.wordsOf(s.Element)
+	choices := g.textsOf(s.Element)
 	if g.number != 1 && (!g.isMixed() || g.draw(2) == 0) {
-		words = words[:1]
+		choices = choices[:1]
 	}
-	for i := range words {
+	for i := range choices {
 		if s.Element.Kind == jsontree.Object {
 			list.Append(g.object(n, s.Element, depth+1, i))
-		} else if len(words) > 1 && s.Element.Kind == jsontree.String {
-			list.Append(jsontree.NewString(words[i], n))
+		} else if len(choices) > 1 && s.Element.Kind == jsontree.String {
+			list.Append(jsontree.NewString(choices[i], n))
 		} else {
 			list.Append(g.value(n, s.Element, depth+1))
 		}
@@ -144,8 +150,8 @@ func (g *guessing) object(n *jsontree.Node, s *shape.Shape, depth, i int) *jsont
 			continue
 		}
 		if member.Kind == jsontree.String {
-			words := g.wordsOf(member)
-			out.Set(name, jsontree.NewString(words[i%len(words)], n))
+			choices := g.textsOf(member)
+			out.Set(name, jsontree.NewString(choices[i%len(choices)], n))
 		} else {
 			out.Set(name, g.value(n, member, depth+2))
 		}
@@ -153,6 +159,7 @@ func (g *guessing) object(n *jsontree.Node, s *shape.Shape, depth, i int) *jsont
 	return out
 }
 
+// sortedNames returns the members in a fixed order, so that a guess is repeatable.
 func sortedNames(members map[string]*shape.Shape) []string {
 	return slices.Sorted(maps.Keys(members))
 }

@@ -43,11 +43,14 @@ func Launches(files []*document.File, hasGPU func(entry string) bool) []Launch {
 	return l.all
 }
 
+// launches collects the launches of the files.
 type launches struct {
 	all    []Launch
 	hasGPU func(entry string) bool
 }
 
+// add completes a launch with its scripts and their problems. Its type and its image may show
+// that a host has GPUs, in addition to what the caller knows.
 func (l *launches) add(one Launch) {
 	kind := one.Data.Get("InstanceType").Str()
 	one.Host.GPU = one.Host.GPU || l.hasGPU(kind) || isGPUImage(one.Data.Get("ImageId"))
@@ -158,10 +161,11 @@ func instanceTypes(f *document.File, list *jsontree.Node) (out []string) {
 	return out
 }
 
+// byComma returns the entries of a parameter's default, a list with commas.
 func byComma(f *document.File, parameter string) (out []string) {
-	for word := range strings.SplitSeq(f.Root.Get("Parameters").Get(parameter).Get("Default").Str(), ",") {
-		if word = strings.TrimSpace(word); word != "" {
-			out = append(out, word)
+	for entry := range strings.SplitSeq(f.Root.Get("Parameters").Get(parameter).Get("Default").Str(), ",") {
+		if entry = strings.TrimSpace(entry); entry != "" {
+			out = append(out, entry)
 		}
 	}
 	return out

@@ -24,8 +24,8 @@ var (
 	ofRequests = []string{"JobDefinition.ContainerProperties.InstanceType"}
 )
 
-// arnWords are the resource types in ARNs by kind of request.
-var arnWords = map[document.Kind]string{
+// arnTypes are the resource types in ARNs by kind of request.
+var arnTypes = map[document.Kind]string{
 	document.KindJobDefinition: "job-definition", document.KindJobQueue: "job-queue", document.KindComputeEnvironment: "compute-environment",
 	document.KindSchedulingPolicy: "scheduling-policy", document.KindConsumableResource: "consumable-resource",
 }
@@ -37,7 +37,7 @@ var nameMembers = map[document.Kind]string{
 	document.KindSchedulingPolicy: "name", document.KindConsumableResource: "consumableResourceName",
 }
 
-// mapper builds the requests of the resources of a template, in one world and with one
+// mapper builds the requests of the resources of a template, in one scenario and with one
 // guess for unknown values.
 type mapper struct {
 	template *template
@@ -88,6 +88,7 @@ func (m *mapper) nameOf(r *jsontree.Node, kind document.Kind) string {
 // ownName replaces the name that CloudFormation generates from a logical id.
 func ownName(r *jsontree.Node) string { return r.Name[:min(len(r.Name), 100)] }
 
+// memberOf returns the API's name of a member of CloudFormation.
 func memberOf(member string) string {
 	if other, ok := otherNames[member]; ok {
 		return other
@@ -100,11 +101,11 @@ func memberOf(member string) string {
 
 // build returns the native form of a value, or nil if it is absent.
 func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
-	v, told := m.value(n, 0)
+	v, result := m.value(n, 0)
 	switch {
-	case told == knownAbsent:
+	case result == knownAbsent:
 		return nil
-	case told == unknown:
+	case result == unknown:
 		m.unknown = append(m.unknown, n)
 		return m.guessing.value(n, s, 0)
 	case s == nil:
@@ -157,6 +158,7 @@ func coerced(n *jsontree.Node, kind jsontree.Kind) *jsontree.Node {
 	return out
 }
 
+// decimal matches a number of JSON without an exponent.
 var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`) })
 
 // object returns the native form of an object: a structure, or a map, whose keys are the
@@ -238,7 +240,7 @@ func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path str
 	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)), Hint: hint})
 }
 
-// nameSpan returns the place of a member's name.
+// nameSpan returns the location of a member's name.
 func nameSpan(n *jsontree.Node) diag.Span {
 	if n.Key.End > n.Key.Start {
 		return n.Key

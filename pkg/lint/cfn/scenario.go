@@ -26,6 +26,8 @@ var batchResources = map[string]document.Kind{
 	"AWS::Batch::ConsumableResource": document.KindConsumableResource,
 }
 
+// newTemplate finds the resources of AWS Batch in a template. Of two with the same logical
+// id, the first counts.
 func newTemplate(f *document.File) *template {
 	t := &template{file: f, byID: map[string]*jsontree.Node{}}
 	for r := range f.Root.Get("Resources").Children() {
@@ -37,6 +39,7 @@ func newTemplate(f *document.File) *template {
 	return t
 }
 
+// parameter returns the declaration of a parameter; nil if the template has no such one.
 func (t *template) parameter(name string) *jsontree.Node {
 	return t.file.Root.Get("Parameters").Get(name)
 }
@@ -48,7 +51,7 @@ type scenario struct {
 	open   map[string]bool
 	// truth holds the results of conditions; a condition that refers to itself is false.
 	truth map[string]bool
-	// where describes the difference from the first world in messages.
+	// where describes the difference from the first scenario in messages.
 	where   string
 	differs int
 }
@@ -56,8 +59,8 @@ type scenario struct {
 // someValue is a value of a parameter that no condition compares with it.
 const someValue = "\x00"
 
-// maxWorlds bounds the worlds of a template that are checked.
-const maxWorlds = 24
+// maxScenarios bounds the scenarios of a template that are checked.
+const maxScenarios = 24
 
 // choice is a parameter, or an unknown comparison, with its possible values.
 type choice struct {
@@ -85,7 +88,7 @@ func (t *template) scenarios() []scenario {
 	choices := t.choices()
 	total := 1
 	for _, c := range choices {
-		if total *= len(c.values); total > maxWorlds {
+		if total *= len(c.values); total > maxScenarios {
 			break
 		}
 	}
@@ -106,7 +109,7 @@ func (t *template) scenarios() []scenario {
 		return w
 	}
 	var out []scenario
-	if total <= maxWorlds {
+	if total <= maxScenarios {
 		for n := range total {
 			out = append(out, pick(func(i int) int {
 				digit := n
@@ -121,7 +124,7 @@ func (t *template) scenarios() []scenario {
 	}
 	out = append(out, pick(func(int) int { return 0 }))
 	for i, c := range choices {
-		for v := 1; v < len(c.values) && len(out) < maxWorlds; v++ {
+		for v := 1; v < len(c.values) && len(out) < maxScenarios; v++ {
 			out = append(out, pick(func(j int) int {
 				if j == i {
 					return v
@@ -136,6 +139,8 @@ func (t *template) scenarios() []scenario {
 // choices returns the parameters and comparisons of the conditions. The first value of a
 // parameter is its default.
 func (t *template) choices() (all []choice) {
+	// compared holds the values with which conditions compare each parameter, and names
+	// keeps the parameters in the order of the file.
 	compared := map[string][]string{}
 	var names []string
 	var visit func(n *jsontree.Node)
@@ -169,6 +174,8 @@ func (t *template) choices() (all []choice) {
 	return all
 }
 
+// valuesOf returns the values of a parameter that conditions distinguish: its default
+// first, then those that it allows, or else those that conditions compare and one other.
 func (t *template) valuesOf(name string, compared []string) (values []string) {
 	p := t.parameter(name)
 	if d := p.Get("Default"); IsKnown(d) && !isLookedUp(p) {
@@ -206,6 +213,8 @@ func (w scenario) holds(t *template, name string) bool {
 	return truth
 }
 
+// is evaluates a condition. A comparison with an unknown side has the scenario's own
+// result.
 func (w scenario) is(t *template, n *jsontree.Node) bool {
 	if name := n.Get("Condition").Str(); name != "" {
 		return w.holds(t, name)

@@ -6,7 +6,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// knowledge says how much of a value the template determines.
+// knowledge is the part of a value that the template determines.
 type knowledge uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 // maxFollowed bounds the nesting of functions.
 const maxFollowed = 50
 
-// value evaluates the functions of CloudFormation as far as the template determines
-// their results. A result has the place of its function.
+// value evaluates the functions of CloudFormation if the template determines their
+// results. A result has the location of its function.
 func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
 	switch {
 	case n == nil:
@@ -73,6 +73,7 @@ func isFunction(n *jsontree.Node) bool {
 	return n.Len() == 1 && (only.Name == "Ref" || strings.HasPrefix(only.Name, "Fn::"))
 }
 
+// onlyMember returns the first member of an object; nil if it has none.
 func onlyMember(n *jsontree.Node) *jsontree.Node {
 	for c := range n.Children() {
 		return c
@@ -80,7 +81,7 @@ func onlyMember(n *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// inPlace returns a text with the place of a function.
+// inPlace returns a text with the location of a function.
 func inPlace(n *jsontree.Node, text string) *jsontree.Node {
 	out := jsontree.NewString(text, n)
 	out.Name = n.Name
@@ -89,10 +90,11 @@ func inPlace(n *jsontree.Node, text string) *jsontree.Node {
 
 // text returns the result of a value if that is a text.
 func (m *mapper) text(n *jsontree.Node, depth int) (string, bool) {
-	v, told := m.value(n, depth)
-	return textOf(v), told == knownWholly && isScalar(v)
+	v, result := m.value(n, depth)
+	return textOf(v), result == knownWholly && isScalar(v)
 }
 
+// isScalar reports whether a value has a text, other than null.
 func isScalar(n *jsontree.Node) bool {
 	return n.Is(jsontree.String) || n.Is(jsontree.Number) || n.Is(jsontree.Bool)
 }
@@ -117,8 +119,8 @@ func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, knowl
 	if kind := p.Get("Type").Str(); kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<") {
 		list := jsontree.NewArray(n)
 		list.Name = n.Name
-		for word := range strings.SplitSeq(value, ",") {
-			element := jsontree.NewString(strings.TrimSpace(word), n)
+		for item := range strings.SplitSeq(value, ",") {
+			element := jsontree.NewString(strings.TrimSpace(item), n)
 			list.Append(element)
 		}
 		return list, knownWholly
@@ -126,7 +128,7 @@ func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, knowl
 	return inPlace(n, value), knownWholly
 }
 
-// substituted returns the result of Fn::Sub as far as the template determines its names.
+// substituted returns the result of Fn::Sub if the template determines all of its names.
 func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
 	text, own := function, (*jsontree.Node)(nil)
 	if function.Is(jsontree.Array) {
@@ -137,15 +139,15 @@ func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.N
 	}
 	var out strings.Builder
 	for rest := text.Text; ; {
-		before, behind, found := strings.Cut(rest, "${")
+		before, tail, found := strings.Cut(rest, "${")
 		out.WriteString(before)
 		if !found {
 			return inPlace(n, out.String()), knownWholly
 		}
-		name, after, closed := strings.Cut(behind, "}")
+		name, after, closed := strings.Cut(tail, "}")
 		switch {
 		case !closed:
-			out.WriteString("${" + behind)
+			out.WriteString("${" + tail)
 			return inPlace(n, out.String()), knownWholly
 		case strings.HasPrefix(name, "!"):
 			out.WriteString("${" + name[1:] + "}")
@@ -154,8 +156,8 @@ func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.N
 			if v := own.Get(name); v != nil {
 				value, ok = m.text(v, depth+1)
 			} else if resource, attribute, dotted := strings.Cut(name, "."); !dotted || m.template.byID[resource] != nil && strings.HasSuffix(attribute, "Arn") {
-				v, told := m.reference(n, resource)
-				value, ok = textOf(v), told == knownWholly && isScalar(v)
+				v, result := m.reference(n, resource)
+				value, ok = textOf(v), result == knownWholly && isScalar(v)
 			}
 			if !ok {
 				return n, unknown
@@ -168,8 +170,8 @@ func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.N
 
 // joined returns the result of Fn::Join for known texts.
 func (m *mapper) joined(n, function *jsontree.Node, depth int) (*jsontree.Node, knowledge) {
-	list, told := m.value(function.Index(1), depth+1)
-	if told != knownWholly || !list.Is(jsontree.Array) {
+	list, result := m.value(function.Index(1), depth+1)
+	if result != knownWholly || !list.Is(jsontree.Array) {
 		return n, unknown
 	}
 	var parts []string
@@ -187,13 +189,14 @@ func (m *mapper) joined(n, function *jsontree.Node, depth int) (*jsontree.Node, 
 // request creates it.
 func (m *mapper) arn(r *jsontree.Node) string {
 	kind := batchResources[r.Get("Type").Str()]
-	arn := "arn:aws:batch:us-east-1:123456789012:" + arnWords[kind] + "/" + m.nameOf(r, kind)
-	if arnWords[kind] == "job-definition" {
+	arn := "arn:aws:batch:us-east-1:123456789012:" + arnTypes[kind] + "/" + m.nameOf(r, kind)
+	if arnTypes[kind] == "job-definition" {
 		arn += ":1"
 	}
 	return arn
 }
 
+// textOf returns the text of a node, which may be nil.
 func textOf(n *jsontree.Node) string {
 	if n == nil {
 		return ""

@@ -66,6 +66,7 @@ func All() []Example {
 	return all
 }
 
+// read parses an archive. Files outside of bad/ and good/ belong to both sides.
 func read(name string) Example {
 	text, err := archives.ReadFile(name)
 	if err != nil {

@@ -29,9 +29,9 @@ func (s *Shape) names() map[string][][]string {
 			for _, at := range level {
 				for _, name := range slices.Sorted(maps.Keys(at.shape.Members)) {
 					path := append(slices.Clone(at.path), name)
-					word := Fold(name)
-					if known := s.index[word]; known == nil || len(known[0]) == len(path) {
-						s.index[word] = append(known, path)
+					folded := Fold(name)
+					if known := s.index[folded]; known == nil || len(known[0]) == len(path) {
+						s.index[folded] = append(known, path)
 					}
 					next = append(next, step{at.shape.Members[name], path})
 				}
@@ -42,18 +42,19 @@ func (s *Shape) names() map[string][][]string {
 	return s.index
 }
 
-// Folded returns the member whose name folds to the word, or "".
-func (s *Shape) Folded(word string) string {
-	if paths := s.names()[word]; len(paths) > 0 && len(paths[0]) == 1 {
+// Folded returns the member whose folded name is this one, or "".
+func (s *Shape) Folded(folded string) string {
+	if paths := s.names()[folded]; len(paths) > 0 && len(paths[0]) == 1 {
 		return paths[0][0]
 	}
 	return ""
 }
 
-// Path returns the shortest path to a member in or below the object whose name folds to the word, if possible
-// along a member that the object has. It is nil if there is no such member.
-func (o Object) Path(word string) []string {
-	paths := o.Shape.names()[Fold(word)]
+// Path returns the shortest path to a member of that name, folded, in or below the object.
+// Of several paths, it prefers one along a member that the object has. It returns nil if
+// there is no such member.
+func (o Object) Path(name string) []string {
+	paths := o.Shape.names()[Fold(name)]
 	for _, path := range paths {
 		if o.Node.Get(path[0]) != nil {
 			return path

@@ -28,6 +28,7 @@ type Shape struct {
 	index   map[string][][]string // see names
 }
 
+// requests holds the shape of each request. They share the shapes of common structures.
 var requests = sync.OnceValue(func() map[document.Kind]*Shape {
 	seen := map[reflect.Type]*Shape{}
 	return map[document.Kind]*Shape{
@@ -43,6 +44,8 @@ var requests = sync.OnceValue(func() map[document.Kind]*Shape {
 // Of returns the shape of the request that a native document is; nil for documents of other kinds.
 func Of(kind document.Kind) *Shape { return requests()[kind] }
 
+// read returns the shape of a type of the SDK. Types refer to themselves, so seen holds a
+// shape before its members are complete.
 func read(t reflect.Type, seen map[reflect.Type]*Shape) *Shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -135,6 +138,8 @@ type Object struct {
 // around the member, the outermost first.
 func (o Object) Unknown(visit func(n *jsontree.Node, around []Object)) { o.unknown(nil, visit) }
 
+// unknown is Unknown with the objects around o, the outermost first. An element of a list
+// replaces the list among them.
 func (o Object) unknown(around []Object, visit func(n *jsontree.Node, around []Object)) {
 	s := o.Shape
 	if !o.Node.Is(s.Kind) {

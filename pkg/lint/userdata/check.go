@@ -9,12 +9,14 @@ import (
 
 // The names of the rules that Check applies.
 const (
-	Size           = "userdata-size"
-	Base64         = "userdata-base64"
-	Shebang        = "userdata-shebang"
-	MIMERequired   = "userdata-mime-required"
-	MIMEBoundary   = "userdata-mime-boundary"
-	MIMEType       = "userdata-mime-type"
+	// The text as a whole: what EC2 and AWS Batch accept, and what cloud-init recognises.
+	Size         = "userdata-size"
+	Base64       = "userdata-base64"
+	Shebang      = "userdata-shebang"
+	MIMERequired = "userdata-mime-required"
+	MIMEBoundary = "userdata-mime-boundary"
+	MIMEType     = "userdata-mime-type"
+	// What its scripts do on the host.
 	Syntax         = "userdata-shell-syntax"
 	ECSStart       = "userdata-ecs-start"
 	ECSWait        = "userdata-ecs-wait"
@@ -44,7 +46,7 @@ type Host struct {
 	GPU bool
 }
 
-// Finding is one problem, at its place in the text's Source.
+// Finding is one problem with its location in the text's Source.
 type Finding struct {
 	Rule          string
 	Span          diag.Span
@@ -71,6 +73,7 @@ func Check(t *Text, host Host) []Finding {
 	if t.Plain {
 		c.report(Base64, t.span(0, t.line(0).end), "user data in a launch template must be base64, not plain text", `write { "Fn::Base64": "..." } in a template, or the output of base64 -w0 in launch template data`)
 	}
+	// EC2 rejects a text of this size, so its parts do not matter.
 	if len(t.text) > maxRead || t.text == "" {
 		return c.found
 	}
@@ -96,8 +99,8 @@ func forBatch(text string) bool {
 	if isMIME(text) {
 		return true
 	}
-	speaks := strings.Contains(text, "/etc/ecs") || strings.Contains(text, "docker") || strings.Contains(text, "nvidia")
-	return speaks && !strings.Contains(text, "ECS_CLUSTER")
+	prepares := strings.Contains(text, "/etc/ecs") || strings.Contains(text, "docker") || strings.Contains(text, "nvidia")
+	return prepares && !strings.Contains(text, "ECS_CLUSTER")
 }
 
 // windows reports whether a text is for the agent of Windows, or for Bottlerocket,
@@ -127,12 +130,14 @@ type sight struct {
 	configure *diag.Span // the first write to ecs.config
 }
 
+// report adds a finding.
 func (c *check) report(rule string, at diag.Span, message, hint string) {
 	c.found = append(c.found, Finding{rule, at, message, hint, false})
 }
 
 // gpu compares all parts together with the needs of a host with GPUs.
 func (c *check) gpu() {
+	// A part may rely on what another part does, so only the sum is compared.
 	s := &c.seen
 	if s.emptied != nil && (c.host.Batch || !s.names) {
 		c.found = append(c.found, *s.emptied)

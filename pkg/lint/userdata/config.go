@@ -14,6 +14,7 @@ import (
 func (c *check) config(p part) {
 	root, _ := yamltree.Parse(diag.NewSource("", p.body()))
 	for list := range root.Children() {
+		// Other members, such as write_files, run nothing.
 		if (list.Name == "runcmd" || list.Name == "bootcmd") && list.Is(jsontree.Array) {
 			if t := commands(p, list); len(t.text) <= maxRead {
 				c.parse(part{Text: t, to: len(t.text)}, 0, t.text)
@@ -43,15 +44,15 @@ func commands(p part, list *jsontree.Node) *Text {
 		case jsontree.Object:
 			add(":", item.Span) // cloud-init rejects this item
 		case jsontree.Array:
-			for word := range item.Children() {
+			for arg := range item.Children() {
 				if full() {
 					break
 				}
-				add("'", word.Span)
-				for text, at := range letters(word) {
+				add("'", arg.Span)
+				for text, at := range letters(arg) {
 					add(strings.ReplaceAll(text, "'", `'\''`), at)
 				}
-				add("' ", word.Span)
+				add("' ", arg.Span)
 			}
 		default:
 			for text, at := range letters(item) {
@@ -67,11 +68,11 @@ func commands(p part, list *jsontree.Node) *Text {
 // letters are the bytes of a value with their places.
 func letters(n *jsontree.Node) iter.Seq2[string, diag.Span] {
 	return func(yield func(string, diag.Span) bool) {
-		places := yamltree.ByteSpans(n)
+		spans := yamltree.ByteSpans(n)
 		for i := range len(n.Text) {
 			at := n.Span
-			if places != nil {
-				at = places[i]
+			if spans != nil {
+				at = spans[i]
 			}
 			if !yield(n.Text[i:i+1], at) {
 				return

@@ -16,6 +16,7 @@ type part struct {
 	to   int
 }
 
+// partKind selects the checks for a part.
 type partKind int
 
 const (
@@ -24,11 +25,13 @@ const (
 	config                 // #cloud-config
 )
 
+// body returns the text of the part.
 func (p part) body() string { return p.text[p.from:p.to] }
 
 // line is a line of a text, without its end.
 type line struct{ start, end, next int }
 
+// line returns the line that begins at an offset. The last line may have no line break.
 func (t *Text) line(at int) line {
 	n := strings.IndexByte(t.text[at:], '\n')
 	if n < 0 {
@@ -37,13 +40,14 @@ func (t *Text) line(at int) line {
 	return line{at, at + n, at + n + 1}
 }
 
+// of returns the text of a line without white space at its end.
 func (t *Text) of(l line) string { return strings.TrimRight(t.text[l.start:l.end], " \t\r") }
 
 // starts are the beginnings by which cloud-init, or its replacement, recognises a text.
 var starts = [...]string{"#!", "#cloud-config", "#cloud-boothook", "#include", "#part-handler", "#upstart-job", "## template:",
 	"<powershell>", "<script>", "version:", "[", "---", "apiversion:", "{", "#cloud-config-archive"}
 
-// isMIME reports whether a text is meant as a MIME archive.
+// isMIME reports whether a text begins as a MIME archive.
 func isMIME(text string) bool {
 	text = strings.ToLower(strings.TrimLeft(text, " \t\r\n"))
 	return strings.HasPrefix(text, "mime-version:") || strings.HasPrefix(text, "content-type:")
@@ -112,6 +116,7 @@ func (c *check) between(body int, boundary string, named diag.Span) (list []part
 	return list
 }
 
+// header is the value of a header of an archive or part, and where the header is.
 type header struct {
 	value string
 	at    diag.Span
@@ -222,11 +227,11 @@ func (c *check) form(p *part, media string) bool {
 
 // interpreter reads from the first line of a script whether a shell runs it.
 func interpreter(first string) partKind {
-	words := strings.Fields(strings.TrimPrefix(first, "#!"))
-	if len(words) > 1 && base(words[0]) == "env" {
-		words = words[1:]
+	fields := strings.Fields(strings.TrimPrefix(first, "#!"))
+	if len(fields) > 1 && base(fields[0]) == "env" {
+		fields = fields[1:]
 	}
-	if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ash"}, base(words[0])) {
+	if len(fields) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ash"}, base(fields[0])) {
 		return script
 	}
 	return other

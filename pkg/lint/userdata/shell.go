@@ -61,12 +61,12 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 	return file
 }
 
-// at returns the place of a node of the script.
+// at returns the location of a node of the script.
 func (s *shell) at(n syntax.Node) diag.Span {
 	return s.between(int(n.Pos().Offset()), int(n.End().Offset()))
 }
 
-// between returns the place of bytes of the script, up to the end of their first line.
+// between returns the location of bytes of the script, up to the end of their first line.
 func (s *shell) between(start, end int) diag.Span {
 	from, to := s.offset+start, s.offset+end
 	if n := strings.IndexByte(s.part.text[min(from, len(s.part.text)):], '\n'); n >= 0 {
@@ -75,7 +75,9 @@ func (s *shell) between(start, end int) diag.Span {
 	return s.part.span(from, max(to, from+1))
 }
 
+// walk checks all nodes below n, and keeps count of the commands in the background.
 func (s *shell) walk(n syntax.Node) {
+	// stack records for each enclosing node whether it runs in the background.
 	var stack []bool
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if n == nil {
@@ -96,6 +98,7 @@ func (s *shell) walk(n syntax.Node) {
 	})
 }
 
+// node applies the checks for one kind of node.
 func (s *shell) node(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Stmt:
@@ -114,7 +117,7 @@ func (s *shell) node(n syntax.Node) {
 	}
 }
 
-// command is a simple command with its arguments. An unknown word is "".
+// command is a simple command with its arguments. An argument with an expansion is "".
 type command struct {
 	name string
 	args []string
@@ -127,28 +130,30 @@ var prefixes = [...]string{"sudo", "env", "nohup", "exec", "command", "time", "t
 // commandOf reads a simple command, and skips programs such as sudo.
 func commandOf(call *syntax.CallExpr) (c command) {
 	for _, w := range call.Args {
-		word, _ := static(w)
+		text, _ := static(w)
 		if c.name == "" {
-			number := word != "" && strings.Trim(word, "0123456789smh") == "" // of timeout 60s
-			if word == "" && len(call.Args) > 0 && len(w.Parts) > 0 {
+			// A duration is an argument of timeout, not the command.
+			number := text != "" && strings.Trim(text, "0123456789smh") == "" // of timeout 60s
+			if text == "" && len(call.Args) > 0 && len(w.Parts) > 0 {
 				return command{}
 			}
-			if slices.Contains(prefixes[:], base(word)) || strings.HasPrefix(word, "-") || number || strings.Contains(word, "=") {
+			if slices.Contains(prefixes[:], base(text)) || strings.HasPrefix(text, "-") || number || strings.Contains(text, "=") {
 				continue
 			}
-			c.name = base(word)
+			c.name = base(text)
 			continue
 		}
-		c.args, c.at = append(c.args, word), append(c.at, w)
+		c.args, c.at = append(c.args, text), append(c.at, w)
 	}
 	return c
 }
 
-func (c command) has(words ...string) bool {
-	return slices.ContainsFunc(c.args, func(a string) bool { return slices.Contains(words, a) })
+// has reports whether one of the arguments occurs literally.
+func (c command) has(args ...string) bool {
+	return slices.ContainsFunc(c.args, func(a string) bool { return slices.Contains(args, a) })
 }
 
-// static returns the text of a word that no expansion is part of.
+// static returns the text of a word without expansions; ok is false if it has one.
 func static(w *syntax.Word) (text string, ok bool) {
 	if w == nil {
 		return "", false
@@ -177,10 +182,11 @@ func static(w *syntax.Word) (text string, ok bool) {
 }
 
 // unit returns a systemd unit without its suffix.
-func unit(word string) string { return strings.TrimSuffix(word, ".service") }
+func unit(name string) string { return strings.TrimSuffix(name, ".service") }
 
 // started returns the unit that a command starts or restarts and waits for, or "".
 func (c command) started(units ...string) string {
+	// systemctl and service wait until the unit has started.
 	verbs := []string{"start", "restart", "reload-or-restart", "try-restart"}
 	switch c.name {
 	case "systemctl":
@@ -206,6 +212,8 @@ func (c command) started(units ...string) string {
 	return ""
 }
 
+// command checks a simple command. A command in the background delays nothing, so waiting
+// there is allowed.
 func (s *shell) command(n *syntax.CallExpr, c command) {
 	switch {
 	case c.started("ecs", "amazon-ecs") != "" && s.aside == 0:
@@ -238,6 +246,7 @@ func (s *shell) loop(w *syntax.WhileClause) {
 	if s.aside > 0 || leaves(w) {
 		return
 	}
+	// The ECS agent answers on port 51678 (its introspection API).
 	docker, agent := false, false
 	for _, cond := range w.Cond {
 		syntax.Walk(cond, func(n syntax.Node) bool {
@@ -294,6 +303,7 @@ func long(file *syntax.File) bool { return len(file.Stmts) >= 6 }
 
 // stopsOnError reports whether a script stops at a command that fails.
 func stopsOnError(file *syntax.File, body string) (stops bool) {
+	// Options can be in the first line, as in #!/bin/bash -e.
 	first, _, _ := strings.Cut(body, "\n")
 	for _, w := range strings.Fields(first) {
 		stops = stops || strings.HasPrefix(first, "#!") && strings.HasPrefix(w, "-") && strings.Contains(w, "e")

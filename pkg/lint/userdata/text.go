@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-// Text is user data as the instance reads it. Each byte has its place in the file, even
-// behind JSON escapes, YAML indentation, the pieces of Fn::Join and base64.
+// Text is user data as the instance reads it. Each byte has its location in the file, even
+// if JSON escapes, YAML indentation, Fn::Join or base64 are between them.
 type Text struct {
 	// Source is the file that the places are in; nil for a text without one.
 	Source *diag.Source
@@ -80,12 +80,14 @@ func written(n, root *jsontree.Node, encodes bool) []*Text {
 			t.Plain = true
 		}
 	}
+	// A gzip archive begins with these two bytes (RFC 1952).
 	if t.text == "" || strings.HasPrefix(t.text, "\x1f\x8b") || !encodes && t.filled {
 		return nil
 	}
 	return []*Text{t}
 }
 
+// add gives each byte of a text the same location in the file.
 func (t *Text) add(s string, at diag.Span) {
 	for range len(s) {
 		t.at = append(t.at, at)
@@ -95,7 +97,7 @@ func (t *Text) add(s string, at diag.Span) {
 // seal sets the text when its places are complete.
 func (t *Text) seal(text string) { t.text = text }
 
-// span returns the place of the bytes from start to end in the file.
+// span returns the location of the bytes from start to end in the file.
 func (t *Text) span(start, end int) diag.Span {
 	if len(t.at) == 0 {
 		return diag.Span{}
@@ -115,6 +117,7 @@ func (t *Text) decode(start, end int) *Text {
 			letters, from = append(letters, c), append(from, i)
 		}
 	}
+	// The padding is optional.
 	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(string(letters), "="))
 	if err != nil || len(raw) == 0 {
 		return nil
@@ -132,6 +135,7 @@ func (t *Text) decode(start, end int) *Text {
 // shell, as a number and inside quotes.
 const unknown = "0"
 
+// builder assembles a text from the values of a template.
 type builder struct {
 	t        *Text
 	text     strings.Builder
@@ -158,6 +162,7 @@ func (b *builder) mapped(n *jsontree.Node) *jsontree.Node {
 // most 16 KiB.
 const maxKept = 1 << 20
 
+// add appends a text, unless the limit is reached.
 func (b *builder) add(s string, at diag.Span) {
 	if b.text.Len() > maxKept {
 		return
@@ -186,6 +191,7 @@ func (b *builder) value(n *jsontree.Node) bool {
 	return true
 }
 
+// join appends the pieces of Fn::Join; a piece that is unknown becomes a hole.
 func (b *builder) join(join *jsontree.Node) {
 	i, delimiter := 0, join.Index(0)
 	for piece := range b.mapped(join.Index(1)).Children() {

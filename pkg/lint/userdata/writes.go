@@ -23,7 +23,7 @@ type write struct {
 	path    string
 	empties bool // the earlier contents are lost
 	at      diag.Span
-	from    syntax.Node // that makes the contents
+	from    syntax.Node // the command that writes the contents
 }
 
 // writes checks the files that a command, a block or a pipeline writes.
@@ -40,6 +40,7 @@ func (s *shell) writes(stmt *syntax.Stmt) {
 			s.wrote(write{path, false, s.at(r), stmt})
 		}
 	}
+	// The last command of a pipeline may be tee, which writes what the others produce.
 	last := stmt
 	for {
 		pipe, ok := last.Cmd.(*syntax.BinaryCmd)
@@ -60,6 +61,7 @@ func (s *shell) writes(stmt *syntax.Stmt) {
 	}
 }
 
+// wrote checks the contents of the files that matter.
 func (s *shell) wrote(w write) {
 	switch w.path {
 	case agentConfig:
@@ -121,26 +123,28 @@ func (s *shell) daemon(w write) {
 		s.report(DaemonJSON, s.between(at+p.Span.Start, at+max(p.Span.End, p.Span.Start+1)), "Docker does not start with this daemon.json: "+p.Message, p.Hint)
 		return
 	}
+	// Docker's configuration file (Docker documentation, dockerd daemon configuration).
 	runtimes, chosen := root.Get("runtimes"), root.Get("default-runtime")
-	place := s.between(at+root.Span.Start, at+root.Span.Start+1)
+	start := s.between(at+root.Span.Start, at+root.Span.Start+1)
 	if chosen.Str() != "" && chosen.Str() != "runc" && runtimes.Get(chosen.Str()) == nil {
 		s.report(DaemonJSON, s.between(at+chosen.Span.Start, at+chosen.Span.End), "Docker does not start: the default runtime is not one of the runtimes", `add "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
 		return
 	}
 	switch {
 	case runtimes.Get("nvidia") != nil:
-		s.sets(place)
+		s.sets(start)
 		if chosen.Str() != "nvidia" {
-			s.report(GPURuntime, place, "the NVIDIA runtime is not the default: containers that do not request a GPU explicitly see no GPU", `add "default-runtime": "nvidia"`)
+			s.report(GPURuntime, start, "the NVIDIA runtime is not the default: containers that do not request a GPU explicitly see no GPU", `add "default-runtime": "nvidia"`)
 		}
 	case s.host.GPU:
-		s.report(GPURuntime, place, "this replaces the image's daemon.json, which defines the NVIDIA runtime", `add "default-runtime": "nvidia" and "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
+		s.report(GPURuntime, start, "this replaces the image's daemon.json, which defines the NVIDIA runtime", `add "default-runtime": "nvidia" and "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
 	}
 }
 
 // contents returns the text that a command writes, and where it begins: a
 // here-document, or the only argument of echo or printf.
 func contents(n syntax.Node) (text string, at int, ok bool) {
+	// Contents from two commands cannot be put together here.
 	found := 0
 	take := func(s string, pos syntax.Pos, add int) {
 		if found++; found == 1 {
@@ -170,6 +174,7 @@ func contents(n syntax.Node) (text string, at int, ok bool) {
 	return text, at, ok && found == 1
 }
 
+// single returns the only part of a word if it is literal.
 func single(parts []syntax.WordPart) (*syntax.Lit, bool) {
 	if len(parts) != 1 {
 		return nil, false
@@ -189,6 +194,7 @@ func (s *shell) pipe(b *syntax.BinaryCmd) {
 	}
 }
 
+// isShell reports whether a command runs the program that it reads.
 func isShell(c command) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "python", "python3", "perl"}, c.name)
 }
@@ -228,6 +234,7 @@ func (s *shell) insecure(n syntax.Node) {
 	})
 }
 
+// secretHint tells how a script gets a credential with the permissions of its instance.
 const secretHint = "fetch it with aws secretsmanager get-secret-value or aws ssm get-parameter --with-decryption: anyone who can describe the launch template, or read the instance's metadata, can read user data"
 
 // assigns searches variables for credentials.

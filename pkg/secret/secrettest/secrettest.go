@@ -1,5 +1,6 @@
-// Package secrettest generates credentials for tests, in the formats that vendors
-// publish. It shares nothing with package secret, which has to find them.
+// Package secrettest generates credentials for tests, in the formats that vendors publish.
+// It shares no code and no table with package secret, whose tests would otherwise repeat
+// its mistakes.
 package secrettest
 
 import (
@@ -9,26 +10,28 @@ import (
 	"strings"
 )
 
-// Credential is a credential that no one was given.
+// Credential is a generated credential, which gives access to nothing.
 type Credential struct {
-	// Vendor is who would have given it.
+	// Vendor is the service of which it has the format.
 	Vendor string
-	// Name is the variable in which people keep it.
+	// Name is the usual name of its variable.
 	Name string
-	// Value is the text as a job would get it, and Secret the part that nothing may
-	// print.
+	// Value is the text as a job would get it. Secret is the part that must not be
+	// printed.
 	Value, Secret string
-	// Named is true if only the name tells that the value is a credential.
+	// Named is true if only the name shows that the value is a credential.
 	Named bool
 }
 
-// Maker draws random texts.
+// Maker generates random texts. The same seed gives the same texts.
 type Maker struct{ *rand.Rand }
 
-// New returns a maker of that seed.
+// New returns a Maker for a seed.
 func New(seed uint64) Maker { return Maker{rand.New(rand.NewPCG(seed, 28))} }
 
 const (
+	// The alphabets of credentials. std64, url64 and base32 are those of RFC 4648; hexa
+	// has lower case only.
 	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	lower  = "abcdefghijklmnopqrstuvwxyz"
 	digit  = "0123456789"
@@ -48,8 +51,8 @@ func (m Maker) Of(alphabet string, n int) string {
 	return string(b)
 }
 
-// strong returns n letters of which some are digits, capitals and small letters, as
-// the vendors' own generators give in all but one of a thousand cases.
+// strong returns n letters with digits, capitals and small letters among them, as all but
+// one of a thousand credentials of the vendors have.
 func (m Maker) strong(alphabet string, n int) string {
 	for {
 		s := m.Of(alphabet, n)
@@ -59,8 +62,10 @@ func (m Maker) strong(alphabet string, n int) string {
 	}
 }
 
+// pick returns one of the texts.
 func (m Maker) pick(list ...string) string { return list[m.IntN(len(list))] }
 
+// bytes returns n random bytes.
 func (m Maker) bytes(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -69,17 +74,20 @@ func (m Maker) bytes(n int) []byte {
 	return b
 }
 
+// uuid returns a text in the form of a UUID (RFC 9562), without a valid version.
 func (m Maker) uuid() string {
 	h := m.Of(hexa, 32)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
+// jwt returns a JSON Web Token (RFC 7519) with a random signature.
 func (m Maker) jwt() string {
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	return part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(fmt.Sprintf(`{"sub":"%d","iat":%d}`, m.IntN(1e9), m.IntN(1e9))) + "." + base64.RawURLEncoding.EncodeToString(m.bytes(32))
 }
 
-// prefixed are vendors whose credentials are a literal text and random letters.
+// prefixed are the vendors whose credentials consist of a literal text and random letters.
+// prefixes and length describe the value; suffix is a literal end.
 var prefixed = []struct {
 	vendor, name, prefixes, alphabet string
 	length                           int
@@ -199,7 +207,8 @@ var prefixed = []struct {
 	{"Buildkite", "BUILDKITE_TOKEN", "bkua_", hexa, 40, ""},
 }
 
-// named are vendors whose credentials only a name tells.
+// named are the vendors whose credentials have no format of their own. names are usual
+// variables.
 var named = []struct {
 	vendor, names, alphabet string
 	length                  int
@@ -218,7 +227,7 @@ var named = []struct {
 	{"Twilio auth", "TWILIO_AUTH_TOKEN", hexa, 32},
 }
 
-// composed are vendors whose credentials have parts.
+// composed are the vendors whose credentials have several parts.
 var composed = []struct {
 	vendor, name string
 	value        func(Maker) string
@@ -284,8 +293,10 @@ var composed = []struct {
 	}},
 }
 
-// All returns a fresh credential of each vendor.
+// All returns a new credential of each vendor. Without a Secret of its own, secretOf
+// chooses it.
 func (m Maker) All() (all []Credential) {
+	// The finder may leave a prefix visible, but not the secret part.
 	add := func(c Credential) {
 		if c.Secret == "" {
 			c.Secret = secretOf(c.Value)
@@ -305,7 +316,7 @@ func (m Maker) All() (all []Credential) {
 	return all
 }
 
-// body draws letters, with a digit among them where the alphabet has some.
+// body returns random letters, with at least one digit if the alphabet has digits.
 func (m Maker) body(alphabet string, n int) string {
 	for {
 		s := m.Of(alphabet, n)
@@ -315,7 +326,8 @@ func (m Maker) body(alphabet string, n int) string {
 	}
 }
 
-// secretOf returns the part of a value that gives access.
+// secretOf returns the part of a value that gives access: a password, a signature or a
+// private key in a longer text, or else the last letters of the value.
 func secretOf(value string) string {
 	between := func(before, after string) string {
 		_, rest, ok := strings.Cut(value, before)
@@ -325,6 +337,7 @@ func secretOf(value string) string {
 		part, _, _ := strings.Cut(rest, after)
 		return part
 	}
+	// The texts before and after the secret in the formats of composed.
 	for _, ends := range [][2]string{{"AccountKey=", ";"}, {"&sig=", "&"}, {"\"auth\":\"", "\""}, {" password ", "\n"}, {"PRIVATE KEY-----\n", "\n"}, {`PRIVATE KEY-----\n`, `\n`}} {
 		if part := between(ends[0], ends[1]); part != "" {
 			return part
@@ -336,54 +349,55 @@ func secretOf(value string) string {
 	return value[len(value)-min(len(value), 20):]
 }
 
-// Plain returns a variable without a credential: digests, hashes, ids, paths, words.
+// Plain returns a variable without a credential that resembles one: digests, hashes, ids,
+// paths and words. A finder that reports one has a false alarm.
 func (m Maker) Plain() (name, value string) {
-	word := func() string {
+	anyWord := func() string {
 		return m.pick("train", "model", "batch", "eu-west-1", "fast", "production", "experiment", "resnet", "secret-santa", "keyboard", "tokenizer", "passenger")
 	}
 	switch m.IntN(22) {
-	case 0:
-		return "IMAGE", "123456789012.dkr.ecr.us-east-1.amazonaws.com/" + word() + "@sha256:" + m.Of(hexa, 64)
-	case 1:
+	case 0: // an image by its digest
+		return "IMAGE", "123456789012.dkr.ecr.us-east-1.amazonaws.com/" + anyWord() + "@sha256:" + m.Of(hexa, 64)
+	case 1: // a commit or a checksum
 		return m.pick("GIT_SHA", "COMMIT", "CHECKSUM"), m.Of(hexa, m.IntN(2)*24+40)
-	case 2:
+	case 2: // an id
 		return m.pick("RUN_ID", "JOB_ID"), m.uuid()
-	case 3:
-		return m.pick("INPUT", "MODEL_URI"), "s3://" + word() + "-bucket/" + word() + "/" + m.Of(alnum, 20) + ".parquet"
-	case 4:
-		return "ROLE", "arn:aws:iam::123456789012:role/" + word() + "-" + m.Of(alnum, 12)
-	case 5:
-		return "DB_SECRET", "arn:aws:secretsmanager:us-east-1:123456789012:secret:" + word() + "-" + m.Of(alnum, 6)
-	case 6:
+	case 3: // an object in S3
+		return m.pick("INPUT", "MODEL_URI"), "s3://" + anyWord() + "-bucket/" + anyWord() + "/" + m.Of(alnum, 20) + ".parquet"
+	case 4: // the ARN of a role
+		return "ROLE", "arn:aws:iam::123456789012:role/" + anyWord() + "-" + m.Of(alnum, 12)
+	case 5: // a reference to a secret, not the secret
+		return "DB_SECRET", "arn:aws:secretsmanager:us-east-1:123456789012:secret:" + anyWord() + "-" + m.Of(alnum, 6)
+	case 6: // a digest of web content (SRI)
 		return "INTEGRITY", "sha256-" + base64.StdEncoding.EncodeToString(m.bytes(32))
-	case 7:
-		return "MESSAGE", "the token of " + word() + " is read from a file; see the key features"
-	case 8:
-		return "ARGS", "--lr 0.01 --token-limit 4096 --tokenizer " + word() + " --key-frames 12 --password-file /run/secrets/db"
-	case 9:
-		return "CMD", "docker run -p 8080:80 -u 1000:1000 " + word()
-	case 10:
-		return "SCRIPT", "curl -H \"Authorization: Bearer $TOKEN\" https://api.example.com/v1/" + word() + "?token=${TOKEN}"
-	case 11:
-		return "PARTITION", "sbatch -p " + word() + " --auth iam"
-	case 12:
+	case 7: // a sentence with the words
+		return "MESSAGE", "the token of " + anyWord() + " is read from a file; see the key features"
+	case 8: // flags whose names contain the words
+		return "ARGS", "--lr 0.01 --token-limit 4096 --tokenizer " + anyWord() + " --key-frames 12 --password-file /run/secrets/db"
+	case 9: // short flags of Docker that are no password
+		return "CMD", "docker run -p 8080:80 -u 1000:1000 " + anyWord()
+	case 10: // a token in a variable
+		return "SCRIPT", "curl -H \"Authorization: Bearer $TOKEN\" https://api.example.com/v1/" + anyWord() + "?token=${TOKEN}"
+	case 11: // short flags of a scheduler
+		return "PARTITION", "sbatch -p " + anyWord() + " --auth iam"
+	case 12: // 32 hexadecimal digits, the form of several keys
 		return "MD5", m.Of(hexa, 32)
-	case 13:
+	case 13: // 40 hexadecimal digits
 		return "DIGEST", "sha1:" + m.Of(hexa, 40)
-	case 14:
-		return "ENDPOINT", "https://" + word() + ".example.com:8443/v2/" + m.uuid()
-	case 15:
-		return "S3_KEY", "data/" + word() + "/2026/11/25/part-" + m.Of(digit, 5) + "-" + m.uuid() + ".snappy.parquet"
-	case 16:
-		return "BASE64", base64.StdEncoding.EncodeToString([]byte("hello " + word() + " and " + word() + ", good morning"))
-	case 17:
-		return "VERSION", "sk-learn-" + word() + "-v1.2.3"
-	case 18:
+	case 14: // a URL with an id
+		return "ENDPOINT", "https://" + anyWord() + ".example.com:8443/v2/" + m.uuid()
+	case 15: // the key of an object
+		return "S3_KEY", "data/" + anyWord() + "/2026/11/25/part-" + m.Of(digit, 5) + "-" + m.uuid() + ".snappy.parquet"
+	case 16: // base64 of a sentence
+		return "BASE64", base64.StdEncoding.EncodeToString([]byte("hello " + anyWord() + " and " + anyWord() + ", good morning"))
+	case 17: // a prefix of a vendor in a name
+		return "VERSION", "sk-learn-" + anyWord() + "-v1.2.3"
+	case 18: // a public key
 		return "PUBLIC_KEY", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + m.Of(alnum, 43) + " me@example.com"
-	case 19:
-		return "TAGS", "pattern=path/to/" + word() + " key-value-store-with-many-words live_view test_suite_of_" + word()
-	case 20:
+	case 19: // words with prefixes of vendors
+		return "TAGS", "pattern=path/to/" + anyWord() + " key-value-store-with-many-words live_view test_suite_of_" + anyWord()
+	case 20: // ids of AWS resources
 		return "LAYER", "layer-" + m.Of(hexa, 12) + " i-0" + m.Of(hexa, 16) + " vpc-" + m.Of(hexa, 17)
 	}
-	return m.pick("MODE", "STAGE", "NAME"), word()
+	return m.pick("MODE", "STAGE", "NAME"), anyWord()
 }
