@@ -31,6 +31,7 @@ func (r Record) Append(text []byte) ([]byte, error) {
 	return append(text, "]}"...), nil
 }
 
+// append writes the events that every job has; others are encoded by encoding/json.
 func (v Event) append(text []byte) ([]byte, error) {
 	switch {
 	case v.Submitted != nil && v.Submitted.Request.text != nil:
@@ -95,6 +96,7 @@ func (v *end) append(text []byte) []byte {
 	return append(text, "}}"...)
 }
 
+// appendMember appends a member with a text as its value.
 func appendMember(text []byte, name, value string) []byte {
 	return wire.AppendString(append(text, name...), value)
 }
