@@ -21,7 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// TestRegisterRefuses makes a good definition invalid in one way per case.
+// TestRegisterRefuses makes one member of a valid definition invalid per case.
 func TestRegisterRefuses(t *testing.T) {
 	type in = awsbatch.RegisterJobDefinitionInput
 	w := open(t, Options{})
@@ -104,7 +104,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// TestSubmitRefuses makes a good request invalid in one way per case.
+// TestSubmitRefuses makes one member of a valid request invalid per case.
 func TestSubmitRefuses(t *testing.T) {
 	w := open(t, Options{})
 	w.register("work", "1", "64")
