@@ -88,7 +88,7 @@ func (e *AmbiguousError) Unwrap() error { return e.Err }
 // MissingError names ids that the service does not have.
 type MissingError struct{ IDs []string }
 
-// Error names the ids, at most a few of them.
+// Error lists the ids and tells why they may be missing.
 func (e *MissingError) Error() string {
 	if len(e.IDs) == 1 {
 		return fmt.Sprintf("no job %s: it was never at this target, or it ended so long ago that the target has forgotten it", e.IDs[0])
