@@ -84,7 +84,7 @@ func failedOf(job types.JobDetail) *failed {
 	return f
 }
 
-// kind returns a key for the cause as far as DescribeJobs shows it.
+// kind returns a key for the part of the cause that DescribeJobs shows.
 func (f *failed) kind() string {
 	exit := "-"
 	if f.exit != nil {

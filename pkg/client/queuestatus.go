@@ -19,7 +19,7 @@ func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.Get
 	return out, nil
 }
 
-// QueueStatus is the content of a queue at one time, as far as six calls show it.
+// QueueStatus is the content of a queue at one time. It comes from six calls, so it may be incomplete.
 type QueueStatus struct {
 	// Jobs are the unfinished jobs, the furthest in their life first. It has the first page of each
 	// status, on AWS 1,000 jobs.

@@ -117,15 +117,15 @@ func (c *Client) stopTurn(ctx context.Context, pending []*stopping) error {
 		})
 	}
 	turns.Wait()
-	var trouble error
+	var fault error
 	for i, s := range pending {
 		if err := errs[i]; Refused(err) && !Throttled(err) && !Expired(err) || isMissing(err) {
 			s.Err, s.done = err, true
 		} else if err != nil {
-			trouble = err
+			fault = err
 		}
 	}
-	return trouble
+	return fault
 }
 
 // isMissing reports whether the service does not have a job.

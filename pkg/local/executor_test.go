@@ -30,8 +30,8 @@ type choice struct {
 
 	mu    sync.Mutex
 	asked []string
-	// gone is true if the other executors have become unavailable.
-	gone bool
+	// unavailable is true if the other executors cannot be used any more.
+	unavailable bool
 }
 
 func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error) {
@@ -41,7 +41,7 @@ func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, name)
-	if x := c.named[name]; x != nil && !c.gone {
+	if x := c.named[name]; x != nil && !c.unavailable {
 		return x, nil
 	}
 	return nil, errors.New(name + " cannot be used")
@@ -131,7 +131,7 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	first := w.submit("work", choosing(""))
 	second := w.submit("work", choosing("a"), func(in *awsbatch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &first}} })
 	c.mu.Lock()
-	c.gone = true
+	c.unavailable = true
 	c.mu.Unlock()
 	close(release)
 	w.idle()

@@ -1,5 +1,5 @@
 // Package once submits each job once, however often SubmitJob has to be sent for it, and
-// keeps what was submitted in a ledger.
+// keeps the submissions in a ledger.
 //
 // AWS Batch has no idempotency token, but its listings can be filtered by name. So batchctl gives
 // every job an id before the first call and writes it to disk with the request. If an answer is
@@ -17,8 +17,8 @@
 //
 //	accepted ──► checked again (secondCheck, lateCheck) ──► the only one, or its duplicates are ended
 //
-// The files: run.go has the states, intent.go what is written before a call, submit.go the
+// The files: run.go has the states, intent.go the record before a call, submit.go the
 // call, settle.go the search after a lost answer, duplicates.go the duplicates, deferred.go jobs
-// that wait in the client, runlog.go and ledger.go what is on disk, resume.go and retry.go what
-// later commands do with it.
+// that wait in the client, runlog.go and ledger.go the files, resume.go and retry.go the
+// commands that use them later.
 package once

@@ -140,7 +140,7 @@ func (c *Client) endVisibleDuplicates(ctx context.Context, r *run) error {
 
 // checkReplays checks jobs with clear answers for duplicates. If the listing shows every job and
 // did not lag recently, a second check a moment later sees the duplicates. Otherwise the late check
-// does. See RecheckDuplicates, too.
+// does. See also RecheckDuplicates.
 func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	clear := r.clear()
 	if len(clear) == 0 {

@@ -75,7 +75,7 @@ func (c *Client) ReleaseResources(ctx context.Context, ids ...string) (removed [
 	return removed, err
 }
 
-// RemoveResource deletes a consumable resource. One that is gone already is no error.
+// RemoveResource deletes a consumable resource. A missing one is no error.
 func (c *Client) RemoveResource(ctx context.Context, r Resource) error {
 	_, err := c.API.DeleteConsumableResource(ctx, &awsbatch.DeleteConsumableResourceInput{ConsumableResource: &r.Name})
 	if err != nil && !resourceNotFound(err) {

@@ -110,7 +110,7 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	return jobs, err
 }
 
-// Take locks a run of this target.
+// Take locks an open submission of this target.
 func (c *Client) Take(name string) (*run, error) {
 	log, text, err := c.Ledger.reopen(name)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 // 4. A job that waits in the client is sent only after its line "due" is on disk. Without that
 //    line it has not been sent.
 //
-// Texts that have to be staged are in <run>.staged beside the log. They are written after the log
+// Texts that have to be staged are in <run>.staged next to the log. They are written after the log
 // is created and before its first lines, and removed after the log.
 //
 // Outcomes are synced when the run is closed. A power failure can remove one, which leaves an
@@ -50,7 +50,7 @@ const (
 	lineChecked   = "checked"  // no duplicate can appear any more
 	lineDuplicate = "twin"     // its duplicate ID is about to be stopped
 	lineDropped   = "dropped"  // the user gave it up
-	lineDue       = "due"      // what it waited for in the client has ended: it is about to be sent
+	lineDue       = "due"      // its dependencies in the client have ended: it is about to be sent
 	lineSkipped   = "skipped"  // the job is not needed
 	lineResource  = "resource" // a consumable resource of the run is about to be created
 	lineStopping  = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up

@@ -15,7 +15,7 @@ import (
 )
 
 // staged is a text that has to be written to a location before a job is submitted. The log has the
-// location and the text's hash; the text is a file beside the log.
+// location and the text's hash; the text is a file next to the log.
 type staged struct {
 	URL    string `json:"url"`
 	SHA256 string `json:"sha256"`

@@ -24,7 +24,7 @@ func Of(t *model.Task) (Attempt, error) {
 }
 
 // workingDirectory returns where the task's command runs; "" means its own directory. The caller's
-// directory is for commands that need files beside the job file. A job with inputs gets its files,
+// directory is for commands that need files next to the job file. A job with inputs gets its files,
 // which must not be written there.
 func workingDirectory(t *model.Task) string {
 	has := func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }

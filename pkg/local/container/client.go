@@ -125,7 +125,7 @@ func (c client) output(ctx context.Context, args ...string) (string, error) {
 type call struct {
 	args  []string
 	stdin string
-	env   []string // NAME=VALUE, beside what we have
+	env   []string // NAME=VALUE, in addition to batchctl's own
 }
 
 // do runs a call and returns its stdout.

@@ -14,7 +14,7 @@ import (
 // CloudWatch's limits.
 const (
 	MaxEventsBytes = 1 << 20      // of the events of one answer
-	maxEventBytes  = 256<<10 - 26 // of one event: what is left for the message
+	maxEventBytes  = 256<<10 - 26 // of the message of one event, without CloudWatch's overhead
 )
 
 // Stream is the log of one attempt, open to read.

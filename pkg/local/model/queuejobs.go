@@ -10,7 +10,7 @@ type QueueJobs struct {
 	waiting map[class]Ordered   // RUNNABLE tasks that may start
 	parked  Ordered             // RUNNABLE tasks that currently fit no environment
 	shares  map[string]*share   // of a fair-share queue
-	inUse   int64               // thousandths of a vCPU of what has started
+	inUse   int64               // thousandths of a vCPU of the started jobs
 	leftAt  int64               // when a RUNNABLE task last left
 	limits  deadlines
 

@@ -14,7 +14,7 @@ type Record struct {
 }
 
 // Append appends the record as encoding/json writes it. The events that every job has
-// are written here, because they are most of what is kept.
+// are written here, because most records have them.
 func (r Record) Append(text []byte) ([]byte, error) {
 	text = append(text, `{"at":`...)
 	text = strconv.AppendInt(text, r.At, 10)

@@ -195,7 +195,7 @@ func mountedAt(mounts, kind, controller, path string) string {
 }
 
 // basePrefix begins the name of the directory of an engine's control groups. The PID namespace, the engine's start and
-// process id follow, by which a later engine knows that it is gone, and a number.
+// process id follow, by which a later engine knows that it has ended, and a number.
 const basePrefix = "batchctl-"
 
 // newBase creates the directory of this engine's control groups.

@@ -197,7 +197,7 @@ func endMarked(id string, reap bool) error {
 	}
 }
 
-// killWithGroup kills a process, and its group if the group leader has the mark, too. Killing a
+// killWithGroup kills a process, and its group if the group leader also has the mark. Killing a
 // group in one call keeps its members from starting others.
 func killWithGroup(pid int, mark uint64) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
