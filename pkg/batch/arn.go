@@ -14,7 +14,7 @@ func Name(text string) string {
 	return text[strings.LastIndexByte(text, '/')+1:]
 }
 
-// Account returns the account in an ARN; "" if there is none.
+// Account returns the account in an ARN; "" if the ARN has none.
 func Account(arn string) string {
 	if parts := strings.SplitN(arn, ":", 6); len(parts) == 6 {
 		return parts[4]

@@ -91,7 +91,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestIsChild: moto_server lists children beside their array, without an index.
+// TestIsChild covers moto_server, which lists children together with their array, without an
+// index.
 func TestIsChild(t *testing.T) {
 	index := &types.ArrayPropertiesSummary{Index: aws.Int32(3)}
 	for name, c := range map[string]struct {

@@ -18,8 +18,8 @@ func ArraySize(job types.JobDetail) int {
 	return 0
 }
 
-// IsChild reports whether a listed job is the child of an array. Some servers list children beside
-// their array, and not all of those give the index.
+// IsChild reports whether a listed job is the child of an array. Some servers list children
+// together with their array, and not all of those return the index.
 func IsChild(job types.JobSummary) bool {
 	_, _, isChild := SplitChildID(aws.ToString(job.JobId))
 	return isChild || job.ArrayProperties != nil && job.ArrayProperties.Index != nil

@@ -18,7 +18,7 @@ import (
 
 func served(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
 
-// silent keeps a connection open on which no answer comes.
+// silent keeps a connection open without an answer.
 func silent(f *clienttest.Fake) clienttest.Fault {
 	var asked context.Context
 	f.Saw = func(r *http.Request) { asked = r.Context() }
@@ -71,7 +71,8 @@ func TestLogsOfAnAnswerWithoutATokenDoNotBeginAnew(t *testing.T) {
 	})
 }
 
-// TestListsThatDoNotEnd has each kind of list name a page as its own next one.
+// TestListsThatDoNotEnd checks each kind of list against a service whose pages name themselves as
+// the next page.
 func TestListsThatDoNotEnd(t *testing.T) {
 	for operation, list := range map[string]func(context.Context, *Client) error{
 		"ListJobs": func(ctx context.Context, c *Client) error {

@@ -44,7 +44,7 @@ func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, er
 
 // MergedLogs yields the logs of several jobs, one after the other in the order of the ids. It keeps
 // only a few pages in memory, and its result is the same each time. It reads a few logs ahead
-// concurrently. With Follow, lines arrive as they are written, until all jobs have ended. If the
+// concurrently. With Follow, lines arrive while they are written, until all jobs have ended. If the
 // log of one job fails, its error comes with a Line that names the job, and the other logs
 // continue. An error without a job ends the sequence.
 func (c *Client) MergedLogs(ctx context.Context, ids []string, o LogOptions) iter.Seq2[Line, error] {
@@ -74,7 +74,8 @@ type piece struct {
 	err  error
 }
 
-// mergeSome yields the logs of some jobs in order; false when the caller has stopped.
+// mergeSome yields the logs of some jobs in order. It returns false if the caller has stopped the
+// sequence.
 func (c *Client) mergeSome(ctx context.Context, ids []string, jobs map[string]types.JobDetail, o LogOptions, yield func(Line, error) bool) bool {
 	logs := make(chan chan piece, readAhead-2) // one is being read here, one is about to be queued
 	go func() {
@@ -120,7 +121,7 @@ func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.J
 		return
 	}
 	t := newTail(c, id, o)
-	// What was read before a fault is not read again: the tail has the position.
+	// Lines that were read before a fault are not read again: the tail has the position.
 	err := c.patiently(ctx, func() error {
 		_, err := t.Take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
 		return err
@@ -153,12 +154,12 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 		jobs, err := c.ByID(ctx, pending)
 		fresh := false
 		if err == nil {
-			var heard bool
-			if tails, fresh, heard = followTurn(ctx, tails, jobs, yield); !heard {
+			var answered bool
+			if tails, fresh, answered = followTurn(ctx, tails, jobs, yield); !answered {
 				return
 			}
 		}
-		if ctx.Err() != nil { // not a fault of the service
+		if ctx.Err() != nil { // the caller's context, not a fault of the service
 			yield(Line{}, context.Cause(ctx))
 			return
 		}
@@ -177,8 +178,8 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 	}
 }
 
-// followTurn reads what is new in each log, a few concurrently, and returns the tails that may have
-// more.
+// followTurn reads the new lines of each log, a few logs concurrently, and returns the tails that
+// may have more.
 func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDetail, yield func(Line, error) bool) (left []*tail, fresh, heard bool) {
 	pieces := make(chan piece)
 	send := func(p piece) bool {
@@ -217,7 +218,7 @@ func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDet
 	return left, fresh, true
 }
 
-// Next reads what is new in a tail among others; done means that the tail has ended.
+// Next reads the new lines of a tail among others; done means that the tail has ended.
 func (t *tail) Next(ctx context.Context, jobs map[string]types.JobDetail, send func(piece) bool) (done bool) {
 	job, ok := jobs[t.id]
 	if !ok {

@@ -25,14 +25,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// array is a service with one array whose children have all ended. Each answer
-// takes a tenth of a second.
+// array is a service with one array whose children have all ended. Each answer takes a tenth of a
+// second.
 type array struct {
 	id   string
 	size int
-	// failed says how a child failed; nil for one that succeeded.
+	// failed returns the description of a failed child; nil for one that succeeded.
 	failed func(index int) *types.JobDetail
-	// lines is the log of a child; denied is one whose log cannot be read.
+	// lines returns the log of a child. denied is a child whose log cannot be read.
 	lines  func(index int) []string
 	denied int
 
@@ -97,7 +97,7 @@ func (a *array) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) 
 	return out, nil
 }
 
-// EachPage gives a thousand children a page, and none that succeeded.
+// EachPage returns a thousand children a page, without those that succeeded.
 func (a *array) EachPage(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	from, _ := strconv.Atoi(aws.ToString(in.NextToken))
 	out := &awsbatch.ListJobsOutput{}
@@ -136,8 +136,9 @@ func (a *array) children() (ids []string) {
 	return ids
 }
 
-// TestFollowWindow: however many children an array has, a few of their logs are open at the
-// same time, all are read to their ends, and no child waits for a pause once a place is free.
+// TestFollowWindow checks that of any number of children only a few logs are open at the same
+// time, that all are read completely, and that the next child starts as soon as there is
+// capacity.
 func TestFollowWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, c := newArray(1000)
@@ -170,8 +171,8 @@ func TestFollowWindow(t *testing.T) {
 	})
 }
 
-// TestMergedLogs: the logs come in the order of the children, whole, a few calls at
-// once, and the one that is denied does not end the others.
+// TestMergedLogs checks that logs come in the order of the children, complete, with few
+// concurrent calls, and that a denied log does not end the others.
 func TestMergedLogs(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -193,7 +194,7 @@ func TestMergedLogs(t *testing.T) {
 					want = append(want, fmt.Sprintf("00000001:%d begin %d", i, i), fmt.Sprintf("00000001:%d end %d", i, i))
 				}
 			}
-			if follow { // then in the order in which they come
+			if follow { // with Follow, lines come in the order of their arrival
 				slices.Sort(got)
 				slices.Sort(want)
 			}
@@ -213,10 +214,10 @@ func TestMergedLogs(t *testing.T) {
 	}
 }
 
-// TestMergedLogsBreak: who has had enough leaves no reader behind.
+// TestMergedLogsBreak checks that no reader is left after the caller stops.
 func TestMergedLogsBreak(t *testing.T) {
 	for _, follow := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left
+		synctest.Test(t, func(t *testing.T) { // the bubble fails if a goroutine is left
 			a, c := newArray(1000)
 			for range c.MergedLogs(t.Context(), a.children(), LogOptions{Follow: follow}) {
 				break
@@ -228,7 +229,8 @@ func TestMergedLogsBreak(t *testing.T) {
 	}
 }
 
-// TestFailures: ten thousand children in three ways, of which two share an exit code.
+// TestFailures groups ten thousand children that failed in three ways, two of them with the same
+// exit code.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, c := newArray(10_000)

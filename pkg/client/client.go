@@ -1,5 +1,5 @@
-// Package client drives AWS Batch for a user: it lists, watches, reads logs and stops jobs, in
-// drives the cloud and the local engine alike; only the aws.Config differs.
+// Package client calls AWS Batch for a user: it lists, watches and stops jobs, and reads logs. The
+// cloud and the local engine use the same code; only the aws.Config differs.
 package client
 
 import (

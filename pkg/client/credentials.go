@@ -22,13 +22,15 @@ func Renewable(first aws.CredentialsProvider, load func(context.Context) (aws.Cr
 	return &renewable{load: load, provider: aws.NewCredentialsCache(first)}
 }
 
+// renewable loads credentials again after Invalidate. It is safe for concurrent use.
 type renewable struct {
 	load     func(context.Context) (aws.CredentialsProvider, error)
 	mu       sync.Mutex
 	provider aws.CredentialsProvider // nil after Invalidate
 }
 
-// Retrieve returns valid credentials, as far as their expiry shows.
+// Retrieve returns credentials that are valid according to their expiry. It loads new ones if
+// necessary.
 func (r *renewable) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	r.mu.Lock()
 	provider := r.provider

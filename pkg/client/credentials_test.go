@@ -16,13 +16,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
-// login is where credentials come from: each is good for an hour from the moment it
-// is loaded, and knows nothing of that itself.
+// login is the source of credentials. They are valid for an hour after they are loaded, but have
+// no expiry of their own.
 type login struct {
 	mu     sync.Mutex
 	issued map[string]time.Time // by access key
 	loads  int
-	out    bool // there is no new login
+	// out is true if there is no new login.
+	out bool
 }
 
 func (l *login) load(context.Context) (aws.CredentialsProvider, error) {
@@ -30,7 +31,7 @@ func (l *login) load(context.Context) (aws.CredentialsProvider, error) {
 	defer l.mu.Unlock()
 	l.loads++
 	if l.out && l.loads > 1 {
-		return fixed(fmt.Sprint("key", 1)), nil // the file is as it was
+		return fixed(fmt.Sprint("key", 1)), nil // the file is unchanged
 	}
 	key := fmt.Sprint("key", l.loads)
 	l.issued[key] = time.Now()
@@ -43,7 +44,7 @@ func fixed(key string) aws.CredentialsProvider {
 	})
 }
 
-// expiring refuses requests that are signed with a key older than an hour.
+// expiring rejects requests that are signed with a key older than an hour.
 type expiring struct {
 	*clienttest.Fake
 	*login
@@ -70,8 +71,8 @@ func newExpiring(t *testing.T, code string) (*clienttest.Fake, *login, *Client) 
 		Credentials: Renewable(first, l.load)})
 }
 
-// TestWatchThreeDays: credentials expire every hour, the service has bursts of
-// errors, and a log that is never there is followed beside.
+// TestWatchThreeDays watches a job for three days, while credentials expire every hour, the
+// service has bursts of errors, and a log that never appears is followed.
 func TestWatchThreeDays(t *testing.T) {
 	for code, hours := range map[string]time.Duration{"ExpiredToken": 3, "ExpiredTokenException": 72, "RequestExpired": 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestWatchThreeDays(t *testing.T) {
 	}
 }
 
-// TestWatchExpired: without a new login, the client tries one reload.
+// TestWatchExpired checks that the client tries one reload if there is no new login.
 func TestWatchExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l, c := newExpiring(t, "ExpiredTokenException")
@@ -124,7 +125,7 @@ func TestWatchExpired(t *testing.T) {
 	})
 }
 
-// TestExpiredForGood: credentials that cannot be reloaded end the watch.
+// TestExpiredForGood checks that credentials that cannot be reloaded end the watch.
 func TestExpiredForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

@@ -16,11 +16,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// RegisteredDefinition returns a registered definition. The word is a name, for the newest ACTIVE
-// revision, a name:revision or an ARN. If there is none, the error is a *NoSuchDefinitionError.
-func (c *Client) RegisteredDefinition(ctx context.Context, word string) (types.JobDefinition, error) {
-	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{word}}
-	if name := batch.Name(word); !strings.Contains(name, ":") {
+// RegisteredDefinition returns the registered definition for a name (its newest ACTIVE revision),
+// a name:revision or an ARN. If it does not exist, the error is a *NoSuchDefinitionError.
+func (c *Client) RegisteredDefinition(ctx context.Context, arg string) (types.JobDefinition, error) {
+	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{arg}}
+	if name := batch.Name(arg); !strings.Contains(name, ":") {
 		in = &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")}
 	}
 	var newest types.JobDefinition
@@ -28,7 +28,7 @@ func (c *Client) RegisteredDefinition(ctx context.Context, word string) (types.J
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return newest, Failed("describe job definition "+word, err)
+			return newest, Failed("describe job definition "+arg, err)
 		}
 		for _, d := range page.JobDefinitions {
 			if aws.ToInt32(d.Revision) >= aws.ToInt32(newest.Revision) {
@@ -37,7 +37,7 @@ func (c *Client) RegisteredDefinition(ctx context.Context, word string) (types.J
 		}
 	}
 	if newest.JobDefinitionName == nil {
-		return newest, &NoSuchDefinitionError{word}
+		return newest, &NoSuchDefinitionError{arg}
 	}
 	return newest, nil
 }
@@ -45,6 +45,7 @@ func (c *Client) RegisteredDefinition(ctx context.Context, word string) (types.J
 // NoSuchDefinitionError reports a job definition that is not registered.
 type NoSuchDefinitionError struct{ Definition string }
 
+// Error names the definition.
 func (e *NoSuchDefinitionError) Error() string {
 	return fmt.Sprintf("no such job definition: %s", e.Definition)
 }

@@ -30,6 +30,7 @@ type RefusedError struct {
 	Err    error
 }
 
+// Error has the service's message after the action.
 func (e *RefusedError) Error() string {
 	next := ""
 	switch code := e.Code(); {
@@ -41,6 +42,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s: refused: %s%s", e.Action, Cause(e.Err), next)
 }
 
+// Unwrap returns the error of the SDK.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Code returns the service's name of the error, such as ClientException.
@@ -57,6 +59,7 @@ type UnreachableError struct {
 	Err    error
 }
 
+// Error has the cause after the action.
 func (e *UnreachableError) Error() string {
 	if u, ok := errors.AsType[*url.Error](e.Err); ok {
 		return fmt.Sprintf("%s: cannot reach %s: %s; nothing was sent: check the target and the network", e.Action, endpoint(u), Cause(e.Err))
@@ -64,6 +67,7 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("%s: nothing was sent: %s", e.Action, Cause(e.Err))
 }
 
+// Unwrap returns the error of the SDK.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // AmbiguousError reports a SubmitJob without a clear answer, whose job could not be found. It may
@@ -73,15 +77,18 @@ type AmbiguousError struct {
 	Err        error
 }
 
+// Error tells that the job may have been accepted.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("submit job %s: no clear answer (%s); the job may have been accepted", e.Job, Cause(e.Err))
 }
 
+// Unwrap returns the error of the call.
 func (e *AmbiguousError) Unwrap() error { return e.Err }
 
 // MissingError names ids that the service does not have.
 type MissingError struct{ IDs []string }
 
+// Error lists the ids and tells why they may be missing.
 func (e *MissingError) Error() string {
 	if len(e.IDs) == 1 {
 		return fmt.Sprintf("no job %s: it was never at this target, or it ended so long ago that the target has forgotten it", e.IDs[0])
@@ -95,7 +102,10 @@ type callError struct {
 	err    error
 }
 
+// Error has the cause after the action.
 func (e *callError) Error() string { return e.action + ": " + Cause(e.err) }
+
+// Unwrap returns the error of the SDK.
 func (e *callError) Unwrap() error { return e.err }
 
 // unknownError is the SDK's code for an error answer without an error name.
@@ -149,7 +159,7 @@ func Unsent(err error) bool {
 	return dns || cert || handshake || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// Cause returns what happened, without the wrapping of the SDK.
+// Cause returns the cause of an error without the wrapping of the SDK.
 func Cause(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknownError {
 		return api.ErrorCode() + ": " + api.ErrorMessage()
@@ -182,6 +192,7 @@ func Cause(err error) string {
 	return err.Error()
 }
 
+// endpoint returns the scheme and host of a failed request, without its path and query.
 func endpoint(u *url.Error) string {
 	parsed, err := url.Parse(u.URL)
 	if err != nil {

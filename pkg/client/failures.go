@@ -31,11 +31,11 @@ type Failure struct {
 	Text string
 	// Unread means that these logs were not read, because enough others were.
 	Unread bool
-	// Trouble is why the example's log could not be read.
+	// LogError is why the example's log could not be read.
 	LogError error
 }
 
-// failed is what Failures keeps of a failed job until it reads the log.
+// failed is a failed job as DescribeJobs shows it, with the error from its log once that is read.
 type failed struct {
 	id, reason string
 	exit       *int32
@@ -50,13 +50,13 @@ type failed struct {
 // DescribeJobs alone can distinguish.
 func (c *Client) Failures(ctx context.Context, ids []string, limit int) ([]Failure, error) {
 	var all []*failed
-	for some := range slices.Chunk(ids, describeLimit) {
+	for chunk := range slices.Chunk(ids, describeLimit) {
 		var jobs map[string]types.JobDetail
-		err := c.patiently(ctx, func() (err error) { jobs, err = c.ByID(ctx, some); return err })
+		err := c.patiently(ctx, func() (err error) { jobs, err = c.ByID(ctx, chunk); return err })
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range some {
+		for _, id := range chunk {
 			if job, ok := jobs[id]; ok && job.Status == types.JobStatusFailed {
 				all = append(all, failedOf(job))
 			}
@@ -68,6 +68,7 @@ func (c *Client) Failures(ctx context.Context, ids []string, limit int) ([]Failu
 	return cluster(all), nil
 }
 
+// failedOf returns what the description of a job shows, and the streams of its last attempt.
 func failedOf(job types.JobDetail) *failed {
 	f := &failed{id: aws.ToString(job.JobId), reason: aws.ToString(job.StatusReason)}
 	if job.Container != nil {
@@ -83,7 +84,7 @@ func failedOf(job types.JobDetail) *failed {
 	return f
 }
 
-// kind returns what DescribeJobs shows of the way a job failed.
+// kind returns a key for the part of the cause that DescribeJobs shows.
 func (f *failed) kind() string {
 	exit := "-"
 	if f.exit != nil {
@@ -97,13 +98,13 @@ func sample(all []*failed, limit int) []*failed {
 	if limit == 0 || len(all) <= limit {
 		return all
 	}
-	place := map[string]int{}
+	index := map[string]int{}
 	var kinds [][]*failed
 	for _, f := range all {
-		i, ok := place[f.kind()]
+		i, ok := index[f.kind()]
 		if !ok {
 			i = len(kinds)
-			place[f.kind()] = i
+			index[f.kind()] = i
 			kinds = append(kinds, nil)
 		}
 		kinds[i] = append(kinds[i], f)
@@ -141,6 +142,7 @@ func (c *Client) readErrors(ctx context.Context, jobs []*failed) error {
 	return nil
 }
 
+// readError searches the last lines of each container's log.
 func (c *Client) readError(ctx context.Context, f *failed) error {
 	var lines []string
 	for _, s := range f.streams {
@@ -163,17 +165,17 @@ func cluster(all []*failed) []Failure {
 		kind, text string
 		read       bool
 	}
-	place := map[key]int{}
+	index := map[key]int{}
 	var failures []Failure
 	for _, f := range all {
 		k := key{f.kind(), signature(f.text), f.read}
 		if f.logError != nil {
 			k.text = signature(f.logError.Error())
 		}
-		i, ok := place[k]
+		i, ok := index[k]
 		if !ok {
 			i = len(failures)
-			place[k] = i
+			index[k] = i
 			failures = append(failures, Failure{Example: f.id, ExitCode: f.exit, Reason: f.reason, Text: f.text, Unread: !f.read, LogError: f.logError})
 		}
 		failures[i].Count++
@@ -182,8 +184,8 @@ func cluster(all []*failed) []Failure {
 	return failures
 }
 
-// errorWords, in lower case, mark a line as an error.
-var errorWords = [...]string{"error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "could not", "unable to",
+// errorMarks, in lower case, mark a line as an error.
+var errorMarks = [...]string{"error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "could not", "unable to",
 	"no such file", "not found", "denied", "out of memory", "killed", "segmentation fault", "aborted", "timed out", "refused"}
 
 // errorLine returns the first line that looks like an error, else the last that is not blank. For a
@@ -210,14 +212,16 @@ func errorLine(lines []string) (last string) {
 	return strings.TrimSpace(last)
 }
 
+// looksLikeError reports whether a line, in lower case, is likely an error. Phrases such as "0
+// errors" do not count.
 func looksLikeError(line string) bool {
-	for _, none := range [...]string{"0 error", "no error", "0 failed", "without error"} {
-		if strings.Contains(line, none) {
+	for _, phrase := range [...]string{"0 error", "no error", "0 failed", "without error"} {
+		if strings.Contains(line, phrase) {
 			return false
 		}
 	}
-	for _, word := range errorWords {
-		if strings.Contains(line, word) {
+	for _, phrase := range errorMarks {
+		if strings.Contains(line, phrase) {
 			return true
 		}
 	}
@@ -227,8 +231,8 @@ func looksLikeError(line string) bool {
 // signatureLen limits how much of a line is compared.
 const signatureLen = 300
 
-// signature returns a line without what differs from job to job: every number, and every mix of
-// letters and digits as in ids, becomes #.
+// signature returns a line without the parts that differ between jobs: each number, and each mix
+// of letters and digits as in ids, becomes #.
 func signature(line string) string {
 	var b strings.Builder
 	for i := 0; i < len(line) && b.Len() < signatureLen; {
@@ -246,38 +250,42 @@ func signature(line string) string {
 			i++
 			continue
 		}
-		writeWord(&b, line[i:end])
+		writeToken(&b, line[i:end])
 		i = end
 	}
 	return b.String()
 }
 
-// idLen is the minimum length of a word with letters and digits that counts as an id.
+// idLen is the minimum length of a token with letters and digits that counts as an id.
 const idLen = 8
 
-func writeWord(b *strings.Builder, word string) {
+// writeToken writes a run of letters and digits to a signature: # for an id, else the letters
+// with # for each number.
+func writeToken(b *strings.Builder, token string) {
 	digits := 0
-	for i := range len(word) {
-		if isDigit(word[i]) {
+	for i := range len(token) {
+		if isDigit(token[i]) {
 			digits++
 		}
 	}
-	if digits > 0 && len(word) >= idLen || strings.HasPrefix(word, "0x") {
+	if digits > 0 && len(token) >= idLen || strings.HasPrefix(token, "0x") {
 		b.WriteByte('#')
 		return
 	}
-	for i := range len(word) {
+	for i := range len(token) {
 		switch {
-		case !isDigit(word[i]):
-			b.WriteByte(word[i])
-		case i == 0 || !isDigit(word[i-1]):
+		case !isDigit(token[i]):
+			b.WriteByte(token[i])
+		case i == 0 || !isDigit(token[i-1]):
 			b.WriteByte('#')
 		}
 	}
 }
 
+// uuidLen is the length of a UUID in its usual form.
 const uuidLen = 36
 
+// isUUID reports whether a text begins with a UUID.
 func isUUID(s string) bool {
 	if len(s) < uuidLen {
 		return false

@@ -76,9 +76,9 @@ func (f Filter) definitionQuery() string {
 	return name
 }
 
-// inputs returns the calls for one queue that together cover the filter. The service ignores the
-// status beside a filter, except beside the share's, where it may show only RUNNING jobs without a
-// status.
+// inputs returns the calls for one queue that together cover the filter. With a filter the
+// service ignores the status, except with a share's filter, where it may show only RUNNING jobs
+// without a status.
 func (f Filter) inputs(queue string) (inputs []awsbatch.ListJobsInput) {
 	query := f.query()
 	if query != nil && *query[0].Name != "SHARE_IDENTIFIER" {
@@ -90,6 +90,7 @@ func (f Filter) inputs(queue string) (inputs []awsbatch.ListJobsInput) {
 	return inputs
 }
 
+// statuses returns the statuses to list.
 func (f Filter) statuses() []types.JobStatus {
 	if len(f.Statuses) > 0 {
 		return f.Statuses

@@ -11,7 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// The service accepts one filter; the client applies the others to its answers.
+// TestFilter checks the one filter that the service gets, and that the client applies the others
+// to its answers.
 func TestFilter(t *testing.T) {
 	const definitions = "arn:aws:batch:us-east-1:123456789012:job-definition/"
 	job := func(name, definition, share string, status types.JobStatus, created int64) types.JobSummary {

@@ -16,7 +16,7 @@ import (
 // NoSuchPartError reports an argument such as train:77 whose job exists, but not its child, node or
 // attempt.
 type NoSuchPartError struct {
-	// Argument is what the user wrote, Why what the job has instead.
+	// Argument is the user's text, Why what the job has instead.
 	Argument, Why string
 	// Use is a valid argument to suggest.
 	Use string
@@ -25,24 +25,25 @@ type NoSuchPartError struct {
 	Attempt int
 }
 
+// Error names the argument and what the job has instead.
 func (e *NoSuchPartError) Error() string { return fmt.Sprintf("no job %s: %s", e.Argument, e.Why) }
 
 // parts is how many children and nodes a job has.
 type parts struct{ children, nodes int }
 
 // checkSuffix reports whether the job with the id base has the child or node in the suffix.
-// DescribeJobs omits both what does not exist and what it has forgotten, so only the job itself
-// shows the difference. word is what the user wrote.
-func (c *Client) checkSuffix(ctx context.Context, word, base, suffix string) error {
+// DescribeJobs omits both ids that do not exist and ids that it has forgotten, so only the job
+// itself shows the difference. arg is the user's text, for the error.
+func (c *Client) checkSuffix(ctx context.Context, arg, base, suffix string) error {
 	if suffix == "" {
 		return nil
 	}
-	name, _ := batch.SplitID(word)
+	name, _ := batch.SplitID(arg)
 	if fullID().MatchString(name) {
 		name = batch.ShortID(name)
 	}
 	mark, text := suffix[:1], suffix[1:]
-	wrong := &NoSuchPartError{Argument: word}
+	wrong := &NoSuchPartError{Argument: arg}
 	if child, attempt, both := strings.Cut(text, "#"); both && mark == ":" {
 		wrong.Why, wrong.Use = "only replay takes an attempt after the index", name+":"+child
 		wrong.Attempt, _ = parseIndex(attempt)

@@ -24,7 +24,7 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 	}
 }
 
-// Each is List with the names in the service.
+// Each is List with the names that the jobs have in the service.
 func (c *Client) Each(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
 		inputs, err := c.listInputs(ctx, f)
@@ -72,7 +72,7 @@ func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.Li
 	return inputs, nil
 }
 
-// EachPage yields all pages of one ListJobs.
+// EachPage yields the jobs of one ListJobs request, page by page.
 func (c *Client) EachPage(ctx context.Context, in awsbatch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
 		pages := awsbatch.NewListJobsPaginator(c.API, &in)
@@ -105,6 +105,7 @@ func (c *Client) Queues(ctx context.Context) ([]types.JobQueueDetail, error) {
 	return queues, nil
 }
 
+// queueNames returns the names of all queues.
 func (c *Client) queueNames(ctx context.Context) ([]string, error) {
 	queues, err := c.Queues(ctx)
 	var names []string
@@ -163,10 +164,11 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 	return depth, nil
 }
 
-// Environments returns compute environments by name or ARN; without words it returns all.
-func (c *Client) Environments(ctx context.Context, words ...string) ([]types.ComputeEnvironmentDetail, error) {
+// Environments returns the compute environments with the given names or ARNs, or all if none are
+// given.
+func (c *Client) Environments(ctx context.Context, names ...string) ([]types.ComputeEnvironmentDetail, error) {
 	var all []types.ComputeEnvironmentDetail
-	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.API, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: words})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.API, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

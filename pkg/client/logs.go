@@ -116,6 +116,7 @@ type tail struct {
 	silent bool
 }
 
+// newTail returns a tail that has read nothing yet.
 func newTail(c *Client, id string, o LogOptions) *tail {
 	return &tail{LogOptions: o, client: c, id: id, tokens: map[stream]string{}, first: o.Attempt - 1, start: time.Now()}
 }
@@ -179,7 +180,7 @@ func (t *tail) Take(ctx context.Context, job types.JobDetail, emit func(Line) bo
 // clocks differ.
 const longAgo = 10 * time.Minute
 
-// wanted returns the selected attempts, and finds the first.
+// wanted returns the selected attempts, and sets first when the first stream is known.
 func (t *tail) wanted(job types.JobDetail, attempts [][]stream) ([][]stream, error) {
 	if t.Attempt == 0 {
 		for i := len(attempts) - 1; t.first < 0 && i >= 0; i-- {
@@ -247,6 +248,7 @@ func (t *tail) ending(ctx context.Context, s stream, emit func(Line) bool) (fres
 	return fresh, nil
 }
 
+// request returns the part that all requests for a stream have in common.
 func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
 	in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
 	if !t.Since.IsZero() {
@@ -290,6 +292,7 @@ func (c *Client) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEvents
 	return events[max(0, len(events)-n):], token, nil
 }
 
+// line returns an event without its line end.
 func (s stream) line(e logtypes.OutputLogEvent) Line {
 	text := strings.TrimSuffix(strings.TrimSuffix(aws.ToString(e.Message), "\n"), "\r")
 	return Line{Time: time.UnixMilli(aws.ToInt64(e.Timestamp)), Text: text, Job: s.job, Stream: s.name}
@@ -344,10 +347,12 @@ type logGroup struct {
 	groups map[string]string
 }
 
+// stream returns the stream of a container in its log group.
 func (g logGroup) stream(container string, name *string) stream {
 	return stream{g.job, cmp.Or(g.groups[container], defaultLogGroup), aws.ToString(name)}
 }
 
+// logGroups returns the groups in the log configuration of a job's containers.
 func logGroups(job types.JobDetail) logGroup {
 	g := logGroup{aws.ToString(job.JobId), map[string]string{}}
 	if job.Container != nil && job.Container.LogConfiguration != nil {
@@ -361,6 +366,7 @@ func logGroups(job types.JobDetail) logGroup {
 	return g
 }
 
+// taskContainers returns the containers of a job with ecsProperties.
 func taskContainers(job types.JobDetail) (all []types.TaskContainerDetails) {
 	if job.EcsProperties == nil {
 		return nil
@@ -371,12 +377,14 @@ func taskContainers(job types.JobDetail) (all []types.TaskContainerDetails) {
 	return all
 }
 
-// elsewhereError says where to find the log of a job that has none of its own in CloudWatch.
+// elsewhereError tells where to find the log of a job that has none of its own in CloudWatch.
 // Retrying changes nothing.
 type elsewhereError struct{ where string }
 
+// Error tells where the log is.
 func (e *elsewhereError) Error() string { return e.where }
 
+// elsewhere returns an *elsewhereError with a formatted text.
 func elsewhere(format string, args ...any) error {
 	return &elsewhereError{fmt.Sprintf(format, args...)}
 }

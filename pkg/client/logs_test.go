@@ -21,7 +21,7 @@ func written(lines ...string) func(time.Duration) []string {
 	return func(time.Duration) []string { return lines }
 }
 
-// growing writes a line each second, n in all, from a moment on.
+// growing writes a line each second, n in all, from a given time on.
 func growing(prefix string, from time.Duration, n int) func(time.Duration) []string {
 	return func(elapsed time.Duration) (lines []string) {
 		for i := range min(n, int((elapsed-from)/time.Second)) {
@@ -35,7 +35,7 @@ func attemptOf(stream string) types.AttemptDetail {
 	return types.AttemptDetail{Container: &types.AttemptContainerDetail{LogStreamName: &stream}}
 }
 
-// withLogs gives every state of a job the stream of its container.
+// withLogs adds the stream of its container to every state of a job.
 func withLogs(stream string, state func(time.Duration) *types.JobDetail) func(time.Duration) *types.JobDetail {
 	return func(d time.Duration) *types.JobDetail {
 		job := state(d)
@@ -78,7 +78,7 @@ func TestLogsFollow(t *testing.T) {
 		f, c := newFake(t)
 		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(10*time.Second, "RUNNABLE", ""), clienttest.At(20*time.Second, "RUNNING", ""),
 			clienttest.At(40*time.Second, "SUCCEEDED", "")))
-		f.Events["s"] = growing("line ", 22*time.Second, 20) // the last come after the end
+		f.Events["s"] = growing("line ", 22*time.Second, 20) // the last lines arrive after the end
 		got, err := texts(t.Context(), c, true)
 		if err != nil || len(got) < 18 {
 			t.Errorf("%d lines: %q, %v", len(got), got, err)
@@ -91,8 +91,8 @@ func TestLogsFollow(t *testing.T) {
 	})
 }
 
-// TestLogsFollowRetries: each new attempt is read after the one before, also one
-// that came and went between two looks; an attempt before the first look is not.
+// TestLogsFollowRetries checks that each new attempt is read after the one before, including one
+// that started and ended between two polls. Attempts before the first poll are not read.
 func TestLogsFollowRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -125,8 +125,8 @@ func TestLogsFollowRetries(t *testing.T) {
 	})
 }
 
-// TestLogsDrained: lines that arrive after the end of the job are read as long
-// as each look brings some.
+// TestLogsDrained checks that lines that arrive after the end of the job are read as long as each
+// poll finds some.
 func TestLogsDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -186,8 +186,8 @@ func TestLogsElsewhere(t *testing.T) {
 			if got, err := texts(t.Context(), client, true); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q, %v, want %s", got, err, c.want)
 			}
-			// Beside other jobs it is reported at once, too, and not as trouble of the service.
-			client.Warn = func(err error) { t.Errorf("trouble: %v", err) }
+			// Among other jobs it is also reported at once, and not as a problem of the service.
+			client.Warn = func(err error) { t.Errorf("warning: %v", err) }
 			began := time.Now()
 			var said []string
 			for _, err := range client.MergedLogs(t.Context(), []string{"1"}, LogOptions{}) {
@@ -200,8 +200,8 @@ func TestLogsElsewhere(t *testing.T) {
 	}
 }
 
-// TestLogsNeverWritten: a job that ended without a stream has no log, and that
-// is no error.
+// TestLogsNeverWritten checks that a job that ended without a stream has an empty log, which is
+// not an error.
 func TestLogsNeverWritten(t *testing.T) {
 	for _, stream := range []string{"", "gone"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestLogsBreak(t *testing.T) {
 	}
 }
 
-// retried is a job whose attempts wrote s1, nothing, and s3.
+// retried returns a job whose attempts wrote s1, nothing, and s3.
 func retried(status types.JobStatus) func(time.Duration) *types.JobDetail {
 	return func(time.Duration) *types.JobDetail {
 		return &types.JobDetail{JobName: aws.String("a"), Status: status, Container: &types.ContainerDetail{LogStreamName: aws.String("s3")},
@@ -304,8 +304,8 @@ func TestLogOptions(t *testing.T) {
 	}
 }
 
-// TestLogsLate: events come in up to five seconds after the end of the job, after a
-// while without any. Where logs are complete at the end, nobody waits.
+// TestLogsLate checks that events are read that arrive up to five seconds after the end of the
+// job, after a pause. Where logs are complete at the end, the client does not wait.
 func TestLogsLate(t *testing.T) {
 	for _, atOnce := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -330,7 +330,7 @@ func TestLogsLate(t *testing.T) {
 	}
 }
 
-// TestLogsTrouble: a follow reports each kind of trouble once.
+// TestLogsTrouble checks that a follow reports each kind of problem once.
 func TestLogsTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

@@ -27,6 +27,7 @@ type AmbiguousIDError struct {
 	Jobs     []types.JobSummary
 }
 
+// Error lists the jobs.
 func (e *AmbiguousIDError) Error() string {
 	lines := []string{fmt.Sprintf("job id %s matches %d jobs, write more digits:", e.Argument, len(e.Jobs))}
 	for _, job := range e.Jobs {
@@ -38,6 +39,7 @@ func (e *AmbiguousIDError) Error() string {
 // NoSuchJobError reports an argument that names no job. Near is the closest name.
 type NoSuchJobError struct{ Argument, Near string }
 
+// Error suggests the closest name, if there is one.
 func (e *NoSuchJobError) Error() string {
 	if e.Near != "" {
 		return fmt.Sprintf("no job has the id or name %s, did you mean %s?", e.Argument, e.Near)
@@ -45,20 +47,21 @@ func (e *NoSuchJobError) Error() string {
 	return "no job has the id or name " + e.Argument
 }
 
-// Resolve returns the id of the job that word names: a full id, an ARN, the first four or more
-// digits of an id, or a name, which means the newest job of that name. The index of a child or node
-// may follow: `train:3`, `mpi#0`. If the job does not have it, the error is a *NoSuchPartError.
-// Resolve asks the client's Memory first, then the service. No queues means all queues.
-func (c *Client) Resolve(ctx context.Context, word string, queues []string) (string, error) {
-	if batch.IsARN(word) {
-		_, word, _ = strings.Cut(word, "job/")
+// Resolve returns the id of the job that arg names: a full id, an ARN, the first four or more
+// digits of an id, or a name, which means the newest job of that name. The index of a child or
+// node may follow: `train:3`, `mpi#0`. If the job does not have it, the error is a
+// *NoSuchPartError. Resolve asks the client's Memory first, then the service. No queues means all
+// queues.
+func (c *Client) Resolve(ctx context.Context, arg string, queues []string) (string, error) {
+	if batch.IsARN(arg) {
+		_, arg, _ = strings.Cut(arg, "job/")
 	}
-	base, suffix := batch.SplitID(word)
+	base, suffix := batch.SplitID(arg)
 	if fullID().MatchString(base) {
-		return word, c.checkSuffix(ctx, word, base, suffix)
+		return arg, c.checkSuffix(ctx, arg, base, suffix)
 	}
 	if base == "" {
-		return "", &NoSuchJobError{Argument: word}
+		return "", &NoSuchJobError{Argument: arg}
 	}
 	find := finder{argument: base}
 	if err := c.findInMemory(&find); err != nil {
@@ -76,17 +79,19 @@ func (c *Client) Resolve(ctx context.Context, word string, queues []string) (str
 	if err != nil {
 		return "", err
 	}
-	return id + suffix, c.checkSuffix(ctx, word, id, suffix)
+	return id + suffix, c.checkSuffix(ctx, arg, id, suffix)
 }
 
-// finder collects the jobs that a word may name.
+// finder collects the jobs that an argument may name.
 type finder struct {
 	argument string
 	byID     []types.JobSummary
 	byName   []types.JobSummary
-	names    []string // all that were met
+	// names are all names that were found, for a suggestion.
+	names []string
 }
 
+// see adds a job to the candidates if the argument fits its id or its name.
 func (f *finder) see(job types.JobSummary) {
 	name := DisplayName(aws.ToString(job.JobName))
 	f.names = append(f.names, name)
@@ -98,6 +103,7 @@ func (f *finder) see(job types.JobSummary) {
 	}
 }
 
+// result returns the only job with the id, or the newest with the name.
 func (f *finder) result() (string, error) {
 	switch {
 	case len(f.byID) == 1:
@@ -128,8 +134,8 @@ func (c *Client) findInMemory(f *finder) error {
 	return err
 }
 
-// findAtService lists by name, which the service can filter by. If that finds nothing, it goes
-// through all jobs.
+// findAtService lists by name, which the service can filter by. If that finds nothing, it lists
+// all jobs.
 func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) error {
 	for _, filter := range []Filter{{Queues: queues, Name: f.argument}, {Queues: queues}} {
 		if filter.Name != "" && shortID().MatchString(f.argument) {

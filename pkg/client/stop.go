@@ -22,7 +22,7 @@ const defaultReason = "stopped with batchctl"
 // seconds between SIGTERM and SIGKILL. An answer of 200 does not guarantee that the job ends.
 const stopAgain = 45 * time.Second
 
-// Stopped says what Stop did.
+// Stopped is the result of stopping one job.
 type Stopped struct {
 	// Job is the last description of the job.
 	Job types.JobDetail
@@ -34,7 +34,7 @@ type Stopped struct {
 	// Children is how many children of an array were terminated one by one, because they kept
 	// running after their parent had ended.
 	Children int
-	// Err is why the job could not be stopped, or why its end was not seen.
+	// Err is why the job could not be stopped, or why its end was not observed.
 	Err error
 }
 
@@ -87,7 +87,7 @@ type stopping struct {
 	Stopped
 	client     *Client
 	id, reason string
-	// sent is when Call was answered.
+	// sent is when the service answered Call.
 	sent time.Time
 	// terminated are the children that were sent TerminateJob on their own.
 	terminated map[string]bool
@@ -117,17 +117,18 @@ func (c *Client) stopTurn(ctx context.Context, pending []*stopping) error {
 		})
 	}
 	turns.Wait()
-	var trouble error
+	var fault error
 	for i, s := range pending {
 		if err := errs[i]; Refused(err) && !Throttled(err) && !Expired(err) || isMissing(err) {
 			s.Err, s.done = err, true
 		} else if err != nil {
-			trouble = err
+			fault = err
 		}
 	}
-	return trouble
+	return fault
 }
 
+// isMissing reports whether the service does not have a job.
 func isMissing(err error) bool {
 	_, missing := errors.AsType[*MissingError](err)
 	return missing
@@ -162,8 +163,8 @@ func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) er
 	return nil
 }
 
-// children stops those of an array that keep running after their parent. The array's summary may be
-// outdated, so it lists them.
+// children stops children that keep running after their array has ended. The array's summary may
+// be outdated, so it lists them.
 func (s *stopping) children(ctx context.Context) error {
 	if s.Call == "" || batch.ArraySize(s.Job) == 0 || live(s.Job) == 0 {
 		s.done = true
@@ -203,7 +204,7 @@ func live(job types.JobDetail) (n int32) {
 	return n
 }
 
-// stopOne makes one call.
+// stopOne calls CancelJob or TerminateJob for one job.
 func (c *Client) stopOne(ctx context.Context, call, id, reason string) (err error) {
 	if call == "CancelJob" {
 		_, err = c.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
@@ -244,6 +245,7 @@ func StopCall(job types.JobDetail) string {
 	return "TerminateJob"
 }
 
+// unfinished explains an error that ended the wait after the call was sent.
 func (s Stopped) unfinished(id string, err error) error {
 	late := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	if !late || s.Call == "" {

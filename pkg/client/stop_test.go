@@ -44,7 +44,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopOfAJobThatStarts: CancelJob came too late and did nothing.
+// TestStopOfAJobThatStarts checks a CancelJob that comes too late and has no effect: TerminateJob
+// must follow.
 func TestStopOfAJobThatStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -101,8 +102,8 @@ func TestStopFaults(t *testing.T) {
 	})
 }
 
-// TestStopAll: each job gets the call of its state, one that is refused or unknown
-// does not keep the others, and all are described together.
+// TestStopAll checks that each job gets the call for its state, that a rejected or unknown job
+// does not affect the others, and that all are described together.
 func TestStopAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -143,8 +144,8 @@ func TestStopAll(t *testing.T) {
 	})
 }
 
-// TestStopOfAnArray: children that keep running after their parent has ended are terminated
-// one by one; a summary that only counts them is not believed.
+// TestStopOfAnArray checks that children that keep running after their parent has ended are
+// terminated one by one, whatever the summary counts.
 func TestStopOfAnArray(t *testing.T) {
 	for _, lives := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestStopOfAnArray(t *testing.T) {
 	}
 }
 
-// TestStopAgain: a call that was answered and did nothing is made again.
+// TestStopAgain checks that a call that was answered without effect is repeated.
 func TestStopAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// StreamReader reads a stream of CloudWatch Logs in pieces, as Logs does for a job. It is for
+// StreamReader reads a stream of CloudWatch Logs step by step, as Logs does for a job. It is for
 // streams that do not belong to a job of AWS Batch.
 type StreamReader struct {
 	tail   *tail

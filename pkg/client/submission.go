@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A submission is one job that a user requested once, however often SubmitJob has to be sent for
-// it. Its id is a random UUID, created and recorded before the first call.
+// Each job of a submission has a submission id: a random UUID, created and recorded before the
+// first call. It stays the same however often SubmitJob has to be sent for the job.
 
 const (
-	// SubmissionTag is the tag of a job with its submission's id.
+	// SubmissionTag is the tag of a job with its submission id.
 	SubmissionTag = "batchctl:submission-id"
 	// SubmissionVariable is the environment variable of a job of one container with its
-	// submission's id. It is the same in every attempt, and in a duplicate that a lost answer may
+	// submission id. It is the same in every attempt, and in a duplicate that a lost answer may
 	// leave for a while. A job whose effects must happen once can use it as a key.
 	SubmissionVariable = "BATCHCTL_SUBMISSION_ID"
 )
@@ -23,15 +23,17 @@ const (
 const (
 	// MaxJobName is the longest jobName (API reference of SubmitJob).
 	MaxJobName = 128
-	// SuffixLen is 128 bits in base32, without padding.
+	// SuffixLen is the length of 128 bits in base32, without padding.
 	SuffixLen = 26
 	// MaxUserName is how much of a job's name fits before "-" and the suffix.
 	MaxUserName = MaxJobName - SuffixLen - 1
 )
 
-// suffixAlphabet is that of RFC 4648 in lower case: the JOB_NAME filter of ListJobs ignores case.
+// suffixAlphabet is the alphabet of RFC 4648 in lower case: the JOB_NAME filter of ListJobs
+// ignores case.
 const suffixAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
+// suffixEncoding returns the encoding of a submission id in a job's name.
 func suffixEncoding() *base32.Encoding {
 	return base32.NewEncoding(suffixAlphabet).WithPadding(base32.NoPadding)
 }
@@ -58,8 +60,8 @@ func JobName(name, submission string) string {
 func CutName(name string) string { return name[:min(len(name), MaxUserName)] }
 
 // DisplayName returns the user's name for a jobName that batchctl created, and any other name
-// unchanged. A suffix counts if it is the base32 of a random UUID, which no name chosen by a person
-// is.
+// unchanged. It removes a suffix only if the suffix is the base32 of a random UUID; names chosen
+// by people do not end like that.
 func DisplayName(jobName string) string {
 	cut := len(jobName) - SuffixLen - 1
 	if cut < 1 || jobName[cut] != '-' {

@@ -20,9 +20,9 @@ const stateTries = 2
 // stateCalls limits the concurrent calls for job definitions.
 const stateCalls = 8
 
-// TargetState reads the target's job definitions, queues and compute environments that a plan names, to
-// compare them with the plan. It reports what it could not read in its result and returns no error:
-// an account that may submit need not be allowed to describe.
+// TargetState reads the job definitions, queues and compute environments of the target that a
+// plan names, to compare them with the plan. What it cannot read it reports in its result,
+// without an error: an account that may submit need not be allowed to describe.
 func (c *Client) TargetState(ctx context.Context, p *plan.Plan) *plan.TargetState {
 	w := &plan.TargetState{Definitions: map[string]plan.Registered{}}
 	var all sync.WaitGroup
@@ -48,6 +48,7 @@ func unreached(p *plan.Plan, w *plan.TargetState) (reason string) {
 	return cmp.Or(w.QueuesErr, reason)
 }
 
+// readQueues reads the queues of the plan and the environments of those queues.
 func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.TargetState) {
 	names := p.QueueNames()
 	if len(names) == 0 {
@@ -104,10 +105,10 @@ func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.R
 	return byName
 }
 
-// revisions reads the ACTIVE revisions of a definition. The word is its name, or name:revision.
-// content is what would be registered; nil for nothing.
-func (c *Client) revisions(ctx context.Context, word string, content *awsbatch.RegisterJobDefinitionInput) (r plan.Registered) {
-	name, wanted, exact := strings.Cut(word, ":")
+// revisions reads the ACTIVE revisions of a definition, given as name or name:revision. content
+// is the request that would be registered; nil if none would.
+func (c *Client) revisions(ctx context.Context, definition string, content *awsbatch.RegisterJobDefinitionInput) (r plan.Registered) {
+	name, wanted, exact := strings.Cut(definition, ":")
 	hash := ""
 	if content != nil {
 		var err error
@@ -134,18 +135,20 @@ func (c *Client) revisions(ctx context.Context, word string, content *awsbatch.R
 	return r
 }
 
-func newest(of **types.JobDefinition, d types.JobDefinition) {
-	if *of == nil || aws.ToInt32(d.Revision) > aws.ToInt32((*of).Revision) {
-		*of = &d
+// newest replaces *latest if d has a higher revision.
+func newest(latest **types.JobDefinition, d types.JobDefinition) {
+	if *latest == nil || aws.ToInt32(d.Revision) > aws.ToInt32((*latest).Revision) {
+		*latest = &d
 	}
 }
 
+// revisionText returns the number of a revision, from its ARN.
 func revisionText(d types.JobDefinition) string {
 	arn := aws.ToString(d.JobDefinitionArn)
 	return arn[strings.LastIndexByte(arn, ':')+1:]
 }
 
-// briefly limits retries of a call to what a person waits for.
+// briefly limits the retries of a call: a person waits for the result.
 func briefly(o *awsbatch.Options) { o.RetryMaxAttempts = stateTries }
 
 // unread returns the reason why something could not be read.

@@ -88,6 +88,7 @@ func (r *RateLimit) Take(now time.Time) time.Duration {
 	return r.next.Sub(now)
 }
 
+// recover raises the rate for the time since it was last right.
 func (r *RateLimit) recover(now time.Time) {
 	if !r.learned.IsZero() {
 		r.Rate = min(r.Rate+now.Sub(r.learned).Seconds()*recovery, QuotaRate)

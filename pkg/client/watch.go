@@ -23,7 +23,7 @@ const (
 	pollMost  = 5 * time.Second
 	// throttledMost limits the pause while the service throttles.
 	throttledMost = 30 * time.Second
-	// JustNow is how long DescribeJobs may not show a job after its id was returned.
+	// JustNow is how long DescribeJobs may omit a job after SubmitJob has returned its id.
 	JustNow = time.Minute
 	// patienceTime is how long a service that has answered before may fail, unless Client.Patience
 	// overrides it.
@@ -33,7 +33,7 @@ const (
 // Event is a change of a watched job.
 type Event struct {
 	Job types.JobDetail
-	// Status is the job's status, Since when it was first seen.
+	// Status is the job's status, Since when the watch first saw it.
 	Status types.JobStatus
 	Since  time.Time
 	// Last is true when no watched job will change again.
@@ -76,8 +76,9 @@ func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, erro
 
 // watch is the state of the watched jobs.
 type watch struct {
-	seen    map[string]sight
-	pending []string // not ended
+	seen map[string]sight
+	// pending are the jobs that have not ended.
+	pending []string
 	start   time.Time
 }
 
@@ -126,6 +127,7 @@ func (w *watch) update(jobs map[string]types.JobDetail) (events []Event, err err
 	return events, nil
 }
 
+// lastSeen returns when a job was last described; the start of the watch for one that never was.
 func (w *watch) lastSeen(id string) time.Time {
 	if s, ok := w.seen[id]; ok {
 		return s.at
@@ -133,6 +135,7 @@ func (w *watch) lastSeen(id string) time.Time {
 	return w.start
 }
 
+// changed records the state of a job and reports whether it differs from the last one.
 func (w *watch) changed(id string, job types.JobDetail, now time.Time) bool {
 	old, known := w.seen[id]
 	s := sight{status: job.Status, since: now, reason: aws.ToString(job.StatusReason), at: now}
@@ -148,12 +151,15 @@ func (w *watch) changed(id string, job types.JobDetail, now time.Time) bool {
 
 // Pace decides when to poll again, and when to give up.
 type Pace struct {
-	Client       *Client
-	pause        time.Duration
-	Served       bool      // an answer has come before
-	failingSince time.Time // zero while answers come
-	renewed      bool      // the credentials were reloaded, and no answer has come since
-	reported     [3]bool   // reported to Client.Trouble, by kind
+	Client *Client
+	pause  time.Duration
+	// Served is true once an answer has come.
+	Served bool
+	// failingSince is when the calls began to fail; zero while answers come.
+	failingSince time.Time
+	renewed      bool // the credentials were reloaded, and no answer has come since
+	// reported has the kinds of problems that were passed to Client.Warn.
+	reported [3]bool
 }
 
 // Next takes the result of a call and returns the pause before the next one. It returns the error
@@ -187,6 +193,7 @@ func (p *Pace) Next(err error) (time.Duration, error) {
 	return p.grow(pollMost), nil
 }
 
+// report passes the first problem of each kind to Client.Warn.
 func (p *Pace) report(kind int, err error) {
 	if !p.reported[kind] && p.Client.Warn != nil {
 		p.Client.Warn(err)
@@ -194,6 +201,7 @@ func (p *Pace) report(kind int, err error) {
 	p.reported[kind] = true
 }
 
+// grow returns the next, longer pause.
 func (p *Pace) grow(most time.Duration) time.Duration {
 	if most == pollMost {
 		most = cmp.Or(p.Client.PollAtMost, pollMost)
@@ -202,6 +210,7 @@ func (p *Pace) grow(most time.Duration) time.Duration {
 	return jitter(p.pause)
 }
 
+// reset returns the shortest pause.
 func (p *Pace) reset() time.Duration {
 	p.pause = min(pollFirst, cmp.Or(p.Client.PollAtMost, pollMost))
 	return jitter(p.pause)

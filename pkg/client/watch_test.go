@@ -17,7 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
-// watched runs Watch and writes events as `name STATUS reason last`.
+// watched runs Watch and returns events as `name STATUS reason last`.
 func watched(ctx context.Context, c *Client, ids ...string) (lines []string, err error) {
 	for e, err := range c.Watch(ctx, ids...) {
 		if err != nil {

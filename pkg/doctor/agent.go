@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
+// agentAddress is the introspection endpoint of the ECS agent (ECS developer guide).
 const agentAddress = "http://127.0.0.1:51678/v1/metadata"
 
-// agentSays is the answer of the agent's introspection endpoint.
-type agentSays struct {
+// agentMetadata is the answer of the agent's introspection endpoint.
+type agentMetadata struct {
 	Cluster              string
 	ContainerInstanceArn string
 	Version              string
 }
 
-// agent looks at the ECS agent.
+// agent checks the ECS agent: its answer, its log and its list of GPUs.
 func (l *inspection) agent() {
 	registered := false
 	if l.canAsk() {
 		registered = l.agentAnswers()
 	} else {
-		l.skip("agent's metadata", "a root that does not run has no agent to ask")
+		l.skip("agent's metadata", "the files do not belong to a running system")
 	}
 	l.agentLog(registered)
 	if s := l.facts.config.get("ECS_ENABLE_GPU_SUPPORT"); s != nil && isTrue(s.value) {
@@ -32,11 +33,12 @@ func (l *inspection) agent() {
 	}
 }
 
-// agentAnswers asks the agent, and reports whether it is registered.
+// agentAnswers queries the agent, and reports whether it is registered.
 func (l *inspection) agentAnswers() bool {
+	// A hanging agent and a missing one need different remedies, so both answers count.
 	state := l.state("ecs")
 	status, body, err := l.http("GET", agentAddress, nil)
-	var m agentSays
+	var m agentMetadata
 	bad := json.Unmarshal([]byte(body), &m)
 	evidence := []Evidence{seen(agentAddress, strings.Join(strings.Fields(orElse(body, "no answer")), " "))}
 	if state != "" {
@@ -44,16 +46,16 @@ func (l *inspection) agentAnswers() bool {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		l.problem("agent-hangs", "the ECS agent does not answer", "it takes no more jobs, and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
+		l.problem("agent-hangs", "the ECS agent does not answer", "it accepts no more jobs and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
 	case err != nil && (state == "active" || state == "activating"):
-		l.problem("agent-starting", "the ECS agent's service is "+state+" and the agent does not answer", "without it AWS Batch gives this instance no job; where it stays so, ecs-init starts it again and again",
-			"see /var/log/ecs/ecs-init.log: a driver that does not load stops it, as does Docker", evidence...)
+		l.problem("agent-starting", "the ECS agent's service is "+state+", but the agent does not answer", "without the agent AWS Batch places no job on this instance; if this lasts, ecs-init restarts it again and again",
+			"see /var/log/ecs/ecs-init.log; it does not start without Docker, or if the GPU driver does not load", evidence...)
 	case err != nil:
-		l.problem("agent-down", "the ECS agent is not running", "without it AWS Batch gives this instance no job", "see why: journalctl -u ecs, /var/log/ecs/ecs-init.log; then: sudo systemctl start --no-block ecs", evidence...)
+		l.problem("agent-down", "the ECS agent is not running", "without the agent AWS Batch places no job on this instance", "find the cause: journalctl -u ecs, /var/log/ecs/ecs-init.log; then: sudo systemctl start --no-block ecs", evidence...)
 	case status != 200 || bad != nil:
 		l.warning("agent-answer", "the ECS agent's answer is not its metadata", "something else may listen on port 51678", "sudo ss -ltnp 'sport = :51678'", evidence...)
 	case m.ContainerInstanceArn == "":
-		l.problem("agent-not-registered", "the ECS agent runs and is not registered", "it has no cluster, so AWS Batch gives this instance no job", "its log says why: /var/log/ecs/ecs-agent.log", evidence...)
+		l.problem("agent-not-registered", "the ECS agent runs, but is not registered", "it has no cluster, so AWS Batch places no job on this instance", "find the cause in /var/log/ecs/ecs-agent.log", evidence...)
 	default:
 		l.ok("agent-registered", "the ECS agent "+clean(strings.TrimPrefix(m.Version, "Amazon ECS Agent - "))+" is registered in "+clean(m.Cluster), seen(agentAddress, m.ContainerInstanceArn))
 		l.joined(m.Cluster)
@@ -62,27 +64,28 @@ func (l *inspection) agentAnswers() bool {
 	return false
 }
 
-// joined compares the cluster that the agent is in with the one that it is told.
+// joined compares the agent's cluster with the configured one. The agent joins a cluster once and
+// keeps it.
 func (l *inspection) joined(cluster string) {
 	s := l.facts.config.get("ECS_CLUSTER")
-	told := "default"
+	configured := "default"
 	if s != nil && s.value != "" {
-		told = s.value
+		configured = s.value
 	}
-	if cluster == "" || path.Base(told) == path.Base(cluster) || // either may be an ARN
+	if cluster == "" || path.Base(configured) == path.Base(cluster) || // either may be an ARN
 		l.facts.config.unread {
 		return
 	}
+	// The agent keeps its cluster in its data directory, whatever the file contains later.
 	evidence := []Evidence{seen(agentAddress, "Cluster "+cluster)}
 	if s != nil {
 		evidence = append(evidence, s.evidence())
 	}
-	l.problem("agent-other-cluster", "the ECS agent is in another cluster than ecs.config says", "it keeps what it joined first: the file was written after it started, or the image was made from an instance that had joined",
-		"on this host: sudo systemctl stop ecs && sudo rm -r /var/lib/ecs/data && sudo systemctl start --no-block ecs; in the image: leave /var/lib/ecs/data out", evidence...)
+	l.problem("agent-other-cluster", "the ECS agent is not in the cluster that ecs.config names", "it stays in the first cluster that it joined: the file was written after the agent started, or the image was created from an instance that had joined a cluster",
+		"on this host: sudo systemctl stop ecs && sudo rm -r /var/lib/ecs/data && sudo systemctl start --no-block ecs; in the image: remove /var/lib/ecs/data", evidence...)
 }
 
-// agentErrors returns the errors at the end of an agent's log, since it last
-// registered.
+// agentErrors returns the errors at the end of an agent's log, after its last registration.
 func agentErrors(log []string) (errs []string) {
 	for _, line := range log {
 		switch {
@@ -95,27 +98,29 @@ func agentErrors(log []string) (errs []string) {
 	return errs
 }
 
-// agentCause is a known complaint of the agent.
+// agentCause is a known error of the agent. The first cause with a message in the log counts.
 type agentCause struct {
-	id            string
-	messages      []string
+	id       string
+	messages []string
+	// what, why and do are the summary, the consequence and the remedy of the finding.
 	what, why, do string
 }
 
+// agentCauses returns the known errors, the most specific first.
 func agentCauses() []agentCause {
 	return []agentCause{
-		{"agent-access-denied", []string{"AccessDenied", "not authorized to perform"}, "the ECS agent may not register", "the instance's role does not allow ecs:RegisterContainerInstance",
-			"give the instance role AmazonEC2ContainerServiceforEC2Role, and see that its profile is in the compute environment (instanceRole)"},
+		{"agent-access-denied", []string{"AccessDenied", "not authorized to perform"}, "the ECS agent is not allowed to register", "the instance's role does not allow ecs:RegisterContainerInstance",
+			"give the instance role AmazonEC2ContainerServiceforEC2Role, and check that the compute environment has its profile (instanceRole)"},
 		{"agent-no-credentials", []string{"NoCredentialProviders", "no EC2 IMDS role found", "no valid providers in chain", "failed to refresh cached credentials"}, "the ECS agent has no credentials",
 			"the instance has no profile, or the metadata service does not answer", "give the compute environment an instanceRole that is an instance profile"},
-		{"agent-cluster-gone", []string{"ClusterNotFoundException", "Cluster not found"}, "the cluster that the ECS agent is to join is not there", "it was deleted, or the name is wrong", "correct ECS_CLUSTER; on a managed compute environment leave it out"},
+		{"agent-cluster-gone", []string{"ClusterNotFoundException", "Cluster not found"}, "the cluster that the ECS agent should join does not exist", "it was deleted, or the name is wrong", "correct ECS_CLUSTER; on a managed compute environment, remove it"},
 		{"agent-no-network", []string{"i/o timeout", "no such host", "connection refused", "context deadline exceeded", "TLS handshake timeout", "network is unreachable"}, "the ECS agent does not reach ECS",
-			"a private subnet without NAT needs the endpoints ecs, ecs-agent and ecs-telemetry, and their security group has to let the instance in", "add the VPC endpoints or a NAT gateway, and open port 443 between them"},
-		{"agent-no-driver", []string{"nvml", "NVML", "NVIDIA", "nvidia"}, "ecs-init does not get on with the driver", "with ECS_ENABLE_GPU_SUPPORT it asks NVIDIA's library for the GPUs, and the agent does not start without", "mend the driver first"},
+			"a private subnet without NAT needs the endpoints ecs, ecs-agent and ecs-telemetry, and their security group must allow the instance", "add the VPC endpoints or a NAT gateway, and open port 443 between them"},
+		{"agent-no-driver", []string{"nvml", "NVML", "NVIDIA", "nvidia"}, "ecs-init cannot use the GPU driver", "with ECS_ENABLE_GPU_SUPPORT it gets the GPUs from NVIDIA's library; if that fails, the agent does not start", "fix the driver first"},
 	}
 }
 
-// agentLog reads what the agent, or what starts it, last complained of.
+// agentLog reads the last errors of the agent, or of ecs-init, which starts it.
 func (l *inspection) agentLog(registered bool) {
 	for _, name := range []string{"var/log/ecs/ecs-agent.log", "var/log/ecs/ecs-init.log"} {
 		errs := agentErrors(l.tail(name))
@@ -123,8 +128,9 @@ func (l *inspection) agentLog(registered bool) {
 			continue
 		}
 		last := errs[len(errs)-1]
+		// A registered agent works, so its errors cannot explain a missing registration.
 		if registered {
-			l.note("agent-log-error", "the ECS agent's log has errors since it registered", "they may be of a single job", "see /"+name, at(name, last))
+			l.note("agent-log-error", "the ECS agent's log has errors since it registered", "they may concern a single job", "see /"+name, at(name, last))
 			return
 		}
 		for _, c := range agentCauses() {
@@ -135,20 +141,21 @@ func (l *inspection) agentLog(registered bool) {
 				}
 			}
 		}
-		l.warning("agent-log-error", "the ECS agent's log ends with errors", "they may be why it does not register", "see /"+name, at(name, last))
+		l.warning("agent-log-error", "the ECS agent's log ends with errors", "they may be the reason why it does not register", "see /"+name, at(name, last))
 		return
 	}
 }
 
+// gpuInfoFile is the file in which ecs-init passes the GPUs to the agent.
 const gpuInfoFile = "var/lib/ecs/gpu/nvidia-gpu-info.json"
 
-// gpuInfo looks at the file in which ecs-init hands the GPUs to the agent.
+// gpuInfo compares that file with the GPUs on the PCI bus and with the loaded driver.
 func (l *inspection) gpuInfo() {
 	text, ok := l.read(gpuInfoFile)
 	if !ok {
 		if !l.denied(gpuInfoFile) {
-			l.problem("gpu-info-missing", "ecs-init has handed no GPUs to the agent", "the agent registers none, and GPU jobs stay in RUNNABLE",
-				"see /var/log/ecs/ecs-init.log; when the driver works: sudo systemctl restart --no-block ecs", seen("/"+gpuInfoFile, "not there"))
+			l.problem("gpu-info-missing", "ecs-init has passed no GPUs to the agent", "the agent registers none, and GPU jobs stay in RUNNABLE",
+				"see /var/log/ecs/ecs-init.log; once the driver works: sudo systemctl restart --no-block ecs", seen("/"+gpuInfoFile, "missing"))
 		}
 		return
 	}
@@ -159,16 +166,17 @@ func (l *inspection) gpuInfo() {
 	err := json.Unmarshal([]byte(text), &info)
 	switch {
 	case err != nil:
-		l.problem("gpu-info-invalid", "the list of GPUs for the agent cannot be read", "the agent registers no GPUs", "sudo systemctl restart --no-block ecs writes it anew", at(gpuInfoFile, err.Error()))
+		l.problem("gpu-info-invalid", "the list of GPUs for the agent cannot be read", "the agent registers no GPUs", "write it again: sudo systemctl restart --no-block ecs", at(gpuInfoFile, err.Error()))
 	case len(info.GPUIDs) == 0:
-		l.problem("gpu-info-empty", "the list of GPUs for the agent is empty", "the agent registers none, and GPU jobs stay in RUNNABLE", "mend the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, text))
+		l.problem("gpu-info-empty", "the list of GPUs for the agent is empty", "the agent registers none, and GPU jobs stay in RUNNABLE", "fix the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, text))
+	// ecs-init writes the file when it starts: GPUs that appear later are missing.
 	case len(l.facts.gpus) > len(info.GPUIDs):
-		l.problem("gpu-info-short", "the agent was handed fewer GPUs than the machine has", "the others take no jobs", "sudo systemctl restart --no-block ecs; if it stays so, see the driver",
+		l.problem("gpu-info-short", "the agent has fewer GPUs than the machine", "the other GPUs get no jobs", "sudo systemctl restart --no-block ecs; if that does not help, check the driver",
 			at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")), seen("/sys/bus/pci/devices", strings.Join(l.facts.gpus, ", ")))
 	case l.facts.loaded != "" && l.facts.loaded != "loaded" && info.DriverVersion != l.facts.loaded:
-		l.warning("gpu-info-old", "the agent was handed another driver than is loaded", "jobs placed by the driver's version go wrong; the image may have been made with the file in it",
+		l.warning("gpu-info-old", "the agent's driver version differs from the loaded driver", "jobs that are placed by driver version get the wrong instance; the image may contain an old file",
 			"sudo systemctl restart --no-block ecs", at(gpuInfoFile, "DriverVersion "+info.DriverVersion), seen("NVIDIA driver", l.facts.loaded))
 	default:
-		l.ok("gpu-info", "the agent was handed "+plural(len(info.GPUIDs), "GPU"), at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")))
+		l.ok("gpu-info", "the agent has "+plural(len(info.GPUIDs), "GPU"), at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")))
 	}
 }

@@ -10,20 +10,22 @@ import (
 )
 
 const (
+	// The files of cloud-init: initStatus while it runs, initResult once it has ended (cloud-init
+	// documentation).
 	initStatus = "run/cloud-init/status.json"
 	initResult = "run/cloud-init/result.json"
 )
 
-// initState is what cloud-init says of itself.
+// initState is the progress of cloud-init.
 type initState struct {
-	// stage is what it is in; "" when none.
+	// stage is the current stage; "" between stages.
 	stage string
-	// done says that the last stage has ended.
+	// done means that the last stage has ended.
 	done   bool
 	errors []string
 }
 
-// readStatus reads status.json: the stage, and each stage's end and errors.
+// readStatus parses status.json: the stage, and the end and errors of each stage.
 func readStatus(text string) (initState, error) {
 	var file struct {
 		V1 map[string]json.RawMessage `json:"v1"`
@@ -32,10 +34,11 @@ func readStatus(text string) (initState, error) {
 		return initState{}, err
 	}
 	if file.V1 == nil {
-		return initState{}, errors.New("it has no v1")
+		return initState{}, errors.New("it has no member v1")
 	}
 	var s initState
-	_ = json.Unmarshal(file.V1["stage"], &s.stage) // null, or not there, between stages
+	_ = json.Unmarshal(file.V1["stage"], &s.stage) // null or missing between stages
+	// Each stage has its own entry; only the end of the last one means that all have ended.
 	for _, name := range []string{"init-local", "init", "modules-config", "modules-final"} {
 		var stage struct {
 			Errors   []string `json:"errors"`
@@ -50,6 +53,7 @@ func readStatus(text string) (initState, error) {
 	return s, nil
 }
 
+// orNull returns JSON null for a missing member.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage("null")
@@ -57,7 +61,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// readResult reads result.json, which is written when all stages have ended.
+// readResult parses result.json, which is written when all stages have ended, and returns its
+// errors.
 func readResult(text string) ([]string, error) {
 	var file struct {
 		V1 *struct {
@@ -68,7 +73,7 @@ func readResult(text string) ([]string, error) {
 		return nil, err
 	}
 	if file.V1 == nil {
-		return nil, errors.New("it has no v1")
+		return nil, errors.New("it has no member v1")
 	}
 	return file.V1.Errors, nil
 }
@@ -83,26 +88,27 @@ func (l *inspection) cloudInit() {
 	blocking := l.blockingLines()
 	switch {
 	case len(state.errors) > 0:
-		l.problem("cloud-init-errors", "cloud-init ended with errors", "user data stopped half-way or did not run: what it was to set up is missing",
-			"see /var/log/cloud-init-output.log; correct the user data and launch anew", at(initResult, strings.Join(state.errors, "; ")))
+		l.problem("cloud-init-errors", "cloud-init ended with errors", "user data stopped early or did not run: part of its setup is missing",
+			"see /var/log/cloud-init-output.log; correct the user data and launch a new instance", at(initResult, strings.Join(state.errors, "; ")))
 	case state.done:
 		l.ok("cloud-init", "cloud-init has ended without errors", at(initResult, "errors: none"))
 		for _, e := range blocking {
-			l.warning("user-data-blocks", "user data starts a service and waits for it", "the units of docker and ecs wait for cloud-init to end: where the service was not up yet, both wait for each other for ever",
-				"add --no-block; leave ecs alone, it starts by itself", e)
+			l.warning("user-data-blocks", "user data starts a service and waits for it", "the units of docker and ecs wait until cloud-init has ended: if the service was not running yet, both wait for each other indefinitely",
+				"add --no-block; do not start ecs, it starts on its own", e)
 		}
 	case len(blocking) > 0 || l.ecsWaits():
-		l.problem("start-deadlock", "cloud-init waits for a service that waits for cloud-init", "user data starts docker or ecs, whose units begin after cloud-init has ended: neither goes on, and the instance never registers",
-			"take systemctl start ecs out of user data, and restart docker with --no-block; on this host: sudo systemctl cancel",
+		l.problem("start-deadlock", "cloud-init waits for a service that waits for cloud-init", "user data starts docker or ecs, whose units start after cloud-init has ended: neither continues, and the instance never registers",
+			"remove systemctl start ecs from user data, and restart docker with --no-block; on this host: sudo systemctl cancel",
 			append([]Evidence{at(initStatus, "stage "+orElse(state.stage, "not ended"))}, append(blocking, l.waiting()...)...)...)
 	default:
-		l.warning("cloud-init-running", "cloud-init still runs", "the ECS agent starts when it has ended: a long download in user data delays every job",
-			"look again in a minute; what it does: ps axf, /var/log/cloud-init-output.log", at(initStatus, "stage "+orElse(state.stage, "not ended")))
+		l.warning("cloud-init-running", "cloud-init is still running", "the ECS agent starts after it has ended: a long download in user data delays every job",
+			"check again in a minute; to see what it does: ps axf, /var/log/cloud-init-output.log", at(initStatus, "stage "+orElse(state.stage, "not ended")))
 	}
 }
 
-// initState returns how far cloud-init is, and whether that is known.
+// initState returns the progress of cloud-init. ok is false if it is unknown.
 func (l *inspection) initState() (initState, bool) {
+	// The result is final. The status may be older than it, so it counts only without a result.
 	if text, ok := l.read(initResult); ok {
 		errs, err := readResult(text)
 		if err == nil {
@@ -112,7 +118,7 @@ func (l *inspection) initState() (initState, bool) {
 	}
 	text, ok := l.read(initStatus)
 	if !ok {
-		l.skip("cloud-init", "it has left no status in /run/cloud-init")
+		l.skip("cloud-init", "it has no status in /run/cloud-init")
 		return initState{}, false
 	}
 	s, err := readStatus(text)
@@ -122,11 +128,11 @@ func (l *inspection) initState() (initState, bool) {
 	return s, err == nil
 }
 
-// blockingLines finds lines of user data that start docker or ecs and wait. It is
-// evidence only; batchctl validate reads user data with a shell's parser.
+// blockingLines finds lines of user data that start docker or ecs and wait. They are only
+// evidence; batchctl validate reads user data with a shell's parser.
 func (l *inspection) blockingLines() (found []Evidence) {
 	for _, dir := range l.glob("var/lib/cloud/instances/*") {
-		if _, err := fs.ReadDir(l.FS, dir+"/scripts"); err != nil { // for root alone
+		if _, err := fs.ReadDir(l.FS, dir+"/scripts"); err != nil { // only root can read it
 			l.fails(dir+"/scripts", err)
 		}
 	}
@@ -141,18 +147,18 @@ func (l *inspection) blockingLines() (found []Evidence) {
 	return found
 }
 
-// blocks reports whether a line asks systemd to start docker or ecs, and waits.
+// blocks reports whether a line asks systemd to start docker or ecs and waits for it.
 func blocks(line string) bool {
-	words := strings.Fields(line)
-	for len(words) > 0 && (words[0] == "sudo" || strings.HasSuffix(words[0], "&&")) {
-		words = words[1:]
+	fields := strings.Fields(line)
+	for len(fields) > 0 && (fields[0] == "sudo" || strings.HasSuffix(fields[0], "&&")) {
+		fields = fields[1:]
 	}
-	if len(words) < 3 {
+	if len(fields) < 3 {
 		return false
 	}
 	starts, unit := false, false
-	tool := path.Base(words[0])
-	for _, w := range words[1:] {
+	tool := path.Base(fields[0])
+	for _, w := range fields[1:] {
 		w = strings.TrimSuffix(strings.TrimRight(w, ";"), ".service")
 		switch w {
 		case "--no-block":
@@ -166,7 +172,7 @@ func blocks(line string) bool {
 	return (tool == "systemctl" || tool == "service") && starts && unit
 }
 
-// waiting asks systemd which of its jobs wait.
+// waiting returns the jobs of systemd that wait, as evidence.
 func (l *inspection) waiting() (found []Evidence) {
 	if !l.canAsk() {
 		return nil
@@ -183,8 +189,8 @@ func (l *inspection) waiting() (found []Evidence) {
 	return found
 }
 
-// ecsWaits reports whether someone has asked for a start of docker that waits: at
-// boot ecs itself always does, so that it waits says nothing.
+// ecsWaits reports whether a start of docker waits that a user requested. During boot ecs itself
+// always waits, which shows nothing.
 func (l *inspection) ecsWaits() bool {
 	for _, e := range l.waiting() {
 		if strings.Contains(e.Text, "docker.service") && strings.Contains(e.Text, "restart") {
@@ -194,11 +200,11 @@ func (l *inspection) ecsWaits() bool {
 	return false
 }
 
-// unhandled finds user data that cloud-init did not know what to do with.
+// unhandled finds user data with a content type that cloud-init does not run.
 func (l *inspection) unhandled() {
 	for _, line := range l.tail("var/log/cloud-init.log") {
 		if strings.Contains(line, "Unhandled non-multipart") || strings.Contains(line, "Unhandled unknown content-type") {
-			l.problem("user-data-ignored", "cloud-init did not run the user data", "it is neither MIME multi-part nor a script: AWS Batch takes MIME multi-part only, and adds its own part",
+			l.problem("user-data-ignored", "cloud-init did not run the user data", "it is neither MIME multi-part nor a script: AWS Batch accepts only MIME multi-part, and adds its own part",
 				"write it as MIME multi-part (Content-Type: multipart/mixed) in the launch template", at("var/log/cloud-init.log", line))
 			return
 		}

@@ -13,55 +13,56 @@ import (
 	"time"
 )
 
-// Severity says how much a finding matters.
+// Severity is how much a finding matters.
 type Severity string
 
 // The severities of findings, the gravest first.
 const (
-	// Problem: jobs fail or never start while it is so.
+	// Problem means that jobs fail or never start while it lasts.
 	Problem Severity = "problem"
-	// Warning: jobs may fail, or it will become a problem.
+	// Warning means that jobs may fail, or that it will become a problem.
 	Warning Severity = "warning"
-	// Note: worth knowing, and possibly meant so.
+	// Note means that it is worth knowing, and may be intended.
 	Note Severity = "note"
-	// OK: it was looked at and is as it should be.
+	// OK means that it was checked and is as it should be.
 	OK Severity = "ok"
 )
 
-// Severities returns all severities, the gravest first.
+// Severities returns all severities, the most severe first.
 func Severities() []Severity { return []Severity{Problem, Warning, Note, OK} }
 
-// Evidence is what was seen, and where. Credentials in it are masked.
+// Evidence is an observation and its source. Credentials in it are masked.
 type Evidence struct {
 	// From is a file, a command, an address or a variable.
 	From string `json:"from"`
 	Text string `json:"text"`
 }
 
-// Finding is one thing that was found out.
+// Finding is the result of one check.
 type Finding struct {
 	// ID is stable, such as docker-runtime-missing.
-	ID       string   `json:"id"`
+	ID string `json:"id"`
+	// Topic is the topic of the check.
 	Topic    string   `json:"topic"`
 	Severity Severity `json:"severity"`
 	// Summary is the finding in one sentence.
 	Summary  string     `json:"summary"`
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Why says what comes of it; "" for what is as it should be.
+	// Why tells the consequence; "" for a finding that is OK.
 	Why string `json:"why,omitempty"`
 	// Remedy is a command or a change.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Unread is what could not be looked at, so nothing is reported about it.
+// Unread is something that could not be checked, so the report has no finding about it.
 type Unread struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
-	// Denied says that root would have been let in.
+	// Denied means that root has the permission.
 	Denied bool `json:"denied,omitempty"`
 }
 
-// HostKind is what was looked at.
+// HostKind is the kind of the examined system.
 type HostKind string
 
 // The kinds of hosts.
@@ -76,30 +77,31 @@ const (
 	Machine HostKind = "machine"
 )
 
-// Presence says whether something is there.
+// Presence tells whether something exists.
 type Presence string
 
 // The answers to whether something is there.
 const (
+	// The values of Presence.
 	Present Presence = "present"
 	Absent  Presence = "none"
-	// Unknown: the files that would say so are not in the root.
+	// Unknown means that the root does not have the files that would show it.
 	Unknown Presence = "unknown"
 )
 
-// Report is all that was found out about a host.
+// Report has all findings about a host.
 type Report struct {
 	Kind HostKind `json:"kind"`
-	// Root is the directory that was looked at in place of this machine.
+	// Root is the directory that was examined instead of the local machine.
 	Root string `json:"root,omitempty"`
-	// System is the operating system's name for itself, Image that of Amazon's
-	// machine image, Kernel the release of the kernel; "" where not known.
+	// System is the name of the operating system, Image that of Amazon's machine image, and
+	// Kernel the release of the kernel; "" if unknown.
 	System string `json:"system,omitempty"`
 	Image  string `json:"image,omitempty"`
 	Kernel string `json:"kernel,omitempty"`
-	// GPU says whether there is an NVIDIA GPU, or is meant to be one.
+	// GPU tells whether there is an NVIDIA GPU, or whether one is expected.
 	GPU Presence `json:"gpu"`
-	// Findings are sorted: the gravest first, then in the order of Checks.
+	// Findings are sorted: the most severe first, then in the order of Checks.
 	Findings []Finding `json:"findings"`
 	Unread   []Unread  `json:"notChecked,omitempty"`
 }
@@ -115,58 +117,60 @@ func (r *Report) Count(s Severity) int {
 	return n
 }
 
-// Empty reports whether nothing could be looked at.
+// Empty reports whether nothing could be checked.
 func (r *Report) Empty() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == OK || len(f.Evidence) > 0 })
 }
 
-// Space is how full a file system is.
+// Space is the size and the free space of a file system.
 type Space struct {
-	// Bytes and FreeBytes, the latter for others than root; Files and FreeFiles
-	// are inodes, 0 where the file system has no bound on them.
+	// Bytes is the size. FreeBytes is the space that users other than root can use. Files and
+	// FreeFiles count inodes; they are 0 if the file system does not limit them.
 	Bytes, FreeBytes, Files, FreeFiles uint64
 }
 
-// Request is a question over HTTP to this machine or its metadata services.
+// Request is an HTTP request to this machine or its metadata services.
 type Request struct {
 	Method, URL string
 	Header      map[string]string
 }
 
-// Asker asks a running machine what its files do not say. Its methods change
+// Asker queries a running machine for facts that its files do not show. Its methods change
 // nothing and end when ctx does.
 type Asker interface {
-	// Run runs a program and returns what it printed, on both streams. The error is
-	// fs.ErrNotExist where there is no such program.
+	// Run runs a program and returns the output of both streams. The error is fs.ErrNotExist if
+	// there is no such program.
 	Run(ctx context.Context, program string, args ...string) (string, error)
-	// HTTP returns the status and the first 64 KiB of the answer's body. It goes
-	// through no proxy and follows no redirection.
+	// HTTP returns the status and the first 64 KiB of the body. It uses no proxy and follows no
+	// redirection.
 	HTTP(ctx context.Context, r Request) (status int, body string, err error)
-	// Space looks at the file system that holds a path.
+	// Space returns the space of the file system with a path.
 	Space(path string) (Space, error)
 }
 
-// Host is what is looked at.
+// Host is the system to examine.
 type Host struct {
 	// FS is the root file system.
 	FS fs.FS
-	// Root is the directory that FS is, where it is not this machine's own root.
+	// Root is the directory of FS, if that is not the root of the local machine.
 	Root string
-	// Env returns a variable of the environment; nil for none.
+	// Env returns an environment variable; nil means that there are none.
 	Env func(name string) string
-	// Ask is nil for a root that does not run: files alone are read then.
+	// Ask is nil for files of a system that is not running: then only files are read.
 	Ask Asker
-	// Limit bounds each check; 0 is 40 seconds. All run at the same time.
+	// Limit is the time limit of each check; 0 means 40 seconds. All checks run concurrently.
 	Limit time.Duration
 }
 
-// Check is one thing that is looked at.
+// Check examines one topic.
 type Check struct {
-	// Topic is Finding.Topic; Doc says what is looked at.
+	// Topic is Finding.Topic; Doc describes the check.
 	Topic, Doc string
 
-	in  []HostKind // nil: everywhere
-	gpu bool       // only where there is a GPU, or should be
+	// in are the kinds of hosts that the check is for; nil means all.
+	in []HostKind
+	// gpu limits the check to hosts that have a GPU or should have one.
+	gpu bool
 	run func(*inspection)
 }
 
@@ -177,30 +181,32 @@ func Checks() []Check {
 	return []Check{
 		{"system", "the machine image and the kernel", nil, false, (*inspection).system},
 		{"driver", "NVIDIA's driver and its device nodes", hosts, true, (*inspection).driver},
-		{"gpu", "what nvidia-smi says of the GPUs", nil, true, (*inspection).smi},
+		{"gpu", "the state of the GPUs, from nvidia-smi", nil, true, (*inspection).smi},
 		{"kernel log", "Xid errors of the driver, and processes killed for memory", hosts, false, (*inspection).kernelLog},
 		{"docker", "daemon.json, the runtime nvidia, and whether the daemon answers", hosts, false, (*inspection).docker},
 		{"ecs.config", "the configuration of the ECS agent", []HostKind{ECSInstance}, false, (*inspection).ecsConfig},
-		{"agent", "the ECS agent: up, registered, and what it last complained of", []HostKind{ECSInstance}, false, (*inspection).agent},
+		{"agent", "the ECS agent: running, registered, and its last errors", []HostKind{ECSInstance}, false, (*inspection).agent},
 		{"cloud-init", "whether user data ran, still runs, or failed", instances, false, (*inspection).cloudInit},
 		{"disk", "space and inodes of the root's and Docker's file systems", nil, false, (*inspection).disk},
 		{"memory", "memory, and /dev/shm in a container", nil, false, (*inspection).memory},
 		{"metadata", "the instance metadata service, its hop limit, and the instance's role", nil, false, (*inspection).metadata},
-		{"devices", "the GPUs and libraries that a container is given", []HostKind{Container}, false, (*inspection).devices},
+		{"devices", "the GPUs and libraries of a container", []HostKind{Container}, false, (*inspection).devices},
 		{"task", "the task's metadata, AWS Batch's variables, and credentials", []HostKind{Container}, false, (*inspection).task},
 	}
 }
 
+// defaultLimit is the default of Host.Limit.
 const defaultLimit = 40 * time.Second
 
-// Examine looks at a host. It returns within about twice the host's limit, even
-// where a file, a program or an address never answers.
+// Examine runs the checks on a host. It returns within about twice the host's limit, even if a
+// file, a program or an address never answers.
 func Examine(ctx context.Context, h Host) Report {
 	h.Limit = cmp.Or(h.Limit, defaultLimit)
 	if h.Env == nil {
 		h.Env = func(string) string { return "" }
 	}
 	r := Report{Root: h.Root, Findings: []Finding{}}
+	// The facts decide which checks run, so they are gathered first.
 	first := begin(ctx, &h, &facts{}, func(l *inspection) { *l.facts = l.gather() })
 	l := first.end()
 	if l == nil {
@@ -218,6 +224,7 @@ func Examine(ctx context.Context, h Host) Report {
 		}
 	}
 	r.Unread = l.unread
+	// The checks run concurrently; their findings keep the order of Checks.
 	for _, s := range running {
 		l := s.end()
 		if l == nil {
@@ -237,7 +244,7 @@ func Examine(ctx context.Context, h Host) Report {
 	return r
 }
 
-// once drops what was met a second time.
+// once removes repeated entries: several checks may fail to read the same file.
 func once(all []Unread) (out []Unread) {
 	for _, u := range all {
 		if !slices.Contains(out, u) {
@@ -247,7 +254,7 @@ func once(all []Unread) (out []Unread) {
 	return out
 }
 
-// started is a check that runs.
+// started is a check in progress.
 type started struct {
 	topic  string
 	ctx    context.Context
@@ -256,8 +263,8 @@ type started struct {
 	limit  time.Duration
 }
 
-// begin starts a check in a goroutine of its own: a read from a dead file system or
-// a broken driver cannot be ended, only left behind.
+// begin starts a check in its own goroutine. A read from a dead file system or a broken driver
+// cannot be ended, only abandoned.
 func begin(ctx context.Context, h *Host, f *facts, run func(*inspection)) *started {
 	s := &started{done: make(chan *inspection, 1), limit: h.Limit}
 	s.ctx, s.cancel = context.WithTimeout(ctx, h.Limit)
@@ -269,7 +276,7 @@ func begin(ctx context.Context, h *Host, f *facts, run func(*inspection)) *start
 	return s
 }
 
-// end waits for a check; nil where it did not end in time.
+// end waits for a check; nil if it did not end in time.
 func (s *started) end() *inspection {
 	defer s.cancel()
 	select {
@@ -277,14 +284,15 @@ func (s *started) end() *inspection {
 		return l
 	case <-s.ctx.Done():
 	}
-	select { // both at once: what was found counts
+	select { // both may be ready: then the result counts
 	case l := <-s.done:
 		return l
-	case <-time.After(s.limit / 10): // the time to hear that its own questions have ended
+	case <-time.After(s.limit / 10): // time for the check to notice that its queries have ended
 		return nil
 	}
 }
 
+// hung returns the entry for a check that did not end.
 func (s *started) hung(what string) Unread {
 	return Unread{What: what, Why: fmt.Sprintf("no answer within %v", s.limit)}
 }

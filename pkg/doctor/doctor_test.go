@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dead is a file system that never answers below a directory, as a lost network disk.
+// dead is a file system that never answers below a directory, like a lost network disk.
 type dead struct {
 	fs.FS
 	below string
@@ -38,7 +38,7 @@ func (d dead) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(d.FS, name)
 }
 
-// deaf is a machine that answers nothing, and does not hear that time is up.
+// deaf is a machine that never answers and ignores time limits.
 type deaf struct{ never chan struct{} }
 
 func (d deaf) Run(context.Context, string, ...string) (string, error) {
@@ -56,8 +56,8 @@ func (d deaf) Space(string) (Space, error) {
 	return Space{}, fs.ErrClosed
 }
 
-// TestHangs: whatever hangs, the report comes in time, says what did not answer, and
-// holds what could be found out.
+// TestHangs checks that, whatever hangs, the report comes in time, reports what did not answer,
+// and has the other findings.
 func TestHangs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -92,7 +92,7 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestInterrupted: the caller's end is the examination's.
+// TestInterrupted checks that the end of the caller's context ends the examination.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := readFixture(t, "smi-hangs")
@@ -101,12 +101,12 @@ func TestInterrupted(t *testing.T) {
 		start := time.Now()
 		Examine(ctx, f.host())
 		if took := time.Since(start); took > 3*time.Second {
-			t.Errorf("it went on for %v", took)
+			t.Errorf("the examination took %v", took)
 		}
 	})
 }
 
-// shut is a file system of which a user may not read some files.
+// shut is a file system with files that a user cannot read.
 type shut struct {
 	fs.FS
 	names []string
@@ -121,7 +121,8 @@ func (s shut) Open(name string) (fs.File, error) {
 
 func (s shut) Stat(name string) (fs.FileInfo, error) { return fs.Stat(s.FS, name) }
 
-// TestDenied: what only root may read is reported, and is no finding.
+// TestDenied checks that files that only root can read are reported as not checked, without a
+// finding.
 func TestDenied(t *testing.T) {
 	f := readFixture(t, "gpu-host")
 	f.files["var/lib/cloud/instances/i-1/scripts/part-001"] = "#!/bin/sh\n"
@@ -150,7 +151,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestNotRegular: a pipe or a directory where a file should be is not waited for.
+// TestNotRegular checks that a pipe or a directory instead of a file does not block.
 func TestNotRegular(t *testing.T) {
 	h := readFixture(t, "gpu-host").host()
 	root := h.FS.(fstest.MapFS)
@@ -161,7 +162,7 @@ func TestNotRegular(t *testing.T) {
 	}
 }
 
-// TestSecrets: no credential comes out, whatever finding shows its line.
+// TestSecrets checks that no credential is printed, whatever finding shows its line.
 func TestSecrets(t *testing.T) {
 	secrets := []string{"hunter2hunter2", "wJalrXUtnFEMIxK7MDENGxbPxRfiCYzzzzzzzzzz", "AKIAQYLPMN5HHHFPZAM2", "AQAEABCDEFGHIJKLMNOP"}
 	f := readFixture(t, "gpu-host")
@@ -196,8 +197,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestMangled: no file, answer or variable, however broken, ends the examination, and
-// what is printed stays bounded text.
+// TestMangled checks that broken files, answers and variables do not end the examination, and
+// that the output stays limited.
 func TestMangled(t *testing.T) {
 	names := fixtures(t)
 	rapid.Check(t, func(rt *rapid.T) {

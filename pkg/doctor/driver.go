@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// driverVersion returns the version of the loaded driver; "loaded" where it is
-// loaded and does not say which.
+// driverVersion returns the version of the loaded driver; "loaded" if the version is unknown, ""
+// if no driver is loaded.
 func (l *inspection) driverVersion() string {
 	if text, ok := l.read("proc/driver/nvidia/version"); ok {
 		if v := versionOf(text); v != "" {
@@ -36,16 +36,17 @@ func versionOf(text string) string {
 	return ""
 }
 
+// moduleLoaded reports whether a kernel module is loaded.
 func (l *inspection) moduleLoaded(name string) bool {
 	text, _ := l.read("proc/modules")
 	return slices.ContainsFunc(lines(text), func(line string) bool { return strings.HasPrefix(line, name+" ") })
 }
 
-// driver looks at the kernel module and the device nodes.
+// driver checks the kernel module and the device nodes.
 func (l *inspection) driver() {
 	f := l.facts
 	if !f.live {
-		l.skip("driver", "this root has no /proc: whether the driver is loaded is not known")
+		l.skip("driver", "this root has no /proc, which shows whether the driver is loaded")
 		return
 	}
 	if f.loaded == "" {
@@ -56,15 +57,17 @@ func (l *inspection) driver() {
 	l.deviceNodes()
 }
 
+// notLoaded reports a missing driver with its likely cause.
 func (l *inspection) notLoaded() {
 	f := l.facts
-	why := "the GPUs cannot be used: ecs-init finds none to hand to the agent, no GPU is registered, and GPU jobs stay in RUNNABLE"
-	remedy := "use an image with the driver (the ECS GPU-optimized AMI, imageType ECS_AL2023_NVIDIA), or load it: sudo modprobe nvidia; then see dmesg"
+	why := "the GPUs cannot be used: ecs-init finds none for the agent, no GPU is registered, and GPU jobs stay in RUNNABLE"
+	remedy := "use an image with the driver (the ECS GPU-optimized AMI, imageType ECS_AL2023_NVIDIA), or load it: sudo modprobe nvidia; then check dmesg"
 	evidence := slices.Clone(f.gpuWhy)
+	// The most specific cause comes first: nouveau, another kernel, an image without driver.
 	switch built := l.builtFor(); {
 	case l.moduleLoaded("nouveau"):
 		evidence = append(evidence, at("proc/modules", "nouveau is loaded"))
-		remedy = "nouveau holds the GPU: blacklist it (/etc/modprobe.d), rebuild the initramfs, and reboot; or use the ECS GPU-optimized AMI"
+		remedy = "nouveau uses the GPU: blacklist it (/etc/modprobe.d), rebuild the initramfs, and reboot; or use the ECS GPU-optimized AMI"
 	case f.kernel != "" && len(built) > 0 && !slices.Contains(built, f.kernel):
 		evidence = append(evidence, at("lib/modules", "nvidia.ko is built for "+strings.Join(built, ", ")+"; the running kernel is "+f.kernel))
 		remedy = "the kernel was updated without its driver: reboot into the old kernel, or rebuild the module (sudo dkms autoinstall); pin both in the image"
@@ -76,6 +79,7 @@ func (l *inspection) notLoaded() {
 
 // builtFor returns the kernels that a driver's module was built for.
 func (l *inspection) builtFor() (kernels []string) {
+	// The directories of kmod packages, of DKMS, and of distributions' own modules.
 	for _, dir := range []string{"extra", "extra/nvidia", "updates", "updates/dkms", "kernel/drivers/video", "kernel/drivers/video/nvidia"} {
 		for _, name := range append(l.glob("lib/modules/*/"+dir+"/nvidia.ko*"), l.glob("usr/lib/modules/*/"+dir+"/nvidia.ko*")...) {
 			_, rest, _ := strings.Cut(name, "modules/")
@@ -98,6 +102,7 @@ func (l *inspection) cards() (names []string) {
 	return names
 }
 
+// deviceNodes compares the device nodes with the GPUs on the PCI bus.
 func (l *inspection) deviceNodes() {
 	f := l.facts
 	if !l.exists("dev/null") {
@@ -114,19 +119,21 @@ func (l *inspection) deviceNodes() {
 	}
 	if len(missing) > 0 {
 		l.problem("device-nodes-missing", "device nodes of the driver are missing: "+strings.Join(missing, ", "),
-			"neither nvidia-smi nor a container can open the GPU", "make them: sudo nvidia-modprobe -c 0 -u; to have them at every start: sudo systemctl enable --now nvidia-persistenced",
-			seen("/dev", "the driver "+f.loaded+" is loaded, and "+strings.Join(missing, ", ")+" is not there"))
+			"neither nvidia-smi nor a container can open the GPU", "create them: sudo nvidia-modprobe -c 0 -u; to create them at every start: sudo systemctl enable --now nvidia-persistenced",
+			seen("/dev", "the driver "+f.loaded+" is loaded, but "+strings.Join(missing, ", ")+" does not exist"))
 		return
 	}
+	// The bus still lists a GPU that the driver has lost (Xid 79).
 	if len(f.gpus) > len(cards) {
-		l.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s and the driver shows %d", plural(len(f.gpus), "GPU"), len(cards)),
-			"a GPU that the driver gave up on takes no work, and the agent registers too few", "see why: sudo dmesg | grep NVRM; replace the instance",
+		l.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s, but the driver shows %d", plural(len(f.gpus), "GPU"), len(cards)),
+			"a GPU that the driver has lost cannot be used, and the agent registers too few", "find the cause: sudo dmesg | grep NVRM; replace the instance",
 			seen("/sys/bus/pci/devices", strings.Join(f.gpus, ", ")), seen("/dev", strings.Join(cards, ", ")))
 		return
 	}
+	// CUDA needs unified memory; nvidia-smi does not, so it works without this node.
 	if !l.exists("dev/nvidia-uvm") {
-		l.warning("uvm-missing", "/dev/nvidia-uvm is not there", "CUDA programs fail to begin (cuInit says unknown error) until the node is made; nvidia-container-cli usually makes it with the first GPU container",
-			"make it: sudo nvidia-modprobe -c 0 -u", seen("/dev", "there are "+strings.Join(cards, ", ")+", and no nvidia-uvm"))
+		l.warning("uvm-missing", "/dev/nvidia-uvm is missing", "CUDA programs cannot start (cuInit reports an unknown error) until the node exists; nvidia-container-cli usually creates it with the first GPU container",
+			"create it: sudo nvidia-modprobe -c 0 -u", seen("/dev", strings.Join(cards, ", ")+", but no nvidia-uvm"))
 		return
 	}
 	l.ok("device-nodes", plural(len(cards), "GPU")+" with device nodes", seen("/dev", strings.Join(cards, ", ")))

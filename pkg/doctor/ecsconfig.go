@@ -13,6 +13,8 @@ import (
 // Files of the agent's configuration in the order in which its unit reads them: the
 // GPU image's own, then the one that user data writes. The later one counts.
 const (
+	// The files of the agent's configuration in the order in which its unit reads them: the GPU
+	// image's own, then the one that user data writes. The later one counts.
 	imageConfig = "var/lib/ecs/ecs.config"
 	hostConfig  = "etc/ecs/ecs.config"
 )
@@ -21,31 +23,33 @@ const (
 type config struct {
 	settings []setting
 	slips    []slip
-	// there says that /etc/ecs/ecs.config is, unread that it could not be read: what is
-	// not set is unknown then.
-	there, unread bool
+	// exists means that /etc/ecs/ecs.config exists, unread that it could not be read: then
+	// settings that are not set are unknown.
+	exists, unread bool
 }
 
 // setting is a line NAME=value.
 type setting struct {
 	name, value, file string
-	line              int
+	// line is its line in the file, from 1.
+	line int
 }
 
-// slip is a line that the agent does not read as it was meant.
+// slip is a line that the agent does not read as intended.
 type slip struct {
+	// what describes the mistake.
 	file, text, what string
 	line             int
-	// harmless says that it may be read as it was meant.
+	// harmless means that it may be read as intended.
 	harmless bool
 }
 
-// get returns the last setting of a name, which is the one that counts; nil where
-// there is none.
+// get returns the last setting of a name, which is the one that counts; nil if it is not set.
 func (c *config) get(name string) *setting {
 	if c == nil {
 		return nil
 	}
+	// systemd and docker both use the last value of a name.
 	for i := len(c.settings) - 1; i >= 0; i-- {
 		if c.settings[i].name == name {
 			return &c.settings[i]
@@ -65,8 +69,8 @@ func isTrue(value string) bool {
 	return err == nil && yes
 }
 
-// add reads one file: lines of NAME=value, without quotes, export or blanks
-// around the equals sign, because no shell reads them.
+// add parses one file: lines of NAME=value. No shell reads them, so quotes, export and blanks
+// around the equals sign are mistakes.
 func (c *config) add(file, text string) {
 	for i, raw := range strings.Split(text, "\n") {
 		wrong := func(what string) { c.slips = append(c.slips, slip{file, raw, what, i + 1, false}) }
@@ -87,9 +91,9 @@ func (c *config) add(file, text string) {
 		case strings.TrimSpace(name) != name || strings.TrimLeft(value, " \t") != value:
 			wrong("blanks around the equals sign become part of the name or value")
 		case name == "" || strings.ContainsAny(name, " \t"):
-			wrong("the name is none")
+			wrong("the name is not valid")
 		case len(value) > 1 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0]:
-			wrong("the quotes may become part of the value: systemd takes them off, docker --env-file does not")
+			wrong("the quotes may become part of the value: systemd removes them, docker --env-file does not")
 			c.slips[len(c.slips)-1].harmless = true
 			value = value[1 : len(value)-1]
 		}
@@ -97,6 +101,7 @@ func (c *config) add(file, text string) {
 	}
 }
 
+// readConfig reads both files of the agent's configuration.
 func (l *inspection) readConfig() *config {
 	c := &config{}
 	if text, ok := l.read(imageConfig); ok {
@@ -107,25 +112,25 @@ func (l *inspection) readConfig() *config {
 		c.add(hostConfig, text)
 	}
 	c.unread = !ok && l.denied(hostConfig)
-	c.there = ok || c.unread
+	c.exists = ok || c.unread
 	return c
 }
 
-// ofBatch reports whether a cluster has the name that Batch gives to that of a
-// managed compute environment: AWSBatch-NAME-UUID, formerly NAME_Batch_UUID.
+// ofBatch reports whether a cluster has the form that Batch uses for a managed compute
+// environment: AWSBatch-NAME-UUID, formerly NAME_Batch_UUID.
 func ofBatch(cluster string) bool {
 	return strings.HasPrefix(path.Base(cluster), "AWSBatch-") || strings.Contains(cluster, "_Batch_")
 }
 
-// ecsConfig looks at the configuration of the agent.
+// ecsConfig checks the configuration of the agent.
 func (l *inspection) ecsConfig() {
 	c := l.facts.config
 	if c.unread {
 		return
 	}
-	if !c.there {
+	if !c.exists {
 		l.problem("ecs-config-missing", "there is no /etc/ecs/ecs.config", "the agent joins the cluster default, which AWS Batch does not use, if it starts at all",
-			"on a managed compute environment Batch writes it: see that user data is MIME multi-part and did not fail", seen("/etc/ecs", "no ecs.config"))
+			"on a managed compute environment Batch writes it: check that user data is MIME multi-part and did not fail", seen("/etc/ecs", "no ecs.config"))
 		return
 	}
 	for _, s := range c.slips {
@@ -133,7 +138,7 @@ func (l *inspection) ecsConfig() {
 		if s.harmless {
 			severity, is = Warning, "may not be"
 		}
-		l.found(severity, "ecs-config-syntax", fmt.Sprintf("line %d of ecs.config %s read as it was meant", s.line, is), s.what,
+		l.found(severity, "ecs-config-syntax", fmt.Sprintf("line %d of ecs.config %s read as intended", s.line, is), s.what,
 			"write NAME=value: no export, no quotes, no blanks", Evidence{fmt.Sprintf("/%s:%d", s.file, s.line), clean(s.text)})
 	}
 	l.duplicates(c)
@@ -145,7 +150,7 @@ func (l *inspection) ecsConfig() {
 	}
 }
 
-// denied reports whether a file that could not be read is there all the same, or may be.
+// denied reports whether a file that could not be read exists, or may exist.
 func (l *inspection) denied(name string) bool {
 	_, err := fs.Stat(l.FS, name)
 	return !missing(err)
@@ -160,12 +165,14 @@ func (l *inspection) duplicates(c *config) {
 		if !twice {
 			first[key] = s
 		} else if before.value != s.value && s.name != "ECS_CLUSTER" {
-			l.warning("ecs-config-duplicate", s.name+" is set twice", "the last one counts, whatever the first one was meant for", "keep one line", before.evidence(), s.evidence())
+			l.warning("ecs-config-duplicate", s.name+" is set twice", "only the last value counts", "keep one line", before.evidence(), s.evidence())
 		}
 	}
 }
 
+// cluster checks ECS_CLUSTER, which user data must not change on a managed compute environment.
 func (l *inspection) cluster(c *config) {
+	// Batch's user data adds its line first; a later one overrides it.
 	var batch *setting
 	for i := range c.settings {
 		if s := &c.settings[i]; s.name == "ECS_CLUSTER" && ofBatch(s.value) {
@@ -177,16 +184,17 @@ func (l *inspection) cluster(c *config) {
 		l.problem("ecs-cluster-missing", "ECS_CLUSTER is not set", "the agent joins the cluster default: AWS Batch waits for it in its own cluster, and jobs stay in RUNNABLE",
 			"on a managed compute environment Batch adds the line: append to the file (>>), never overwrite it (>); elsewhere set ECS_CLUSTER", at(hostConfig, "no ECS_CLUSTER"))
 	case batch != nil && !ofBatch(last.value):
-		l.problem("ecs-cluster-overridden", "ECS_CLUSTER of AWS Batch is overridden", "the instance joins another cluster: Batch never gives it a job, and launches more",
-			"leave ECS_CLUSTER out of user data on managed compute environments", batch.evidence(), last.evidence())
+		l.problem("ecs-cluster-overridden", "the ECS_CLUSTER of AWS Batch is overridden", "the instance joins another cluster: Batch never places a job on it, and launches more instances",
+			"on managed compute environments, remove ECS_CLUSTER from user data", batch.evidence(), last.evidence())
 	case !ofBatch(last.value):
-		l.note("ecs-cluster-by-hand", "ECS_CLUSTER is set by hand", "right for a cluster of your own or an unmanaged compute environment; on a managed one AWS Batch sets it, and jobs stay in RUNNABLE",
-			"on a managed compute environment: leave ECS_CLUSTER out of user data", last.evidence())
+		l.note("ecs-cluster-by-hand", "ECS_CLUSTER is set by hand", "correct for your own cluster or an unmanaged compute environment; on a managed one AWS Batch sets it, and with another value jobs stay in RUNNABLE",
+			"on a managed compute environment, remove ECS_CLUSTER from user data", last.evidence())
 	default:
-		l.ok("ecs-cluster", "ECS_CLUSTER is one of AWS Batch", last.evidence())
+		l.ok("ecs-cluster", "ECS_CLUSTER is a cluster of AWS Batch", last.evidence())
 	}
 }
 
+// gpuSupport checks that the agent registers GPUs on a host that has some.
 func (l *inspection) gpuSupport(c *config) {
 	if !l.facts.gpu {
 		return
@@ -204,7 +212,7 @@ func (l *inspection) gpuSupport(c *config) {
 		"echo ECS_ENABLE_GPU_SUPPORT=true >> /etc/ecs/ecs.config in user data; on this host as well: sudo systemctl restart --no-block ecs", evidence...)
 }
 
-// values looks at values that have a form.
+// values checks settings whose values are JSON.
 func (l *inspection) values(c *config) {
 	for _, name := range []string{"ECS_INSTANCE_ATTRIBUTES", "ECS_CONTAINER_INSTANCE_TAGS"} {
 		s := c.get(name)
@@ -213,7 +221,7 @@ func (l *inspection) values(c *config) {
 		}
 		var pairs map[string]string
 		if err := json.Unmarshal([]byte(s.value), &pairs); err != nil {
-			l.problem("ecs-json-value", name+" is not a JSON object of strings", "the agent ignores it or does not start, and placement by it finds no instance",
+			l.problem("ecs-json-value", name+" is not a JSON object of strings", "the agent ignores it or does not start, so placement constraints find no instance",
 				`write it on one line, such as `+name+`={"gpu":"a10g"}`, s.evidence())
 		}
 	}
@@ -223,7 +231,7 @@ func (l *inspection) values(c *config) {
 			l.problem("ecs-json-value", "ECS_AVAILABLE_LOGGING_DRIVERS is not a JSON list of strings", "the agent offers no log driver, and jobs with awslogs are not placed",
 				`ECS_AVAILABLE_LOGGING_DRIVERS=["json-file","awslogs"]`, s.evidence())
 		} else if !slices.Contains(drivers, "awslogs") {
-			l.problem("no-awslogs", "the agent does not offer the log driver awslogs", "AWS Batch's jobs log with it by default, and are not placed without",
+			l.problem("no-awslogs", "the agent does not offer the log driver awslogs", "jobs of AWS Batch use it by default, and are not placed without it",
 				`ECS_AVAILABLE_LOGGING_DRIVERS=["json-file","awslogs"]`, s.evidence())
 		}
 	}

@@ -5,23 +5,25 @@ import (
 	"strings"
 )
 
-// facts are what several checks rest on.
+// facts are what several checks use. They are gathered before the checks start.
 type facts struct {
 	kind                  HostKind
 	system, image, kernel string
-	// live: the root has the kernel's files, so that it runs, or did when the files
-	// were collected.
+	// live means that the root has the kernel's files: the system is running, or was when the
+	// files were collected.
 	live bool
-	// gpus are the GPUs on the PCI bus; gpuWhy is why there is, or should be, one.
+	// gpus are the GPUs on the PCI bus. gpuWhy tells why there is a GPU, or why there should be
+	// one.
 	gpus   []string
 	gpu    bool
 	gpuWhy []Evidence
-	// loaded is the version of the driver; "" where it is not loaded.
+	// loaded is the version of the driver; "" if none is loaded.
 	loaded string
-	// config is the agent's configuration.
+	// config is the agent's configuration; nil in a container.
 	config *config
 }
 
+// presence returns whether there is a GPU; Unknown if the kernel's files are missing.
 func (f *facts) presence() Presence {
 	switch {
 	case f.gpu:
@@ -32,7 +34,7 @@ func (f *facts) presence() Presence {
 	return Unknown
 }
 
-// gather finds the facts out.
+// gather reads the facts.
 func (l *inspection) gather() facts {
 	release := variables(l.orEmpty("etc/os-release"))
 	if len(release) == 0 {
@@ -46,12 +48,13 @@ func (l *inspection) gather() facts {
 		live:   l.firstOf("proc/sys/kernel/osrelease", "proc/modules", "proc/version", "proc/meminfo") != "",
 		loaded: l.driverVersion(),
 	}
+	// A container sees the host's bus and driver, so its own variables and devices count.
 	if f.kind == Container {
 		if v := l.Env("NVIDIA_VISIBLE_DEVICES"); givesGPU(v) {
 			f.gpuWhy = append(f.gpuWhy, seen("NVIDIA_VISIBLE_DEVICES", v))
 		}
 		if l.exists("dev/nvidia0") {
-			f.gpuWhy = append(f.gpuWhy, seen("/dev/nvidia0", "is there"))
+			f.gpuWhy = append(f.gpuWhy, seen("/dev/nvidia0", "exists"))
 		}
 		f.gpu = len(f.gpuWhy) > 0
 		return f
@@ -74,19 +77,21 @@ func (l *inspection) gather() facts {
 	return f
 }
 
+// orEmpty returns a file's text; "" if it cannot be read.
 func (l *inspection) orEmpty(name string) string {
 	text, _ := l.read(name)
 	return text
 }
 
-// kind finds out what is looked at. A container's signs count first: an agent's
-// files may be mounted into it.
+// kind determines the kind of host. Signs of a container count first: the agent's files may be
+// mounted into it.
 func (l *inspection) kind() HostKind {
 	for _, name := range []string{"ECS_CONTAINER_METADATA_URI_V4", "ECS_CONTAINER_METADATA_URI", "AWS_BATCH_JOB_ID"} {
 		if l.Env(name) != "" {
 			return Container
 		}
 	}
+	// With version 1 of control groups, the path of process 1 names the container.
 	cgroup, _ := l.read("proc/1/cgroup")
 	if l.firstOf(".dockerenv", "run/.containerenv") != "" ||
 		strings.Contains(cgroup, "/docker/") || strings.Contains(cgroup, "/ecs/") || strings.Contains(cgroup, "kubepods") {
@@ -95,6 +100,7 @@ func (l *inspection) kind() HostKind {
 	switch {
 	case l.firstOf("etc/ecs/ecs.config", "var/lib/ecs/ecs.config", "etc/ecs", "var/lib/ecs", "usr/libexec/amazon-ecs-init") != "":
 		return ECSInstance
+	// The vendor of Nitro instances, and the uuid of Xen instances (EC2 user guide).
 	case strings.HasPrefix(l.firstLine("sys/class/dmi/id/sys_vendor"), "Amazon EC2"), strings.HasPrefix(l.firstLine("sys/hypervisor/uuid"), "ec2"):
 		return EC2Instance
 	}
@@ -114,7 +120,7 @@ func (l *inspection) pciGPUs() (addresses []string) {
 	return addresses
 }
 
-// variables reads NAME=value lines as os-release has them.
+// variables parses NAME=value lines, as in os-release.
 func variables(text string) map[string]string {
 	all := map[string]string{}
 	for _, line := range lines(text) {
@@ -126,33 +132,34 @@ func variables(text string) map[string]string {
 	return all
 }
 
-// system says which machine image and kernel these are.
+// system reports the machine image and the kernel.
 func (l *inspection) system() {
 	f := l.facts
 	switch f.presence() {
 	case Unknown:
-		l.skip("GPU", "this root has no /proc and /sys: whether there is a GPU is not known")
+		l.skip("GPU", "this root has no /proc and /sys, which show whether there is a GPU")
 	case Absent:
-		l.note("no-gpu", "no NVIDIA GPU is here, and nothing asks for one: the GPU checks were left out",
-			"a job that asks for GPUs waits for an instance type that has them", "on a GPU host, look at the driver: lspci -d 10de:")
+		l.note("no-gpu", "there is no NVIDIA GPU, and no configuration that needs one: the GPU checks were skipped",
+			"a job that requests GPUs waits for an instance type with GPUs", "on a GPU host, check the PCI bus: lspci -d 10de:")
 	}
 	if f.kind == EC2Instance {
-		l.note("no-ecs-agent", "this instance has no ECS agent", "AWS Batch and Amazon ECS give it no jobs", "use an ECS-optimized AMI, or install ecs-init in the image", seen("/etc/ecs, /var/lib/ecs", "not there"))
+		l.note("no-ecs-agent", "this instance has no ECS agent", "AWS Batch and Amazon ECS place no jobs on it", "use an ECS-optimized AMI, or install ecs-init in the image", seen("/etc/ecs, /var/lib/ecs", "missing"))
 	}
 	if f.system == "" && f.image == "" {
 		return
 	}
 	if strings.HasPrefix(f.system, "Amazon Linux 2") && !strings.HasPrefix(f.system, "Amazon Linux 2023") && f.kind != Container {
 		l.warning("amazon-linux-2", "the machine image is Amazon Linux 2, whose support ended on 2026-06-30",
-			"no security fixes come any more, and newer drivers and agents are not built for it",
-			"take the AL2023 image: imageType ECS_AL2023_NVIDIA for GPUs, ECS_AL2023 otherwise", at("etc/os-release", f.system))
+			"it gets no more security fixes, and newer drivers and agents are not built for it",
+			"use the AL2023 image: imageType ECS_AL2023_NVIDIA for GPUs, ECS_AL2023 otherwise", at("etc/os-release", f.system))
 		return
 	}
 	l.ok("system", strings.Join(nonEmpty(f.system, f.image, f.kernel), ", "))
 }
 
-func nonEmpty(words ...string) (out []string) {
-	for _, w := range words {
+// nonEmpty returns the texts that are not empty.
+func nonEmpty(texts ...string) (out []string) {
+	for _, w := range texts {
 		if w != "" {
 			out = append(out, w)
 		}
@@ -160,7 +167,7 @@ func nonEmpty(words ...string) (out []string) {
 	return out
 }
 
-// plural says how many there are.
+// plural formats a number with its unit, such as "2 GPUs".
 func plural(n int, what string) string {
 	if n != 1 {
 		what += "s"

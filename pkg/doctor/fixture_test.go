@@ -23,14 +23,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// fixture is a host: its files, and under names that begin with @ what is not a file.
-// @env holds variables; "@run COMMAND" what a program prints, "@http METHOD URL" a
-// status and a body, "@space PATH" four numbers. The answer !hang never comes, !fails
-// is one with exit code 1. @remove takes files of the base away. @text and @json hold what is printed.
+// fixture is a host: its files, and other parts under names that begin with @. @env has
+// variables; "@run COMMAND" the output of a program, "@http METHOD URL" a status and a body,
+// "@space PATH" four numbers. The answer !hang never comes, !fails means exit code 1. @remove
+// removes files of the base. @text and @json have the expected output.
 type fixture struct {
-	finds   []string // the ids of all findings that are not ok, sorted
-	files   map[string]string
-	own     bool // without a base: a whole host
+	// finds are the ids of all findings that are not OK, sorted.
+	finds []string
+	files map[string]string
+	// own means that the fixture is a whole host without a base.
+	own     bool
 	offline bool
 }
 
@@ -81,7 +83,7 @@ func fixtures(t testing.TB) (names []string) {
 	return names
 }
 
-// host makes the host of a fixture.
+// host returns the host of a fixture.
 func (f fixture) host() Host {
 	root := fstest.MapFS{}
 	env := map[string]string{}
@@ -102,7 +104,7 @@ func (f fixture) host() Host {
 	return h
 }
 
-// script answers as a fixture says, and notes what it was asked.
+// script answers as a fixture specifies, and records the requests.
 type script struct {
 	answers map[string]string
 }
@@ -119,7 +121,7 @@ func (s *script) Run(ctx context.Context, program string, args ...string) (strin
 	return answer(ctx, out)
 }
 
-// readOnly are the commands that may run on a host at work.
+// readOnly matches the commands that are allowed on a host in use.
 var readOnly = regexp.MustCompile(`^(nvidia-smi -q -x|dmesg|journalctl -k -b .*|docker info .*|systemctl (is-active|list-jobs) .*)$`)
 
 func answer(ctx context.Context, out string) (string, error) {
@@ -163,7 +165,7 @@ func (s *script) Space(path string) (Space, error) {
 	return sp, err
 }
 
-// notOK returns the ids of what a report finds, sorted.
+// notOK returns the ids of a report's findings that are not OK, sorted.
 func notOK(r Report) (ids []string) {
 	for _, f := range r.Findings {
 		if f.Severity != OK && !slices.Contains(ids, f.ID) {
@@ -192,8 +194,8 @@ func asJSON(t *testing.T, v any) string {
 	return b.String()
 }
 
-// TestFixtures: each host has the findings that its file names and no other. The
-// archive has what is printed: of whole hosts every check, in text and JSON.
+// TestFixtures checks that each host has exactly the findings in its file. The archive has the
+// expected output: for whole hosts of every check, in text and JSON.
 func TestFixtures(t *testing.T) {
 	for _, name := range fixtures(t) {
 		f := readFixture(t, name)
@@ -214,7 +216,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestEveryFinding has a fixture that shows it: ids are read from the source.
+// TestEveryFinding checks that a fixture shows each finding; it reads their ids from the source.
 func TestEveryFinding(t *testing.T) {
 	shown := map[string]bool{}
 	for _, name := range fixtures(t) {

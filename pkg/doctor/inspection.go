@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// inspection is one check at work.
+// inspection is one check in progress. Only the check's goroutine uses it.
 type inspection struct {
 	*Host
 	ctx      context.Context
@@ -23,22 +23,23 @@ type inspection struct {
 }
 
 const (
-	// mostRead bounds what is read of a file: configurations are far smaller.
+	// mostRead limits the bytes that are read of a file: configurations are far smaller.
 	mostRead = 1 << 20
-	// mostTail bounds what is read of a log's end.
+	// mostTail limits the bytes that are read from the end of a log.
 	mostTail = 256 << 10
-	// mostText bounds a piece of evidence.
+	// mostText limits the bytes of a piece of evidence.
 	mostText = 300
-	// askLimit bounds a program or an address below a check's own limit, so that
-	// the check can say which it was.
+	// askLimit is the time limit of a program or an address. It is below a check's own limit, so
+	// that the check can report which one did not answer.
 	askLimit = 5 * time.Second
-	// smiLimit is that of nvidia-smi: without persistence mode the driver wakes each
-	// GPU for it, which takes a second or two, and hosts have up to 16.
+	// smiLimit is the time limit of nvidia-smi. Without persistence mode the driver initializes
+	// each GPU for it, which takes a second or two, and hosts have up to 16.
 	smiLimit = 30 * time.Second
-	// metadataLimit bounds what answers within milliseconds or not at all.
+	// metadataLimit is the time limit of services that answer within milliseconds or not at all.
 	metadataLimit = 2 * time.Second
 )
 
+// found adds a finding. Its topic is added later.
 func (l *inspection) found(s Severity, id, summary, why, remedy string, seen ...Evidence) {
 	l.findings = append(l.findings, Finding{ID: id, Severity: s, Summary: summary, Why: why, Remedy: remedy, Evidence: seen})
 }
@@ -59,18 +60,18 @@ func (l *inspection) ok(id, summary string, seen ...Evidence) {
 	l.found(OK, id, summary, "", "", seen...)
 }
 
-// skip notes what could not be looked at.
+// skip records something that could not be checked.
 func (l *inspection) skip(what, why string) {
 	l.unread = append(l.unread, Unread{What: what, Why: why})
 }
 
-// seen is evidence of a few words, masked and cut.
+// seen returns evidence with its text masked and cut.
 func seen(from, text string) Evidence { return Evidence{from, clean(text)} }
 
-// at is evidence from a file.
+// at returns evidence from a file.
 func at(name, text string) Evidence { return seen("/"+name, text) }
 
-// clean masks credentials and keeps one line of bounded length.
+// clean masks credentials and returns one line of limited length.
 func clean(text string) string {
 	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD")
 	text = secret.Mask("", text)
@@ -80,7 +81,7 @@ func clean(text string) string {
 	return text
 }
 
-// fails notes why a file could not be read, unless it is not there.
+// fails records why a file could not be read, unless it does not exist.
 func (l *inspection) fails(name string, err error) {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -95,7 +96,7 @@ func (l *inspection) fails(name string, err error) {
 	}
 }
 
-// exists reports whether there is something at a path.
+// exists reports whether a path exists.
 func (l *inspection) exists(name string) bool {
 	_, err := fs.Stat(l.FS, name)
 	return err == nil
@@ -103,6 +104,7 @@ func (l *inspection) exists(name string) bool {
 
 // open opens a regular file: anything else could block indefinitely.
 func (l *inspection) open(name string) (fs.File, fs.FileInfo) {
+	// Stat first: opening a pipe without a writer would block.
 	info, err := fs.Stat(l.FS, name)
 	if err != nil {
 		l.fails(name, err)
@@ -135,7 +137,7 @@ func (l *inspection) read(name string) (string, bool) {
 	return string(text), true
 }
 
-// tail returns the lines at the end of a log.
+// tail returns the lines at the end of a log, of which the first may be incomplete.
 func (l *inspection) tail(name string) []string {
 	f, info := l.open(name)
 	if f == nil {
@@ -156,13 +158,13 @@ func (l *inspection) tail(name string) []string {
 	return lines(string(text))
 }
 
-// lines splits a text and drops what is empty.
+// lines splits a text and drops blank lines.
 func lines(text string) []string {
 	all := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	return slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// firstLine returns what a file of one line holds, such as those of /sys.
+// firstLine returns the text of a file with one line, such as those in /sys.
 func (l *inspection) firstLine(name string) string {
 	text, _ := l.read(name)
 	return strings.TrimSpace(text)
@@ -177,7 +179,7 @@ func (l *inspection) glob(pattern string) []string {
 	return names
 }
 
-// firstOf returns the first of some paths that is there.
+// firstOf returns the first of some paths that exists; "" if none does.
 func (l *inspection) firstOf(names ...string) string {
 	for _, name := range names {
 		if l.exists(name) {
@@ -187,7 +189,7 @@ func (l *inspection) firstOf(names ...string) string {
 	return ""
 }
 
-// program finds a program where packages put them.
+// program returns the path of a program in the usual directories; "" if it is not installed.
 func (l *inspection) program(name string) string {
 	if strings.HasPrefix(name, "/") {
 		return l.firstOf(strings.TrimPrefix(path.Clean(name), "/"))
@@ -199,18 +201,19 @@ func (l *inspection) program(name string) string {
 	return l.firstOf(names...)
 }
 
-// canAsk says whether a running machine can be asked.
+// canAsk reports whether the host is a running machine that can be queried.
 func (l *inspection) canAsk() bool { return l.Ask != nil }
 
-// within bounds a limit, so that a check has time left to say what did not answer.
+// within reduces a limit, so that a check has time left to report what did not answer.
 func (l *inspection) within(limit time.Duration) time.Duration { return min(limit, l.Limit*3/4) }
 
-// run runs a program for askLimit at most. The error is context.DeadlineExceeded
-// where it did not end.
+// run runs a program for at most askLimit. The error is context.DeadlineExceeded if it did not
+// end.
 func (l *inspection) run(program string, args ...string) (string, error) {
 	return l.runFor(askLimit, program, args...)
 }
 
+// runFor runs a program for at most limit.
 func (l *inspection) runFor(limit time.Duration, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.within(limit))
 	defer cancel()
@@ -221,7 +224,7 @@ func (l *inspection) runFor(limit time.Duration, program string, args ...string)
 	return out, err
 }
 
-// http asks an address for metadataLimit at most.
+// http sends a request and waits for at most metadataLimit.
 func (l *inspection) http(method, url string, header map[string]string) (int, string, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, min(metadataLimit, l.Limit/4))
 	defer cancel()
@@ -232,11 +235,12 @@ func (l *inspection) http(method, url string, header map[string]string) (int, st
 	return status, body, err
 }
 
-// state asks systemd for a unit's state, such as active; "" where it does not say.
+// state returns a unit's state from systemd, such as active; "" if it is unknown.
 func (l *inspection) state(unit string) string {
 	if !l.canAsk() {
 		return ""
 	}
+	// The exit status is not 0 for an inactive unit, so only the output counts.
 	out, err := l.run("systemctl", "is-active", unit)
 	if errors.Is(err, context.DeadlineExceeded) {
 		l.skip("systemctl is-active "+unit, "no answer in time")

@@ -11,20 +11,22 @@ import (
 
 // xid is an error that the driver wrote to the kernel's log.
 type xid struct {
+	// code is the number in NVIDIA's table of Xid errors, line the line of the log.
 	code int
 	line string
 }
 
-// Xid codes as NVIDIA's table of them sorts them: those that mean a broken GPU, bus
-// or firmware, and those that a program causes on its own.
+// hardwareXid reports whether NVIDIA's table of Xid errors lists a code as a broken GPU, bus or
+// firmware.
 func hardwareXid(code int) bool {
 	return slices.Contains([]int{46, 48, 61, 62, 64, 74, 79, 92, 95, 109, 110, 119, 120, 140}, code)
 }
 
+// programXid reports whether a code is usually caused by a program.
 func programXid(code int) bool { return slices.Contains([]int{13, 31, 43, 45, 68, 94}, code) }
 
-// readXids finds lines such as "NVRM: Xid (PCI:0000:00:1e): 79, pid=1, GPU has fallen
-// off the bus."
+// readXids finds lines such as "NVRM: Xid (PCI:0000:00:1e): 79, pid=1, GPU has fallen off the
+// bus."
 func readXids(log []string) (found []xid) {
 	for _, line := range log {
 		_, rest, ok := strings.Cut(line, "NVRM: Xid (")
@@ -43,8 +45,9 @@ func readXids(log []string) (found []xid) {
 	return found
 }
 
-// kernelLog looks for the driver's errors and for processes killed for memory.
+// kernelLog searches for the driver's errors and for processes killed for memory.
 func (l *inspection) kernelLog() {
+	// The log may have rotated since the error, so an empty result proves nothing.
 	log, from := l.kernelLines()
 	if log == nil {
 		return
@@ -54,14 +57,15 @@ func (l *inspection) kernelLog() {
 		return !strings.Contains(line, "Out of memory: Killed process") && !strings.Contains(line, "Memory cgroup out of memory")
 	})
 	if len(killed) > 0 {
-		l.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that was killed so ends with exit code 137, or with an error of its own",
-			"ask for more memory in the job", seen(from, killed[len(killed)-1]))
+		l.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that the kernel kills ends with exit code 137, or with its own error",
+			"request more memory in the job", seen(from, killed[len(killed)-1]))
 	}
 }
 
-// kernelLines returns the kernel's log and where it is from; nil where it cannot be read.
+// kernelLines returns the kernel's log and its source; nil if it cannot be read.
 func (l *inspection) kernelLines() ([]string, string) {
 	if l.canAsk() {
+		// Many distributions allow dmesg only to root, but the journal to a group.
 		for _, command := range [][]string{{"dmesg"}, {"journalctl", "-k", "-b", "--no-pager", "-q", "-n", "5000"}} {
 			out, err := l.run(command[0], command[1:]...)
 			if all := lines(out); err == nil && len(all) > 0 {
@@ -75,13 +79,14 @@ func (l *inspection) kernelLines() ([]string, string) {
 		}
 	}
 	if l.canAsk() {
-		l.unread = append(l.unread, Unread{What: "kernel log", Why: "dmesg and journalctl give nothing to this user", Denied: true})
+		l.unread = append(l.unread, Unread{What: "kernel log", Why: "dmesg and journalctl show nothing to this user", Denied: true})
 	} else {
 		l.skip("kernel log", "this root has none in /var/log")
 	}
 	return nil, ""
 }
 
+// xids reports the most severe kind of Xid error, with its last line.
 func (l *inspection) xids(log []string, from string) {
 	found := readXids(log)
 	if len(found) == 0 {
@@ -98,19 +103,20 @@ func (l *inspection) xids(log []string, from string) {
 		}
 		return nil
 	}
+	// One broken GPU explains errors of programs, so the hardware comes first.
 	if x := last(hardwareXid); x != nil {
-		l.problem("xid-hardware", fmt.Sprintf("the driver met Xid %d: the GPU, its bus or its firmware is at fault", x.code),
+		l.problem("xid-hardware", fmt.Sprintf("the driver reported Xid %d: the GPU, its bus or its firmware is faulty", x.code),
 			"programs on this GPU crash or hang, whatever they do", "drain the instance and replace it", seen(from, x.line))
 		return
 	}
 	if x := last(func(code int) bool { return !programXid(code) }); x != nil {
-		l.warning("xid", fmt.Sprintf("the driver met Xid %d", x.code), "some GPU program ended with it, or will", "look the code up in NVIDIA's list of Xid errors; if it comes again, replace the instance", seen(from, x.line))
+		l.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it ends a GPU program, or may do so", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
 		return
 	}
 	x := last(programXid)
-	l.note("xid-program", fmt.Sprintf("the driver met Xid %d, which programs cause by themselves", x.code), "a program read or wrote where it may not, or was ended",
-		"look at the job that ran then: compute-sanitizer finds the access", seen(from, x.line))
+	l.note("xid-program", fmt.Sprintf("the driver reported Xid %d, which is caused by programs", x.code), "a program accessed invalid memory, or was ended",
+		"check the job that ran then: compute-sanitizer finds the access", seen(from, x.line))
 }
 
-// missing reports whether an error says that something is not there.
+// missing reports whether an error means that something does not exist.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
+// imds is the address of the instance metadata service (EC2 user guide).
 const imds = "http://169.254.169.254/latest/"
 
-// metadata asks the instance metadata service, in its second version: a token, then
-// the name of the instance's role. Credentials are not asked for.
+// metadata queries the instance metadata service in its second version: a token, then the name of
+// the instance's role. It does not query credentials.
 func (l *inspection) metadata() {
 	f := l.facts
 	if !l.canAsk() || f.kind == Machine {
@@ -21,15 +22,16 @@ func (l *inspection) metadata() {
 		return
 	}
 	status, token, err := l.http("PUT", imds+"api/token", map[string]string{"X-aws-ec2-metadata-token-ttl-seconds": "60"})
+	// In a container an answer is a risk; on a host a missing answer is the problem.
 	switch {
 	case f.kind == Container && err == nil && status == 200:
-		l.note("imds-open", "the instance metadata service answers in this container", "whatever runs here can take the credentials of the instance's role",
+		l.note("imds-open", "the instance metadata service answers in this container", "every program in the container can use the credentials of the instance's role",
 			"launch template: MetadataOptions HttpTokens required, HttpPutResponseHopLimit 1; give jobs a jobRoleArn", seen("PUT "+imds+"api/token", "answers"))
 	case f.kind == Container:
 		l.closed(err)
 	case err != nil:
 		l.problem("imds-unreachable", "the instance metadata service does not answer", "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
-			"aws ec2 modify-instance-metadata-options --http-endpoint enabled; look for firewall rules and routes to 169.254.169.254", seen("PUT "+imds+"api/token", errorText(err)))
+			"aws ec2 modify-instance-metadata-options --http-endpoint enabled; check firewall rules and routes to 169.254.169.254", seen("PUT "+imds+"api/token", errorText(err)))
 	case status != 200:
 		l.problem("imds-unreachable", fmt.Sprintf("the instance metadata service answers with status %d", status), "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
 			"aws ec2 modify-instance-metadata-options --http-endpoint enabled", seen("PUT "+imds+"api/token", fmt.Sprint("status ", status)))
@@ -40,18 +42,19 @@ func (l *inspection) metadata() {
 	}
 }
 
-// firstVersion asks without a token, which the service's second version refuses.
+// firstVersion sends a request without a token, which IMDSv2 rejects.
 func (l *inspection) firstVersion() {
 	const address = imds + "meta-data/instance-id"
 	switch status, _, err := l.http("GET", address, nil); {
 	case err == nil && status == 200:
-		l.warning("imds-v1", "the instance metadata service answers without a token (IMDSv1)", "a program that can be made to fetch an address hands out the instance role's credentials",
+		l.warning("imds-v1", "the instance metadata service answers without a token (IMDSv1)", "an attacker who can make a program fetch a URL gets the instance role's credentials",
 			"launch template: MetadataOptions HttpTokens required", seen("GET "+address, "status 200 without a token"))
 	case err == nil && status == 401:
-		l.ok("imds-v2", "the instance metadata service asks for a token (IMDSv2)", seen("GET "+address, "status 401 without a token"))
+		l.ok("imds-v2", "the instance metadata service requires a token (IMDSv2)", seen("GET "+address, "status 401 without a token"))
 	}
 }
 
+// errorText formats an error for evidence.
 func errorText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer in time"
@@ -59,8 +62,8 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// closed says what a metadata service that does not answer means in a container: with
-// a hop limit of 1 the answer's packets end at the host.
+// closed judges a metadata service that does not answer in a container: with a hop limit of 1 its
+// packets end at the host.
 func (l *inspection) closed(err error) {
 	from := seen("PUT "+imds+"api/token", "refused")
 	if err != nil {
@@ -71,10 +74,10 @@ func (l *inspection) closed(err error) {
 		return
 	}
 	l.warning("imds-hop-limit", "the instance metadata service does not answer, and the job has no role of its own", "the hop limit is 1, or the service is blocked for containers: the SDKs find no credentials",
-		"give the job a jobRoleArn; else HttpPutResponseHopLimit 2 in the launch template, which shows the instance's role to every job", from)
+		"give the job a jobRoleArn; or set HttpPutResponseHopLimit 2 in the launch template, which gives every job access to the instance's role", from)
 }
 
-// role asks which role the instance has.
+// role queries the name of the instance's role.
 func (l *inspection) role(token string) {
 	address := imds + "meta-data/iam/security-credentials/"
 	status, body, err := l.http("GET", address, map[string]string{"X-aws-ec2-metadata-token": token})

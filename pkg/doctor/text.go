@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Text renders a report for people: the gravest findings first, those that are ok
-// only where they are asked for.
+// Text renders a report for people: the most severe findings first. It shows findings that are OK
+// only if verbose is set.
 func (r *Report) Text(verbose bool) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.heading())
@@ -28,19 +28,22 @@ func (r *Report) Text(verbose bool) string {
 	return b.String()
 }
 
-func first(i int, word string) string {
+// first returns a label for the first of several lines; "" for the others.
+func first(i int, label string) string {
 	if i > 0 {
 		return ""
 	}
-	return word
+	return label
 }
 
+// line writes a labelled line, if it has a text.
 func line(b *strings.Builder, name, text string) {
 	if text != "" {
 		fmt.Fprintf(b, "  %-6s %s\n", name, text)
 	}
 }
 
+// heading returns the first line: the kind of host, its GPU and its system.
 func (r *Report) heading() string {
 	what := string(r.Kind)
 	if r.Root != "" {
@@ -57,6 +60,7 @@ func kernelOf(release string) string {
 	return "kernel " + release
 }
 
+// allRight writes the findings that are OK.
 func (r *Report) allRight(b *strings.Builder) {
 	blank := "\n"
 	for _, f := range r.Findings {
@@ -67,6 +71,7 @@ func (r *Report) allRight(b *strings.Builder) {
 	}
 }
 
+// notChecked writes what could not be checked, with a hint if root could check it.
 func (r *Report) notChecked(b *strings.Builder) {
 	denied := false
 	for i, u := range r.Unread {
@@ -77,6 +82,6 @@ func (r *Report) notChecked(b *strings.Builder) {
 		denied = denied || u.Denied
 	}
 	if denied {
-		b.WriteString("             root sees more: sudo batchctl doctor\n")
+		b.WriteString("             root can check more: sudo batchctl doctor\n")
 	}
 }

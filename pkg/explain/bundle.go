@@ -17,18 +17,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Bundle is what is known about a job at one moment. All times are epoch
-// milliseconds, as in AWS Batch. In JSON members have AWS's names.
+// Bundle is the evidence about a job at one time. All times are epoch milliseconds, as in AWS
+// Batch. In JSON members have AWS's names.
 type Bundle struct {
-	// Version is the form of the bundle: 1.
+	// Version is the version of the format: 1.
 	Version int32
 	// Target is the target's name for people.
 	Target string
-	// Local says that it is the local engine, whose machine does not grow.
+	// Local means that the target is the local engine, whose machine does not grow.
 	Local bool
 	// At is when the evidence was gathered.
 	At int64
-	// Looks are the states of the job at each query, oldest first; the last is of At.
+	// Looks are the states of the job at each query, oldest first; the last one is from At. The
+	// name is part of the format.
 	Looks []Sample
 	// Subject is the job.
 	Subject Subject
@@ -37,20 +38,26 @@ type Bundle struct {
 	// Dependencies are the jobs that the job waits for.
 	Dependencies []types.JobDetail
 	Queue        *types.JobQueueDetail
-	Front        *types.FrontOfQueueDetail
-	Utilization  *types.QueueSnapshotUtilizationDetail
-	// Environments are those behind the queue, in the queue's order.
+	// Front has the first jobs of the queue, Utilization the usage of its shares: the queue's
+	// snapshot.
+	Front       *types.FrontOfQueueDetail
+	Utilization *types.QueueSnapshotUtilizationDetail
+	// Environments are the compute environments of the queue, in its order.
 	Environments []types.ComputeEnvironmentDetail
 	Consumables  []Consumable
-	Groups       []Group
-	Instances    []rpc.Instance
-	Spot         []rpc.SpotRequest
-	Clusters     []Cluster
-	Image        *rpc.Image
-	Roles        []rpc.Role
-	// Places are where the job file says what, if it was named.
+	// Groups are the Auto Scaling groups of the environments, Instances and Spot what EC2
+	// reports, and Clusters what ECS reports.
+	Groups    []Group
+	Instances []rpc.Instance
+	Spot      []rpc.SpotRequest
+	Clusters  []Cluster
+	// Image is the job's image in ECR, if it is a likely cause; Roles are its IAM roles likewise.
+	Image *rpc.Image
+	Roles []rpc.Role
+	// Places are the positions of members in the job file, if a file was given. The name is part
+	// of the format.
 	Places []Location
-	// NotGathered is the evidence that could not be had.
+	// NotGathered is the evidence that could not be read.
 	NotGathered []Gap
 }
 
@@ -58,15 +65,16 @@ type Bundle struct {
 type Sample struct {
 	At     int64
 	Status types.JobStatus
+	// Reason is the status reason, of the job or of its waiting child.
 	Reason string
 }
 
-// Subject is a job, and what tells how it ended.
+// Subject is a job with the evidence of its end.
 type Subject struct {
 	Job *types.JobDetail
 	// Failed is a sample of the failed children of an array.
 	Failed []types.JobDetail
-	// Waiting is a child of the array that is RUNNABLE; nil for other jobs.
+	// Waiting is a RUNNABLE child of the array; nil for other jobs.
 	Waiting *types.JobDetail
 	// Log is the end of the log of the attempt that failed last.
 	Log *Log
@@ -75,7 +83,7 @@ type Subject struct {
 // Log is the end of a log stream.
 type Log struct {
 	Group, Stream string
-	// Missing says that the stream, or its group, is not there.
+	// Missing means that the stream or its group does not exist.
 	Missing bool
 	Lines   []LogLine
 }
@@ -86,36 +94,38 @@ type LogLine struct {
 	Text string
 }
 
-// Consumable is a consumable resource that the job asks for.
+// Consumable is a consumable resource that the job requests.
 type Consumable struct {
-	Name                    string
+	Name string
+	// Asked is what the job requests, Available what is free now, and Total what exists.
 	Asked, Available, Total int64
-	// Missing says that there is no such resource.
+	// Missing means that there is no such resource.
 	Missing bool
 }
 
 // Group is an Auto Scaling group of a compute environment.
 type Group struct {
+	// Environment is the name of the compute environment.
 	Environment string
 	Group       rpc.ScalingGroup
 }
 
-// Cluster is the ECS cluster of a compute environment, and who registered there.
+// Cluster is the ECS cluster of a compute environment, with its registered instances.
 type Cluster struct {
 	Environment, Cluster string
 	Instances            []rpc.ContainerInstance
 }
 
-// Location is where a file says a member of the job: "memory", "image", ...
+// Location is the position of a member of the job in a file: "memory", "image", ...
 type Location struct {
 	Member, File string
 	Line, Column int32
 }
 
-// Gap is evidence that could not be had, and why.
+// Gap is evidence that could not be read, with the reason.
 type Gap struct {
 	What, Why string
-	// Denied says that the caller is not allowed to ask for it.
+	// Denied means that the caller is not allowed to query it.
 	Denied bool
 }
 
@@ -136,13 +146,13 @@ const (
 	evidenceRoles        = "IAM roles"
 )
 
-// version is the form of bundles that this program writes and reads.
+// version is the version of the format that this program writes and reads.
 const version = 1
 
-// MaxBundle bounds what is read of a bundle's file, in bytes.
+// MaxBundle limits the size of a bundle's file, in bytes.
 const MaxBundle = 16 << 20
 
-// Read reads a bundle that Write has written.
+// Read reads a bundle that Write has written. It rejects unknown members and other versions.
 func Read(r io.Reader) (*Bundle, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBundle+1))
 	if err != nil {
@@ -180,13 +190,14 @@ func Write(w io.Writer, b *Bundle) error {
 	return err
 }
 
-// masked is a bundle's JSON without credentials.
+// masked returns a bundle's JSON without credentials.
 func masked(b *Bundle) ([]byte, error) {
 	text, err := wire.Marshal(b)
 	return []byte(secret.Mask("", string(text))), err
 }
 
-// Masked returns the bundle without credentials: what rules quote is printed.
+// Masked returns the bundle without credentials. Rules quote evidence, and their verdicts are
+// printed.
 func Masked(b *Bundle) (*Bundle, error) {
 	text, err := masked(b)
 	if err != nil {
@@ -196,16 +207,17 @@ func Masked(b *Bundle) (*Bundle, error) {
 	return clean, wire.Unmarshal(text, clean)
 }
 
-// maxLooks bounds the looks that are kept of a job.
+// maxLooks limits the states that are kept of a job.
 const maxLooks = 60
 
-// Remember puts looks of earlier times before the bundle's own.
+// Remember adds states from earlier queries before the bundle's own. With them a rule can tell
+// how long a reason has been reported.
 func (b *Bundle) Remember(earlier []Sample) {
 	all := append(earlier[:len(earlier):len(earlier)], b.Looks...)
 	b.Looks = all[max(0, len(all)-maxLooks):]
 }
 
-// gap returns the first of these kinds of evidence that could not be had.
+// gap returns the first of these kinds of evidence that could not be read.
 func (b *Bundle) gap(kinds []string) (Gap, bool) {
 	for _, g := range b.NotGathered {
 		for _, kind := range kinds {
@@ -217,6 +229,7 @@ func (b *Bundle) gap(kinds []string) (Gap, bool) {
 	return Gap{}, false
 }
 
+// locationOf returns the position of a member as file:line:column; "" if it is unknown.
 func (b *Bundle) locationOf(member string) string {
 	for _, p := range b.Places {
 		if p.Member == member {
@@ -226,7 +239,7 @@ func (b *Bundle) locationOf(member string) string {
 	return ""
 }
 
-// clock prints a moment as evidence lines do.
+// clock formats a time for evidence lines; "" for an unknown time.
 func clock(at int64) string {
 	if at <= 0 {
 		return ""
@@ -234,7 +247,7 @@ func clock(at int64) string {
 	return time.UnixMilli(at).UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// duration prints a time in milliseconds as people say it: "45 s", "12 min", "3 h 20 min".
+// duration formats a time in milliseconds for people: "45 s", "12 min", "3 h 20 min".
 func duration(millis int64) string {
 	switch d := time.Duration(max(millis, 0)) * time.Millisecond; {
 	case d < 2*time.Minute:

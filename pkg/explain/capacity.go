@@ -13,24 +13,26 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// agentPatience is how long an instance may run before its ECS agent has
-// registered. It takes 1 to 3 minutes; more with a large user data.
+// agentPatience is how long an instance may run before its ECS agent has registered. Registration
+// takes 1 to 3 minutes, and more with long user data.
 const agentPatience = 8 * time.Minute
 
-// attempt is what an Auto Scaling group tried.
+// attempt is an activity of an Auto Scaling group.
 type attempt struct {
 	group string
 	rpc.Activity
 }
 
+// evidence quotes the activity.
 func (a attempt) evidence() Evidence {
 	return Evidence{"DescribeScalingActivities " + a.group, clock(a.At), joined(a.Status, orElse(a.Message, a.Description))}
 }
 
+// failed reports whether the activity ended without success.
 func (a attempt) failed() bool { return a.Status == "Failed" || a.Status == "Cancelled" }
 
-// refusals are the failed activities, newest first, of the groups whose last
-// activity that ended failed, as far back as nothing succeeded between them.
+// refusals returns the failed activities since the last success of each group, newest first. A
+// group that succeeded last has none.
 func (b *Bundle) refusals() (all []attempt) {
 	for _, g := range b.Groups {
 		for _, a := range g.Group.Activities {
@@ -47,7 +49,8 @@ func (b *Bundle) refusals() (all []attempt) {
 	return all
 }
 
-// launchedAt is when the newest instance was launched, or is being.
+// launchedAt returns when the newest instance was launched or began to launch; 0 if none is
+// known.
 func (b *Bundle) launchedAt() (at int64) {
 	for _, g := range b.Groups {
 		for _, a := range g.Group.Activities {
@@ -59,7 +62,8 @@ func (b *Bundle) launchedAt() (at int64) {
 	return at
 }
 
-// refused is a verdict on failed activities whose message holds one of the texts.
+// refused returns a verdict on failed activities whose message contains one of the texts; nil if
+// another failure came later.
 func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) *Verdict {
 	if b.waiting() == nil {
 		return nil
@@ -71,7 +75,7 @@ func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) 
 		}
 	}
 	if mine == nil || len(b.refusals()) == 0 || mine[0] != b.refusals()[0] {
-		return nil // another refusal came later
+		return nil // a later activity failed for another reason
 	}
 	v := &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: mine[len(mine)-1].At}
 	last := int64(0)
@@ -86,21 +90,26 @@ func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) 
 	return v
 }
 
-// Texts of EC2 in the messages of scaling activities (EC2 user guide, launch issues).
+// quotaTexts are texts of EC2 about quotas in messages of scaling activities (EC2 user guide,
+// launch issues).
 func quotaTexts() []string {
 	return []string{"vCPU limit", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "Max spot instance count exceeded", "InstanceLimitExceeded"}
 }
 
+// capacityTexts are texts of EC2 about missing capacity.
 func capacityTexts() []string {
 	return []string{"InsufficientInstanceCapacity", "UnfulfillableCapacity", "do not have sufficient", "no Spot capacity available", "Insufficient capacity", "capacity-not-available", "InsufficientHostCapacity"}
 }
 
+// ec2Quota finds launches that the account's vCPU quota prevents.
 func ec2Quota(b *Bundle) *Verdict {
 	return b.refused(quotaTexts(), High,
 		Fix{Platform: "ask for a higher quota: Service Quotas, Amazon EC2, running On-Demand (or Spot) instances of this family, counted in vCPUs"},
 		"the account's EC2 vCPU quota is used up, so no instance starts")
 }
 
+// noCapacity finds launches for which EC2 has no capacity, from the activities or from Batch's
+// reason. The activities come first: they name the instance types.
 func noCapacity(b *Bundle) *Verdict {
 	fix := Fix{Platform: "give the compute environment more instance types and Availability Zones, or On-Demand beside Spot", Job: "or ask for less, so that the job fits more instance types"}
 	if v := b.refused(capacityTexts(), High, fix, "EC2 currently has no capacity for the queue's instance types"); v != nil {
@@ -109,6 +118,8 @@ func noCapacity(b *Bundle) *Verdict {
 	return b.reasoned([]string{"CAPACITY:"}, High, fix, "EC2 currently has no capacity for the queue's instance types")
 }
 
+// launchRefused finds launches that EC2 rejects for any other reason. The message itself is the
+// evidence, so the confidence is medium.
 func launchRefused(b *Bundle) *Verdict {
 	known := append(quotaTexts(), capacityTexts()...)
 	refusals := b.refusals()
@@ -120,11 +131,13 @@ func launchRefused(b *Bundle) *Verdict {
 		"EC2 rejects the launch of the compute environment's instances")
 }
 
-// userData explains the usual reason for an agent that never comes.
+// userData explains the usual causes of an agent that never registers.
 const userData = "check the user data of the launch template: `systemctl start ecs` (or restart, or enable --now) in it never returns, because ecs.service waits for " +
 	"cloud-init, and cloud-init waits for the user data; write only /etc/ecs/ecs.config, or use `systemctl start --no-block ecs`. " +
 	"Other causes: the instance does not reach the ECS endpoint (route, security group), the instance role lacks AmazonEC2ContainerServiceforEC2Role, or the image has no ECS agent"
 
+// agentNotRegistered finds instances that run, but have not registered with ECS within
+// agentPatience.
 func agentNotRegistered(b *Bundle) *Verdict {
 	if b.waiting() == nil {
 		return nil
@@ -148,8 +161,8 @@ func agentNotRegistered(b *Bundle) *Verdict {
 	return nil
 }
 
-// silent are the instances of a cluster's environment that run for long and have not
-// registered; old counts those that run for long.
+// silent returns the instances of a cluster's environment that have run for long without
+// registering. old counts all instances that have run for long.
 func (b *Bundle) silent(c Cluster) (silent []rpc.Instance, old int) {
 	for _, g := range b.Groups {
 		if g.Environment != c.Environment {
@@ -171,8 +184,8 @@ func (b *Bundle) silent(c Cluster) (silent []rpc.Instance, old int) {
 // frontOfQueue is how many jobs a snapshot shows at most (GetJobQueueSnapshot).
 const frontOfQueue = 100
 
-// position is the waiting job's place in its queue, from 1; more reports that it comes after
-// those in the snapshot. Both are zero if it is unknown.
+// position returns the waiting job's position in its queue, from 1. more reports that it comes
+// after the jobs in the snapshot. Both are zero if the position is unknown.
 func (b *Bundle) position() (at int, more bool) {
 	job := b.waiting()
 	if job == nil || b.Front == nil {
@@ -188,10 +201,12 @@ func (b *Bundle) position() (at int, more bool) {
 	return 0, len(b.Front.Jobs) >= frontOfQueue
 }
 
+// frontEvidence quotes the snapshot of the queue.
 func (b *Bundle) frontEvidence(text string) Evidence {
 	return Evidence{"GetJobQueueSnapshot", clock(num(b.Front.LastUpdatedAt)), text}
 }
 
+// behindOthers finds a job that other jobs in its queue precede.
 func behindOthers(b *Bundle) *Verdict {
 	at, more := b.position()
 	if at <= 1 && !more {
@@ -216,6 +231,7 @@ func behindOthers(b *Bundle) *Verdict {
 	return v
 }
 
+// fairShare finds a job that waits because other shares use the queue's capacity.
 func fairShare(b *Bundle) *Verdict {
 	at, more := b.position()
 	job := b.waiting()
@@ -230,7 +246,7 @@ func fairShare(b *Bundle) *Verdict {
 		others = others || str(s.ShareIdentifier) != mine
 	}
 	if !others {
-		return nil // the jobs before it are of its own share
+		return nil // the jobs before it belong to its own share
 	}
 	where := fmt.Sprintf("position %d", at)
 	if more {
@@ -242,6 +258,8 @@ func fairShare(b *Bundle) *Verdict {
 	return v
 }
 
+// policyOf returns the ARN of a queue's scheduling policy; nil if the queue is unknown or has
+// none.
 func policyOf(q *types.JobQueueDetail) *string {
 	if q == nil {
 		return nil
@@ -249,7 +267,7 @@ func policyOf(q *types.JobQueueDetail) *string {
 	return q.SchedulingPolicyArn
 }
 
-// atMaxvCpus says that what could hold the job is full.
+// atMaxvCpus finds a job that fits, but whose environments have all reached maxvCpus.
 func atMaxvCpus(b *Bundle) *Verdict {
 	_, r, ok := b.holds()
 	could := slices.DeleteFunc(b.could(), func(h held) bool { return !h.usable() })

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 )
 
-// A cut through a credential shows no part of it.
+// TestCutLine checks that a cut through a credential shows no part of it.
 func TestCutLine(t *testing.T) {
 	token := "ghp_" + secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789", 36)
 	for at := maxLine - len(token) - 2; at <= maxLine; at++ {

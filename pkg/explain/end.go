@@ -14,34 +14,40 @@ import (
 
 // end is how the last attempt of a failed job ended.
 type end struct {
-	job          *types.JobDetail
-	attempts     int
+	job *types.JobDetail
+	// attempts counts the attempts of the job.
+	attempts int
+	// at is when the job ended.
 	at           int64
 	jobReason    string // the job's statusReason
 	statusReason string // of the attempt
 	reason       string // of the container
-	exit         *int32
-	image        string
-	// process says that it ran as a process of the user's machine, so that its image had no
-	// part in it.
+	// exit is nil if the container left no exit code.
+	exit  *int32
+	image string
+	// process means that it ran as a process on the user's machine, so its image was not used.
 	process bool
-	// children and alike count the failed children that were looked at, and those
-	// that ended like this one; 0 for a job that is no array.
+	// children counts the examined failed children, and alike those that ended like this one; 0
+	// for a job that is not an array.
 	children, alike int
 }
 
+// str returns a text; "" for nil.
 func str(s *string) string { return aws.ToString(s) }
-func num(n *int64) int64   { return aws.ToInt64(n) }
 
-// isArray tells an array from its children.
+// num returns a number; 0 for nil.
+func num(n *int64) int64 { return aws.ToInt64(n) }
+
+// isArray reports whether a job is an array, and not one of its children.
 func isArray(job *types.JobDetail) bool {
 	return job.ArrayProperties != nil && job.ArrayProperties.Index == nil && aws.ToInt32(job.ArrayProperties.Size) > 0
 }
 
-// ends returns how the job ended, or the failed children of its array; none for a
-// job that has not failed.
+// ends returns how the job ended, or the failed children of its array; none for a job that has
+// not failed.
 func (b *Bundle) ends() []end { return b.Subject.ends() }
 
+// ends does the same for a subject.
 func (s *Subject) ends() []end {
 	if len(s.Failed) == 0 {
 		if s.Job == nil || s.Job.Status != types.JobStatusFailed {
@@ -56,8 +62,8 @@ func (s *Subject) ends() []end {
 	return all
 }
 
-// end is the way in which the job ended; of an array, that of most of the children
-// which were looked at.
+// end returns how the job ended. For an array it returns the most frequent end of the examined
+// children.
 func (b *Bundle) end() *end {
 	ends := b.ends()
 	if len(ends) == 0 {
@@ -75,13 +81,14 @@ func (b *Bundle) end() *end {
 	return &best
 }
 
-// kind identifies ends with one cause: without the names of instances and the like, which
-// follow the first words.
+// kind returns a key that is equal for ends with the same cause. It has only the first words of
+// the reasons: names of instances and the like follow them.
 func (e *end) kind() string {
 	head := func(s string) string { return strings.Join(strings.Fields(s)[:min(3, len(strings.Fields(s)))], " ") }
 	return head(e.statusReason) + "|" + head(e.reason) + "|" + e.exitText()
 }
 
+// exitText formats the exit code; "" if there is none.
 func (e *end) exitText() string {
 	if e.exit == nil {
 		return ""
@@ -92,14 +99,14 @@ func (e *end) exitText() string {
 // exited reports whether the container ended with one of these codes.
 func (e *end) exited(codes ...int32) bool { return e.exit != nil && slices.Contains(codes, *e.exit) }
 
-// mentions reports whether a reason holds one of the texts, whatever their case.
+// mentions reports whether a reason contains one of the texts, in any case.
 func (e *end) mentions(texts ...string) bool {
 	all := strings.ToLower(e.jobReason + "\n" + e.statusReason + "\n" + e.reason)
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(all, strings.ToLower(text)) })
 }
 
-// endOf reads the end of a job's last attempt. The job's own members are of the
-// last attempt too, and there when it has none.
+// endOf reads the end of a job's last attempt. The job's own members also describe the last
+// attempt, and exist if it has no attempts.
 func endOf(job *types.JobDetail) end {
 	e := end{job: job, attempts: max(len(job.Attempts), len(job.EksAttempts)), at: num(job.StoppedAt), jobReason: str(job.StatusReason), statusReason: str(job.StatusReason)}
 	if c := job.Container; c != nil {
@@ -134,7 +141,7 @@ func endOf(job *types.JobDetail) end {
 			}
 		}
 	}
-	// An older engine does not say how it ran the attempt; its words do.
+	// An older engine does not record how it ran the attempt, but its messages show it.
 	e.process = e.process || e.mentions("executable file not found on this machine", "the process executor")
 	return e
 }
@@ -145,7 +152,7 @@ func ranAsProcess(instance *string) bool {
 	return strings.HasPrefix(str(instance), "arn:aws:ecs:local:") && strings.HasSuffix(str(instance), "/local-process")
 }
 
-// take notes how one of several containers ended, if it is the first that failed.
+// take records the end of one of several containers, if it is the first that failed.
 func (e *end) take(exit *int32, reason *string) {
 	failed := e.exit != nil && *e.exit != 0
 	if exit != nil && !failed {
@@ -154,13 +161,13 @@ func (e *end) take(exit *int32, reason *string) {
 	e.reason = cmp.Or(e.reason, str(reason))
 }
 
-// evidence is the reasons of the end, in the words of the service.
+// evidence quotes the reasons of the end.
 func (e *end) evidence() []Evidence {
 	var all []Evidence
-	who := "job " + batch.ShortID(str(e.job.JobId))
+	source := "job " + batch.ShortID(str(e.job.JobId))
 	add := func(what, text string) {
 		if text != "" {
-			all = append(all, Evidence{"DescribeJobs, " + who + ", " + what, clock(e.at), text})
+			all = append(all, Evidence{"DescribeJobs, " + source + ", " + what, clock(e.at), text})
 		}
 	}
 	add("container reason", e.reason)
@@ -178,7 +185,7 @@ func (e *end) evidence() []Evidence {
 	return all
 }
 
-// logLines quotes the last lines of the log.
+// logLines quotes up to n lines from the end of the log.
 func (s *Subject) logLines(most int) (all []Evidence) {
 	if s.Log == nil {
 		return nil
@@ -189,7 +196,7 @@ func (s *Subject) logLines(most int) (all []Evidence) {
 	return all
 }
 
-// logSays returns the last line of the log that holds one of the texts.
+// logSays quotes the last line of the log that contains one of the texts, in any case.
 func (s *Subject) logSays(texts ...string) []Evidence {
 	if s.Log == nil {
 		return nil

@@ -32,7 +32,7 @@ func (endless) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, err
 func (endless) Clear(string, string) error                     { return nil }
 func (endless) Unhonoured(*types.ContainerProperties) []string { return nil }
 
-// open is an engine of 4 vCPUs, and a client for it.
+// open returns the configuration of an engine of 4 vCPUs, and a client for it.
 func open(t *testing.T) (aws.Config, *awsbatch.Client) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -137,8 +137,8 @@ func (r *refusing) Do(in *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(`{"message":"User x is not authorized"}`))}, nil
 }
 
-// TestDenied: what the caller may not ask for is missing evidence, and named with
-// the causes that it leaves open.
+// TestDenied checks that evidence that the caller is not allowed to read is reported as missing,
+// with the causes that it leaves open.
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, c := open(t)

@@ -13,8 +13,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// The archive of a cause has bundles of failures that it explains, as 1.json and so on, with their answers,
-// and in near/ bundles that only look like it. normal.txtar has bundles without a cause.
+// example is a bundle in an archive. The archive of a cause has bundles of failures that it
+// explains, as 1.json and so on, with their answers, and in near/ bundles that only look similar.
+// normal.txtar has bundles without a cause.
 type example struct {
 	archive *golden.Archive
 	name    string // of the bundle in the archive
@@ -34,8 +35,8 @@ func (e example) bundle(t testing.TB) *Bundle {
 	return b
 }
 
-// hold compares the answer to the bundle with the one in the archive.
-func (e example) hold(t *testing.T, a Answer) {
+// compare compares the answer to the bundle with the one in the archive.
+func (e example) compare(t *testing.T, a Answer) {
 	t.Helper()
 	var got bytes.Buffer
 	enc := json.NewEncoder(&got)
@@ -49,7 +50,8 @@ func (e example) hold(t *testing.T, a Answer) {
 
 const normal = "normal"
 
-// bundles returns those that are explained ("*"), those that look like it ("near/*"), or those of normal jobs.
+// bundles returns the explained bundles ("*"), the similar ones ("near/*"), or those of normal
+// jobs.
 func bundles(t testing.TB, kind string) (all []example) {
 	t.Helper()
 	pattern := strings.Replace(kind, normal, "*", 1) + ".json"
@@ -82,11 +84,12 @@ func TestVerdicts(t *testing.T) {
 		} else if len(a.Verdict.Evidence) == 0 || a.Verdict.Fix.Job+a.Verdict.Fix.Platform == "" {
 			t.Errorf("%s: no evidence or no fix: %+v", e, a.Verdict)
 		}
-		e.hold(t, a)
+		e.compare(t, a)
 	}
 }
 
-// TestNearMisses: what looks like a cause, or is too young to be one, is not called so.
+// TestNearMisses checks that bundles that look similar to a cause, or are too recent, do not get
+// that verdict.
 func TestNearMisses(t *testing.T) {
 	for _, e := range bundles(t, "near/*") {
 		if a := Explain(e.bundle(t)); a.Verdict != nil && a.Verdict.Cause == e.cause() {
@@ -101,11 +104,11 @@ func TestNormal(t *testing.T) {
 		if a.Verdict != nil || a.Standing == "" {
 			t.Errorf("%s: verdict %+v, standing %q", e, a.Verdict, a.Standing)
 		}
-		e.hold(t, a)
+		e.compare(t, a)
 	}
 }
 
-// TestEveryRule has a bundle that shows it and one that only looks like it.
+// TestEveryRule checks that each rule has a bundle that shows it and one that only looks similar.
 func TestEveryRule(t *testing.T) {
 	has := func(kind, rule string) bool {
 		return slices.ContainsFunc(bundles(t, kind), func(e example) bool { return e.cause() == rule })
@@ -122,8 +125,8 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-// TestTime: a reason that scale-up shows becomes a verdict only when it has stood
-// and was seen again.
+// TestTime checks that a reason that appears during scale-up becomes a verdict only after some
+// time and a second observation.
 func TestTime(t *testing.T) {
 	b := readBundle(t, "cannot-fit", "near/1.json")
 	start := b.Looks[0].At
@@ -146,14 +149,15 @@ func TestTime(t *testing.T) {
 	if !firm {
 		t.Error("never firm")
 	}
-	// The reason went away for a moment: it starts again.
+	// The reason disappeared for a moment, so the time starts again.
 	b.Looks[len(b.Looks)-2].Reason = ""
 	if a := Explain(b); a.Firm() {
 		t.Errorf("firm although the reason was gone: %+v", a.Verdict)
 	}
 }
 
-// TestMissingEvidence is said, with the causes that it leaves open.
+// TestMissingEvidence checks that missing evidence is reported with the causes that it leaves
+// open.
 func TestMissingEvidence(t *testing.T) {
 	a := Explain(readBundle(t, normal, "unknown.json"))
 	var causes []string
@@ -169,7 +173,7 @@ func TestMissingEvidence(t *testing.T) {
 	}
 }
 
-// TestRulesChangeNothing: a bundle is the same before and after.
+// TestRulesChangeNothing checks that rules do not change the bundle.
 func TestRulesChangeNothing(t *testing.T) {
 	for _, e := range bundles(t, "*") {
 		b := e.bundle(t)
@@ -220,7 +224,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzExplain: no bundle, from whoever wrote it, makes a rule fail.
+// FuzzExplain checks that no bundle, whatever its source, makes a rule panic.
 func FuzzExplain(f *testing.F) {
 	for _, kind := range []string{"*", "near/*", normal} {
 		for _, e := range bundles(f, kind) {

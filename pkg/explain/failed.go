@@ -16,11 +16,12 @@ import (
 // sources: the AWS Batch and ECS user guides (stopped task errors, troubleshooting),
 // and messages that users published.
 
-// because is a verdict on an end, with its reasons as evidence.
+// because returns a verdict on an end, with its reasons as evidence.
 func (e *end) because(c Confidence, fix Fix, format string, args ...any) *Verdict {
 	return &Verdict{Summary: fmt.Sprintf(format, args...), Confidence: c, Evidence: e.evidence(), Fix: fix}
 }
 
+// failedDependency finds a job whose dependency failed, and explains the job that failed first.
 func failedDependency(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("Dependent Job failed", "Dependency failed") {
@@ -45,10 +46,11 @@ func failedDependency(b *Bundle) *Verdict {
 	if v.Fix.Job != "" {
 		v.Fix.Job = "in job " + str(root.JobName) + ": " + v.Fix.Job
 	}
-	v.Fix.Member = "" // its places belong to the root's file, which is unknown here
+	v.Fix.Member = "" // its positions are in the root's file, which is unknown here
 	return v
 }
 
+// stateTimeLimit finds a job that its queue ended because it waited too long.
 func stateTimeLimit(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("JobStateTimeLimit action") {
@@ -59,6 +61,7 @@ func stateTimeLimit(b *Bundle) *Verdict {
 		"the queue ended it because it waited too long: %s", orElse(reason, "for the reason that its jobStateTimeLimitActions names"))
 }
 
+// stopped finds a job that a user, or the end of the local engine, stopped.
 func stopped(b *Bundle) *Verdict {
 	job := b.Subject.Job
 	if !batch.HasEnded(job.Status) || !aws.ToBool(job.IsCancelled) && !aws.ToBool(job.IsTerminated) {
@@ -85,11 +88,11 @@ func stopped(b *Bundle) *Verdict {
 		Fix:      Fix{Job: fix}}
 }
 
-// Unplaced follows a job's name in the reason with which batchctl run ends jobs on a machine
-// that can never fit that job. The job's request follows it.
+// Unplaced follows a job's name in the reason with which batchctl run ends jobs that can never
+// fit the machine. The job's request follows it.
 const Unplaced = " cannot be placed on this machine"
 
-// unplaced is that reason, if the job itself ended with it.
+// unplaced returns that reason, if the job itself ended with it.
 func (b *Bundle) unplaced() string {
 	job := b.Subject.Job
 	if reason := str(job.StatusReason); b.Local && batch.HasEnded(job.Status) && strings.Contains(reason, "job "+str(job.JobName)+Unplaced) {
@@ -98,6 +101,7 @@ func (b *Bundle) unplaced() string {
 	return ""
 }
 
+// spotReclaim finds a job that lost its instance. On a local engine, the engine itself ended.
 func spotReclaim(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("Host EC2 (instance", "Your Spot Task was interrupted", "SpotInterruption") {
@@ -118,7 +122,7 @@ func spotReclaim(b *Bundle) *Verdict {
 	return v
 }
 
-// spotEvidence is what EC2 says of the instances that were taken away.
+// spotEvidence quotes EC2 about the instances that were terminated.
 func (b *Bundle) spotEvidence() (all []Evidence) {
 	for _, r := range b.Spot {
 		all = append(all, Evidence{"DescribeSpotInstanceRequests " + r.Id, clock(r.At), joined(r.Code, r.Message)})
@@ -131,10 +135,12 @@ func (b *Bundle) spotEvidence() (all []Evidence) {
 	return all
 }
 
+// isSpot reports whether an environment uses Spot capacity.
 func isSpot(e types.ComputeEnvironmentDetail) bool {
 	return e.ComputeResources != nil && (e.ComputeResources.Type == types.CRTypeSpot || e.ComputeResources.Type == types.CRTypeFargateSpot)
 }
 
+// timedOut finds an attempt that took longer than its timeout.
 func timedOut(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("Job attempt duration exceeded timeout") {
@@ -149,6 +155,8 @@ func timedOut(b *Bundle) *Verdict {
 	return v
 }
 
+// secretsNotReadable finds a secret that ECS could not read, and tells missing ones from missing
+// permissions and routes.
 func secretsNotReadable(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") ||
@@ -175,6 +183,7 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	return e.because(High, fix, "%s", what)
 }
 
+// logStreamMissing finds a container that did not start because its log could not be opened.
 func logStreamMissing(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
@@ -193,6 +202,7 @@ func logStreamMissing(b *Bundle) *Verdict {
 	return e.because(High, fix, "%s", what)
 }
 
+// roleNotAssumable finds a role that ECS could not assume.
 func roleNotAssumable(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
@@ -214,9 +224,11 @@ func roleNotAssumable(b *Bundle) *Verdict {
 	return v
 }
 
-// tasksService is who assumes the roles of a job (ECS developer guide, task IAM role).
+// tasksService is the service that assumes the roles of a job (ECS developer guide, task IAM
+// role).
 const tasksService = "ecs-tasks.amazonaws.com"
 
+// outOfDisk finds a full disk in the reasons or in the log.
 func outOfDisk(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil {
@@ -236,7 +248,7 @@ func outOfDisk(b *Bundle) *Verdict {
 		fix = Fix{Member: "ephemeralStorage", Job: "ask for more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; Fargate gives 20 GiB without, 200 at most"}
 	}
 	when := "while it ran"
-	c := Medium // the line may be of something that the program survived
+	c := Medium // the program may have survived the full disk
 	if e.mentions(full...) {
 		when, c = "before its program began", High
 	}
@@ -245,10 +257,13 @@ func outOfDisk(b *Bundle) *Verdict {
 	return v
 }
 
+// onFargate reports whether a job runs on Fargate.
 func onFargate(job *types.JobDetail) bool {
 	return slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate)
 }
 
+// outOfMemory finds a job that was killed for its memory. Exit code 137 alone is less certain:
+// anything can send SIGKILL.
 func outOfMemory(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil {
@@ -272,8 +287,8 @@ func outOfMemory(b *Bundle) *Verdict {
 	return v
 }
 
-// launched is the verdict on a job that was ended by what batchctl runs before or around its
-// program: known by the exit code, and by how the line begins that it writes last.
+// launched returns the verdict on a job that batchctl's launcher ended before or after its
+// program. The launcher's exit code and the beginning of its last line identify it.
 func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *Verdict {
 	e, line := b.end(), b.Subject.logLines(1)
 	if e == nil || !e.exited(code) || line == nil {
@@ -287,6 +302,7 @@ func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *V
 	return v
 }
 
+// cellNotRead finds a child that could not read its cell.
 func cellNotRead(b *Bundle) *Verdict {
 	return cmp.Or(
 		b.launched(64, Fix{Job: "restore the file that the log names, or submit the job again", Platform: "or allow the job role to read it: s3:GetObject"},
@@ -296,16 +312,20 @@ func cellNotRead(b *Bundle) *Verdict {
 			"there is no cell ", "AWS_BATCH_JOB_ARRAY_INDEX ", "BATCHCTL_CELLS ", "neither BATCHCTL_ARRAY ", "BATCHCTL_ARRAY ", "s3:", "/"))
 }
 
+// inputsNotBrought finds a job whose input could not be downloaded.
 func inputsNotBrought(b *Bundle) *Verdict {
 	return b.launched(66, Fix{Member: "inputs", Job: "correct the location of the input that the log names, or upload the missing file", Platform: "or allow the job role to read it: s3:GetObject, s3:ListBucket"},
 		"an input could not be downloaded, so its program did not start", "input ")
 }
 
+// outputsNotCarried finds a job whose output could not be uploaded. Its program succeeded.
 func outputsNotCarried(b *Bundle) *Verdict {
 	return b.launched(73, Fix{Member: "outputs", Job: "make the program write this output, or correct the path or location that the log names", Platform: "or allow the job role to write there: s3:PutObject"},
 		"its program succeeded, but an output was not uploaded", "output ")
 }
 
+// exitCode finds a program that failed on its own. It is the last rule for failed jobs: it fits
+// every exit code.
 func exitCode(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || e.exit == nil || *e.exit == 0 {
@@ -333,6 +353,7 @@ func exitCode(b *Bundle) *Verdict {
 	return v
 }
 
+// orElse returns a text, or another one if it is empty.
 func orElse(text, other string) string {
 	if text == "" {
 		return other
@@ -340,6 +361,7 @@ func orElse(text, other string) string {
 	return text
 }
 
+// joined joins the parts that are not empty.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }

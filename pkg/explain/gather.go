@@ -22,35 +22,34 @@ import (
 )
 
 const (
-	// sampleSize is how many failed children of an array are looked at.
+	// sampleSize is how many failed children of an array are examined.
 	sampleSize = 20
 	// logTail is how many lines of a log are kept, and maxLine how many bytes of each.
 	logTail = 40
 	maxLine = 4096
-	// maxChain bounds the dependencies that are followed to a root cause.
+	// maxChain limits the dependencies that are followed to a root cause.
 	maxChain = 25
-	// gatherTimeout bounds all that is gathered: evidence can be missing.
+	// gatherTimeout limits the time for all evidence: any of it may be missing.
 	gatherTimeout = 60 * time.Second
 )
 
 // Gatherer gathers evidence about jobs.
 type Gatherer struct {
 	Target string
-	// Local says that the target is the local engine: it has Batch and logs alone.
+	// Local means that the target is the local engine: it has only Batch and logs.
 	Local bool
 
 	batch *awsbatch.Client
 	rpc   *rpc.Client
 }
 
-// NewGatherer returns one for the account, Region or engine that cfg leads to.
+// NewGatherer returns a Gatherer for the account, Region or engine of cfg.
 func NewGatherer(cfg aws.Config, target string, local bool) *Gatherer {
 	return &Gatherer{Target: target, Local: local, batch: awsbatch.NewFromConfig(cfg), rpc: rpc.New(cfg)}
 }
 
-// Gather gathers what is to be known about a job, without credentials. Only a job
-// that cannot be described is an error; what else cannot be had is noted in the
-// bundle.
+// Gather reads all evidence about a job, without credentials. The only error is a job that cannot
+// be described; other evidence that cannot be read is recorded in the bundle.
 func (g *Gatherer) Gather(ctx context.Context, id string) (*Bundle, error) {
 	ctx, cancel := context.WithTimeout(ctx, gatherTimeout)
 	defer cancel()
@@ -71,7 +70,7 @@ func (g *Gatherer) Gather(ctx context.Context, id string) (*Bundle, error) {
 	return Masked(b)
 }
 
-// Glance gathers only what explains why a job waits: the job, its queue with the compute
+// Glance reads only the evidence on why a job waits: the job, its queue with the compute
 // environments, and the queue's snapshot.
 func (g *Gatherer) Glance(ctx context.Context, id string) (*Bundle, error) {
 	b, err := g.glance(ctx, id)
@@ -85,7 +84,7 @@ func (g *Gatherer) Glance(ctx context.Context, id string) (*Bundle, error) {
 	return b, nil
 }
 
-// glance describes the job and what belongs to it in one look.
+// glance describes the job and some children of an array.
 func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	jobs, err := g.describe(ctx, id)
 	if err != nil {
@@ -100,7 +99,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	return b, nil
 }
 
-// describe returns the jobs that the service knows, under their users' own names.
+// describe returns the jobs that the service has, with the names that users gave them.
 func (g *Gatherer) describe(ctx context.Context, ids ...string) ([]types.JobDetail, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -117,14 +116,14 @@ func (g *Gatherer) describe(ctx context.Context, ids ...string) ([]types.JobDeta
 	return out.Jobs, nil
 }
 
-// missing notes evidence that could not be had; nil errors are none.
+// missing records evidence that could not be read; a nil error records nothing.
 func (b *Bundle) missing(what string, err error) {
 	if err != nil {
 		b.NotGathered = append(b.NotGathered, Gap{What: what, Why: plain(err).Error(), Denied: denied(err)})
 	}
 }
 
-// denied reports whether the caller may not call an operation.
+// denied reports whether the caller is not allowed to call an operation.
 func denied(err error) bool {
 	if rpc.Denied(err) {
 		return true
@@ -133,7 +132,7 @@ func denied(err error) bool {
 	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"}, api.ErrorCode())
 }
 
-// plain is an error of the SDK in fewer words.
+// plain returns an error of the SDK without the layers around its cause.
 func plain(err error) error {
 	if denied(err) && !rpc.Denied(err) {
 		if op, ok := errors.AsType[*smithy.OperationError](err); ok {
@@ -173,6 +172,7 @@ func (g *Gatherer) children(ctx context.Context, b *Bundle, s *Subject) {
 	}
 }
 
+// sample describes some children of an array in one status.
 func (g *Gatherer) sample(ctx context.Context, array *string, status types.JobStatus) ([]types.JobDetail, error) {
 	page, err := g.batch.ListJobs(ctx, &awsbatch.ListJobsInput{ArrayJobId: array, JobStatus: status})
 	if err != nil {
@@ -185,14 +185,14 @@ func (g *Gatherer) sample(ctx context.Context, array *string, status types.JobSt
 	return g.describe(ctx, ids...)
 }
 
-// end gathers the log of the job, or of the child that stands for the others.
+// end reads the log of the job, or of the child that represents the others.
 func (g *Gatherer) end(ctx context.Context, b *Bundle) {
 	if e := b.end(); e != nil {
 		b.Subject.Log = g.log(ctx, b, e.job)
 	}
 }
 
-// log reads the end of the log of a job's last attempt; nil where it has none.
+// log reads the end of the log of a job's last attempt; nil if it has none.
 func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Log {
 	l := logOf(job)
 	if l == nil {
@@ -215,17 +215,17 @@ func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Lo
 	return l
 }
 
-// cutLine returns the beginning of a line of a log. The part of a credential before
-// the cut would no longer be recognised, so credentials are masked first.
+// cutLine returns the beginning of a line of a log. It masks credentials before it cuts: half of
+// a credential would not be recognised later.
 func cutLine(text string) string {
 	if len(text) > maxLine {
-		text = secret.Mask("", text) // which shortens what is not ASCII
+		text = secret.Mask("", text) // which may shorten the text
 		text = text[:min(len(text), maxLine)]
 	}
 	return strings.ToValidUTF8(text, "\ufffd")
 }
 
-// logOf names the stream of a job's last attempt; nil where it has none in
+// logOf returns the stream of a job's last attempt, without lines; nil if it has none in
 // CloudWatch Logs.
 func logOf(job *types.JobDetail) *Log {
 	l := &Log{Group: "/aws/batch/job"} // where Batch logs unless a job says otherwise
@@ -262,8 +262,8 @@ func logOf(job *types.JobDetail) *Log {
 	return l
 }
 
-// chain describes what the job depends on, and follows a failed dependency to the
-// job that failed first.
+// chain describes the jobs that the job depends on, and follows a failed dependency to the job
+// that failed first.
 func (g *Gatherer) chain(ctx context.Context, b *Bundle) {
 	next := dependencies(b.Subject.Job)
 	for step := 0; len(next) > 0 && step < maxChain; step++ {
@@ -292,6 +292,7 @@ func (g *Gatherer) chain(ctx context.Context, b *Bundle) {
 	}
 }
 
+// dependencies returns the ids of the jobs that a job depends on.
 func dependencies(job *types.JobDetail) (ids []string) {
 	for _, d := range job.DependsOn {
 		if id := str(d.JobId); id != "" && id != str(job.JobId) {
@@ -301,7 +302,7 @@ func dependencies(job *types.JobDetail) (ids []string) {
 	return ids
 }
 
-// place describes the queue, its compute environments and its snapshot.
+// gatherQueue describes the queue, its compute environments and its snapshot.
 func (g *Gatherer) gatherQueue(ctx context.Context, b *Bundle) {
 	queue := b.Subject.Job.JobQueue
 	queues, err := g.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{str(queue)}})
@@ -322,6 +323,7 @@ func (g *Gatherer) gatherQueue(ctx context.Context, b *Bundle) {
 	}
 }
 
+// environments describes the compute environments, in the order of the queue.
 func (g *Gatherer) environments(ctx context.Context, b *Bundle) {
 	var names []string
 	for _, o := range b.Queue.ComputeEnvironmentOrder {
@@ -341,6 +343,7 @@ func (g *Gatherer) environments(ctx context.Context, b *Bundle) {
 	})
 }
 
+// consumables describes the consumable resources that the job requests.
 func (g *Gatherer) consumables(ctx context.Context, b *Bundle) {
 	p := b.Subject.Job.ConsumableResourceProperties
 	if p == nil {

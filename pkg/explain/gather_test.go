@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// services answers operations with texts; what it does not know is refused.
+// services answers operations with texts, and rejects unknown ones.
 type services map[string]string
 
 func (s services) Do(r *http.Request) (*http.Response, error) {
@@ -47,8 +47,8 @@ func (s services) gatherer() *Gatherer {
 
 const testJob = "3f2a91c0-1111-4222-8333-444455556666"
 
-// waiting is an account in which a job is RUNNABLE on a compute environment with an
-// instance that runs for 20 minutes.
+// waiting returns an account in which a job is RUNNABLE on a compute environment with an instance
+// that has run for 20 minutes.
 func waiting() services {
 	now := time.Now()
 	ago := func(d time.Duration) string { return now.Add(-d).UTC().Format(time.RFC3339) }
@@ -93,7 +93,7 @@ func TestGather(t *testing.T) {
 	})
 }
 
-// TestGatherNames has the service know the jobs by the names that submit gives them.
+// TestGatherNames gathers jobs with the names that submit gives them.
 func TestGatherNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := waiting()
@@ -104,7 +104,7 @@ func TestGatherNames(t *testing.T) {
 	})
 }
 
-// TestGatherDenied takes one permission away after the other.
+// TestGatherDenied removes one permission after the other.
 func TestGatherDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for operation, want := range map[string]string{
@@ -125,7 +125,7 @@ func TestGatherDenied(t *testing.T) {
 	})
 }
 
-// failedWith is an account in which a job has failed for a reason.
+// failedWith returns an account in which a job has failed for a reason.
 func failedWith(statusReason, reason string) services {
 	return services{"describejobs": fmt.Sprintf(`{"jobs":[{"jobId":%q,"jobName":"train","jobQueue":"q","jobDefinition":"d","status":"FAILED","createdAt":1,"stoppedAt":5,"statusReason":%q,
 		"container":{"image":"111122223333.dkr.ecr.eu-central-1.amazonaws.com/train:1","reason":%q,"jobRoleArn":"arn:aws:iam::1:role/train","logStreamName":"s"},"attempts":[{"statusReason":%[2]q,"container":{"reason":%[3]q,"logStreamName":"s"}}]}]}`,

@@ -11,10 +11,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// Evidence from the services around Batch, which the local engine has not.
+// This file reads evidence from the services around Batch, which the local engine does not have.
 
-// fleet gathers what the environments' machines do: Auto Scaling groups with their
-// activities, instances, and the instances that registered with ECS.
+// fleet reads what the environments' machines do: Auto Scaling groups with their activities,
+// instances, and the instances that registered with ECS. Only a job that waits for a machine
+// needs it.
 func (g *Gatherer) fleet(ctx context.Context, b *Bundle) {
 	if g.Local || b.waiting() == nil {
 		return
@@ -41,8 +42,9 @@ func (g *Gatherer) fleet(ctx context.Context, b *Bundle) {
 	}
 }
 
-// groups finds the Auto Scaling groups that Batch made: their names hold that of the
-// compute environment, or its uuid.
+// groups finds the Auto Scaling groups that Batch created: their names contain the compute
+// environment's name or its uuid. The longest matching name counts: one name may begin with
+// another.
 func (g *Gatherer) groups(ctx context.Context, b *Bundle, environments []types.ComputeEnvironmentDetail) error {
 	owner := func(group string) string {
 		best := ""
@@ -74,6 +76,7 @@ func (g *Gatherer) groups(ctx context.Context, b *Bundle, environments []types.C
 	return nil
 }
 
+// instances describes the instances of the groups.
 func (g *Gatherer) instances(ctx context.Context, b *Bundle) {
 	var ids []string
 	for _, group := range b.Groups {
@@ -87,7 +90,8 @@ func (g *Gatherer) instances(ctx context.Context, b *Bundle) {
 	b.Instances = append(b.Instances, instances...)
 }
 
-// lost asks EC2 about the instances that were taken away from attempts.
+// lost describes the instances that failed attempts lost, and their Spot requests. Three are
+// enough to show the cause.
 func (g *Gatherer) lost(ctx context.Context, b *Bundle) {
 	var ids []string
 	for _, s := range []*Subject{&b.Subject, b.Root} {
@@ -123,7 +127,7 @@ func (g *Gatherer) lost(ctx context.Context, b *Bundle) {
 	}
 }
 
-// failures are the ends that a rule may ask about: the job's own, or the root's.
+// failure returns the end that images and roles may explain: the root's, or else the job's own.
 func (b *Bundle) failure() *end {
 	if b.Root != nil {
 		return (&Bundle{Subject: *b.Root}).end()

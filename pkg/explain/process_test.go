@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// ranHere is a job that failed on the local engine, as a process or in a container.
+// ranHere returns a job that failed on the local engine, as a process or in a container.
 func ranHere(instance string, exit int32, reason string, log ...string) *Bundle {
 	container := &types.AttemptContainerDetail{ContainerInstanceArn: &instance, Reason: &reason}
 	if exit >= 0 {
@@ -32,8 +32,8 @@ const (
 	unsaid    = "arn:aws:ecs:local:000000000000:container-instance/AWSBatch-local/local"
 )
 
-// TestProcess: what ran as a process of this machine had no image, whatever its end looks
-// like; what ran in a container here still had one.
+// TestProcess checks that the verdict on a local process does not mention its image, whatever its
+// end looks like. A local container still had one.
 func TestProcess(t *testing.T) {
 	const notFound = `CannotStartContainerError: exec: "blender": executable file not found on this machine`
 	for _, c := range []struct {
@@ -75,7 +75,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestEngineEnded: an engine that ended is not a Spot instance that was taken away.
+// TestEngineEnded checks that the end of an engine does not look like the loss of a Spot
+// instance.
 func TestEngineEnded(t *testing.T) {
 	b := ranHere(asProcess, -1, "")
 	b.Subject.Job.StatusReason = aws.String("Host EC2 (instance local) terminated.")

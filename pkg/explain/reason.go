@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Waits reports whether a job has waited so long for its machine, or another job, that the
-// user needs an explanation.
+// Waits reports whether a job has waited so long for a machine, or for another job, that the user
+// needs an explanation.
 func Waits(job types.JobDetail, now time.Time) bool {
 	switch job.Status {
 	case types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting:
@@ -16,8 +16,7 @@ func Waits(job types.JobDetail, now time.Time) bool {
 	return false
 }
 
-// Reason is one line on why a job waits; a glance at the job is enough for it. It
-// is never empty.
+// Reason returns one line on why a job waits, from the evidence of Glance. It is never empty.
 func Reason(b *Bundle) string {
 	a := Explain(b)
 	switch {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Rules for jobs whose container never began: images, commands, drivers.
+// These are the rules for jobs whose container did not start: images, commands, drivers.
 
-// pullFailed is the end of a job whose image could not be pulled; nil for others.
+// pullFailed returns the end of a job whose image could not be pulled; nil for others.
 func (b *Bundle) pullFailed() *end {
 	e := b.end()
 	if e == nil || !e.mentions("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "unable to retrieve ecr registry auth", "CannotPullECRContainer", "CannotPullImageManifest") {
@@ -16,6 +16,7 @@ func (b *Bundle) pullFailed() *end {
 	return e
 }
 
+// imageNotFound finds an image that does not exist, or did not exist then.
 func imageNotFound(b *Bundle) *Verdict {
 	e := b.pullFailed()
 	if e == nil || e.mentions("pull access denied") && !b.imageAbsent() ||
@@ -37,9 +38,10 @@ func imageNotFound(b *Bundle) *Verdict {
 	return v
 }
 
-// imageAbsent reports whether ECR was asked and has no such image.
+// imageAbsent reports whether ECR answered that it has no such image.
 func (b *Bundle) imageAbsent() bool { return b.Image != nil && !b.Image.Found }
 
+// imageEvidence quotes ECR about the image, which the bundle must have.
 func (b *Bundle) imageEvidence() Evidence {
 	i := b.Image
 	what := "the image exists"
@@ -54,6 +56,7 @@ func (b *Bundle) imageEvidence() Evidence {
 	return Evidence{"ecr DescribeImages in " + i.Region, clock(b.At), what}
 }
 
+// imageRateLimit finds a registry that throttles pulls.
 func imageRateLimit(b *Bundle) *Verdict {
 	e := b.pullFailed()
 	if e == nil || !e.mentions("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
@@ -63,6 +66,7 @@ func imageRateLimit(b *Bundle) *Verdict {
 		"the registry of %s currently rejects more pulls", e.image)
 }
 
+// imageNoAccess finds a role that is not allowed to pull, and a private image without a login.
 func imageNoAccess(b *Bundle) *Verdict {
 	e := b.pullFailed()
 	if e == nil || b.imageAbsent() || !e.mentions("pull access denied", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized") {
@@ -85,6 +89,7 @@ func imageNoAccess(b *Bundle) *Verdict {
 	return v
 }
 
+// imageNoRoute finds a registry that the subnet does not reach.
 func imageNoRoute(b *Bundle) *Verdict {
 	e := b.pullFailed()
 	if e == nil || !e.mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed") {
@@ -97,6 +102,7 @@ func imageNoRoute(b *Bundle) *Verdict {
 	return e.because(High, Fix{Platform: fix}, "the registry of %s is unreachable", e.image)
 }
 
+// imageNotPulled finds any other failed pull. It is the last rule for pulls.
 func imageNotPulled(b *Bundle) *Verdict {
 	e := b.pullFailed()
 	if e == nil {
@@ -105,6 +111,7 @@ func imageNotPulled(b *Bundle) *Verdict {
 	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled", e.image)
 }
 
+// wrongArchitecture finds a program or image for another CPU architecture.
 func wrongArchitecture(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil {
@@ -134,14 +141,14 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	return v
 }
 
-// inContainer is the way out for a job that needs its image.
+// inContainer is the advice for a job that needs its image.
 const inContainer = "run it in a container: --executor podman"
 
-// notUsed says why an image does not matter to a process.
+// notUsed explains why an image does not matter to a process.
 const notUsed = "the job ran as a process, without its image"
 
-// wrongBinary is the verdict on a process whose file this machine cannot execute; line is
-// what the log says of it.
+// wrongBinary returns the verdict on a process whose file this machine cannot execute; line is
+// the quoted log.
 func (e *end) wrongBinary(line []Evidence) *Verdict {
 	c := High
 	if line != nil && !e.exited(1, 126, 255) && !e.mentions("exec format error") {
@@ -153,19 +160,20 @@ func (e *end) wrongBinary(line []Evidence) *Verdict {
 	return v
 }
 
+// gpuDriverMissing finds a missing or old NVIDIA driver, and a job that forgot to request a GPU.
 func gpuDriverMissing(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil {
 		return nil
 	}
 	fix := Fix{Platform: "give the compute environment an image with the driver: imageType ECS_AL2_NVIDIA or ECS_AL2023_NVIDIA in ec2Configuration, and no imageId that lacks it"}
-	where, who := "the instance has", "instances with a newer driver"
+	machineHas, newerDriver := "the instance has", "instances with a newer driver"
 	if b.Local {
 		fix = Fix{Job: "install the NVIDIA driver on this machine (batchctl doctor checks it), or run the job where there is one: batchctl submit FILE --target NAME"}
-		where, who = "this machine has", "a newer driver on this machine"
+		machineHas, newerDriver = "this machine has", "a newer driver on this machine"
 	}
 	if e.mentions("nvidia-container-cli", "could not select device driver", "libnvidia-ml", "nvidia-smi", "unknown or invalid runtime name: nvidia") {
-		return e.because(High, fix, "%s no working NVIDIA driver", where)
+		return e.because(High, fix, "%s no working NVIDIA driver", machineHas)
 	}
 	line := b.Subject.logSays("NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA driver version is insufficient", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file")
 	if line == nil || e.exited(0) {
@@ -179,9 +187,9 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 		return v
 	}
 	if strings.Contains(strings.ToLower(line[0].Text), "insufficient") {
-		fix = Fix{Member: "image", Job: "use an image with an older CUDA, or " + who}
+		fix = Fix{Member: "image", Job: "use an image with an older CUDA, or " + newerDriver}
 		if e.process {
-			fix = Fix{Job: "use a program built for an older CUDA, or " + who}
+			fix = Fix{Job: "use a program built for an older CUDA, or " + newerDriver}
 		}
 	}
 	v := e.because(Medium, fix, "its program found no working GPU driver")
@@ -189,6 +197,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 	return v
 }
 
+// missingCommand finds a command, or a library of it, that the image does not have.
 func missingCommand(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || e.mentions("CannotPullContainer") {
@@ -226,11 +235,11 @@ func missingCommand(b *Bundle) *Verdict {
 	return nil
 }
 
-// noLibrary is what the dynamic loader writes before exit code 127.
+// noLibrary is the message of the dynamic loader before exit code 127.
 const noLibrary = "error while loading shared libraries"
 
-// missingHere is missingCommand for a process: nothing was looked for in its image. name is
-// the command that could not be started, if one is named.
+// missingHere is missingCommand for a process, which did not use its image. name is the command
+// that could not be started; "" if it is unknown.
 func (b *Bundle) missingHere(e *end, name string) *Verdict {
 	fix := Fix{Member: "command", Job: inContainer + "; or install the command on this machine, or correct it"}
 	library := b.Subject.logSays(noLibrary)
@@ -261,6 +270,7 @@ func (b *Bundle) missingHere(e *end, name string) *Verdict {
 	return nil
 }
 
+// networkInterface finds a Fargate task whose network interface could not be created.
 func networkInterface(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || !e.mentions("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
@@ -270,6 +280,7 @@ func networkInterface(b *Bundle) *Verdict {
 		"the task's network interface did not come up")
 }
 
+// containerNotStarted finds any other container that could not be started.
 func containerNotStarted(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || b.pullFailed() != nil || e.exit != nil && *e.exit > 0 && *e.exit < 125 ||

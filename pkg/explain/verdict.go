@@ -9,16 +9,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// Confidence says how sure a verdict is.
+// Confidence is how certain a verdict is.
 type Confidence string
 
 // The confidences of verdicts.
 const (
-	// High: the service's message has only one meaning, or the cause is proved.
+	// High means that the service's message has only one meaning, or that the cause is proved.
 	High Confidence = "high"
-	// Medium: it is by far the likeliest of few causes.
+	// Medium means that it is by far the most likely of few causes.
 	Medium Confidence = "medium"
-	// Low: it fits, as others might.
+	// Low means that it fits, as other causes may.
 	Low Confidence = "low"
 )
 
@@ -30,92 +30,97 @@ type Verdict struct {
 	Summary    string     `json:"summary"`
 	Confidence Confidence `json:"confidence"`
 	// Waits reports that nothing is wrong: the job will start on its own.
-	Waits    bool       `json:"waits,omitempty"`
+	Waits bool `json:"waits,omitempty"`
+	// Evidence are the facts that prove the cause, the most important one first.
 	Evidence []Evidence `json:"evidence"`
 	Fix      Fix        `json:"fix"`
 
-	// passes is set for what also appears while all is well, during scale-up: no
-	// verdict until it has stood. It stands since then and was seen so often.
+	// passes is set for a reason that also appears during normal scale-up: it becomes a verdict
+	// only after some time. since is when it first appeared, seen how often it was observed.
 	passes bool
-	// general is that of the rule.
+	// general is copied from the rule.
 	general bool
 	since   int64
 	seen    int
 }
 
-// Evidence is a fact, where it comes from, and when it was so.
+// Evidence is a fact with its source and its time.
 type Evidence struct {
 	From string `json:"from"`
-	// At is RFC 3339; "" where the source has no time.
+	// At is RFC 3339; "" if the source has no time.
 	At   string `json:"at,omitempty"`
 	Text string `json:"text"`
 }
 
-// Fix is what to do: by the author of the job, or by the platform team.
+// Fix is the advice for the author of the job and for the platform team.
 type Fix struct {
-	// Job is an edit of the job file; Member is what to edit, and Place where that
-	// is: file:line:column.
+	// Job is an edit of the job file. Member is the member to edit, and Location its position:
+	// file:line:column.
 	Job      string `json:"job,omitempty"`
 	Member   string `json:"member,omitempty"`
 	Location string `json:"place,omitempty"`
-	// Platform is something for the platform team.
+	// Platform is advice for the platform team.
 	Platform string `json:"platform,omitempty"`
 }
 
-// Rule is one cause.
+// Rule finds one cause.
 type Rule struct {
 	// Name is stable: it is Verdict.Cause.
 	Name string
-	// Doc says what the cause is.
+	// Doc describes the cause.
 	Doc string
-	// Needs are the kinds of evidence without which the rule cannot speak.
+	// Needs are the kinds of evidence without which the rule finds nothing.
 	Needs []string
-	// general says that the rule counts only where no other speaks.
+	// general means that the rule counts only if no special one finds a cause.
 	general bool
 	// Run is nil unless the bundle shows the cause. It changes nothing.
 	Run func(*Bundle) *Verdict
 }
 
-// Open is a cause that missing evidence leaves open.
+// Open is a possible cause for which evidence is missing.
 type Open struct {
-	Cause    string `json:"cause"`
+	// Cause is the name of the rule.
+	Cause string `json:"cause"`
+	// Evidence is the missing kind, and Why the reason why it is missing.
 	Evidence string `json:"evidence"`
 	Why      string `json:"why"`
 	Denied   bool   `json:"denied,omitempty"`
 }
 
-// Answer is what can be said about a job.
+// Answer is the explanation of a job.
 type Answer struct {
+	// Job is the name of the job, ID its id and Status its status in the bundle.
 	Job    string `json:"job"`
 	ID     string `json:"id"`
 	Status string `json:"status"`
 	Target string `json:"target,omitempty"`
-	// Verdict is nil without a verdict.
+	// Verdict is nil if no rule found a cause.
 	Verdict *Verdict `json:"verdict,omitempty"`
 	// Standing describes the job without a verdict: "still normal: ..." or an unknown cause.
 	Standing string `json:"standing,omitempty"`
-	// AskAgain is when there will be more to say, RFC 3339; "" if that is now.
+	// AskAgain is when a new query can give a better answer, RFC 3339; "" if the answer is final.
 	AskAgain string `json:"askAgain,omitempty"`
-	// Open are the causes that could not be looked at.
+	// Open are the causes that could not be checked.
 	Open []Open `json:"open,omitempty"`
 }
 
-// Firm reports whether asking again will not change the answer soon.
+// Firm reports whether a later query will soon give the same answer.
 func (a Answer) Firm() bool { return a.AskAgain == "" }
 
 const (
-	// dwell is how long a reason must have stood that also appears during normal
-	// scale-up. Batch was seen to set and drop such reasons within the 3 to 5
-	// minutes in which an instance boots; twice that is taken.
+	// dwell is how long a reason must be reported that also appears during normal scale-up. Batch
+	// sets and drops such reasons within the 3 to 5 minutes in which an instance boots; dwell is
+	// twice that.
 	dwell = 10 * time.Minute
-	// again is how far apart two looks are that count as two.
+	// again is the distance between two queries that count as two observations.
 	again = 30 * time.Second
 	// patience is how long a job may wait before the user gets an explanation: within a minute,
 	// including the pause until the next query and the query itself.
 	patience = 40 * time.Second
 )
 
-// unknown is the status of an unfinished job whose local engine is not running. Nothing explains it.
+// unknown is the status of an unfinished job whose local engine is not running. It needs no
+// explanation.
 const unknown = "UNKNOWN"
 
 // Explain runs the rules. Of several verdicts, the one with the highest confidence counts, the
@@ -144,7 +149,7 @@ func Explain(b *Bundle) Answer {
 		}
 	}
 	if len(b.ends()) > 0 || batch.HasEnded(job.Status) && best != nil {
-		a.Open = nil // the rules for jobs that wait have nothing to add
+		a.Open = nil // rules for waiting jobs find nothing in a job that has ended
 	}
 	switch {
 	case best != nil && !(best.Waits && held != nil):
@@ -163,7 +168,7 @@ func Explain(b *Bundle) Answer {
 	return a
 }
 
-// firstEvidence is the first evidence of a verdict.
+// firstEvidence returns the text of the first evidence of a verdict.
 func (v *Verdict) firstEvidence() string {
 	if len(v.Evidence) == 0 {
 		return v.Summary
@@ -171,8 +176,8 @@ func (v *Verdict) firstEvidence() string {
 	return v.Evidence[0].Text
 }
 
-// rank orders verdicts: faults before waits, what is special before what is
-// general, then by confidence.
+// rank orders verdicts: faults before waits, special causes before general ones, then by
+// confidence.
 func rank(v *Verdict) int {
 	n := slices.Index([]Confidence{Low, Medium, High}, v.Confidence)
 	if !v.Waits {
@@ -184,8 +189,8 @@ func rank(v *Verdict) int {
 	return n
 }
 
-// restsUntil is until when a passing reason is held back; 0 if it is firm. It is held back
-// while a recently launched instance may still take the job, but not indefinitely.
+// restsUntil returns until when a passing reason is held back; 0 if it counts now. It is held
+// back while a recently launched instance may still run the job, but not indefinitely.
 func (b *Bundle) restsUntil(v *Verdict) int64 {
 	if b.Local {
 		return 0 // the machine does not grow, and the reason does not pass
@@ -203,7 +208,7 @@ func (b *Bundle) restsUntil(v *Verdict) int64 {
 	return 0
 }
 
-// service is who runs the job.
+// service names the service that runs the job.
 func (b *Bundle) service() string {
 	if b.Local {
 		return "the local engine"
@@ -211,7 +216,7 @@ func (b *Bundle) service() string {
 	return "AWS Batch"
 }
 
-// reason is what the service says of the job, or of the child of an array that waits.
+// reason returns the status reason of the job, or of the waiting child of an array.
 func (b *Bundle) reason() string {
 	if w := b.waiting(); w != nil {
 		return str(w.StatusReason)
@@ -219,7 +224,8 @@ func (b *Bundle) reason() string {
 	return str(b.Subject.Job.StatusReason)
 }
 
-// withoutVerdict is the answer when no rule has spoken.
+// withoutVerdict describes a job for which no rule found a cause. askAgain is when a new query is
+// useful.
 func withoutVerdict(b *Bundle) (text, askAgain string) {
 	job := b.Subject.Job
 	waited := b.At - b.waitsSince()

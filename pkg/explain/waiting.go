@@ -14,8 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
-// waiting is the job that waits for a machine: the job itself, or a child of the
-// array; nil when none does.
+// waiting returns the job that waits for a machine: the job itself, or a child of the array; nil
+// if none does.
 func (b *Bundle) waiting() *types.JobDetail {
 	for _, job := range []*types.JobDetail{b.Subject.Job, b.Subject.Waiting} {
 		if job != nil && job.Status == types.JobStatusRunnable {
@@ -25,8 +25,8 @@ func (b *Bundle) waiting() *types.JobDetail {
 	return nil
 }
 
-// waitsSince is since when the job may have waited: it was created, its last
-// attempt ended, or the last job that it waited for did.
+// waitsSince returns the earliest time since when the job can have waited: it was created, its
+// last attempt ended, or the last job that it waited for ended.
 func (b *Bundle) waitsSince() int64 {
 	job := b.Subject.Job
 	if job.Status == types.JobStatusStarting {
@@ -43,8 +43,8 @@ func (b *Bundle) waitsSince() int64 {
 	return since
 }
 
-// streak counts the looks, up to the last, of which something was true without a
-// break, and since when it was; looks that follow one another at once are one.
+// streak counts the queries, back from the last one, for which a condition was true without a
+// break, and returns since when it was. Queries within a short time count once.
 func (b *Bundle) streak(true func(Sample) bool) (look Sample, since int64, seen int) {
 	since = b.At
 	counted := int64(math.MaxInt64)
@@ -60,23 +60,24 @@ func (b *Bundle) streak(true func(Sample) bool) (look Sample, since int64, seen 
 	return look, since, seen
 }
 
-// reasoned is a verdict on a reason that Batch gives a waiting job; nil when it
-// does not begin with one of these words.
-func (b *Bundle) reasoned(words []string, c Confidence, fix Fix, summary string) *Verdict {
+// reasoned returns a verdict on the reason that Batch gives a waiting job; nil if it does not
+// begin with one of the prefixes.
+func (b *Bundle) reasoned(prefixes []string, c Confidence, fix Fix, summary string) *Verdict {
 	job := b.waiting()
-	if job == nil || !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(str(job.StatusReason), w) }) {
+	if job == nil || !slices.ContainsFunc(prefixes, func(w string) bool { return strings.HasPrefix(str(job.StatusReason), w) }) {
 		return nil
 	}
 	_, since, seen := b.streak(func(l Sample) bool { return head(l.Reason) == head(str(job.StatusReason)) })
 	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: b.reasonEvidence(job, since)}
 }
 
-// head is the first word of a reason: the rest may change from look to look.
+// head returns the first word of a reason: the rest may change from query to query.
 func head(reason string) string {
-	word, _, _ := strings.Cut(reason, " ")
-	return word
+	first, _, _ := strings.Cut(reason, " ")
+	return first
 }
 
+// reasonEvidence quotes the status reason, with the time when it was first seen.
 func (b *Bundle) reasonEvidence(job *types.JobDetail, since int64) []Evidence {
 	from := "DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", status reason"
 	all := []Evidence{{from, clock(b.At), str(job.StatusReason)}}
@@ -86,12 +87,13 @@ func (b *Bundle) reasonEvidence(job *types.JobDetail, since int64) []Evidence {
 	return all
 }
 
-// waits is the verdict that all is well, and the job waits for others.
+// waits returns the verdict that nothing is wrong: the job waits for others.
 func waits(evidence []Evidence, format string, args ...any) *Verdict {
 	return &Verdict{Summary: fmt.Sprintf(format, args...), Confidence: High, Waits: true, Evidence: evidence,
 		Fix: Fix{Job: "nothing is wrong with the job: wait"}}
 }
 
+// dependencyPending finds a job that waits for its dependencies.
 func dependencyPending(b *Bundle) *Verdict {
 	job := b.Subject.Job
 	if job.Status != types.JobStatusPending && job.Status != types.JobStatusSubmitted {
@@ -113,6 +115,7 @@ func dependencyPending(b *Bundle) *Verdict {
 	return v
 }
 
+// childrenPending finds an array whose children are in progress.
 func childrenPending(b *Bundle) *Verdict {
 	job := b.Subject.Job
 	if !isArray(job) || batch.HasEnded(job.Status) || b.waiting() != nil {
@@ -131,6 +134,7 @@ func childrenPending(b *Bundle) *Verdict {
 		"its children are in progress: %s of %d", strings.Join(parts, ", "), aws.ToInt32(job.ArrayProperties.Size))
 }
 
+// queueDisabled finds a queue that is INVALID or DISABLED.
 func queueDisabled(b *Bundle) *Verdict {
 	q := b.Queue
 	if q == nil || b.waiting() == nil {
@@ -149,8 +153,8 @@ func queueDisabled(b *Bundle) *Verdict {
 	return nil
 }
 
-// requestOf returns what one attempt of a job asks of one machine; ok is false
-// where that is not a single machine's, or not known.
+// requestOf returns what one attempt of a job requests of one machine. ok is false if it needs
+// several machines, or if its request is incomplete.
 func requestOf(job *types.JobDetail) (r catalog.Request, ok bool) {
 	r.Fargate = onFargate(job)
 	platform := (*types.RuntimePlatform)(nil)
@@ -175,8 +179,8 @@ func requestOf(job *types.JobDetail) (r catalog.Request, ok bool) {
 	return r, ok
 }
 
-// addRequirements adds what a container asks for; the deprecated members count
-// where resourceRequirements say nothing.
+// addRequirements adds the request of a container. The deprecated members count where
+// resourceRequirements have no value.
 func addRequirements(r *catalog.Request, list []types.ResourceRequirement, vcpus, memory *int32) bool {
 	v, m, g := float64(aws.ToInt32(vcpus)), float64(aws.ToInt32(memory)), 0.0
 	for _, q := range list {
@@ -197,11 +201,11 @@ func addRequirements(r *catalog.Request, list []types.ResourceRequirement, vcpus
 	return v > 0 && m > 0
 }
 
-// held is a compute environment of the queue, and whether it can hold the job.
+// held is a compute environment of the queue, with the result of placing the job there.
 type held struct {
 	*types.ComputeEnvironmentDetail
 	catalog.Placement
-	// known says that the environment's machines are described.
+	// known means that the environment's machines are described.
 	known bool
 }
 
@@ -226,23 +230,27 @@ func (b *Bundle) holds() (all []held, r catalog.Request, ok bool) {
 	return all, r, ok
 }
 
-// could are the environments that can hold the job, or may.
+// could returns the environments that fit the job, or that may: machines of an unmanaged
+// environment are unknown.
 func (b *Bundle) could() []held {
 	all, _, _ := b.holds()
 	return slices.DeleteFunc(all, func(h held) bool { return !h.Fits })
 }
 
+// name returns the environment's name.
 func (h held) name() string { return str(h.ComputeEnvironmentName) }
 
+// usable reports whether the environment can start jobs.
 func (h held) usable() bool {
 	return h.Status != types.CEStatusInvalid && h.State != types.CEStateDisabled
 }
 
+// stateEvidence quotes the environment's state.
 func (h held) stateEvidence(at int64) Evidence {
 	return Evidence{"DescribeComputeEnvironments " + h.name(), clock(at), joined(fmt.Sprintf("state %s, status %s", h.State, h.Status), str(h.StatusReason))}
 }
 
-// unusable is the environments that could hold the job, if none of them is usable.
+// unusable returns the environments that could fit the job, if none of them is usable.
 func (b *Bundle) unusable() []held {
 	could := b.could()
 	if slices.ContainsFunc(could, held.usable) {
@@ -251,17 +259,21 @@ func (b *Bundle) unusable() []held {
 	return could
 }
 
+// environmentInvalid finds a job for which only INVALID environments are left.
 func environmentInvalid(b *Bundle) *Verdict {
 	return b.unusableVerdict("INVALID", func(h held) bool { return h.Status == types.CEStatusInvalid },
 		"fix compute environment %s: its status reason names the problem; then update it so that AWS Batch checks it again")
 }
 
+// environmentDisabled finds a job for which only DISABLED environments are left.
 func environmentDisabled(b *Bundle) *Verdict {
 	return b.unusableVerdict("DISABLED", func(h held) bool { return h.State == types.CEStateDisabled },
 		"aws batch update-compute-environment --compute-environment %s --state ENABLED")
 }
 
-func (b *Bundle) unusableVerdict(word string, is func(held) bool, fix string) *Verdict {
+// unusableVerdict returns the verdict on environments in one state; fix has a verb for the name
+// of the first.
+func (b *Bundle) unusableVerdict(state string, is func(held) bool, fix string) *Verdict {
 	var evidence []Evidence
 	var names []string
 	for _, h := range b.unusable() {
@@ -273,12 +285,12 @@ func (b *Bundle) unusableVerdict(word string, is func(held) bool, fix string) *V
 	if names == nil {
 		return nil
 	}
-	return &Verdict{Summary: fmt.Sprintf("no compute environment accepts the job: %s is %s", strings.Join(names, ", "), word), Confidence: High,
+	return &Verdict{Summary: fmt.Sprintf("no compute environment accepts the job: %s is %s", strings.Join(names, ", "), state), Confidence: High,
 		Evidence: evidence, Fix: Fix{Platform: fmt.Sprintf(fix, names[0])}}
 }
 
-// misfit is the verdict that no environment holds the job, if that is proved; wide
-// says that it is about maxvCpus alone.
+// misfit returns the verdict that no environment fits the job, if that is proved. wide selects
+// the cause: maxvCpus, or anything else.
 func (b *Bundle) misfit(wide bool) *Verdict {
 	all, r, ok := b.holds()
 	if !ok || len(all) == 0 || slices.ContainsFunc(all, func(h held) bool { return h.Fits || !h.known }) {
@@ -308,7 +320,7 @@ func (b *Bundle) misfit(wide bool) *Verdict {
 	return v
 }
 
-// misfitMember is the member of the job that is too much.
+// misfitMember returns the member of the job that is too large.
 func misfitMember(c catalog.Cause) string {
 	switch c {
 	case catalog.TooMuchMemory, catalog.NominalMemory, catalog.NoFargateSize:
@@ -323,6 +335,7 @@ func misfitMember(c catalog.Cause) string {
 	return "vcpus"
 }
 
+// overMaxvCpus finds a job that requests more vCPUs than maxvCpus.
 func overMaxvCpus(b *Bundle) *Verdict {
 	if v := b.misfit(true); v != nil {
 		return v
@@ -332,6 +345,8 @@ func overMaxvCpus(b *Bundle) *Verdict {
 		"it asks for more vCPUs than the maxvCpus of the queue's compute environments")
 }
 
+// cannotFit finds a job that is too large for every machine. For the local engine it reads the
+// message of package local/model.
 func cannotFit(b *Bundle) *Verdict {
 	if v := b.misfit(false); v != nil {
 		return v
@@ -345,12 +360,12 @@ func cannotFit(b *Bundle) *Verdict {
 	if v != nil && b.Local {
 		v.Confidence = High
 		member := "memory"
-		if _, asks, found := strings.Cut(v.Evidence[0].Text, "the job asks for "); found {
-			asks, _, _ = strings.Cut(asks, ",")
-			switch { // in the words of the local engine
-			case strings.Contains(asks, "GPU"):
+		if _, request, found := strings.Cut(v.Evidence[0].Text, "the job asks for "); found {
+			request, _, _ = strings.Cut(request, ",")
+			switch { // see misfit in package local/model
+			case strings.Contains(request, "GPU"):
 				member = "gpus"
-			case strings.Contains(asks, "vCPU"):
+			case strings.Contains(request, "vCPU"):
 				member = "vcpus"
 			}
 		}
@@ -360,12 +375,14 @@ func cannotFit(b *Bundle) *Verdict {
 	return v
 }
 
+// serviceRole finds an environment whose service role lacks permissions.
 func serviceRole(b *Bundle) *Verdict {
 	return b.reasoned([]string{"MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS", "ACTION_REQUIRED"}, Medium,
 		Fix{Platform: "give the compute environment the service-linked role AWSServiceRoleForBatch, or give its service role the permissions of AWSBatchServiceRole"},
 		"the compute environment or its service role needs a change")
 }
 
+// consumableLacking finds a consumable resource that is missing, too small, or in use.
 func consumableLacking(b *Bundle) *Verdict {
 	if b.waiting() == nil {
 		return nil

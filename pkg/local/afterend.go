@@ -20,6 +20,8 @@ type afterEnd struct {
 	connection Connection
 }
 
+// Do sends a request to the serving engine. If that fails because the engine has shut down, it
+// answers from the state directory.
 func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// TestRegisterRefuses: each edit breaks one thing in a good definition.
+// TestRegisterRefuses makes one member of a valid definition invalid per case.
 func TestRegisterRefuses(t *testing.T) {
 	type in = awsbatch.RegisterJobDefinitionInput
 	w := open(t, Options{})
@@ -100,11 +100,11 @@ func TestRegisterRefuses(t *testing.T) {
 		})
 	}
 	if n := len(w.engine.model.Definitions); n != 0 {
-		t.Errorf("%d definitions are known after refusals only", n)
+		t.Errorf("%d definitions exist after rejected requests only", n)
 	}
 }
 
-// TestSubmitRefuses: each edit breaks one thing in a good request.
+// TestSubmitRefuses makes one member of a valid request invalid per case.
 func TestSubmitRefuses(t *testing.T) {
 	w := open(t, Options{})
 	w.register("work", "1", "64")
@@ -157,7 +157,7 @@ func TestSubmitRefuses(t *testing.T) {
 		})
 	}
 	if n := len(w.engine.model.BySubmission); n != 2 {
-		t.Errorf("%d jobs are known, want the 2 good ones", n)
+		t.Errorf("%d jobs exist, want the 2 valid ones", n)
 	}
 }
 
@@ -171,8 +171,8 @@ func TestStopRefuses(t *testing.T) {
 	refused(t, err, "reason can have at most 1024 characters.")
 }
 
-// TestDescriptionsAreComplete holds the members that Batch shows whether a request had
-// them or not.
+// TestDescriptionsAreComplete checks the members that Batch always shows, even if the request had
+// none.
 func TestDescriptionsAreComplete(t *testing.T) {
 	w := open(t, Options{})
 	w.register("plain", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
@@ -351,7 +351,7 @@ func TestListJobs(t *testing.T) {
 	})
 }
 
-// TestReadingChangesNothing: describing and listing adds nothing to the journal.
+// TestReadingChangesNothing checks that describing and listing adds nothing to the journal.
 func TestReadingChangesNothing(t *testing.T) {
 	w := open(t, Options{})
 	w.register("work", "1", "64")

@@ -155,7 +155,7 @@ func TestParentSaysWhyItsChildrenWait(t *testing.T) {
 		w.want(second, types.JobStatusPending, "")
 		time.Sleep(2 * time.Minute)
 		w.want(second, types.JobStatusPending, why)
-		bigger := w.crash(Options{VCPUs: 4, MemoryMiB: 8192}) // the same directory on a larger machine
+		bigger := w.crash(Options{VCPUs: 4, MemoryMiB: 8192}) // the same directory, on a larger machine
 		bigger.want(second, types.JobStatusPending, "")
 		bigger.idle()
 		bigger.want(second, types.JobStatusSucceeded, "")
@@ -198,8 +198,8 @@ func TestStoppedArray(t *testing.T) {
 	})
 }
 
-// TestStoppedArrayKeepsOtherEnds: a child that came to an end of its own is not said to
-// have been stopped when its array is, or explain would report a user as the cause.
+// TestStoppedArrayKeepsOtherEnds checks that stopping an array does not change the reason of a
+// child that had ended before. Otherwise explain would report the user as the cause.
 func TestStoppedArrayKeepsOtherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 4, MemoryMiB: 8192})

@@ -92,6 +92,8 @@ func (e *Engine) othersRun(t *model.Task) bool {
 	return false
 }
 
+// launched records the executor's handle of an attempt, with which a later engine can end its
+// processes.
 func (e *Engine) launched(t *model.Task, handle string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

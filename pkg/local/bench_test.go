@@ -29,12 +29,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// The benchmarks of the engine against what does the same without it. Run them
+// These benchmarks compare the engine with programs that do the same without it. Run them
 // together, on a quiet machine: .ci/bench-engine, which prints the ratios.
 
 const benchJobs = 10000
 
-// bench is an engine on the disk, with a definition "work" of the command true.
+// bench returns an engine on the disk, with a definition "work" that runs the command true.
 func bench(b *testing.B, o Options) *Engine {
 	b.Helper()
 	o.Dir = benchDir(b)
@@ -60,9 +60,10 @@ func bench(b *testing.B, o Options) *Engine {
 	return e
 }
 
-// benchDir is a new directory below BENCHMARK_DIR, which whoever set it removes; without
-// it, one that is removed after the benchmark. ext4 makes files many times slower
-// for minutes after thousands were removed, which the next benchmark would pay for.
+// benchDir returns a new directory below BENCHMARK_DIR, which the caller of the benchmark
+// removes; without that variable, one that is removed after the benchmark. ext4 creates files
+// many times slower for minutes after thousands were removed, which the next benchmark would pay
+// for.
 func benchDir(b *testing.B) string {
 	parent := os.Getenv("BENCHMARK_DIR")
 	if parent == "" {
@@ -75,8 +76,8 @@ func benchDir(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkTrue runs 10,000 times true, two at a time: as an array, as jobs of their
-// own, and by programs that keep nothing.
+// BenchmarkTrue runs the command true 10,000 times, two at a time: as an array, as separate jobs,
+// and with programs that record nothing.
 func BenchmarkTrue(b *testing.B) {
 	b.Run("array", func(b *testing.B) {
 		for b.Loop() {
@@ -135,7 +136,7 @@ func finish(b *testing.B, e *Engine) {
 	}
 }
 
-// together calls do n times from so many goroutines.
+// together calls do n times from the given number of goroutines.
 func together(goroutines, n int, do func()) {
 	var group sync.WaitGroup
 	for i := range goroutines {
@@ -148,7 +149,7 @@ func together(goroutines, n int, do func()) {
 	group.Wait()
 }
 
-// busy is an engine with two jobs that keep the machine busy: those that follow wait.
+// busy returns an engine with two jobs that fill the machine, so that later jobs wait.
 func busy(b *testing.B) *Engine {
 	b.Helper()
 	e := bench(b, Options{Executor: &script{run: func(ctx context.Context, _ attempt.Attempt, _ *os.File) (int, error) {
@@ -161,8 +162,8 @@ func busy(b *testing.B) *Engine {
 	return e
 }
 
-// BenchmarkSubmit submits over loopback from 16 SDK clients, each answer on disk
-// before it is given; and to a handler that answers at once and keeps nothing.
+// BenchmarkSubmit submits over loopback from 16 SDK clients, to an engine that syncs before each
+// answer and to a handler that answers at once and stores nothing.
 func BenchmarkSubmit(b *testing.B) {
 	run := func(b *testing.B, config func() aws.Config) {
 		b.Helper()
@@ -213,8 +214,7 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// BenchmarkHandler is the engine's own part of a SubmitJob: no client, no socket, no
-// disk.
+// BenchmarkHandler measures the engine's own part of a SubmitJob: no client, no socket, no disk.
 func BenchmarkHandler(b *testing.B) {
 	e := busy(b)
 	e.journal = journal.New(&faultyFile{space: 1 << 40}, 0)
@@ -242,8 +242,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkGrowth asks the same of an engine that keeps 1,000 jobs and of one that
-// keeps 100,000.
+// BenchmarkGrowth sends the same requests to an engine with 1,000 jobs and to one with 100,000.
 func BenchmarkGrowth(b *testing.B) {
 	for _, kept := range []int{1000, 100000} {
 		e := bench(b, Options{Executor: &script{}})
@@ -257,7 +256,7 @@ func BenchmarkGrowth(b *testing.B) {
 			ids = append(ids, id)
 		})
 		finish(b, e)
-		runtime.GC() // a collection of what was just submitted would fall on the first calls
+		runtime.GC() // otherwise the first calls would pay for a collection after the submits
 		name := fmt.Sprintf("%dk", kept/1000)
 		b.Run("describe/"+name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {

@@ -20,8 +20,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// askECS sends the engine a request of ECS and reads the answer into out.
-func (w *world) askECS(operation string, in map[string]any, out any) {
+// askECS sends the engine a request of ECS and decodes the answer into out.
+func (w *testEngine) askECS(operation string, in map[string]any, out any) {
 	w.t.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestClusters(t *testing.T) {
 	if len(listed) != 3 || !slices.Contains(listed, a) {
 		t.Errorf("listed %v, want 3 with %s", listed, a)
 	}
-	status := func(w *world, of string) string {
+	status := func(w *testEngine, of string) string {
 		var out struct {
 			Clusters []struct{ Status string }
 			Failures []struct{ Reason string }
@@ -90,6 +90,6 @@ func TestClusters(t *testing.T) {
 	}
 	again := open(t, Options{Dir: w.engine.options.Dir})
 	if got := status(again, model.ResourceName(a, "cluster")); got != "INACTIVE" {
-		t.Errorf("of an environment that was deleted: %s", got)
+		t.Errorf("cluster of a deleted environment: %s", got)
 	}
 }

@@ -46,10 +46,12 @@ type NotServingError struct {
 	Err error // why: no connection file, or what the endpoint answered
 }
 
+// Error names the directory and the cause.
 func (e *NotServingError) Error() string {
 	return fmt.Sprintf("connect to the engine of %s: %v", e.Dir, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *NotServingError) Unwrap() error { return e.Err }
 
 // Connect finds the engine that serves the state directory dir and checks that it answers. If there
@@ -237,12 +239,12 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		gone := e.removeConnection() // before the port is free for others
+		removed := e.removeConnection() // before the port is free for others
 		err := server.Shutdown(grace)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = server.Close() // clients have had enough time
 		}
-		stopped <- errors.Join(gone, err)
+		stopped <- errors.Join(removed, err)
 	})
 	err := server.Serve(l)
 	if !stop() {

@@ -43,10 +43,10 @@ func (e *Engine) checkRecords() error {
 
 // lostJournal returns the error for a journal with a problem, given a file that shows that there
 // was a good one.
-func (e *Engine) lostJournal(problem, beside string) error {
+func (e *Engine) lostJournal(problem, trace string) error {
 	dir := e.options.Dir
 	return fmt.Errorf("read %s/journal: the file %s, but %s shows that an engine has run here; restore the file, "+
-		"or move the whole directory away to start without its jobs: mv %s %s.damaged", dir, problem, beside, dir, dir)
+		"or move the whole directory away to start without its jobs: mv %s %s.damaged", dir, problem, trace, dir, dir)
 }
 
 // journalProblem returns why the journal cannot be the one of an engine that has run; "" if it can.

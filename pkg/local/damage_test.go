@@ -9,7 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
-// TestOpenRefusesWithoutItsJournal: an engine that has lost its journal must not report that there are no jobs.
+// TestOpenRefusesWithoutItsJournal checks that an engine that has lost its journal does not
+// report an empty list of jobs.
 func TestOpenRefusesWithoutItsJournal(t *testing.T) {
 	damages := map[string]func(t *testing.T, path string, data []byte) []byte{
 		"is missing": func(t *testing.T, path string, _ []byte) []byte {
@@ -31,7 +32,7 @@ func TestOpenRefusesWithoutItsJournal(t *testing.T) {
 	for problem, damage := range damages {
 		for trace, leave := range traces {
 			if problem == "has no records" && trace != "a log" {
-				continue // an engine that was never given a job
+				continue // this engine never got a job
 			}
 			t.Run(problem+" beside "+trace, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "state")
@@ -56,7 +57,7 @@ func TestOpenRefusesWithoutItsJournal(t *testing.T) {
 				for _, readOnly := range []bool{true, false} {
 					e, err := Open(Options{Dir: dir, ReadOnly: readOnly, Executor: &script{}})
 					if err == nil {
-						t.Errorf("read-only %t: it is open, with %d jobs", readOnly, len(e.model.BySubmission))
+						t.Errorf("read-only %t: the engine opened, with %d jobs", readOnly, len(e.model.BySubmission))
 						_ = e.Close(t.Context())
 						continue
 					}
@@ -71,7 +72,7 @@ func TestOpenRefusesWithoutItsJournal(t *testing.T) {
 	}
 }
 
-// onlyTrace leaves one file of an engine that has run, beside its journal.
+// onlyTrace leaves, besides the journal, only one file of an engine that has run.
 func onlyTrace(t *testing.T, dir, name string) {
 	t.Helper()
 	for _, other := range []string{"logs", "scratch"} {
@@ -84,7 +85,8 @@ func onlyTrace(t *testing.T, dir, name string) {
 	}
 }
 
-// TestOpenAfterACrashOfTheFirstStart: an engine that died before it had a journal has promised nothing.
+// TestOpenAfterACrashOfTheFirstStart checks that an engine opens if the earlier one died before
+// it had a journal: it had acknowledged nothing.
 func TestOpenAfterACrashOfTheFirstStart(t *testing.T) {
 	for name, data := range map[string]string{"no journal": "", "empty": "", "torn": journal.Header[:5], "zeros": "\x00\x00\x00"} {
 		t.Run(name, func(t *testing.T) {

@@ -82,6 +82,8 @@ func Open(o Options) (*Engine, error) {
 	return e, nil
 }
 
+// open reads or creates everything in the state directory, in an order that never overwrites a
+// damaged journal. On an error, the caller releases what is open.
 func (e *Engine) open() error {
 	dir := e.options.Dir
 	if !e.options.ReadOnly {
@@ -139,6 +141,7 @@ func (e *Engine) open() error {
 	return nil
 }
 
+// openJournal replays the journal into the model and opens it for new records.
 func (e *Engine) openJournal() (err error) {
 	var torn int
 	if e.journal, torn, err = journal.Open(e.root, "journal", e.replayed); err != nil {
@@ -154,6 +157,7 @@ func (e *Engine) openJournal() (err error) {
 	return nil
 }
 
+// read replays the journal of a read-only engine.
 func (e *Engine) read() error {
 	err := e.checkJournal()
 	if err == nil {
@@ -166,6 +170,7 @@ func (e *Engine) read() error {
 	return err
 }
 
+// replayed applies one line of the journal.
 func (e *Engine) replayed(text []byte) error {
 	var r model.Record
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -174,6 +179,7 @@ func (e *Engine) replayed(text []byte) error {
 	return e.apply(r)
 }
 
+// apply changes the model by a record, which is in the journal already.
 func (e *Engine) apply(r model.Record) error {
 	e.lastAt = r.At
 	for _, v := range r.Events {
@@ -221,6 +227,8 @@ func (e *Engine) change(decide func(*model.Model) ([]model.Event, error)) error 
 	return e.journal.Sync(position)
 }
 
+// propose does what change does, but returns the position in the journal that must be synced
+// instead of waiting for the disk.
 func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (position int64, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -262,7 +270,7 @@ func (e *Engine) write(events ...model.Event) (position int64, err error) {
 	return position, nil
 }
 
-// step is advance, and carries out what advance started. The caller holds e.mu.
+// step calls advance and runs the attempts that it started. The caller holds e.mu.
 func (e *Engine) step() {
 	e.advance()
 	e.carryOutReady()
@@ -323,6 +331,7 @@ func (e *Engine) endOverdue() error {
 	return nil
 }
 
+// keepFacts writes the recorded facts, in order. A fact stays in the list until it is written.
 func (e *Engine) keepFacts() error {
 	for len(e.facts) > 0 {
 		f := e.facts[0]
@@ -337,6 +346,7 @@ func (e *Engine) keepFacts() error {
 	return nil
 }
 
+// follow writes the events that follow from earlier ones, until no task is due.
 func (e *Engine) follow() error {
 	capacity := e.options.capacity()
 	for t := e.model.Due(); t != nil; t = e.model.Due() {
@@ -442,11 +452,11 @@ func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() boo
 	}
 }
 
-// connectionKey is the context key of a func() that counts a request's connection as that of a
+// connectionKey is the context key of a func() that marks a request's connection as that of a
 // client.
 type connectionKey struct{}
 
-// connected lets requests on a connection count it once they are verified. Every program on this
+// connected lets verified requests mark their connection as a client's. Every program on this
 // machine can connect, which must not keep the engine from ending.
 func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, sync.OnceFunc(func() {

@@ -19,10 +19,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// script is an executor that plays commands in virtual time. The words of a
-// command are for the children of an array in turn, the first one for any other
-// job: "fail" exits with 1, "7" with 7, "1h" takes that long and ends when asked,
-// "stubborn" has to be killed, anything else succeeds at once.
+// script is an executor that simulates commands in virtual time. Argument i of a command is for
+// child i of an array, the first one for any other job: "fail" exits with status 1, "7" with 7,
+// "1h" takes that long and ends when asked, "stubborn" has to be killed, anything else succeeds
+// at once.
 type script struct {
 	mu      sync.Mutex
 	ran     []string // ids of jobs in the order of their starts
@@ -30,8 +30,7 @@ type script struct {
 	running int
 	most    int // at the same time
 	cleared []string
-	// run takes the place of the words; it may not be called by two jobs at once
-	// unless it is fit for that.
+	// run replaces the simulation. Two jobs call it at the same time only if it allows that.
 	run func(ctx context.Context, a attempt.Attempt, log *os.File) (int, error)
 }
 
@@ -81,14 +80,14 @@ func (s *script) count(a attempt.Attempt, n int) {
 	}
 }
 
-// now is how many run.
+// now returns how many attempts are running.
 func (s *script) now() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running
 }
 
-// value returns a variable of the environment of the attempt that started i-th.
+// value returns an environment variable of the attempt that started i-th.
 func (s *script) value(i int, name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,14 +106,14 @@ func (s *script) Clear(_, handle string) error {
 
 func (s *script) Unhonoured(*types.ContainerProperties) []string { return nil }
 
-// world is an engine with a client, for one test.
-type world struct {
+// testEngine is an engine with a client, for one test.
+type testEngine struct {
 	*awsbatch.Client
 	t      *testing.T
 	engine *Engine
 }
 
-func open(t *testing.T, o Options) *world {
+func open(t *testing.T, o Options) *testEngine {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = filepath.Join(t.TempDir(), "state")
@@ -137,11 +136,11 @@ func open(t *testing.T, o Options) *world {
 			t.Error(err)
 		}
 	})
-	return &world{awsbatch.NewFromConfig(e.Config("")), t, e}
+	return &testEngine{awsbatch.NewFromConfig(e.Config("")), t, e}
 }
 
 // register registers a definition that asks for the given amounts.
-func (w *world) register(name string, vcpus, memory string, more ...func(*awsbatch.RegisterJobDefinitionInput)) {
+func (w *testEngine) register(name string, vcpus, memory string, more ...func(*awsbatch.RegisterJobDefinitionInput)) {
 	w.t.Helper()
 	in := &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: &name,
@@ -161,19 +160,19 @@ func (w *world) register(name string, vcpus, memory string, more ...func(*awsbat
 	}
 }
 
-// words is the command of a job that is submitted; see script.
+// words sets the command of a submitted job; see script.
 func words(command ...string) func(*awsbatch.SubmitJobInput) {
 	return func(in *awsbatch.SubmitJobInput) { in.ContainerOverrides = &types.ContainerOverrides{Command: command} }
 }
 
-func (w *world) cancel(id, reason string) {
+func (w *testEngine) cancel(id, reason string) {
 	w.t.Helper()
 	if _, err := w.CancelJob(w.t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: &reason}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) terminate(id, reason string) {
+func (w *testEngine) terminate(id, reason string) {
 	w.t.Helper()
 	if _, err := w.TerminateJob(w.t.Context(), &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
 		w.t.Fatal(err)
@@ -181,7 +180,7 @@ func (w *world) terminate(id, reason string) {
 }
 
 // submit submits a job of a definition and returns its id.
-func (w *world) submit(definition string, more ...func(*awsbatch.SubmitJobInput)) string {
+func (w *testEngine) submit(definition string, more ...func(*awsbatch.SubmitJobInput)) string {
 	w.t.Helper()
 	in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: &definition}
 	for _, f := range more {
@@ -194,7 +193,7 @@ func (w *world) submit(definition string, more ...func(*awsbatch.SubmitJobInput)
 	return *out.JobId
 }
 
-func (w *world) job(id string) types.JobDetail {
+func (w *testEngine) job(id string) types.JobDetail {
 	w.t.Helper()
 	out, err := w.DescribeJobs(w.t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	if err != nil {
@@ -206,7 +205,7 @@ func (w *world) job(id string) types.JobDetail {
 	return out.Jobs[0]
 }
 
-func (w *world) want(id string, status types.JobStatus, reason string) {
+func (w *testEngine) want(id string, status types.JobStatus, reason string) {
 	w.t.Helper()
 	d := w.job(id)
 	if d.Status != status || aws.ToString(d.StatusReason) != reason {
@@ -214,7 +213,7 @@ func (w *world) want(id string, status types.JobStatus, reason string) {
 	}
 }
 
-func (w *world) idle() {
+func (w *testEngine) idle() {
 	w.t.Helper()
 	if err := w.engine.WaitIdle(w.t.Context(), 0); err != nil {
 		w.t.Fatal(err)
@@ -223,12 +222,12 @@ func (w *world) idle() {
 
 func refused(t *testing.T, err error, message string) {
 	t.Helper()
-	said := ""
+	got := ""
 	e, ok := errors.AsType[*types.ClientException](err)
 	if ok {
-		said, _, _ = strings.Cut(e.ErrorMessage(), "., RequestId: ") // another one each time
+		got, _, _ = strings.Cut(e.ErrorMessage(), "., RequestId: ") // the id differs each time
 	}
-	if !ok || said != message {
+	if !ok || got != message {
 		t.Errorf("got %v, want ClientException %q", err, message)
 	}
 }

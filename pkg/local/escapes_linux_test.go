@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// findBy returns the executor that finds processes with one method.
+// findBy returns an executor that finds processes with the given method.
 func findBy(t *testing.T, kind string) process.Executor {
 	t.Helper()
 	p, ok := process.New(nil, "").FindBy(kind)
@@ -26,18 +26,18 @@ func findBy(t *testing.T, kind string) process.Executor {
 	return p
 }
 
-// TestEscapee is not a test of its own, see processtest.Escapee.
+// TestEscapee is the program of other tests, see processtest.Escapee.
 func TestEscapee(t *testing.T) { processtest.Escapee(t) }
 
-// TestEscapesThroughTheEngine ends such a job in every way that an engine has.
+// TestEscapesThroughTheEngine ends a job with escaped processes in every way that an engine has.
 func TestEscapesThroughTheEngine(t *testing.T) {
 	processtest.NeedEscapes(t)
 	for _, kind := range []string{"cgroup2", "cgroup1", "marks"} {
-		for name, end := range map[string]func(w *world, id string){
-			"normal":  func(*world, string) {},
-			"stop":    func(w *world, id string) { w.terminate(id, "enough") },
-			"timeout": func(*world, string) {},
-			"serve --stop": func(w *world, _ string) {
+		for name, end := range map[string]func(w *testEngine, id string){
+			"normal":  func(*testEngine, string) {},
+			"stop":    func(w *testEngine, id string) { w.terminate(id, "enough") },
+			"timeout": func(*testEngine, string) {},
+			"serve --stop": func(w *testEngine, _ string) {
 				if _, err := w.engine.EndJobs(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -78,7 +78,7 @@ func TestEscapesThroughTheEngine(t *testing.T) {
 	}
 }
 
-// TestEscapist is not a test of its own: TestEscapesAfterKill runs it in a process of its own, to kill that.
+// TestEscapist is the engine that TestEscapesAfterKill starts as a process and kills.
 func TestEscapist(t *testing.T) {
 	dir := os.Getenv("BATCHCTL_TEST_ESCAPIST")
 	if dir == "" {
@@ -93,7 +93,8 @@ func TestEscapist(t *testing.T) {
 	w.idle()
 }
 
-// TestEscapesAfterKill: the next engine ends what jobs of an engine that was killed left behind.
+// TestEscapesAfterKill checks that the next engine ends processes that jobs of a killed engine
+// left.
 func TestEscapesAfterKill(t *testing.T) {
 	processtest.NeedEscapes(t)
 	for _, kind := range []string{"cgroup2", "cgroup1", "marks"} {
@@ -110,7 +111,7 @@ func TestEscapesAfterKill(t *testing.T) {
 			_ = victim.Process.Kill()
 			_ = victim.Wait() // it was killed
 			if len(processtest.Survivors(token)) == 0 {
-				t.Error("nothing was left to the next engine")
+				t.Error("the killed engine left no process to the next one")
 			}
 			open(t, Options{Dir: filepath.Join(dir, "state"), Executor: next})
 			if pids := processtest.Survivors(token); len(pids) > 0 {

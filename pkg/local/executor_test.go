@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// choice is a Chooser of scripts. It must not be asked while the engine is locked.
+// choice is a Chooser of scripts. The engine must not call it while it holds its lock.
 type choice struct {
 	script
 	engine *Engine
@@ -30,7 +30,8 @@ type choice struct {
 
 	mu    sync.Mutex
 	asked []string
-	gone  bool // the others cannot be used any more
+	// unavailable is true if the other executors cannot be used any more.
+	unavailable bool
 }
 
 func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error) {
@@ -40,7 +41,7 @@ func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, name)
-	if x := c.named[name]; x != nil && !c.gone {
+	if x := c.named[name]; x != nil && !c.unavailable {
 		return x, nil
 	}
 	return nil, errors.New(name + " cannot be used")
@@ -48,7 +49,7 @@ func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error
 
 func (c *choice) Unhonoured(*types.ContainerProperties) []string { return []string{"byDefault"} }
 
-// where is which executors ran jobs, and how many each.
+// where returns how many jobs each executor ran.
 func (c *choice) where() map[string]int {
 	counts := map[string]int{"": len(c.ran)}
 	for name, x := range c.named {
@@ -88,7 +89,7 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 		t.Errorf("notice %q", *notice)
 	}
 	if len(c.asked) != 1 {
-		t.Errorf("asked for %v by a job without the tag", c.asked)
+		t.Errorf("a job without the tag asked for executors %v", c.asked)
 	}
 	chosen := w.submit("choosy")
 	if *notice != "" {
@@ -101,7 +102,7 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 	if got := c.where(); got[""] != 1 || got["a"] != 3 || got["b"] != 3 {
 		t.Errorf("ran %v, want 1 by default, 3 with a, 3 with b", got)
 	}
-	// A tag that comes later says nothing.
+	// A later tag has no effect.
 	_, err := w.TagResource(t.Context(), &awsbatch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
 	if err != nil {
 		t.Fatal(err)
@@ -124,13 +125,13 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	request := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}
 	_, err := w.SubmitJob(t.Context(), request)
 	refused(t, err, "tag batchctl:executor: none cannot be used")
-	// It could be used when the job was submitted, and cannot when it starts.
+	// The executor was usable when the job was submitted, but is not when it starts.
 	release := make(chan struct{})
 	c.script.run = func(context.Context, attempt.Attempt, *os.File) (int, error) { <-release; return 0, nil }
 	first := w.submit("work", choosing(""))
 	second := w.submit("work", choosing("a"), func(in *awsbatch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &first}} })
 	c.mu.Lock()
-	c.gone = true
+	c.unavailable = true
 	c.mu.Unlock()
 	close(release)
 	w.idle()
@@ -146,15 +147,15 @@ func TestJobCannotHaveItsExecutor(t *testing.T) {
 	refused(t, err, "tag batchctl:executor: this engine has only one executor, the one it was started with (--executor)")
 }
 
-// crowded is an executor for which the machine is full while room commands run.
+// crowded is an executor for which the machine is full while limit commands run.
 type crowded struct {
 	script
-	room int
-	full error
+	limit int
+	full  error
 }
 
 func (c *crowded) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
-	if ctx.Err() == nil && c.now() >= c.room {
+	if ctx.Err() == nil && c.now() >= c.limit {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", c.full)
 	}
 	return c.script.Run(ctx, a, log)
@@ -164,7 +165,7 @@ func TestAttemptsWaitForAFullMachine(t *testing.T) {
 	for _, full := range []error{syscall.EMFILE, &os.PathError{Op: "fork/exec", Path: "/bin/sh", Err: syscall.EAGAIN}, syscall.ENOSPC} {
 		t.Run(full.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &crowded{room: 1, full: full}
+				c := &crowded{limit: 1, full: full}
 				w := open(t, Options{Executor: c})
 				w.register("work", "1", "64")
 				w.registerTask("pair", aPart("a", "1h", true), aPart("b", "ok", false))
@@ -189,7 +190,7 @@ func TestAttemptsWaitForAFullMachine(t *testing.T) {
 
 func TestAttemptThatWaitsForAFullMachineCanBeTerminated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := open(t, Options{Executor: &crowded{room: 1, full: syscall.EAGAIN}})
+		w := open(t, Options{Executor: &crowded{limit: 1, full: syscall.EAGAIN}})
 		w.register("work", "1", "64")
 		w.submit("work", words("1h"))
 		synctest.Wait()
@@ -238,7 +239,7 @@ func TestNoMoreAttemptsThanFiles(t *testing.T) {
 	}
 }
 
-// TestRanBy: an attempt's description says which executor ran it.
+// TestRanBy checks that an attempt's description names the executor that ran it.
 func TestRanBy(t *testing.T) {
 	for _, executor := range []string{"", process.Name, "podman"} {
 		a := &model.Attempt{Stream: "4f", Executor: executor}

@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// in is a job of a share.
+// in puts a job into a share.
 func in(share string, priority int32) func(*awsbatch.SubmitJobInput) {
 	return func(r *awsbatch.SubmitJobInput) {
 		r.JobQueue, r.ShareIdentifier, r.SchedulingPriorityOverride = aws.String("shared"), &share, &priority
@@ -21,7 +21,7 @@ func in(share string, priority int32) func(*awsbatch.SubmitJobInput) {
 	}
 }
 
-func (w *world) fairQueue(p types.FairsharePolicy) {
+func (w *testEngine) fairQueue(p types.FairsharePolicy) {
 	w.t.Helper()
 	out, err := w.CreateSchedulingPolicy(w.t.Context(), &awsbatch.CreateSchedulingPolicyInput{Name: aws.String("fair"), FairsharePolicy: &p})
 	if err != nil {
@@ -30,8 +30,8 @@ func (w *world) fairQueue(p types.FairsharePolicy) {
 	w.Queue("shared", []string{model.ComputeEnvironment}, func(r *awsbatch.CreateJobQueueInput) { r.SchedulingPolicyArn = out.Arn })
 }
 
-// names are the names of the jobs that ran, in the order of their starts.
-func (w *world) names(s *script) []string {
+// names returns the names of the jobs that ran, in the order of their starts.
+func (w *testEngine) names(s *script) []string {
 	var all []string
 	for _, id := range s.ran {
 		all = append(all, *w.job(id).JobName)
@@ -87,9 +87,9 @@ func TestFairShareQueue(t *testing.T) {
 	})
 }
 
-// TestReservationLeavesRoom: one share alone gets half of the machine, and who
-// comes later starts at once.
-func TestReservationLeavesRoom(t *testing.T) {
+// TestReservationLeavesCapacity checks that one share alone gets half of the machine, so that a
+// job of another share starts at once.
+func TestReservationLeavesCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
 		w := open(t, Options{Executor: s, VCPUs: 8, MemoryMiB: 8192})

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestForeign: a request for another service is refused in that service's protocol, with a
-// status that no SDK repeats, and what a web page could send is not.
+// TestForeign checks that requests for other services are rejected in the protocol of that
+// service, with a status that no SDK retries. Requests that a web page could send get no such
+// answer.
 func TestForeign(t *testing.T) {
 	e, err := Open(Options{Dir: filepath.Join(t.TempDir(), "state"), VCPUs: 1, MemoryMiB: 64})
 	if err != nil {

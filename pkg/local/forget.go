@@ -62,6 +62,7 @@ func (e *Engine) sweep() error {
 	return errors.Join(e.sweepDirectory("logs", streams), e.sweepDirectory("scratch", tasks))
 }
 
+// sweepDirectory removes all entries of a directory except those to keep.
 func (e *Engine) sweepDirectory(name string, keep map[string]bool) error {
 	entries, err := fs.ReadDir(e.root.FS(), name)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestOldJobsAreForgotten(t *testing.T) {
 		again.want(waited, types.JobStatusSucceeded, model.ReasonExited)
 		again.want(fresh, types.JobStatusSucceeded, model.ReasonExited)
 		if d := again.job(waiting); d.Status == types.JobStatusSucceeded {
-			t.Error("a job that had not ended has")
+			t.Error("an unfinished job has ended")
 		}
 		logs, err := os.ReadDir(filepath.Join(dir, "logs"))
 		if err != nil || len(logs) > 6 {

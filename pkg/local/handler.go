@@ -41,7 +41,7 @@ func (b backend) Executor(ctx context.Context, name string) (attempt.Executor, e
 	return attempt.Choose(ctx, b.engine.options.Executor, name)
 }
 
-// countConnection counts the connection of a verified request as that of a client.
+// countConnection marks the connection of a verified request as a client's.
 func countConnection(r *http.Request) {
 	if count, ok := r.Context().Value(connectionKey{}).(func()); ok {
 		count()

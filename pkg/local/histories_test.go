@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// turn is one thing that happens to an account with queues of all kinds.
+// turn is one action in a history of an account with queues of all kinds.
 type turn struct {
 	what   string
 	on, to int
@@ -34,9 +34,9 @@ var turns = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) turn {
 	}
 }), 1, 20)
 
-// TestHistoriesWithResources plays random histories of an account: at no time is
-// more in use than there is, the journal tells all of it again, and once what was
-// taken away is given back, every job comes to its end and nothing stays in use.
+// TestHistoriesWithResources plays random histories of an account. At no time is more in use than
+// exists, and the journal rebuilds the same state. Once all resources are available again, every
+// job ends and nothing stays in use.
 func TestHistoriesWithResources(t *testing.T) {
 	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
@@ -49,8 +49,8 @@ func TestHistoriesWithResources(t *testing.T) {
 	})
 }
 
-// accountOf makes the account in which histories play.
-func accountOf(w *world) {
+// accountOf creates the account in which the histories play.
+func accountOf(w *testEngine) {
 	w.register("work", "1", "64")
 	w.registerTask("task", aPart("main", "1m", true), aPart("side", "0s", false))
 	if _, err := w.RegisterJobDefinition(w.t.Context(), multiNode(2, 0, aRange("0:", "1m"))); err != nil {
@@ -83,15 +83,15 @@ func playTurns(t *testing.T, history []turn) error {
 	synctest.Wait()
 	before := w.account()
 	again := w.crash(Options{VCPUs: 3, MemoryMiB: 8192, ReadOnly: true})
-	again.engine.absentSince = 0 // what the journal tells, as if its engine still ran
+	again.engine.absentSince = 0 // compare the journal's state, as if its engine still ran
 	if diff := cmp.Diff(before, again.account()); diff != "" {
-		return fmt.Errorf("the journal tells another story:\n%s", diff)
+		return fmt.Errorf("the journal leads to another state:\n%s", diff)
 	}
 	return errors.Join(w.crash(o).settle(ids), w.settle(ids))
 }
 
-// play takes one turn; the id is that of a job it submitted.
-func (w *world) play(v turn, ids []string) (id string, err error) {
+// play takes one turn and returns the id of the job that it submitted, if any.
+func (w *testEngine) play(v turn, ids []string) (id string, err error) {
 	ctx := w.t.Context()
 	state := map[bool]string{true: "ENABLED", false: "DISABLED"}[v.flag]
 	environment := []string{"one", "two"}[v.on%2]
@@ -126,8 +126,8 @@ func (w *world) play(v turn, ids []string) (id string, err error) {
 	return "", err
 }
 
-// submitAny submits a job of a kind; a disabled queue may refuse it.
-func (w *world) submitAny(v turn) (string, error) {
+// submitAny submits a job of a kind; a disabled queue may reject it.
+func (w *testEngine) submitAny(v turn) (string, error) {
 	in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("plain"), JobDefinition: aws.String("work")}
 	switch v.to {
 	case 0:
@@ -156,8 +156,8 @@ func (w *world) submitAny(v turn) (string, error) {
 	return *out.JobId, nil
 }
 
-// account is all that the engine's API shows of jobs and resources.
-func (w *world) account() string {
+// account returns everything that the engine's API shows of jobs and resources.
+func (w *testEngine) account() string {
 	text := w.everything()
 	for _, j := range w.engine.model.BySubmission {
 		more, err := shapeText(w.job(j.ID))
@@ -169,8 +169,8 @@ func (w *world) account() string {
 	return text
 }
 
-// settle gives back what was taken away and lets everything run to its end.
-func (w *world) settle(ids []string) error {
+// settle makes all resources available again and waits until everything has run.
+func (w *testEngine) settle(ids []string) error {
 	for _, name := range []string{"one", "two"} {
 		w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateEnabled,
 			ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(8)}})
@@ -184,8 +184,8 @@ func (w *world) settle(ids []string) error {
 	return w.engine.model.Unreleased()
 }
 
-// overbooked returns what more is in use of than there is.
-func (w *world) overbooked() error {
+// overbooked returns an error if more of a resource is in use than exists.
+func (w *testEngine) overbooked() error {
 	w.engine.mu.Lock()
 	defer w.engine.mu.Unlock()
 	return w.engine.model.Overbooked(w.engine.options.capacity())

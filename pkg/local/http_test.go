@@ -22,8 +22,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// request is a DescribeJobQueues (a POST) or a ListTagsForResource (a GET) to
-// the engine, signed as an SDK does it.
+// request returns a DescribeJobQueues (POST) or ListTagsForResource (GET) request to the engine,
+// signed as an SDK does it.
 func request(t *testing.T, method, host string, key aws.Credentials, at time.Time) *http.Request {
 	t.Helper()
 	path, body := "/v1/describejobqueues", "{}"
@@ -42,8 +42,8 @@ func request(t *testing.T, method, host string, key aws.Credentials, at time.Tim
 	return r
 }
 
-// TestWhoMayCall tries every combination of where a request seems to come from
-// and how it is signed, on reading and on changing methods.
+// TestWhoMayCall tries every combination of the request's apparent origin and its signature, for
+// methods that read and methods that change.
 func TestWhoMayCall(t *testing.T) {
 	w := open(t, Options{})
 	h := w.engine.Handler()
@@ -58,7 +58,7 @@ func TestWhoMayCall(t *testing.T) {
 			for _, origin := range []string{unset, "null", "http://evil.example", "http://" + host, ""} {
 				for _, site := range []string{unset, "none", "same-origin", "cross-site", "same-site"} {
 					for _, kind := range []string{unset, "application/json", "application/x-amz-json-1.1", "text/plain"} {
-						for _, signer := range []string{"the owner", "another key", "nobody"} {
+						for _, signer := range []string{"the owner", "another key", "no key"} {
 							signed := signer == "the owner"
 							key := w.engine.key
 							if signer == "another key" {
@@ -74,7 +74,7 @@ func TestWhoMayCall(t *testing.T) {
 							if kind != unset {
 								r.Header.Set("Content-Type", kind)
 							}
-							if signer == "nobody" {
+							if signer == "no key" {
 								r.Header.Del("Authorization")
 							}
 							answer := httptest.NewRecorder()
@@ -100,7 +100,7 @@ func TestWhoMayCall(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d of %d requests may pass", passed, tried)
+	t.Logf("%d of %d requests are accepted", passed, tried)
 }
 
 func TestSignatures(t *testing.T) {
@@ -171,7 +171,7 @@ func TestLargeBody(t *testing.T) {
 	}
 }
 
-// TestEveryOperationAnswers: an unimplemented operation is reported by name.
+// TestEveryOperationAnswers checks that an unimplemented operation is reported by name.
 func TestEveryOperationAnswers(t *testing.T) {
 	w := open(t, Options{})
 	_, err := w.CreateServiceEnvironment(t.Context(), &awsbatch.CreateServiceEnvironmentInput{ServiceEnvironmentName: aws.String("p"),
@@ -194,10 +194,10 @@ func TestCheckRefuses(t *testing.T) {
 	_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 	refused(t, err, "the platform does not want this")
 	if len(bodies) != 2 || !strings.Contains(bodies[1], `"jobName":"a"`) {
-		t.Errorf("checked %q", bodies)
+		t.Errorf("Check was called with %q", bodies)
 	}
 	if len(w.engine.model.BySubmission) != 0 {
-		t.Error("the refused job was submitted")
+		t.Error("the rejected job was submitted")
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 )
 
-// lossy loses the answer to every request once: the engine has carried it out, and
-// the client knows nothing.
+// lossy drops the first answer to every request: the engine has executed it, but the client does
+// not know.
 type lossy struct {
 	to   aws.HTTPClient
 	lost map[string]bool // by path and invocation
@@ -38,10 +38,10 @@ func TestRetriedCallsMakeNothingTwice(t *testing.T) {
 			w.submit("work")
 		}
 		if n := len(w.engine.model.BySubmission); n != 20 {
-			t.Errorf("%d jobs were made of 20 submits", n)
+			t.Errorf("20 submits created %d jobs", n)
 		}
 		if n := len(w.engine.model.Definitions["work"]); n != 1 {
-			t.Errorf("%d revisions were made of one registration", n)
+			t.Errorf("one registration created %d revisions", n)
 		}
 		id := w.submit("work")
 		again := w.crash(Options{})

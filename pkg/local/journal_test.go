@@ -47,8 +47,8 @@ func (f *faultyFile) Truncate(size int64) error {
 func (f *faultyFile) Sync() error  { return f.sync }
 func (f *faultyFile) Close() error { return nil }
 
-// FuzzReplay gives the engine records that are whole and mean nothing: it says so
-// and does not panic.
+// FuzzReplay gives the engine complete records without meaning: it must report an error and not
+// panic.
 func FuzzReplay(f *testing.F) {
 	f.Add([]byte(`{"at":1,"events":[{"launched":{"job":"x"}}]}`))
 	f.Add([]byte(`{"at":1,"events":[{"moved":{"job":"x","to":"RUNNING"}}]}`))
@@ -77,8 +77,8 @@ func TestOpenKeepsTheTornPart(t *testing.T) {
 	if err := os.WriteFile(path, append([]byte(journal.Header), torn...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
-	e, err = Open(Options{Dir: dir, Executor: &script{}, Log: slog.New(slog.NewTextHandler(&said, nil))})
+	var log bytes.Buffer
+	e, err = Open(Options{Dir: dir, Executor: &script{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestOpenKeepsTheTornPart(t *testing.T) {
 	if got, _ := os.ReadFile(filepath.Join(dir, "journal.torn")); !bytes.Equal(got, torn) {
 		t.Errorf("journal.torn holds %q, want %q", got, torn)
 	}
-	if !strings.Contains(said.String(), "bytes=20") {
-		t.Errorf("the log does not say that 20 bytes were cut off: %s", said.String())
+	if !strings.Contains(log.String(), "bytes=20") {
+		t.Errorf("the log does not report that 20 bytes were cut off: %s", log.String())
 	}
 }
 
@@ -111,7 +111,7 @@ func TestOpenRefusesADamagedJournal(t *testing.T) {
 	}
 	_, err = Open(Options{Dir: dir, Executor: &script{}})
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "restore the file") {
-		t.Errorf("open: %v, want an error that names %s and says what to do", err, path)
+		t.Errorf("open: %v, want an error that names %s and tells what to do", err, path)
 	}
 	if now, _ := os.ReadFile(path); !bytes.Equal(now, data) {
 		t.Error("the damaged journal was changed")

@@ -31,8 +31,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
-// TestVictim is not a test of its own: TestKilledEngine runs it in a process of
-// its own, to kill that.
+// TestVictim is the engine that TestKilledEngine starts as a process and kills.
 func TestVictim(t *testing.T) {
 	dir := os.Getenv("BATCHCTL_TEST_VICTIM")
 	if dir == "" {
@@ -47,7 +46,7 @@ func TestVictim(t *testing.T) {
 	if err := w.engine.wait(t.Context(), 0, func() bool { return w.engine.model.Task(id).State == model.Running }); err != nil {
 		t.Fatal(err)
 	}
-	// The engine can find the process again from here on.
+	// From this record on, the next engine can find the process.
 	if err := os.WriteFile(filepath.Join(dir, "recorded"), []byte("yes\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestKilledEngine(t *testing.T) {
 	state := filepath.Join(dir, "state")
 	_, err = Open(Options{Dir: state})
 	if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != victim.Process.Pid {
-		t.Errorf("while it lives: %v", err)
+		t.Errorf("while the engine is alive: %v", err)
 	}
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -81,8 +80,7 @@ func TestKilledEngine(t *testing.T) {
 	processtest.Vanishes(t, pid)
 }
 
-// TestServant is not a test of its own: TestKills runs it in a process of its own,
-// an engine on a socket, to kill that.
+// TestServant is the engine on a socket that TestKills starts as a process and kills.
 func TestServant(t *testing.T) {
 	dir := os.Getenv("BATCHCTL_TEST_SERVANT")
 	if dir == "" {
@@ -104,9 +102,9 @@ func TestServant(t *testing.T) {
 	t.Fatal(e.Serve(t.Context(), listener, func(Connection) {}))
 }
 
-// TestKills kills an engine again and again while clients submit and jobs run. What
-// was acknowledged is never lost, no attempt runs beside another one of its job,
-// and the attempts are counted.
+// TestKills kills an engine again and again while clients submit and jobs run. No acknowledged
+// job is lost, no two attempts of a job run at the same time, and the number of attempts is
+// right.
 func TestKills(t *testing.T) {
 	kills := 8
 	if testtool.IsLong() {
@@ -147,7 +145,7 @@ func TestKillsWithoutTheJournal(t *testing.T) {
 
 const mostAttempts = 10
 
-// war is an engine that is killed, and what its clients were promised.
+// war is an engine that is killed repeatedly, and the jobs that its clients were promised.
 type war struct {
 	t           *testing.T
 	dir         string
@@ -167,8 +165,8 @@ func (w *war) start() (*exec.Cmd, *awsbatch.Client) {
 	w.t.Helper()
 	servant := exec.Command(os.Args[0], "-test.run=^TestServant$")
 	servant.Env = w.environment
-	var said bytes.Buffer
-	servant.Stdout, servant.Stderr = &said, &said
+	var output bytes.Buffer
+	servant.Stdout, servant.Stderr = &output, &output
 	if err := servant.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -179,11 +177,11 @@ func (w *war) start() (*exec.Cmd, *awsbatch.Client) {
 	}
 	_ = servant.Process.Kill()
 	_ = servant.Wait()
-	w.t.Fatalf("the engine does not begin to serve: %s", &said)
+	w.t.Fatalf("the engine does not start to serve: %s", &output)
 	return nil, nil
 }
 
-// battle is one life of the engine: it dies at a moment that it cannot choose.
+// battle is one life of the engine, which is killed at a random moment.
 func (w *war) battle() {
 	w.t.Helper()
 	servant, client := w.start()
@@ -213,7 +211,7 @@ func (w *war) battle() {
 	_ = servant.Wait() // it was killed
 }
 
-// register makes the definition if it is not there; the engine may die meanwhile.
+// register creates the definition if it does not exist; the engine may die meanwhile.
 func (w *war) register(client *awsbatch.Client) {
 	_, _ = client.RegisterJobDefinition(w.t.Context(), &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
@@ -226,7 +224,7 @@ func (w *war) register(client *awsbatch.Client) {
 	})
 }
 
-// peace lets an engine run until every job has ended, and ends it.
+// peace runs an engine until every job has ended, then ends it.
 func (w *war) peace() {
 	w.t.Helper()
 	e, err := Open(Options{Dir: filepath.Join(w.dir, "state"), VCPUs: 8, MemoryMiB: 8192, GPUs: []string{}})
@@ -238,8 +236,8 @@ func (w *war) peace() {
 	}
 }
 
-// lost is the acknowledged jobs that are not known any more, or have not come to
-// their end: success, or as many attempts as there may be.
+// lost returns the acknowledged jobs that no longer exist or have not finished: by success, or
+// after the last allowed attempt.
 func (w *war) lost() (lost []string) {
 	e := w.reader()
 	for _, id := range w.acked {
@@ -261,8 +259,8 @@ func (w *war) reader() *Engine {
 	return e
 }
 
-// checkRuns holds what the commands noted against what the engine knows: each
-// attempt ran once at most, the last one to its end, and none beside another.
+// checkRuns compares what the commands recorded with the engine's state: each attempt ran at most
+// once, the last one until its end, and no two of a job at the same time.
 func (w *war) checkRuns() {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir, "runs"))
@@ -282,14 +280,14 @@ func (w *war) checkRuns() {
 		case what == "begins":
 			began[id] = attempt
 		case attempt != began[id] || ended[id] == attempt:
-			w.t.Errorf("job %s: attempt %d ends beside attempt %d", id, attempt, began[id])
+			w.t.Errorf("job %s: attempt %d ends during attempt %d", id, attempt, began[id])
 		default:
 			ended[id] = attempt
 		}
 	}
 	for _, j := range w.reader().model.BySubmission {
 		if n := len(j.Attempts); j.State == model.Succeeded && (began[j.ID] != n || ended[j.ID] != n) || began[j.ID] > n {
-			w.t.Errorf("job %s: %d attempts are known, %d began, %d ended", j.ID, n, began[j.ID], ended[j.ID])
+			w.t.Errorf("job %s: %d attempts recorded, %d began, %d ended", j.ID, n, began[j.ID], ended[j.ID])
 		}
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// heard gives w a client that keeps the notice of the last answer.
-func (w *world) heard() *string {
+// heard returns where a client of w keeps the notice of the last answer.
+func (w *testEngine) heard() *string {
 	notice := new(string)
 	w.Client = awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) {
 		inner := o.HTTPClient
@@ -81,8 +81,8 @@ func environing(edit func(*awsbatch.CreateComputeEnvironmentInput)) func(context
 	}
 }
 
-// TestLenientTakes: what a strict engine refuses, with these words, a lenient one takes
-// and says so in the same words.
+// TestLenientTakes checks that a lenient engine accepts what a strict engine rejects, and puts
+// the same text into its notice.
 func TestLenientTakes(t *testing.T) {
 	type (
 		definition  = awsbatch.RegisterJobDefinitionInput
@@ -206,8 +206,8 @@ func TestLenientTakes(t *testing.T) {
 	}
 }
 
-// TestLenientRefuses: what moto refuses too a lenient engine refuses in its words, and
-// a value that it would take does not hide it.
+// TestLenientRefuses checks that a lenient engine rejects what moto rejects, with moto's message,
+// even if the request also has a value that the engine would accept.
 func TestLenientRefuses(t *testing.T) {
 	w := open(t, Options{Lenient: true})
 	w.register("work", "1", "64")
@@ -248,7 +248,7 @@ func TestLenientRefuses(t *testing.T) {
 		}
 	}
 	if n := len(w.engine.model.BySubmission); n != 0 {
-		t.Errorf("%d jobs after refusals only", n)
+		t.Errorf("%d jobs after rejected requests only", n)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestLenientCheckIsANotice(t *testing.T) {
 	}
 }
 
-// What a lenient engine took is known to a strict one.
+// A strict engine reads the jobs that a lenient one accepted.
 func TestLenientJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Lenient: true})
@@ -285,7 +285,8 @@ func TestLenientJournal(t *testing.T) {
 	})
 }
 
-// TestLenientShows: what a lenient engine shows as moto does.
+// TestLenientShows checks the answers of a lenient engine that differ from AWS Batch's and agree
+// with moto's.
 func TestLenientShows(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		w := open(t, Options{Lenient: lenient})
@@ -326,5 +327,5 @@ func TestLenientShows(t *testing.T) {
 	}
 }
 
-// mostNotice is how many characters of a notice clients get.
+// mostNotice is the longest notice that clients get, in characters.
 const mostNotice = 4000

@@ -183,7 +183,7 @@ func TestStopInEachState(t *testing.T) {
 
 		w.cancel(runs, "not wanted")
 		synctest.Wait()
-		w.want(runs, types.JobStatusRunning, "") // CancelJob does nothing to it
+		w.want(runs, types.JobStatusRunning, "") // CancelJob has no effect on a running job
 		w.cancel(waits, "not wanted")
 		w.want(waits, types.JobStatusFailed, "not wanted")
 		w.cancel(depends, "not wanted")
@@ -196,7 +196,7 @@ func TestStopInEachState(t *testing.T) {
 		if d := w.job(runs); len(d.Attempts) != 1 || !*d.IsTerminated || *d.Container.ExitCode != 143 {
 			t.Errorf("terminated job: %d attempts, terminated %v, exit %d", len(d.Attempts), *d.IsTerminated, *d.Container.ExitCode)
 		}
-		w.terminate(runs, "again") // is no error
+		w.terminate(runs, "again") // is not an error
 		w.want(runs, types.JobStatusFailed, "enough")
 	})
 }
@@ -209,7 +209,7 @@ func TestMachineIsSharedInOrder(t *testing.T) {
 		w.register("large", "2", "512")
 		urgent := func(in *awsbatch.SubmitJobInput) { in.JobQueue = aws.String("urgent") }
 		first := w.submit("small", words("1m"))
-		synctest.Wait() // two that run together note their starts in any order
+		synctest.Wait() // jobs that run together record their starts in any order
 		large := w.submit("large", words("1m"))
 		behind := w.submit("small", words("1m"))
 		before := w.submit("small", words("1m"), urgent)

@@ -15,11 +15,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// TestFiltersOfManyJobs: no page looks at more than 10000 jobs, and the pages
-// together hold what a look at all jobs finds.
+// TestFiltersOfManyJobs checks that no page examines more than 10000 jobs, and that the pages
+// together have every job that matches.
 func TestFiltersOfManyJobs(t *testing.T) {
 	w := open(t, Options{Queues: []model.QueueSpec{{Name: "default"}, {Name: "other"}}})
-	w.register("even", "100", "64") // nothing of it runs
+	w.register("even", "100", "64") // too large to run
 	w.register("odd", "100", "64")
 	const n = 25000
 	m := w.engine.model
@@ -80,8 +80,8 @@ func TestFiltersOfManyJobs(t *testing.T) {
 	}
 }
 
-// TestPagesOfWhatIsRemoved: a client may remove what each page shows before it asks for
-// the next one, and is shown everything once.
+// TestPagesOfWhatIsRemoved checks that a client can remove the entries of each page before it
+// asks for the next one, and still sees every entry once.
 func TestPagesOfWhatIsRemoved(t *testing.T) {
 	w := open(t, Options{Queues: []model.QueueSpec{{Name: "default"}}})
 	const n = 7
@@ -130,7 +130,8 @@ func TestPagesOfWhatIsRemoved(t *testing.T) {
 	}
 }
 
-// TestSharesByStatus: SHARE_IDENTIFIER is the one filter beside which the status counts.
+// TestSharesByStatus checks that SHARE_IDENTIFIER is the only filter that can be combined with a
+// status.
 func TestSharesByStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 1, MemoryMiB: 64})

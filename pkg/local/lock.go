@@ -17,6 +17,7 @@ type LockedError struct {
 	PID int // of its process; 0: unknown
 }
 
+// Error names the directory and the process that holds it.
 func (e *LockedError) Error() string {
 	holder := "another process"
 	if e.PID != 0 {

@@ -16,23 +16,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The lock of an engine that was killed while it started a command is held by that
-// process until it has become the command. An engine that lives is not waited for.
+// TestLockOfTheDead checks the wait for the lock of a killed engine: a process that it was
+// starting holds the lock until it executes its command. Open does not wait for a live engine.
 func TestLockOfTheDead(t *testing.T) {
-	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
 		name string
 		pid  int
-		ask  bool // the lock is only that of a client who asks whether there is one
-		let  bool // the lock is let go in time
+		ask  bool // the lock belongs to a client that only checks for an engine
+		let  bool // the lock is released in time
 		want bool
 	}{
 		{"it lives", os.Getpid(), false, false, false},
-		{"gone, and let go", gone.Process.Pid, false, true, true},
-		{"gone, and held indefinitely", gone.Process.Pid, false, false, false},
+		{"gone, and let go", dead.Process.Pid, false, true, true},
+		{"gone, and held indefinitely", dead.Process.Pid, false, false, false},
 		{"asked for", os.Getpid(), true, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestLockOfTheDead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if held, err := isHeld(root); err != nil || held == test.ask {
-				t.Errorf("held: %v, %v", held, err)
+				t.Errorf("isHeld = %v, %v", held, err)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
@@ -85,8 +85,8 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 }
 
-// TestStateOfOthers: a user who can write the journal can run commands, so only a
-// directory of this user alone is opened.
+// TestStateOfOthers checks that the engine opens only a directory of its own user: a user who can
+// write the journal can run commands.
 func TestStateOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		owner int

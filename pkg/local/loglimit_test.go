@@ -16,7 +16,8 @@ import (
 
 const testLimit = 1 << 20
 
-// TestLogLimit: a job that prints more than its log may hold succeeds all the same, and its log and status say what is missing.
+// TestLogLimit checks that a job succeeds although it prints more than its log may have, and that
+// its log and status report the loss.
 func TestLogLimit(t *testing.T) {
 	w := open(t, Options{Executor: process.New(nil, ""), LogLimit: testLimit})
 	for name, limited := range map[string]bool{"more": true, "exactly": false} {

@@ -17,7 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-func (w *world) events(in *cloudwatchlogs.GetLogEventsInput) *cloudwatchlogs.GetLogEventsOutput {
+func (w *testEngine) events(in *cloudwatchlogs.GetLogEventsInput) *cloudwatchlogs.GetLogEventsOutput {
 	w.t.Helper()
 	in.LogGroupName = aws.String("/aws/batch/job")
 	out, err := cloudwatchlogs.NewFromConfig(w.engine.Config("")).GetLogEvents(w.t.Context(), in)
@@ -35,9 +35,9 @@ func messages(out *cloudwatchlogs.GetLogEventsOutput) []string {
 	return all
 }
 
-// logs returns the lines of a stream, read as the aws CLI does it: from the head
-// until the same token comes back.
-func (w *world) logs(stream string) []string {
+// logs returns the lines of a stream, read as the aws CLI does it: from the head until the same
+// token is returned.
+func (w *testEngine) logs(stream string) []string {
 	w.t.Helper()
 	var all []string
 	in := &cloudwatchlogs.GetLogEventsInput{LogStreamName: &stream, StartFromHead: aws.Bool(true)}
@@ -51,7 +51,7 @@ func (w *world) logs(stream string) []string {
 	}
 }
 
-// writes is an executor whose jobs print the given pieces, a second before each.
+// writes returns an executor whose jobs print the given pieces, a second before each.
 func writes(pieces ...string) *script {
 	return &script{run: func(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
 		for _, p := range pieces {
@@ -91,7 +91,7 @@ func TestLogLinesHaveTheTimeAtWhichTheyWereWritten(t *testing.T) {
 		d := w.job(id)
 		stream := *d.Container.LogStreamName
 		if got := w.logs(stream); len(got) != 0 {
-			t.Errorf("nothing is written, and the log says %q", got)
+			t.Errorf("before the first line, the log has %q", got)
 		}
 		time.Sleep(3500 * time.Millisecond)
 		if got := strings.Join(w.logs(stream), "|"); got != "one|two|three" {
@@ -169,7 +169,7 @@ func TestLogTokens(t *testing.T) {
 		check(tail, "45")
 		check(page(tail.NextForwardToken, true), "")
 		if again := page(tail.NextForwardToken, true); *again.NextForwardToken != *tail.NextForwardToken {
-			t.Error("at the end another token comes back")
+			t.Error("at the end of the log, the token changes")
 		}
 		older := page(tail.NextBackwardToken, false)
 		check(older, "23")
@@ -178,7 +178,7 @@ func TestLogTokens(t *testing.T) {
 		none := page(oldest.NextBackwardToken, false)
 		check(none, "")
 		if *none.NextBackwardToken != *oldest.NextBackwardToken {
-			t.Error("at the beginning another token comes back")
+			t.Error("at the beginning of the log, the token changes")
 		}
 		check(page(oldest.NextForwardToken, true), "23")
 		check(page(nil, true), "12")
@@ -211,7 +211,7 @@ func TestLogErrors(t *testing.T) {
 			t.Errorf("%v %v: %v", aws.ToString(in.NextToken), aws.ToInt32(in.Limit), err)
 		}
 	}
-	// The answer must name what is not there also to other operations.
+	// Other operations must also name the missing group or stream.
 	_, err := logs.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: aws.String("/aws/batch/job"), LogStreamName: &stream})
 	if err == nil || !strings.Contains(err.Error(), "DeleteLogStream: the local engine does not implement this operation") {
 		t.Errorf("DeleteLogStream: %v", err)

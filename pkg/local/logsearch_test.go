@@ -16,9 +16,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// chatty is an engine whose jobs of definitions "a" and "b" have printed their
-// index and a word.
-func chatty(t *testing.T) (w *world, logs *cloudwatchlogs.Client, lines []string) {
+// chatty returns an engine whose jobs of the definitions "a" and "b" have printed their index and
+// a word.
+func chatty(t *testing.T) (w *testEngine, logs *cloudwatchlogs.Client, lines []string) {
 	t.Helper()
 	s := &script{run: func(_ context.Context, a attempt.Attempt, log *os.File) (int, error) {
 		_, err := fmt.Fprintf(log, "%s begins\n%s ends well\n", a.Job, a.Job)

@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// aRange is nodes of one vCPU whose command is a word, as script plays it.
+// aRange returns nodes of one vCPU whose command is an argument for script.
 func aRange(target, word string) types.NodeRangeProperty {
 	return types.NodeRangeProperty{TargetNodes: &target, Container: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{word},
 		ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
@@ -181,8 +181,8 @@ func TestMultiNodeRefuses(t *testing.T) {
 		{multiNode(3, 0, aRange("0:3", "x")), `targetNodes "0:3" is not a range of the 3 nodes.`},
 		{multiNode(3, 0, aRange("a", "x")), `targetNodes "a" is not a range of the 3 nodes.`},
 		{both(3), onlyOne},
-		{both(-1), onlyOne},            // no room is made for what is refused
-		{both(math.MaxInt32), onlyOne}, // 2^31 nodes would be the end of the engine
+		{both(-1), onlyOne},            // a rejected request reserves no memory
+		{both(math.MaxInt32), onlyOne}, // 2^31 nodes would exhaust the engine's memory
 		{multiNode(math.MaxInt32, 0, aRange("0:", "x")), "numNodes must be between 1 and 1000."},
 		{multiNode(3, 0, ecs), "ecsProperties of a node range: the local engine does not implement this."},
 	} {

@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// oldJournal is the records of an engine that had one environment, queues that were
-// names only, and no scheduling policies.
+// oldJournal has the records of an older engine: one environment, queues that are only names, and
+// no scheduling policies.
 const oldJournal = `
 {"at":1000,"events":[{"queued":{"name":"urgent","priority":9,"environments":["local"]}}]}
 {"at":1001,"events":[{"registered":{"revision":1,"request":{"jobDefinitionName":"work","type":"container","containerProperties":{"image":"busybox","command":["true"],"resourceRequirements":[{"type":"VCPU","value":"1"},{"type":"MEMORY","value":"64"}]},"tags":{"a":"1"}}}}]}
@@ -40,7 +40,7 @@ func TestOldJournalsAreRead(t *testing.T) {
 	if d := w.job("first"); d.Tags["b"] != "2" || *d.Container.LogStreamName != "work/default/11111111-1111-4111-8111-111111111111" {
 		t.Errorf("%+v", d)
 	}
-	e.recover() // as at the start of an engine: it fits by now
+	e.recover() // as when an engine starts: the job now fits
 	w.idle()
 	w.want("stuck", types.JobStatusSucceeded, model.ReasonExited)
 	if err := e.model.Overbooked(e.options.capacity()); err != nil {
@@ -51,8 +51,8 @@ func TestOldJournalsAreRead(t *testing.T) {
 	}
 }
 
-// queuesText is the queues as the API shows them.
-func (w *world) queuesText() string {
+// queuesText returns the queues that the API shows, as text.
+func (w *testEngine) queuesText() string {
 	out, err := w.DescribeJobQueues(w.t.Context(), &awsbatch.DescribeJobQueuesInput{})
 	if err != nil {
 		w.t.Fatal(err)

@@ -18,9 +18,11 @@ type Options struct {
 	// Dir is the state directory, which is created with mode 0700. Everything that the engine keeps
 	// is below it.
 	Dir string
-	// VCPUs is the capacity of the one compute environment; 0 means all of this machine.
+	// VCPUs is the capacity of the one compute environment; 0 means all CPUs of the local
+	// machine.
 	VCPUs float64
-	// MemoryMiB is its memory; 0 means all of this machine, or the limit of a cgroup.
+	// MemoryMiB is its memory; 0 means all memory of the local machine, or the limit of the
+	// cgroup.
 	MemoryMiB int
 	// GPUs are the ids of its devices, as in CUDA_VISIBLE_DEVICES. nil means the NVIDIA devices on
 	// this machine; empty means none.
@@ -59,6 +61,8 @@ type Options struct {
 // DefaultLogLimit is the default of Options.LogLimit.
 const DefaultLogLimit = 1 << 30
 
+// fill checks the options and sets the defaults. It measures the machine unless the engine is
+// read-only.
 func (o *Options) fill() error {
 	if o.Dir == "" {
 		return fmt.Errorf("open engine: no state directory given")
@@ -95,7 +99,7 @@ func (o *Options) fill() error {
 	return o.measure()
 }
 
-// measure fills in the capacity of this machine.
+// measure sets the capacity of the local machine for everything that the options leave open.
 func (o *Options) measure() error {
 	if o.VCPUs == 0 {
 		o.VCPUs = hardware.VCPUs()
@@ -135,6 +139,7 @@ func attemptsFor(files uint64) int {
 	return int(files-filesOfEngine) / filesOfAttempt
 }
 
+// capacity is the size of the machine as the model counts it.
 func (o *Options) capacity() model.Amount {
 	return model.Amount{MilliCPU: int64(o.VCPUs*1000 + 0.5), MemoryMiB: int64(o.MemoryMiB), GPUs: int64(len(o.GPUs))}
 }

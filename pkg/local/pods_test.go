@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// aPod makes a definition one of a pod.
+// aPod turns a definition into one of a pod.
 func aPod(in *awsbatch.RegisterJobDefinitionInput) {
 	in.ContainerProperties = nil
 	in.EksProperties = &types.EksProperties{PodProperties: &types.EksPodProperties{HostNetwork: aws.Bool(true), Containers: []types.EksContainer{
@@ -63,7 +63,7 @@ func TestPodJobsOfALenientEngine(t *testing.T) {
 			Metadata: &types.EksMetadata{Labels: map[string]string{"a": "b"}},
 			Containers: []types.EksContainerOverride{
 				{Name: aws.String("main"), Command: []string{"echo"}, Env: []types.EksContainerEnvironmentVariable{{Name: aws.String("B"), Value: aws.String("job")}}},
-				{Resources: &types.EksContainerResourceRequirements{Requests: map[string]string{"cpu": "2"}}}, // the one without a name
+				{Resources: &types.EksContainerResourceRequirements{Requests: map[string]string{"cpu": "2"}}}, // the container without a name
 				{Name: aws.String("none"), Command: []string{"never"}},
 			}}}
 	})
@@ -82,7 +82,7 @@ func TestPodJobsOfALenientEngine(t *testing.T) {
 		*first.Env[0].Value != "definition" || *first.Env[1].Value != "job" || second.Resources.Limits != nil || second.Resources.Requests["cpu"] != "2" {
 		t.Errorf("%+v", pod)
 	}
-	// The definition is as it was.
+	// The definition is unchanged.
 	out, err := w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("pod")})
 	if err != nil || *out.JobDefinitions[0].EksProperties.PodProperties.Containers[0].Env[1].Value != "definition" {
 		t.Errorf("%+v, %v", out, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// asks is a list of one consumable resource.
+// asks returns a list of one consumable resource.
 func asks(name string, quantity int64) *types.ConsumableResourceProperties {
 	return &types.ConsumableResourceProperties{ConsumableResourceList: []types.ConsumableResourceRequirement{
 		{ConsumableResource: &name, Quantity: &quantity}}}
@@ -28,8 +28,8 @@ func to(queue string) func(*awsbatch.SubmitJobInput) {
 	return func(in *awsbatch.SubmitJobInput) { in.JobQueue = &queue }
 }
 
-// environment makes a managed compute environment.
-func (w *world) environment(name string, kind types.CRType, maxvCPUs int32) {
+// environment creates a managed compute environment.
+func (w *testEngine) environment(name string, kind types.CRType, maxvCPUs int32) {
 	w.t.Helper()
 	_, err := w.CreateComputeEnvironment(w.t.Context(), &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged,
 		ComputeResources: computeResources(kind, maxvCPUs)})
@@ -46,8 +46,8 @@ func computeResources(kind types.CRType, maxvCPUs int32) *types.ComputeResource 
 	return r
 }
 
-// Queue makes a job queue on environments in their order.
-func (w *world) Queue(name string, environments []string, more ...func(*awsbatch.CreateJobQueueInput)) {
+// Queue creates a job queue on environments in their order.
+func (w *testEngine) Queue(name string, environments []string, more ...func(*awsbatch.CreateJobQueueInput)) {
 	w.t.Helper()
 	in := &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1)}
 	for i, v := range environments {
@@ -61,21 +61,21 @@ func (w *world) Queue(name string, environments []string, more ...func(*awsbatch
 	}
 }
 
-func (w *world) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) {
+func (w *testEngine) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) {
 	w.t.Helper()
 	if _, err := w.UpdateComputeEnvironment(w.t.Context(), in); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) updateQueue(in *awsbatch.UpdateJobQueueInput) {
+func (w *testEngine) updateQueue(in *awsbatch.UpdateJobQueueInput) {
 	w.t.Helper()
 	if _, err := w.UpdateJobQueue(w.t.Context(), in); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) restart(dir string, o Options) *world {
+func (w *testEngine) restart(dir string, o Options) *testEngine {
 	w.t.Helper()
 	if err := w.engine.Close(w.t.Context()); err != nil {
 		w.t.Fatal(err)
@@ -89,8 +89,8 @@ func shapeText(v any) (string, error) {
 	return string(text), err
 }
 
-// everything is what the API shows of all resources, as text.
-func (w *world) everything() string {
+// everything returns all resources that the API shows, as text.
+func (w *testEngine) everything() string {
 	w.t.Helper()
 	ctx := w.t.Context()
 	var b strings.Builder
@@ -178,7 +178,7 @@ func TestRestartKeepsResources(t *testing.T) {
 	if out, err := w.UpdateConsumableResource(ctx, update); err != nil || *out.TotalQuantity != 5 {
 		t.Errorf("the client token is forgotten: %+v, %v", out, err)
 	}
-	// Names that the options configure by now count as they say.
+	// For names that the options now configure, the options count.
 	w = w.restart(dir, Options{Queues: []model.QueueSpec{{Name: "main", Priority: 2, Environments: []string{"big"}}}})
 	out, err := w.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{"main"}})
 	if err != nil || len(out.JobQueues) != 1 || *out.JobQueues[0].Priority != 2 || out.JobQueues[0].State != "ENABLED" {
@@ -473,7 +473,7 @@ func TestConsumableResources(t *testing.T) {
 		have("licence", 3, 2, 1)
 		w.want(first, types.JobStatusRunning, "")
 		w.want(second, types.JobStatusRunnable, "the job waits for 2 of the consumable resource licence")
-		w.want(small, types.JobStatusRunnable, "the job waits for 1 of the consumable resource licence") // it does not pass the second one
+		w.want(small, types.JobStatusRunnable, "the job waits for 1 of the consumable resource licence") // it does not overtake the second one
 		w.want(other, types.JobStatusRunning, "")
 		time.Sleep(90 * time.Second)
 		have("licence", 3, 3, 0)
@@ -548,7 +548,8 @@ func TestTimeLimitActions(t *testing.T) {
 	})
 }
 
-// TestRefusedLater: what is refused when something is made is refused when it is changed.
+// TestRefusedLater checks that updates reject the same values as the operations that create a
+// resource.
 func TestRefusedLater(t *testing.T) {
 	w := open(t, Options{})
 	ctx := t.Context()
@@ -570,9 +571,9 @@ func TestRefusedLater(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsBehindTooMuch: a job that asks for more of a consumable resource than
-// there is, or for one that is gone, keeps nothing of it from those behind.
-func TestNobodyWaitsBehindTooMuch(t *testing.T) {
+// TestOversizedRequestsReserveNothing checks that a job reserves no consumable resource if it
+// asks for more than exists, or for a deleted one. Later jobs get it.
+func TestOversizedRequestsReserveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{})
 		w.register("work", "1", "64")

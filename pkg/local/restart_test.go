@@ -27,9 +27,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// crash opens a second engine on what the disk would hold if w's engine had been
-// killed now.
-func (w *world) crash(o Options) *world {
+// crash opens a second engine on the data that the disk would have if w's engine had been killed
+// now.
+func (w *testEngine) crash(o Options) *testEngine {
 	w.t.Helper()
 	dir := filepath.Join(w.t.TempDir(), "state")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -106,8 +106,8 @@ func TestCrashEndsWhatRanByTheRetryStrategy(t *testing.T) {
 	})
 }
 
-// TestCrashAnywhere cuts the journal of a busy hour after any of its records: what
-// was acknowledged by then is there, and every job comes to its end.
+// TestCrashAnywhere cuts the journal of a busy hour after each of its records. Everything
+// acknowledged by then must be there, and every job must end.
 func TestCrashAnywhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 3, MemoryMiB: 8192})
@@ -123,7 +123,7 @@ func TestCrashAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data = bytes.TrimRight(data, "\x00") // room for what comes
+		data = bytes.TrimRight(data, "\x00") // space that was reserved for later records
 		ends := []int{len(journal.Header)}
 		for at := ends[0]; at < len(data); at += bytes.IndexByte(data[at:], '\n') + 1 {
 			ends = append(ends, at)
@@ -169,7 +169,7 @@ func TestReadOnlyEngineChangesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	w := open(t, Options{Dir: dir})
 	w.register("work", "1", "512")
-	reader := open(t, Options{Dir: dir, ReadOnly: true}) // while the other one is at work
+	reader := open(t, Options{Dir: dir, ReadOnly: true}) // while the other engine is open
 	_, err := reader.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 	refused(t, err, api.ErrReadOnly.Error())
 	if out, err := reader.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{}); err != nil || len(out.JobDefinitions) != 1 {
@@ -212,7 +212,7 @@ func TestBrokenDisk(t *testing.T) {
 		real := w.engine.journal
 		w.engine.journal = journal.New(&faultyFile{space: 1 << 20, sync: syscall.EIO}, 0)
 		client := awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
-		for range 2 { // the second one would be told a lie if the disk were asked again
+		for range 2 { // a second sync would report success, although the data of the first one is lost
 			_, err := client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			if fault, ok := errors.AsType[*types.ServerException](err); !ok || !strings.Contains(fault.ErrorMessage(), syscall.EIO.Error()) {
 				t.Errorf("acknowledged on a disk that cannot keep it: %v", err)
@@ -220,7 +220,7 @@ func TestBrokenDisk(t *testing.T) {
 		}
 		synctest.Wait()
 		w.engine.mu.Lock()
-		// The first one may have run before the disk said no: no client was told that it would not.
+		// The first one may have run before the disk failed: its client only knows that the outcome is unknown.
 		if n := len(w.engine.model.BySubmission); n != 1 {
 			t.Errorf("there are %d jobs, want the one whose outcome is unknown", n)
 		}
@@ -242,9 +242,8 @@ func TestOpenRefusesADirectoryOfOthers(t *testing.T) {
 	}
 }
 
-// TestFullDisk lets the disk fill up at any byte of a few submits: what is
-// refused left nothing behind, what is acknowledged is there, and when space is
-// back everything runs.
+// TestFullDisk lets the disk fill up at each byte of a few submits. A rejected request leaves
+// nothing, an acknowledged one is kept, and everything runs once there is space.
 func TestFullDisk(t *testing.T) {
 	for space := 0; space < 1200; space += 37 {
 		synctest.Test(t, func(t *testing.T) {
@@ -290,7 +289,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// step is one thing that a client does in a random history.
+// step is one action of a client in a random history.
 type step struct {
 	what       string // submit, cancel, terminate or wait
 	on         int    // of the jobs so far
@@ -313,8 +312,8 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 	}
 }), 1, 12)
 
-// TestRandomHistories plays random histories and kills the engine at their end:
-// no job is lost, each comes to an end, and nothing stays reserved.
+// TestRandomHistories plays random histories and kills the engine after each: no job is lost,
+// each one ends, and nothing stays reserved.
 func TestRandomHistories(t *testing.T) {
 	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
@@ -369,8 +368,8 @@ func (s step) job(ids []string) []func(*awsbatch.SubmitJobInput) {
 	return job
 }
 
-// finish lets everything run to its end and looks at what is left.
-func (w *world) finish(ids []string) error {
+// finish waits until everything has run and checks the final states.
+func (w *testEngine) finish(ids []string) error {
 	w.idle()
 	for _, id := range ids {
 		if d := w.job(id); d.Status != types.JobStatusSucceeded && d.Status != types.JobStatusFailed {

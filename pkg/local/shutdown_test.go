@@ -17,7 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// TestEndJobs: jobs in every state end, and the next engine starts none of them again.
+// TestEndJobs checks that jobs in every state end, and that the next engine starts none of them
+// again.
 func TestEndJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "state")
@@ -62,16 +63,16 @@ func TestEndJobs(t *testing.T) {
 	})
 }
 
-// TestProcessesForBatchctlOnly: an engine of root starts processes for batchctl's commands, not for
-// other clients that have the key.
+// TestProcessesForBatchctlOnly checks that an engine of root starts processes for batchctl's
+// commands, but not for other clients that have the key.
 func TestProcessesForBatchctlOnly(t *testing.T) {
 	for _, only := range []bool{false, true} {
 		for _, x := range []attempt.Executor{&script{}, containers{&script{}}} {
 			w := open(t, Options{Executor: x, ProcessesForBatchctlOnly: only})
 			w.register("work", "1", "512")
-			w.submit("work", words("0s")) // batchctl's own
+			w.submit("work", words("0s")) // batchctl's own command
 			others := w.engine.Config("")
-			others.APIOptions = nil // no header of batchctl's, as from the aws CLI
+			others.APIOptions = nil // without batchctl's header, as from the aws CLI
 			other := awsbatch.NewFromConfig(others)
 			_, err := other.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("other"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			rejected := err != nil && strings.Contains(err.Error(), "batchctl serve --allow-root")
@@ -82,13 +83,13 @@ func TestProcessesForBatchctlOnly(t *testing.T) {
 	}
 }
 
-// containers is an executor that says its jobs run in containers.
+// containers is an executor that reports its jobs as containers.
 type containers struct{ *script }
 
 func (containers) Contained() bool { return true }
 
-// TestClientAfterEnd: a client of an engine that has shut down reads the last states from its
-// directory and can change nothing; a client of a killed engine gets an error.
+// TestClientAfterEnd checks that a client of an engine that has shut down reads the last states
+// from its directory and can change nothing. A client of a killed engine gets an error.
 func TestClientAfterEnd(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	w := open(t, Options{Dir: dir, Executor: &script{}})

@@ -13,9 +13,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/journal"
 )
 
-// TestNextEngineGoesOnForClients: an engine that comes after one that was killed has its address
-// and its key, so who was connected goes on; after one that ended by itself it has neither.
-func TestNextEngineGoesOnForClients(t *testing.T) {
+// TestNextEngineContinuesForClients checks that the engine after a killed one takes over its
+// address and key, so connected clients continue. After an orderly end the next engine has new
+// ones.
+func TestNextEngineContinuesForClients(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	var before Connection
 	for i, killed := range []bool{true, true, false, false} {
@@ -34,8 +35,8 @@ func TestNextEngineGoesOnForClients(t *testing.T) {
 		if same := now == before; same != (i == 1 || i == 2) {
 			t.Errorf("engine %d: %+v after %+v", i, now, before)
 		}
-		if i == 1 || i == 2 { // as it was found before the first one was killed
-			before.PID++ // it was another process
+		if i == 1 || i == 2 { // as a client read it before the first engine was killed
+			before.PID++ // of another process
 			client := awsbatch.NewFromConfig(before.Config(""))
 			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil {
 				t.Errorf("engine %d: %v", i, err)
@@ -50,14 +51,15 @@ func TestNextEngineGoesOnForClients(t *testing.T) {
 		if err := errors.Join(<-served, e.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		if killed { // who is killed leaves what was there
+		if killed { // a killed engine leaves its connection file
 			leave(t, dir, string(text))
 		}
 	}
 }
 
-// TestNextEngineElsewhereHasItsOwnKey: where another program has taken the address of an engine that was
-// killed, what clients still sign and send there is worth nothing.
+// TestNextEngineElsewhereHasItsOwnKey checks that the key changes if another program has taken a
+// killed engine's address. That program cannot use the requests that clients still sign and send
+// there.
 func TestNextEngineElsewhereHasItsOwnKey(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,8 +83,8 @@ func TestNextEngineElsewhereHasItsOwnKey(t *testing.T) {
 	}
 }
 
-// TestNextEngineLeavesNoDeadPort: an engine that is told to listen elsewhere, or that only runs
-// what it has itself, keeps nobody waiting at the address of the one before.
+// TestNextEngineLeavesNoDeadPort checks that clients do not wait at a killed engine's address if
+// the next engine listens elsewhere or serves no clients.
 func TestNextEngineLeavesNoDeadPort(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

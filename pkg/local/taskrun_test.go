@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// aPart is a container that needs half a vCPU; its word is played as by script.
+// aPart returns a container that needs half a vCPU; script runs its command.
 func aPart(name, word string, essential bool, after ...string) types.TaskContainerProperties {
 	p := types.TaskContainerProperties{Name: &name, Image: aws.String("busybox:1"), Command: []string{word}, Essential: &essential,
 		ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("0.5")}, {Type: "MEMORY", Value: aws.String("64")}}}
@@ -34,7 +34,7 @@ func task0(parts ...types.TaskContainerProperties) *types.EcsProperties {
 	return &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{{Containers: parts}}}
 }
 
-func (w *world) registerTask(name string, parts ...types.TaskContainerProperties) {
+func (w *testEngine) registerTask(name string, parts ...types.TaskContainerProperties) {
 	w.t.Helper()
 	_, err := w.RegisterJobDefinition(w.t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer,
 		EcsProperties: task0(parts...)})
@@ -43,7 +43,7 @@ func (w *world) registerTask(name string, parts ...types.TaskContainerProperties
 	}
 }
 
-// partsOf is how the containers of a job ended.
+// partsOf returns how the containers of a job ended, as text.
 func partsOf(d types.JobDetail) string {
 	var all []string
 	for _, c := range d.EcsProperties.TaskProperties[0].Containers {
@@ -66,7 +66,7 @@ func TestContainersOfATask(t *testing.T) {
 		status  types.JobStatus
 		reason  string
 		parts1  string
-		seconds int // that the attempt takes
+		seconds int // duration of the attempt
 	}{
 		{"one after the other", []types.TaskContainerProperties{aPart("main", "2s", true, "fetch SUCCESS", "check COMPLETE"), aPart("fetch", "3s", false), aPart("check", "fail", false)},
 			"SUCCEEDED", model.ReasonExited, "main=0, fetch=0, check=1", 5},
@@ -208,7 +208,7 @@ func TestTaskRefuses(t *testing.T) {
 		{two(func(a, b *part) { a.ResourceRequirements, b.ResourceRequirements = nil, nil }), "vCPU is required."},
 	} {
 		if len(c.p.TaskProperties) == 1 && c.p.TaskProperties[0].Containers == nil {
-			c.p.TaskProperties[0].Containers = []part{} // the SDK wants the member
+			c.p.TaskProperties[0].Containers = []part{} // the SDK requires the member
 		}
 		_, err := w.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("task"), Type: "container", EcsProperties: c.p})
 		refused(t, err, c.want)

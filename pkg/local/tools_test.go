@@ -30,8 +30,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// served is an engine that runs processes and answers on a socket.
-func served(t *testing.T) (w *world, c Connection, stop func()) {
+// served returns an engine that runs processes and answers on a socket.
+func served(t *testing.T) (w *testEngine, c Connection, stop func()) {
 	t.Helper()
 	w = open(t, Options{Executor: process.Executor{}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,9 +52,9 @@ func served(t *testing.T) (w *world, c Connection, stop func()) {
 	}
 	t.Cleanup(stop)
 	select {
-	case said := <-ready:
-		if c, err = Connect(w.engine.options.Dir); err != nil || c != said {
-			t.Fatalf("connect: %+v, %v; served %+v", c, err, said)
+	case got := <-ready:
+		if c, err = Connect(w.engine.options.Dir); err != nil || c != got {
+			t.Fatalf("connect: %+v, %v; served %+v", c, err, got)
 		}
 	case err := <-ended:
 		t.Fatalf("serve ended: %v", err)
@@ -94,7 +94,7 @@ func TestServeAndConnect(t *testing.T) {
 	if _, err := Connect(dir); !strings.Contains(err.Error(), "no engine is serving it") {
 		t.Errorf("after the end: %v", err)
 	}
-	// A file of an engine that was killed is no engine.
+	// The connection file of a killed engine must not count as an engine.
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +109,8 @@ func TestServeAndConnect(t *testing.T) {
 	}
 }
 
-// TestConnectToAnImpostor: after an engine was killed, any program may listen on its port.
-// Nothing is sent there, not even while the next engine begins.
+// TestConnectToAnImpostor checks that a client sends nothing to another program that listens on a
+// killed engine's port, not even while the next engine starts.
 func TestConnectToAnImpostor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -151,9 +151,10 @@ func TestConnectToAnImpostor(t *testing.T) {
 	none("before the next one serves", "no engine is serving it")
 }
 
-// TestClientOfADeadEngineTalksToNobodyElse: a client that has connected goes on as long as
-// the engine lives. Who listens there then is told nothing and not believed.
-func TestClientOfADeadEngineTalksToNobodyElse(t *testing.T) {
+// TestClientOfADeadEngineRejectsOtherListeners checks that a connected client works as long as
+// its engine lives. It sends nothing to a program that listens there later, and ignores its
+// answers.
+func TestClientOfADeadEngineRejectsOtherListeners(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		dies func(dir string, lock *os.File) error
@@ -213,8 +214,8 @@ func TestClientOfADeadEngineTalksToNobodyElse(t *testing.T) {
 	}
 }
 
-// TestEndingEngineIsNotFound: the port of an engine that ends is free for others while
-// its last requests are answered.
+// TestEndingEngineIsNotFound checks that clients do not find an ending engine: its port is free
+// for others while its last requests are answered.
 func TestEndingEngineIsNotFound(t *testing.T) {
 	w, c, stop := served(t)
 	busy, err := net.Dial("tcp", strings.TrimPrefix(c.Endpoint, "http://"))
@@ -241,8 +242,8 @@ func TestEndingEngineIsNotFound(t *testing.T) {
 	<-ended
 }
 
-// TestStrangersAreNotWaitedFor: any user of the machine can connect, and is no client
-// before a request that is signed with the key.
+// TestStrangersAreNotWaitedFor checks that a connection without a signed request does not keep
+// the engine from ending. Any user of the machine can connect.
 func TestStrangersAreNotWaitedFor(t *testing.T) {
 	e := open(t, Options{}).engine
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -335,7 +336,7 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// closing tells when a connection is closed by its own side.
+// closing reports when its own side closes a connection.
 type closing struct {
 	net.Conn
 	closed func()
@@ -358,8 +359,8 @@ func TestServeOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// tool finds a program that other people drive Batch with. Where tools are
-// required their absence fails the test.
+// tool returns a public program that calls Batch. Where tools are required, the test fails
+// without it.
 func tool(t *testing.T, name string, probe ...string) string {
 	t.Helper()
 	testtool.Long(t)
@@ -442,7 +443,7 @@ func TestAWSCLI(t *testing.T) {
 	}
 }
 
-// roundOfResources makes, changes, finds and deletes the resources around jobs.
+// roundOfResources creates, changes, finds and deletes the resources around jobs.
 func roundOfResources(t *testing.T, must func(out any, args ...string)) {
 	t.Helper()
 	must(nil, "batch", "create-compute-environment", "--compute-environment-name", "small", "--type", "MANAGED", "--compute-resources",
@@ -607,13 +608,13 @@ func TestJavaScript(t *testing.T) {
 	_, c, _ := served(t)
 	cmd := exec.Command(node, "-e", roundWithJavaScript)
 	cmd.Env = toolEnvironment(t, c)
-	var said strings.Builder // warnings about old versions of node, too
-	cmd.Stderr = &said
+	var stderr strings.Builder // also warnings about old versions of node
+	cmd.Stderr = &stderr
 	text, err := cmd.Output()
 	want := "first SUCCEEDED Essential container in task exited [ 'script' ]\nmany SUCCEEDED undefined []\nhuge FAILED too big []\nlarge FAILED far too big []\n" +
 		"large huge many first\n3 children\n{ team: 'a b' }\nClientException\n"
 	if err != nil || string(text) != want {
-		t.Errorf("%v:\n%s\n%s\nwant\n%s", err, &said, text, want)
+		t.Errorf("%v:\n%s\n%s\nwant\n%s", err, &stderr, text, want)
 	}
 }
 
@@ -636,7 +637,8 @@ func TestSDKOverTheSocket(t *testing.T) {
 	}
 }
 
-// TestNodesAsProcesses: the nodes of a job are processes that see each other's place.
+// TestNodesAsProcesses checks that the nodes of a job are processes that see each other's
+// location.
 func TestNodesAsProcesses(t *testing.T) {
 	w := open(t, Options{Executor: process.Executor{}})
 	r := aRange("0:", "")

@@ -17,8 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// TestStatusWithoutAnEngine: who reads the directory of an engine that was killed learns that what it recorded last
-// need not be true any more.
+// TestStatusWithoutAnEngine checks that a reader of a killed engine's directory learns that the
+// recorded states may be out of date.
 func TestStatusWithoutAnEngine(t *testing.T) {
 	w := open(t, Options{Dir: filepath.Join(t.TempDir(), "state"), Executor: &script{}})
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
@@ -35,18 +35,18 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	read := func(dir string) *world {
+	read := func(dir string) *testEngine {
 		e, err := Open(Options{Dir: dir, ReadOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close(context.Background()) })
-		return &world{awsbatch.NewFromConfig(e.Config("")), t, e}
+		return &testEngine{awsbatch.NewFromConfig(e.Config("")), t, e}
 	}
 	if d := read(w.engine.options.Dir).job(runs); d.Status != types.JobStatusRunning {
 		t.Errorf("while the engine is running the job is %s", d.Status)
 	}
-	left := t.TempDir() // what an engine leaves that is killed now
+	left := t.TempDir() // the files that an engine killed now would leave
 	if err := os.CopyFS(left, os.DirFS(w.engine.options.Dir)); err != nil {
 		t.Fatal(err)
 	}

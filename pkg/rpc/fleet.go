@@ -12,21 +12,21 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 )
 
-// ScalingGroup is an Auto Scaling group and what it did last, newest first.
+// ScalingGroup is an Auto Scaling group with its latest activities, newest first.
 type ScalingGroup struct {
 	Name string
-	// Desired is how many instances it is to have, or of how much weight.
+	// Desired is the desired capacity: a number of instances, or of their weights.
 	Desired    int64
 	Instances  []string // ids
 	Activities []Activity
 }
 
-// Activity is something that an Auto Scaling group tried.
+// Activity is an attempt of an Auto Scaling group to change its instances.
 type Activity struct {
 	// At is when it began, in epoch milliseconds.
 	At     int64
 	Status string // Successful, Failed, InProgress, ...
-	// Description is what was tried, Message what came of it.
+	// Description is what the group tried, Message the result.
 	Description, Message string
 }
 
@@ -35,21 +35,21 @@ type Instance struct {
 	Id, Type, State string // Id as AWS writes it: these are read from JSON by name
 	// LaunchedAt is in epoch milliseconds.
 	LaunchedAt int64
-	// Reason is why it changed its state last, such as "Server.SpotInstanceTermination".
+	// Reason is the cause of its last change of state, such as "Server.SpotInstanceTermination".
 	Reason string
-	// Spot is the id of its spot request; "" for an on-demand instance.
+	// Spot is the id of its Spot request; "" for an On-Demand instance.
 	Spot string
 }
 
-// SpotRequest is what became of a spot request.
+// SpotRequest is the state of a Spot request.
 type SpotRequest struct {
 	Id, Instance string
-	// Code is such as "instance-terminated-no-capacity".
+	// Code is for example "instance-terminated-no-capacity".
 	Code, Message string
 	At            int64
 }
 
-// ContainerInstance is an instance as ECS knows it.
+// ContainerInstance is an instance in an ECS cluster.
 type ContainerInstance struct {
 	Instance string
 	// Status is ACTIVE, DRAINING, REGISTERING, ...
@@ -90,7 +90,7 @@ func (c *Client) ScalingGroups(ctx context.Context, match func(name string) bool
 	return all, nil
 }
 
-// Activities returns what a group tried last, newest first.
+// Activities returns the latest activities of a group, newest first.
 func (c *Client) Activities(ctx context.Context, group string) (all []Activity, err error) {
 	out, err := Again(ctx, autoscaling.NewFromConfig(c.inRegion()).DescribeScalingActivities, &autoscaling.DescribeScalingActivitiesInput{AutoScalingGroupName: &group, MaxRecords: aws.Int32(20)})
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Client) Activities(ctx context.Context, group string) (all []Activity, 
 	return all, nil
 }
 
-// maxInstances bounds the instances that are asked for in one call.
+// maxInstances bounds the instances in one call.
 const maxInstances = 100
 
 // Instances describes EC2 instances, at most maxInstances of them.
@@ -139,8 +139,7 @@ func (c *Client) Instances(ctx context.Context, ids []string) (all []Instance, e
 	return all, nil
 }
 
-// SpotRequest returns what became of a spot request; nil when it is unknown
-// any more.
+// SpotRequest returns the state of a Spot request; nil if AWS no longer has it.
 func (c *Client) SpotRequest(ctx context.Context, id string) (*SpotRequest, error) {
 	var out struct {
 		Requests []struct {
@@ -162,8 +161,8 @@ func (c *Client) SpotRequest(ctx context.Context, id string) (*SpotRequest, erro
 	return &SpotRequest{r.ID, r.Instance, r.Code, r.Message, millis(r.At)}, nil
 }
 
-// ContainerInstances returns the instances that have registered with a cluster,
-// at most maxInstances of them. A cluster that is not there has none.
+// ContainerInstances returns the instances that have registered with a cluster, at most
+// maxInstances of them. A cluster that does not exist has none.
 func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []ContainerInstance, err error) {
 	api := awsecs.NewFromConfig(c.inRegion())
 	list, err := Again(ctx, api.ListContainerInstances, &awsecs.ListContainerInstancesInput{Cluster: &cluster, MaxResults: aws.Int32(maxInstances)})
@@ -183,7 +182,7 @@ func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []
 	return all, nil
 }
 
-// millis reads a time of an XML answer; 0 if there are none.
+// millis parses a time of an XML answer, as epoch milliseconds; 0 for an empty text.
 func millis(text string) int64 {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

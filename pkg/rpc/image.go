@@ -13,18 +13,17 @@ import (
 
 // Image is an image in a private registry of ECR.
 type Image struct {
-	// Name is the image as a job names it.
+	// Name is the image's name in the job.
 	Name       string
 	Repository string
 	// Registry is the account, Region that of the registry.
 	Registry, Region string
-	// Tag or Digest; a digest comes first.
+	// Tag and Digest identify the image. If both are set, the digest counts.
 	Tag, Digest string
-	// Found says that the image is there; NoRepository that not even its
-	// repository is.
+	// Found reports that the image exists, NoRepository that not even its repository exists.
 	Found, NoRepository bool
-	// Architectures are those of the image's index, such as "amd64"; none where the
-	// image has one manifest, which does not tell.
+	// Architectures are those in the image's index, such as "amd64". An image with a single
+	// manifest has none: the manifest does not contain its architecture.
 	Architectures []string
 }
 
@@ -45,8 +44,8 @@ func ParseImage(name string) (i Image, ok bool) {
 	return i, i.Repository != ""
 }
 
-// FindImage looks an image of ECR up by its tag or digest. That it is not there is
-// no error. Its architectures are left out where they cannot be told.
+// FindImage queries an image of ECR by its tag or digest. A missing image is no error.
+// Architectures stay empty if they cannot be determined.
 func (c *Client) FindImage(ctx context.Context, i Image) (Image, error) {
 	api := ecr.NewFromConfig(c.In(i.Region).inRegion())
 	ids := []types.ImageIdentifier{{ImageTag: &i.Tag}}
@@ -66,7 +65,7 @@ func (c *Client) FindImage(ctx context.Context, i Image) (Image, error) {
 		return i, err
 	}
 	if i.Found = len(found.ImageDetails) > 0; i.Found {
-		// Whether the manifest cannot be had or has no platforms, they stay unknown.
+		// If the manifest cannot be read or has no platforms, they stay unknown.
 		got, err := Again(ctx, api.BatchGetImage, &ecr.BatchGetImageInput{RegistryId: registry, RepositoryName: &i.Repository, ImageIds: ids})
 		if err == nil && len(got.Images) > 0 {
 			i.Architectures = architectures(aws.ToString(got.Images[0].ImageManifest))

@@ -15,7 +15,7 @@ import (
 )
 
 // newLogs returns the SDK's client of CloudWatch Logs. Logs of jobs are more than evidence, so
-// the client has the retries that the configuration asks for and returns the SDK's errors.
+// the client has the retries of the configuration and returns the SDK's errors.
 func newLogs(cfg aws.Config) *cloudwatchlogs.Client {
 	return cloudwatchlogs.NewFromConfig(cfg, func(o *cloudwatchlogs.Options) {
 		o.APIOptions = append(slices.Clip(o.APIOptions), Within(patience), readPages)
@@ -29,6 +29,7 @@ type logCalls struct {
 	groups func(context.Context, *cloudwatchlogs.DescribeLogGroupsInput, ...func(*cloudwatchlogs.Options)) (*cloudwatchlogs.DescribeLogGroupsOutput, error)
 }
 
+// logCallsOf returns the calls of a new client.
 func logCallsOf(cfg aws.Config) logCalls {
 	c := newLogs(cfg)
 	return logCalls{c.GetLogEvents, c.DescribeLogGroups}
@@ -53,8 +54,8 @@ func (c *Client) DeleteLogStream(ctx context.Context, group, stream string) erro
 	return err
 }
 
-// readPages has pages of logs decoded by package wire, which takes half of the SDK's time and
-// a third of its memory, and reads 1.0 as a whole number. The SDK reads the errors.
+// readPages lets package wire decode pages of logs, which takes half of the SDK's time and a
+// third of its memory, and reads 1.0 as a whole number. The SDK decodes the errors.
 func readPages(stack *middleware.Stack) error {
 	const id = "OperationDeserializer"
 	sdk, ok := stack.Deserialize.Get(id)
@@ -85,7 +86,7 @@ func readPages(stack *middleware.Stack) error {
 	return err
 }
 
-// logEvents returns a page of package wire as the SDK's.
+// logEvents converts a page of package wire to the SDK's type.
 func logEvents(page wire.GetLogEventsOutput) *cloudwatchlogs.GetLogEventsOutput {
 	out := &cloudwatchlogs.GetLogEventsOutput{Events: make([]types.OutputLogEvent, len(page.Events)), NextForwardToken: page.NextForwardToken, NextBackwardToken: page.NextBackwardToken}
 	for i, e := range page.Events {

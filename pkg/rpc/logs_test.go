@@ -20,14 +20,14 @@ import (
 // reader is the call of an SDK client that reads a page of a log.
 type reader = func(context.Context, *cloudwatchlogs.GetLogEventsInput, ...func(*cloudwatchlogs.Options)) (*cloudwatchlogs.GetLogEventsOutput, error)
 
-// outcome is what a caller gets from a call.
+// outcome is the result of a call.
 type outcome struct {
 	events, forward, backward, err string
 	missing                        bool
 	asked                          int
 }
 
-// readLogs makes one call in virtual time, and returns its outcome.
+// readLogs makes one call in virtual time.
 func readLogs(t *testing.T, answers []answer, call func(aws.Config) reader) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func readLogs(t *testing.T, answers []answer, call func(aws.Config) reader) (o o
 	return o
 }
 
-// TestLogsAsTheSDK holds pages that package wire decodes to those of the SDK: the same events,
+// TestLogsAsTheSDK compares pages that package wire decodes with the SDK's: the same events,
 // errors and number of requests.
 func TestLogsAsTheSDK(t *testing.T) {
 	const page = `{"events":[{"message":"a","timestamp":7,"ingestionTime":8},{"message":"\u00e9\n"}],"nextForwardToken":"f","nextBackwardToken":"b","new":{"a":1}}`

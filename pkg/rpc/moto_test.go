@@ -22,8 +22,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// moto starts moto_server, an implementation of the AWS API that is not ours, and
-// returns a client for it. Where tools are required its absence fails the test.
+// moto starts moto_server, an independent implementation of the AWS API, and returns a client for
+// it. Where tools are required, the test fails without it.
 func moto(t *testing.T) *Client {
 	t.Helper()
 	testtool.Long(t)
@@ -87,7 +87,7 @@ func (c *Client) query(t *testing.T, s Service, operation string, out any, pairs
 	}
 }
 
-// the unwraps a result that must not fail.
+// the returns a result that must not fail.
 func the[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()

@@ -15,15 +15,16 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// NetworkError is a call that got no answer.
+// NetworkError is a call without an answer.
 type NetworkError struct {
 	// Endpoint is the address without path and credentials, such as http://127.0.0.1:5000.
 	Endpoint string
-	// Within is how long the call waited for the answer; 0 where the connection failed.
+	// Within is how long the call waited for the answer; 0 if the connection failed.
 	Within time.Duration
 	Err    error
 }
 
+// Error names the address, the cause or the limit, and what to check.
 func (e *NetworkError) Error() string {
 	const remedy = "; check the target and the network"
 	if e.Within > 0 {
@@ -38,15 +39,16 @@ func (e *NetworkError) Error() string {
 	return "cannot reach " + e.Endpoint + ": " + text + remedy
 }
 
+// Unwrap returns the cause.
 func (e *NetworkError) Unwrap() error { return e.Err }
 
-// Silent returns the error of an address that did not answer within a limit. The SDK does
-// not repeat such a call, since the limit is long.
+// Silent returns the error for an address that did not answer within a limit. The SDK does not
+// retry such a call, since the limit is long.
 func Silent(address string, limit time.Duration) error {
 	return &NetworkError{Endpoint: endpointIn(address), Within: limit, Err: errSilent}
 }
 
-// Within has each attempt of a call of an SDK client end after a limit with the error Silent.
+// Within limits each attempt of an SDK call. After the limit the error is that of Silent.
 func Within(limit time.Duration) func(*middleware.Stack) error {
 	bound := middleware.FinalizeMiddlewareFunc("BatchctlWithin",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
@@ -65,10 +67,11 @@ func Within(limit time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error { return stack.Finalize.Insert(bound, "Retry", middleware.After) }
 }
 
+// errSilent is the cause of a call that ran into its limit.
 var errSilent = errors.New("no answer")
 
-// unanswered gives the error of a call its address, and the limit if the call ran into it.
-// whole is the caller's context, whose end is no fault of the network.
+// unanswered adds the address to the error of a call, and the limit if the call ran into it.
+// whole is the caller's context; its end is not a fault of the network.
 func unanswered(whole context.Context, address string, limit time.Duration, err error) error {
 	if whole.Err() != nil {
 		return err
@@ -89,8 +92,8 @@ func endpointIn(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Cause says what happened to a call of the SDK, without the layers that the SDK puts
-// around it: the service's own error, or the address that cannot be reached.
+// Cause returns the cause of a failed SDK call without the layers that the SDK puts around it:
+// the service's own error, or the address that cannot be reached.
 func Cause(err error) string {
 	if n, ok := errors.AsType[*NetworkError](err); ok {
 		return n.Error()

@@ -19,7 +19,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// mute is a server that takes a request and never answers, or never finishes its answer.
+// mute is a server that accepts a request and never answers, or never finishes its answer.
 type mute struct{ header bool }
 
 func (m mute) Do(r *http.Request) (*http.Response, error) {
@@ -42,8 +42,9 @@ func (f fails) Do(r *http.Request) (*http.Response, error) {
 	return nil, &url.Error{Op: r.Method, URL: r.URL.String(), Err: f.err}
 }
 
-// TestUnanswered: a call without an answer names the address, the limit or the cause, and
-// what to check. The caller's own end is no fault of the address.
+// TestUnanswered checks that a call without an answer names the address, the limit or the cause,
+// and what to check. The end of the caller's own context does not count as a fault of the
+// address.
 func TestUnanswered(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connect: connection refused")}
 	for name, tt := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 )
 
-// RegistryLogin is what a container program logs in to the account's registry with. It is
-// good for 12 hours (ECR API Reference, GetAuthorizationToken).
+// RegistryLogin is the login of a container program for the account's registry. It is valid for
+// 12 hours (ECR API Reference, GetAuthorizationToken).
 type RegistryLogin struct{ User, Password string }
 
 // LogInToRegistry asks ECR for a login to the registry of the account.
@@ -32,9 +32,9 @@ func (c *Client) LogInToRegistry(ctx context.Context) (l RegistryLogin, err erro
 	return RegistryLogin{user, password}, nil
 }
 
-// RepositoryTags returns the tags of a repository's images, and for one without a tag its
-// digest. there is false for a repository that is not there.
-func (c *Client) RepositoryTags(ctx context.Context, repository string) (tags []string, there bool, err error) {
+// RepositoryTags returns the tags of a repository's images, and for an image without a tag its
+// digest. exists is false if there is no such repository.
+func (c *Client) RepositoryTags(ctx context.Context, repository string) (tags []string, exists bool, err error) {
 	api := ecr.NewFromConfig(c.inRegion())
 	err = Pages(func(token *string) (*string, error) {
 		out, err := Again(ctx, api.ListImages, &ecr.ListImagesInput{RepositoryName: &repository, MaxResults: aws.Int32(1000), NextToken: token})
@@ -68,7 +68,7 @@ func (c *Client) HasImages(ctx context.Context, repository string) (bool, error)
 	return len(out.ImageIds) > 0, nil
 }
 
-// DeleteRepository deletes a repository with its images; that it is gone is no error.
+// DeleteRepository deletes a repository with its images. A missing repository is no error.
 func (c *Client) DeleteRepository(ctx context.Context, repository string) error {
 	_, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).DeleteRepository, &ecr.DeleteRepositoryInput{RepositoryName: &repository, Force: true})
 	if Missing(err) {

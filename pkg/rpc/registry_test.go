@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestMotoRegistry logs in, looks into a repository and removes it, and log streams.
+// TestMotoRegistry logs in, lists a repository and deletes it, and deletes log streams.
 func TestMotoRegistry(t *testing.T) {
 	c := moto(t)
 	if l := the[RegistryLogin](t)(c.LogInToRegistry(t.Context())); l.User != "AWS" || l.Password == "" {
@@ -30,7 +30,7 @@ func TestMotoRegistry(t *testing.T) {
 	if tags, _, err := c.RepositoryTags(t.Context(), "team/train"); err != nil || !slices.Equal(tags, []string{"cpu-1"}) {
 		t.Errorf("%v %v", tags, err)
 	}
-	for range 2 { // the second time it is gone
+	for range 2 { // the second time it no longer exists
 		if err := c.DeleteRepository(t.Context(), "team/train"); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,8 @@ func TestMotoRegistry(t *testing.T) {
 	}
 }
 
-// A token that is no user and password is an error that does not repeat it.
+// TestRegistryToken checks that a token without user and password is an error that does not
+// contain the token.
 func TestRegistryToken(t *testing.T) {
 	for _, answer := range []string{`{}`, `{"authorizationData":[]}`, `{"authorizationData":[{"authorizationToken":"c2VjcmV0"}]}`, `{"authorizationData":[{"authorizationToken":"QVdTOg=="}]}`, `{"authorizationData":[{"authorizationToken":"%secret%"}]}`} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))

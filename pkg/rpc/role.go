@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Role is an IAM role, or what was asked for and is not there.
+// Role is an IAM role, which may not exist.
 type Role struct {
 	Name  string
 	Found bool
-	// Services are those that the trust policy lets assume the role, such as
-	// "ecs-tasks.amazonaws.com"; conditions of the policy are not looked at.
+	// Services are the services that the trust policy allows to assume the role, such as
+	// "ecs-tasks.amazonaws.com". Conditions of the policy are not evaluated.
 	Services []string
-	// Conditional says that a statement which allows has a condition.
+	// Conditional means that an allowing statement of the policy has a condition.
 	Conditional bool
 }
 
@@ -24,11 +24,10 @@ func (r Role) Trusts(service string) bool {
 	return slices.Contains(r.Services, service) || slices.Contains(r.Services, "*")
 }
 
-// RoleName returns the name behind a role's or an instance profile's ARN, or the
-// name itself.
+// RoleName returns the name in the ARN of a role or an instance profile, or the name itself.
 func RoleName(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
 
-// FindRole looks a role up by name or ARN. That it is not there is no error.
+// FindRole queries a role by name or ARN. A missing role is no error.
 func (c *Client) FindRole(ctx context.Context, arn string) (Role, error) {
 	role := Role{Name: RoleName(arn)}
 	var out struct {
@@ -50,7 +49,7 @@ func (c *Client) FindRole(ctx context.Context, arn string) (Role, error) {
 	return role, nil
 }
 
-// FindProfile reports whether an instance profile is there, and the roles in it.
+// FindProfile reports whether an instance profile exists, and returns its roles.
 func (c *Client) FindProfile(ctx context.Context, arn string) (found bool, roles []string, err error) {
 	var out struct {
 		Roles []string `xml:"GetInstanceProfileResult>InstanceProfile>Roles>member>RoleName"`
@@ -62,9 +61,10 @@ func (c *Client) FindProfile(ctx context.Context, arn string) (found bool, roles
 	return err == nil, out.Roles, err
 }
 
-// oneOrMany is a member of a policy that may be a text or a list of them.
+// oneOrMany is a member of a policy that may be a text or a list of texts.
 type oneOrMany []string
 
+// UnmarshalJSON decodes either form.
 func (o *oneOrMany) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {
@@ -110,6 +110,7 @@ func trusted(policy []byte) (services []string, conditional bool) {
 	return services, conditional
 }
 
+// assumes reports whether an action of a policy includes sts:AssumeRole.
 func assumes(action string) bool {
 	return action == "*" || strings.EqualFold(action, "sts:*") || strings.EqualFold(action, "sts:AssumeRole")
 }

@@ -1,4 +1,4 @@
-// Package rpc calls AWS services with one limit of time and one kind of error: through the
+// Package rpc calls AWS services with one time limit and one kind of error: through the
 // SDK's own clients (SDK, Attempt, Again), and for services whose client is not built in with
 // signed requests in AWS JSON 1.1 and in Query with XML answers. Small functions on top ask
 // what explaining and verifying a job needs. Two calls write: the deletion of repositories and
@@ -29,15 +29,15 @@ import (
 )
 
 const (
-	// callTimeout bounds one attempt of a call: what it asks for is evidence that
-	// can be missing, so no one should wait long for it.
+	// callTimeout limits one attempt of a call. Its answer is evidence that may be missing, so
+	// you should not wait long for it.
 	callTimeout = 10 * time.Second
-	// patience bounds one attempt of a call that is no mere evidence: an answer that has
-	// not come by then will not come.
+	// patience limits one attempt of a call whose answer is required. An answer that has not come
+	// by then will not come.
 	patience = time.Minute
 	// retryAfter is the mean pause before the one retry of a throttled call.
 	retryAfter = 500 * time.Millisecond
-	// maxAnswer bounds what is read of an answer, in bytes.
+	// maxAnswer limits the bytes that are read of an answer.
 	maxAnswer = 8 << 20
 )
 
@@ -57,7 +57,7 @@ func New(cfg aws.Config) *Client {
 	return &Client{cfg: cfg, region: cfg.Region, logs: logCallsOf(cfg)}
 }
 
-// In returns a client for another Region; "" stands for the client's own.
+// In returns a client for another Region; "" means the client's own.
 func (c *Client) In(region string) *Client {
 	if region == "" {
 		return c
@@ -67,8 +67,8 @@ func (c *Client) In(region string) *Client {
 	return &Client{cfg: c.cfg, region: region, logs: logCallsOf(cfg)}
 }
 
-// Renew drops the credentials that a service found expired, so that the next call
-// loads them again; false where there is no way to get others.
+// Renew drops credentials that a service rejected as expired, so that the next call loads new
+// ones. It returns false if there is no way to get others.
 func (c *Client) Renew() bool {
 	provider, ok := c.cfg.Credentials.(interface{ Invalidate() })
 	if ok {
@@ -77,9 +77,8 @@ func (c *Client) Renew() bool {
 	return ok
 }
 
-// JSON calls an operation of a service that speaks AWS JSON 1.1. in is encoded by
-// encoding/json, and the answer decoded into out. An error that the service
-// answers is an *Error.
+// JSON calls an operation of a service with the protocol AWS JSON 1.1. in is encoded by
+// encoding/json, and the answer decoded into out. An error answer is an *Error.
 func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -116,8 +115,8 @@ func (c *Client) Query(ctx context.Context, s Service, operation string, in url.
 	return nil
 }
 
-// ErrEndless is a page that leads to itself: who follows it never comes to an end, and who
-// stops there takes a part for the whole.
+// ErrEndless reports a page that names itself as the next one. Following it would never finish,
+// and stopping there would silently lose the rest.
 var ErrEndless = errors.New("the list does not end: a page names itself as the next one")
 
 // Pages calls page with no token, and then with the token that each page returns until one
@@ -145,12 +144,12 @@ func (c *Client) inRegion() aws.Config {
 	return cfg
 }
 
-// call sends a request, and once more if the service throttles it.
+// call sends a request, and repeats it once if the service throttles it.
 func (c *Client) call(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
 	return again(ctx, func() ([]byte, error) { return c.attempt(ctx, s, operation, header, body) })
 }
 
-// again makes an attempt, and after a pause one more if the service throttles it.
+// again makes an attempt, and repeats it once after a pause if the service throttles it.
 func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 	answer, err := attempt()
 	if e, ok := errors.AsType[*Error](err); !ok || !e.throttled() {
@@ -166,6 +165,7 @@ func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 	}
 }
 
+// attempt sends one request within callTimeout and reads its answer.
 func (c *Client) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
@@ -194,7 +194,7 @@ func readBody(answer *http.Response) ([]byte, error) {
 	defer answer.Body.Close()
 	var body bytes.Buffer
 	if n := answer.ContentLength; 0 < n && n <= maxAnswer {
-		body.Grow(int(n) + bytes.MinRead) // or it grows, and is copied, many times
+		body.Grow(int(n) + bytes.MinRead) // otherwise it would grow, and be copied, many times
 	}
 	_, err := body.ReadFrom(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
@@ -207,7 +207,7 @@ func readBody(answer *http.Response) ([]byte, error) {
 	return text, nil
 }
 
-// signed is a request with its signature (Signature Version 4).
+// signed returns a request with its signature (Signature Version 4).
 func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte) (*http.Request, error) {
 	endpoint, region, err := c.endpoint(ctx, s)
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *Client) signed(ctx context.Context, s Service, header http.Header, body
 	return r, c.sign(ctx, r, payloadHash(body), s, region)
 }
 
-// sign puts a signature into the header of a request.
+// sign adds a signature to the header of a request.
 func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string) error {
 	if c.cfg.Credentials == nil {
 		return errors.New("there are no credentials")
@@ -233,7 +233,7 @@ func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Servi
 	return v4.NewSigner().SignHTTP(ctx, credentials, r, hash, s.name, region, time.Now())
 }
 
-// payloadHash is what a signature says of a body.
+// payloadHash returns the hash of a body for its signature.
 func payloadHash(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])

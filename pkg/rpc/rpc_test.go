@@ -66,7 +66,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// configured is where the AWS tools read endpoints from.
+// configured has the places from which the AWS tools read endpoints.
 type configured struct {
 	ignore bool
 	of     map[string]string
@@ -128,7 +128,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestThrottled: one retry after a pause, and no more.
+// TestThrottled checks that a throttled call is repeated once, after a pause.
 func TestThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := answer{status: 400, body: `{"__type":"ThrottlingException","message":"Rate exceeded"}`}
@@ -166,7 +166,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// TestListsThatDoNotEnd has a page name itself as the next one.
+// TestListsThatDoNotEnd reads a list whose page names itself as the next one.
 func TestListsThatDoNotEnd(t *testing.T) {
 	s, c := scripted(answer{status: 200, body: `{"nextToken":"again"}`})
 	if _, _, err := c.RepositoryTags(t.Context(), "r"); !errors.Is(err, ErrEndless) || len(s.asked) != 2 {
@@ -222,7 +222,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestActivities reads what the API reference shows.
+// TestActivities reads the example of the API reference.
 func TestActivities(t *testing.T) {
 	_, c := scripted(answer{status: 200, body: `<DescribeScalingActivitiesResponse xmlns="http://autoscaling.amazonaws.com/doc/2011-01-01/"><DescribeScalingActivitiesResult><Activities>
 		<member><StatusCode>Failed</StatusCode><Description>Launching a new EC2 instance.  Status Reason: no capacity</Description><StatusMessage>no capacity</StatusMessage><StartTime>2026-01-01T00:00:00.123Z</StartTime></member>

@@ -13,8 +13,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// SDK returns a configuration for the SDK's own client of a service whose calls go through
-// Attempt: without the SDK's retries, and with the address of each request noted.
+// SDK returns a configuration for the SDK's own client of a service whose calls use Attempt:
+// without the SDK's retries, and with the address of each request recorded.
 func SDK(cfg aws.Config) aws.Config {
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	note := middleware.FinalizeMiddlewareFunc("NoteAddress", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
@@ -30,12 +30,11 @@ func SDK(cfg aws.Config) aws.Config {
 	return cfg
 }
 
-// addressKey is the key of the address that a call notes, a *string.
+// addressKey is the context key of a *string that receives the address of a call.
 type addressKey struct{}
 
 // Attempt makes one attempt of a call of an SDK client with a configuration of SDK, within
-// the time that Client gives a call. What the service answers instead is an *Error, and a
-// call without an answer a *NetworkError.
+// callTimeout. An error answer is an *Error, and a call without an answer a *NetworkError.
 func Attempt[In, Out, Option any](whole context.Context, call func(context.Context, In, ...func(Option)) (Out, error), in In) (out Out, err error) {
 	var address string
 	ctx, cancel := context.WithTimeout(context.WithValue(whole, addressKey{}, &address), callTimeout)
@@ -46,12 +45,12 @@ func Attempt[In, Out, Option any](whole context.Context, call func(context.Conte
 	return out, err
 }
 
-// Again makes an attempt, and after a pause one more if the service throttles it.
+// Again makes an attempt, and repeats it once after a pause if the service throttles it.
 func Again[In, Out, Option any](ctx context.Context, call func(context.Context, In, ...func(Option)) (Out, error), in In) (Out, error) {
 	return again(ctx, func() (Out, error) { return Attempt(ctx, call, in) })
 }
 
-// sdkError is an error of an SDK client as this package's own calls would return it.
+// sdkError converts an error of an SDK client to the types of this package.
 func sdkError(whole context.Context, address string, err error) error {
 	op, ok := errors.AsType[*smithy.OperationError](err)
 	if !ok {

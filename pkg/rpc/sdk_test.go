@@ -17,7 +17,7 @@ import (
 )
 
 // answers answers each request with the next of its bodies, with the status before the first
-// blank; the last one again and again.
+// blank. The last one is repeated.
 type answers struct {
 	bodies []string
 	asked  int
@@ -30,8 +30,8 @@ func (a *answers) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.1"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// TestSDKErrors: what a client of the SDK meets has the form of this package's own calls,
-// and nothing is sent again but what was throttled, once.
+// TestSDKErrors checks that errors of SDK clients have the types of this package, and that only
+// throttled calls are repeated, once.
 func TestSDKErrors(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connect: connection refused")}
 	for name, c := range map[string]struct {
@@ -62,7 +62,8 @@ func TestSDKErrors(t *testing.T) {
 	}
 }
 
-// TestSDKCallerEnds: the end of the caller's own context is no fault of the address.
+// TestSDKCallerEnds checks that the end of the caller's own context does not count as a fault of
+// the address.
 func TestSDKCallerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

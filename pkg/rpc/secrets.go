@@ -9,18 +9,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 )
 
-// SecretState says whether a secret that a job names is there. Its value is never
-// asked for.
+// SecretState is the state of a secret that a job names. Its value is never requested.
 type SecretState struct {
 	Found bool
-	// Deleted says that the secret is scheduled for deletion: it cannot be read.
+	// Deleted means that the secret is scheduled for deletion, so it cannot be read.
 	Deleted bool
-	// Key is the AWS KMS key that it is encrypted with; "" for the default one.
+	// Key is the AWS KMS key that encrypts it; "" for the default one.
 	Key string
 }
 
-// FindSecret looks up what valueFrom names: a secret of Secrets Manager by its
-// ARN, or a parameter of SSM by its ARN or name.
+// FindSecret queries the object that valueFrom names: a secret of Secrets Manager by its ARN, or
+// a parameter of SSM by its ARN or name.
 func (c *Client) FindSecret(ctx context.Context, valueFrom string) (SecretState, error) {
 	parts := strings.SplitN(valueFrom, ":", 7)
 	if len(parts) == 7 && parts[2] == "secretsmanager" {
@@ -35,13 +34,13 @@ func (c *Client) FindSecret(ctx context.Context, valueFrom string) (SecretState,
 	return c.parameter(ctx, valueFrom)
 }
 
-// secretARN cuts what ECS allows behind the ARN of a secret: a JSON key, a stage
-// and a version.
+// secretARN removes what ECS allows after the ARN of a secret: a JSON key, a stage and a version.
 func secretARN(valueFrom string) string {
 	parts := strings.Split(valueFrom, ":")
 	return strings.Join(parts[:min(len(parts), 7)], ":")
 }
 
+// secret queries a secret of Secrets Manager.
 func (c *Client) secret(ctx context.Context, arn string) (s SecretState, err error) {
 	out, err := Again(ctx, secretsmanager.NewFromConfig(c.inRegion()).DescribeSecret, &secretsmanager.DescribeSecretInput{SecretId: &arn})
 	if err != nil {
@@ -53,8 +52,8 @@ func (c *Client) secret(ctx context.Context, arn string) (s SecretState, err err
 	return SecretState{Found: true, Deleted: out.DeletedDate != nil, Key: aws.ToString(out.KmsKeyId)}, nil
 }
 
-// parameter asks for a parameter by DescribeParameters, which does not show its
-// value. Names without slashes come with one in an ARN, and without in SSM.
+// parameter queries a parameter with DescribeParameters, which does not return its value. A name
+// without slashes has one in its ARN, but not in SSM.
 func (c *Client) parameter(ctx context.Context, name string) (s SecretState, err error) {
 	if strings.Count(name, "/") == 1 {
 		name = strings.TrimPrefix(name, "/")
@@ -75,8 +74,8 @@ func (c *Client) parameter(ctx context.Context, name string) (s SecretState, err
 	return SecretState{Found: true, Key: out.Parameters[0].KeyID}, nil
 }
 
-// Quota returns the value of a quota of this account, and false where the service
-// does not know it.
+// Quota returns the value of a quota of this account. known is false if the service does not have
+// the quota.
 func (c *Client) Quota(ctx context.Context, service, code string) (value float64, known bool, err error) {
 	var out struct {
 		Quota struct{ Value float64 }

@@ -12,15 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Service is an AWS service as far as a call needs it.
+// Service is the part of an AWS service's model that a call needs.
 type Service struct {
 	// name is the service's name in messages, in the names of its endpoints and in signatures.
 	name string
 	// id is the SDK's service id, by which endpoints are configured.
 	id string
-	// target is the prefix of X-Amz-Target; version that of the Query API.
+	// target is the prefix of X-Amz-Target, version the version of the Query API.
 	target, version string
-	// global says that there is one endpoint for all Regions of a partition.
+	// global means that there is one endpoint for all Regions of a partition.
 	global bool
 }
 
@@ -92,11 +92,11 @@ func (c *Client) configured(ctx context.Context, id string) string {
 	return aws.ToString(c.cfg.BaseEndpoint)
 }
 
-// firstKnown is what the first source of the configuration says that knows.
-func firstKnown[Source, Value any](c *Client, ask func(Source) (Value, bool, error)) (value Value, found bool) {
+// firstKnown returns the value of the first source of the configuration that has one.
+func firstKnown[Source, Value any](c *Client, query func(Source) (Value, bool, error)) (value Value, found bool) {
 	for _, s := range c.cfg.ConfigSources {
 		if source, ok := s.(Source); ok {
-			if value, found, err := ask(source); err == nil && found {
+			if value, found, err := query(source); err == nil && found {
 				return value, true
 			}
 		}
@@ -104,9 +104,10 @@ func firstKnown[Source, Value any](c *Client, ask func(Source) (Value, bool, err
 	return value, false
 }
 
-// partition is a group of Regions with names of their own.
+// partition is a group of Regions with its own domain.
 type partition struct {
-	regions string // what their names begin with
+	// regions is the prefix of their names.
+	regions string
 	// suffix ends the names of endpoints; home is the Region that global services sign for.
 	suffix, home string
 }
@@ -124,6 +125,7 @@ var partitions = [...]partition{
 	{"", "amazonaws.com", "us-east-1"},
 }
 
+// partitionOf returns the partition of a Region. An unknown Region is in the standard one.
 func partitionOf(region string) partition {
 	i := slices.IndexFunc(partitions[:], func(p partition) bool { return strings.HasPrefix(region, p.regions) })
 	return partitions[i]

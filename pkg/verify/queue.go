@@ -18,21 +18,23 @@ import (
 
 // queue is a job queue with its compute environments, as the target describes them.
 type queue struct {
+	// detail is nil if the queue does not exist or could not be read.
 	detail *types.JobQueueDetail
-	err    error
-	// environments are in the queue's order; environmentsErr says why they are not
-	// known.
+	// err is why the queue could not be read; nil also for a queue that does not exist.
+	err error
+	// environments are in the queue's order. environmentsErr is why they are unknown.
 	environments    []types.ComputeEnvironmentDetail
 	environmentsErr error
 }
 
-// queue looks a queue up, once.
+// queue describes a queue with its compute environments. It queries each queue once.
 func (v *Verifier) queue(ctx context.Context, name string) *queue {
 	if q := v.queues[name]; q != nil {
 		return q
 	}
 	q := &queue{}
 	v.queues[name] = q
+	// Batch leaves unknown names out of its answer.
 	out, err := v.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{name}})
 	if err != nil || len(out.JobQueues) == 0 {
 		q.err, q.environmentsErr = err, errors.New("the job queue is unknown")
@@ -47,12 +49,14 @@ func (v *Verifier) queue(ctx context.Context, name string) *queue {
 	if q.environmentsErr = err; err == nil {
 		q.environments = found.ComputeEnvironments
 	}
+	// The answer has its own order.
 	slices.SortStableFunc(q.environments, func(a, b types.ComputeEnvironmentDetail) int {
 		return slices.Index(names, aws.ToString(a.ComputeEnvironmentArn)) - slices.Index(names, aws.ToString(b.ComputeEnvironmentArn))
 	})
 	return q
 }
 
+// checkQueue checks the queue and the job's share identifier.
 func checkQueue(ctx context.Context, v *Verifier, j *job) []Result {
 	if j.Submit == nil {
 		return nil
@@ -63,6 +67,7 @@ func checkQueue(ctx context.Context, v *Verifier, j *job) []Result {
 	return []Result{r}
 }
 
+// queueResult checks whether a queue accepts jobs with a share; "" means without a share.
 func (v *Verifier) queueResult(ctx context.Context, name, share string) Result {
 	q := v.queue(ctx, name)
 	switch d := q.detail; {
@@ -96,6 +101,8 @@ func checkEnvironments(ctx context.Context, v *Verifier, j *job) []Result {
 	return []Result{r}
 }
 
+// placement compares the job with each environment. One that fits is enough. If an environment
+// may fit, the result is NotChecked rather than Fail.
 func (v *Verifier) placement(q *queue, j *job) Result {
 	if q.environmentsErr != nil {
 		return unknown(q.environmentsErr)
@@ -111,6 +118,7 @@ func (v *Verifier) placement(q *queue, j *job) Result {
 			refused = append(refused, name+" is "+string(e.State))
 		case e.Status != types.CEStatusValid:
 			refused = append(refused, fmt.Sprintf("%s is %s: %s", name, e.Status, aws.ToString(e.StatusReason)))
+		// Multi-node jobs and pods have no request for a single machine.
 		case !known:
 			doubts = append(doubts, "the job's request for one machine is unknown")
 		case p == nil:
@@ -135,7 +143,7 @@ func (v *Verifier) placement(q *queue, j *job) Result {
 	return failed(hint, "the job fits none: %s", strings.Join(refused, "; "))
 }
 
-// on names the instance type of a placement.
+// on names the instance type of a placement, as a suffix for a message.
 func on(p catalog.Placement) string {
 	if proof := plan.Proof(p); proof != "" {
 		return ": " + proof
@@ -143,7 +151,8 @@ func on(p catalog.Placement) string {
 	return ""
 }
 
-// fit compares a need with an environment; it returns nil if the machines are unknown.
+// fit compares a need with an environment. It returns nil if the environment does not list its
+// machines.
 func fit(e types.ComputeEnvironmentDetail, need plan.Need, list *catalog.Catalog) *catalog.Placement {
 	c := e.ComputeResources
 	if c == nil {
@@ -154,6 +163,8 @@ func fit(e types.ComputeEnvironmentDetail, need plan.Need, list *catalog.Catalog
 	return &p
 }
 
+// checkProfiles checks the instance profile of each environment. Instances without a role cannot
+// register with ECS, so no job ever starts there.
 func checkProfiles(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	if j.Submit == nil {
 		return nil
@@ -179,8 +190,11 @@ func checkProfiles(ctx context.Context, v *Verifier, j *job) (results []Result) 
 	return results
 }
 
+// checkConsumables compares the job's requests with the totals of the resources, not with what is
+// free now: a job waits for that.
 func checkConsumables(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	list := j.definition.Get("consumableResourceProperties").Get("consumableResourceList")
+	// As in Batch, the list of the request replaces that of the definition.
 	if over := j.submit.Get("consumableResourcePropertiesOverride").Get("consumableResourceList"); over != nil {
 		list = over
 	}

@@ -18,6 +18,8 @@ import (
 // tasksService is the service that assumes the roles of a job (ECS developer guide, task IAM role).
 const tasksService = "ecs-tasks.amazonaws.com"
 
+// checkImages checks each container's image for the CPU architecture of the job, if the
+// definition has one.
 func checkImages(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	containers, tasks := j.containers()
 	arch := ""
@@ -36,7 +38,9 @@ func checkImages(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	return results
 }
 
+// image queries one image. arch is "amd64", "arm64" or "" for any.
 func (v *Verifier) image(ctx context.Context, name, arch string) Result {
+	// Batch replaces parameters only when it starts the job.
 	if strings.Contains(name, "Ref::") {
 		return notChecked("its name contains parameters")
 	}
@@ -60,6 +64,7 @@ func (v *Verifier) image(ctx context.Context, name, arch string) Result {
 	return pass("it exists; its manifest does not name a CPU architecture")
 }
 
+// checkRoles checks the roles of each task.
 func checkRoles(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	_, tasks := j.containers()
 	for _, t := range tasks {
@@ -72,6 +77,7 @@ func checkRoles(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	return results
 }
 
+// role checks that a role exists and that ECS tasks may assume it.
 func (v *Verifier) role(ctx context.Context, arn string) Result {
 	if strings.Contains(arn, "Ref::") {
 		return notChecked("its ARN contains parameters")
@@ -90,6 +96,8 @@ func (v *Verifier) role(ctx context.Context, arn string) Result {
 	return pass("%s may assume it", tasksService)
 }
 
+// checkSecrets checks secrets in environment variables, in log options and for private
+// registries.
 func checkSecrets(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	containers, _ := j.containers()
 	for _, c := range containers {
@@ -107,6 +115,7 @@ func checkSecrets(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	return results
 }
 
+// secret checks that a secret or parameter exists. It never reads the value.
 func (v *Verifier) secret(ctx context.Context, from string) Result {
 	s, err := v.rpc.FindSecret(ctx, from)
 	switch {
@@ -125,11 +134,14 @@ func (v *Verifier) secret(ctx context.Context, from string) Result {
 // defaultLogGroup is the log group that AWS Batch creates (user guide, awslogs log driver).
 const defaultLogGroup = "/aws/batch/job"
 
+// checkLogGroup checks the log group of each container that logs to CloudWatch Logs. A missing
+// group is no failure if it will be created.
 func checkLogGroup(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	containers, _ := j.containers()
 	for _, c := range containers {
 		l := c.Get("logConfiguration")
 		if driver := l.Get("logDriver").Str(); driver != "" && driver != "awslogs" {
+			// Other log drivers do not need a group in CloudWatch Logs.
 			r := notChecked("jobs that log with the driver %s do not use CloudWatch Logs", driver)
 			r.What = driver
 			results = append(results, r)
@@ -154,11 +166,13 @@ func checkLogGroup(ctx context.Context, v *Verifier, j *job) (results []Result) 
 	return results
 }
 
+// logGroup queries one log group; region "" means the target's.
 func (v *Verifier) logGroup(ctx context.Context, group, region string) Result {
 	out, err := v.rpc.In(region).DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &group})
 	if err != nil {
 		return unknown(err)
 	}
+	// The request filters by prefix, so the answer may have other groups.
 	for _, g := range out.LogGroups {
 		if aws.ToString(g.LogGroupName) == group {
 			return pass("it exists")
@@ -167,8 +181,8 @@ func (v *Verifier) logGroup(ctx context.Context, group, region string) Result {
 	return failed("aws logs create-log-group --log-group-name "+group+", or set awslogs-create-group to \"true\"", "no such log group: jobs that use it do not start")
 }
 
-// quotaOf returns the code of the EC2 or Fargate quota that counts the vCPUs of an
-// instance type, or "" for types with a quota of their own.
+// quotaOf returns the service and the code of the quota that counts the vCPUs of an instance type
+// (Service Quotas, Amazon EC2 and AWS Fargate). Both are "" for types with their own quota.
 func quotaOf(kind types.CRType, instance string) (service, code string) {
 	spot := kind == types.CRTypeSpot
 	choose := func(onDemand, onSpot string) string {
@@ -185,6 +199,7 @@ func quotaOf(kind types.CRType, instance string) (service, code string) {
 	case instance == "":
 		return "", ""
 	}
+	// The family is the part before the first digit: g5.xlarge is in "g".
 	family := strings.TrimRight(instance[:strings.IndexAny(instance+"0", "0123456789")], "-")
 	switch {
 	case family == "g" || family == "vt" || family == "gr":
@@ -197,8 +212,8 @@ func quotaOf(kind types.CRType, instance string) (service, code string) {
 	return "", ""
 }
 
-// checkQuota checks that the account's quota allows at least one instance that fits the
-// job.
+// checkQuota checks that the account's quota allows at least one instance that fits the job. It
+// does not know how much of the quota is in use.
 func checkQuota(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	request, known := plan.RequestOf(j.definition, j.submit)
 	if j.Submit == nil || !known {
@@ -216,6 +231,7 @@ func checkQuota(ctx context.Context, v *Verifier, j *job) (results []Result) {
 			results = append(results, r)
 			continue
 		}
+		// EC2 counts the vCPUs of whole instances, Fargate those of the job.
 		needs := request.VCPUs
 		if p.Instance.VCPUs > 0 {
 			needs = float64(p.Instance.VCPUs)
@@ -227,6 +243,7 @@ func checkQuota(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	return results
 }
 
+// quota compares a quota with the vCPUs of one instance.
 func (v *Verifier) quota(ctx context.Context, service, code string, needs float64) Result {
 	value, known, err := v.rpc.Quota(ctx, service, code)
 	switch {

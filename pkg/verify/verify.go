@@ -23,28 +23,30 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Outcome is the result of a check.
+// Outcome is the result of a check. Its text appears in the output.
 type Outcome string
 
 // The outcomes of checks.
 const (
+	// Pass and Fail are the outcomes of a check that was done.
 	Pass Outcome = "pass"
 	Fail Outcome = "fail"
-	// NotChecked is the outcome if the caller's permissions do not allow the check, or
-	// no request can answer it.
+	// NotChecked is the outcome if the caller's permissions do not allow the check, or if no
+	// request can answer it.
 	NotChecked Outcome = "not checked"
 )
 
-// Result is the outcome of a check for one thing, with all jobs that need it.
+// Result is the outcome of one check for one thing, with the names of all jobs that need it.
 type Result struct {
 	Check string `json:"check"`
-	// What was checked: a queue, an image, a role, ...
+	// What is the thing that was checked: a queue, an image, a role, ...
 	What    string  `json:"what"`
 	Outcome Outcome `json:"outcome"`
-	// Why gives the facts, or the reason why there are none.
+	// Why has the facts, or the reason why there are none.
 	Why string `json:"why"`
-	// Fix is the next step after a failure.
-	Fix  string   `json:"fix,omitempty"`
+	// Fix is the next step after a failure: a command or a change of the job file.
+	Fix string `json:"fix,omitempty"`
+	// Jobs are the names of the jobs that need the thing.
 	Jobs []string `json:"jobs"`
 }
 
@@ -52,13 +54,14 @@ type Result struct {
 type Check struct {
 	// Name is stable: it is Result.Check.
 	Name string
-	// Doc describes what is checked.
+	// Doc describes the check, for the documentation.
 	Doc string
-	// run checks everything of that kind that the job needs.
+	// run checks everything of that kind that the job needs. It may change the job:
+	// checkDefinition adds the registered definition for the checks after it.
 	run func(context.Context, *Verifier, *job) []Result
 }
 
-// Checks are all checks in order.
+// Checks returns all checks in their order. Later checks use the results of earlier ones.
 func Checks() []Check {
 	return []Check{
 		{"definition", "A job definition that the file names but does not contain is registered and ACTIVE.", checkDefinition},
@@ -74,16 +77,20 @@ func Checks() []Check {
 	}
 }
 
-// Verifier runs checks at one target.
+// Verifier runs checks at one target. It remembers what it has queried, so use a new one for each
+// run.
 type Verifier struct {
 	// Types has the instance types; nil means the catalogue in batchctl.
 	Types *catalog.Catalog
 
+	// batch and rpc query the target; rpc is for the services besides Batch.
 	batch *awsbatch.Client
 	rpc   *rpc.Client
 
+	// queues has the queues that were queried, by the name in the job.
 	queues map[string]*queue
-	known  map[string]Result // by check and what
+	// known has the results by check and thing, see once.
+	known map[string]Result
 }
 
 // New returns a verifier for the account and Region of cfg.
@@ -106,6 +113,7 @@ func (v *Verifier) Run(ctx context.Context, p *plan.Plan) ([]Result, error) {
 			for _, r := range c.run(ctx, v, j) {
 				r.Check = c.Name
 				key := fmt.Sprint(r.Check, "\n", r.What, "\n", r.Outcome, "\n", r.Why)
+				// Equal results of several jobs become one, with all their names.
 				i, seen := at[key]
 				if !seen {
 					i = len(results)
@@ -121,13 +129,14 @@ func (v *Verifier) Run(ctx context.Context, p *plan.Plan) ([]Result, error) {
 	return results, ctx.Err()
 }
 
-// job is a planned job with its requests as trees, so that the same code reads the plan's
-// own definitions and registered ones.
+// job is a planned job with its requests as trees, so that the same code reads the plan's own
+// definitions and registered ones. The trees are nil if the plan has no such request.
 type job struct {
 	*plan.Job
 	definition, submit *jsontree.Node // nil if absent
 }
 
+// newJob returns a job with its requests as trees.
 func newJob(p *plan.Job) (*job, error) {
 	j := &job{Job: p}
 	var err error
@@ -140,11 +149,13 @@ func newJob(p *plan.Job) (*job, error) {
 	return j, err
 }
 
-func tree(shape any) (*jsontree.Node, error) {
-	text, err := wire.Marshal(shape)
+// tree converts an SDK request to a tree, as if it had been read from a file.
+func tree(request any) (*jsontree.Node, error) {
+	text, err := wire.Marshal(request)
 	if err != nil {
 		return nil, err
 	}
+	// The text comes from the SDK's encoder, so problems are not expected.
 	node, problems := jsontree.Parse(diag.NewSource("request", string(text)))
 	if problems.HasErrors() {
 		return nil, errors.New(problems[0].Message)
@@ -152,8 +163,8 @@ func tree(shape any) (*jsontree.Node, error) {
 	return node, nil
 }
 
-// containers returns the containers of a definition's tasks, and the objects with the
-// roles of whole tasks.
+// containers returns the containers of a definition's tasks, and the objects with the roles of
+// whole tasks. A multi-node job has those of every node range.
 func (j *job) containers() (containers, tasks []*jsontree.Node) {
 	if c := j.definition.Get("containerProperties"); c != nil {
 		return []*jsontree.Node{c}, []*jsontree.Node{c}
@@ -174,31 +185,36 @@ func (j *job) containers() (containers, tasks []*jsontree.Node) {
 	return containers, tasks
 }
 
-// once returns the earlier result for a thing, or checks it now.
-func (v *Verifier) once(check, what string, look func() Result) Result {
+// once returns the earlier result for a thing, or calls query now. All jobs of a plan that use
+// one image share one query.
+func (v *Verifier) once(check, what string, query func() Result) Result {
 	key := check + "\n" + what
 	r, ok := v.known[key]
 	if !ok {
-		r = look()
+		r = query()
 		r.What = what
 		v.known[key] = r
 	}
 	return r
 }
 
+// pass returns the result of a successful check.
 func pass(format string, args ...any) Result {
 	return Result{Outcome: Pass, Why: fmt.Sprintf(format, args...)}
 }
 
+// failed returns the result of a failed check with the next step.
 func failed(fix, format string, args ...any) Result {
 	return Result{Outcome: Fail, Why: fmt.Sprintf(format, args...), Fix: fix}
 }
 
+// notChecked returns the result of a check that could not be done.
 func notChecked(format string, args ...any) Result {
 	return Result{Outcome: NotChecked, Why: fmt.Sprintf(format, args...)}
 }
 
-// unknown returns the result of a query that failed.
+// unknown returns the result for a query that failed. It names the missing permission, if that is
+// the cause.
 func unknown(err error) Result {
 	api, ok := errors.AsType[smithy.APIError](err)
 	switch {
@@ -216,6 +232,8 @@ func unknown(err error) Result {
 	return notChecked("%v", err)
 }
 
+// checkDefinition queries a definition that the file only names, and gives it to the checks after
+// it.
 func checkDefinition(ctx context.Context, v *Verifier, j *job) []Result {
 	if j.Register != nil || j.Submit == nil {
 		return nil
@@ -238,10 +256,10 @@ func checkDefinition(ctx context.Context, v *Verifier, j *job) []Result {
 	return []Result{r}
 }
 
-// definition returns the active definition that a submission names by ARN, by
-// name:revision, or by name for the newest.
-func (v *Verifier) definition(ctx context.Context, word string) (*types.JobDefinition, error) {
-	base, revision := batch.SplitRevision(word)
+// definition returns the active definition with an ARN, a name:revision, or a name, which means
+// the newest revision. It is nil if there is none.
+func (v *Verifier) definition(ctx context.Context, id string) (*types.JobDefinition, error) {
+	base, revision := batch.SplitRevision(id)
 	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &base, Status: aws.String("ACTIVE")}
 	var newest *types.JobDefinition
 	for {
@@ -253,6 +271,7 @@ func (v *Verifier) definition(ctx context.Context, word string) (*types.JobDefin
 			if revision != "" && fmt.Sprint(aws.ToInt32(d.Revision)) == revision {
 				return &out.JobDefinitions[i], nil
 			}
+			// The pages are in no documented order.
 			if revision == "" && (newest == nil || aws.ToInt32(d.Revision) > aws.ToInt32(newest.Revision)) {
 				newest = &out.JobDefinitions[i]
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// services answers operations with texts; what it does not know is refused.
+// services answers operations with texts, and rejects unknown ones.
 type services map[string]string
 
 func (s services) Do(r *http.Request) (*http.Response, error) {
@@ -58,7 +58,7 @@ func outcomes(t *testing.T, s services, p *plan.Plan) map[string]Result {
 	return found
 }
 
-// TestDenied: without permissions, no check passes or fails.
+// TestDenied checks that, without permissions, no check passes or fails.
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		found := outcomes(t, services{}, planned())
@@ -116,8 +116,8 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// TestRegistered: a definition that is only named is fetched, and then checked like
-// one of the file.
+// TestRegistered checks that a definition that the file only names is queried, and then checked
+// like one in the file.
 func TestRegistered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := planned()

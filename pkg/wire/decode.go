@@ -59,6 +59,8 @@ func checkText(data []byte) error {
 	return nil
 }
 
+// nextUnit returns the escaped unit at the start of data; 0 if there is none, which completes no
+// surrogate pair.
 func nextUnit(data []byte) rune {
 	unit, _ := escapedUnit(data)
 	return unit
@@ -73,6 +75,7 @@ func escapedUnit(data []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
+// decoder stores the tokens of a document in an SDK shape. Paths are for errors only.
 type decoder struct{ tokens }
 
 // value stores the value that begins with token.
@@ -106,6 +109,7 @@ func (d *decoder) value(v reflect.Value, path string, token token) error {
 	return nil
 }
 
+// object stores an object in a struct. A member that the struct does not have is an error.
 func (d *decoder) object(v reflect.Value, path string, token token) error {
 	members := members(v.Type())
 	seen := make([]bool, v.NumField())
@@ -123,6 +127,7 @@ func (d *decoder) object(v reflect.Value, path string, token token) error {
 	}, nil)
 }
 
+// entries stores an object in a map. A name that occurs twice is an error.
 func (d *decoder) entries(v reflect.Value, path string, token token) error {
 	m := reflect.MakeMap(v.Type())
 	v.Set(m)
@@ -138,9 +143,9 @@ func (d *decoder) entries(v reflect.Value, path string, token token) error {
 	})
 }
 
-// members reads an object. place returns where the value of a name goes, and done is called for
-// each value that was not null.
-func (d *decoder) members(path string, token token, place func(string) (reflect.Value, error), done func(string, reflect.Value)) error {
+// members reads an object. target returns where the value of a name is stored, and done is called
+// for each value that was not null.
+func (d *decoder) members(path string, token token, target func(string) (reflect.Value, error), done func(string, reflect.Value)) error {
 	if token.kind != '{' {
 		return wrongType(path, "an object", token)
 	}
@@ -153,7 +158,7 @@ func (d *decoder) members(path string, token token, place func(string) (reflect.
 			return nil
 		}
 		name := key.text
-		v, err := place(name)
+		v, err := target(name)
 		if err != nil {
 			return err
 		}
@@ -173,6 +178,7 @@ func (d *decoder) members(path string, token token, place func(string) (reflect.
 	}
 }
 
+// list stores an array in a slice. An empty array gives an empty slice, not nil.
 func (d *decoder) list(v reflect.Value, path string, token token) error {
 	if token.kind != '[' {
 		return wrongType(path, "an array", token)
@@ -195,6 +201,7 @@ func (d *decoder) list(v reflect.Value, path string, token token) error {
 	}
 }
 
+// number stores a number. An integer type accepts neither a fraction nor an exponent.
 func number(v reflect.Value, path string, token token) error {
 	if token.kind != '0' {
 		return wrongType(path, "a number", token)
@@ -219,6 +226,7 @@ func number(v reflect.Value, path string, token token) error {
 	return nil
 }
 
+// join adds a member to a path.
 func join(path, name string) string {
 	if path == "" {
 		return name
@@ -226,10 +234,13 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
+// twice returns the error for a member that an object has twice.
 func twice(path, name string) error {
 	return &Error{join(path, name), "the member occurs twice"}
 }
 
+// unknown returns the error for a member that the shape does not have, and suggests the same name
+// in other letters.
 func unknown(path, name string, members []member) error {
 	for _, m := range members {
 		if strings.EqualFold(m.name, name) {
@@ -239,7 +250,9 @@ func unknown(path, name string, members []member) error {
 	return &Error{join(path, name), UnknownMember}
 }
 
-func wrongType(path, want string, token token) error {
+// wrongType returns the error for a value of the wrong type. expected is a phrase such as "a
+// string".
+func wrongType(path, expected string, token token) error {
 	got := map[byte]string{'n': "null", '{': "an object", '[': "an array", '"': "a string", 't': "true", 'f': "false", '0': "the number " + token.text}[token.kind]
-	return &Error{path, fmt.Sprintf("must be %s, not %s", want, got)}
+	return &Error{path, fmt.Sprintf("must be %s, not %s", expected, got)}
 }

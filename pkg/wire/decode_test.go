@@ -110,7 +110,7 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// sameJSON ignores the order of members, which is the SDK's to change.
+// sameJSON compares two documents without the order of members, which the SDK may change.
 func sameJSON(a, b string) bool {
 	var x, y any
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
@@ -143,8 +143,8 @@ func TestMarshalIsDeterministic(t *testing.T) {
 	}
 }
 
-// FuzzTokens holds our reader of tokens to that of encoding/json: the same texts are
-// JSON, with the same tokens.
+// FuzzTokens compares the reader of tokens with that of encoding/json: both accept the same texts
+// and return the same tokens.
 func FuzzTokens(f *testing.F) {
 	for _, s := range []string{`{}`, `[]`, `{"a":[1,-0.5e+3,true,false,null,"\u00e9\n"],"b":{}} `, `[1,]`, `{"a":1,}`, `{,}`, `[1 2]`, `{"a" 1}`, `{"a":}`, `01`, `-`, `1.`, `1e`,
 		`"\x"`, "\"\n\"", `tru`, `nulll`, `[}`, `{]`, `[[[`, `"`, `"\`, `1 2`, ``, ` `, `{"a":1 "b":2}`, `{"a":1,,"b":2}`} {
@@ -211,8 +211,8 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// FuzzUnmarshal: no input panics, and what is accepted means the same after a
-// trip through Marshal.
+// FuzzUnmarshal checks that no input panics, and that accepted input means the same after Marshal
+// and Unmarshal.
 func FuzzUnmarshal(f *testing.F) {
 	for _, s := range []string{`{}`, `{"jobName":"a","tags":{"a":null,"b":"\ud83d\ude00"}}`, `{"arrayProperties":{"size":2147483648}}`,
 		`{"containerProperties":{"image":"a","resourceRequirements":[{"type":"GPU","value":"1"}]},"type":"container"}`,

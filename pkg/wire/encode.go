@@ -26,6 +26,7 @@ func Marshal(v any) ([]byte, error) {
 	return text, nil
 }
 
+// appendValue appends a value of any type that occurs in a shape.
 func appendValue(text []byte, v reflect.Value) ([]byte, error) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -50,6 +51,7 @@ func appendValue(text []byte, v reflect.Value) ([]byte, error) {
 	return nil, fmt.Errorf("%s has no AWS JSON here", v.Type())
 }
 
+// appendObject appends a struct without its absent members.
 func appendObject(text []byte, v reflect.Value) (_ []byte, err error) {
 	text = append(text, '{')
 	first := true
@@ -66,6 +68,7 @@ func appendObject(text []byte, v reflect.Value) (_ []byte, err error) {
 	return append(text, '}'), nil
 }
 
+// appendEntries appends a map with sorted keys.
 func appendEntries(text []byte, v reflect.Value) (_ []byte, err error) {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
@@ -84,6 +87,7 @@ func appendEntries(text []byte, v reflect.Value) (_ []byte, err error) {
 	return append(text, '}'), nil
 }
 
+// appendMember appends a member with the comma before it, if it is not the first.
 func appendMember(text []byte, name string, v reflect.Value, first bool) ([]byte, error) {
 	if !first {
 		text = append(text, ',')
@@ -91,6 +95,7 @@ func appendMember(text []byte, name string, v reflect.Value, first bool) ([]byte
 	return appendValue(append(AppendString(text, name), ':'), v)
 }
 
+// appendList appends a slice, of which each element is written.
 func appendList(text []byte, v reflect.Value) (_ []byte, err error) {
 	text = append(text, '[')
 	for i := range v.Len() {
@@ -128,6 +133,7 @@ func plain(s string) bool {
 	return true
 }
 
+// appendFloat appends a number in its shortest form. JSON has no infinity and no NaN.
 func appendFloat(text []byte, v reflect.Value) ([]byte, error) {
 	if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, fmt.Errorf("%v is no JSON number", f)

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// PlainIntegers rewrites JSON so that the SDK can read it into integers: 1.0 and 1e0
-// become 1. AWS writes the plain form; servers that imitate AWS also write the others,
-// and the SDK rejects those. With millis, members that name a time lose a fraction of
-// a millisecond too, because Batch and CloudWatch Logs have no such fractions. The rest
-// of the text stays the same, and every other number keeps its value.
+// PlainIntegers rewrites JSON so that the SDK can read it into integers: 1.0 and 1e0 become 1.
+// AWS writes the plain form; servers that imitate AWS also write the others, which the SDK
+// rejects. With millis, members that are times also lose a fraction of a millisecond, because
+// Batch and CloudWatch Logs have no such fractions. The rest of the text stays the same, and
+// every other number keeps its value.
 func PlainIntegers(text []byte, millis bool) []byte {
 	var out []byte
-	done := 0 // text[:done] is in out
+	done := 0 // text[:done] is in out already
 	var last, key []byte
 	for i := 0; i < len(text); {
 		end := i + 1
@@ -67,20 +67,21 @@ func stringEnd(text []byte, i int) int {
 	return len(text)
 }
 
+// isNumeric reports whether a byte can be part of a number.
 func isNumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
 }
 
 const (
-	// maxDigits is the most digits of an int64.
+	// maxDigits is the number of digits of the largest int64.
 	maxDigits = 19
-	// maxExponent bounds the zeros that an exponent asks for.
+	// maxExponent bounds the zeros that an exponent can add.
 	maxExponent = 400
 )
 
-// plainInteger returns a number without its fraction and exponent. It reports false for
-// a number that has neither, that fits no int64, or that would lose more than zeros;
-// with cut it may lose the fraction.
+// plainInteger returns a number without its fraction and exponent. ok is false for a number that
+// has neither, that does not fit into an int64, or that would lose more than zeros. With cut it
+// may lose the fraction.
 func plainInteger(number []byte, cut bool) (string, bool) {
 	text := string(number)
 	mantissa, exponent := text, 0
@@ -119,6 +120,7 @@ func plainInteger(number []byte, cut bool) (string, bool) {
 	return sign + digits, true
 }
 
+// isDigits reports whether a text has only digits; true for an empty text.
 func isDigits(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }

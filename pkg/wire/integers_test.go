@@ -30,7 +30,8 @@ func TestPlainIntegers(t *testing.T) {
 	}
 }
 
-// A time loses its fraction; no other number and no string does.
+// TestPlainIntegersOfTimes checks that times lose their fraction, and that other numbers and
+// strings do not.
 func TestPlainIntegersOfTimes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"timestamp":1795563160947.741,"message":"at 1795563160947.741 \"timestamp\":1.5"}`: `{"timestamp":1795563160947,"message":"at 1795563160947.741 \"timestamp\":1.5"}`,
@@ -44,8 +45,8 @@ func TestPlainIntegersOfTimes(t *testing.T) {
 	}
 }
 
-// The names that PlainIntegers takes for times are those of integers in the services that
-// it is told have times in milliseconds, and no other integer of 64 bits can have a fraction.
+// TestNamesOfTimes checks the names that PlainIntegers treats as times. In the services with
+// times in milliseconds they are integers, and no other integer of 64 bits can have a fraction.
 func TestNamesOfTimes(t *testing.T) {
 	others := map[string]bool{"totalQuantity": true, "inUseQuantity": true, "availableQuantity": true, "quantity": true, "storedBytes": true, "jobExecutionTimeoutMinutes": true,
 		"runAsGroup": true, "runAsUser": true, "activeShareCount": true}
@@ -87,7 +88,8 @@ func TestNamesOfTimes(t *testing.T) {
 	}
 }
 
-// Every number keeps its value, and the text is read without being changed.
+// TestPlainIntegersKeepsValues checks that every number keeps its value, and that the input text
+// is not changed.
 func TestPlainIntegersKeepsValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,2})?`).Draw(t, "number")

@@ -19,9 +19,10 @@ func (o *GetLogEventsOutput) Decode(text []byte) error {
 	return json.Unmarshal(PlainIntegers(text, true), o)
 }
 
-// pageReader reads a page of a log. Each method returns false where it finds anything unusual.
+// pageReader reads a page of a log. Each method returns false for anything unusual.
 type pageReader struct{ rest []byte }
 
+// output reads the whole page.
 func (p *pageReader) output() (out GetLogEventsOutput, ok bool) {
 	ok = p.members(func(name string) bool {
 		switch name {
@@ -41,6 +42,7 @@ func (p *pageReader) output() (out GetLogEventsOutput, ok bool) {
 	return out, ok && len(p.rest) == 0
 }
 
+// events reads the list of events.
 func (p *pageReader) events(events *[]OutputLogEvent) bool {
 	if !p.take('[') {
 		return false
@@ -90,7 +92,7 @@ func (p *pageReader) members(value func(name string) bool) bool {
 	}
 }
 
-// take skips the first of the bytes that comes next.
+// take skips the first of the given bytes that comes next.
 func (p *pageReader) take(wanted ...byte) bool {
 	if len(p.rest) == 0 || bytes.IndexByte(wanted, p.rest[0]) < 0 {
 		return false
@@ -99,6 +101,7 @@ func (p *pageReader) take(wanted ...byte) bool {
 	return true
 }
 
+// number reads an integer without fraction and exponent.
 func (p *pageReader) number() (*int64, bool) {
 	n := 0
 	for n < len(p.rest) && p.rest[n] >= '0' && p.rest[n] <= '9' {
@@ -112,6 +115,7 @@ func (p *pageReader) number() (*int64, bool) {
 	return &v, err == nil
 }
 
+// text reads a string. It copies it only if it has escapes.
 func (p *pageReader) text() (*string, bool) {
 	if len(p.rest) == 0 || p.rest[0] != '"' {
 		return nil, false
@@ -134,6 +138,7 @@ func (p *pageReader) text() (*string, bool) {
 	return &s, true
 }
 
+// hasControl reports whether a text has control characters, which JSON requires to be escaped.
 func hasControl(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// operations are those of Batch whose route is POST /v1/<name in lower case>.
+// operations are the Batch operations with the route POST /v1/<name in lower case>.
 var operations = [...]string{
 	"CancelJob", "CreateComputeEnvironment", "CreateConsumableResource", "CreateJobQueue", "CreateQuotaShare",
 	"CreateSchedulingPolicy", "CreateServiceEnvironment", "DeleteComputeEnvironment", "DeleteConsumableResource",
@@ -19,12 +19,13 @@ var operations = [...]string{
 	"UpdateSchedulingPolicy", "UpdateServiceEnvironment", "UpdateServiceJob",
 }
 
-// tagOperations share one path; the method tells them apart.
+// tagOperations share one path; the method distinguishes them.
 var tagOperations = [...]struct{ method, name string }{
 	{"GET", "ListTagsForResource"}, {"POST", "TagResource"}, {"DELETE", "UntagResource"},
 }
 
 const (
+	// The prefixes of paths, and of X-Amz-Target in CloudWatch Logs and ECS (AWS service models).
 	pathPrefix    = "/v1/"
 	tagPrefix     = "/v1/tags/"
 	logsPrefix    = "Logs_20140328."
@@ -48,7 +49,7 @@ func Operation(method, path string) (name string, ok bool) {
 	return name, ok
 }
 
-// byPath is the operations by the path of their route.
+// byPath returns the operations by path.
 var byPath = sync.OnceValue(func() map[string]string {
 	paths := map[string]string{}
 	for _, name := range operations {
@@ -57,8 +58,8 @@ var byPath = sync.OnceValue(func() map[string]string {
 	return paths
 })
 
-// Path returns the method and the path of a Batch operation; the path may hold
-// the label {resourceArn}. Both are empty for an unknown operation.
+// Path returns the method and the path of a Batch operation. The path may contain the label
+// {resourceArn}. Both are empty for an unknown operation.
 func Path(operation string) (method, path string) {
 	for _, t := range tagOperations {
 		if t.name == operation {
@@ -79,7 +80,7 @@ func LogsOperation(target string) (name string, ok bool) {
 	return strings.CutPrefix(target, logsPrefix)
 }
 
-// ClusterOperation is LogsOperation for ECS, in whose clusters Batch runs jobs.
+// ClusterOperation does the same for ECS, which has the clusters of Batch.
 func ClusterOperation(target string) (name string, ok bool) {
 	return strings.CutPrefix(target, clusterPrefix)
 }

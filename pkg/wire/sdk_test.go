@@ -28,7 +28,7 @@ type operation struct {
 	call    func(in any, do roundTrip) (out any, err error)
 }
 
-// roundTrip stands in for the network.
+// roundTrip replaces the network.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) Do(r *http.Request) (*http.Response, error) { return f(r) }
@@ -132,8 +132,8 @@ func reply(status int, body []byte) *http.Response {
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body))}
 }
 
-// TestInputsAsTheSDKSendsThem holds the codec and the routes against the SDK's
-// own serializers: what we marshal is what it sends, and what it sends we read.
+// TestInputsAsTheSDKSendsThem compares the codec and the routes with the SDK's own serializers:
+// Marshal writes what the SDK sends, and Unmarshal reads it.
 func TestInputsAsTheSDKSendsThem(t *testing.T) {
 	for _, op := range append(batchOperations(t), logsOperation()) {
 		t.Run(op.name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func sdkBody(t *testing.T, name string, body []byte) map[string]any {
 	return bodyOf(t, "", body)
 }
 
-// bodyOf parses a body, without the members that travel in path and query.
+// bodyOf parses a body, without the members that are sent in path and query.
 func bodyOf(t *testing.T, name string, body []byte) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -220,8 +220,8 @@ func bodyOf(t *testing.T, name string, body []byte) map[string]any {
 	return m
 }
 
-// TestOutputsAsTheSDKReadsThem: the SDK's deserializers read our output back to
-// an equal struct.
+// TestOutputsAsTheSDKReadsThem checks that the SDK's deserializers read an output back to an
+// equal struct.
 func TestOutputsAsTheSDKReadsThem(t *testing.T) {
 	for _, op := range append(batchOperations(t), logsOperation()) {
 		t.Run(op.name, func(t *testing.T) {
@@ -284,8 +284,8 @@ func TestNoShapeIsRecursive(t *testing.T) {
 	}
 }
 
-// TestShapesOfLogs: an input has the members of the SDK's, an output some of them, and each
-// is of the same kind.
+// TestShapesOfLogs compares the shapes of logs with the SDK's: an input has all members, an
+// output some of them, and each has the same type.
 func TestShapesOfLogs(t *testing.T) {
 	for ours, sdk := range map[reflect.Type]reflect.Type{
 		reflect.TypeFor[GetLogEventsInput]():        reflect.TypeFor[cloudwatchlogs.GetLogEventsInput](),
@@ -304,7 +304,7 @@ func TestShapesOfLogs(t *testing.T) {
 	}
 }
 
-// sameShape holds the members of ours to those of the same name.
+// sameShape compares the members of two structs by name.
 func sameShape(t *testing.T, path string, ours, sdk reflect.Type) {
 	t.Helper()
 	if ours.Kind() != sdk.Kind() {

@@ -13,18 +13,19 @@ import (
 	"strings"
 )
 
-// Fault is an error answer of a service, in a form that the SDKs, boto3 and the
-// aws CLI decode to its type and message.
+// Fault is an error answer of a service, in a form that the SDKs, boto3 and the aws CLI decode to
+// its type and message.
 type Fault struct {
 	// Type is the error's shape name: ClientException or ServerException in
 	// Batch, ResourceNotFoundException, InvalidParameterException and others in
 	// CloudWatch Logs.
 	Type string
-	// Status is the HTTP status; 0 stands for 400.
+	// Status is the HTTP status; 0 means 400.
 	Status  int
 	Message string
 }
 
+// Error has the type before the message.
 func (f *Fault) Error() string { return f.Type + ": " + f.Message }
 
 // ClientException returns Batch's answer to a request that it rejects.
@@ -48,8 +49,8 @@ func WriteFault(w http.ResponseWriter, f *Fault) error {
 	return write(w, cmp.Or(f.Status, http.StatusBadRequest), body)
 }
 
-// WriteError answers with the Fault or the *Error in err's chain, the latter as
-// ClientException; any other error is the server's own: ServerException.
+// WriteError answers with the Fault or the *Error in err's chain; an *Error becomes a
+// ClientException. Any other error is internal: ServerException.
 func WriteError(w http.ResponseWriter, err error) error {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return WriteFault(w, f)
@@ -60,7 +61,7 @@ func WriteError(w http.ResponseWriter, err error) error {
 	return WriteFault(w, ServerException("%s", err))
 }
 
-// WriteOutput answers with out, an operation's output.
+// WriteOutput answers with the output of an operation.
 func WriteOutput(w http.ResponseWriter, out any) error {
 	body, err := Marshal(out)
 	if err != nil {
@@ -69,6 +70,7 @@ func WriteOutput(w http.ResponseWriter, out any) error {
 	return write(w, http.StatusOK, body)
 }
 
+// write sends an answer with its length.
 func write(w http.ResponseWriter, status int, body []byte) error {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
@@ -79,8 +81,8 @@ func write(w http.ResponseWriter, status int, body []byte) error {
 	return err
 }
 
-// ReadInput decodes a request, whose body has been read, into in, a pointer to the input of its operation.
-// The tag operations carry resourceArn in the path and tagKeys in the query.
+// ReadInput decodes a request, whose body has been read, into in, a pointer to the input of its
+// operation. The tag operations have resourceArn in the path and tagKeys in the query.
 func ReadInput(r *http.Request, body []byte, in any) error {
 	if len(body) > 0 {
 		if err := Unmarshal(body, in); err != nil {
@@ -119,7 +121,7 @@ func Handle[In, Out any](f func(context.Context, *In) (*Out, error)) http.Handle
 			out, err = f(r.Context(), in)
 		}
 		if err != nil {
-			_ = WriteError(w, err) // the caller has left and needs no answer
+			_ = WriteError(w, err) // a client that has disconnected needs no answer
 			return
 		}
 		_ = WriteOutput(w, out)

@@ -60,7 +60,7 @@ func TestHandle(t *testing.T) {
 	describe := Handle(func(_ context.Context, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 		switch in.Jobs[0] {
 		case "refused":
-			return nil, fmt.Errorf("look up: %w", ClientException("jobs: %d is too many", 101))
+			return nil, fmt.Errorf("find jobs: %w", ClientException("jobs: %d is too many", 101))
 		case "broken":
 			return nil, errors.New("disk full")
 		}

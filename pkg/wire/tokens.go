@@ -10,9 +10,10 @@ import (
 type tokens struct {
 	data []byte
 	pos  int
-	open []byte // the brackets that are open
-	// ended: a value of the innermost object or array has just ended; named: a member's
-	// name was just read, and its value follows.
+	// open has the brackets that are open, outermost first.
+	open []byte
+	// ended means that a value of the innermost object or array has just ended; named that a
+	// member's name was just read, and its value follows.
 	ended, named bool
 }
 
@@ -20,9 +21,11 @@ type tokens struct {
 // member's name too), '0' for a number, 't', 'f' or 'n'.
 type token struct {
 	kind byte
-	text string // of a string, decoded, and of a number
+	// text is the decoded text of a string, or the digits of a number.
+	text string
 }
 
+// blanks skips white space.
 func (t *tokens) blanks() {
 	for t.pos < len(t.data) {
 		switch t.data[t.pos] {
@@ -43,13 +46,16 @@ func (t *tokens) peek() (byte, error) {
 	return t.data[t.pos], nil
 }
 
+// errIncomplete is the error for a text that ends inside the document.
 var errIncomplete = &Error{Message: "the JSON document is not complete"}
 
-func (t *tokens) invalid(where string) error {
+// invalid returns the error for a text that is not JSON. position is a phrase for the current
+// position, after "invalid character".
+func (t *tokens) invalid(position string) error {
 	if t.pos >= len(t.data) {
 		return errIncomplete
 	}
-	return &Error{Message: fmt.Sprintf("not JSON, at byte %d: invalid character %q %s", t.pos, t.data[t.pos], where)}
+	return &Error{Message: fmt.Sprintf("not JSON, at byte %d: invalid character %q %s", t.pos, t.data[t.pos], position)}
 }
 
 // next returns the next token. It checks and skips the separators.
@@ -102,6 +108,7 @@ func (t *tokens) name(c byte) (token, error) {
 	return token{'"', name}, nil
 }
 
+// value reads the token that begins with c.
 func (t *tokens) value(c byte) (token, error) {
 	switch c {
 	case '{', '[':
@@ -125,14 +132,15 @@ func (t *tokens) value(c byte) (token, error) {
 	return token{}, t.invalid("in place of a value")
 }
 
-func (t *tokens) literal(word string) (token, error) {
-	for i := range len(word) {
-		if t.pos == len(t.data) || t.data[t.pos] != word[i] {
-			return token{}, t.invalid("in " + word)
+// literal reads true, false or null.
+func (t *tokens) literal(name string) (token, error) {
+	for i := range len(name) {
+		if t.pos == len(t.data) || t.data[t.pos] != name[i] {
+			return token{}, t.invalid("in " + name)
 		}
 		t.pos++
 	}
-	return token{kind: word[0]}, nil
+	return token{kind: name[0]}, nil
 }
 
 // text reads the string whose opening quote is at pos.
@@ -160,7 +168,7 @@ func (t *tokens) text() (string, error) {
 	return "", errIncomplete
 }
 
-// numberLen is the length of the number that the text begins with; 0: none.
+// numberLen returns the length of the number at the start of a text; 0 if there is none.
 func numberLen(text []byte) int {
 	i := 0
 	digits := func() bool {

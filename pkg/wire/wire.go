@@ -5,7 +5,7 @@
 // the field's name with its first letter lowered, without exception, so the
 // codec needs no names of its own. Times are epoch milliseconds in int64
 // members. Blobs, timestamps, unions and documents do not occur in these
-// services and are not covered; a shape that holds one is an error, not a guess.
+// services and are not covered; a shape with one of them is an error, not a guess.
 package wire
 
 import (
@@ -20,12 +20,13 @@ const UnknownMember = "unknown member"
 
 // Error is a request body that does not match the shape.
 type Error struct {
-	// Path is the member: `containerProperties.resourceRequirements[0].value`.
-	// It is empty where the document as a whole is wrong.
+	// Path is the member: `containerProperties.resourceRequirements[0].value`. It is empty if the
+	// document as a whole is wrong.
 	Path    string
 	Message string
 }
 
+// Error has the path before the message, if there is one.
 func (e *Error) Error() string {
 	if e.Path == "" {
 		return e.Message
@@ -33,15 +34,19 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Message
 }
 
+// member is a member of a shape.
 type member struct {
-	name  string // on the wire
-	index int    // of the struct field
+	// name is the wire name.
+	name string
+	// index is the index of the struct field.
+	index int
 }
 
-// shapes holds the members of each struct type that has been met. What it holds
-// follows from the types alone, so it is shared by all calls.
-var shapes sync.Map // reflect.Type to []member
+// shapes has the members of each struct type that was used so far. They follow from the type
+// alone, so all calls share them.
+var shapes sync.Map
 
+// members returns the members of a struct type in the order of its fields.
 func members(t reflect.Type) []member {
 	if m, ok := shapes.Load(t); ok {
 		return m.([]member)

@@ -33,7 +33,7 @@ func checkDue(ctx context.Context, con *term.Console, o target.Options, t *targe
 		return // the command reports it where it reads the ledger
 	}
 	for _, r := range open {
-		if r.Damage != nil || r.LookDue.IsZero() || !t.Submissions.Covers(r.Target) && r.Target != t.Submissions.Target {
+		if r.Damage != nil || r.CheckDue.IsZero() || !t.Submissions.Covers(r.Target) && r.Target != t.Submissions.Target {
 			continue
 		}
 		if there == nil {
@@ -42,7 +42,7 @@ func checkDue(ctx context.Context, con *term.Console, o target.Options, t *targe
 		if r.Target != there.Ledger.Target {
 			continue
 		}
-		if wait := time.Until(r.LookDue); wait > 0 {
+		if wait := time.Until(r.CheckDue); wait > 0 {
 			fmt.Fprintf(con.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command after that does it; to wait for it: batchctl resume %[1]s%[3]s\n",
 				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.Flags)
 			continue

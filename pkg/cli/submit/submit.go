@@ -87,7 +87,7 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, made *plan.Plan) error {
 	s := &Sending{con, t, made}
 	d := &delivery{con: con, t: t, format: o.format, path: o.idsFile, whole: !o.wait || !s.HoldsBack()}
-	t.LeaveLook = d.whole // the ids are printed before the wait for that
+	t.LeaveCheck = d.whole // the ids are printed before the wait for that
 	if !o.wait {
 		jobs, err := s.Now(ctx)
 		if err = errors.Join(err, d.deliver(jobs)); err != nil || len(session.WithID(jobs)) == 0 {

@@ -34,27 +34,42 @@ import (
 // Fake is a scripted service behind the SDK's HTTP client. It keeps definitions and submissions,
 // and returns jobs and logs as functions of the elapsed time.
 type Fake struct {
-	t     *testing.T
+	// t fails if a test calls an operation that the fake does not have.
+	t *testing.T
+	// Start is the time from which elapsed times count.
 	Start time.Time
 	mu    sync.Mutex
 
-	Calls       []string // operations, as they arrive
+	// Calls are the names of the operations in the order of their arrival.
+	Calls []string
+	// Definitions are the registered definitions. A test may add others.
 	Definitions []types.JobDefinition
-	Submitted   []*awsbatch.SubmitJobInput
-	Stopped     map[string]string // id -> operation
+	// Submitted are the requests that the service accepted.
+	Submitted []*awsbatch.SubmitJobInput
+	// Stopped has the calls that stopped a job and their reasons, by id.
+	Stopped map[string]string
 
-	Faults map[string][]Fault // by operation, one for each call
-	Jobs   map[string]func(elapsed time.Duration) *types.JobDetail
+	// Faults are the results of the next calls of an operation, instead of an answer.
+	Faults map[string][]Fault
+	// Jobs returns the description of a job, by id; nil if DescribeJobs does not have it then.
+	Jobs map[string]func(elapsed time.Duration) *types.JobDetail
+	// Listed are the jobs that ListJobs finds.
 	Listed []types.JobSummary
+	// Queues are the names of the job queues.
 	Queues []string
-	Events map[string]func(elapsed time.Duration) []string // by stream
-	Groups []string                                        // that were requested
-	Asked  []string                                        // streams that were requested
-	Hidden func(id string) bool                            // jobs that listings do not show yet
-	Saw    func(*http.Request)
+	// Events returns the lines of a stream, by name.
+	Events map[string]func(elapsed time.Duration) []string
+	// Groups are the log groups of all requests.
+	Groups []string
+	// Asked are the streams of all requests.
+	Asked []string
+	// Hidden reports whether listings do not show a job yet; it may be nil.
+	Hidden func(id string) bool
+	// Saw is called for each request before its answer; it may be nil.
+	Saw func(*http.Request)
 }
 
-// Fault is the result of one call; serve does what the service does.
+// Fault returns the result of one call; serve lets the service execute the request.
 type Fault func(serve func() *http.Response) (*http.Response, error)
 
 // New returns an empty fake.
@@ -72,6 +87,8 @@ func (f *Fake) Config() aws.Config {
 		})}
 }
 
+// Do answers a request, with the next fault of its operation if there is one. It implements
+// aws.HTTPClient.
 func (f *Fake) Do(r *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,6 +112,7 @@ func (f *Fake) Do(r *http.Request) (*http.Response, error) {
 	return serve(), nil
 }
 
+// Count returns how often an operation was called.
 func (f *Fake) Count(name string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,6 +125,7 @@ func (f *Fake) Count(name string) int {
 	return n
 }
 
+// handler returns the handler of an operation. An unknown operation fails the test.
 func (f *Fake) handler(name string) http.HandlerFunc {
 	switch name {
 	case "RegisterJobDefinition":
@@ -145,6 +164,7 @@ func (f *Fake) handler(name string) http.HandlerFunc {
 	}
 }
 
+// Register adds a revision of a definition.
 func (f *Fake) Register(_ context.Context, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	revision := int32(1)
 	for _, d := range f.Definitions {
@@ -167,6 +187,7 @@ func page[T any](all []T, token *string) ([]T, *string) {
 	return all[min(i, len(all)):], nil
 }
 
+// describeDefinitions returns the revisions of one name in one status.
 func (f *Fake) describeDefinitions(_ context.Context, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	var fit []types.JobDefinition
 	for _, d := range f.Definitions {
@@ -179,8 +200,10 @@ func (f *Fake) describeDefinitions(_ context.Context, in *awsbatch.DescribeJobDe
 	return out, nil
 }
 
+// TestID returns the id of the n-th job, from 1.
 func TestID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
 
+// Submit accepts a job. The job is RUNNABLE until a call stops it.
 func (f *Fake) Submit(_ context.Context, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 	f.Submitted = append(f.Submitted, in)
 	id, created := TestID(len(f.Submitted)), aws.Int64(time.Now().UnixMilli())
@@ -195,6 +218,7 @@ func (f *Fake) Submit(_ context.Context, in *awsbatch.SubmitJobInput) (*awsbatch
 	return &awsbatch.SubmitJobOutput{JobId: &id, JobName: in.JobName}, nil
 }
 
+// describeJobs returns jobs in another order than requested, and omits unknown ones.
 func (f *Fake) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 	if len(in.Jobs) > 100 {
 		return nil, wire.ClientException("too many jobs: %d", len(in.Jobs))
@@ -211,6 +235,7 @@ func (f *Fake) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) (
 	return out, nil
 }
 
+// describeQueues returns one queue per page.
 func (f *Fake) describeQueues(_ context.Context, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
 	out := &awsbatch.DescribeJobQueuesOutput{}
 	var names []string
@@ -221,7 +246,7 @@ func (f *Fake) describeQueues(_ context.Context, in *awsbatch.DescribeJobQueuesI
 	return out, nil
 }
 
-// EachPage reads the queue of a job from the queue's name in its ARN.
+// EachPage is ListJobs. It reads the queue of a job from the end of its ARN.
 func (f *Fake) EachPage(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	var fit []types.JobSummary
 	for _, job := range f.Listed {
@@ -261,11 +286,11 @@ func (f *Fake) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsIn
 	}
 	lines := at(time.Since(f.Start))
 	token := aws.ToString(in.NextToken)
-	direction, place, _ := strings.Cut(token, "/")
-	from, _ := strconv.Atoi(place)
+	direction, position, _ := strings.Cut(token, "/")
+	from, _ := strconv.Atoi(position)
 	to := min(from+2, len(lines))
 	switch {
-	case direction == "b": // what is before place
+	case direction == "b": // events before the position
 		from, to = max(from-1, 0), from
 	case !*in.StartFromHead && token == "":
 		from, to = len(lines), len(lines)
@@ -279,43 +304,53 @@ func (f *Fake) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsIn
 	return out, nil
 }
 
-// The faults. Those whose name begins with lost let the service do its part.
+// These are the faults. With the Lost faults the service executes the request.
 
+// RefusedConnection fails before the request is sent.
 func RefusedConnection(func() *http.Response) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
+// NoSuchHost fails before the request is sent: the host has no address.
 func NoSuchHost(func() *http.Response) (*http.Response, error) {
 	return nil, &net.DNSError{Err: "no such host", Name: "fake", IsNotFound: true}
 }
 
+// PlainHTTP fails because the server does not speak TLS.
 func PlainHTTP(func() *http.Response) (*http.Response, error) { return nil, http.ErrSchemeMismatch }
 
+// LostEOF executes the request and closes the connection without an answer.
 func LostEOF(serve func() *http.Response) (*http.Response, error) {
 	serve()
 	return nil, io.ErrUnexpectedEOF
 }
 
+// LostReset executes the request and resets the connection.
 func LostReset(serve func() *http.Response) (*http.Response, error) {
 	serve()
 	return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 }
 
+// LostTruncated executes the request and cuts the answer after 20 bytes.
 func LostTruncated(serve func() *http.Response) (*http.Response, error) {
 	r := serve()
 	r.Body = io.NopCloser(io.MultiReader(io.LimitReader(r.Body, 20), BrokenReader{}))
 	return r, nil
 }
 
+// BrokenReader is a body whose connection is lost.
 type BrokenReader struct{}
 
+// Read always fails.
 func (BrokenReader) Read([]byte) (int, error) { return 0, errors.New("connection lost") }
 
+// LostEmpty executes the request and answers 200 with an empty object.
 func LostEmpty(serve func() *http.Response) (*http.Response, error) {
 	serve()
 	return Answer(200, "", "{}"), nil
 }
 
+// LostStatus executes the request and returns another answer.
 func LostStatus(status int, kind, body string) Fault {
 	return func(serve func() *http.Response) (*http.Response, error) {
 		serve()
@@ -323,10 +358,12 @@ func LostStatus(status int, kind, body string) Fault {
 	}
 }
 
+// Reply returns an answer without executing the request.
 func Reply(status int, kind, body string) Fault {
 	return func(func() *http.Response) (*http.Response, error) { return Answer(status, kind, body), nil }
 }
 
+// Answer returns an HTTP response with a status, an error type and a body.
 func Answer(status int, kind, body string) *http.Response {
 	w := httptest.NewRecorder()
 	if kind != "" {
@@ -337,12 +374,15 @@ func Answer(status int, kind, body string) *http.Response {
 	return w.Result()
 }
 
+// Throttle is the service's answer to too many requests.
 func Throttle() Fault {
 	return Reply(429, "TooManyRequestsException", `{"message":"Too Many Requests"}`)
 }
 
+// Times returns n equal faults.
 func Times(n int, f Fault) []Fault { return slices.Repeat([]Fault{f}, n) }
 
+// Works returns a plan of n jobs of the definition work.
 func Works(n int) *plan.Plan {
 	p := &plan.Plan{Name: "many"}
 	for i := range n {
@@ -352,14 +392,15 @@ func Works(n int) *plan.Plan {
 	return p
 }
 
-// Stage is a state of a job from some moment on.
+// Stage is a state of a job from some time on.
 type Stage struct {
 	From   time.Duration
 	Status types.JobStatus
 	Reason string
 }
 
-// Life returns the stages in time; before the first the job does not exist.
+// Life returns the description of a job that goes through stages. Before the first stage the job
+// does not exist.
 func Life(name string, stages ...Stage) func(time.Duration) *types.JobDetail {
 	return func(elapsed time.Duration) (job *types.JobDetail) {
 		for _, s := range stages {
@@ -374,12 +415,12 @@ func Life(name string, stages ...Stage) func(time.Duration) *types.JobDetail {
 	}
 }
 
-// At is a stage that begins when the fake has existed for that long.
+// At returns a stage that begins when the fake has existed for that long.
 func At(from time.Duration, status types.JobStatus, reason string) Stage {
 	return Stage{From: from, Status: status, Reason: reason}
 }
 
-// Stoppable is a job that ends 20 s after the call that its status requires.
+// Stoppable returns a job that ends 20 s after the call that its status requires.
 func Stoppable(f *Fake, status types.JobStatus, array bool) func(time.Duration) *types.JobDetail {
 	var asked time.Duration
 	return func(d time.Duration) *types.JobDetail {

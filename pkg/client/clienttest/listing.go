@@ -23,12 +23,12 @@ func Listing(t *testing.T) *Fake {
 		Listed(IDC, "Train", "gpu", "RUNNABLE", 3),
 		Listed(IDC+":0", "Train", "", "SUCCEEDED", 3),
 		Listed(IDC+":1", "Train", "", "RUNNING", 3),
-		Listed(IDA, "train", "cpu", "SUCCEEDED", 1), // it ended while we listed
+		Listed(IDA, "train", "cpu", "SUCCEEDED", 1), // it ended between two pages
 	}
 	return f
 }
 
-// Listed is a job of a queue, whose name the fake reads from the ARN.
+// Listed returns a job of a queue, whose name the fake reads from the ARN.
 func Listed(id, name, queue string, status types.JobStatus, created int64) types.JobSummary {
 	return types.JobSummary{JobId: &id, JobName: &name, JobArn: &queue, Status: status, CreatedAt: &created}
 }

@@ -26,20 +26,20 @@ type Client struct {
 	// Replayable means that something between this process and the service can deliver a request
 	// twice (see CanReplay). The client then checks jobs for duplicates even after clear answers.
 	Replayable bool
-	// LeaveLook makes Submit and SubmitNow return without waiting for the last check for
-	// duplicates. The caller does that check with CheckDuplicates where OpenRun.Unchecked is not 0.
-	LeaveLook bool
+	// LeaveCheck makes Submit and SubmitNow return without waiting for the last check for
+	// duplicates. The caller does that check with CheckDuplicates if OpenRun.Unchecked is not 0.
+	LeaveCheck bool
 	// Attached means that the jobs end with this process, so that nothing is left to resume.
 	Attached bool
 	// SubmitAgain makes Resume resubmit jobs that the service may have forgotten.
 	SubmitAgain bool
 	// AtOnce is how many jobs may be submitted concurrently. 0 means 32.
 	AtOnce int
-	// StopOnFailure applies when a job of a submission is rejected: the client stops the accepted
-	// jobs and gives up the rest, instead of leaving the run open for Resume.
+	// StopOnFailure applies if a job of a submission is rejected: the client stops the accepted
+	// jobs and gives up the rest, instead of leaving the submission open for Resume.
 	StopOnFailure bool
-	// Stage writes a text to an s3:// URL or the absolute path of a file, before the first job that
-	// needs it is submitted (plan.Job.Staged). It may be called again for the same text, and
+	// Stage writes a text to an s3:// URL or the absolute path of a file, before the first job
+	// that needs it is submitted (plan.Job.Staged). It may be called again for the same text, and
 	// concurrently for others. Without it, plans that need staging are refused.
 	Stage func(ctx context.Context, url, text string) error
 	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
@@ -61,7 +61,7 @@ func New(cfg aws.Config) *Client {
 type known struct{ c *Client }
 
 // Jobs returns the jobs of the ledger's target. It ignores damaged lines: the service lists the
-// jobs that they hid.
+// jobs that such lines had.
 func (k known) Jobs() ([]client.Known, error) {
 	if k.c.Ledger == nil {
 		return nil, nil
@@ -91,6 +91,7 @@ func (k known) Children(id string) (int, error) {
 	return int(m.outcomes[id].Size), nil
 }
 
+// progress passes a formatted message to Progress, if that is set.
 func (c *Client) progress(format string, args ...any) {
 	if c.Progress != nil {
 		c.Progress(fmt.Sprintf(format, args...))

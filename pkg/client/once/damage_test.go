@@ -22,14 +22,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// damagedRun is a run with every kind of trouble: job a was accepted, job b was accepted twice
+// damagedRun is a run with every kind of problem: job a was accepted, job b was accepted twice
 // because an answer was missing, and job c was rejected.
 type damagedRun struct {
 	f    *clienttest.Fake
 	c    *Client
 	name string
 	log  []byte
-	// submitted are the requests and listed the jobs that the run left.
+	// submitted are the requests, and listed the jobs, that the run left.
 	submitted []*awsbatch.SubmitJobInput
 	listed    []types.JobSummary
 }
@@ -38,7 +38,7 @@ func newDamagedRun(t *testing.T) *damagedRun {
 	f, c := newFake(t)
 	withLedger(t, c)
 	f.Faults["SubmitJob"] = []clienttest.Fault{Fine, clienttest.LostEOF, Fine, forbidden()}
-	lagging := time.Now().Add(40 * time.Second) // longer than the client looks for b
+	lagging := time.Now().Add(40 * time.Second) // longer than the client searches for b
 	f.Hidden = func(id string) bool { return id == clienttest.TestID(2) && time.Now().Before(lagging) }
 	_, err := c.Submit(t.Context(), planOf(job("a", "x"), job("b", "x"), job("c", "x", document.Dependency{Job: "b"})))
 	if !isA[*OpenError](err) || len(f.Submitted) != 3 {
@@ -53,8 +53,8 @@ func newDamagedRun(t *testing.T) *damagedRun {
 	return &damagedRun{f, c, name, log, f.Submitted, f.Listed}
 }
 
-// resume resumes the run with another log, and reports whether it was refused. Either way
-// nothing may be doubled, and nothing may be lost silently.
+// resume resumes the run with another log, and reports whether that was refused. In both cases no
+// job may be duplicated, and none may be lost without a message.
 func (d *damagedRun) resume(t *testing.T, log []byte) (refused bool, err error) {
 	f, c := d.f, d.c
 	f.Submitted, f.Listed, f.Stopped = d.submitted[:3:3], d.listed[:3:3], map[string]string{}
@@ -89,7 +89,7 @@ func (d *damagedRun) resume(t *testing.T, log []byte) (refused bool, err error) 
 	return false, d.check()
 }
 
-// check reports a job that is there twice, or not, or not in the ledger.
+// check reports a job that exists twice or not at all, or that the ledger does not have.
 func (d *damagedRun) check() error {
 	entries, err := d.c.Ledger.Entries()
 	if err != nil || len(entries) != 3 {
@@ -112,7 +112,7 @@ func (d *damagedRun) check() error {
 	return nil
 }
 
-// everyByte is the step from byte to byte: 1 in a long run.
+// everyByte is the distance between tested bytes: 1 in a long run.
 func everyByte() int {
 	if testtool.IsLong() {
 		return 1
@@ -120,8 +120,8 @@ func everyByte() int {
 	return 7
 }
 
-// TestCutLog cuts a run's log at every byte. What it leaves of the intents is refused, since
-// the others may have been accepted; after them every outcome is found again.
+// TestCutLog cuts a run's log at every byte. A cut among the intents is refused, since the lost
+// jobs may have been accepted. After a cut among the outcomes, all of them are found again.
 func TestCutLog(t *testing.T) {
 	atEach(t, func(t *testing.T, d *damagedRun, cut int) {
 		refused, err := d.resume(t, d.log[:cut])
@@ -131,8 +131,8 @@ func TestCutLog(t *testing.T) {
 	})
 }
 
-// atEach calls a test for the places in the log of a run. Some have a run of their own: virtual
-// time must not reach how long AWS remembers jobs.
+// atEach calls a test for positions in the log of a run. Some positions have their own run:
+// virtual time must not exceed the time for which AWS keeps jobs.
 func atEach(t *testing.T, test func(t *testing.T, d *damagedRun, at int)) {
 	const some = 200
 	for from, size := 0, 1; from < size; from += some {
@@ -146,7 +146,7 @@ func atEach(t *testing.T, test func(t *testing.T, d *damagedRun, at int)) {
 	}
 }
 
-// intents is how long the lines before the first outcome are.
+// intents returns the length of the lines before the first outcome.
 func (d *damagedRun) intents() int {
 	outcome := bytes.Index(d.log, []byte(`"what":"accepted"`))
 	return bytes.LastIndexByte(d.log[:outcome], '\n') + 1

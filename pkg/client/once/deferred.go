@@ -39,6 +39,7 @@ type Waiting struct {
 	Steps []Step
 }
 
+// String lists the jobs that wait, and the jobs that they wait for.
 func (w *Waiting) String() string {
 	if len(w.Steps) == 1 {
 		return "1 step runs when its dependencies have ended"
@@ -50,6 +51,7 @@ func (w *Waiting) String() string {
 // job is forgotten.
 type EndForgottenError struct{ Job, On, ID string }
 
+// Error names the job and its dependency.
 func (e *EndForgottenError) Error() string {
 	return fmt.Sprintf("job %s runs only if one of its dependencies failed, and the outcome of %s (%s) is forgotten: give up the rest of the run, and submit the job on its own if you need it",
 		e.Job, e.On, batch.ShortID(e.ID))
@@ -67,6 +69,7 @@ func (t *plannedJob) held() bool {
 	return t.deferred && t.due.IsZero() && t.skipped == "" && !t.done && !t.dropped
 }
 
+// holds reports whether a job of the run waits in the client.
 func (r *run) holds() bool { return slices.ContainsFunc(r.tasks, (*plannedJob).held) }
 
 // ends holds the outcomes, by id, of jobs that others wait for. A job that both the service and the
@@ -77,6 +80,7 @@ type ends struct {
 	asked  map[string]time.Time // when each job was first queried
 }
 
+// newEnds returns an empty record of outcomes.
 func (c *Client) newEnds() *ends {
 	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}}
 }
@@ -118,14 +122,15 @@ func (e *ends) missing(ids []string) error {
 	return &client.MissingError{IDs: ids}
 }
 
-// nextStep is what happens next to a job that waits in the client.
+// nextStep is the decision about a job that waits in the client.
 type nextStep struct {
 	due     bool
-	skipped string      // why the job is not needed
-	waits   []Submitted // the jobs that it still waits for
+	skipped string // why the job is not needed
+	// waits are the jobs that it still waits for.
+	waits []Submitted
 }
 
-// nextStepOf decides about a job from the known outcomes of the jobs that it waits for.
+// nextStepOf decides about a job, given the known outcomes of the jobs that it waits for.
 func (r *run) nextStepOf(t *plannedJob, known *ends) (f nextStep, err error) {
 	var over []Submitted // jobs that have ended, or will never start
 	for _, e := range t.after {
@@ -219,6 +224,7 @@ func (r *run) skip(t *plannedJob, why string) error {
 	return r.note(t, line{What: lineSkipped, Reason: why})
 }
 
+// skip marks a job as not needed, with the time.
 func (t *plannedJob) skip(why string) {
 	t.skipped = why
 	t.result = Submitted{Name: t.name, Skipped: why}
@@ -248,9 +254,9 @@ func (r *run) begin(due []*plannedJob) error {
 // none will be. Without wait it checks once.
 func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (more bool, err error) {
 	pace := client.Pace{Client: c.Client, Served: !r.resumed}
-	for looked := false; ; looked = true {
+	for checked := false; ; checked = true {
 		moved, ids, err := c.decide(r, known)
-		if moved || err != nil || len(ids) == 0 || looked && !wait {
+		if moved || err != nil || len(ids) == 0 || checked && !wait {
 			return moved, err
 		}
 		news, err := known.query(ctx, ids)
@@ -259,7 +265,7 @@ func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (
 			err = client.Sleep(ctx, pause)
 		}
 		if err == nil && c.lastCheckIsDue(r) {
-			err = c.endTwins(ctx, r)
+			err = c.endDuplicates(ctx, r)
 		}
 		if err != nil {
 			return false, err

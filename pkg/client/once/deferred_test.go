@@ -21,7 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// endsAs has the job with a number end in a status, a while after now.
+// endsAs makes job n end in a status, some time after now.
 func endsAs(f *clienttest.Fake, n int, after time.Duration, status types.JobStatus) {
 	id, at := clienttest.TestID(n), time.Now().Add(after)
 	old := f.Jobs[id]
@@ -41,7 +41,8 @@ func on(names ...string) (all []document.Dependency) {
 	return all
 }
 
-// threeEnds is a job with two that wait for its end, and one behind each.
+// threeEnds returns a job with two jobs that wait for its end, and one that waits for each of
+// those.
 func threeEnds() *plan.Plan {
 	return planOf(job("a", "x"), when(job("always", "x", on("a")...), document.WhenAlways), when(job("alarm", "x", on("a")...), document.WhenFailure),
 		job("behind", "x", on("always", "a")...), job("beyond", "x", on("alarm")...))
@@ -58,7 +59,7 @@ func submittedNames(f *clienttest.Fake) (names []string) {
 	return names
 }
 
-// TestSubmitNow leaves what waits to Resume, which waits for it.
+// TestSubmitNow leaves waiting jobs to Resume, which waits for their dependencies.
 func TestSubmitNow(t *testing.T) {
 	for _, c := range []struct {
 		status types.JobStatus
@@ -98,7 +99,7 @@ func TestSubmitNow(t *testing.T) {
 			if err != nil || len(jobs) != 5 || time.Since(start) > time.Hour+time.Minute {
 				t.Fatalf("%+v, %v after %v", jobs, err, time.Since(start))
 			}
-			if n := f.Count("DescribeJobs") - calls; n > 1100 { // every 4 s at the most
+			if n := f.Count("DescribeJobs") - calls; n > 1100 { // at most one every 4 s
 				t.Errorf("%d calls in an hour", n)
 			}
 			if d := cmp.Diff(c.want, submittedNames(f)); d != "" {
@@ -117,7 +118,8 @@ func TestSubmitNow(t *testing.T) {
 	}
 }
 
-// TestSubmitNowOfWhatHasEnded: what need not wait is not left.
+// TestSubmitNowOfWhatHasEnded checks that jobs whose dependencies have ended are submitted at
+// once.
 func TestSubmitNowOfWhatHasEnded(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
@@ -141,8 +143,8 @@ func TestSubmitNowWithoutLedger(t *testing.T) {
 	}
 }
 
-// TestWaitBeyondRetention: a job that was not due was not sent, however long ago the run
-// began; one that was due may be forgotten.
+// TestWaitBeyondRetention checks that a job that was not due was certainly not sent, however long
+// ago the run began. A job that was due may be forgotten.
 func TestWaitBeyondRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -173,8 +175,8 @@ func TestWaitBeyondRetention(t *testing.T) {
 	})
 }
 
-// TestEndForgotten: the outcome of a dependency is forgotten. What runs in any case
-// runs; what runs after a failure is left to the user.
+// TestEndForgotten checks jobs after a dependency whose outcome is forgotten. A job that runs in
+// any case is submitted; one that runs after a failure is left to the user.
 func TestEndForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -197,7 +199,7 @@ func TestEndForgotten(t *testing.T) {
 	})
 }
 
-// TestInterruptedWait: the run stays open, and says what it waits for.
+// TestInterruptedWait checks that the run stays open and reports what it waits for.
 func TestInterruptedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t)
@@ -217,10 +219,10 @@ func TestInterruptedWait(t *testing.T) {
 	})
 }
 
-// TestWaitForMany asks for no more than a hundred jobs in a call.
+// TestWaitForMany checks that a call asks for at most a hundred jobs.
 func TestWaitForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, c := newFake(t) // it refuses more
+		f, c := newFake(t) // it rejects more
 		p, last := &plan.Plan{}, when(job("last", "x"), document.WhenAlways)
 		last.Register, last.Submit.JobDefinition = nil, aws.String("d:1")
 		for i := range 250 {
@@ -242,8 +244,9 @@ func TestWaitForMany(t *testing.T) {
 	})
 }
 
-// TestLateTwinWhileWaiting: the last look for twins does not wait for the ends of others.
-func TestLateTwinWhileWaiting(t *testing.T) {
+// TestLateDuplicateWhileWaiting checks that the last check for duplicates does not wait for the
+// ends of other jobs.
+func TestLateDuplicateWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)

@@ -1,5 +1,5 @@
 // Package once submits each job once, however often SubmitJob has to be sent for it, and
-// keeps what was submitted in a ledger.
+// keeps the submissions in a ledger.
 //
 // AWS Batch has no idempotency token, but its listings can be filtered by name. So batchctl gives
 // every job an id before the first call and writes it to disk with the request. If an answer is
@@ -8,17 +8,17 @@
 //
 //	planned ──► intent ──► sent ──┬── answer ──────────────────────► accepted
 //	               │              ├── 4xx ─────────────────────────► refused
-//	               │              └── no answer ──► looked for ──┬─► accepted  (it is listed)
-//	               │                    ▲                        ├─► sent      (a fresh look, not listed)
+//	               │              └── no answer ──► searched ────┬─► accepted  (it is listed)
+//	               │                    ▲                        ├─► sent      (a later search, not listed)
 //	               │                    │                        └─► unknown   (the run stays open)
 //	               │                    └── resume, after a crash or of an open run
 //	               └──► waits (when, after) ──┬──► due ──► sent
 //	                                          └──► skipped
 //
-//	accepted ──► looked at again (secondLook, lateLook) ──► the only one, or its twins are ended
+//	accepted ──► checked again (secondCheck, lateCheck) ──► the only one, or its duplicates are ended
 //
-// The files: run.go has the states, intent.go what is written before a call, submit.go the
-// call, settle.go the search after a lost answer, twins.go the duplicates, deferred.go jobs
-// that wait in the client, runlog.go and ledger.go what is on disk, resume.go and retry.go what
-// later commands do with it.
+// The files: run.go has the states, intent.go the record before a call, submit.go the
+// call, settle.go the search after a lost answer, duplicates.go the duplicates, deferred.go jobs
+// that wait in the client, runlog.go and ledger.go the files, resume.go and retry.go the
+// commands that use them later.
 package once

@@ -14,7 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// Twins of a job are other jobs of the same submission, its duplicates. There are two causes:
+// Duplicates of a job are other jobs from the same intent. There are two causes:
 //
 //  - An answer was missing for longer than the listing lags behind. The job was sent again, and
 //    both appear.
@@ -25,25 +25,27 @@ import (
 // id was reported, the oldest stays.
 
 const (
-	// lateLook is the time from the last request for a job to the last check for its duplicates. It
-	// covers listings that lag a minute behind, with a margin of two seconds.
-	lateLook = time.Minute + 2*time.Second
-	// secondLook is the pause between the two checks after clear answers.
-	secondLook = time.Second
-	// twinReason begins the status reason of a twin that batchctl ended.
-	twinReason = "batchctl: twin of "
+	// lateCheck is the time from the last request for a job to the last check for its duplicates.
+	// It covers listings that lag a minute behind, with a margin of two seconds.
+	lateCheck = time.Minute + 2*time.Second
+	// secondCheck is the pause between the two checks after clear answers.
+	secondCheck = time.Second
+	// duplicateReason begins the status reason of a duplicate that batchctl ended. endedHere
+	// recognises it, also in jobs of earlier versions, so it must not change.
+	duplicateReason = "batchctl: twin of "
 )
 
-// DueError reports that the last check for duplicates of a run could not be done: some of its jobs
-// may have duplicates. Resume and CheckDuplicates do that check.
+// DueError reports that the last check for duplicates of a submission could not be done: some of
+// its jobs may have duplicates. Resume and CheckDuplicates do that check.
 type DueError struct {
-	// Run is the run's name in the ledger, "" without one.
+	// Run is the submission's id in the ledger; "" without a ledger.
 	Run string
 	// Jobs is how many jobs may have duplicates.
 	Jobs int
 	Err  error
 }
 
+// Error counts the jobs and has the cause.
 func (e *DueError) Error() string {
 	why := e.Err.Error()
 	if errors.Is(e.Err, context.Canceled) {
@@ -52,8 +54,10 @@ func (e *DueError) Error() string {
 	return fmt.Sprintf("check %s for duplicates: %s", counted(e.Jobs, "job"), why)
 }
 
+// Unwrap returns the cause.
 func (e *DueError) Unwrap() error { return e.Err }
 
+// counted formats a number with its unit, such as "1 job" or "2 jobs".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -61,7 +65,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Duplicate is a job that ran beside the one that counts.
+// Duplicate is a second job for the same intent.
 type Duplicate struct {
 	// Job is the user's name for the job, ID the job that counts.
 	Job, ID string
@@ -72,6 +76,7 @@ type Duplicate struct {
 // TwiceError names jobs that ran twice until they finished. Nothing can undo that.
 type TwiceError struct{ Duplicates []Duplicate }
 
+// Error names each job with its duplicate.
 func (e *TwiceError) Error() string {
 	var all []string
 	for _, t := range e.Duplicates {
@@ -98,13 +103,14 @@ func (t *plannedJob) lastRequest() time.Time {
 	return t.unclear
 }
 
-// endTwins stops the duplicates that are visible now. A job is checked once lateLook has passed:
-// everything is visible by then.
-func (c *Client) endTwins(ctx context.Context, r *run) error {
-	return r.dueError(c.endVisibleTwins(ctx, r))
+// endDuplicates stops the duplicates that are visible now. A job is marked as checked once
+// lateCheck has passed: by then every duplicate is visible.
+func (c *Client) endDuplicates(ctx context.Context, r *run) error {
+	return r.dueError(c.endVisibleDuplicates(ctx, r))
 }
 
-func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
+// endVisibleDuplicates is endDuplicates without the type of its error.
+func (c *Client) endVisibleDuplicates(ctx context.Context, r *run) error {
 	if c.Replayable && !c.TakesOnce {
 		if err := c.checkReplays(ctx, r); err != nil {
 			return err
@@ -116,7 +122,7 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 			continue
 		}
 		doubtful = append(doubtful, t)
-		if c.TakesOnce || time.Since(t.lastRequest()) >= lateLook {
+		if c.TakesOnce || time.Since(t.lastRequest()) >= lateCheck {
 			due = append(due, t)
 		}
 	}
@@ -134,7 +140,7 @@ func (c *Client) endVisibleTwins(ctx context.Context, r *run) error {
 
 // checkReplays checks jobs with clear answers for duplicates. If the listing shows every job and
 // did not lag recently, a second check a moment later sees the duplicates. Otherwise the late check
-// does. See RecheckDuplicates, too.
+// does. See also RecheckDuplicates.
 func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	clear := r.clear()
 	if len(clear) == 0 {
@@ -147,7 +153,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 		seen, err = c.checkForDuplicates(ctx, r, clear, true)
 	}
 	if err == nil && !lagging && seen.unlisted == 0 && seen.duplicates == 0 {
-		if err = client.Sleep(ctx, secondLook); err == nil {
+		if err = client.Sleep(ctx, secondCheck); err == nil {
 			seen, err = c.checkForDuplicates(ctx, r, clear, true)
 		}
 	}
@@ -196,17 +202,18 @@ func (c *Client) leaveReplays(r *run) error {
 	return nil
 }
 
-// dueAt returns when the last check for duplicates of some tasks is due; zero if there are none.
-func (r *run) dueAt(some func(*plannedJob) bool) (due time.Time) {
+// dueAt returns when the last check for duplicates of the selected jobs is due; zero if none is
+// selected.
+func (r *run) dueAt(selects func(*plannedJob) bool) (due time.Time) {
 	for _, t := range r.tasks {
-		if at := t.lastRequest().Add(lateLook); some(t) && at.After(due) {
+		if at := t.lastRequest().Add(lateCheck); selects(t) && at.After(due) {
 			due = at
 		}
 	}
 	return due
 }
 
-// lost reports whether a job was sent without any clear answer, and not found since.
+// lost reports whether a job was sent without any clear answer, and was not found since.
 func (t *plannedJob) lost() bool {
 	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
 }
@@ -216,16 +223,16 @@ func (c *Client) lastCheck(ctx context.Context, r *run) error {
 	if r.tally().unchecked == 0 {
 		return nil
 	}
-	if err := c.awaitLateLook(ctx, r); err != nil {
+	if err := c.awaitLateCheck(ctx, r); err != nil {
 		return r.dueError(err)
 	}
-	return c.endTwins(ctx, r)
+	return c.endDuplicates(ctx, r)
 }
 
-// awaitLateLook waits until the last check for duplicates is due. Changes of the local clock do not
-// prolong the wait.
-func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
-	pause := min(time.Until(r.dueAt((*plannedJob).doubtful)), lateLook)
+// awaitLateCheck waits until the last check for duplicates is due. Changes of the local clock do
+// not prolong the wait.
+func (c *Client) awaitLateCheck(ctx context.Context, r *run) error {
+	pause := min(time.Until(r.dueAt((*plannedJob).doubtful)), lateCheck)
 	if pause <= 0 {
 		return nil
 	}
@@ -235,18 +242,20 @@ func (c *Client) awaitLateLook(ctx context.Context, r *run) error {
 	}
 	for _, t := range r.tasks {
 		if t.doubtful() { // the monotonic clock says that it is due
-			t.unclear = time.Now().Add(-lateLook)
+			t.unclear = time.Now().Add(-lateCheck)
 			t.last = t.unclear
 		}
 	}
 	return nil
 }
 
+// roundUp rounds up to whole seconds, for messages.
 func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 // checkResult is the result of a check for duplicates.
 type checkResult struct {
-	// unlisted is how many accepted jobs are not listed; twins is how many duplicates are listed.
+	// unlisted is the number of accepted jobs that are not listed, duplicates the number of
+	// listed duplicates.
 	unlisted, duplicates int
 }
 
@@ -261,8 +270,8 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 		defer mu.Unlock()
 		return untilHidden && seen.unlisted > 0
 	}
-	look := &run{tasks: tasks}
-	err = look.each(ctx, c.atOnce(), func(t *plannedJob) error {
+	selected := &run{tasks: tasks}
+	err = selected.each(ctx, c.atOnce(), func(t *plannedJob) error {
 		found, listed := known[t]
 		if !listed && enough() {
 			return nil
@@ -270,17 +279,17 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 		if !listed {
 			var err error
 			if found, err = c.findPatiently(ctx, t, time.Now().Add(searchPatience)); err != nil {
-				return fmt.Errorf("look for duplicates of job %s: %w", t.name, err)
+				return fmt.Errorf("search for duplicates of job %s: %w", t.name, err)
 			}
 		}
-		own, twins := false, 0
+		own, duplicates := false, 0
 		for _, s := range found {
 			if s.id == t.result.ID {
 				own = true
 				continue
 			}
-			twins++
-			twice, err := c.endTwin(ctx, r, t, s)
+			duplicates++
+			twice, err := c.endDuplicate(ctx, r, t, s)
 			if err != nil {
 				return err
 			}
@@ -292,7 +301,7 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		seen.duplicates += twins
+		seen.duplicates += duplicates
 		if !own {
 			seen.unlisted++
 		}
@@ -301,28 +310,28 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 	return seen, err
 }
 
-// endTwin stops one duplicate, and reports whether it had run before batchctl stopped it. It
+// endDuplicate stops one duplicate, and reports whether it had run before batchctl stopped it. It
 // reports a duplicate once.
-func (c *Client) endTwin(ctx context.Context, r *run, t *plannedJob, twin sighting) (twice bool, err error) {
-	if t.ended[twin.id] {
+func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplicate sighting) (twice bool, err error) {
+	if t.ended[duplicate.id] {
 		return false, nil
 	}
 	if t.ended == nil {
 		t.ended = map[string]bool{}
 	}
-	if batch.HasEnded(twin.status) {
-		t.ended[twin.id] = true
-		return twin.ran() && !t.endedHere(twin), nil
+	if batch.HasEnded(duplicate.status) {
+		t.ended[duplicate.id] = true
+		return duplicate.ran() && !t.endedHere(duplicate), nil
 	}
-	// Recorded before the call, so that no later process counts the twin as one that ran.
-	if err := r.note(t, line{What: lineTwin, ID: twin.id}); err != nil {
+	// Recorded before the call, so that no later process counts the duplicate as one that ran.
+	if err := r.note(t, line{What: lineDuplicate, ID: duplicate.id}); err != nil {
 		return false, err
 	}
-	done, err := c.Stop(ctx, twin.id, twinReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
+	done, err := c.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
-		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(twin.id), t.name, err)
+		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(duplicate.id), t.name, err)
 	}
-	t.ended[twin.id] = true
+	t.ended[duplicate.id] = true
 	if batch.HasEnded(done.Before) {
 		return done.Before == types.JobStatusSucceeded || done.Job.StartedAt != nil, nil
 	}
@@ -331,7 +340,7 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *plannedJob, twin sighti
 		started = "; it had started"
 	}
 	c.progress("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
-		t.name, batch.ShortID(twin.id), done.Before, started, batch.ShortID(t.result.ID))
+		t.name, batch.ShortID(duplicate.id), done.Before, started, batch.ShortID(t.result.ID))
 	return false, nil
 }
 
@@ -339,14 +348,14 @@ func (c *Client) endTwin(ctx context.Context, r *run, t *plannedJob, twin sighti
 func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
 
 // endedHere reports whether batchctl stopped a duplicate. Not every service keeps the reason.
-func (t *plannedJob) endedHere(twin sighting) bool {
-	return strings.HasPrefix(twin.reason, twinReason) || t.ending[twin.id] && twin.status == types.JobStatusFailed
+func (t *plannedJob) endedHere(duplicate sighting) bool {
+	return strings.HasPrefix(duplicate.reason, duplicateReason) || t.ending[duplicate.id] && duplicate.status == types.JobStatusFailed
 }
 
-// CheckDuplicates does the last check for duplicates of an open run: it stops duplicates, and sends
-// nothing. It waits until the check is due, a minute at most. The error is fs.ErrNotExist for a run
-// that no longer has a log, a *LockedError for one that another process works on, a *DueError if
-// the check could not be done, and a *TwiceError for jobs that ran twice.
+// CheckDuplicates does the last check for duplicates of an open submission: it stops duplicates,
+// and sends nothing. It waits until the check is due, a minute at most. The error is
+// fs.ErrNotExist if the submission no longer has a log, a *LockedError if another process works
+// on it, a *DueError if the check could not be done, and a *TwiceError for jobs that ran twice.
 func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 	r, err := c.Take(name)
 	if err != nil {
@@ -392,6 +401,7 @@ func (r *run) dueError(err error) error {
 	return err
 }
 
+// logName returns the run's id in the ledger; "" without a log.
 func (r *run) logName() string {
 	if r.log == nil {
 		return ""
@@ -399,7 +409,7 @@ func (r *run) logName() string {
 	return r.name
 }
 
-// twiceError names the jobs that ran twice; nil for none.
+// twiceError names the jobs that ran twice; nil if there are none.
 func (r *run) twiceError() error {
 	if len(r.twice) == 0 {
 		return nil

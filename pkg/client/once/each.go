@@ -15,9 +15,9 @@ type errand struct {
 	err  error
 }
 
-// do runs what, unless it ran for this name before, and returns its error. Concurrent callers wait
-// for the first call.
-func (o *onceEach) do(name string, what func() error) error {
+// do calls action, unless it was called for this name before, and returns its error. Concurrent
+// callers wait for the first call.
+func (o *onceEach) do(name string, action func() error) error {
 	o.mu.Lock()
 	e, known := o.all[name]
 	if !known {
@@ -33,6 +33,6 @@ func (o *onceEach) do(name string, what func() error) error {
 		return e.err
 	}
 	defer close(e.over)
-	e.err = what()
+	e.err = action()
 	return e.err
 }

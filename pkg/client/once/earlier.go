@@ -24,15 +24,17 @@ type earlier struct {
 // EarlierError reports that a dependency on a job of an earlier submission cannot be used. Nothing
 // was sent.
 type EarlierError struct {
-	// Job depends on the job with the name or short id On.
+	// Job depends on On, the name or short id of a job.
 	Job, On string
 	Err     error
 }
 
+// Error names the job, its dependency and the cause.
 func (e *EarlierError) Error() string {
 	return fmt.Sprintf("submit job %s: it depends on %s, a job of an earlier submission: %v", e.Job, e.On, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *EarlierError) Unwrap() error { return e.Err }
 
 // findEarlier resolves the names of jobs of earlier submissions, each once, and checks that the
@@ -71,8 +73,8 @@ func (c *Client) checkEarlier(ctx context.Context, r *run) error {
 		return nil
 	}
 	jobs, err := c.Recall(ctx, client.Distinct(ids)...)
-	missing, some := errors.AsType[*client.MissingError](err)
-	if err != nil && !some {
+	missing, isMissing := errors.AsType[*client.MissingError](err)
+	if err != nil && !isMissing {
 		return err
 	}
 	forgotten := map[string]Recalled{}
@@ -83,11 +85,11 @@ func (c *Client) checkEarlier(ctx context.Context, r *run) error {
 	}
 	for _, t := range r.tasks {
 		for _, e := range t.earlier {
-			if some && slices.Contains(missing.IDs, e.ID) {
+			if isMissing && slices.Contains(missing.IDs, e.ID) {
 				return &EarlierError{t.name, e.Name, &client.MissingError{IDs: []string{e.ID}}}
 			}
-			job, gone := forgotten[e.ID]
-			if gone && (t.when == "" || t.when == document.WhenFailure && !batch.HasEnded(job.Status)) {
+			job, isForgotten := forgotten[e.ID]
+			if isForgotten && (t.when == "" || t.when == document.WhenFailure && !batch.HasEnded(job.Status)) {
 				return &EarlierError{t.name, e.Name, errForgotten}
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// past gives the ledger a job of an age, which the service knows in a status; "" for
-// one that it has forgotten.
+// past adds a job of an age to the ledger. The service has it with the given status; "" means
+// that the service has forgotten it.
 func past(f *clienttest.Fake, t *testing.T, c *Client, name string, n int, age time.Duration, status types.JobStatus) {
 	t.Helper()
 	id := clienttest.TestID(n)
@@ -51,7 +51,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestEarlierUnknown: a missing job of an earlier submission is reported before anything is sent.
+// TestEarlierUnknown checks that an unknown job of an earlier submission is reported before
+// anything is sent.
 func TestEarlierUnknown(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
@@ -91,7 +92,8 @@ func TestEarlierUnknown(t *testing.T) {
 	}
 }
 
-// TestEarlierStays: a resume means the job that was meant, even if there is a newer one.
+// TestEarlierStays checks that a resume uses the same earlier job, even if there is a newer one
+// of that name.
 func TestEarlierStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

@@ -39,21 +39,21 @@ func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours
 	if err != nil {
 		return nil, other, err
 	}
-	place := 0
+	rank := 0
 	for i := range ours {
 		r := &ours[i]
-		if place++; i == 0 || ours[i-1].Name != r.Name {
-			place = 1
+		if rank++; i == 0 || ours[i-1].Name != r.Name {
+			rank = 1
 		}
 		switch {
-		case place <= keep:
+		case rank <= keep:
 			r.Kept = fmt.Sprintf("one of the last %d", keep)
 		case inUse[batch.Name(r.ARN)] != "":
 			r.Kept = "used by job " + inUse[batch.Name(r.ARN)]
 		case intended[r.content] != "":
-			r.Kept = "used by run " + intended[r.content]
+			r.Kept = "used by submission " + intended[r.content]
 		case intended[batch.Name(r.ARN)] != "":
-			r.Kept = "used by run " + intended[batch.Name(r.ARN)]
+			r.Kept = "used by submission " + intended[batch.Name(r.ARN)]
 		}
 	}
 	return ours, other, nil
@@ -67,6 +67,8 @@ func (c *Client) Deregister(ctx context.Context, r Revision) error {
 	return nil
 }
 
+// registeredByUs returns the ACTIVE revisions with batchctl's tag, by name and newest first.
+// other counts the rest.
 func (c *Client) registeredByUs(ctx context.Context, names []string) (ours []Revision, other int, err error) {
 	inputs := []*awsbatch.DescribeJobDefinitionsInput{{Status: aws.String("ACTIVE")}}
 	if len(names) > 0 {
@@ -125,12 +127,13 @@ func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error
 	return used, nil
 }
 
+// usedBy describes a job by its name and id.
 func usedBy(name, id *string) string {
 	return aws.ToString(name) + " (" + batch.ShortID(aws.ToString(id)) + ")"
 }
 
-// definitionsIntended maps each content and name:revision that an open run of this target will
-// still submit to that run.
+// definitionsIntended returns the contents and name:revision that open runs of this target will
+// still submit, each with the id of its run.
 func (c *Client) definitionsIntended() (map[string]string, error) {
 	intended := map[string]string{}
 	err := c.eachOpenRun(func(name string, r *run) error {

@@ -88,6 +88,7 @@ func (c *Client) complete(ctx context.Context, r *run, p *plan.Plan) error {
 	return r.checkSizes()
 }
 
+// checkSizes compares all requests with the service's limits.
 func (r *run) checkSizes() error {
 	for _, t := range r.tasks {
 		if err := t.checkSize(); err != nil {

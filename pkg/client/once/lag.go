@@ -22,9 +22,10 @@ type targetNote struct {
 	Target string    `json:"target"`
 }
 
+// lagsPath returns the file with the lags.
 func (l *Ledger) lagsPath() string { return filepath.Join(l.Dir, "lags.jsonl") }
 
-// lastNote returns the latest time in a file for the ledger's target; zero if there is none.
+// lastNote returns the latest time in a file for the ledger's target; zero if the file has none.
 func (l *Ledger) lastNote(path string) (last time.Time, err error) {
 	err = readRecords(path, func(n targetNote) bool {
 		if n.Target == l.Target && n.Time.After(last) {

@@ -36,7 +36,7 @@ type Entry struct {
 	ID         string    `json:"id"`
 	Definition string    `json:"definition,omitempty"`
 	ArraySize  int       `json:"arraySize,omitempty"`
-	// Submission is the id that the job was submitted with.
+	// Submission is the submission id of this job (client.SubmissionTag).
 	Submission string `json:"submission,omitempty"`
 	// Run is the id of the submission that the job belongs to, such as a workflow.
 	Run string `json:"run,omitempty"`
@@ -48,11 +48,13 @@ type DamageError struct {
 	Lines []int // from 1
 }
 
+// Error names the file and the lines.
 func (e *DamageError) Error() string {
 	lines := strings.Trim(fmt.Sprint(e.Lines), "[]")
 	return fmt.Sprintf("%s: line %s cannot be read and was skipped", e.Path, strings.ReplaceAll(lines, " ", ", "))
 }
 
+// path returns the file with the accepted jobs.
 func (l *Ledger) path() string { return filepath.Join(l.Dir, "submissions.jsonl") }
 
 // Append writes the entries and returns when they are on disk. An empty Target becomes the ledger's
@@ -96,6 +98,7 @@ func appendSync(path string, text []byte) (err error) {
 	return f.Sync()
 }
 
+// endsTorn reports whether the file's last line lacks its line end.
 func endsTorn(f *os.File) (bool, error) {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
@@ -106,6 +109,7 @@ func endsTorn(f *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
+// syncDir makes changes of a directory durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -193,6 +197,7 @@ type definedTarget struct {
 	Platform string `json:"platform"`
 }
 
+// targetsPath returns the file with the platform files of targets.
 func (l *Ledger) targetsPath() string { return filepath.Join(l.Dir, "targets.jsonl") }
 
 // RememberPlatform records the platform file that defines a target, so that commands without a job

@@ -40,8 +40,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestLedgerTorn cuts the file at every byte: what was complete is read, what
-// is appended next is read too, and the torn line is reported then.
+// TestLedgerTorn cuts the file at every byte. Complete lines are read, so are lines that are
+// appended later, and then the torn line is reported.
 func TestLedgerTorn(t *testing.T) {
 	whole := &Ledger{Dir: t.TempDir()}
 	if err := whole.Append(entry("1"), entry("2")); err != nil {

@@ -16,14 +16,15 @@ type TooLargeError struct {
 	Size, Limit int // bytes
 }
 
+// Error names the request, its size and the limit.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s of %s has %d bytes of JSON, including the submission id that batchctl adds; AWS accepts at most %d: move long values to a file or an S3 object",
 		e.What, e.Name, e.Size, e.Limit)
 }
 
-// sizeOf returns the size of a shape on the wire.
-func sizeOf(shape any) (int, error) {
-	text, err := wire.Marshal(shape)
+// sizeOf returns the size of a message on the wire, in bytes.
+func sizeOf(message any) (int, error) {
+	text, err := wire.Marshal(message)
 	return len(text), err
 }
 
@@ -37,8 +38,9 @@ func checkSubmitSize(name string, in *awsbatch.SubmitJobInput) error {
 	return atMost("SubmitJob", name, *in, plan.MaxSubmit-1)
 }
 
-func atMost(what, name string, shape any, limit int) error {
-	size, err := sizeOf(shape)
+// atMost returns a *TooLargeError if a message is larger than the limit on the wire.
+func atMost(what, name string, message any, limit int) error {
+	size, err := sizeOf(message)
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", what, name, err)
 	}

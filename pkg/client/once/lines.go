@@ -46,6 +46,7 @@ func seal(object []byte) []byte {
 	return append(append(append(bytes.Clone(body), sumMember...), sumOf(body)...), sumEnd...)
 }
 
+// sumOf returns the checksum of a line.
 func sumOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])[:sumDigits]

@@ -31,6 +31,7 @@ type RunDamageError struct {
 	Why  string
 }
 
+// Error has the position and the cause.
 func (e *RunDamageError) Error() string { return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Why) }
 
 // readLog reads a run's log.
@@ -77,6 +78,7 @@ func (t *logText) dropUnsealed() {
 // isNew reports whether the log is of a run that sent nothing yet (see runLog).
 func (t *logText) isNew() bool { return strings.HasSuffix(t.path, newSuffix) }
 
+// damage returns a *RunDamageError for a line.
 func (t *logText) damage(number int, format string, args ...any) error {
 	return &RunDamageError{t.path, number, fmt.Sprintf(format, args...)}
 }

@@ -34,9 +34,9 @@ func (c *Client) listMany(ctx context.Context, r *run, tasks []*plannedJob) map[
 		queues[queue] = append(queues[queue], t)
 	}
 	all := map[*plannedJob][]sighting{}
-	for queue, some := range queues {
-		if len(some) >= fewNames {
-			c.listQueue(ctx, r, queue, some, all)
+	for queue, inQueue := range queues {
+		if len(inQueue) >= fewNames {
+			c.listQueue(ctx, r, queue, inQueue, all)
 		}
 	}
 	return all
@@ -55,7 +55,7 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*p
 	for _, t := range tasks {
 		byName[aws.ToString(t.submit.JobName)] = t
 	}
-	jobs, twins := map[*plannedJob][]types.JobSummary{}, []string(nil)
+	jobs, duplicates := map[*plannedJob][]types.JobSummary{}, []string(nil)
 	pages := awsbatch.NewListJobsPaginator(c.API, &awsbatch.ListJobsInput{JobQueue: &queue,
 		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"), Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
 	for calls := 0; pages.HasMorePages(); calls++ {
@@ -77,11 +77,11 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*p
 			}
 			jobs[t] = append(jobs[t], job)
 			if id != t.result.ID {
-				twins = append(twins, id)
+				duplicates = append(duplicates, id)
 			}
 		}
 	}
-	details, err := c.ByID(ctx, twins)
+	details, err := c.ByID(ctx, duplicates)
 	if err != nil {
 		return
 	}

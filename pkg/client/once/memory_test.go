@@ -46,8 +46,8 @@ func TestResolveFromTheLedger(t *testing.T) {
 	}
 }
 
-// TestResolvePart: a child or node that the job does not have is not one that the service has
-// forgotten, whether the ledger or the service knows how many there are.
+// TestResolvePart checks that a child or node that the job does not have is not reported as
+// forgotten, whether the ledger or the service has the number of children.
 func TestResolvePart(t *testing.T) {
 	const array, single, nodes, old = "cccc1111-0000-4000-8000-000000000001", "cccc2222-0000-4000-8000-000000000002", "cccc3333-0000-4000-8000-000000000003", "cccc4444-0000-4000-8000-000000000004"
 	f, c := listing(t)
@@ -68,7 +68,7 @@ func TestResolvePart(t *testing.T) {
 		{"sweep:9", array + ":9", "", ""},
 		{"mpi#1", nodes + "#1", "", ""},
 		{idA + ":99", idA + ":99", "", ""},
-		{"old:3", old + ":3", "", ""}, // the service has forgotten it: nothing says that it has no children
+		{"old:3", old + ":3", "", ""}, // the service has forgotten it, so the number of children is unknown
 		{"sweep:10", "", "no job sweep:10: sweep has children 0 to 9", "sweep:9"},
 		{"sweep:99999999999999999999", "", "no job sweep:99999999999999999999: sweep has children 0 to 9", "sweep:9"},
 		{array + ":77", "", "no job " + array + ":77: cccc1111 has children 0 to 9", "cccc1111:9"},
@@ -100,8 +100,8 @@ func TestResolvePart(t *testing.T) {
 	}
 }
 
-// TestStopJustSubmitted: a job that DescribeJobs does not show yet is waited for and
-// stopped, if the ledger knows that it was submitted a moment ago.
+// TestStopJustSubmitted checks that a job that DescribeJobs does not show yet is waited for and
+// stopped, if the ledger has a recent entry for it.
 func TestStopJustSubmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

@@ -34,24 +34,27 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// weather is a bad way to a good service: AWS, in all that matters here. It takes
-// away the header by which the local engine would know a retry.
+// weather is an unreliable network in front of a reliable service, which behaves like AWS in
+// everything that matters here. It removes the header by which the local engine would recognise a
+// retry.
 type weather struct {
 	next aws.HTTPClient
 	cfg  aws.Config
-	lag  func() time.Duration // of a job's appearance in listings
-	// expired is a time in which the credentials are not taken.
+	// lag returns how long listings omit a new job.
+	lag func() time.Duration
+	// expired reports whether the credentials are rejected at this time.
 	expired func() bool
-	// lost is a time in which no answer to a SubmitJob comes back.
+	// lost reports whether answers to SubmitJob are lost at this time.
 	lost func() bool
-	// calm is weather in which nothing is lost.
+	// calm means that nothing is lost.
 	calm bool
 	// repeated is the percentage of SubmitJob requests that are delivered twice.
 	repeated int
 
-	mu      sync.Mutex
-	random  *rand.Rand
-	visible map[string]time.Time // job ids, from when they are listed
+	mu     sync.Mutex
+	random *rand.Rand
+	// visible has the times from which jobs are listed, by id.
+	visible map[string]time.Time
 	calls   map[string]int
 }
 
@@ -125,7 +128,7 @@ func (w *weather) repeat(r *http.Request) error {
 	return nil
 }
 
-// lose is an answer that does not come, or not whole, or from something on the way.
+// lose replaces an answer by one that is missing, incomplete, or from something on the way.
 func lose(how int, r *http.Request, out *http.Response) (*http.Response, error) {
 	switch how % 9 {
 	case 0: // FIN
@@ -158,7 +161,7 @@ func lose(how int, r *http.Request, out *http.Response) (*http.Response, error) 
 	}
 }
 
-// serve lets the service do its part, as AWS would.
+// serve lets the service execute the request, as AWS would.
 func (w *weather) serve(name string, r *http.Request) (*http.Response, error) {
 	if err := w.resign(r); err != nil {
 		return nil, err
@@ -189,7 +192,7 @@ func (w *weather) serve(name string, r *http.Request) (*http.Response, error) {
 	return out, nil
 }
 
-// resign signs the request again, without the invocation's id.
+// resign signs the request again, without the invocation id.
 func (w *weather) resign(r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -206,7 +209,7 @@ func (w *weather) resign(r *http.Request) error {
 	return v4.NewSigner().SignHTTP(r.Context(), keys, r, hex.EncodeToString(sum[:]), "batch", w.cfg.Region, time.Now())
 }
 
-// hide takes the jobs out of a listing that it does not show yet.
+// hide removes the jobs from a listing that it does not show yet.
 func (w *weather) hide(body []byte) ([]byte, error) {
 	var list awsbatch.ListJobsOutput
 	if err := wire.Unmarshal(body, &list); err != nil {
@@ -233,7 +236,7 @@ func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, err
 func (sleeper) Clear(_, _ string) error                        { return nil }
 func (sleeper) Unhonoured(*types.ContainerProperties) []string { return nil }
 
-// service is an engine with a definition to submit to.
+// service is an engine with a definition for the jobs.
 type service struct {
 	engine *local.Engine
 	direct *awsbatch.Client
@@ -266,15 +269,15 @@ func newService(t *testing.T, lag func() time.Duration, vcpus float64, runs atte
 	return s
 }
 
-// Config reaches the service through the weather.
+// Config returns a configuration that reaches the service through the weather.
 func (s *service) Config() aws.Config {
 	cfg := s.cfg
 	cfg.HTTPClient = s.weather
 	return cfg
 }
 
-// alive counts the jobs of each submission, or of each name without one, that have
-// not been ended.
+// alive returns the jobs that batchctl has not ended, by submission id, or by name for jobs
+// without one.
 func (s *service) alive(t *testing.T) (bySubmission map[string][]string) {
 	t.Helper()
 	bySubmission = map[string][]string{}
@@ -302,7 +305,7 @@ func (s *service) alive(t *testing.T) (bySubmission map[string][]string) {
 	return bySubmission
 }
 
-// lags are how far a listing may be behind.
+// lags are the delays of listings.
 var lags = []struct {
 	name string
 	lag  func(*rand.Rand) time.Duration
@@ -310,7 +313,7 @@ var lags = []struct {
 	{"no lag", func(*rand.Rand) time.Duration { return 0 }},
 	{"up to 2 s", func(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(2 * time.Second))) }},
 	{"1 s on average", func(r *rand.Rand) time.Duration { return time.Duration(r.ExpFloat64() * float64(time.Second)) }},
-	// Longer than the client looks: the late look has to end what that leaves.
+	// Longer than the client searches: the late check has to end the duplicates.
 	{"10 s on average", func(r *rand.Rand) time.Duration { return time.Duration(r.ExpFloat64() * float64(10*time.Second)) }},
 }
 
@@ -333,8 +336,8 @@ func many() int {
 	return 500
 }
 
-// TestSubmittedOnce submits in bad weather: of each job one lives, none is lost and
-// none is reported as failed.
+// TestSubmittedOnce submits over an unreliable network. Exactly one job of each intent lives,
+// none is lost, and none is reported as failed.
 func TestSubmittedOnce(t *testing.T) {
 	for i, l := range lags {
 		n := 250
@@ -354,13 +357,13 @@ func submitAll(t *testing.T, s *service, n int) {
 	c := New(s.Config())
 	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "aws 123456789012 us-east-1"}
 	var mu sync.Mutex
-	told := map[string]int{}
+	counts := map[string]int{}
 	c.Progress = func(text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		for _, what := range []string{"no clear answer", "submitting it again", "ended its twin"} {
+		for _, what := range []string{"no clear answer", "submitting it again", "stopped its duplicate"} {
 			if strings.Contains(text, what) {
-				told[what]++
+				counts[what]++
 			}
 		}
 	}
@@ -383,12 +386,12 @@ func submitAll(t *testing.T, s *service, n int) {
 	if len(jobs) != n {
 		t.Errorf("%d jobs were accepted, want %d", len(jobs), n)
 	}
-	alive, twins := s.alive(t), 0
+	alive, duplicates := s.alive(t), 0
 	for _, ids := range alive {
-		twins += len(ids) - 1
+		duplicates += len(ids) - 1
 	}
-	if len(alive) != n || twins != 0 {
-		t.Errorf("%d of %d jobs are alive, %d twice", len(alive), n, twins)
+	if len(alive) != n || duplicates != 0 {
+		t.Errorf("%d of %d jobs are alive, %d twice", len(alive), n, duplicates)
 	}
 	entries, err := c.Ledger.Entries()
 	if err != nil || len(entries) != n {
@@ -399,7 +402,7 @@ func submitAll(t *testing.T, s *service, n int) {
 			t.Fatalf("job %s is %s in the ledger, and %v lives", e.Name, e.ID, ids)
 		}
 	}
-	t.Logf("%d submits in %v, %d calls of SubmitJob: %v", n, time.Since(begin).Round(time.Second), s.calls["SubmitJob"], told)
+	t.Logf("%d submits in %v, %d calls of SubmitJob: %v", n, time.Since(begin).Round(time.Second), s.calls["SubmitJob"], counts)
 }
 
 // resumeAll resumes all open runs and returns the jobs of the last.
@@ -413,10 +416,10 @@ func resumeAll(t *testing.T, c *Client) (jobs []Submitted, err error) {
 	return jobs, err
 }
 
-// TestDefaultRetryerDoubles shows that TestSubmittedOnce can fail: what the SDK does
-// on its own doubles more than every fifth job.
+// TestDefaultRetryerDoubles shows that TestSubmittedOnce can fail: the SDK's own retries
+// duplicate more than every fifth job.
 func TestDefaultRetryerDoubles(t *testing.T) {
-	n := max(many(), 2000) // of fewer the share is left to chance
+	n := max(many(), 2000) // with fewer, the share varies too much
 	inWeather(t, lags[2].lag, func(t *testing.T, s *service) {
 		todo := make(chan *plan.Job)
 		var all sync.WaitGroup
@@ -426,7 +429,7 @@ func TestDefaultRetryerDoubles(t *testing.T) {
 					// A client each, as of a program each: one client for all has a quota
 					// of retries, and gives up on jobs that were accepted.
 					plain := awsbatch.NewFromConfig(s.Config())
-					_, _ = plain.SubmitJob(t.Context(), j.Submit) // what it says of doubled jobs: err == nil
+					_, _ = plain.SubmitJob(t.Context(), j.Submit) // it returns no error for duplicated jobs
 				}
 			})
 		}
@@ -435,13 +438,13 @@ func TestDefaultRetryerDoubles(t *testing.T) {
 		}
 		close(todo)
 		all.Wait()
-		twins := 0
+		duplicates := 0
 		for _, ids := range s.alive(t) {
-			twins += len(ids) - 1
+			duplicates += len(ids) - 1
 		}
-		if twins <= n/5 {
-			t.Errorf("%d of %d jobs are there twice, want more than every fifth", twins, n)
+		if duplicates <= n/5 {
+			t.Errorf("%d of %d jobs exist twice, want more than every fifth", duplicates, n)
 		}
-		t.Logf("%d of %d jobs are there twice", twins, n)
+		t.Logf("%d of %d jobs exist twice", duplicates, n)
 	})
 }

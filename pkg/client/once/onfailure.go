@@ -12,9 +12,9 @@ import (
 )
 
 // StoppedError reports that a job of a submission was rejected, and that the accepted jobs were
-// stopped. The run is closed.
+// stopped. The submission is closed.
 type StoppedError struct {
-	// Jobs is how many jobs the run has.
+	// Jobs is how many jobs the submission has.
 	Jobs int
 	// Stopped are the accepted jobs that had not ended before.
 	Stopped []Submitted
@@ -22,6 +22,7 @@ type StoppedError struct {
 	Err error
 }
 
+// Error counts the stopped jobs and has the cause.
 func (e *StoppedError) Error() string {
 	why := "a job of the run was rejected"
 	if e.Err != nil {
@@ -37,11 +38,12 @@ func (e *StoppedError) Error() string {
 	return fmt.Sprintf("%s; stopped the accepted jobs, %d of %d: %s", why, len(names), e.Jobs, strings.Join(names, ", "))
 }
 
+// Unwrap returns the rejection.
 func (e *StoppedError) Unwrap() error { return e.Err }
 
-// isNo reports whether the service rejected a submission for good: not because of throttling or
-// expired credentials.
-func isNo(err error) bool {
+// isRejection reports whether the service rejected a submission for good: not because of
+// throttling or expired credentials.
+func isRejection(err error) bool {
 	no, ok := errors.AsType[*client.RefusedError](err)
 	if !ok || client.Throttled(err) || client.Expired(err) {
 		return false
@@ -89,6 +91,7 @@ func (c *Client) stopRun(ctx context.Context, r *run, why error) error {
 	return &StoppedError{len(r.tasks), stopped, why}
 }
 
+// reasonOf returns a status reason for jobs that are stopped because of an error.
 func reasonOf(err error) string {
 	if err == nil {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
-// TestStopOnFailure: a refusal in the middle leaves nothing that runs, and no open run.
+// TestStopOnFailure checks that after a rejection in the middle no job runs and no run is open.
 func TestStopOnFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -39,7 +39,7 @@ func TestStopOnFailure(t *testing.T) {
 	})
 }
 
-// TestStopOnFailureOnlyThen: what is no refusal of a submission leaves the run open.
+// TestStopOnFailureOnlyThen checks that other errors leave the run open.
 func TestStopOnFailureOnlyThen(t *testing.T) {
 	for name, faults := range map[string]map[string][]clienttest.Fault{
 		"throttled":   {"SubmitJob": append([]clienttest.Fault{Fine}, clienttest.Times(20, clienttest.Throttle())...)},
@@ -52,7 +52,7 @@ func TestStopOnFailureOnlyThen(t *testing.T) {
 			f, c := newFake(t)
 			withLedger(t, c)
 			c.StopOnFailure = true
-			c.Replayable = name == "twins" // else nothing can have doubled a job that is found
+			c.Replayable = name == "twins" // otherwise a job that is found cannot have a duplicate
 			f.Faults = faults
 			_, err := c.Submit(t.Context(), pipeline())
 			if isA[*StoppedError](err) || !isA[*OpenError](err) && !isA[*DueError](err) || len(f.Stopped) > 0 {
@@ -70,7 +70,7 @@ func TestStopOnFailureOnlyThen(t *testing.T) {
 	}
 }
 
-// TestStopOnFailureResumed: what could not be stopped is stopped by a resume, which
+// TestStopOnFailureResumed checks that a resume stops the jobs that could not be stopped, and
 // submits nothing more.
 func TestStopOnFailureResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -98,9 +98,9 @@ func TestStopOnFailureResumed(t *testing.T) {
 	})
 }
 
-// TestStopOnFailureWithATwin: a job whose answer was missing may be doubled, and its
-// twin is ended later.
-func TestStopOnFailureWithATwin(t *testing.T) {
+// TestStopOnFailureWithADuplicate checks that a job without an answer may have a duplicate, which
+// is ended later.
+func TestStopOnFailureWithADuplicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)

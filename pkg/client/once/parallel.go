@@ -81,6 +81,7 @@ func groups(p *plan.Plan, tasks []*plannedJob) (all []*group) {
 	return all
 }
 
+// arraySize returns the number of children; 0 for a request that is not an array.
 func arraySize(in *awsbatch.SubmitJobInput) int {
 	if in.ArrayProperties == nil {
 		return 0
@@ -149,8 +150,9 @@ func (c *Client) resourcesOf(ctx context.Context, r *run, t *plannedJob) (*types
 	return d.ConsumableResourceProperties, nil
 }
 
-// makeResource creates the resource of the job's group, once in this process. If it exists, another
-// process of this run created it.
+// makeResource creates the resource of the job's group, once in this process. If it exists,
+// another process of this run created it. fresh means that it is so new that the service may not
+// know it everywhere.
 func (c *Client) makeResource(ctx context.Context, r *run, t *plannedJob, done *onceEach) (fresh bool, err error) {
 	if t.resource == "" {
 		return false, nil
@@ -165,8 +167,8 @@ func (c *Client) makeResource(ctx context.Context, r *run, t *plannedJob, done *
 			return nil
 		}
 		if client.Refused(err) && !client.Throttled(err) {
-			there, describeErr := c.API.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &t.resource})
-			if describeErr == nil && there.Tags[RunTag] == r.name {
+			existing, describeErr := c.API.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &t.resource})
+			if describeErr == nil && existing.Tags[RunTag] == r.name {
 				return nil
 			}
 		}

@@ -26,8 +26,8 @@ func asks(names ...string) *types.ConsumableResourceProperties {
 	return p
 }
 
-// TestBoundBesidesOthers: the bound comes to what a job asks for anyway, which is what
-// its request says, or else its definition: of the plan or a registered one.
+// TestBoundBesidesOthers checks that the limit is added to the resources that a job requests:
+// those of its request, or else those of its definition, planned or registered.
 func TestBoundBesidesOthers(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
@@ -85,8 +85,8 @@ func TestBoundOfAnUnknownDefinition(t *testing.T) {
 	}
 }
 
-// TestGroups: the arrays of a sweep share a bound, groups of two files do not, and a
-// group that is no larger than its bound has none.
+// TestGroups checks that the arrays of a sweep share a limit, that groups of two files do not,
+// and that a group no larger than its limit has none.
 func TestGroups(t *testing.T) {
 	_, c := newFake(t)
 	r, err := c.newRun(t.Context(), planOf(
@@ -113,8 +113,8 @@ func TestResourceName(t *testing.T) {
 	}
 }
 
-// TestRefusedWithItsResource: what was made for a job that was refused is removed; what
-// a job of an open run still needs is not.
+// TestRefusedWithItsResource checks that the resource of a rejected job is removed, unless a job
+// of an open run still needs it.
 func TestRefusedWithItsResource(t *testing.T) {
 	inCalm(t, func(t *testing.T, s *service, _ *workers) {
 		c := withLedger(t, New(s.Config()))
@@ -143,7 +143,7 @@ func TestRefusedWithItsResource(t *testing.T) {
 			t.Errorf("%+v, %v", removed, err)
 		}
 		run := onlyRun(t, c).Name
-		if left, err := c.Resources(t.Context()); len(left) != 1 || left[0].Kept != "used by run "+run || left[0].MaxParallel != 3 || err != nil {
+		if left, err := c.Resources(t.Context()); len(left) != 1 || left[0].Kept != "used by submission "+run || left[0].MaxParallel != 3 || err != nil {
 			t.Errorf("%+v, %v", left, err)
 		}
 		if _, err := c.Drop(run); err != nil {
@@ -155,7 +155,8 @@ func TestRefusedWithItsResource(t *testing.T) {
 	})
 }
 
-// TestResourcesToCollect: only old ones of ours, which no job asks for any more.
+// TestResourcesToCollect checks that only old resources of batchctl are removed that no job
+// requests.
 func TestResourcesToCollect(t *testing.T) {
 	inCalm(t, func(t *testing.T, s *service, _ *workers) {
 		c := withLedger(t, New(s.Config()))
@@ -168,12 +169,12 @@ func TestResourcesToCollect(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		create("batchctl-of-somebody", "")
+		create("batchctl-of-others", "")
 		create("licence", "")
 		create("batchctl-11111111-a", "22222222")
 		create("batchctl-33333333-a", "33333333")
 		create("batchctl-44444444-b", "44444444")
-		// A job of another machine's run asks for one of them, and never ends.
+		// A job of a run on another machine requests one of them and never ends.
 		j := command("held", "true")
 		j.Submit.ConsumableResourcePropertiesOverride = asks("batchctl-44444444-b", "licence")
 		j.Submit.ConsumableResourcePropertiesOverride.ConsumableResourceList[1].Quantity = aws.Int64(99)
@@ -213,9 +214,9 @@ func TestResourcesToCollect(t *testing.T) {
 	})
 }
 
-// TestResourceJustMade: a service that does not know a resource everywhere yet is asked
-// again.
-func TestResourceJustMade(t *testing.T) {
+// TestResourceJustCreated checks that a request is repeated if the service does not know a new
+// resource everywhere yet.
+func TestResourceJustCreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		f.Faults["SubmitJob"] = clienttest.Times(3, clienttest.Reply(400, "ClientException", `{"message":"Consumable resource batchctl-x does not exist."}`))

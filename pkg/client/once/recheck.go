@@ -24,6 +24,7 @@ import (
 // recheckSpan is the maximum age of jobs that are checked again.
 const recheckSpan = 24 * time.Hour
 
+// checksPath returns the file with the times of the checked jobs.
 func (l *Ledger) checksPath() string { return filepath.Join(l.Dir, "checks.jsonl") }
 
 // Unverified returns jobs of the ledger's target that RecheckDuplicates has not checked yet. They
@@ -37,7 +38,7 @@ func (l *Ledger) Unverified() ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if checks, err := os.Stat(l.checksPath()); err == nil && checks.ModTime().Sub(jobs.ModTime()) > lateLook {
+	if checks, err := os.Stat(l.checksPath()); err == nil && checks.ModTime().Sub(jobs.ModTime()) > lateCheck {
 		return nil, nil // the other file need not be read
 	}
 	entries, err := l.closedEntries()
@@ -57,7 +58,7 @@ func (l *Ledger) Unverified() ([]Entry, error) {
 	now := time.Now()
 	return slices.DeleteFunc(entries, func(e Entry) bool {
 		age := now.Sub(e.Time)
-		return e.Target != l.Target && !l.Covers(e.Target) || e.Submission == "" || age < lateLook || age > recheckSpan || !e.Time.After(checked[e.Target])
+		return e.Target != l.Target && !l.Covers(e.Target) || e.Submission == "" || age < lateCheck || age > recheckSpan || !e.Time.After(checked[e.Target])
 	}), nil
 }
 
@@ -104,7 +105,7 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 	return errors.Join(err, r.twiceError())
 }
 
-// recheckOf returns the fields that lookForTwins needs for a job of the ledger.
+// recheckOf returns the fields of a job that checkForDuplicates needs.
 func recheckOf(e Entry, job types.JobDetail) *plannedJob {
 	name := client.JobName(aws.ToString(job.JobName), e.Submission)
 	return &plannedJob{name: e.Name, submission: e.Submission, definer: -1, done: true, at: e.Time, last: e.Time,

@@ -27,7 +27,7 @@ type registered struct {
 	err   error
 }
 
-// of returns the definition for a request.
+// of returns the definition for a request, and registers it if necessary.
 func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
 	hash, err := client.ContentHash(in)
 	if err != nil {
@@ -47,8 +47,8 @@ func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJo
 	return r, r.err
 }
 
-// definition returns the ARN of an ACTIVE revision with this content. It registers one if there is
-// none, and then fresh is true.
+// definition returns the ARN of an ACTIVE revision with this content. If there is none, it
+// registers one, and fresh is true.
 func (c *Client) definition(ctx context.Context, in *awsbatch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
 	name := aws.ToString(in.JobDefinitionName)
 	if arn, err = c.findDefinition(ctx, name, hash); arn != "" || err != nil {

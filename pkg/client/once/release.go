@@ -75,7 +75,7 @@ func (c *Client) ReleaseResources(ctx context.Context, ids ...string) (removed [
 	return removed, err
 }
 
-// RemoveResource deletes a consumable resource. One that is gone already is no error.
+// RemoveResource deletes a consumable resource. A missing one is no error.
 func (c *Client) RemoveResource(ctx context.Context, r Resource) error {
 	_, err := c.API.DeleteConsumableResource(ctx, &awsbatch.DeleteConsumableResourceInput{ConsumableResource: &r.Name})
 	if err != nil && !resourceNotFound(err) {
@@ -98,7 +98,7 @@ func boundsOf(job types.JobDetail) (names []string) {
 }
 
 // ourResources describes the resources with these names that batchctl created.
-func (c *Client) ourResources(ctx context.Context, names []string, young time.Duration) (ours []Resource, err error) {
+func (c *Client) ourResources(ctx context.Context, names []string, minAge time.Duration) (ours []Resource, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -119,10 +119,10 @@ func (c *Client) ourResources(ctx context.Context, names []string, young time.Du
 		if r.Run == "" || !strings.HasPrefix(name, resourcePrefix+r.Run+"-") {
 			continue
 		}
-		switch made := time.UnixMilli(aws.ToInt64(out.CreatedAt)); {
+		switch created := time.UnixMilli(aws.ToInt64(out.CreatedAt)); {
 		case intended[name]:
-			r.Kept = "used by run " + r.Run
-		case time.Since(made) < young:
+			r.Kept = "used by submission " + r.Run
+		case time.Since(created) < minAge:
 			r.Kept = "created less than a day ago"
 		default:
 			if r.Kept, err = c.resourceUsedBy(ctx, name, r.Run); err != nil {

@@ -44,6 +44,7 @@ type Outcome struct {
 	DependsOn  []string         `json:"dependsOn,omitempty"`
 }
 
+// outcomesPath returns the file with the outcomes.
 func (l *Ledger) outcomesPath() string { return filepath.Join(l.Dir, "outcomes.jsonl") }
 
 // Remember records how jobs ended, each once. It ignores jobs that have not ended.
@@ -78,6 +79,7 @@ func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 	return appendSync(l.outcomesPath(), text)
 }
 
+// outcome returns the record of a job that has ended.
 func (l *Ledger) outcome(job types.JobDetail) Outcome {
 	o := Outcome{Seen: time.Now().UTC().Truncate(time.Millisecond), Target: l.Target, ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
 		Queue: aws.ToString(job.JobQueue), Definition: aws.ToString(job.JobDefinition), Status: job.Status, Reason: aws.ToString(job.StatusReason),
@@ -107,7 +109,7 @@ func (l *Ledger) outcomes() (map[string]Outcome, error) {
 	return known, l.passDamage(err)
 }
 
-// job returns the outcome as DescribeJobs would, as far as it is recorded.
+// job returns the recorded part of the outcome in the form of DescribeJobs.
 func (o Outcome) job() types.JobDetail {
 	job := types.JobDetail{JobId: &o.ID, JobName: &o.Name, JobQueue: optional(o.Queue), JobDefinition: optional(o.Definition), Status: o.Status,
 		StatusReason: optional(o.Reason), CreatedAt: o.CreatedAt, StartedAt: o.StartedAt, StoppedAt: o.StoppedAt}
@@ -123,6 +125,7 @@ func (o Outcome) job() types.JobDetail {
 	return job
 }
 
+// optional returns nil for an empty text.
 func optional(s string) *string {
 	if s == "" {
 		return nil
@@ -136,8 +139,8 @@ func (e Entry) expired() types.JobDetail {
 		Status: StatusExpired, CreatedAt: aws.Int64(max(0, e.Time.UnixMilli()))}
 }
 
-// young returns the job of an entry that DescribeJobs does not list yet.
-func (e Entry) young() types.JobDetail {
+// unlisted returns the job of an entry that DescribeJobs does not list yet.
+func (e Entry) unlisted() types.JobDetail {
 	job := e.expired()
 	job.Status, job.StatusReason = types.JobStatusSubmitted, aws.String("accepted a moment ago; the service does not list it yet")
 	return job
@@ -230,7 +233,7 @@ func (m memory) job(id string) (types.JobDetail, bool) {
 	case ok && age >= keptFor:
 		return e.expired(), true
 	case ok && age < client.JustNow:
-		return e.young(), true
+		return e.unlisted(), true
 	}
 	return types.JobDetail{}, false
 }
@@ -293,6 +296,7 @@ func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits 
 	return slices.DeleteFunc(found, func(s types.JobSummary) bool { _, ok := known[*s.JobId]; return ok }), err
 }
 
+// newest returns the entries, newest first.
 func (m memory) newest() []Entry {
 	entries := make([]Entry, 0, len(m.entries))
 	for _, e := range m.entries {

@@ -18,7 +18,7 @@ import (
 
 const day = 24 * time.Hour
 
-// remembering is a client with a ledger of jobs that were submitted so long ago.
+// remembering returns a client with a ledger of jobs of the given ages.
 func remembering(t *testing.T, ages map[string]time.Duration) (*clienttest.Fake, *Client) {
 	f, c := newFake(t)
 	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "aws 123456789012 us-east-1"}
@@ -65,7 +65,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestRemember: an end is written once, and what cannot be read is passed over.
+// TestRemember checks that an outcome is written once, and that unreadable lines are skipped.
 func TestRemember(t *testing.T) {
 	l := &Ledger{Dir: t.TempDir(), Target: "local"}
 	job := types.JobDetail{JobId: aws.String("1"), JobName: aws.String("a"), Status: types.JobStatusSucceeded}
@@ -92,7 +92,7 @@ func TestRemember(t *testing.T) {
 
 func TestForgotten(t *testing.T) {
 	f, c := remembering(t, map[string]time.Duration{"1": 30 * day, "2": 20 * day, "3": 10 * day, "4": day, "5": 15 * day})
-	f.Jobs["3"] = clienttest.Life("job3", clienttest.At(0, "RUNNING", "")) // it runs for ten days, and no list showed it
+	f.Jobs["3"] = clienttest.Life("job3", clienttest.At(0, "RUNNING", "")) // it runs for ten days, and no command has seen it
 	got, err := c.Forgotten(t.Context(), func(id string) bool { return id == "5" }, client.Filter{}.Matches, 10)
 	var ids []string
 	for _, s := range got {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// OpenRun is an unfinished run.
+// OpenRun is an unfinished submission.
 type OpenRun struct {
 	Name, Target string
 	Began        time.Time
@@ -17,18 +17,18 @@ type OpenRun struct {
 	// been accepted. Waiting jobs wait for others, and Skipped ones are not needed. Unchecked jobs
 	// are accepted and may have duplicates.
 	Jobs, Accepted, Unknown, Waiting, Skipped, Unchecked int
-	// LookDue is when the last check for duplicates is due: of the unchecked jobs, and of those
+	// CheckDue is when the last check for duplicates is due: of the unchecked jobs, and of those
 	// that were sent without a clear answer. It is zero if there are none.
-	LookDue time.Time
+	CheckDue time.Time
 	// IDs are the ids of the accepted jobs.
 	IDs []string
-	// Unsealed means that lines of the run's log have no checksums: an older version wrote them.
+	// Unsealed means that lines of the log have no checksums: an older version wrote them.
 	Unsealed bool
-	// Damage is why the run's log cannot be read. The other fields are then empty.
+	// Damage is why the log cannot be read. The other fields are then empty.
 	Damage error
 }
 
-// OpenRuns returns the unfinished runs of every target, oldest first.
+// OpenRuns returns the unfinished submissions of every target, oldest first.
 func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 	names, err := l.openRuns()
 	if err != nil {
@@ -46,7 +46,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		n := r.tally()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
-			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, LookDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
+			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
 		for _, s := range r.results() {
 			if s.Skipped == "" {
 				o.IDs = append(o.IDs, s.ID)
@@ -69,19 +69,20 @@ func (l *Ledger) read(name string) (*run, error) {
 	return runOf(name, nil, text)
 }
 
-// ElsewhereError reports a run that belongs to another account, Region or engine than the current
-// target.
+// ElsewhereError reports a submission that belongs to another account, Region or engine than the
+// current target.
 type ElsewhereError struct{ Run, Target, Current string }
 
+// Error names both targets.
 func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("run %s belongs to %s, and the current target is %s", e.Run, e.Target, e.Current)
 }
 
-// Resume continues an open run of the ledger. It searches for jobs that may have been accepted,
-// submits those that were not, and stops duplicates. It waits for the last check for duplicates, a
-// minute at most, and for jobs that have to end before others can be submitted. The error is
-// fs.ErrNotExist for a run that no longer has a log, and a *LockedError for one that another
-// process works on.
+// Resume continues an open submission of the ledger. It searches for jobs that may have been
+// accepted, submits those that were not, and stops duplicates. It waits for the last check for
+// duplicates, a minute at most, and for jobs that have to end before others can be submitted. The
+// error is fs.ErrNotExist if the submission no longer has a log, and a *LockedError if another
+// process works on it.
 func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	r, err := c.Take(name)
 	if err != nil {
@@ -102,14 +103,14 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	if err := r.log.write(worker(lineResumed)); err != nil {
 		return nil, errors.Join(err, r.log.release())
 	}
-	if err := c.awaitLateLook(ctx, r); err != nil {
+	if err := c.awaitLateCheck(ctx, r); err != nil {
 		return r.results(), errors.Join(r.dueError(err), r.close(c.Ledger))
 	}
 	jobs, _, err := c.carryOut(ctx, r, true)
 	return jobs, err
 }
 
-// Take locks a run of this target.
+// Take locks an open submission of this target.
 func (c *Client) Take(name string) (*run, error) {
 	log, text, err := c.Ledger.reopen(name)
 	if err != nil {
@@ -136,8 +137,8 @@ func (c *Client) abandon(r *run) error {
 	return c.dropRest(r)
 }
 
-// Drop closes an open run without submitting the rest. Accepted jobs stay unchanged, and batchctl
-// no longer searches for jobs that may have been accepted. A damaged log is set aside.
+// Drop closes an open submission without sending the rest. Accepted jobs stay unchanged, and
+// batchctl no longer searches for jobs that may have been accepted. A damaged log is set aside.
 func (c *Client) Drop(name string) ([]Submitted, error) {
 	log, text, err := c.Ledger.reopen(name)
 	if err != nil {

@@ -51,12 +51,12 @@ func forbidden() clienttest.Fault {
 
 func Fine(serve func() *http.Response) (*http.Response, error) { return serve(), nil }
 
-// TestResume resumes a pipeline in the middle, with the ids of what is done.
+// TestResume resumes a pipeline in the middle, with the ids of the accepted jobs.
 func TestResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)
-		c.LeaveLook = true
+		c.LeaveCheck = true
 		f.Faults["SubmitJob"] = []clienttest.Fault{Fine, clienttest.LostEOF}
 		f.Faults["ListJobs"] = []clienttest.Fault{forbidden()}
 		jobs, err := c.Submit(t.Context(), pipeline())
@@ -65,7 +65,7 @@ func TestResume(t *testing.T) {
 			t.Fatalf("%d jobs, %#v", len(jobs), err)
 		}
 		run := onlyRun(t, c)
-		if run.Name != open.Run || run.Jobs != 3 || run.Accepted != 1 || run.Unknown != 2 { // a crash would leave no more
+		if run.Name != open.Run || run.Jobs != 3 || run.Accepted != 1 || run.Unknown != 2 { // a crash would leave the same
 			t.Errorf("%+v", run)
 		}
 		if got, err := c.Ledger.Entries(); len(got) != 1 || got[0].Name != "a" || err != nil {
@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 		}
 		start := time.Now()
 		jobs, err = c.Resume(t.Context(), run.Name)
-		if waited := time.Since(start); waited > DefaultSettle { // for all that may have been sent, once
+		if waited := time.Since(start); waited > DefaultSettle { // one wait for all jobs that may have been sent
 			t.Errorf("looked for %v", waited)
 		}
 		if err != nil || len(jobs) != 3 || len(f.Submitted) != 3 || jobs[1].ID != clienttest.TestID(2) || jobs[1].Definition != definitionARN+"b:1" {
@@ -85,9 +85,9 @@ func TestResume(t *testing.T) {
 		if n := f.Count("RegisterJobDefinition"); n != 3 {
 			t.Errorf("%d registrations", n)
 		}
-		onlyRun(t, c) // b may still have a twin
+		onlyRun(t, c) // b may still have a duplicate
 		start = time.Now()
-		if _, err := c.Resume(t.Context(), run.Name); err != nil || time.Since(start) > lateLook {
+		if _, err := c.Resume(t.Context(), run.Name); err != nil || time.Since(start) > lateCheck {
 			t.Error(err, time.Since(start))
 		}
 		if _, err := c.Resume(t.Context(), run.Name); !errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
-// A run of which nothing was accepted leaves nothing to resume.
+// TestRefusedFromTheStart checks that a run without accepted jobs leaves nothing to resume.
 func TestRefusedFromTheStart(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
@@ -149,7 +149,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// What Batch may have forgotten is not submitted again unless that is asked for.
+// TestResumeAfterRetention checks that a job that Batch may have forgotten is submitted again
+// only on request.
 func TestResumeAfterRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -171,14 +172,15 @@ func TestResumeAfterRetention(t *testing.T) {
 	})
 }
 
-// TestOneResumeAtATime: of many processes that resume a run, one does, and the others name it.
+// TestOneResumeAtATime checks that only one of many processes resumes a run, and that the others
+// name it.
 func TestOneResumeAtATime(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
 	f.Faults["SubmitJob"] = []clienttest.Fault{Fine, forbidden()}
 	_, _ = c.Submit(t.Context(), pipeline())
 	run := onlyRun(t, c).Name
-	c.Settle, c.LeaveLook = time.Millisecond, true
+	c.Settle, c.LeaveCheck = time.Millisecond, true
 	entered, leave := make(chan bool), make(chan bool)
 	f.Faults["SubmitJob"] = []clienttest.Fault{func(serve func() *http.Response) (*http.Response, error) {
 		entered <- true
@@ -206,7 +208,7 @@ func TestOneResumeAtATime(t *testing.T) {
 	}
 }
 
-// TestDamagedIntent: a request that was changed on the disk is not sent.
+// TestDamagedIntent checks that a request that was changed on disk is not sent.
 func TestDamagedIntent(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
@@ -235,16 +237,17 @@ func TestDamagedIntent(t *testing.T) {
 	}
 }
 
-// TestTwins: a twin that turns up late is ended; the id that was given out stays.
-func TestTwins(t *testing.T) {
+// TestDuplicates checks that a duplicate that appears late is ended, and that the job with the
+// reported id stays.
+func TestDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)
-		c.LeaveLook = true
+		c.LeaveCheck = true
 		var told []string
 		c.Progress = func(text string) { told = append(told, text) }
 		f.Faults["SubmitJob"] = []clienttest.Fault{clienttest.LostEOF}
-		hidden := time.Now().Add(30 * time.Second) // later than the client looks
+		hidden := time.Now().Add(30 * time.Second) // later than the client searches
 		f.Hidden = func(id string) bool { return id == clienttest.TestID(1) && time.Now().Before(hidden) }
 		jobs, err := c.Submit(t.Context(), planOf(job("a", "x")))
 		if err != nil || len(jobs) != 1 || jobs[0].ID != clienttest.TestID(2) || len(f.Submitted) != 2 || *f.Submitted[0].JobName != *f.Submitted[1].JobName {
@@ -269,8 +272,8 @@ func TestTwins(t *testing.T) {
 	})
 }
 
-// TestOldestTwinStays, when no id was given out.
-func TestOldestTwinStays(t *testing.T) {
+// TestOldestDuplicateStays checks that the oldest job stays if no id was reported.
+func TestOldestDuplicateStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)
@@ -278,7 +281,7 @@ func TestOldestTwinStays(t *testing.T) {
 		f.Faults["ListJobs"] = []clienttest.Fault{forbidden()}
 		_, _ = c.Submit(t.Context(), planOf(job("a", "x")))
 		time.Sleep(time.Second)
-		if _, err := f.Submit(t.Context(), f.Submitted[0]); err != nil { // the network did it
+		if _, err := f.Submit(t.Context(), f.Submitted[0]); err != nil { // as if the network had repeated the request
 			t.Fatal(err)
 		}
 		jobs, err := c.Resume(t.Context(), onlyRun(t, c).Name)
@@ -288,9 +291,9 @@ func TestOldestTwinStays(t *testing.T) {
 	})
 }
 
-// TestForeignTwins: a job of the same name in other letters, or with another
-// submission's tag, is not ours.
-func TestForeignTwins(t *testing.T) {
+// TestForeignDuplicates checks that jobs of the same name in other letters, or with another
+// submission's tag, are left alone.
+func TestForeignDuplicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		f.Faults["SubmitJob"] = []clienttest.Fault{func(serve func() *http.Response) (*http.Response, error) {
@@ -305,7 +308,7 @@ func TestForeignTwins(t *testing.T) {
 	})
 }
 
-// TestOutage: for a minute every answer is lost.
+// TestOutage loses every answer for a minute.
 func TestOutage(t *testing.T) {
 	inWeather(t, lags[2].lag, func(t *testing.T, s *service) {
 		start := time.Now()
@@ -314,7 +317,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestExpiredCredentials: what was not accepted for them is resumed with new ones.
+// TestExpiredCredentials checks that a resume with new credentials submits the jobs that were
+// rejected because of the old ones.
 func TestExpiredCredentials(t *testing.T) {
 	inWeather(t, lags[1].lag, func(t *testing.T, s *service) {
 		start := time.Now()
@@ -323,7 +327,7 @@ func TestExpiredCredentials(t *testing.T) {
 	})
 }
 
-// TestInterrupted ends submissions and resumes at moments of no one's choice.
+// TestInterrupted interrupts submissions and resumes at random times.
 func TestInterrupted(t *testing.T) {
 	inWeather(t, lags[1].lag, func(t *testing.T, s *service) {
 		c := withLedger(t, New(s.Config()))
@@ -364,7 +368,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// Where the service takes a submission once, names stay and the invocation's id says it.
+// TestTakesOnce checks a service that recognises repeated submissions by the invocation id: names
+// stay unchanged.
 func TestTakesOnce(t *testing.T) {
 	f, c := newFake(t)
 	c.TakesOnce = true
@@ -406,8 +411,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestLockHolder: a process that holds a run is named to others, and one that was
-// killed holds nothing.
+// TestLockHolder checks that a process that holds a run is named to others, and that a killed
+// process holds none.
 func TestLockHolder(t *testing.T) {
 	if dir := os.Getenv("BATCHCTL_TEST_HOLDER"); dir != "" {
 		log, _, err := (&Ledger{Dir: dir}).reopen("run")
@@ -452,7 +457,7 @@ func TestLockHolder(t *testing.T) {
 	}
 }
 
-// TestGC keeps what is new and what is used.
+// TestGC checks that new and used revisions are kept.
 func TestGC(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
@@ -482,7 +487,7 @@ func TestGC(t *testing.T) {
 	for _, r := range got {
 		lines = append(lines, strings.TrimPrefix(r.ARN, definitionARN)+" "+r.Kept)
 	}
-	want := []string{"train:5 one of the last 1", "train:4 ", "train:3 used by run " + onlyRun(t, c).Name, "train:2 used by job train (00000002)", "train:1 "}
+	want := []string{"train:5 one of the last 1", "train:4 ", "train:3 used by submission " + onlyRun(t, c).Name, "train:2 used by job train (00000002)", "train:1 "}
 	if strings.Join(lines, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}

@@ -28,15 +28,16 @@ const (
 	maxChildren = 10000
 )
 
-// RetryOptions for Retry.
+// RetryOptions are the options of Retry.
 type RetryOptions struct {
-	// Partial includes what has failed so far in arrays that have not ended.
+	// Partial includes the children that have failed so far in arrays that have not ended.
 	Partial bool
 }
 
 // NothingFailedError reports that none of the jobs failed.
 type NothingFailedError struct{ IDs []string }
 
+// Error names the jobs.
 func (e *NothingFailedError) Error() string {
 	var short []string
 	for _, id := range e.IDs {
@@ -51,14 +52,16 @@ type NotEndedError struct {
 	Status  types.JobStatus
 }
 
+// Error names the job and its status.
 func (e *NotEndedError) Error() string {
 	return fmt.Sprintf("job %s (%s) is %s: wait until it ends", e.Job, batch.ShortID(e.ID), e.Status)
 }
 
-// RetryError reports a job that cannot be run again from what the service and the ledger have about
-// it.
+// RetryError reports a job that cannot be run again from the data that the service and the ledger
+// have about it.
 type RetryError struct{ Job, ID, Why string }
 
+// Error names the job and the cause.
 func (e *RetryError) Error() string {
 	return fmt.Sprintf("job %s (%s) cannot be retried: %s", e.Job, batch.ShortID(e.ID), e.Why)
 }
@@ -138,7 +141,7 @@ type retrying struct {
 	definitions map[string]types.JobDefinition // by ARN
 }
 
-// again returns the jobs that run the failed parts of a job again: none if nothing failed.
+// again returns the jobs that run the failed parts of a job again; none if nothing failed.
 func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int) (*runAgain, error) {
 	name, id := aws.ToString(job.JobName), aws.ToString(job.JobId)
 	if !batch.HasEnded(job.Status) && wanted == nil && !r.options.Partial {
@@ -210,12 +213,13 @@ func cellsOf(job types.JobDetail, indexes []int) ([]int, error) {
 	return cells, nil
 }
 
+// damagedCells returns the error for cells that cannot be read.
 func damagedCells(job types.JobDetail, why string) error {
 	return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId), sweep.CellsVariable + ": " + why}
 }
 
-// asSweep lets the children find their cells. Those of a sweep do so already; those of a plain
-// array get a launcher.
+// asSweep lets the children find their cells. Children of a sweep can do so already; a plain
+// array gets a launcher.
 func asSweep(job types.JobDetail, in *awsbatch.SubmitJobInput) error {
 	_, text := variable(job, sweep.DocumentVariable)
 	_, url := variable(job, sweep.URLVariable)
@@ -239,12 +243,12 @@ func (r *retrying) arrays(job types.JobDetail, in *awsbatch.SubmitJobInput, cell
 	if err != nil {
 		return nil, err
 	}
-	room := plan.MaxOverrides - plan.OverridesReserve - size
+	capacity := plan.MaxOverrides - plan.OverridesReserve - size
 	var parts [][]int
 	for len(cells) > 0 {
 		// sort.Search works because the text of more cells is never shorter.
-		n := sort.Search(min(len(cells), maxChildren), func(i int) bool { return len(sweep.FormatCells(cells[:i+1])) > room })
-		n = max(n, 1) // a single cell that does not fit is refused by name
+		n := sort.Search(min(len(cells), maxChildren), func(i int) bool { return len(sweep.FormatCells(cells[:i+1])) > capacity })
+		n = max(n, 1) // a single cell that does not fit gets an error of its own
 		parts, cells = append(parts, cells[:n]), cells[n:]
 	}
 	for i, part := range parts {

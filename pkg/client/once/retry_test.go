@@ -28,19 +28,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// cellRunner runs children by the cells that their environment gives them, as a launcher
-// does, and fails those that the test names.
+// cellRunner runs children by the cells in their environment, as a launcher does. It fails the
+// cells that the test names.
 type cellRunner struct {
 	mu    sync.Mutex
 	fails map[int]bool
 	ran   []int
-	words []string // the user's command of the last child
+	// args are the user's command of the last child.
+	args []string
 }
 
 func (r *cellRunner) Run(_ context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("runner")
 	time.Sleep(time.Second)
-	look := func(name string) string {
+	lookup := func(name string) string {
 		for _, v := range a.Environment {
 			if *v.Name == name {
 				return *v.Value
@@ -48,8 +49,8 @@ func (r *cellRunner) Run(_ context.Context, a attempt.Attempt, _ *os.File) (int,
 		}
 		return ""
 	}
-	cell, _ := strconv.Atoi(look("AWS_BATCH_JOB_ARRAY_INDEX")) // none: a job of one cell
-	if text := look(sweep.CellsVariable); text != "" {
+	cell, _ := strconv.Atoi(lookup("AWS_BATCH_JOB_ARRAY_INDEX")) // missing for a job of one cell
+	if text := lookup(sweep.CellsVariable); text != "" {
 		cells, err := sweep.ParseCells(text)
 		if err != nil {
 			return 64, err
@@ -59,7 +60,7 @@ func (r *cellRunner) Run(_ context.Context, a attempt.Attempt, _ *os.File) (int,
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ran = append(r.ran, cell)
-	r.words, _ = sweep.UserCommand(a.Command)
+	r.args, _ = sweep.UserCommand(a.Command)
 	if r.fails[cell] {
 		return 1, nil
 	}
@@ -96,7 +97,7 @@ func idsOf(jobs []Submitted) (ids []string) {
 	return ids
 }
 
-// inCells gives a test a service that runs cells.
+// inCells calls a test with a service that runs cells.
 func inCells(t *testing.T, test func(t *testing.T, s *service, r *cellRunner, c *Client)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &cellRunner{}
@@ -110,8 +111,8 @@ func plainArray(name string, size int32, after ...string) *plan.Job {
 	return part(command(name, "work", after...), "", size, 0)
 }
 
-// TestRetryOfRetries: each retry runs the cells that failed before it and no others,
-// down to the last one, of plain arrays and of sweeps.
+// TestRetryOfRetries checks that each retry runs exactly the cells that failed before, down to
+// the last one, for plain arrays and for sweeps.
 func TestRetryOfRetries(t *testing.T) {
 	for _, kind := range []string{"plain", "sweep", "by URL"} {
 		inCells(t, func(t *testing.T, s *service, r *cellRunner, c *Client) {
@@ -131,13 +132,13 @@ func TestRetryOfRetries(t *testing.T) {
 			for round := 0; len(want) > 0; round++ {
 				fails := slices.DeleteFunc(slices.Clone(want), func(int) bool { return random.IntN(3) == 0 })
 				if len(want) < 3 && round < 20 {
-					fails = want[:1] // a single one fails a few times
+					fails = want[:1] // a single cell fails a few times
 				}
 				jobs, ran := r.round(t, c, p, fails)
 				if d := cmp.Diff(want, ran); d != "" {
 					t.Fatalf("%s, round %d: %s", kind, round, d)
 				}
-				if d := cmp.Diff([]string{"work"}, r.words); d != "" && kind == "plain" {
+				if d := cmp.Diff([]string{"work"}, r.args); d != "" && kind == "plain" {
 					t.Errorf("round %d: %s", round, d)
 				}
 				var err error
@@ -155,8 +156,8 @@ func TestRetryOfRetries(t *testing.T) {
 	}
 }
 
-// TestRetryKeepsTheRequest: what the job asked for besides its definition is asked for
-// again, and nothing else.
+// TestRetryKeepsTheRequest checks that a retry has exactly the same differences from the
+// definition as the job.
 func TestRetryKeepsTheRequest(t *testing.T) {
 	inCells(t, func(t *testing.T, s *service, r *cellRunner, c *Client) {
 		if _, err := s.direct.CreateConsumableResource(t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(9)}); err != nil {
@@ -208,7 +209,7 @@ func TestRetryKeepsTheRequest(t *testing.T) {
 	})
 }
 
-// TestRetryOfASingleJob: it is submitted as it was.
+// TestRetryOfASingleJob checks that a single job is submitted unchanged.
 func TestRetryOfASingleJob(t *testing.T) {
 	inCells(t, func(t *testing.T, s *service, r *cellRunner, c *Client) {
 		jobs, _ := r.round(t, c, planOf(command("a", "work")), []int{0})
@@ -228,7 +229,7 @@ func TestRetryErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := jobs[0].ID
-		time.Sleep(1500 * time.Millisecond) // eight have ended
+		time.Sleep(1500 * time.Millisecond) // by now eight children have ended
 		retry := func(o RetryOptions, ids ...string) (string, error) {
 			p, err := c.Retry(t.Context(), ids, o)
 			if err != nil {
@@ -281,7 +282,8 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// TestRetryWithoutACommand: no launcher can be put before an image's own command.
+// TestRetryWithoutACommand checks that an array with the image's own command is rejected: a
+// launcher cannot be put before it.
 func TestRetryWithoutACommand(t *testing.T) {
 	inCells(t, func(t *testing.T, s *service, r *cellRunner, c *Client) {
 		own := job("own", "busybox")
@@ -294,8 +296,8 @@ func TestRetryWithoutACommand(t *testing.T) {
 	})
 }
 
-// TestRetryOfMany: so many scattered cells do not fit into one request's overrides, nor
-// into one array.
+// TestRetryOfMany retries so many scattered cells that they fit neither into one request nor into
+// one array.
 func TestRetryOfMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 3))
 	for _, c := range []struct{ of, every, least, most int }{{10000, 1, 1, 1}, {25000, 1, 3, 3}, {10000, 2, 3, 9}, {9, 3, 1, 1}} {

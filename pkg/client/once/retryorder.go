@@ -13,7 +13,7 @@ import (
 // runAgain is a job with the jobs that run it again.
 type runAgain struct {
 	job types.JobDetail
-	// when is what the job was submitted with: plan.Job.When.
+	// when is the job's plan.Job.When.
 	when string
 	// inClient are the jobs that the job waited for in the client before it was submitted.
 	inClient []types.JobDependency

@@ -13,7 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// waiting are the jobs of a plan with what each waits for: "b-retry[3]: a-retry N_TO_N".
+// waiting returns the jobs of a plan with their dependencies, such as "b-retry[3]: a-retry
+// N_TO_N".
 func waiting(p *plan.Plan) (all []string) {
 	for _, j := range p.Jobs {
 		var on []string
@@ -40,8 +41,8 @@ func sequential(j *plan.Job) *plan.Job {
 	return j
 }
 
-// TestRetryWaits: what waited for a job that failed runs again after that job has run again,
-// in whatever order they are named; what it waits for no more are jobs that had succeeded.
+// TestRetryWaits checks the order of retries: jobs that waited for a failed job run after its
+// retry, in whatever order they are named. They no longer wait for jobs that had succeeded.
 func TestRetryWaits(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -76,7 +77,7 @@ func TestRetryWaits(t *testing.T) {
 						t.Fatal(err)
 					}
 					got := waiting(p)
-					for i, j := range p.Jobs { // each after what it waits for
+					for i, j := range p.Jobs { // each job comes after its dependencies
 						for _, d := range j.After {
 							if !slices.ContainsFunc(p.Jobs[:i], func(before *plan.Job) bool { return before.Name == d.Job }) {
 								t.Errorf("%s comes before %s", j.Name, d.Job)
@@ -112,8 +113,8 @@ func mustDescribe(t *testing.T, c *Client, ids []string) []types.JobDetail {
 	return jobs
 }
 
-// TestInOrder: parts of an array wait for all parts of another, and in a sequence for each other;
-// a name that another job has before is never taken for the one that is meant.
+// TestInOrder checks that parts of an array wait for all parts of another, or in sequence for
+// each other, and that a name always means the right one of several jobs.
 func TestInOrder(t *testing.T) {
 	made := func(id, name string, names []string, on ...types.JobDependency) *runAgain {
 		r := &runAgain{job: types.JobDetail{JobId: &id, JobName: &name, DependsOn: on}}

@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// run is a plan in progress: its jobs as intents, and their outcomes.
+// run is a submission in progress: the jobs of a plan as intents, with their outcomes.
 type run struct {
 	name     string
 	title    string // the workflow's name; "" for a single job
@@ -27,11 +27,13 @@ type run struct {
 	attached bool
 	began    time.Time
 	tasks    []*plannedJob
-	log      *runLog   // nil without a ledger
-	broken   bool      // the log was never complete, so nothing was sent
-	resumed  bool      // another process began it
-	taken    time.Time // when this process locked it
-	stopping bool      // a job was rejected: the accepted jobs are being stopped
+	log      *runLog // nil without a ledger
+	broken   bool    // the log was never complete, so nothing was sent
+	// resumed means that another process began the run.
+	resumed bool
+	taken   time.Time // when this process locked it
+	// stopping means that a job was rejected and the accepted jobs are being stopped.
+	stopping bool
 
 	stopOnFailure bool   // the client's StopOnFailure when the run began
 	unsealed      bool   // lines of the log have no checksums
@@ -42,7 +44,7 @@ type run struct {
 	twice     []Duplicate     // duplicates that ran until they finished
 }
 
-// plannedJob is one job of a run. While it is carried out, only one goroutine uses its fields.
+// plannedJob is one job of a run. While it is sent, only one goroutine uses its fields.
 type plannedJob struct {
 	name       string
 	submission string
@@ -52,7 +54,8 @@ type plannedJob struct {
 	submit  *awsbatch.SubmitJobInput
 	after   []edge
 	earlier []earlier
-	definer int // the task that registers the definition; -1: no task of this run
+	// definer is the index of the job that registers the definition; -1 if none of this run does.
+	definer int
 	staged  []staged
 
 	// when is the plan's condition; such a job waits in the client. deferred also covers the jobs
@@ -72,11 +75,12 @@ type plannedJob struct {
 	dropped bool
 	// sent means that a SubmitJob for the task may have been accepted.
 	sent bool
-	// unclear is when an answer was last missing; zero: never.
+	// unclear is when an answer was last missing; zero if none was.
 	unclear time.Time
 	// last is when the request that created the job ended.
-	last    time.Time
-	checked bool // no duplicate can appear any more
+	last time.Time
+	// checked means that no duplicate can appear any more.
+	checked bool
 	// hidden means that another process may have sent the job so recently that the listing need not
 	// show it yet.
 	hidden bool
@@ -115,8 +119,10 @@ func worker(what string) line {
 	return line{Time: stamp(), What: what, Host: host, PID: os.Getpid()}
 }
 
+// stamp returns the time in the form of the ledger.
 func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
+// intent returns the job's line in the log.
 func (t *plannedJob) intent() (line, error) {
 	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
 		When: t.when, Staged: t.staged, Resource: t.resource}
@@ -227,6 +233,7 @@ func (r *run) doubtAll() {
 	}
 }
 
+// taskOf returns the job of an intent. It verifies the request with its hash.
 func taskOf(l line) (*plannedJob, error) {
 	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
 		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel}
@@ -276,7 +283,7 @@ func (t *plannedJob) replay(l line) {
 		t.due = l.Time
 	case lineSkipped:
 		t.skip(l.Reason)
-	case lineTwin:
+	case lineDuplicate:
 		if t.ending == nil {
 			t.ending = map[string]bool{}
 		}
@@ -324,6 +331,7 @@ type tally struct {
 	unchecked int
 }
 
+// tally counts the jobs by what is known about them.
 func (r *run) tally() (n tally) {
 	for _, t := range r.tasks {
 		switch {
@@ -383,8 +391,8 @@ func (r *run) close(l *Ledger) (err error) {
 	return r.log.remove()
 }
 
-// keep writes the run's accepted jobs to submissions.jsonl, unless an earlier process did so and
-// crashed before it removed the log.
+// keep writes the run's accepted jobs to submissions.jsonl, except those that an earlier process
+// has written before it crashed.
 func (l *Ledger) keep(r *run) error {
 	known, err := l.knownOf(r)
 	if err != nil {
@@ -402,6 +410,8 @@ func (l *Ledger) keep(r *run) error {
 	return l.Append(entries...)
 }
 
+// knownOf returns the ids that the ledger has already, if another process may have written some
+// of the run's entries.
 func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
 	if !r.resumed {
 		return nil, nil
@@ -417,8 +427,8 @@ func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
 	return known, nil
 }
 
-// each carries out the tasks, n concurrently, each after those that it needs and otherwise in the
-// order of the plan. After an error, or when ctx ends, it starts no further task and waits for
+// each processes the jobs, n concurrently, each after the jobs that it needs and otherwise in the
+// order of the plan. After an error, or when ctx ends, it starts no further job and waits for
 // those in progress.
 func (r *run) each(ctx context.Context, n int, do func(*plannedJob) error, needs func(*plannedJob, int) []int) (first error) {
 	waits, dependents := make([]int, len(r.tasks)), make([][]int, len(r.tasks))
@@ -463,7 +473,7 @@ func (r *run) each(ctx context.Context, n int, do func(*plannedJob) error, needs
 	}
 }
 
-// needs returns the tasks that come before this one, which is number i.
+// needs returns the jobs that come before this one, which is number i.
 func (t *plannedJob) needs(i int) (before []int) {
 	for _, e := range t.after {
 		before = append(before, e.Job)

@@ -28,7 +28,7 @@ import (
 // 4. A job that waits in the client is sent only after its line "due" is on disk. Without that
 //    line it has not been sent.
 //
-// Texts that have to be staged are in <run>.staged beside the log. They are written after the log
+// Texts that have to be staged are in <run>.staged next to the log. They are written after the log
 // is created and before its first lines, and removed after the log.
 //
 // Outcomes are synced when the run is closed. A power failure can remove one, which leaves an
@@ -41,22 +41,22 @@ import (
 
 // What a line of a run's log records.
 const (
-	lineRun      = "run"      // the first line: where to, and how many intents follow
-	lineResumed  = "resumed"  // another process continues
-	lineIntent   = "intent"   // a job that will be submitted
-	lineUnclear  = "unclear"  // it was sent, without a clear answer
-	lineAccepted = "accepted" // it has an id
-	lineRefused  = "refused"  // it was certainly not accepted
-	lineChecked  = "checked"  // no duplicate can appear any more
-	lineTwin     = "twin"     // its duplicate ID is about to be stopped
-	lineDropped  = "dropped"  // the user gave it up
-	lineDue      = "due"      // what it waited for in the client has ended: it is about to be sent
-	lineSkipped  = "skipped"  // the job is not needed
-	lineResource = "resource" // a consumable resource of the run is about to be created
-	lineStopping = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up
+	lineRun       = "run"      // the first line: where to, and how many intents follow
+	lineResumed   = "resumed"  // another process continues
+	lineIntent    = "intent"   // a job that will be submitted
+	lineUnclear   = "unclear"  // it was sent, without a clear answer
+	lineAccepted  = "accepted" // it has an id
+	lineRefused   = "refused"  // it was certainly not accepted
+	lineChecked   = "checked"  // no duplicate can appear any more
+	lineDuplicate = "twin"     // its duplicate ID is about to be stopped
+	lineDropped   = "dropped"  // the user gave it up
+	lineDue       = "due"      // its dependencies in the client have ended: it is about to be sent
+	lineSkipped   = "skipped"  // the job is not needed
+	lineResource  = "resource" // a consumable resource of the run is about to be created
+	lineStopping  = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up
 )
 
-// line is a line of a run's log. Which members are set depends on What.
+// line is a line of a run's log. Its What determines which members are set.
 type line struct {
 	Time time.Time `json:"time"`
 	What string    `json:"what"`
@@ -103,18 +103,20 @@ type edge struct {
 // logFormat is the format of logs in which each line has a checksum.
 const logFormat = 2
 
-// LockedError reports that another process works on a run.
+// LockedError reports that another process works on a submission.
 type LockedError struct {
 	Run, Host string
 	PID       int
 	Since     time.Time
 }
 
+// Error names the process.
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %s is in use by process %d on %s since %s; wait for that process, or end it",
 		e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 
+// errLocked is the error of lockFile for a locked file.
 var errLocked = errors.New("locked by another process")
 
 // runLog is a run's log, locked by this process.
@@ -123,6 +125,7 @@ type runLog struct {
 	file *os.File
 }
 
+// openDir returns the directory of the logs.
 func (l *Ledger) openDir() string { return filepath.Join(l.Dir, "open") }
 
 const (
@@ -130,6 +133,7 @@ const (
 	newSuffix = logSuffix + ".new"
 )
 
+// runPath returns the log of a run.
 func (l *Ledger) runPath(run string) string { return filepath.Join(l.openDir(), run+logSuffix) }
 
 // newPath is where a run's log is until its intents are on the disk.
@@ -166,6 +170,7 @@ func (l *Ledger) begin(run string, texts []staged, lines []line) (*runLog, error
 	return log, nil
 }
 
+// rename gives the log its final name.
 func (r *runLog) rename(path string) error {
 	if err := os.Rename(r.path, path); err != nil {
 		return err
@@ -209,6 +214,7 @@ func (l *Ledger) reopen(run string) (*runLog, *logText, error) {
 	return log, text, nil
 }
 
+// lock locks the log and reads it. The file may have been renamed or removed before the lock.
 func (r *runLog) lock(run string) (*logText, error) {
 	err := lockFile(r.file)
 	if errors.Is(err, errLocked) {
@@ -217,11 +223,11 @@ func (r *runLog) lock(run string) (*logText, error) {
 	if err != nil {
 		return nil, err
 	}
-	here, err := r.file.Stat()
+	own, err := r.file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if there, err := os.Stat(r.path); err != nil || !os.SameFile(here, there) {
+	if current, err := os.Stat(r.path); err != nil || !os.SameFile(own, current) {
 		return nil, fs.ErrNotExist // its process has just closed the run, or has just begun it
 	}
 	return readLog(r.path, r.file)
@@ -258,6 +264,7 @@ func (r *runLog) write(lines ...line) error {
 	return err
 }
 
+// sync returns when all lines are on disk.
 func (r *runLog) sync() error { return r.file.Sync() }
 
 // release lets other processes work on the run.

@@ -12,13 +12,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// Run is a submission and the dependencies of its jobs. AWS Batch does not have all of that: a job
-// with a When is submitted without dependencies, and a job that is not needed is never submitted.
+// Run is a submission with the dependencies of its jobs. AWS Batch does not have all of that: a
+// job with a When is submitted without dependencies, and a job that is not needed is never
+// submitted.
 type Run struct {
-	// ID is the run's name in the ledger, Target where its jobs went.
+	// ID is the submission's id in the ledger, Target where its jobs went.
 	ID     string `json:"run"`
 	Target string `json:"target"`
-	// Name is the workflow's; "" for a single job.
+	// Name is the name of the workflow; "" for a single job.
 	Name string   `json:"name,omitempty"`
 	Jobs []RunJob `json:"jobs"`
 }
@@ -66,6 +67,7 @@ func (r Run) AfterIDs(j RunJob) (ids []string) {
 	return ids
 }
 
+// idOf returns the id of the job at the other end of an edge; "" if it was not submitted.
 func (r Run) idOf(e RunEdge) string {
 	if e.Job >= 0 && e.Job < len(r.Jobs) {
 		return r.Jobs[e.Job].ID
@@ -73,10 +75,11 @@ func (r Run) idOf(e RunEdge) string {
 	return e.ID
 }
 
+// runsPath returns the file with the dependencies of closed runs.
 func (l *Ledger) runsPath() string { return filepath.Join(l.Dir, "runs.jsonl") }
 
-// RunsOf returns the runs that submitted any of these jobs, oldest first. It does not have single
-// jobs, or runs of versions that did not write runs.jsonl.
+// RunsOf returns the submissions that contain any of these jobs, oldest first. It does not have
+// single jobs, or submissions of versions that did not write runs.jsonl.
 func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
 	wanted := map[string]bool{}
 	for _, id := range ids {
@@ -136,19 +139,19 @@ func (l *Ledger) closedRecords() (all []Run, err error) {
 	return all, l.passDamage(err)
 }
 
-// record returns what is kept when the run's log is removed.
+// record returns the part of the run that is kept after its log is removed.
 func (r *run) record() Run {
 	record := Run{ID: r.name, Target: r.target, Name: r.title}
-	place := make([]int, len(r.tasks)) // in the record, which leaves out definitions without a job
+	index := make([]int, len(r.tasks)) // in the record, which leaves out definitions without a job
 	for i, t := range r.tasks {
-		place[i] = len(record.Jobs)
+		index[i] = len(record.Jobs)
 		if t.submit == nil {
 			continue
 		}
 		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue), ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
 			Pending: !t.done && !t.dropped && t.skipped == ""}
 		for _, e := range t.after {
-			j.After = append(j.After, RunEdge{Job: place[e.Job], Type: e.Type})
+			j.After = append(j.After, RunEdge{Job: index[e.Job], Type: e.Type})
 		}
 		for _, e := range t.earlier {
 			j.After = append(j.After, RunEdge{Job: -1, ID: e.ID, Type: e.Type})

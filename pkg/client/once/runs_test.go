@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
-// TestRunsOf reads runs.jsonl as a crash may have left it: a run that was closed twice counts
-// once, by its later line, and a torn line is passed over.
+// TestRunsOf reads runs.jsonl as a crash may have left it. A run that was closed twice counts
+// once, by its later line, and a torn line is skipped.
 func TestRunsOf(t *testing.T) {
 	l := &Ledger{Dir: t.TempDir(), Target: "local"}
 	if runs, err := l.RunsOf("1"); len(runs) > 0 || err != nil {
@@ -36,7 +36,8 @@ func TestRunsOf(t *testing.T) {
 	}
 }
 
-// TestRecord: a run's record outlives its log where the ledger's entries do not say the same.
+// TestRecord checks that a run's record is kept after its log, unless the ledger's entries have
+// the same content.
 func TestRecord(t *testing.T) {
 	tests := []struct {
 		title string

@@ -29,19 +29,21 @@ const (
 	unclearTries = 5
 )
 
-// UnknownError reports a failed search, so that batchctl cannot tell whether the job was accepted.
+// UnknownError reports a failed search: batchctl cannot tell whether the job was accepted.
 type UnknownError struct {
 	Job string
 	Err error
 }
 
+// Error names the job and the cause.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("job %s may have been accepted, and searching for it failed: %v", e.Job, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// sighting is a job at the service that has a submission's id.
+// sighting is a job at the service that has a job's submission id.
 type sighting struct {
 	id, definition string
 	created        int64 // epoch milliseconds, by the service's clock
@@ -96,6 +98,7 @@ func (t *plannedJob) sighted(job types.JobSummary, details map[string]types.JobD
 	return s, true
 }
 
+// sortSightings sorts by creation, oldest first.
 func sortSightings(found []sighting) {
 	slices.SortFunc(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
 }
@@ -107,7 +110,7 @@ func (c *Client) findSoon(ctx context.Context, t *plannedJob) ([]sighting, error
 	return c.find(ctx, t)
 }
 
-// findPatiently repeats find while the service has trouble. It gives up at a given time, or when
+// findPatiently repeats find while the service has problems. It gives up at a given time, or when
 // the service rejects the request.
 func (c *Client) findPatiently(ctx context.Context, t *plannedJob, until time.Time) ([]sighting, error) {
 	for try := 1; ; try++ {
@@ -161,14 +164,14 @@ func (c *Client) recover(ctx context.Context, r *run, t *plannedJob) (bool, erro
 		if since := r.maySince(t); !since.IsZero() && !c.SubmitAgain && time.Since(since) > retention && !c.TakesOnce {
 			return false, &ForgottenError{t.name, since}
 		}
-		t.hidden = c.leavesTwins() && began.Sub(r.taken) < lateLook
+		t.hidden = c.mayLeaveDuplicates() && began.Sub(r.taken) < lateCheck
 		return false, nil
 	}
 	why := ""
 	switch {
 	case len(found) > 1:
 		why = "the job exists twice"
-	case c.leavesTwins():
+	case c.mayLeaveDuplicates():
 		why = "another process sent it"
 	}
 	if why != "" { // recorded before the id, so that a crash in between does not lose it
@@ -184,11 +187,11 @@ func (c *Client) recover(ctx context.Context, r *run, t *plannedJob) (bool, erro
 	return true, nil
 }
 
-// leavesTwins reports whether a job that another process may have sent needs the late check. That
-// process may have sent it twice, which a damaged log does not show, and the listing may lag
-// further behind than batchctl searched. Where requests may be repeated, checkReplays covers this,
-// because it detects whether the listing lags.
-func (c *Client) leavesTwins() bool { return !c.TakesOnce && !c.Replayable }
+// mayLeaveDuplicates reports whether a job that another process may have sent needs the late
+// check. That process may have sent it twice, which a damaged log does not show, and the listing
+// may lag further behind than batchctl searched. Where requests may be repeated, checkReplays
+// covers this, because it detects whether the listing lags.
+func (c *Client) mayLeaveDuplicates() bool { return !c.TakesOnce && !c.Replayable }
 
 // maySince returns the earliest time at which a job may have been sent, so that the service may
 // have forgotten it by now; zero for a job that was not due.
@@ -199,8 +202,8 @@ func (r *run) maySince(t *plannedJob) time.Time {
 	return r.began
 }
 
-// retention is how long AWS certainly keeps a job that has ended. It documents 7 days (user guide,
-// job states); we have seen less.
+// retention is how long AWS certainly keeps a job that has ended. AWS documents 7 days (user
+// guide, job states), but sometimes keeps jobs for a shorter time.
 const retention = 24 * time.Hour
 
 // ForgottenError reports a job that is not at the service, which may have forgotten it.
@@ -209,6 +212,7 @@ type ForgottenError struct {
 	When time.Time
 }
 
+// Error names the job and the time.
 func (e *ForgottenError) Error() string {
 	return fmt.Sprintf("job %s may have been accepted on %s, then ended, and the service may have forgotten it",
 		e.Job, e.When.Local().Format(time.DateTime))

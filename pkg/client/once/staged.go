@@ -15,7 +15,7 @@ import (
 )
 
 // staged is a text that has to be written to a location before a job is submitted. The log has the
-// location and the text's hash; the text is a file beside the log.
+// location and the text's hash; the text is a file next to the log.
 type staged struct {
 	URL    string `json:"url"`
 	SHA256 string `json:"sha256"`
@@ -74,7 +74,8 @@ func (c *Client) checkStaged(r *run) error {
 	return nil
 }
 
-// stagedText returns the text as the intent had it.
+// stagedText returns the text that belongs to the intent. A text that was changed on disk is an
+// error.
 func (r *run) stagedText(s staged) (string, error) {
 	if s.text != nil {
 		return *s.text, nil
@@ -90,6 +91,7 @@ func (r *run) stagedText(s staged) (string, error) {
 	return string(text), nil
 }
 
+// stagedSuffix ends the name of the directory of a run's texts.
 const stagedSuffix = ".staged"
 
 // stagedDir returns the directory of the run's texts.
@@ -97,7 +99,7 @@ func (r *runLog) stagedDir() string {
 	return strings.TrimSuffix(strings.TrimSuffix(r.path, newSuffix), logSuffix) + stagedSuffix
 }
 
-// keepStaged writes texts beside the log and returns when they are on disk.
+// keepStaged writes texts next to the log and returns when they are on disk.
 func (r *runLog) keepStaged(texts []staged) error {
 	if len(texts) == 0 {
 		return nil
@@ -126,7 +128,7 @@ func writeOnce(path, text string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// exists reports whether there may be a file: only its absence is certain.
+// exists reports whether a file may exist: only its absence is certain.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -23,8 +23,8 @@ func TestStagedWithoutStage(t *testing.T) {
 	}
 }
 
-// TestStagedFirst: a text that cannot be put stops the submission before its first job, and
-// nothing is left of it.
+// TestStagedFirst checks that a text that cannot be staged stops the submission before its first
+// job, without traces.
 func TestStagedFirst(t *testing.T) {
 	f, c := newFake(t)
 	withLedger(t, c)
@@ -42,8 +42,8 @@ func TestStagedFirst(t *testing.T) {
 	}
 }
 
-// TestStaged: what an interrupted submission has staged is staged again by a resume, from
-// beside the log, and removed with that.
+// TestStaged checks that a resume stages the texts of an interrupted submission again, from the
+// files next to the log, and removes those files with the log.
 func TestStaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -73,8 +73,8 @@ func TestStaged(t *testing.T) {
 	})
 }
 
-// TestStagedChanged: a text that was changed on the disk is not staged, and one whose
-// run is gone is removed by the next.
+// TestStagedChanged checks that a text that was changed on disk is not staged, and that the next
+// run removes texts without a run.
 func TestStagedChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)

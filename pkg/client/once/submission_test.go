@@ -14,7 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// A name goes to AWS with its id and comes back without.
+// TestNames checks that a name goes to AWS with the submission id and is shown without it.
 func TestNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_-]{0,127}`).Draw(t, "name")

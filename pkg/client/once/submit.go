@@ -46,16 +46,17 @@ type Submitted struct {
 	Skipped string
 }
 
-// OpenError reports that a run is unfinished, and why. Resume continues it.
+// OpenError reports that a submission is unfinished, and why. Resume continues it.
 type OpenError struct {
-	// Run is the run's name in the ledger.
+	// Run is the submission's id in the ledger.
 	Run string
-	// Jobs is the number of jobs in the run, and Accepted those with an id. Unknown jobs may have
-	// been accepted. Waiting jobs wait for others, and Skipped ones are not needed.
+	// Jobs is the number of jobs in the submission, and Accepted those with an id. Unknown jobs
+	// may have been accepted. Waiting jobs wait for others, and Skipped ones are not needed.
 	Jobs, Accepted, Unknown, Waiting, Skipped int
 	Err                                       error
 }
 
+// Error counts the jobs by state and has the cause.
 func (e *OpenError) Error() string {
 	why := e.Err.Error()
 	if errors.Is(e.Err, context.Canceled) {
@@ -74,11 +75,12 @@ func (e *OpenError) Error() string {
 	return text
 }
 
+// Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
 
 // Submit registers the definitions and submits the plan's jobs, each once. The ledger records every
 // intent before the first call. If an answer is missing, Submit searches for the job, and it stops
-// duplicates. It then waits about a minute for the last check for duplicates (LeaveLook). It also
+// duplicates. It then waits about a minute for the last check for duplicates (LeaveCheck). It also
 // waits for the jobs that have to end before others can be submitted (plan.Job.When). Together with
 // an error it returns the jobs already accepted, so that a partial submission is never hidden. The
 // error of a SubmitJob is a *RefusedError, an *UnreachableError or an *AmbiguousError. It is inside
@@ -90,12 +92,13 @@ func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) 
 }
 
 // SubmitNow is Submit without waiting. It leaves jobs that cannot be submitted before others have
-// ended to Resume, and returns them as a Waiting; nil for none. It needs a ledger where a plan has
-// such jobs.
+// ended to Resume, and returns them as a Waiting; nil if there are none. It needs a ledger if a
+// plan has such jobs.
 func (c *Client) SubmitNow(ctx context.Context, p *plan.Plan) ([]Submitted, *Waiting, error) {
 	return c.submit(ctx, p, false)
 }
 
+// submit creates the intents, writes them to the ledger and sends the jobs.
 func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitted, *Waiting, error) {
 	r, err := c.newRun(ctx, p)
 	if err != nil {
@@ -118,10 +121,10 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	if !r.stopping {
 		err = c.carryOutAll(ctx, r, known, wait)
 	}
-	if r.stopping || c.StopOnFailure && isNo(err) {
+	if r.stopping || c.StopOnFailure && isRejection(err) {
 		err = c.stopRun(ctx, r, err)
 		if !r.stopping { // otherwise duplicates of the stopped jobs would keep running
-			err = errors.Join(err, c.endTwins(ctx, r))
+			err = errors.Join(err, c.endDuplicates(ctx, r))
 		}
 	}
 	if err != nil {
@@ -138,7 +141,7 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	if closeErr := r.close(c.Ledger); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
 	}
-	if !c.LeaveLook || err != nil || n.unchecked == 0 { // otherwise CheckDuplicates reports them
+	if !c.LeaveCheck || err != nil || n.unchecked == 0 { // otherwise CheckDuplicates reports them
 		err = errors.Join(err, r.twiceError())
 	}
 	if _, due := errors.AsType[*DueError](err); err != nil && unsettled && r.log != nil && !due {
@@ -159,13 +162,13 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 	for {
 		err := r.each(ctx, c.atOnce(), func(t *plannedJob) error { return c.carryOutTask(ctx, r, t, &s) }, (*plannedJob).needs)
 		if err == nil {
-			err = c.endTwins(ctx, r)
+			err = c.endDuplicates(ctx, r)
 		}
 		more := false
 		if err == nil && r.holds() {
 			more, err = c.awaitDue(ctx, r, known, wait)
 		}
-		if err == nil && !more && !c.LeaveLook {
+		if err == nil && !more && !c.LeaveCheck {
 			err = c.lastCheck(ctx, r)
 		}
 		if err != nil || !more {
@@ -174,12 +177,13 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 	}
 }
 
-// shared is what the jobs of a run have in common, each created once.
+// shared has everything that several jobs of a run use, each created once.
 type shared struct {
 	definitions       definitions
 	staged, resources onceEach
 }
 
+// atOnce returns the number of jobs that are submitted concurrently.
 func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
 
 // carryOutTask sends the requests of one job. It first searches for a job that another process may
@@ -195,6 +199,8 @@ func (c *Client) carryOutTask(ctx context.Context, r *run, t *plannedJob, s *sha
 	return err
 }
 
+// sendTask sends one job with everything that it needs before: definition, staged texts and
+// resource.
 func (c *Client) sendTask(ctx context.Context, r *run, t *plannedJob, s *shared) error {
 	if t.sent && t.submit != nil {
 		if found, err := c.recover(ctx, r, t); found || err != nil {
@@ -289,7 +295,7 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *plannedJob, in *
 		}
 		if len(found) > 0 {
 			c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
-			if try == 1 && len(found) == 1 && !again && c.leavesTwins() {
+			if try == 1 && len(found) == 1 && !again && c.mayLeaveDuplicates() {
 				// Only one request was sent, and nothing in between can have repeated it.
 				t.unclear = time.Time{}
 				return found[0].id, r.note(t, line{What: lineChecked})
@@ -367,12 +373,13 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 	return graced, func() { stop(); cancel() }
 }
 
-// tapped records whether a request was handed to the network at all.
+// tapped records whether a request was passed to the network at all.
 type tapped struct {
 	next awsbatch.HTTPClient
 	used bool
 }
 
+// Do passes a request on.
 func (t *tapped) Do(r *http.Request) (*http.Response, error) {
 	t.used = true
 	return t.next.Do(r)

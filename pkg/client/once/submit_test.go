@@ -72,8 +72,8 @@ func TestSubmitTakesTheNewestEqualRevision(t *testing.T) {
 	}
 }
 
-// Jobs of one plan that run one definition run the same revision, even if it is not
-// the latest.
+// TestSubmitSharesADefinition checks that jobs of one plan with the same definition run the same
+// revision, even if it is not the latest.
 func TestSubmitSharesADefinition(t *testing.T) {
 	f, c := newFake(t)
 	for _, image := range []string{"a", "b"} {
@@ -158,8 +158,8 @@ func TestSubmitOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestSubmitFaults: whatever happens, at most one job comes of one submission,
-// and the error says which it was.
+// TestSubmitFaults checks that, whatever fails, an intent leads to at most one job, and that the
+// error tells whether there may be one.
 func TestSubmitFaults(t *testing.T) {
 	type refused = *client.RefusedError
 	type unreachable = *client.UnreachableError
@@ -270,8 +270,8 @@ func TestSubmitWithoutCredentials(t *testing.T) {
 	}
 }
 
-// TestSubmitInterrupted: a call on its way is awaited, so that its id is known;
-// the next is not begun.
+// TestSubmitInterrupted checks that a call in progress is awaited, so that its id is known, and
+// that the next one is not started.
 func TestSubmitInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -293,7 +293,7 @@ func TestSubmitInterrupted(t *testing.T) {
 	})
 }
 
-// hang answers when the request's context ends, as a dead connection does.
+// hang answers when the request's context ends, like a dead connection.
 type hang struct{ *clienttest.Fake }
 
 func (h hang) Do(r *http.Request) (*http.Response, error) {
@@ -301,8 +301,8 @@ func (h hang) Do(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestSubmitWithAWrongClock has nothing called before the job is submitted, so that nobody
-// knows yet how late it is.
+// TestSubmitWithAWrongClock submits a job without an earlier call, so that the SDK has not
+// measured the clock's error yet.
 func TestSubmitWithAWrongClock(t *testing.T) {
 	for code, want := range map[string]int{"InvalidSignatureException": 1, "ClientException": 0} {
 		f, c := newFake(t)
@@ -370,7 +370,7 @@ func TestSubmitWritesTheLedger(t *testing.T) {
 	}
 }
 
-// TestSubmitWithABrokenLedger: nothing is sent that could not be written down.
+// TestSubmitWithABrokenLedger checks that a job is not sent if its intent cannot be written.
 func TestSubmitWithABrokenLedger(t *testing.T) {
 	f, c := newFake(t)
 	file := filepath.Join(t.TempDir(), "file")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRememberPlatform: the platform file of the last submission comes first, and each
-// is noted once as long as nothing changes.
+// TestRememberPlatform checks that the platform file of the last submission comes first, and that
+// each is recorded once while nothing changes.
 func TestRememberPlatform(t *testing.T) {
 	l := &Ledger{Dir: filepath.Join(t.TempDir(), "state")}
 	if got := l.PlatformsOf("prod"); got != nil {
@@ -25,7 +25,7 @@ func TestRememberPlatform(t *testing.T) {
 	if got, want := l.PlatformsOf("prod"), []string{"/a/batchctl.json", "/b/batchctl.json"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// A torn line is skipped, and the next one is not glued to it.
+	// A torn line is skipped, and the next one starts on a new line.
 	f, err := os.OpenFile(l.targetsPath(), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// quota is a service that takes 50 calls a second, as AWS does: a bucket that holds
-// as many.
+// quota is a service that accepts 50 calls a second, as AWS does, with a bucket of 50.
 type quota struct {
 	latency time.Duration
 	// others is how many calls per second other clients make.
@@ -72,7 +71,7 @@ func (q *quota) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// client reaches the quota as if it were AWS.
+// client returns a client that treats the quota's service as AWS.
 func (q *quota) client() *Client {
 	return New(aws.Config{Region: "us-east-1", HTTPClient: q, Credentials: aws.CredentialsProviderFunc(
 		func(context.Context) (aws.Credentials, error) {
@@ -80,7 +79,7 @@ func (q *quota) client() *Client {
 		})})
 }
 
-// TestThrottled submits 10,000 jobs to a service that takes 50 calls a second.
+// TestThrottled submits 10,000 jobs to a service that accepts 50 calls a second.
 func TestThrottled(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -113,7 +112,8 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestEndpoints: the quota is AWS's. Another server has none until it throttles.
+// TestEndpoints checks that AWS has a quota, and that other servers have none until they
+// throttle.
 func TestEndpoints(t *testing.T) {
 	for endpoint, want := range map[string]bool{
 		"":                                      true,
@@ -135,7 +135,7 @@ func TestEndpoints(t *testing.T) {
 			}
 		}
 		free.Throttled()
-		free.Throttled() // the same moment counts once
+		free.Throttled() // answers at the same time count once
 		if free.Rate != client.QuotaRate/2 {
 			t.Errorf("rate %v", free.Rate)
 		}
@@ -146,7 +146,8 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
-// TestRateLimitEndsWithContext: who waits for a token leaves at once, and nothing was sent.
+// TestRateLimitEndsWithContext checks that a caller that waits for a token returns at once when
+// its context ends, without sending anything.
 func TestRateLimitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &quota{}
@@ -161,8 +162,8 @@ func TestRateLimitEndsWithContext(t *testing.T) {
 	})
 }
 
-// BenchmarkThrottled is the same in real time, over a socket: 1,000 submits to a
-// service that takes 50 a second.
+// BenchmarkThrottled does the same in real time, over a socket: 1,000 submits to a service that
+// accepts 50 a second.
 func BenchmarkThrottled(b *testing.B) {
 	for b.Loop() {
 		q := &quota{latency: 100 * time.Millisecond}

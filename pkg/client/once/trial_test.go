@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// trial is many submits over a bad path to one service, each by a client of its own.
+// trial is many submits over an unreliable path to one service, each by its own client.
 type trial struct {
 	*service
 	ledger     *Ledger
@@ -34,7 +34,7 @@ type trial struct {
 	failed []error // of the next commands
 }
 
-// submitted is one command that submits and what came of it.
+// submitted is one command that submits, and its result.
 type submitted struct {
 	plan *plan.Plan
 	jobs []Submitted
@@ -60,7 +60,7 @@ func (tr *trial) intN(n int) int {
 	return tr.random.IntN(n)
 }
 
-// plans are n submits together: most of them of one job, as people type them.
+// plans returns n plans for concurrent submits, most of them of one job.
 func (tr *trial) plans(n int) (all []*plan.Plan) {
 	for n > 0 {
 		size := min(n, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 30}[tr.intN(15)])
@@ -130,18 +130,18 @@ func (tr *trial) checkSucceeded(t *testing.T, all []*submitted, mayLeave bool) (
 	return succeeded, left
 }
 
-// checkDue is what the next commands of the ledger, each a minute after the last one, do before
+// checkDue does what the next commands of the ledger, each a minute after the last one, do before
 // their own work.
 func (tr *trial) checkDue(t *testing.T) {
 	t.Helper()
-	for range 5 { // the path is bad for these commands, too
-		time.Sleep(lateLook)
+	for range 5 { // these commands use the same path
+		time.Sleep(lateCheck)
 		open, err := tr.ledger.OpenRuns()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range open {
-			if r.LookDue.IsZero() || time.Now().Before(r.LookDue) {
+			if r.CheckDue.IsZero() || time.Now().Before(r.CheckDue) {
 				continue
 			}
 			if err := tr.client().CheckDuplicates(t.Context(), r.Name); err != nil {
@@ -182,14 +182,14 @@ func (tr *trial) checkAll(t *testing.T, all []*submitted, open map[string]bool) 
 	}
 	for _, c := range all {
 		name, _, _ := strings.Cut(c.plan.Jobs[0].Name, "-job-")
-		certainly := c.err != nil && len(c.jobs) == 0 && !open[name] // and its user submits it again
+		certainly := c.err != nil && len(c.jobs) == 0 && !open[name] // then its user submits it again
 		if n := kept[name]; n != len(c.plan.Jobs) && !(certainly && n == 0) {
 			t.Errorf("%s: %d of %d jobs are in the ledger: %v", name, n, len(c.plan.Jobs), c.err)
 		}
 	}
 }
 
-// openPlans are the names of plans that have an open run.
+// openPlans returns the names of plans that have an open run.
 func (tr *trial) openPlans(t *testing.T) map[string]bool {
 	t.Helper()
 	names, err := tr.ledger.openRuns()
@@ -208,7 +208,7 @@ func (tr *trial) openPlans(t *testing.T) map[string]bool {
 	return open
 }
 
-// badPaths are what lies between the commands of a trial and the service.
+// badPaths are the kinds of network between the commands of a trial and the service.
 var badPaths = []struct {
 	name       string
 	lag        func(*rand.Rand) time.Duration
@@ -258,10 +258,10 @@ func (s *totals) add(o totals) {
 	s.left += o.left
 }
 
-// TestNoDuplicateAfterSuccess: whatever a path to the service does, no duplicate is alive after
-// exit status 0 (but see mixed), the next command ends the duplicates of any other command, and
-// resume loses nothing. 5 % of the requests are delivered twice by a proxy, and a tenth of the commands are
-// interrupted.
+// TestNoDuplicateAfterSuccess checks that, whatever the path to the service does, no duplicate is
+// alive after exit status 0 (but see mixed). The next command ends the duplicates of any other
+// command, and resume loses nothing. A proxy delivers 5 % of the requests twice, and a tenth of
+// the commands are interrupted.
 func TestNoDuplicateAfterSuccess(t *testing.T) {
 	var mu sync.Mutex
 	sums := make([]totals, len(badPaths))

@@ -31,8 +31,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// workers run what a command says: `false` fails, and all takes a minute. It counts the
-// attempts that run at once, by name of the command.
+// workers runs the commands: `false` fails, and every command takes a minute. It counts the
+// concurrent attempts by name of the command.
 type workers struct {
 	mu        sync.Mutex
 	now, most int
@@ -63,7 +63,7 @@ func (w *workers) Count(by int) {
 func (*workers) Clear(_, _ string) error                        { return nil }
 func (*workers) Unhonoured(*types.ContainerProperties) []string { return nil }
 
-// inCalm gives a test a service that loses nothing and runs what it is given.
+// inCalm calls a test with a service that loses nothing and runs its jobs.
 func inCalm(t *testing.T, test func(t *testing.T, s *service, w *workers)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &workers{}
@@ -73,10 +73,10 @@ func inCalm(t *testing.T, test func(t *testing.T, s *service, w *workers)) {
 	})
 }
 
-// command is a job of the definition work that runs a command.
-func command(name, word string, after ...string) *plan.Job {
+// command returns a job of the definition work that runs a command.
+func command(name, arg string, after ...string) *plan.Job {
 	j := &plan.Job{Name: name, Submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
-		ContainerOverrides: &types.ContainerOverrides{Command: []string{word}}}}
+		ContainerOverrides: &types.ContainerOverrides{Command: []string{arg}}}}
 	for _, a := range after {
 		j.After = append(j.After, document.Dependency{Job: a})
 	}
@@ -92,7 +92,7 @@ func before(j *plan.Job, names ...string) *plan.Job {
 	return j
 }
 
-// part is an array of a group that may run so many children at once.
+// part returns an array of a group with a limit on concurrent children.
 func part(j *plan.Job, group string, size int32, most int) *plan.Job {
 	j.Submit.ArrayProperties = &types.ArrayProperties{Size: &size}
 	j.Group, j.MaxParallel = group, most
@@ -104,7 +104,8 @@ func stages(j *plan.Job, url string) *plan.Job {
 	return j
 }
 
-// everything is a plan with all that a client can meet. The job `past` is one of before.
+// everything returns a plan with all kinds of jobs. The job `past` belongs to an earlier
+// submission.
 func everything() *plan.Plan {
 	return &plan.Plan{Name: "everything", Jobs: []*plan.Job{
 		command("prepare", "true"),
@@ -122,7 +123,8 @@ func everything() *plan.Plan {
 	}}
 }
 
-// census is what has come of a plan: for each job how often it is there, and with what.
+// census returns the state of a plan at the service: for each job how often it exists, and its
+// request.
 func census(t *testing.T, s *service) []string {
 	t.Helper()
 	c := New(s.cfg)
@@ -165,7 +167,7 @@ var wantCensus = []string{
 	"train-1of2 2 after prepare bound -train 3", "train-2of2 2 after prepare bound -train 3",
 }
 
-// submitPast is the job of before.
+// submitPast submits the job of the earlier submission.
 func submitPast(t *testing.T, s *service) {
 	t.Helper()
 	if _, err := New(s.cfg).Submit(t.Context(), &plan.Plan{Jobs: []*plan.Job{command("past", "true")}}); err != nil {
@@ -173,7 +175,7 @@ func submitPast(t *testing.T, s *service) {
 	}
 }
 
-// stageArea is where texts are put.
+// stageArea stores the staged texts.
 type stageArea struct {
 	mu    sync.Mutex
 	texts map[string]string
@@ -202,8 +204,8 @@ func skippedOf(jobs []Submitted) (names []string) {
 
 var wantSkipped = []string{"quiet: no failure of prepare", "quieter: quiet was not needed"}
 
-// TestEverything submits a plan of all kinds of jobs with nothing in its way, and
-// removes what it made when all has ended.
+// TestEverything submits a plan of all kinds of jobs without faults, and removes its resources
+// when all jobs have ended.
 func TestEverything(t *testing.T) {
 	inCalm(t, func(t *testing.T, s *service, _ *workers) {
 		submitPast(t, s)
@@ -247,7 +249,8 @@ func TestEverything(t *testing.T) {
 	})
 }
 
-// TestMaxParallel: the arrays of a group run no more children at once than are allowed.
+// TestMaxParallel checks that the arrays of a group never run more concurrent children than
+// allowed.
 func TestMaxParallel(t *testing.T) {
 	inCalm(t, func(t *testing.T, s *service, w *workers) {
 		c := withLedger(t, New(s.Config()))
@@ -271,12 +274,11 @@ func TestMaxParallel(t *testing.T) {
 	})
 }
 
-// errDead is what a process sees of the network once it is dead.
+// errDead is the error of every call once a process is dead.
 var errDead = errors.New("dead")
 
-// mortal is the network of a process that is killed at its n-th step: a call of the
-// service, before it is served or after it, or the staging of a text. What was in its
-// ledger then is kept.
+// mortal is the network of a process that is killed at its n-th step: a call of the service,
+// before or after it is executed, or the staging of a text. The ledger at that time is copied.
 type mortal struct {
 	next   aws.HTTPClient
 	dir    string // the ledger
@@ -333,7 +335,7 @@ func (m *mortal) Do(r *http.Request) (*http.Response, error) {
 	return nil, errDead
 }
 
-// logSize is the size of the only open run's log, 0 for none.
+// logSize returns the size of the only open run's log; 0 if there is none.
 func logSize(dir string) (size int64) {
 	logs, _ := filepath.Glob(filepath.Join(dir, "open", "*.jsonl"))
 	for _, l := range logs {
@@ -344,8 +346,8 @@ func logSize(dir string) (size int64) {
 	return size
 }
 
-// killed submits everything and dies at step n; false when it lived to its end. The
-// ledger of the dead is at keep.
+// killed submits everything and dies at step n. It returns false if the process finished first.
+// The ledger of the dead process is at keep.
 func killed(t *testing.T, s *service, area *stageArea, n int, served bool, keep string) (*mortal, bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -377,7 +379,7 @@ func killed(t *testing.T, s *service, area *stageArea, n int, served bool, keep 
 	return m, m.dead
 }
 
-// afterlife resumes what the dead processes left in dir, as a user would.
+// afterlife resumes the submission of dead processes in dir, as a user would.
 func afterlife(t *testing.T, s *service, area *stageArea, dir string) (jobs []Submitted) {
 	t.Helper()
 	c := New(s.Config())
@@ -407,11 +409,12 @@ func afterlife(t *testing.T, s *service, area *stageArea, dir string) (jobs []Su
 	return jobs
 }
 
-// thorough reports whether tests take their time, as they do for .ci/run.
+// thorough reports whether tests are long, as for .ci/run.
 func thorough() bool { return os.Getenv("BATCHCTL_SUBMITS") != "" }
 
-// TestKilledAnywhere kills a submission of everything at every step (at every third in a
-// short run), before the call is served and after it. What is resumed of it comes to the same as an undisturbed run.
+// TestKilledAnywhere kills a submission of everything at every step (at every third in a short
+// run), before and after the call is executed. After a resume the result must be that of an
+// undisturbed run.
 func TestKilledAnywhere(t *testing.T) {
 	stride := 3
 	if testtool.IsLong() || thorough() {
@@ -447,9 +450,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestKilledAndTorn kills at some steps, and tears the log at every line that
-// was written behind the intents, and in its middle: what a machine that lost its power
-// may keep of it.
+// TestKilledAndTorn kills at some steps, and cuts the log at the end and in the middle of every
+// line after the intents, as a machine that loses power may.
 func TestKilledAndTorn(t *testing.T) {
 	cuts, stride, least := 0, 54, 15
 	if testtool.IsLong() {
@@ -488,8 +490,8 @@ func TestKilledAndTorn(t *testing.T) {
 	t.Logf("%d cuts", cuts)
 }
 
-// tear cuts the log at the cut-th place behind its intents: at the end of a line, or a
-// little behind it. False when there is none.
+// tear cuts the log at position number cut after its intents: at the end of a line, or slightly
+// after it. It returns false if the log has no such position.
 func tear(t *testing.T, dir string, cut int) bool {
 	t.Helper()
 	logs, _ := filepath.Glob(filepath.Join(dir, "open", "*.jsonl"))
@@ -516,8 +518,8 @@ func tear(t *testing.T, dir string, cut int) bool {
 	return true
 }
 
-// TestEverythingInBadWeather: answers are lost, calls fail, the user interrupts and
-// resumes, and each job is there once.
+// TestEverythingInBadWeather loses answers, lets calls fail, and interrupts and resumes. In the
+// end each job exists once.
 func TestEverythingInBadWeather(t *testing.T) {
 	total := 0
 	for seed := range uint64(6) {

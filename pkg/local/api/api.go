@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// Backend is the engine behind an API.
+// Backend is the engine that an API serves. All methods may be called concurrently.
 type Backend interface {
 	// View returns the model. It does not change until done is called; do not keep parts of it
 	// longer.
@@ -60,10 +60,14 @@ type Settings struct {
 // the part of ECS that shows the clusters of compute environments.
 type API struct {
 	Settings
-	backend  Backend
+	// backend has the model; every handler reads it through View and changes it through Change.
+	backend Backend
+	// verifier checks the signature of every request.
 	verifier verifier
-	services map[string]map[string]handler // by the name that requests are signed for, and by operation
-	streams  streamIndex
+	// services has the handlers by the service that a request is signed for, and by operation.
+	services map[string]map[string]handler
+	// streams is the index of log streams by name. The lock that View holds protects it.
+	streams streamIndex
 }
 
 // New returns the API of an engine.

@@ -28,9 +28,9 @@ func NewKey() aws.Credentials {
 	return aws.Credentials{AccessKeyID: "LOCAL" + strings.ToUpper(rand.Text()[:15]), SecretAccessKey: rand.Text() + rand.Text()}
 }
 
-// fromHere rejects what a web page could send, whatever its signature: a host name other than this
-// machine's (DNS rebinding), a foreign origin, a preflight. There are no CORS headers, so a page
-// could not read an answer either.
+// fromHere rejects a request that a web page could send, whatever its signature: a host name that
+// is not loopback (DNS rebinding), a foreign origin, a preflight. There are no CORS headers, so a
+// page could not read an answer either.
 func fromHere(r *http.Request) error {
 	if err := fromNoPage(r); err != nil {
 		return err
@@ -61,12 +61,16 @@ func fromNoPage(r *http.Request) error {
 	return nil
 }
 
+// forbidden returns an error with status 403, which no SDK retries. Its message tells what the
+// request has to look like.
 func forbidden(format string, args ...any) error {
 	f := wire.ClientException(format, args...)
 	f.Type, f.Status = "AccessDeniedException", http.StatusForbidden
 	return f
 }
 
+// loopbackHost reports whether a Host header names this machine. It compares names and resolves
+// nothing: an attacker's DNS name may resolve to 127.0.0.1.
 func loopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		return name == "127.0.0.1" || name == "::1" || name == "localhost"
@@ -74,18 +78,23 @@ func loopbackHost(host string) bool {
 	return host == "127.0.0.1" || host == "[::1]" || host == "localhost"
 }
 
+// jsonType reports whether a Content-Type is one of the two that SDKs send to these services. A
+// web page cannot send them to another origin without a preflight.
 func jsonType(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	kind = strings.TrimSpace(kind)
 	return kind == "application/json" || kind == "application/x-amz-json-1.1"
 }
 
-// signature is an Authorization header of Signature Version 4.
+// signature is a parsed Authorization header of Signature Version 4.
 type signature struct {
 	key, day, region, service string
-	signed                    string   // SignedHeaders as it came
-	headers                   []string // of signed
-	digest                    []byte
+	// signed is SignedHeaders as the request spells it, for the canonical request.
+	signed string
+	// headers are the names in signed.
+	headers []string
+	// digest is the HMAC that the client computed.
+	digest []byte
 }
 
 // parseSignature reads "AWS4-HMAC-SHA256 Credential=key/day/region/service/aws4_request,
@@ -96,7 +105,7 @@ func parseSignature(text string) (s signature, ok bool) {
 		return s, false
 	}
 	var scope, headers, sum string
-	for part := range strings.SplitSeq(rest, ",") { // some clients put a space after it
+	for part := range strings.SplitSeq(rest, ",") { // some clients put a blank after the comma
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		switch name {
 		case "Credential":
@@ -117,18 +126,22 @@ func parseSignature(text string) (s signature, ok bool) {
 }
 
 const (
+	// amzDate is the layout of X-Amz-Date: a time in UTC.
 	amzDate = "20060102T150405Z"
 	// maxSkew is how far the time of a signature may be from now, as at AWS.
 	maxSkew = 15 * time.Minute
 )
 
-// verifier checks signatures that were made with a key.
+// verifier checks signatures that are created with one key. It is safe for concurrent use: each
+// derived key has a pool of hashes, so that requests do not wait for each other.
 type verifier struct {
 	key aws.Credentials
 
 	deriving sync.Mutex
-	derived  map[string]*sync.Pool // of the last scopes, by day/region/service: hashes with the scope's key
-	texts    sync.Pool             // *[]byte that something was signed in
+	// derived has the hashes with derived keys, by day/region/service.
+	derived map[string]*sync.Pool
+	// texts has the buffers in which requests are put together, as *[]byte.
+	texts sync.Pool
 }
 
 // verify checks that r is signed with the key for service. It computes the signature again, over
@@ -139,6 +152,7 @@ func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 		return unauthorized("MissingAuthenticationTokenException", "The request is not signed (Signature Version 4) with the engine's key; "+
 			"it is in the engine's connection file.")
 	}
+	// The errors have the codes of AWS, which tell SDKs and people which part is wrong.
 	at, err := time.Parse(amzDate, r.Header.Get("X-Amz-Date"))
 	switch skew := time.Since(at); {
 	case err != nil || at.Format("20060102") != got.day:
@@ -159,6 +173,8 @@ func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	return nil
 }
 
+// unauthorized returns an error with status 403 and one of the error codes that AWS uses for
+// signatures, such as SignatureDoesNotMatch. Messages tell how to sign correctly.
 func unauthorized(kind, message string) error {
 	return &wire.Fault{Type: kind, Status: http.StatusForbidden, Message: message}
 }
@@ -181,6 +197,7 @@ func (v *verifier) sign(r *http.Request, body []byte, s signature) []byte {
 		buffer = new(make([]byte, 0, 1024))
 	}
 	defer v.texts.Put(buffer)
+	// The canonical request: method, path, query, headers, their names, digest of the body.
 	text := append(append((*buffer)[:0], r.Method...), '\n')
 	text = append(append(text, httpbinding.EscapePath(r.URL.EscapedPath(), false)...), '\n')
 	text = append(append(text, canonicalQuery(r.URL)...), '\n')
@@ -191,6 +208,7 @@ func (v *verifier) sign(r *http.Request, body []byte, s signature) []byte {
 	text = append(append(append(text, '\n'), s.signed...), '\n')
 	text = appendDigest(text, body)
 
+	// The string to sign has the digest of the canonical request.
 	scope := s.day + "/" + s.region + "/" + s.service
 	request := sha256.Sum256(text)
 	text = append(text[:0], "AWS4-HMAC-SHA256\n"...)
@@ -210,7 +228,8 @@ func (v *verifier) sign(r *http.Request, body []byte, s signature) []byte {
 // keptScopes is how many derived keys are kept. A client has one for each service and day.
 const keptScopes = 16
 
-// keyed returns the pool of hashes with the key for a scope.
+// keyed returns the pool of hashes with the key for a scope. Deriving a key takes four HMACs; a
+// client signs all requests of a day with the same key.
 func (v *verifier) keyed(scope string, s signature) *sync.Pool {
 	v.deriving.Lock()
 	defer v.deriving.Unlock()
@@ -220,6 +239,7 @@ func (v *verifier) keyed(scope string, s signature) *sync.Pool {
 		for _, part := range [...]string{s.day, s.region, s.service, "aws4_request"} {
 			key = mac(key, []byte(part))
 		}
+		// A client with the key could fill the map with scopes, so it starts again when full.
 		if v.derived == nil || len(v.derived) >= keptScopes {
 			v.derived = map[string]*sync.Pool{}
 		}
@@ -229,12 +249,14 @@ func (v *verifier) keyed(scope string, s signature) *sync.Pool {
 	return keyed
 }
 
+// mac returns the HMAC-SHA256 of a text, one step of deriving the signing key.
 func mac(key, text []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write(text)
 	return h.Sum(nil)
 }
 
+// appendDigest appends the SHA-256 of a body in hexadecimal form.
 func appendDigest(text, of []byte) []byte {
 	sum := sha256.Sum256(of)
 	return hex.AppendEncode(text, sum[:])
@@ -263,6 +285,8 @@ func canonicalQuery(u *url.URL) string {
 	return text.String()
 }
 
+// escapeQuery escapes as Signature Version 4 requires: RFC 3986, with a blank as %20, where
+// net/url writes a plus.
 func escapeQuery(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
 // appendHeader appends the values of a signed header, blanks trimmed.
@@ -277,11 +301,12 @@ func appendHeader(text []byte, r *http.Request, name string) []byte {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		for j, word := range strings.Fields(value) {
+		// The standard requires that runs of blanks become one.
+		for j, field := range strings.Fields(value) {
 			if j > 0 {
 				text = append(text, ' ')
 			}
-			text = append(text, word...)
+			text = append(text, field...)
 		}
 	}
 	return text

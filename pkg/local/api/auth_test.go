@@ -14,8 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// TestSDKSignatures holds the verifier to the SDK's signer: whatever that signs is
-// taken, and the same with one letter of path, query or header changed is not.
+// TestSDKSignatures compares the verifier with the SDK's signer: the verifier accepts everything
+// that the signer signs.
 func TestSDKSignatures(t *testing.T) {
 	v := &verifier{key: NewKey()}
 	rapid.Check(t, func(t *rapid.T) {

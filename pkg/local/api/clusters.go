@@ -11,21 +11,29 @@ import (
 // clusters, and nothing else. Their shapes are our own, with only the members that are filled in;
 // the SDK's ECS client is not linked.
 
+// listClustersInput is the request of ECS ListClusters.
 type listClustersInput struct {
+	// MaxResults is 1 to 100; nil means 100.
 	MaxResults *int32
 	NextToken  *string
 }
 
+// listClustersOutput is its answer. An empty list of ARNs is [], not null.
 type listClustersOutput struct {
 	ClusterArns []string
-	NextToken   *string
+	// NextToken is nil on the last page.
+	NextToken *string
 }
 
+// describeClustersInput is the request of ECS DescribeClusters.
 type describeClustersInput struct {
+	// Clusters are names or ARNs, at most 100; none means the cluster named default.
 	Clusters []string
-	Include  []string // nothing of it is known here
+	// Include is accepted without effect: the engine has no statistics, settings or attachments.
+	Include []string
 }
 
+// describeClustersOutput has an entry for each requested cluster, in one of the two lists.
 type describeClustersOutput struct {
 	Clusters []cluster
 	Failures []failure
@@ -35,17 +43,22 @@ type describeClustersOutput struct {
 type cluster struct {
 	ClusterArn  *string
 	ClusterName *string
-	Status      *string
+	// Status is ACTIVE or INACTIVE.
+	Status *string
 }
 
 // failure is the entry of DescribeClusters for an unknown cluster.
 type failure struct {
-	Arn    *string
+	Arn *string
+	// Reason is MISSING.
 	Reason *string
 }
 
+// clusterARN returns the ARN of a cluster. Its account and Region are the engine's.
 func clusterARN(name string) string { return model.ECSPrefix + "cluster/" + name }
 
+// listClusters returns the clusters of existing environments, by name; each environment has
+// exactly one. Clusters of deleted environments are not listed.
 func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput, error) {
 	m, done := a.backend.View()
 	defer done()
@@ -90,7 +103,7 @@ func (a *API) describeClusters(_ *call, in *describeClustersInput) (*describeClu
 	return out, nil
 }
 
-// clusterStatus is empty for a cluster that never existed.
+// clusterStatus returns the ECS status of a cluster; "" for one that never existed.
 func clusterStatus(m *model.Model, name string) string {
 	for _, v := range m.Environments {
 		if v.Cluster() == name {

@@ -14,7 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// checkConsumables refuses what Batch refuses of a list of requirements.
+// checkConsumables rejects lists of requirements that Batch rejects: quantities below 1, a
+// resource named twice, more than five (API reference of ConsumableResourceProperties).
 func checkConsumables(p *types.ConsumableResourceProperties) error {
 	if p == nil {
 		return nil
@@ -38,6 +39,8 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 	return nil
 }
 
+// createConsumableResource records a new resource with its total quantity. A name that exists is
+// an error, even with the same values.
 func (a *API) createConsumableResource(c *call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
 	name, kind := aws.ToString(in.ConsumableResourceName), aws.ToString(in.ResourceType)
 	switch {
@@ -63,6 +66,8 @@ func (a *API) createConsumableResource(c *call, in *awsbatch.CreateConsumableRes
 	return &awsbatch.CreateConsumableResourceOutput{ConsumableResourceArn: aws.String(model.ARN(model.KindConsumable, name)), ConsumableResourceName: &name}, nil
 }
 
+// consumableNamed returns the resource with a name or ARN, or the error for an unknown one. The
+// caller must hold the model's view.
 func consumableNamed(m *model.Model, text *string) (*model.Consumable, error) {
 	r := m.Consumables[model.ResourceName(aws.ToString(text), model.KindConsumable)]
 	if r == nil {
@@ -71,6 +76,8 @@ func consumableNamed(m *model.Model, text *string) (*model.Consumable, error) {
 	return r, nil
 }
 
+// updateConsumableResource changes the total quantity. A repeated client token changes nothing
+// and gets the current total.
 func (a *API) updateConsumableResource(c *call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
 	if err := a.judge(c, a.check(c)); err != nil {
 		return nil, err
@@ -84,6 +91,7 @@ func (a *API) updateConsumableResource(c *call, in *awsbatch.UpdateConsumableRes
 		out.ConsumableResourceArn, out.ConsumableResourceName = aws.String(model.ARN(model.KindConsumable, r.Name)), aws.String(r.Name)
 		out.TotalQuantity = aws.Int64(r.Total)
 		token := aws.ToString(in.ClientToken)
+		// A repeated request must not add or remove the quantity twice.
 		if _, done := r.Tokens[token]; done {
 			return nil, nil
 		}
@@ -100,7 +108,8 @@ func (a *API) updateConsumableResource(c *call, in *awsbatch.UpdateConsumableRes
 	return out, nil
 }
 
-// changedTotal is the total after an operation of UpdateConsumableResource.
+// changedTotal returns the total after an operation of UpdateConsumableResource. It may be less
+// than what is in use; then no job that requests the resource starts for a while.
 func changedTotal(r *model.Consumable, operation string, by *int64) (int64, error) {
 	n := aws.ToInt64(by)
 	switch {
@@ -120,6 +129,8 @@ func changedTotal(r *model.Consumable, operation string, by *int64) (int64, erro
 	return 0, wire.ClientException("Operation %q is not valid. Valid operations: [SET, ADD, REMOVE]", operation)
 }
 
+// deleteConsumableResource removes a resource. Jobs that request it wait with a reason until a
+// resource with that name exists again.
 func (a *API) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
 	return &awsbatch.DeleteConsumableResourceOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, err := consumableNamed(m, in.ConsumableResource)
@@ -130,6 +141,8 @@ func (a *API) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumableRes
 	})
 }
 
+// describeConsumableResource returns a resource with the quantities at this moment: in total, in
+// use by started jobs, and available.
 func (a *API) describeConsumableResource(_ *call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
 	m, done := a.backend.View()
 	defer done()
@@ -150,6 +163,8 @@ func (a *API) describeConsumableResource(_ *call, in *awsbatch.DescribeConsumabl
 	}, nil
 }
 
+// listConsumableResources returns resources by name, optionally those that match one filter, with
+// their current quantities.
 func (a *API) listConsumableResources(_ *call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
 	matches, err := oneFilter(in.Filters, "CONSUMABLE_RESOURCE_NAME")
 	if err != nil {
@@ -172,8 +187,8 @@ func (a *API) listConsumableResources(_ *call, in *awsbatch.ListConsumableResour
 	return out, nil
 }
 
-// oneFilter reads filters whose names are among those allowed; each has one
-// value, and those not given are absent.
+// oneFilter returns the filters of a request by name. Each must be among the allowed names and
+// have one value; a missing one is nil in the map.
 func oneFilter(filters []types.KeyValuesPair, allowed ...string) (map[string]*nameFilter, error) {
 	found := map[string]*nameFilter{}
 	for _, f := range filters {
@@ -189,14 +204,18 @@ func oneFilter(filters []types.KeyValuesPair, allowed ...string) (map[string]*na
 	return found, nil
 }
 
-// nameFilter matches names without regard to case, or their beginning when it
-// ends in an asterisk; nil matches all.
+// nameFilter matches names without regard to case, or only their beginning if it ends in an
+// asterisk. nil matches every name.
+// pattern is in lower case.
 type nameFilter struct{ pattern string }
 
+// fits reports whether a name matches.
 func (f *nameFilter) fits(name string) bool {
 	return f == nil || model.Glob(&f.pattern, strings.ToLower(name))
 }
 
+// listJobsByConsumableResource returns jobs that request a resource, newest first. Like ListJobs,
+// it examines at most maxExamined jobs for a page.
 func (a *API) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
 	filters, err := oneFilter(in.Filters, "JOB_STATUS", "JOB_NAME")
 	if err != nil {
@@ -225,15 +244,16 @@ func (a *API) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsu
 		}
 	}
 	out := &awsbatch.ListJobsByConsumableResourceOutput{Jobs: []types.ListJobsByConsumableResourceSummary{}}
-	last, looked := int64(0), 0
+	// last is the sequence number of the last examined job, where the next page continues.
+	last, examined := int64(0), 0
 	for t, wanted := range newestJobs(r.Jobs, after, func(j *model.Job) bool {
 		return (wanted == model.NoState || j.State == wanted) && filters["JOB_NAME"].fits(*j.Request.JobName)
 	}) {
-		if len(out.Jobs) == size || looked == maxLooked {
+		if len(out.Jobs) == size || examined == maxExamined {
 			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
 			break
 		}
-		looked, last = looked+1, t.Job.Seq
+		examined, last = examined+1, t.Job.Seq
 		if wanted {
 			out.Jobs = append(out.Jobs, consumer(t.Job, r))
 		}
@@ -241,6 +261,7 @@ func (a *API) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsu
 	return out, nil
 }
 
+// consumer describes a job for ListJobsByConsumableResource. The job must request the resource.
 func consumer(j *model.Job, r *model.Consumable) types.ListJobsByConsumableResourceSummary {
 	at := slices.IndexFunc(j.Consumes, func(q model.Requirement) bool { return q.Name == r.Name })
 	return types.ListJobsByConsumableResourceSummary{
@@ -258,7 +279,8 @@ func consumer(j *model.Job, r *model.Consumable) types.ListJobsByConsumableResou
 	}
 }
 
-// consumableProperties is what the job asks for, as DescribeJobs shows it.
+// consumableProperties returns the job's requirements as DescribeJobs shows them: with ARNs; nil
+// if the job has none.
 func consumableProperties(j *model.Job) *types.ConsumableResourceProperties {
 	if len(j.Consumes) == 0 {
 		return nil

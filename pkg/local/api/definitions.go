@@ -16,15 +16,20 @@ import (
 )
 
 const (
+	// The statuses of job definitions and ECS clusters. A cluster is INACTIVE after its
+	// environment was deleted.
 	statusActive   = "ACTIVE"
 	statusInactive = "INACTIVE"
 )
 
 var (
+	// The names that Batch accepts for definitions, queues and environments, and for jobs (API
+	// reference: jobDefinitionName, jobName).
 	definitionName = lazy(`^[A-Za-z0-9_-]{1,128}$`)
 	jobName        = lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 )
 
+// definitionStatus returns the status that DescribeJobDefinitions shows and filters by.
 func definitionStatus(d *model.Definition) string {
 	if d.Inactive {
 		return statusInactive
@@ -32,6 +37,10 @@ func definitionStatus(d *model.Definition) string {
 	return statusActive
 }
 
+// registerJobDefinition records the next revision of a name. Numbers of deregistered revisions
+// are not used again. A call that the SDK repeats gets the revision of the first one. The notice
+// of the answer lists the members without effect here, or tells why jobs of the definition cannot
+// run.
 func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	if err := a.judge(c, checkDefinitionSize(c), checkDefinition(in), a.check(c)); err != nil {
 		return nil, err
@@ -42,6 +51,7 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 			r.Revision = m.Definition(id).Revision
 			return nil, nil
 		}
+		// The list keeps inactive revisions, so its length never decreases.
 		r.Revision = int32(len(m.Definitions[*in.JobDefinitionName]) + 1)
 		return []model.Event{{Registered: r}}, nil
 	})
@@ -49,6 +59,7 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 		return nil, err
 	}
 	d := &model.Definition{Revision: r.Revision, Request: in}
+	// The definition is registered in any case: a later job may choose another executor.
 	x, err := a.backend.Executor(c.request.Context(), attempt.ChosenIn(in, nil))
 	switch {
 	case err != nil:
@@ -65,6 +76,8 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 	}, nil
 }
 
+// checkDefinitionSize rejects a body of more than 24 KiB, Batch's quota for the size of a
+// definition.
 func checkDefinitionSize(c *call) error {
 	if size := len(c.body); size > 24<<10 {
 		return faulty("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
@@ -72,7 +85,8 @@ func checkDefinitionSize(c *call) error {
 	return nil
 }
 
-// checkDefinition refuses what Batch refuses and what this engine cannot do.
+// checkDefinition rejects definitions that Batch rejects, and members that this engine does not
+// implement.
 func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobDefinitionName)):
@@ -88,7 +102,7 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	}
 	shaped := gravest(checkNodes(in), checkParts(in), checkPodDefinition(in))
 	if shaped != nil && holdsAlways(shaped) {
-		return shaped // there may be no containers to look at
+		return shaped // without valid containers, the checks below could fail
 	}
 	d := &model.Definition{Request: in}
 	w, err := model.WorkOf(d, &awsbatch.SubmitJobInput{})
@@ -99,6 +113,7 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
 }
 
+// checkDefinitionValues checks the members that are independent of the kind of definition.
 func checkDefinitionValues(in *awsbatch.RegisterJobDefinitionInput) error {
 	switch {
 	case len(in.PlatformCapabilities) > 1:
@@ -109,6 +124,7 @@ func checkDefinitionValues(in *awsbatch.RegisterJobDefinitionInput) error {
 	return checkSchedulingPriority(in.SchedulingPriority)
 }
 
+// checkSchedulingPriority rejects values that Batch rejects; nil is allowed.
 func checkSchedulingPriority(p *int32) error {
 	if p != nil && (*p < 0 || *p > 9999) {
 		return faulty("Scheduling priority must be between 0 and 9999.")
@@ -121,6 +137,8 @@ func cannot(member string) error {
 	return wire.ClientException("%s: the local engine does not implement this.", member)
 }
 
+// checkEnvironment rejects names that Batch reserves for itself, and variables that no process
+// can have (POSIX: no "=" in a name, no NUL).
 func checkEnvironment(variables []types.KeyValuePair) error {
 	var refused error
 	for _, v := range variables {
@@ -136,6 +154,7 @@ func checkEnvironment(variables []types.KeyValuePair) error {
 	return refused
 }
 
+// checkTimeout rejects a timeout below Batch's minimum of 60 seconds.
 func checkTimeout(t *types.JobTimeout) error {
 	if t != nil && aws.ToInt32(t.AttemptDurationSeconds) < 60 {
 		return faulty("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
@@ -143,6 +162,8 @@ func checkTimeout(t *types.JobTimeout) error {
 	return nil
 }
 
+// checkRetry rejects retry strategies that Batch rejects: attempts outside 1 to 10, more than
+// five rules, or an invalid rule (API reference of RetryStrategy).
 func checkRetry(r *types.RetryStrategy) error {
 	var refused error
 	switch {
@@ -162,10 +183,13 @@ func checkRetry(r *types.RetryStrategy) error {
 }
 
 var (
+	// The conditions of EvaluateOnExit: an asterisk may only be at the end (API reference of
+	// EvaluateOnExit).
 	exitPattern   = lazy(`^[0-9]*\*?$`)
 	reasonPattern = lazy(`^[A-Za-z0-9.:\s]*\*?$`)
 )
 
+// checkEvaluateOnExit checks one rule of a retry strategy. Batch accepts actions in any case.
 func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 	if a := strings.ToUpper(string(rule.Action)); a != "RETRY" && a != "EXIT" {
 		return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
@@ -188,11 +212,14 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 	return nil
 }
 
+// deregisterJobDefinition makes a revision INACTIVE. Jobs that were submitted with it keep
+// running, and it can still be described. Repeating the request is no error.
 func (a *API) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
 	id := model.ResourceName(aws.ToString(in.JobDefinition), "job-definition")
 	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		d := m.Definition(id)
 		switch {
+		// A name alone would be ambiguous: Batch deregisters exactly one revision.
 		case d == nil && !strings.Contains(id, ":"):
 			return nil, a.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
 		case d == nil:
@@ -205,8 +232,8 @@ func (a *API) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinit
 	return &awsbatch.DeregisterJobDefinitionOutput{}, err
 }
 
-// activeDefinition returns the revision that a submit refers to: a name stands
-// for its latest active revision.
+// activeDefinition returns the revision that a SubmitJob refers to. A name without revision means
+// the latest active one.
 func activeDefinition(m *model.Model, text string) (*model.Definition, error) {
 	id := model.ResourceName(text, "job-definition")
 	name, revision, _ := strings.Cut(id, ":")
@@ -224,6 +251,8 @@ func activeDefinition(m *model.Model, text string) (*model.Definition, error) {
 	return nil, wire.ClientException("JobDefinition name %s does not exist or is not in ACTIVE status.", name)
 }
 
+// describeJobDefinitions returns definitions by ARN or name:revision in the order of the request,
+// or pages of all revisions of one name or of every name. A status filters each of them.
 func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	if len(in.JobDefinitions) > 100 {
 		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
@@ -245,7 +274,7 @@ func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinition
 	}
 	all = slices.DeleteFunc(all, func(d *model.Definition) bool { return in.Status != nil && definitionStatus(d) != *in.Status })
 	page, next := all, (*string)(nil)
-	if len(in.JobDefinitions) == 0 { // these are for one page, in the order of the request
+	if len(in.JobDefinitions) == 0 { // requested definitions fit on one page, in the order of the request
 		var err error
 		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, a.sortKey); err != nil {
 			return nil, err
@@ -258,12 +287,15 @@ func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinition
 	return out, nil
 }
 
+// newestFirst returns a reversed copy; the model keeps revisions in ascending order.
 func newestFirst(revisions []*model.Definition) []*model.Definition {
 	out := slices.Clone(revisions)
 	slices.Reverse(out)
 	return out
 }
 
+// describeDefinition returns a revision as DescribeJobDefinitions shows it, including the members
+// that Batch adds: status, revision and orchestration.
 func describeDefinition(m *model.Model, d *model.Definition) types.JobDefinition {
 	r := d.Request
 	orchestration := types.OrchestrationTypeEcs
@@ -292,8 +324,8 @@ func describeDefinition(m *model.Model, d *model.Definition) types.JobDefinition
 	}
 }
 
-// describedContainer is the container of a definition as Batch shows it: its lists
-// are there when they are empty, and Fargate has a platform version.
+// describedContainer returns the container of a definition as Batch shows it: empty lists instead
+// of missing ones, and a platform version for Fargate.
 func describedContainer(c *types.ContainerProperties, fargate bool) *types.ContainerProperties {
 	if c == nil {
 		return nil
@@ -312,8 +344,7 @@ func describedContainer(c *types.ContainerProperties, fargate bool) *types.Conta
 	return &d
 }
 
-// describedRetry is a retry strategy as Batch shows it: it takes the actions in any
-// case and keeps them in lower case.
+// describedRetry returns a retry strategy as Batch shows it: with its actions in lower case.
 func describedRetry(s *types.RetryStrategy) *types.RetryStrategy {
 	if s == nil || len(s.EvaluateOnExit) == 0 {
 		return s
@@ -326,7 +357,8 @@ func describedRetry(s *types.RetryStrategy) *types.RetryStrategy {
 	return &d
 }
 
-// lazy is a regular expression that is compiled when it is first needed.
+// lazy returns a function that compiles a regular expression when it is first called. Commands
+// that start no engine do not pay for it.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// describeJobs returns the jobs, children and nodes of the request, at most 100. As in Batch,
+// unknown ids are left out of the answer, which is no error.
 func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 	switch {
 	case len(in.Jobs) == 0:
@@ -35,7 +37,8 @@ func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.D
 	return out, nil
 }
 
-// addTo adds to a task's description what only the engine has.
+// addTo adds what the task alone does not have: tags, moto's extra variable, and the status
+// UNKNOWN.
 func (a *API) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
 	d.Tags = model.Merged(nil, m.Tags[model.ResourceOf(model.KindJob, t.Job.ID)])
 	a.showIdentity(d)
@@ -46,20 +49,21 @@ func (a *API) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
 	a.admit(&d.Status, &d.StatusReason, counts)
 }
 
-// describeJob is the task as DescribeJobs shows it.
+// describeJob returns a job, an array's parent or a child as DescribeJobs shows it.
 func describeJob(t *model.Task) types.JobDetail {
 	j, id := t.Job, t.ID()
 	d := types.JobDetail{
-		JobId:                        &id,
-		JobArn:                       aws.String(model.ARN("job", id)),
-		JobName:                      j.Request.JobName,
-		JobQueue:                     aws.String(model.ARN("job-queue", *j.Request.JobQueue)),
-		JobDefinition:                aws.String(model.ARN("job-definition", j.Definition.ID())),
-		Status:                       t.State.Status(),
-		StatusReason:                 optional(t.Reason),
-		CreatedAt:                    aws.Int64(j.CreatedAt),
-		StartedAt:                    moment(t.StartedAt),
-		StoppedAt:                    moment(t.StoppedAt),
+		JobId:         &id,
+		JobArn:        aws.String(model.ARN("job", id)),
+		JobName:       j.Request.JobName,
+		JobQueue:      aws.String(model.ARN("job-queue", *j.Request.JobQueue)),
+		JobDefinition: aws.String(model.ARN("job-definition", j.Definition.ID())),
+		Status:        t.State.Status(),
+		StatusReason:  optional(t.Reason),
+		CreatedAt:     aws.Int64(j.CreatedAt),
+		StartedAt:     moment(t.StartedAt),
+		StoppedAt:     moment(t.StoppedAt),
+		// Stopping an array marks its children, except those that have ended before.
 		IsCancelled:                  aws.Bool(t.Cancelled || j.Cancelled && !t.State.Ended()),
 		IsTerminated:                 aws.Bool(t.Terminated || j.Terminated && !t.State.Ended()),
 		DependsOn:                    append([]types.JobDependency{}, j.Request.DependsOn...),
@@ -72,6 +76,7 @@ func describeJob(t *model.Task) types.JobDetail {
 		ConsumableResourceProperties: consumableProperties(j),
 		Attempts:                     []types.AttemptDetail{},
 	}
+	// Each kind of job shows its containers in another member.
 	if j.Pod != nil {
 		describePod(t, &d)
 	} else if j.IsMultiNode() {
@@ -85,6 +90,7 @@ func describeJob(t *model.Task) types.JobDetail {
 		d.Timeout = &types.JobTimeout{AttemptDurationSeconds: &s}
 	}
 	for i := range t.Attempts {
+		// Batch lists an attempt once it has ended. Pods have attempts of their own shape.
 		if a := &t.Attempts[i]; a.StoppedAt != 0 && j.Pod == nil {
 			d.Attempts = append(d.Attempts, describeAttempt(t, a))
 		}
@@ -99,6 +105,8 @@ func describeJob(t *model.Task) types.JobDetail {
 	return d
 }
 
+// describeAttempt returns an attempt that has ended. Batch lists an attempt only then. Its shape
+// depends on the kind of job.
 func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 	if t.Job.IsMultiNode() {
 		return nodeAttempt(t, a, int(t.Job.MainNode()))
@@ -117,7 +125,8 @@ func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 	}
 }
 
-// containerDetail returns the job's container with the results of its latest attempt.
+// containerDetail returns the job's container with the results of its latest attempt, also of a
+// running one.
 func containerDetail(t *model.Task) *types.ContainerDetail {
 	d := describeContainer(t.Job.Container)
 	if a := t.Last(); a != nil {
@@ -127,7 +136,7 @@ func containerDetail(t *model.Task) *types.ContainerDetail {
 	return d
 }
 
-// describeContainer is a container before anything of it has run.
+// describeContainer returns a container without the results of an attempt.
 func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
 	return &types.ContainerDetail{
 		Command:                      append([]string{}, c.Command...),
@@ -157,7 +166,8 @@ func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
 	}
 }
 
-// statusSummary is the number of children in each state.
+// statusSummary returns the number of children in each state. Batch lists every state, including
+// those with none.
 func statusSummary(j *model.Job) map[string]int32 {
 	m := make(map[string]int32, len(model.States))
 	for _, s := range model.States {
@@ -166,6 +176,7 @@ func statusSummary(j *model.Job) map[string]int32 {
 	return m
 }
 
+// propagateTags returns the request's value, or else the definition's; nil if both are absent.
 func propagateTags(j *model.Job) *bool {
 	if j.Request.PropagateTags != nil {
 		return j.Request.PropagateTags
@@ -173,7 +184,7 @@ func propagateTags(j *model.Job) *bool {
 	return j.Definition.Request.PropagateTags
 }
 
-// optional is nil for an empty text: the member is then absent.
+// optional returns nil for an empty text, so that the member is absent in JSON.
 func optional(text string) *string {
 	if text == "" {
 		return nil
@@ -181,6 +192,7 @@ func optional(text string) *string {
 	return &text
 }
 
+// moment returns nil for the time 0, which means that something has not happened yet.
 func moment(ms int64) *int64 {
 	if ms == 0 {
 		return nil

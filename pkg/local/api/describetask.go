@@ -7,7 +7,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// describeTask is the job's containers with what the newest attempt says.
+// describeTask returns the containers of a job with ecsProperties, with the results of the newest
+// attempt. The members of the task come from the definition: Batch allows no overrides of them.
 func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 	p := t.Job.Definition.Request.EcsProperties.TaskProperties[0]
 	d := types.EcsTaskDetails{
@@ -52,6 +53,7 @@ func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 		}
 		if a != nil {
 			detail.LogStreamName = aws.String(t.PartLogStream(a, i))
+			// A running attempt has no results yet.
 			if i < len(a.Containers) {
 				detail.ExitCode, detail.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
 			}
@@ -61,7 +63,8 @@ func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 	return &types.EcsPropertiesDetail{TaskProperties: []types.EcsTaskDetails{d}}
 }
 
-// describeTaskAttempt is an attempt of several containers.
+// describeTaskAttempt returns the results of each container in an attempt. a.Containers may be
+// shorter than the job's containers: the others never started.
 func describeTaskAttempt(t *model.Task, a *model.Attempt) []types.AttemptEcsTaskDetails {
 	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN()}
 	for i := range t.Job.Parts {

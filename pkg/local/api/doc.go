@@ -3,5 +3,5 @@
 //
 // http.go reads a request and finds its operation, auth.go checks its signature, page.go cuts answers into pages. The other
 // files have the operations of one resource each, with the checks of their requests. They read the model and propose
-// events; the engine behind them is a Backend.
+// events. A Backend is the engine that keeps both.
 package api

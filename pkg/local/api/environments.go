@@ -14,6 +14,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// createComputeEnvironment records an environment, ENABLED by default. It is a limit on vCPUs and
+// a platform: the engine starts no instances. The notice of the answer names the members that
+// have no effect here.
 func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
 	if err := a.judge(c, checkEnvironmentRequest(in), checkRole(in.ServiceRole), checkTags(in.Tags), a.check(c)); err != nil {
@@ -21,7 +24,8 @@ func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnviro
 	}
 	in.State = cmp.Or(in.State, types.CEStateEnabled)
 	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		if m := m; m.Environments[name] != nil || name == model.ComputeEnvironment {
+		// An engine with default options has an environment of this name, so it is reserved.
+		if m.Environments[name] != nil || name == model.ComputeEnvironment {
 			return nil, a.judge(c, already("Compute environment", name))
 		}
 		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: NewID(), Request: model.Shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
@@ -33,7 +37,7 @@ func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnviro
 	return &awsbatch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
-// checkEnvironmentRequest refuses what Batch refuses, and EKS.
+// checkEnvironmentRequest rejects environments that Batch rejects, and environments on EKS.
 func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	r := in.ComputeResources
 	managed := in.Type == types.CETypeManaged
@@ -56,6 +60,7 @@ func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	return checkEnvironmentValues(in)
 }
 
+// checkEnvironmentValues checks what a lenient engine can ignore.
 func checkEnvironmentValues(in *awsbatch.CreateComputeEnvironmentInput) error {
 	managed := in.Type == types.CETypeManaged
 	switch {
@@ -67,6 +72,7 @@ func checkEnvironmentValues(in *awsbatch.CreateComputeEnvironmentInput) error {
 	return checkUnmanaged(managed, in.UnmanagedvCpus)
 }
 
+// checkUnmanaged checks unmanagedvCpus, which only an UNMANAGED environment may have.
 func checkUnmanaged(managed bool, vcpus *int32) error {
 	switch {
 	case managed && vcpus != nil:
@@ -77,12 +83,13 @@ func checkUnmanaged(managed bool, vcpus *int32) error {
 	return nil
 }
 
-// required is Batch's answer where a member is missing that an environment needs.
+// required returns Batch's error for an environment without a required member, word for word.
 func required(member string) error {
 	return wire.ClientException("Error executing request, Exception : %s is required., RequestId: %s", member, NewID())
 }
 
-// checkInstances refuses compute resources that could start no instances.
+// checkInstances rejects compute resources with which Batch could not start an instance. Fargate
+// needs none.
 func checkInstances(r *types.ComputeResource) error {
 	switch {
 	case model.IsFargate(r.Type):
@@ -100,10 +107,12 @@ func checkInstances(r *types.ComputeResource) error {
 	return nil
 }
 
-// instanceType is the form of an instance type, a family or a bundle. Every family
-// has a number in its name.
+// instanceType matches an instance type, a family or a bundle of families such as optimal. Every
+// family has a digit in its name.
 var instanceType = lazy(`^([a-z][a-z-]*[0-9][a-z0-9-]*(\.[a-z0-9-]+)?|optimal|default_[a-z0-9_]+)$`)
 
+// checkResources rejects limits on vCPUs that contradict each other. r.MaxvCpus may be nil:
+// clients other than the SDK can leave it out.
 func checkResources(r *types.ComputeResource) error {
 	least, desired := aws.ToInt32(r.MinvCpus), r.DesiredvCpus
 	switch {
@@ -127,6 +136,7 @@ func checkResources(r *types.ComputeResource) error {
 	return nil
 }
 
+// badState returns Batch's error for a state of a queue or environment that does not exist.
 func badState(state string) error {
 	return wire.ClientException("state %s must be one of ENABLED | DISABLED", state)
 }
@@ -163,9 +173,11 @@ func (c *call) noticeEnvironment(r *types.ComputeResource) {
 			given = append(given, "computeResources."+m.name)
 		}
 	}
-	c.remark("a compute environment is a share of this machine, limited by maxvCpus; these have no effect", given)
+	c.remark("a compute environment is a share of the local machine, limited by maxvCpus; these have no effect", given)
 }
 
+// updateComputeEnvironment merges the request into the environment and checks the result like a
+// new one. Environments from the engine's options cannot be changed.
 func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
 	if err := a.judge(c, checkRole(in.ServiceRole), a.check(c)); err != nil {
@@ -183,6 +195,7 @@ func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnviro
 			return nil, badState(string(in.State))
 		case in.UpdatePolicy != nil:
 			return nil, cannot("updatePolicy")
+		// Batch manages no resources in an UNMANAGED environment, so there is nothing to change.
 		case v.Request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
 		}
@@ -193,6 +206,7 @@ func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnviro
 			return nil, err
 		}
 		if in.ComputeResources != nil {
+			// The platform decides which jobs may run there, also those that wait already.
 			if model.IsFargate(now.ComputeResources.Type) != model.IsFargate(v.Request.ComputeResources.Type) {
 				return nil, wire.ClientException("A compute environment cannot change between Fargate and EC2.")
 			}
@@ -200,7 +214,7 @@ func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnviro
 				return nil, err
 			}
 		}
-		in.ComputeEnvironment = &name
+		in.ComputeEnvironment = &name // the request may have an ARN; the model uses names
 		return []model.Event{{EnvironmentUpdated: &model.Shape[awsbatch.UpdateComputeEnvironmentInput]{V: in}}}, nil
 	})
 	if err != nil {
@@ -212,11 +226,13 @@ func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnviro
 	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
-// configured rejects a change of what the options configure.
+// configured rejects changes to a resource that comes from the engine's options.
 func configured(what, name string) error {
 	return wire.ClientException("%s %s comes from the options of the local engine: restart the engine to change it.", what, name)
 }
 
+// deleteComputeEnvironment removes an environment that is DISABLED and in no queue. Batch
+// requires both.
 func (a *API) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
 	return &awsbatch.DeleteComputeEnvironmentOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -231,6 +247,7 @@ func (a *API) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnviro
 	})
 }
 
+// checkDisabled rejects the deletion of an enabled environment.
 func checkDisabled(v *model.Environment) error {
 	if !v.Disabled() {
 		return faulty("Cannot delete, compute environment %s must be DISABLED first.", v.Name)
@@ -238,6 +255,8 @@ func checkDisabled(v *model.Environment) error {
 	return nil
 }
 
+// checkUnused rejects the deletion of an environment that a queue uses. The queue must be changed
+// or deleted first.
 func checkUnused(m *model.Model, v *model.Environment) error {
 	if slices.ContainsFunc(m.Queues, func(q *model.Queue) bool { return slices.Contains(q.Environments, v.Name) }) {
 		return wire.ClientException("Cannot delete, found existing JobQueue relationship")
@@ -245,6 +264,8 @@ func checkUnused(m *model.Model, v *model.Environment) error {
 	return nil
 }
 
+// describeComputeEnvironments returns all environments or the requested ones, by name. Like
+// Batch, it leaves out unknown names.
 func (a *API) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
 	m, done := a.backend.View()
 	defer done()
@@ -261,8 +282,9 @@ func (a *API) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeE
 	return out, nil
 }
 
-// environmentDetail returns an environment as Batch describes it. One from the engine's options is
-// like an unmanaged one: this machine.
+// environmentDetail returns an environment as DescribeComputeEnvironments shows it. An
+// environment from the engine's options looks like an UNMANAGED one: it is the local machine.
+// Every environment is VALID.
 func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.ComputeEnvironmentDetail {
 	r := model.ResourceOf(model.KindEnvironment, v.Name)
 	d := types.ComputeEnvironmentDetail{
@@ -285,8 +307,8 @@ func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.Comp
 	return d
 }
 
-// named returns the elements that are asked for by name or ARN; nothing asked
-// for: all of them.
+// named returns the elements whose name or ARN a request lists. An empty request means all of
+// them.
 func named[T any](all []T, asked []string, kind string, name func(T) string) []T {
 	if len(asked) == 0 {
 		return all

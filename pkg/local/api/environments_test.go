@@ -8,7 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// TestEnvironmentNeedsMaxvCpus: the SDK does not send such a request, other clients can.
+// TestEnvironmentNeedsMaxvCpus sends a request without maxvCpus, which the SDK rejects but other
+// clients can send.
 func TestEnvironmentNeedsMaxvCpus(t *testing.T) {
 	err := checkEnvironmentRequest(&awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String("new"), Type: types.CETypeManaged,
 		ComputeResources: &types.ComputeResource{Type: types.CRTypeEc2, InstanceRole: aws.String("role"), MinvCpus: aws.Int32(0)}})

@@ -25,6 +25,7 @@ func foreignService(r *http.Request) string {
 	} else if scope := strings.Split(r.URL.Query().Get("X-Amz-Credential"), "/"); len(scope) == 5 { // a presigned URL
 		service = scope[3]
 	}
+	// A longer name is no service and would only fill the answer.
 	if service == "" || len(service) > 64 || slices.Contains(ownServices(), service) {
 		return ""
 	}
@@ -37,7 +38,7 @@ func refuseForeign(w http.ResponseWriter, r *http.Request, service string) {
 	message := "This is batchctl's local engine (AWS Batch, CloudWatch Logs, ECS only); it does not implement " + service +
 		". To call AWS, undo the engine's environment variables: eval \"$(batchctl env --unset)\""
 	contentType, body := foreignAnswer(r, service, message)
-	status := http.StatusBadRequest
+	status := http.StatusBadRequest  // no SDK retries it
 	if r.Method == http.MethodHead { // has no body; S3 clients look for another Region after a 400
 		status = http.StatusForbidden
 	}
@@ -47,10 +48,10 @@ func refuseForeign(w http.ResponseWriter, r *http.Request, service string) {
 	h.Set("X-Amzn-ErrorType", unsupportedService)
 	h.Set("X-Amzn-RequestId", NewID())
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that has gone needs no answer
+	_, _ = w.Write(body) // a client that has disconnected needs no answer
 }
 
-// xmlError is an error of the protocols that answer in XML.
+// xmlError is an error of the protocols that answer in XML. Type exists only in AWS Query.
 type xmlError struct {
 	Type    string `xml:",omitempty"`
 	Code    string
@@ -90,6 +91,7 @@ func foreignAnswer(r *http.Request, service, message string) (contentType string
 			Error   xmlError
 		}{Error: e})
 	}
+	// Clients of AWS JSON 1.0 and 1.1 expect the type that they sent.
 	if r.Header.Get("X-Amz-Target") == "" || kind == "" {
 		kind = "application/json"
 	}
@@ -100,7 +102,8 @@ func foreignAnswer(r *http.Request, service, message string) (contentType string
 	return kind, body
 }
 
-// cborError is {"__type": ..., "message": ...} in CBOR (RFC 8949).
+// cborError returns {"__type": ..., "message": ...} in CBOR (RFC 8949). Each text must be shorter
+// than 64 KiB.
 func cborError(message string) []byte {
 	body := []byte{0xa2} // a map of two
 	for _, text := range []string{"__type", unsupportedService, "message", message} {

@@ -24,26 +24,35 @@ const (
 	ClientHeader = "X-Batchctl-Client"
 
 	// maxNotice limits the characters of a notice: clients limit a header's length (Python's
-	// http.client: 64 KiB), and each character may take 12 bytes.
+	// http.client: 64 KiB), and each character may take 12 bytes when it is percent-encoded as
+	// UTF-8.
 	maxNotice = 4000
 
-	maxBody = 256 << 10 // AWS accepts 24 KiB (RegisterJobDefinition) and 30 KiB (SubmitJob)
+	// maxBody limits the bytes of a request. AWS accepts 24 KiB (RegisterJobDefinition) and 30
+	// KiB (SubmitJob); the operations check that themselves.
+	maxBody = 256 << 10
 )
 
-// call is one request while it is served.
+// call is one request while it is served. Only the goroutine that serves it uses it.
 type call struct {
+	// operation is the name of the operation, as in the SDK; it is set once the request is
+	// routed.
 	operation string
-	request   *http.Request
-	body      []byte
-	header    http.Header // of the answer
-	notices   []string
+	// request is the HTTP request, whose body has been read into body.
+	request *http.Request
+	body    []byte
+	// header belongs to the answer.
+	header http.Header
+	// notices are the parts of the answer's notice so far.
+	notices []string
 }
 
-// handler serves one operation.
+// handler serves one operation and returns its output, or an error that is a *wire.Fault or has
+// one.
 type handler func(*call) (any, error)
 
-// serve makes a handler of a method that takes an operation's input and returns
-// its output.
+// serve returns a handler for a method that takes an operation's input and returns its output. It
+// decodes the input from the body, or for the tag operations also from the path and query.
 func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
 	return func(c *call) (any, error) {
 		in := new(In)
@@ -54,7 +63,7 @@ func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
 	}
 }
 
-// operations are the Batch operations that the engine implements.
+// operations returns the handlers of the Batch operations that the engine implements.
 func (a *API) operations() map[string]handler {
 	return map[string]handler{
 		"CancelJob":                    serve(a.cancelJob),
@@ -91,7 +100,7 @@ func (a *API) operations() map[string]handler {
 	}
 }
 
-// clusterOperations are those of ECS.
+// clusterOperations returns the handlers of the ECS operations.
 func (a *API) clusterOperations() map[string]handler {
 	return map[string]handler{
 		"DescribeClusters": serve(a.describeClusters),
@@ -99,7 +108,7 @@ func (a *API) clusterOperations() map[string]handler {
 	}
 }
 
-// logOperations are those of CloudWatch Logs.
+// logOperations returns the handlers of the CloudWatch Logs operations.
 func (a *API) logOperations() map[string]handler {
 	return map[string]handler{
 		"DescribeLogGroups":  serve(a.describeLogGroups),
@@ -123,12 +132,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.header.Set("X-Amzn-RequestId", NewID())
 	if err != nil {
-		_ = wire.WriteError(w, err) // a caller that has gone needs no answer
+		_ = wire.WriteError(w, err) // a client that has disconnected needs no answer
 		return
 	}
 	_ = wire.WriteOutput(w, out)
 }
 
+// answer checks a request in the order origin, size, signature, operation. A client without the
+// key learns nothing else.
 func (a *API) answer(c *call) (any, error) {
 	if err := fromHere(c.request); err != nil {
 		return nil, err
@@ -141,10 +152,12 @@ func (a *API) answer(c *call) (any, error) {
 		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than 256 KiB."}
 	}
 	c.body = body
+	// The scope of the signature has the service, so the operation must be found first.
 	h, service, unknown := a.route(c)
 	if err := a.verifier.verify(c.request, body, service); err != nil {
 		return nil, err
 	}
+	// An unsigned request, from any program on this machine, must not count as a client.
 	if a.Verified != nil {
 		a.Verified(c.request)
 	}
@@ -168,10 +181,12 @@ func readBody(r *http.Request) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 }
 
-// route finds the operation of a request and the service that it is signed for.
+// route finds the operation of a request and the service that it must be signed for. err is for a
+// client with a valid signature: the operation does not exist or is not implemented.
 func (a *API) route(c *call) (h handler, service string, err error) {
 	r := c.request
 	if target := r.Header.Get("X-Amz-Target"); r.URL.Path == "/" && r.Method == http.MethodPost && target != "" {
+		// Services with AWS JSON have one path; the header names the operation.
 		service, name := "logs", target
 		if text, ok := wire.LogsOperation(target); ok {
 			name = text
@@ -184,6 +199,7 @@ func (a *API) route(c *call) (h handler, service string, err error) {
 		c.operation = name
 		return h, service, err
 	}
+	// Batch uses REST JSON: the path names the operation.
 	name, ok := wire.Operation(r.Method, r.URL.Path)
 	if !ok {
 		err := wire.ClientException("%s %s is not an operation of AWS Batch.", r.Method, r.URL.Path)
@@ -197,7 +213,8 @@ func (a *API) route(c *call) (h handler, service string, err error) {
 	return h, "batch", err
 }
 
-// check applies Settings.Check.
+// check applies Settings.Check to the body. Errors other than faults could still be carried out,
+// so a lenient engine only reports them.
 func (a *API) check(c *call) error {
 	if a.Check == nil {
 		return nil
@@ -229,6 +246,8 @@ func (c *call) notice(x attempt.Executor, members []string) {
 	}
 }
 
+// remark adds a reason and the members that it applies to to the answer's notice. A long notice
+// is cut at maxNotice characters.
 func (c *call) remark(why string, members []string) {
 	if len(members) == 0 {
 		return
@@ -241,11 +260,12 @@ func (c *call) remark(why string, members []string) {
 	c.header.Set(noticeHeader, url.PathEscape(string(text)))
 }
 
+// unescapeHeader reads a header value that is percent-encoded: headers transport only ASCII.
 func unescapeHeader(text string) (string, error) { return url.PathUnescape(text) }
 
-// An SDK that gets no answer repeats the request with the same Amz-Sdk-Invocation-Id. The engine
-// answers a repeated call with its first answer, so a retried SubmitJob creates no second job. AWS
-// has no such guarantee; clients that need it there keep a ledger.
+// invocationHeader has the id of an SDK call. An SDK that gets no answer repeats the request with
+// the same id. The engine answers a repeated call with its first answer, so a retried SubmitJob
+// creates no second job. AWS has no such guarantee; clients that need it there keep a ledger.
 const invocationHeader = "Amz-Sdk-Invocation-Id"
 
 // invocation returns the operation with the client's id of the call; empty if the client sends

@@ -9,7 +9,7 @@ import (
 func NewID() string {
 	var b [16]byte
 	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
+	b[6] = b[6]&0x0f | 0x40 // version and variant: RFC 9562
 	b[8] = b[8]&0x3f | 0x80
 	var text [36]byte
 	at := text[:0]

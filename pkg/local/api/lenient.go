@@ -17,12 +17,15 @@ import (
 // if it can be carried out, and reports in each answer what AWS Batch would have rejected. All its
 // differences begin in this file.
 
-// refusal is an error that depends on whether the engine is lenient. strict is the answer of AWS
-// Batch, lenient that of moto; nil accepts the request.
+// refusal is an error that depends on whether the engine is lenient. Code that can return one
+// passes it to judge.
 type refusal struct {
+	// lenient is moto's error; nil if a lenient engine accepts the request.
+	// strict is Batch's error. It is nil for a request that only moto rejects.
 	strict, lenient *wire.Fault
 }
 
+// Error returns the message of the error that Unwrap returns.
 func (r *refusal) Error() string { return r.Unwrap().Error() }
 
 // Unwrap returns the error for code that does not call judge.
@@ -83,6 +86,7 @@ func gravest(refusals ...error) error {
 	return first
 }
 
+// holdsAlways reports whether a lenient engine also rejects the request because of err.
 func holdsAlways(err error) bool {
 	r, ok := errors.AsType[*refusal](err)
 	return !ok || r.lenient != nil

@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// limitReasons are those for which Batch acts on a job that stays RUNNABLE (user
-// guide, "Automatic remediation with jobStateTimeLimitActions").
+// limitReasons are the reasons for which Batch cancels a job that stays RUNNABLE (user guide,
+// "Automatic remediation with jobStateTimeLimitActions").
 var limitReasons = []string{
 	"CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY",
 	"MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE",
@@ -19,7 +19,8 @@ var limitReasons = []string{
 	"MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED",
 }
 
-// checkLimits refuses what Batch refuses of jobStateTimeLimitActions.
+// checkLimits rejects jobStateTimeLimitActions that Batch rejects: only RUNNABLE, only CANCEL, 10
+// minutes to a day.
 func checkLimits(actions []types.JobStateTimeLimitAction) error {
 	var seen []string
 	var refused error

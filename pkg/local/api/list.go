@@ -14,6 +14,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// listJobs returns a page of jobs in a queue, children of an array or nodes of a job. As in
+// Batch, a page has up to 1000 jobs, or up to 100 with a filter. Without a status and filters it
+// lists RUNNING jobs only.
 func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	status := model.Running
 	switch {
@@ -25,6 +28,7 @@ func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsO
 			return nil, err
 		}
 	}
+	// The page sizes are those of the API reference of ListJobs.
 	size := 1000
 	if len(in.Filters) > 0 {
 		size = 100
@@ -56,13 +60,14 @@ func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsO
 		return nil, err
 	}
 	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
-	last, looked := int64(0), 0
+	last, examined := int64(0), 0
 	for t, wanted := range tasks {
-		if len(out.JobSummaryList) == size || looked == maxLooked {
+		if len(out.JobSummaryList) == size || examined == maxExamined {
 			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
 			break
 		}
-		looked++
+		examined++
+		// The token has the position of the last examined task, even if it did not match.
 		if last = t.Job.Seq; t.IsChild() {
 			last = int64(t.Index)
 		}
@@ -79,7 +84,7 @@ func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsO
 	return out, nil
 }
 
-// listableStatus is the status of a name that a request gives.
+// listableStatus returns the state with the name that a request has.
 func listableStatus(name string) (model.State, error) {
 	s, ok := model.ParseState(types.JobStatus(name))
 	if !ok {
@@ -88,9 +93,9 @@ func listableStatus(name string) (model.State, error) {
 	return s, nil
 }
 
-// maxLooked limits how many jobs are examined for one page, so that a page is fast however many
+// maxExamined limits how many jobs are examined for one page, so that a page is fast however many
 // jobs there are. The next token continues there; a page may have few jobs or none.
-const maxLooked = 10000
+const maxExamined = 10000
 
 // listToken parses the position of the last element of the previous page: the job's sequence
 // number, or the child's index; -1 for the first page.
@@ -102,11 +107,11 @@ func listToken(token *string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	place, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || place < 0 {
+	position, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || position < 0 {
 		return 0, errToken
 	}
-	return place, nil
+	return position, nil
 }
 
 // listed yields the tasks that a ListJobs may return, after its token, and whether each matches:
@@ -126,6 +131,7 @@ func (a *API) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.St
 	}
 	name := model.ResourceName(*in.JobQueue, "job-queue")
 	l := m.Lines[name]
+	// A deleted queue still lists its jobs.
 	if _, ok := m.Queue(name); !ok && l == nil {
 		return nil, wire.ClientException("Job Queue %s does not exist.", *in.JobQueue)
 	}
@@ -141,7 +147,8 @@ func (a *API) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.St
 	return newest(l.Jobs[status], after), nil
 }
 
-// newest yields the tasks of a list from the newest one before seq (-1: the end).
+// newest yields the tasks of a list from the newest one before seq (-1: the end). All of them
+// match: the list has only tasks of one status.
 func newest(list model.Ordered, seq int64) iter.Seq2[*model.Task, bool] {
 	if seq >= 0 {
 		at, _ := slices.BinarySearchFunc(list, seq, func(t *model.Task, seq int64) int { return int(t.Job.Seq - seq) })
@@ -156,7 +163,7 @@ func newest(list model.Ordered, seq int64) iter.Seq2[*model.Task, bool] {
 	}
 }
 
-// newestJobs is the same for jobs; matches selects them.
+// newestJobs does the same for jobs; matches selects them.
 func newestJobs(list []*model.Job, seq int64, matches func(*model.Job) bool) iter.Seq2[*model.Task, bool] {
 	if seq >= 0 {
 		at, _ := slices.BinarySearchFunc(list, seq, func(j *model.Job, seq int64) int { return int(j.Seq - seq) })
@@ -171,6 +178,8 @@ func newestJobs(list []*model.Job, seq int64, matches func(*model.Job) bool) ite
 	}
 }
 
+// childrenIn yields the children after an index, and whether each is in the status; NoState
+// matches all.
 func childrenIn(j *model.Job, status model.State, after int64) iter.Seq2[*model.Task, bool] {
 	return func(yield func(*model.Task, bool) bool) {
 		for i := int(after + 1); i < len(j.Children); i++ {
@@ -181,9 +190,9 @@ func childrenIn(j *model.Job, status model.State, after int64) iter.Seq2[*model.
 	}
 }
 
-// filteredJobs yields the jobs that match a ListJobs filter. As in Batch there may be one. It
-// applies to jobs in any status, or with SHARE_IDENTIFIER to those in the request's status, and not
-// to the children of arrays.
+// filteredJobs yields the jobs that match a ListJobs filter. As in Batch, a request has at most
+// one. It applies to jobs in any status, or with SHARE_IDENTIFIER to jobs in the request's
+// status. It does not apply to the children of arrays.
 func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
 	filters := in.Filters
 	if len(filters) != 1 || len(filters[0].Values) != 1 {
@@ -193,6 +202,7 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 	all := func(*model.Job) bool { return true }
 	switch name := aws.ToString(filters[0].Name); name {
 	case "JOB_NAME":
+		// Names are compared without regard to case (API reference of ListJobs).
 		pattern := strings.ToLower(value)
 		if !strings.HasSuffix(pattern, "*") {
 			return newestJobs(l.ByName[pattern], after, all), nil
@@ -205,6 +215,7 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 		}
 		return newest(l.Jobs[s], after), nil
 	case "JOB_DEFINITION":
+		// An ARN selects one revision, a name all of them.
 		if id := model.ResourceName(value, model.KindDefinition); id != value {
 			name, _, _ := strings.Cut(id, ":")
 			return newestJobs(l.ByDefinition[name], after, func(j *model.Job) bool { return j.Definition.ID() == id }), nil
@@ -229,7 +240,8 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 	}
 }
 
-// createdJobs is the jobs of the queue from before or after a moment.
+// createdJobs returns the jobs of a queue that were created before a time, or after it. The list
+// is sorted by time.
 func createdJobs(l *model.QueueJobs, at int64, before bool) []*model.Job {
 	n, _ := slices.BinarySearchFunc(l.All, at, func(j *model.Job, at int64) int {
 		if j.CreatedAt < at || !before && j.CreatedAt == at {
@@ -243,7 +255,7 @@ func createdJobs(l *model.QueueJobs, at int64, before bool) []*model.Job {
 	return l.All[n:]
 }
 
-// summarize is the task as ListJobs shows it.
+// summarize returns a job, an array's parent or a child as ListJobs shows it.
 func summarize(t *model.Task) types.JobSummary {
 	j, id := t.Job, t.ID()
 	s := types.JobSummary{

@@ -14,11 +14,13 @@ import (
 )
 
 const (
+	// logGroup is the log group that Batch uses by default, and the only one that the engine has.
 	logGroup = "/aws/batch/job"
-	// maxEvents is CloudWatch's limit of the events of one answer.
+	// maxEvents is CloudWatch's limit on the events of one answer.
 	maxEvents = 10000
 )
 
+// invalid returns the error of CloudWatch Logs for a parameter with an invalid value.
 func invalid(format string, args ...any) error {
 	return &wire.Fault{Type: "InvalidParameterException", Message: fmt.Sprintf(format, args...)}
 }
@@ -62,12 +64,15 @@ func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEve
 		if in.StartTime != nil && ms < *in.StartTime || in.EndTime != nil && ms >= *in.EndTime {
 			continue
 		}
+		// JSON has only text; a program may print any bytes.
 		text := strings.ToValidUTF8(string(l.Text), "\uFFFD")
 		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms})
 	}
 	return out, nil
 }
 
+// The errors of CloudWatch Logs for an unknown group and an unknown stream. Clients distinguish
+// them by their messages.
 var errNoGroup = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log group does not exist."}
 
 var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log stream does not exist."}
@@ -87,8 +92,8 @@ func (a *API) openStream(name string) (*logs.Stream, error) {
 	return log, err
 }
 
-// place returns where to read and in which direction. Without a token it starts at the first or
-// last event in the request's time range: the limit counts only those.
+// readPosition returns where to read and in which direction. Without a token it starts at the
+// first or last event in the request's time range: the limit counts only those events.
 func readPosition(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
 	switch {
 	case in.NextToken != nil:

@@ -16,11 +16,14 @@ import (
 )
 
 const (
+	// logGroupARN is the ARN of the only log group.
 	logGroupARN = "arn:aws:logs:" + model.Region + ":" + model.Account + ":log-group:" + logGroup
-	// CloudWatch's limits of one answer.
+	// The largest pages of DescribeLogStreams, and the most names in a FilterLogEvents
+	// (CloudWatch Logs API reference).
 	maxStreams      = 50
 	maxStreamsNamed = 100
-	// Our own limits on the work for one page of FilterLogEvents: the next token continues there.
+	// The engine's own limits on the work for one page of FilterLogEvents, in bytes and in
+	// streams. The next token continues there.
 	maxScanned        = 8 << 20
 	maxStreamsScanned = 500
 )
@@ -28,12 +31,15 @@ const (
 // streamIndex has the sorted names of all streams. It is kept between requests and updated when it
 // is used.
 type streamIndex struct {
+	// sorted has one entry for each stream of the model's list.
 	sorted []model.LogStream
 }
 
+// byName orders streams by their full name.
 func byName(a, b model.LogStream) int { return strings.Compare(a.Name, b.Name) }
 
-// update takes in the streams that are new; all only grows.
+// update merges new streams into the index and returns it. all is the model's list, which only
+// grows, so its tail has the new ones.
 func (x *streamIndex) update(all []model.LogStream) []model.LogStream {
 	if len(all) == len(x.sorted) {
 		return x.sorted
@@ -52,6 +58,7 @@ func (x *streamIndex) update(all []model.LogStream) []model.LogStream {
 	return x.sorted
 }
 
+// describeLogGroups returns the one group of the engine if it matches the request.
 func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
 	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}}
 	named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == logGroup })
@@ -63,7 +70,7 @@ func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire
 	return out, nil
 }
 
-// groupName is the log group that a request means.
+// groupName returns the log group that a request names, by name or by ARN.
 func groupName(name, identifier *string) string {
 	if aws.ToString(name) != "" {
 		return *name
@@ -74,6 +81,8 @@ func groupName(name, identifier *string) string {
 	return aws.ToString(identifier)
 }
 
+// describeLogStreams returns a page of streams by name, or by the time of their last event. As in
+// CloudWatch, a prefix cannot be combined with the order by time.
 func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
 	byTime := in.OrderBy == wire.OrderByLastEventTime
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
@@ -102,7 +111,8 @@ func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wi
 	return out, nil
 }
 
-// pageOfStreams is one page of the streams whose names begin with prefix.
+// pageOfStreams returns one page of the streams whose names begin with prefix. The token is the
+// name of the last stream of the page before.
 func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, token *string) ([]model.LogStream, *string, error) {
 	m, done := a.backend.View()
 	defer done()
@@ -118,6 +128,7 @@ func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, t
 		now := time.Now().UnixMilli()
 		all = slices.SortedStableFunc(slices.Values(all), func(a, b model.LogStream) int { return cmp.Compare(lastEvent(a, now), lastEvent(b, now)) })
 	}
+	// step returns element i in the requested direction.
 	at := 0
 	step := func(i int) model.LogStream {
 		if descending {
@@ -125,6 +136,7 @@ func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, t
 		}
 		return all[i]
 	}
+	// The order by time changes while jobs run, so the search for the token is linear.
 	for token != nil && at < len(all) && step(at).Name != after {
 		at++
 	}
@@ -141,7 +153,7 @@ func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, t
 	return page, nil, nil
 }
 
-// withPrefix is the part of sorted streams whose names begin with prefix.
+// withPrefix returns the part of the sorted streams whose names begin with prefix.
 func withPrefix(all []model.LogStream, prefix string) []model.LogStream {
 	from, _ := slices.BinarySearchFunc(all, prefix, func(s model.LogStream, p string) int { return strings.Compare(s.Name, p) })
 	to := from
@@ -151,13 +163,16 @@ func withPrefix(all []model.LogStream, prefix string) []model.LogStream {
 	return all[from:to]
 }
 
-// lastEvent is when the stream was written to last: at the end of its attempt, or
-// just now.
+// lastEvent returns when the last event of a stream can have been written, in epoch milliseconds:
+// at the end of its attempt, or now.
 func lastEvent(r model.LogStream, now int64) int64 {
 	return cmp.Or(r.Task.Attempts[r.Attempt].StoppedAt, now)
 }
 
+// describeStream returns a stream with the times of its first and last event, which it reads from
+// the log.
 func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
+	// The model may change meanwhile, so the time is read within a view and the file outside.
 	_, done := a.backend.View()
 	created := s.Task.Attempts[s.Attempt].StartedAt
 	done()
@@ -219,25 +234,33 @@ func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.Fil
 	if more {
 		out.NextToken = aws.String(newToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
 	}
+	// Streams are read one after the other, so their events are interleaved only here.
 	slices.SortStableFunc(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	return out, nil
 }
 
 // search is one page of FilterLogEvents: the filter, the position, and the results.
 type search struct {
+	// in is the request, whose names and times select the events.
 	in      *wire.FilterLogEventsInput
 	pattern logs.Pattern
 	limit   int
-	stream  int   // number of the stream in the order of starts
-	at      int64 // place in it
+	// stream is the number of the current stream, in the order of starts.
+	stream int
+	// at is the offset in that stream.
+	at int64
+	// scanned counts the bytes read for this page.
 	scanned int64
-	bytes   int
-	events  []wire.FilteredLogEvent
+	// bytes counts the text in events.
+	bytes int
+	// events are the matches so far, in the order of the streams.
+	events []wire.FilteredLogEvent
 }
 
-// full reports whether the page holds no more events.
+// full reports whether no event can be added to the page.
 func (s *search) full() bool { return len(s.events) >= s.limit || s.bytes >= logs.MaxEventsBytes }
 
+// includes reports whether the request selects a stream.
 func (s *search) includes(name string) bool {
 	if len(s.in.LogStreamNames) > 0 {
 		return slices.Contains(s.in.LogStreamNames, name)
@@ -245,8 +268,8 @@ func (s *search) includes(name string) bool {
 	return strings.HasPrefix(name, aws.ToString(s.in.LogStreamNamePrefix))
 }
 
-// search continues until the page is full or everything is read; more reports whether something is
-// left.
+// search reads streams until the page is full or everything is read. more reports whether
+// something is left.
 func (a *API) search(s *search) (more bool, err error) {
 	m, done := a.backend.View()
 	all := m.LogStreams
@@ -267,7 +290,7 @@ func (a *API) search(s *search) (more bool, err error) {
 	return false, nil
 }
 
-// searchStream reads one stream; done is false when the page became full.
+// searchStream reads one stream from s.at. done is false if the page became full before the end.
 func (a *API) searchStream(s *search, name string) (done bool, err error) {
 	log, err := a.openStream(name)
 	if errors.Is(err, errNoStream) {
@@ -299,6 +322,8 @@ func (a *API) searchStream(s *search, name string) (done bool, err error) {
 	}
 }
 
+// take adds a line to the page if it matches the time range and the pattern. Its id is unique:
+// the stream and the offset.
 func (s *search) take(stream string, l logs.Line, ms int64) {
 	if s.in.StartTime != nil && ms < *s.in.StartTime || s.in.EndTime != nil && ms >= *s.in.EndTime || !s.pattern.Matches(string(l.Text)) {
 		return

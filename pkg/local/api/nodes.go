@@ -13,10 +13,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// maxNodes limits the work of a request.
+// maxNodes is the largest number of nodes of a job. It limits the work for a request.
 const maxNodes = 1000
 
-// checkNodes refuses what Batch refuses about nodeProperties.
+// checkNodes rejects nodeProperties that Batch rejects.
 func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 	p := in.NodeProperties
 	switch {
@@ -48,19 +48,21 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 		case r.Container == nil || aws.ToString(r.Container.Image) == "":
 			return wire.ClientException("ECS Container Image must be provided.")
 		}
+		// Each node has its own amounts; the job reserves their sum.
 		a, err := model.Requested(r.Container)
 		if err != nil {
 			return err
 		}
 		refused = gravest(refused, checkEnvironment(r.Container.Environment), checkAmount(a, false))
 	}
+	// Multi-node parallel jobs need EC2 (user guide, "Multi-node parallel jobs").
 	if slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate) {
 		refused = gravest(refused, faulty("Multi-node parallel jobs cannot run on Fargate."))
 	}
 	return gravest(covered(p, *p.NumNodes), refused)
 }
 
-// covered refuses ranges that leave a node out.
+// covered rejects ranges that leave out one of n nodes: that node would have no container.
 func covered(p *types.NodeProperties, n int32) error {
 	for i := range n {
 		if model.RangeOfNode(p, i, n) == nil {
@@ -70,7 +72,8 @@ func covered(p *types.NodeProperties, n int32) error {
 	return nil
 }
 
-// checkNodeOverrides refuses what Batch refuses about the overrides of nodes.
+// checkNodeOverrides rejects overrides of nodes that Batch rejects, and overrides of nodes for a
+// job without nodes.
 func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
 	o := in.NodeOverrides
 	switch {
@@ -133,7 +136,7 @@ func checkOpenRange(p *types.NodeProperties, n int32) error {
 	return refused
 }
 
-// describeNode is node i as DescribeJobs shows it.
+// describeNode returns node i as DescribeJobs shows it. Its id is the job's with "#i".
 func describeNode(t *model.Task, i int) types.JobDetail {
 	d := describeJob(t)
 	id := model.NodeID(t.Job.ID, i)
@@ -147,6 +150,8 @@ func describeNode(t *model.Task, i int) types.JobDetail {
 	return d
 }
 
+// nodeContainer returns the container of node i with the results of the newest attempt. While the
+// node runs, it has no exit code.
 func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
 	d := describeContainer(t.Job.Parts[i].Container)
 	if a := t.Last(); a != nil {
@@ -159,6 +164,8 @@ func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
 	return d
 }
 
+// nodeAttempt returns the part of node i in an attempt of the job. Times and the status reason
+// are the job's.
 func nodeAttempt(t *model.Task, a *model.Attempt, i int) types.AttemptDetail {
 	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.PartLogStream(a, i)), TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN(),
 		NetworkInterfaces: []types.NetworkInterface{}}
@@ -168,14 +175,16 @@ func nodeAttempt(t *model.Task, a *model.Attempt, i int) types.AttemptDetail {
 	return types.AttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt), StatusReason: optional(a.StatusReason), Container: c}
 }
 
-// nodeProperties is the job's nodes as DescribeJobs shows them.
+// nodeProperties returns the job's nodes as DescribeJobs shows them, with the number of nodes
+// after overrides.
 func nodeProperties(j *model.Job) *types.NodeProperties {
 	p := *j.Definition.Request.NodeProperties
 	p.NumNodes = aws.Int32(int32(len(j.Parts)))
 	return &p
 }
 
-// summarizeNode is node i as ListJobs shows it.
+// summarizeNode returns node i as ListJobs shows it. A node has no attempts of its own, so most
+// members are the job's.
 func summarizeNode(t *model.Task, i int) types.JobSummary {
 	s := summarize(t)
 	id := model.NodeID(t.Job.ID, i)
@@ -188,7 +197,8 @@ func summarizeNode(t *model.Task, i int) types.JobSummary {
 	return s
 }
 
-// listNodes is one page of the nodes of a job that are in a state.
+// listNodes returns a page of the nodes that are in a state; NoState means all. The token is the
+// index of the last node of the page before.
 func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64, size int) (*awsbatch.ListJobsOutput, error) {
 	j := m.Jobs[*in.MultiNodeJobId]
 	switch {

@@ -18,10 +18,10 @@ import (
 // maxParts is how many containers a task may have (API reference of EcsTaskProperties).
 const maxParts = 10
 
-// checkParts refuses what Batch refuses about ecsProperties.
+// checkParts rejects ecsProperties that Batch rejects.
 func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
 	if in.EcsProperties == nil || in.Type != types.JobDefinitionTypeContainer {
-		return nil // checkNodes refuses them beside nodes, before anything counts those
+		return nil // checkNodes rejects ecsProperties together with nodes
 	}
 	tasks := in.EcsProperties.TaskProperties
 	switch {
@@ -54,6 +54,8 @@ func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
 	return gravest(checkPartDependencies(all), refused)
 }
 
+// checkPartDependencies rejects dependencies on unknown containers, and cycles. A container may
+// wait for an essential one only to start, not to end: its end ends the job.
 func checkPartDependencies(all []model.Part) error {
 	for i := range all {
 		for _, d := range all[i].Declared.DependsOn {
@@ -85,7 +87,8 @@ func checkPartDependencies(all []model.Part) error {
 	return nil
 }
 
-// checkPartOverrides refuses overrides of containers that are not there.
+// checkPartOverrides rejects overrides of unknown containers, and overrides that do not match the
+// kind of definition.
 func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
 	o := in.EcsPropertiesOverride
 	switch {
@@ -111,7 +114,8 @@ func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 	return refused
 }
 
-// checkWork refuses what Batch refuses of what the containers ask for.
+// checkWork rejects amounts of vCPUs and memory that Batch rejects: for the job, and for each
+// node. Pods have none.
 func checkWork(w *model.Work, fargate bool) error {
 	if w.Pod != nil {
 		return nil
@@ -126,7 +130,8 @@ func checkWork(w *model.Work, fargate bool) error {
 	return refused
 }
 
-// unhonouredParts names the members of ecsProperties that are without effect here.
+// unhonouredParts returns the members of ecsProperties and nodeProperties that have no effect
+// with executor x. Members of one container are listed with its name.
 func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, all []model.Part) []string {
 	if len(all) == 0 {
 		return nil
@@ -155,6 +160,7 @@ func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput,
 			names = append(names, m.name)
 		}
 	}
+	// The executor knows which members of a container it applies; these three never apply.
 	for _, p := range all {
 		own := x.Unhonoured(p.Container)
 		for name, given := range map[string]bool{"firelensConfiguration": p.Declared.FirelensConfiguration != nil,
@@ -178,7 +184,8 @@ func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput,
 	return names
 }
 
-// ignored names the overrides that override does not apply.
+// ignored returns the overrides that Batch does not apply: vcpus and memory of a container that
+// has resourceRequirements.
 func ignored(c *types.ContainerProperties, o *types.ContainerOverrides) []string {
 	var names []string
 	if o != nil && o.Vcpus != nil && c.Vcpus == nil {
@@ -190,7 +197,8 @@ func ignored(c *types.ContainerProperties, o *types.ContainerOverrides) []string
 	return names
 }
 
-// checkAmount refuses what Batch refuses of what a job asks for.
+// checkAmount rejects amounts that Batch rejects: at least 4 MiB of memory, and one vCPU or on
+// Fargate a quarter. Larger amounts than the machine has are accepted; such a job waits.
 func checkAmount(a model.Amount, fargate bool) error {
 	least := int64(1000)
 	if fargate {

@@ -13,7 +13,7 @@ import (
 // Job definitions of pods are stored and described. The engine has no Kubernetes, so it rejects
 // their jobs. A lenient engine accepts them, and each fails with errPods.
 
-// checkPodDefinition refuses what a definition of pods cannot do without.
+// checkPodDefinition rejects a definition of pods without containers or images.
 func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	p := in.EksProperties
 	switch {
@@ -32,7 +32,7 @@ func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	return nil
 }
 
-// checkPods refuses jobs of pods, and overrides of pods for other jobs.
+// checkPods rejects jobs of pods, and overrides of pods for other jobs.
 func checkPods(d *model.Definition, in *awsbatch.SubmitJobInput) error {
 	switch {
 	case d.Request.EksProperties != nil:
@@ -43,7 +43,8 @@ func checkPods(d *model.Definition, in *awsbatch.SubmitJobInput) error {
 	return nil
 }
 
-// describePod is the pod of a job as DescribeJobs shows it.
+// describePod adds the pod and its attempts to a job's description. Every attempt has failed: the
+// engine runs no pods.
 func describePod(t *model.Task, d *types.JobDetail) {
 	d.EksProperties = &types.EksPropertiesDetail{PodProperties: t.Job.Pod}
 	for i := range t.Attempts {

@@ -13,6 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// createSchedulingPolicy records a fair-share policy. The engine has no quota shares.
 func (a *API) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
 	switch {
@@ -36,7 +37,7 @@ func (a *API) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolic
 	return &awsbatch.CreateSchedulingPolicyOutput{Arn: aws.String(model.ARN(model.KindPolicy, name)), Name: &name}, nil
 }
 
-// describePolicy is the policy as Batch shows it: with its defaults.
+// describePolicy returns the policy as Batch shows it, with its defaults.
 func describePolicy(p *model.Policy) *types.FairsharePolicy {
 	d := types.FairsharePolicy{ComputeReservation: aws.Int32(0), ShareDecaySeconds: aws.Int32(0), ShareDistribution: []types.ShareAttributes{}}
 	if s := p.Share; s != nil {
@@ -46,10 +47,11 @@ func describePolicy(p *model.Policy) *types.FairsharePolicy {
 	return &d
 }
 
-// shareIdentifier is what a share is called; a policy may end one in an asterisk.
+// shareIdentifier matches the name of a share. In a policy it may be followed by an asterisk.
 var shareIdentifier = lazy(`^[A-Za-z0-9_-]{1,255}$`)
 
-// checkShares refuses what Batch refuses about a fair-share policy.
+// checkShares rejects fair-share policies that Batch rejects (API reference of FairsharePolicy
+// and ShareAttributes). A lenient engine ignores limits on the values.
 func checkShares(p *types.FairsharePolicy) error {
 	if p == nil {
 		return nil
@@ -76,6 +78,7 @@ func checkShares(p *types.FairsharePolicy) error {
 		case slices.Contains(before, id):
 			return wire.ClientException("Cannot have two or more identical shareIdentifiers.")
 		}
+		// A job's share must match exactly one entry, so an asterisk must not cover another one.
 		for _, other := range before {
 			if model.Glob(&id, strings.TrimSuffix(other, "*")) || model.Glob(&other, strings.TrimSuffix(id, "*")) {
 				return wire.ClientException("Share identifier %s matches another share identifier %s.", id, other)
@@ -86,7 +89,7 @@ func checkShares(p *types.FairsharePolicy) error {
 	return refused
 }
 
-// checkPolicyARN refuses a queue's policy that is not there; nil: it has none.
+// checkPolicyARN rejects the ARN of an unknown policy; nil means no policy.
 func checkPolicyARN(m *model.Model, text *string) error {
 	if text == nil {
 		return nil
@@ -103,7 +106,7 @@ func checkPolicyARN(m *model.Model, text *string) error {
 	return nil
 }
 
-// policyNamed finds a policy by the ARN that a request gives.
+// policyNamed returns the policy with the ARN of a request, or the error for an unknown one.
 func policyNamed(m *model.Model, text *string) (*model.Policy, error) {
 	p := m.Policies[model.ResourceName(aws.ToString(text), model.KindPolicy)]
 	if p == nil {
@@ -112,6 +115,8 @@ func policyNamed(m *model.Model, text *string) (*model.Policy, error) {
 	return p, nil
 }
 
+// updateSchedulingPolicy replaces the shares of a policy. Queues that use the policy are affected
+// at once. Shares cannot be removed altogether: a request without any changes nothing.
 func (a *API) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
 	if in.QuotaSharePolicy != nil {
 		return nil, cannot("quotaSharePolicy")
@@ -125,6 +130,7 @@ func (a *API) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolic
 	})
 }
 
+// deleteSchedulingPolicy removes a policy that no queue uses.
 func (a *API) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
 	return &awsbatch.DeleteSchedulingPolicyOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		p, err := policyNamed(m, in.Arn)
@@ -138,6 +144,8 @@ func (a *API) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolic
 	})
 }
 
+// describeSchedulingPolicies returns the policies of the request in its order, at most 100,
+// without unknown ones.
 func (a *API) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
 	switch {
 	case len(in.Arns) == 0:
@@ -158,6 +166,7 @@ func (a *API) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulin
 	return out, nil
 }
 
+// listSchedulingPolicies returns the ARNs of the policies, by name.
 func (a *API) listSchedulingPolicies(_ *call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
 	m, done := a.backend.View()
 	defer done()

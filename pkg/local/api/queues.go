@@ -12,6 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// createJobQueue records a queue, ENABLED by default. Its environments and its policy must exist.
+// A name that exists is an error.
 func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
 	if err := a.judge(c, checkQueue(in), checkTags(in.Tags), a.check(c)); err != nil {
@@ -30,7 +32,7 @@ func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbat
 	return &awsbatch.CreateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
 }
 
-// checkQueue refuses what can be seen from the request alone.
+// checkQueue checks what the request alone shows. The engine has no queues for EKS or SageMaker.
 func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
@@ -51,6 +53,7 @@ func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	return gravest(checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions))
 }
 
+// checkPriority rejects a priority outside 0 to 1000; an update may leave it out.
 func checkPriority(p *int32) error {
 	if p != nil && (*p < 0 || *p > 1000) {
 		return faulty("priority is required, between 0 and 1000.")
@@ -58,6 +61,7 @@ func checkPriority(p *int32) error {
 	return nil
 }
 
+// checkQueueState rejects an unknown state; an empty one means the default or no change.
 func checkQueueState(s types.JQState) error {
 	if s != "" && !slices.Contains(s.Values(), s) {
 		return badState(string(s))
@@ -65,10 +69,11 @@ func checkQueueState(s types.JQState) error {
 	return nil
 }
 
-// checkOrder refuses an order of environments that Batch refuses.
+// checkOrder rejects an order of environments that Batch rejects: unknown or repeated ones, more
+// than three, or EC2 mixed with Fargate.
 func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 	var refused error
-	names, places := map[string]bool{}, map[int32]bool{}
+	names, numbers := map[string]bool{}, map[int32]bool{}
 	platforms := map[types.PlatformCapability]bool{}
 	for _, o := range order {
 		name := model.ResourceName(aws.ToString(o.ComputeEnvironment), model.KindEnvironment)
@@ -81,10 +86,10 @@ func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 		case v == nil && name != model.ComputeEnvironment:
 			return unlikeMoto(wire.ClientException("Compute environment %s does not exist. Compute Environments must be created and valid "+
 				"before attaching them to a job queue", name), wire.ClientException("computeEnvironmentOrder is malformed"))
-		case places[*o.Order]:
+		case numbers[*o.Order]:
 			refused = faulty("Duplicate ComputeEnvironment order values.")
 		}
-		names[name], places[*o.Order] = true, true
+		names[name], numbers[*o.Order] = true, true
 		if v != nil && v.Request != nil {
 			platforms[v.Platform()] = true
 		}
@@ -98,6 +103,8 @@ func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 	return refused
 }
 
+// updateJobQueue changes the members that the request has. Queues from the engine's options
+// cannot be changed.
 func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	if len(in.ServiceEnvironmentOrder) > 0 {
@@ -117,7 +124,7 @@ func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbat
 			return nil, wire.ClientException("At least 1 compute environment must be provided")
 		}
 		err := a.judge(c, checkPolicyChange(q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn))
-		in.JobQueue = &name
+		in.JobQueue = &name // the request may have an ARN; the model uses names
 		return []model.Event{{QueueUpdated: &model.Shape[awsbatch.UpdateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
@@ -126,6 +133,8 @@ func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbat
 	return &awsbatch.UpdateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
 }
 
+// checkPolicyChange rejects a policy for a queue that was created without one. Batch allows only
+// replacing it.
 func checkPolicyChange(q *model.Queue, in *awsbatch.UpdateJobQueueInput) error {
 	if in.SchedulingPolicyArn != nil && q.Policy == "" {
 		return faulty("A scheduling policy cannot be added to a job queue that was created without one.")
@@ -133,7 +142,7 @@ func checkPolicyChange(q *model.Queue, in *awsbatch.UpdateJobQueueInput) error {
 	return nil
 }
 
-// deleteJobQueue terminates the jobs of the queue, as Batch does.
+// deleteJobQueue removes a disabled queue and terminates its jobs, as Batch does.
 func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	return &awsbatch.DeleteJobQueueOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -148,6 +157,7 @@ func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbat
 				return nil, err
 			}
 		}
+		// The jobs end first: their events come before the queue's.
 		var events []model.Event
 		if l := m.Lines[name]; l != nil {
 			for s := model.Submitted; s <= model.Running; s++ {
@@ -160,6 +170,8 @@ func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbat
 	})
 }
 
+// describeJobQueues returns all queues or the requested ones, by name. Like Batch, it leaves out
+// unknown names.
 func (a *API) describeJobQueues(_ *call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
 	m, done := a.backend.View()
 	defer done()
@@ -176,6 +188,8 @@ func (a *API) describeJobQueues(_ *call, in *awsbatch.DescribeJobQueuesInput) (*
 	return out, nil
 }
 
+// describeQueue returns a queue as DescribeJobQueues shows it. Every queue is VALID: the engine
+// creates and changes queues at once.
 func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
 	r := model.ResourceOf(model.KindQueue, q.Name)
 	d := types.JobQueueDetail{
@@ -205,7 +219,7 @@ func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
 		d.ComputeEnvironmentOrder = append(d.ComputeEnvironmentOrder, types.ComputeEnvironmentOrder{
 			Order: &order, ComputeEnvironment: aws.String(model.ARN(model.KindEnvironment, name))})
 		if v := m.Environments[name]; v != nil && v.Platform() == types.PlatformCapabilityFargate {
-			d.JobQueueType = types.JobQueueTypeEcsFargate
+			d.JobQueueType = types.JobQueueTypeEcsFargate // checkOrder rejects mixed platforms
 		}
 	}
 	return d

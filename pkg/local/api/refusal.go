@@ -8,7 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// checkTags refuses what Batch refuses as tags of a resource.
+// checkTags rejects tags that Batch rejects: at most 50, keys of 1 to 128 and values of up to 256
+// characters, none with the prefix that AWS reserves for itself.
 func checkTags(tags map[string]string) error {
 	if len(tags) > 50 {
 		return &wire.Fault{Type: "ValidationError", Message: "1 validation error detected: Value at 'tags' failed to satisfy constraint: " +
@@ -30,7 +31,8 @@ func checkTags(tags map[string]string) error {
 	return refused
 }
 
-// missing is Batch's answer for an unknown name.
+// missing returns Batch's error for an unknown or missing name. what is the kind of resource, as
+// Batch's messages write it.
 func missing(what string, name *string) *wire.Fault {
 	if aws.ToString(name) == "" {
 		return wire.ClientException("%s is required.", what)
@@ -38,7 +40,7 @@ func missing(what string, name *string) *wire.Fault {
 	return wire.ClientException("%s %s does not exist.", what, *name)
 }
 
-// noLongerThere is Batch's answer when an unknown object is to be deleted.
+// noLongerThere returns Batch's error for the deletion of an unknown object. moto accepts it.
 func noLongerThere(what string, name *string) error {
 	if aws.ToString(name) == "" {
 		return missing(what, name)
@@ -46,6 +48,7 @@ func noLongerThere(what string, name *string) error {
 	return &refusal{strict: missing(what, name)}
 }
 
+// already returns Batch's error for a name that exists, or moto's on a lenient engine.
 func already(what, name string) error {
 	return unlikeMoto(wire.ClientException("Object already exists: %s %s.", strings.ToLower(what), name),
 		wire.ClientException("%s %s already exists", what, name))

@@ -10,6 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
+// getJobQueueSnapshot returns the first jobs of a queue and the usage of its shares, computed for
+// this request.
 func (a *API) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
 	m, done := a.backend.View()
 	defer done()

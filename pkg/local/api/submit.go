@@ -15,6 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
+// submitJob records a job once the queue, definition, dependencies and resources are checked
+// against one state of the model. A call that the SDK repeats gets the job of the first one. The
+// notice of the answer lists the members without effect here.
 func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 	if err := a.judge(c, checkSize(c), checkSubmit(in), a.check(c)); err != nil {
 		return nil, err
@@ -24,6 +27,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		return nil, err
 	}
 	asked, queue := aws.ToString(in.JobQueue), model.ResourceName(aws.ToString(in.JobQueue), "job-queue")
+	// The journal keeps the body unchanged, unless the queue's name has to be replaced.
 	text := c.body
 	if asked != queue {
 		in.JobQueue, text = &queue, nil
@@ -58,6 +62,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		if err != nil {
 			return nil, err
 		}
+		// The definition may choose an executor, so the choice is unknown before the first read.
 		if other := attempt.ChosenIn(d.Request, in); other != name {
 			name = other
 			return nil, errChosen
@@ -81,11 +86,13 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 			unhonoured = append(x.Unhonoured(w.Container), ignored(d.Request.ContainerProperties, in.ContainerOverrides)...)
 		}
 		s.Definition, s.Work = d.ID(), w
+		// A job without dependencies skips PENDING; see the moves in package model.
 		if len(in.DependsOn) == 0 && in.ArrayProperties == nil {
 			s.To = model.Runnable
 		}
 		return []model.Event{{Submitted: s}}, nil
 	}
+	// The definition may change between the reads, so decide runs until the choice is stable.
 	for err = a.backend.Change(decide); errors.Is(err, errChosen); err = a.backend.Change(decide) {
 		if x, err = a.backend.Executor(c.request.Context(), name); err != nil {
 			return nil, wire.ClientException("%s", err)
@@ -98,10 +105,12 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	return &awsbatch.SubmitJobOutput{JobArn: aws.String(model.ARN("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
 
-// errChosen means that a job chooses another executor than the one at hand. Finding that one takes
-// time, so it is done between two reads of the model.
+// errChosen means that a job chooses another executor than the current one. Finding that one
+// takes time, because it may start a program, so submitJob does it between two reads of the
+// model.
 var errChosen = errors.New("the executor is still to be found")
 
+// checkSize rejects a body of 30 KiB or more, Batch's quota for the size of a job.
 func checkSize(c *call) error {
 	if size := len(c.body); size >= 30<<10 {
 		return faulty("Job size must be less than 30 KiB, got %d KiB", size>>10)
@@ -109,10 +118,10 @@ func checkSize(c *call) error {
 	return nil
 }
 
-// maxChildren limits the size of an array on a lenient engine.
+// maxChildren limits the size of an array on a lenient engine. Batch's limit is 10,000.
 const maxChildren = 100000
 
-// checkSubmit refuses what can be seen from the request alone.
+// checkSubmit checks what the request alone shows.
 func checkSubmit(in *awsbatch.SubmitJobInput) error {
 	size := int32(2)
 	if in.ArrayProperties != nil {
@@ -137,6 +146,7 @@ func checkSubmit(in *awsbatch.SubmitJobInput) error {
 		checkTags(in.Tags), checkConsumables(in.ConsumableResourcePropertiesOverride))
 }
 
+// checkSubmitValues checks values that a lenient engine accepts.
 func checkSubmitValues(in *awsbatch.SubmitJobInput, size int32) error {
 	switch {
 	case size < 2 || size > 10000:
@@ -151,11 +161,12 @@ func checkSubmitValues(in *awsbatch.SubmitJobInput, size int32) error {
 	return checkSchedulingPriority(in.SchedulingPriorityOverride)
 }
 
-// maxShares is how many share identifiers may be active in a queue (API reference
-// of CreateJobQueue).
+// maxShares is how many share identifiers may be active in a queue (API reference of
+// CreateJobQueue).
 const maxShares = 500
 
-// checkShare rejects a share on a queue without shares, and the other way round.
+// checkShare rejects a share on a queue without policy, and a job without share on a queue with
+// one.
 func checkShare(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition, q *model.Queue) error {
 	l := m.QueueJobs(q.Name)
 	switch {
@@ -173,8 +184,8 @@ func checkShare(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition
 	return nil
 }
 
-// checkAgainst refuses what can be seen only with the definition, the jobs and the
-// resources that are known. w is what the job runs.
+// checkAgainst checks the request against the definition, the existing jobs and the resources. w
+// is what the job runs.
 func checkAgainst(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition, w *model.Work) error {
 	commands := [][]string{w.Container.Command}
 	for _, p := range w.Parts {
@@ -197,6 +208,8 @@ func checkAgainst(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definiti
 	return refused
 }
 
+// checkDependency rejects a dependency on an unknown job, or one whose type does not fit the two
+// jobs. A job may depend on one that has ended already: then it starts at once, or fails at once.
 func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDependency) error {
 	array := in.ArrayProperties != nil
 	switch {
@@ -223,7 +236,8 @@ func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDep
 	return nil
 }
 
-// workDir is the directory where the job is to run, from the caller's header.
+// workDir returns the directory for the job from the client's header; "" means a directory of its
+// own.
 func (c *call) workDir() (string, error) {
 	text := c.request.Header.Get(WorkDirHeader)
 	if text == "" {
@@ -236,16 +250,20 @@ func (c *call) workDir() (string, error) {
 	return filepath.Clean(dir), nil
 }
 
+// cancelJob ends a job that has not started. Batch accepts the request for a started job too,
+// without effect.
 func (a *API) cancelJob(c *call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
 	return &awsbatch.CancelJobOutput{}, a.stop(c, in.JobId, in.Reason, false)
 }
 
+// terminateJob ends a job in any state. A started one gets SIGTERM, and SIGKILL after 30 seconds,
+// as ECS does by default.
 func (a *API) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
 	return &awsbatch.TerminateJobOutput{}, a.stop(c, in.JobId, in.Reason, true)
 }
 
-// stop records the request to end a job. As in Batch, cancelling a job that has started, and ending
-// one that has ended or never existed, is accepted and does nothing.
+// stop records the request to end a job. As in Batch, the request is accepted without effect if a
+// cancelled job has started already, and if the job has ended or never existed.
 func (a *API) stop(c *call, id, reason *string, terminate bool) error {
 	switch {
 	case aws.ToString(id) == "":
@@ -280,7 +298,8 @@ func (a *API) mayStartProcesses(c *call, x attempt.Executor) error {
 		"To accept jobs from every client that has the key: batchctl serve --allow-root. To run jobs in containers: batchctl serve --executor container.")
 }
 
-// checkPlatform refuses a job whose queue has environments of the other platform only.
+// checkPlatform rejects a job if all environments of its queue have the other platform: it could
+// never start.
 func checkPlatform(m *model.Model, d *model.Definition, q *model.Queue) error {
 	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.Environments[name]; return v == nil || v.Runs(d.Fargate()) }) {
 		return nil

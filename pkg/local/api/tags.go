@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// taggable returns the resource of an ARN that has tags. As in Batch the children
-// of arrays have none.
+// taggable returns the resource with an ARN, if it can have tags. As in Batch, children of arrays
+// have none.
 func taggable(m *model.Model, text *string) (model.Resource, error) {
 	r, err := model.ParseARN(aws.ToString(text))
 	if err != nil {
@@ -23,6 +23,8 @@ func taggable(m *model.Model, text *string) (model.Resource, error) {
 	return r, nil
 }
 
+// listTagsForResource returns the tags of a job, definition, queue, environment, policy or
+// consumable resource. An unknown resource is an error.
 func (a *API) listTagsForResource(_ *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	m, done := a.backend.View()
 	defer done()
@@ -33,6 +35,7 @@ func (a *API) listTagsForResource(_ *call, in *awsbatch.ListTagsForResourceInput
 	return &awsbatch.ListTagsForResourceOutput{Tags: model.Merged(nil, m.Tags[r])}, nil
 }
 
+// tagResource adds tags to a resource and replaces the values of existing ones. Other tags stay.
 func (a *API) tagResource(c *call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
 	if len(in.Tags) == 0 {
 		return nil, wire.ClientException("tags is required.")
@@ -40,6 +43,7 @@ func (a *API) tagResource(c *call, in *awsbatch.TagResourceInput) (*awsbatch.Tag
 	return &awsbatch.TagResourceOutput{}, a.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
 }
 
+// untagResource removes tags from a resource. Unknown keys have no effect, as in Batch.
 func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
 	if len(in.TagKeys) == 0 {
 		return nil, wire.ClientException("tagKeys is required.")
@@ -51,7 +55,7 @@ func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch
 	})
 }
 
-// retag records the tags that edit changed.
+// retag records the tags as edit leaves them. The limits apply to the result.
 func (a *API) retag(c *call, text *string, edit func(map[string]string)) error {
 	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, err := taggable(m, text)

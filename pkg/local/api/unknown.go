@@ -14,7 +14,8 @@ import (
 // RUNNING, but an engine that was killed cannot record how its jobs ended.
 const StatusUnknown types.JobStatus = "UNKNOWN"
 
-// admit replaces the recorded status of an unfinished job if no engine is running.
+// admit replaces the recorded status of an unfinished job if no engine is running. In counts it
+// moves the unfinished children to UNKNOWN.
 func (a *API) admit(status *types.JobStatus, reason **string, counts map[string]int32) {
 	absentSince := a.backend.AbsentSince()
 	if absentSince == 0 {
@@ -22,6 +23,7 @@ func (a *API) admit(status *types.JobStatus, reason **string, counts map[string]
 	}
 	for _, s := range model.States {
 		name := s.String()
+		// Final states are certain: they were recorded after the job had ended.
 		if n := counts[name]; n > 0 && !s.Ended() {
 			counts[string(StatusUnknown)] += n
 			counts[name] = 0

@@ -12,14 +12,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
+// errEssential is why the other containers of a task are asked to end.
 var errEssential = errors.New("an essential container of the task ended")
 
 // group runs the containers of one task: each when its dependencies have reached their condition,
 // all in the same directory. When an essential container ends, its result is that of the task, and
 // the others are asked to end.
 type group struct {
-	life    *Life
-	whole   context.Context // of the attempt: its timeout still runs when the task is asked to end
+	life *Life
+	// whole is the context of the attempt: its timeout still runs after the task is asked to end.
+	whole   context.Context
 	parts   []model.Part
 	stop    context.CancelCauseFunc
 	kill    <-chan struct{}
@@ -34,7 +36,7 @@ type group struct {
 	logCut  bool           // of any container
 }
 
-// carryOutTask is carryOut for a task of several containers.
+// carryOutTask runs a task of several containers, as carryOut runs one.
 func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	whole, parts := ctx, l.Task.Job.Parts
 	ctx, stop := context.WithCancelCause(ctx)
@@ -145,7 +147,8 @@ func (g *group) await(ctx context.Context, p *model.Part) error {
 	return nil
 }
 
-// held reports whether a condition on container on is met, once that has reached it or ended.
+// held returns nil if a condition on container on is met, and else why it never will be. The
+// container must have reached the condition or ended.
 func (g *group) held(on int, condition string) error {
 	name := g.parts[on].Name()
 	select {

@@ -26,7 +26,7 @@ type Executor interface {
 	// was given to Started. The handle is empty if that engine died before it could record it. If
 	// nothing is left, that is no error.
 	Clear(id, handle string) error
-	// Unhonoured names the members of a container that have no effect here.
+	// Unhonoured returns the members of a container that have no effect with this executor.
 	Unhonoured(c *types.ContainerProperties) []string
 }
 
@@ -77,7 +77,7 @@ func Contained(x Executor) bool {
 	return ok && c.Contained()
 }
 
-// How describes how an executor runs commands, for the notice of what has no effect.
+// How returns how an executor runs commands, as a phrase for notices.
 func How(x Executor) string {
 	if other, ok := x.(interface{ How() string }); ok {
 		return other.How()

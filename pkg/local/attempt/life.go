@@ -123,7 +123,7 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 	return o
 }
 
-// execute is x.Run, and reports whether the command ran.
+// execute calls x.Run, and reports whether the command ran.
 func (l *Life) execute(ctx context.Context, x Executor, a Attempt, log *os.File) (exit int, launched bool, err error) {
 	started := a.Started
 	a.Started = func(handle string) {
@@ -166,7 +166,8 @@ func (l *Life) inTime(ctx context.Context, begin func() error) error {
 	}
 }
 
-// TooFull reports whether an error says that files, processes, memory or disk space have run out.
+// TooFull reports whether an error means that files, processes, memory or disk space have run
+// out.
 func TooFull(err error) bool {
 	is := func(full syscall.Errno) bool { return errors.Is(err, full) }
 	return slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}, is)

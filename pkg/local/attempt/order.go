@@ -24,7 +24,7 @@ func Of(t *model.Task) (Attempt, error) {
 }
 
 // workingDirectory returns where the task's command runs; "" means its own directory. The caller's
-// directory is for commands that need files beside the job file. A job with inputs gets its files,
+// directory is for commands that need files next to the job file. A job with inputs gets its files,
 // which must not be written there.
 func workingDirectory(t *model.Task) string {
 	has := func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }
@@ -37,15 +37,15 @@ func workingDirectory(t *model.Task) string {
 // environmentOf returns the job's environment with the variables that Batch sets.
 func environmentOf(t *model.Task) []types.KeyValuePair {
 	queue := *t.Job.Request.JobQueue
-	place := model.ComputeEnvironment
+	name := model.ComputeEnvironment
 	if v := t.Last().Environment; v != nil {
-		place = v.Name
+		name = v.Name
 	}
 	set := []types.KeyValuePair{
 		Variable("AWS_BATCH_JOB_ID", t.ID()),
 		Variable("AWS_BATCH_JOB_ATTEMPT", strconv.Itoa(len(t.Attempts))),
 		Variable("AWS_BATCH_JQ_NAME", queue),
-		Variable("AWS_BATCH_CE_NAME", place),
+		Variable("AWS_BATCH_CE_NAME", name),
 	}
 	if t.IsChild() {
 		set = append(set, Variable("AWS_BATCH_JOB_ARRAY_INDEX", strconv.Itoa(int(t.Index))),
@@ -57,12 +57,13 @@ func environmentOf(t *model.Task) []types.KeyValuePair {
 	return model.MergedBy(t.Job.Container.Environment, set, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
 }
 
-// Variable is an environment variable of a container.
+// Variable returns an environment variable of a container.
 func Variable(name, value string) types.KeyValuePair {
 	return types.KeyValuePair{Name: &name, Value: &value}
 }
 
-// mainNodeAddress is the address of the main node for the other nodes.
+// mainNodeAddress is the address of the main node for the other nodes. All nodes are on one
+// machine.
 const mainNodeAddress = "127.0.0.1"
 
 // nodeVariables returns what Batch sets for node i in addition to the job's variables.

@@ -74,7 +74,7 @@ func (s *Scratch) leave(dir string) {
 	}
 }
 
-// DirectoryName is the task's id in a form that every file system accepts.
+// DirectoryName returns the task's id in a form that every file system accepts.
 func DirectoryName(t *model.Task) string {
 	if t.IsChild() {
 		return t.Job.ID + "-" + strconv.Itoa(int(t.Index))

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestScratch: whatever tasks come, go and leave behind, no two have one directory at
-// a time, each begins with an empty one, and what a task left is still under its name.
+// TestScratch checks directories under random tasks: no two tasks have one directory at a time,
+// each starts with an empty one, and the files of a task stay under its name.
 func TestScratch(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		base := t.TempDir()
@@ -62,8 +62,9 @@ func TestScratch(t *testing.T) {
 	})
 }
 
-// TestScratchAsItWasMade: what a task makes of its directory is not handed on.
-func TestScratchAsItWasMade(t *testing.T) {
+// TestScratchAfterChange checks that a directory is not given to another task if its task has
+// changed it.
+func TestScratchAfterChange(t *testing.T) {
 	for name, spoil := range map[string]func(base, dir string) error{
 		"closed": func(base, dir string) error { return os.Chmod(filepath.Join(base, dir), 0o500) },
 		"open":   func(base, dir string) error { return os.Chmod(filepath.Join(base, dir), 0o777|os.ModeSticky) },

@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// namePrefix begins the name of every container of ours.
+// namePrefix begins the name of every container of an engine.
 const namePrefix = "batchctl-"
 
 // nameOf returns the container's name. The attempt's id makes it unique among all attempts;
@@ -56,7 +56,7 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
-	if slices.ContainsFunc(a.Command, func(word string) bool { return strings.ContainsRune(word, 0) }) {
+	if slices.ContainsFunc(a.Command, func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
 		return call{}, errors.New("the command has a NUL byte, which is not allowed in an argument")
 	}
 	var stop []string
@@ -112,6 +112,7 @@ func sharesOf(c *types.ContainerProperties) int64 {
 	return int64(min(max(vcpus*1024, 2), 262144))
 }
 
+// requirement returns the value of a resource requirement; "" if it is missing.
 func requirement(c *types.ContainerProperties, kind types.ResourceType) string {
 	for _, r := range c.ResourceRequirements {
 		if r.Type == kind {
@@ -121,6 +122,7 @@ func requirement(c *types.ContainerProperties, kind types.ResourceType) string {
 	return ""
 }
 
+// limits returns the flags for memory, CPU shares and ulimits.
 func limits(c *types.ContainerProperties) ([]string, error) {
 	args := []string{fmt.Sprintf("--cpu-shares=%d", sharesOf(c)), fmt.Sprintf("--memory=%dm", memoryOf(c))}
 	for _, u := range c.Ulimits {
@@ -147,7 +149,7 @@ func (x *Executor) rights(c *types.ContainerProperties) ([]string, error) {
 	}
 	if aws.ToBool(c.Privileged) {
 		if !x.options.AllowPrivileged {
-			return nil, fmt.Errorf("the job is privileged, which gives it full control of this machine; allow it with --allow-privileged")
+			return nil, fmt.Errorf("the job is privileged, which gives it full control of the local machine; allow it with --allow-privileged")
 		}
 		args = append(args, "--privileged")
 	}

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// properties reads a container of a request.
+// properties parses the container of a request.
 func properties(t *testing.T, text string) *types.ContainerProperties {
 	t.Helper()
 	c := new(types.ContainerProperties)
@@ -27,8 +27,8 @@ func properties(t *testing.T, text string) *types.ContainerProperties {
 	return c
 }
 
-// unprobed is an executor that was never asked whether it works. What is below
-// the directory allowed can be mounted; "" allows nothing.
+// unprobed returns an executor whose program is never called. Jobs can mount everything below the
+// directory allowed; "" allows nothing.
 func unprobed(t *testing.T, kind, allowed string) *Executor {
 	t.Helper()
 	o := Options{Dir: "/state", AllowPrivileged: allowed != ""}
@@ -38,7 +38,7 @@ func unprobed(t *testing.T, kind, allowed string) *Executor {
 	return &Executor{client: client{kind: kind}, options: o}
 }
 
-// allowedDirectory is a directory with data in it.
+// allowedDirectory returns a directory with data in it.
 func allowedDirectory(t *testing.T) string {
 	t.Helper()
 	dir, err := real(t.TempDir())
@@ -51,9 +51,8 @@ func allowedDirectory(t *testing.T) string {
 	return dir
 }
 
-// TestArguments holds the calls to testdata/arguments: a container, and what docker
-// and podman are called with, an argument a line, then what they read and what stands
-// in their environment.
+// TestArguments compares the calls with testdata/arguments: a container, then the arguments of
+// docker and podman, one a line, then their stdin and environment.
 func TestArguments(t *testing.T) {
 	files, err := filepath.Glob("testdata/arguments/*.json")
 	if err != nil || len(files) == 0 {
@@ -107,7 +106,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestRefused tries what would get a job out of its container.
+// TestRefused tries members that would let a job out of its container.
 func TestRefused(t *testing.T) {
 	allowed := allowedDirectory(t)
 	for name, target := range map[string]string{"out": "/", "up": "..", "twice": "out"} {
@@ -170,7 +169,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNULInCommand: a command that no system can start is refused by its cause.
+// TestNULInCommand checks that a command that no system can start is rejected with the cause.
 func TestNULInCommand(t *testing.T) {
 	a := attempt.Attempt{Container: properties(t, `{"image": "busybox", "memory": 64, "vcpus": 1}`), Command: []string{"echo", "a\x00b"}}
 	if _, err := unprobed(t, Docker, "").creation("n", a); err == nil || !strings.Contains(err.Error(), "NUL byte") {
@@ -193,8 +192,7 @@ func TestUnhonoured(t *testing.T) {
 	}
 }
 
-// TestMembers fails when the SDK's container gets a member that is neither
-// honoured nor named.
+// TestMembers fails if the SDK's container gets a member that is neither applied nor reported.
 func TestMembers(t *testing.T) {
 	known := "command enableExecuteCommand environment ephemeralStorage executionRoleArn fargatePlatformConfiguration image instanceType " +
 		"jobRoleArn linuxParameters logConfiguration memory mountPoints networkConfiguration privileged readonlyRootFilesystem " +

@@ -28,8 +28,8 @@ type ChoiceOptions struct {
 	AllowProcesses bool
 }
 
-// Choice has the executors of one engine, by name. As a local.Executor it is the default one.
-// Programs that only a job names are searched when a job does.
+// Choice has the executors of one engine, by name. It is itself the default executor. Programs
+// that only a job names are searched when a job names them.
 type Choice struct {
 	attempt.Executor
 	options ChoiceOptions
@@ -72,6 +72,7 @@ func (c *Choice) Chosen(ctx context.Context, name string) (attempt.Executor, err
 	return c.open(ctx, name)
 }
 
+// open finds a program that a job names. Only a success is kept, so a later job tries again.
 func (c *Choice) open(ctx context.Context, name string) (attempt.Executor, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +122,7 @@ func (c *Choice) Contained() bool {
 	return ok && x.Contained()
 }
 
-// String is the program with its version, or Process.
+// String returns the program with its version, or Process.
 func (c *Choice) String() string {
 	if x, ok := c.Executor.(*Executor); ok {
 		return x.String()

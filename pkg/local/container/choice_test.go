@@ -12,8 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// newChoice opens an engine's executors; program is that of the jobs that do not
-// choose.
+// newChoice opens an engine's executors; program is for the jobs that do not choose one.
 func newChoice(t *testing.T, program string, processes bool) *Choice {
 	t.Helper()
 	c, err := NewChoice(t.Context(), ChoiceOptions{AllowProcesses: processes,
@@ -24,8 +23,7 @@ func newChoice(t *testing.T, program string, processes bool) *Choice {
 	return c
 }
 
-// TestChosen asks for executors where there is no program but podman, which is a
-// script that answers.
+// TestChosen asks for executors on a machine whose only program is podman, a script that answers.
 func TestChosen(t *testing.T) {
 	dir := emptyDir(t)
 	if err := os.WriteFile(filepath.Join(dir, Podman), []byte("#!/bin/sh\necho 9.9\n"), 0o700); err != nil {
@@ -35,7 +33,7 @@ func TestChosen(t *testing.T) {
 	for _, c := range []struct {
 		program, name string
 		processes     bool
-		want          string // what is chosen, or what is in the error
+		want          string // the chosen executor, or a part of the error
 	}{
 		{Process, "", false, Process},
 		{Process, Process, false, Process},
@@ -71,7 +69,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestChosenLater asks for a program that comes only when it was asked for.
+// TestChosenLater asks for a program that is installed only after the first request.
 func TestChosenLater(t *testing.T) {
 	dir := emptyDir(t)
 	t.Setenv("PATH", dir)
@@ -91,8 +89,7 @@ func TestChosenLater(t *testing.T) {
 	}
 }
 
-// testChoice runs a process and a container in one engine's executors, and clears
-// both.
+// testChoice runs a process and a container with one engine's executors, and clears both.
 func testChoice(t *testing.T, program string) {
 	choice := newChoice(t, Process, false)
 	containers := func() int { return len(containers(t, program)) }
@@ -140,7 +137,7 @@ func testChoice(t *testing.T, program string) {
 	for _, c := range []struct {
 		id, handle string
 		left       int
-	}{{"nobody", "", 2}, {process.a.ID, handle, 2}, {"known", known, 1}, {"noted", "", 0}} {
+	}{{"unused", "", 2}, {process.a.ID, handle, 2}, {"known", known, 1}, {"noted", "", 0}} {
 		if err := choice.Clear(c.id, c.handle); err != nil {
 			t.Errorf("clear %s: %v", c.id, err)
 		}

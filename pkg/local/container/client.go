@@ -22,11 +22,12 @@ const (
 	Either = "container"
 )
 
-// UnavailableError says why containers cannot be run, and what to do.
+// UnavailableError reports why containers cannot be run, and what to do.
 type UnavailableError struct {
 	Problem, Hint string
 }
 
+// Error returns the problem without the hint.
 func (e *UnavailableError) Error() string { return e.Problem }
 
 // client is a program that runs containers.
@@ -53,6 +54,7 @@ func open(ctx context.Context, program string) (client, error) {
 		Hint: "install podman, or start the docker daemon; --executor process needs neither"}
 }
 
+// find looks for a program in PATH.
 func find(kind string) (client, error) {
 	path, err := exec.LookPath(kind)
 	if err != nil {
@@ -65,6 +67,7 @@ func find(kind string) (client, error) {
 // probeTimeout limits the wait for a daemon that accepts a request and does not answer.
 const probeTimeout = 20 * time.Second
 
+// probe finds a program and asks it for its version. The error is an *UnavailableError.
 func probe(ctx context.Context, kind string) (client, error) {
 	c, err := find(kind)
 	if err != nil {
@@ -91,14 +94,14 @@ func probe(ctx context.Context, kind string) (client, error) {
 }
 
 // hint returns the next step for an error message of the program.
-func hint(kind, said string) string {
-	said = strings.ToLower(said)
+func hint(kind, message string) string {
+	message = strings.ToLower(message)
 	switch {
 	case kind == Podman:
 		return "see: podman info"
-	case strings.Contains(said, "permission denied"):
+	case strings.Contains(message, "permission denied"):
 		return "your user is not allowed to use docker's socket: join its group (sudo usermod -aG docker $USER, then log in again), or use --executor podman"
-	case strings.Contains(said, "cannot connect") || strings.Contains(said, "daemon running"):
+	case strings.Contains(message, "cannot connect") || strings.Contains(message, "daemon running"):
 		return "start the daemon (sudo systemctl start docker, or Docker Desktop), or set DOCKER_HOST, or use --executor podman"
 	}
 	return "see: docker version"
@@ -122,9 +125,10 @@ func (c client) output(ctx context.Context, args ...string) (string, error) {
 type call struct {
 	args  []string
 	stdin string
-	env   []string // NAME=VALUE, beside what we have
+	env   []string // NAME=VALUE, in addition to batchctl's own
 }
 
+// do runs a call and returns its stdout.
 func (c client) do(ctx context.Context, what call) (string, error) {
 	cmd := c.command(ctx, what.args...)
 	cmd.Stdin = strings.NewReader(what.stdin)
@@ -147,24 +151,26 @@ func (c client) quickly(args ...string) (string, error) {
 	return out, err
 }
 
+// run runs a command and returns its stdout. The error has the last line of its stderr.
 func run(cmd *exec.Cmd) (string, error) {
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := process.Start(cmd); err != nil {
 		return "", err
 	}
 	if err := cmd.Wait(); err != nil {
-		return "", explained(err, said.String())
+		return "", explained(err, stderr.String())
 	}
 	return out.String(), nil
 }
 
-// explained returns the last line of stderr, which has the cause.
-func explained(err error, said string) error {
+// explained returns the last line of stderr, which has the cause. Errors other than an exit
+// status stay unchanged.
+func explained(err error, stderr string) error {
 	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
 		return err
 	}
-	lines := strings.Split(strings.TrimSpace(said), "\n")
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		line := strings.TrimSpace(lines[i])
 		if line == "" || strings.HasPrefix(line, "Run '") || strings.HasPrefix(line, "See '") {
@@ -198,6 +204,7 @@ type inspected struct {
 	}
 }
 
+// begun reports whether the container has started at some time.
 func (i inspected) begun() bool { return !i.State.StartedAt.IsZero() }
 
 // stopSignal returns the signal that asks the container to end: that of its image, as `docker stop`
@@ -209,6 +216,7 @@ func (i inspected) stopSignal() string {
 	return "SIGTERM"
 }
 
+// inspect returns the state of a container.
 func (c client) inspect(name string) (inspected, error) {
 	text, err := c.quickly("container", "inspect", "--", name)
 	if err != nil {

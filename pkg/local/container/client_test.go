@@ -25,8 +25,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestNextStep shows a program that fails as the real ones do when they cannot
-// reach their daemon.
+// TestNextStep runs a program that fails as the real ones do when they cannot reach their daemon.
 func TestNextStep(t *testing.T) {
 	for said, want := range map[string]string{
 		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?":    "start the daemon",
@@ -47,8 +46,7 @@ func TestNextStep(t *testing.T) {
 	}
 }
 
-// TestUnusable shows the one version of podman that does not hand variables over as
-// they are.
+// TestUnusable checks that podman 4.7.0 is rejected: it changes the values of variables.
 func TestUnusable(t *testing.T) {
 	dir := emptyDir(t)
 	t.Setenv("PATH", dir)
@@ -91,8 +89,8 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// emptyDir is t.TempDir for what containers use: podman cleans up behind one that has
-// ended in a process of its own, which may still write when the test ends.
+// emptyDir is t.TempDir for directories that containers use. podman cleans up after a container
+// in a separate process, which may still write when the test ends.
 func emptyDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "batchctl-container")

@@ -23,8 +23,8 @@ type Options struct {
 	Program string
 	// Dir is the engine's state directory, which exists. No job can mount it.
 	Dir string
-	// AllowPrivileged lets jobs be privileged and use devices of this machine. Either gives a job
-	// control of the whole machine.
+	// AllowPrivileged lets jobs be privileged and use local devices. Either gives a job control
+	// of the whole machine.
 	AllowPrivileged bool
 	// AllowMounts are directories that jobs can mount, including everything below them; without
 	// them, jobs can mount no local path. A job that can write to such a directory can change the
@@ -34,7 +34,7 @@ type Options struct {
 	Processes attempt.Executor
 }
 
-// Executor runs attempts in containers. It implements local.Executor.
+// Executor runs attempts in containers. It implements attempt.Executor.
 type Executor struct {
 	client
 	options Options
@@ -78,7 +78,7 @@ func real(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// String is the program with its version.
+// String returns the program with its version.
 func (x *Executor) String() string { return x.kind + " " + x.version }
 
 // Contained reports that jobs run in containers.
@@ -112,6 +112,7 @@ func Remove(id, handle string) error {
 	return clearWith(kind, id)
 }
 
+// clearWith removes the container of an attempt with a program that may be missing.
 func clearWith(kind, id string) error {
 	c, err := find(kind)
 	if err != nil {
@@ -172,11 +173,13 @@ func (o Options) note(id, kind string) error {
 	return os.WriteFile(filepath.Join(o.attemptDir(id), kind), nil, 0o600)
 }
 
+// noted reports whether the note of an attempt names a program.
 func (o Options) noted(id, kind string) bool {
 	_, err := os.Stat(filepath.Join(o.attemptDir(id), kind))
 	return err == nil
 }
 
+// forget removes the directory of an attempt.
 func (o Options) forget(id string) error { return os.RemoveAll(o.attemptDir(id)) }
 
 // Run creates a container, starts it with its output going to log, and removes it when it has
@@ -245,6 +248,7 @@ func (x *Executor) create(ctx context.Context, a attempt.Attempt, create call) e
 	return nil
 }
 
+// pull downloads an image with the user's login.
 func (x *Executor) pull(ctx context.Context, image string) error {
 	_, err := x.output(ctx, "pull", "--quiet", "--", image)
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// handover is how a job's variables reach the program: not on its command line, where every user of
-// this machine can read them.
+// handover is how a job's variables reach the program. They are not on its command line, where
+// every user of the machine can read them.
 type handover struct {
 	file  string   // lines NAME=VALUE, which the program reads from stdin
 	own   []string // NAME=VALUE in the program's own environment
@@ -39,6 +39,7 @@ func environment(a attempt.Attempt) handover {
 	return h
 }
 
+// variable is an environment variable of a job.
 type variable struct{ name, value string }
 
 // variables returns the job's variables, each once, with the devices that it may see: "void" hides
@@ -75,6 +76,7 @@ var readPrefixes = []string{"DOCKER", "CONTAINER", "_CONTAINER", "PODMAN", "BUIL
 	"XDG_", "DBUS_", "LISTEN_", "NOTIFY_", "WATCHDOG_", "LD_", "DYLD_", "GLIBC_", "GCONV_", "MALLOC_", "BASH", "PYTHON", "PERL", "OTEL_",
 	"GRPC_", "SSL_CERT_", "SSH_A", "LC_"}
 
+// readNames are variables that the programs read under exactly these names.
 var readNames = []string{"PATH", "HOME", "HOST_ROOT", "USER", "LOGNAME", "SUDO_USER", "PWD", "SHELL", "ENV", "IFS", "TERM", "LANG", "TZ", "TZDIR",
 	"TMP", "TEMP", "TMPDIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOCOVERDIR", "GNUPGHOME", "KUBECONFIG",
 	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY", "LOGLEVEL", "OPT"}

@@ -23,7 +23,7 @@ func pairs(variables [][2]string) []types.KeyValuePair {
 	return all
 }
 
-// TestHandover says on which way a variable goes.
+// TestHandover checks in which way each variable is passed.
 func TestHandover(t *testing.T) {
 	t.Setenv("SET_HERE", "ours")
 	long := strings.Repeat("x", longestLine)
@@ -40,7 +40,7 @@ func TestHandover(t *testing.T) {
 		{"A", "\xff", "own"},
 		{"A", long, "own"},
 		{"GOOGLE_KEY", "x\ny", "own"},
-		{"A*", "x\ny", "line"}, // podman would take all that begin with A
+		{"A*", "x\ny", "line"}, // podman would pass on all variables that begin with A
 		{"#A", "x", "line"},
 		{"A B", "x", "line"},
 		{"", "x", "line"},
@@ -72,8 +72,7 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// awkward are variables that a command line, a file or an environment could lose or
-// take for its own.
+// awkward are variables that a command line, a file or an environment could lose or misread.
 var awkward = [][2]string{
 	{"LINES_OF", "first\nsecond\n\n--privileged"}, {"CRLF", "a\r\nb\r"}, {"RETURN", "a\rb"}, {"RETURN_LAST", "a\r"},
 	{"QUOTES", `"a" 'b' ` + "`c`"}, {"QUOTED", `"a"`}, {"BACKSLASH", `a\nb\`}, {"DOLLAR", "$HOME ${HOME}"}, {"HASH", "#a # b"},
@@ -101,13 +100,13 @@ func testEnvironment(t *testing.T, x *Executor) {
 	}
 }
 
-// testCommandLines looks for a value on the command lines of all calls of the program,
-// and of all processes while the job runs.
+// testCommandLines searches for a value on the command lines of all calls of the program, and of
+// all processes while the job runs.
 func testCommandLines(t *testing.T, x *Executor) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skipf("command lines are read from /proc: %v", err)
 	}
-	const marker = "value-that-nobody-sees"
+	const marker = "value-that-must-stay-hidden"
 	noting, dir := noted(t, x, "cat /proc/$$/cmdline")
 	r := newTrial(t, noting, `"command": ["/job", "quoted", "ONE", "TWO", "DOCKER_HOST"]`)
 	r.a.Environment = pairs([][2]string{{"ONE", marker}, {"TWO", marker + "\n" + marker}, {"DOCKER_HOST", marker}})
@@ -130,8 +129,8 @@ func testCommandLines(t *testing.T, x *Executor) {
 	}
 }
 
-// noted is an executor whose program first writes what a shell command says into a
-// file of the directory, named after the process that it then becomes.
+// noted returns an executor whose program first writes the output of a shell command to a file in
+// the directory. The file's name is the number of the process.
 func noted(t *testing.T, x *Executor, command string) (_ *Executor, dir string) {
 	t.Helper()
 	noting := *x
@@ -144,7 +143,7 @@ func noted(t *testing.T, x *Executor, command string) (_ *Executor, dir string) 
 	return &noting, dir
 }
 
-// contents are the texts of the files that can be read.
+// contents returns the texts of the files that can be read.
 func contents(files []string) []string {
 	var all []string
 	for _, file := range files {

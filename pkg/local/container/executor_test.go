@@ -23,7 +23,7 @@ type outcome struct {
 	started int // how often Started was called
 }
 
-// sorted orders lines: what goes to stdout and to stderr takes two ways.
+// sorted sorts lines: stdout and stderr are copied separately.
 func sorted(log string) string {
 	return strings.Join(slices.Sorted(strings.Lines(log)), "")
 }
@@ -35,7 +35,7 @@ type trial struct {
 	log string
 }
 
-// newTrial makes an attempt of a container whose members are given as JSON.
+// newTrial returns an attempt of a container whose members are given as JSON.
 func newTrial(t *testing.T, x *Executor, members string) *trial {
 	t.Helper()
 	if members != "" {
@@ -78,7 +78,7 @@ func (r *trial) said(t *testing.T) string {
 	return string(text)
 }
 
-// want holds an outcome to its exit code, the log, and the begin of the error.
+// want compares an outcome with an exit code, a log, and the beginning of an error.
 func (o outcome) want(t *testing.T, exit int, log, reason string) {
 	t.Helper()
 	said := ""
@@ -132,11 +132,11 @@ func TestExecutor(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				o := newTrial(t, x, c.members).run(t, t.Context())
-				for again := 0; c.reason == outOfMemory && !toldOfMemory(t, x) && again < 5; again++ {
+				for again := 0; c.reason == outOfMemory && !reportedMemory(t, x) && again < 5; again++ {
 					o = newTrial(t, x, c.members).run(t, t.Context())
 				}
 				if strings.HasPrefix(c.reason, "CannotStart") {
-					o.log = "" // docker's client says the reason there too
+					o.log = "" // docker's client also prints the reason there
 				}
 				o.want(t, c.exit, c.log, c.reason)
 			})
@@ -147,7 +147,7 @@ func TestExecutor(t *testing.T) {
 		t.Run("environment", func(t *testing.T) { testEnvironment(t, x) })
 		t.Run("command lines", func(t *testing.T) { testCommandLines(t, x) })
 		t.Run("staged text", func(t *testing.T) { testStaged(t, x) })
-		t.Run("inputs and outputs", func(t *testing.T) { testBrought(t, x) })
+		t.Run("inputs and outputs", func(t *testing.T) { testInputsAndOutputs(t, x) })
 		t.Run("output lost", func(t *testing.T) { testOutputLost(t, x) })
 		t.Run("full disk", func(t *testing.T) { testFullDisk(t, x) })
 		t.Run("full state", func(t *testing.T) { testFullState(t, program) })
@@ -160,10 +160,10 @@ func TestExecutor(t *testing.T) {
 	})
 }
 
-// toldOfMemory reports whether a docker daemon was told that the last container ran out
-// of memory. A busy containerd on cgroups v1 may find the container's group gone before
-// it could read why, and then nobody ever knows: such a trial shows nothing of ours.
-func toldOfMemory(t *testing.T, x *Executor) bool {
+// reportedMemory checks whether docker recorded that the last container ran out of memory. A busy
+// containerd on cgroups v1 may find the container's group removed before it could read the cause.
+// Then the cause is lost, and the trial says nothing about batchctl.
+func reportedMemory(t *testing.T, x *Executor) bool {
 	if x.kind != Docker {
 		return true
 	}
@@ -174,7 +174,7 @@ func toldOfMemory(t *testing.T, x *Executor) bool {
 	return told != ""
 }
 
-// testEnd ends attempts as the engine does, in peace and not.
+// testEnd ends attempts as the engine does: with time to end, and without.
 func testEnd(t *testing.T, x *Executor) {
 	for _, c := range []struct {
 		what string
@@ -192,7 +192,7 @@ func testEnd(t *testing.T, x *Executor) {
 					t.Errorf("handle %q", handle)
 				}
 				ending.Go(func() {
-					// Only a job that waits for the signal can answer it.
+					// Send the signal only once the job can handle it.
 					eventually(t, "the job waits", func() bool { return r.said(t) == "waiting\n" })
 					cancel(errors.New("job terminated"))
 					if c.kill {
@@ -216,7 +216,7 @@ func testEnd(t *testing.T, x *Executor) {
 	})
 }
 
-// testLeftovers clears what engines left that died.
+// testLeftovers clears what dead engines left.
 func testLeftovers(t *testing.T, x *Executor) {
 	leave := func(id string) {
 		r := newTrial(t, x, `"command": ["/job", "wait"]`)
@@ -232,7 +232,7 @@ func testLeftovers(t *testing.T, x *Executor) {
 	leave("one")
 	leave("two")
 	for _, c := range []struct{ id, handle, left string }{
-		{"nobody", "", "batchctl-one batchctl-two"},
+		{"unknown", "", "batchctl-one batchctl-two"},
 		{"on", "", "batchctl-one batchctl-two"},
 		{"one", "", "batchctl-two"},
 		{"one", x.handle(namePrefix + "one"), "batchctl-two"},

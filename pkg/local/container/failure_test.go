@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// smallDisk is a file system of 64 KiB.
+// smallDisk returns a directory on a file system of 64 KiB.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -38,8 +38,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// testOutputLost ends the program that carries a job's output. The job goes on, ends as
-// it would have, and its log says what happened.
+// testOutputLost kills the program that copies a job's output. The job continues and ends
+// normally, and its log reports the loss.
 func testOutputLost(t *testing.T, x *Executor) {
 	noting, dir := noted(t, x, `echo "$1"`)
 	r := newTrial(t, noting, `"command": ["/job", "wait"]`)
@@ -59,7 +59,7 @@ func testOutputLost(t *testing.T, x *Executor) {
 	o.want(t, 3, "waiting\n"+said, "")
 }
 
-// killCall ends the one call of a noted program that was noted so.
+// killCall kills the one call of a noted program that has the given note.
 func killCall(t *testing.T, dir, note string) {
 	calls, _ := filepath.Glob(filepath.Join(dir, "*.call"))
 	for _, call := range calls {
@@ -78,8 +78,8 @@ func killCall(t *testing.T, dir, note string) {
 	t.Errorf("no call was noted as %q", note)
 }
 
-// testFullDisk lets jobs print more than their log can hold: one that would succeed, where it is
-// not stopped before it has, and one that would run indefinitely.
+// testFullDisk lets jobs print more than the disk of their log can store: one that would succeed
+// and may end before it is stopped, and one that would run indefinitely.
 func testFullDisk(t *testing.T, x *Executor) {
 	disk := smallDisk(t)
 	for what, exits := range map[string][]int{`"200"`: {0, 137}, `"200", "wait"`: {137}} {
@@ -95,8 +95,8 @@ func testFullDisk(t *testing.T, x *Executor) {
 	o.want(t, 0, strings.Repeat(strings.Repeat("x", 1023)+"\n", 200), "")
 }
 
-// testFullState lets a job fill the disk that the engine's own state is on, which then
-// takes other jobs as before.
+// testFullState lets a job fill the disk of the engine's state. The engine must then accept other
+// jobs as before.
 func testFullState(t *testing.T, program string) {
 	dir := filepath.Join(smallDisk(t), "state")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -132,7 +132,7 @@ func testFullState(t *testing.T, program string) {
 	}
 }
 
-// ended is a job at its end.
+// ended waits for the end of a job and returns it.
 func ended(t *testing.T, client *awsbatch.Client, id string) (job types.JobDetail) {
 	t.Helper()
 	eventually(t, "the job ends", func() bool {
@@ -145,8 +145,8 @@ func ended(t *testing.T, client *awsbatch.Client, id string) (job types.JobDetai
 	return job
 }
 
-// testProgramGone takes the program away while the container runs, which then is
-// beyond reach: it neither answers nor can be ended.
+// testProgramGone removes the program while the container runs. The container can then neither be
+// inspected nor be ended.
 func testProgramGone(t *testing.T, x *Executor) {
 	lost := *x
 	lost.path = filepath.Join(t.TempDir(), x.kind)
@@ -186,8 +186,8 @@ func testProgramGone(t *testing.T, x *Executor) {
 	}
 }
 
-// TestDaemonGone kills the docker daemon while a container runs. The next daemon still
-// has the container, and so it can be cleared.
+// TestDaemonGone kills the docker daemon while a container runs. The next daemon still has the
+// container, so it can be cleared.
 func TestDaemonGone(t *testing.T) {
 	d := docker(t)
 	x, err := New(t.Context(), Options{Program: Docker, Dir: emptyDir(t)})
@@ -222,7 +222,7 @@ func TestDaemonGone(t *testing.T) {
 	}
 }
 
-// testTask runs a task of two containers at once.
+// testTask runs a task of two concurrent containers.
 func testTask(t *testing.T, program string) {
 	engine, client, err := openEngine(t.Context(), stateDir(t), program)
 	if err != nil {

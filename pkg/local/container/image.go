@@ -25,47 +25,47 @@ func NewImages(ctx context.Context, program string) (*Images, error) {
 	return &Images{c}, nil
 }
 
-// String is the program with its version.
+// String returns the program with its version.
 func (i *Images) String() string { return i.kind + " " + i.version }
 
 // Build is an image to be built.
 type Build struct {
-	// Name is the image's with its tag; Platform such as linux/amd64.
+	// Name is the image's name with its tag. Platform is for example linux/amd64.
 	Name, Platform string
-	// Dockerfile is its text, Dir the context.
+	// Dockerfile is the text of the Dockerfile, Dir the build context.
 	Dockerfile, Dir string
-	// Args are NAME=VALUE of build arguments.
+	// Args are the build arguments, as NAME=VALUE.
 	Args []string
 }
 
-// Build builds an image; the program's output goes to story.
-func (i *Images) Build(ctx context.Context, b Build, story io.Writer) error {
+// Build builds an image and copies the program's output to output.
+func (i *Images) Build(ctx context.Context, b Build, output io.Writer) error {
 	args := []string{"build", "--platform", b.Platform, "--file", "-", "--tag", b.Name}
 	for _, a := range b.Args {
 		args = append(args, "--build-arg", a)
 	}
 	cmd := i.command(ctx, append(args, b.Dir)...)
 	cmd.Stdin = strings.NewReader(b.Dockerfile)
-	return i.runLogged(ctx, cmd, "build "+b.Name, story)
+	return i.runLogged(ctx, cmd, "build "+b.Name, output)
 }
 
-// Has reports whether an image is on this machine.
+// Has reports whether the local machine has an image.
 func (i *Images) Has(ctx context.Context, name string) bool {
 	_, err := i.output(ctx, "image", "inspect", "--format", "{{.Id}}", name)
 	return err == nil
 }
 
-// Pull fetches an image, with the user's own login.
-func (i *Images) Pull(ctx context.Context, name string, story io.Writer) error {
-	return i.runLogged(ctx, i.command(ctx, "pull", name), "pull "+name, story)
+// Pull downloads an image with the user's own login, and copies the program's output to output.
+func (i *Images) Pull(ctx context.Context, name string, output io.Writer) error {
+	return i.runLogged(ctx, i.command(ctx, "pull", name), "pull "+name, output)
 }
 
 // Login is a user and a password of a registry.
 type Login struct{ Host, User, Password string }
 
-// Push pushes an image to its registry, with a login in a temporary configuration, or with the
-// user's.
-func (i *Images) Push(ctx context.Context, name string, login *Login, story io.Writer) (err error) {
+// Push uploads an image to its registry, with a login in a temporary configuration, or with the
+// user's. It copies the program's output to output.
+func (i *Images) Push(ctx context.Context, name string, login *Login, output io.Writer) (err error) {
 	var environ []string
 	if login != nil {
 		var leave func() error
@@ -76,7 +76,7 @@ func (i *Images) Push(ctx context.Context, name string, login *Login, story io.W
 	}
 	cmd := i.command(ctx, "push", name)
 	cmd.Env = append(cmd.Environ(), environ...)
-	return i.runLogged(ctx, cmd, "push "+name, story)
+	return i.runLogged(ctx, cmd, "push "+name, output)
 }
 
 // loggedIn logs in. It returns the environment that makes a program use the login, and a function
@@ -95,15 +95,15 @@ func (i *Images) loggedIn(ctx context.Context, login Login) (environ []string, l
 	if environ, err = i.apartFrom(ctx, dir, login.Host); err != nil {
 		return nil, nil, err
 	}
-	words := []string{"login", "--username", login.User, "--password-stdin", login.Host}
-	if _, err := i.do(ctx, call{args: words, stdin: login.Password, env: environ}); err != nil {
+	args := []string{"login", "--username", login.User, "--password-stdin", login.Host}
+	if _, err := i.do(ctx, call{args: args, stdin: login.Password, env: environ}); err != nil {
 		return nil, nil, fmt.Errorf("%s login %s: %w", i.kind, login.Host, err)
 	}
 	return environ, forget, nil
 }
 
 // apartFrom creates a configuration in dir that is independent of the user's, except for the
-// daemon.
+// daemon. It returns the environment variables that select it.
 func (i *Images) apartFrom(ctx context.Context, dir, host string) ([]string, error) {
 	file := filepath.Join(dir, "config.json")
 	// With an entry there docker keeps the password in this file. Otherwise it would use the user's
@@ -129,10 +129,10 @@ func (i *Images) apartFrom(ctx context.Context, dir, host string) ([]string, err
 	return environ, nil
 }
 
-// runLogged runs a program and copies its output to story. An error repeats the end of it.
-func (i *Images) runLogged(ctx context.Context, cmd *exec.Cmd, what string, story io.Writer) error {
+// runLogged runs a program and copies its output to output. An error has the last line of it.
+func (i *Images) runLogged(ctx context.Context, cmd *exec.Cmd, what string, output io.Writer) error {
 	last := &tail{}
-	cmd.Stdout = io.MultiWriter(story, last)
+	cmd.Stdout = io.MultiWriter(output, last)
 	cmd.Stderr = cmd.Stdout
 	err := cmd.Run()
 	if ctx.Err() != nil {
@@ -147,8 +147,10 @@ func (i *Images) runLogged(ctx context.Context, cmd *exec.Cmd, what string, stor
 // tail keeps the end of a text.
 type tail struct{ text []byte }
 
+// tailLength is how many bytes of a program's output an error can have.
 const tailLength = 600
 
+// Write keeps the last bytes of everything written so far.
 func (t *tail) Write(b []byte) (int, error) {
 	t.text = append(t.text, b...)
 	if over := len(t.text) - tailLength; over > 0 {

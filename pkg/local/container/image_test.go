@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// lockedRegistry is a registry that accepts only one user.
+// lockedRegistry starts a registry that accepts only one user.
 func lockedRegistry(t *testing.T, user, password string) (host string) {
 	t.Helper()
 	testtool.Need(t, "docker-registry")
@@ -72,8 +72,8 @@ func lockedRegistry(t *testing.T, user, password string) (host string) {
 	return strings.TrimPrefix(door.URL, "http://")
 }
 
-// TestImages builds an image and pushes it with a login, which the user's own
-// configuration never sees.
+// TestImages builds an image and pushes it with a login. The user's own configuration must stay
+// unchanged.
 func TestImages(t *testing.T) {
 	for _, kind := range []string{Podman, Docker} {
 		t.Run(kind, func(t *testing.T) {

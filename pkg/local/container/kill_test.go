@@ -30,7 +30,7 @@ func openEngine(ctx context.Context, dir, program string) (*local.Engine, *awsba
 	return engine, awsbatch.NewFromConfig(engine.Config(dir)), nil
 }
 
-// stateDir is a directory that an engine takes for its state.
+// stateDir returns a directory that an engine accepts for its state.
 func stateDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(emptyDir(t), "state")
@@ -74,7 +74,7 @@ func describe(ctx context.Context, c *awsbatch.Client, id string) (types.JobDeta
 	return out.Jobs[0], nil
 }
 
-// victim is an engine in a process of its own that never ends on its own.
+// victim is an engine in a separate process that never ends by its own decision.
 func victim(dir, program string) {
 	ctx := context.Background()
 	_, client, err := openEngine(ctx, dir, program)

@@ -51,9 +51,10 @@ var tmpfsOptions = []string{"ro", "rw", "suid", "nosuid", "dev", "nodev", "exec"
 	"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
 	"mode=", "uid=", "gid=", "nr_inodes=", "nr_blocks="}
 
+// tmpfs returns the flag for a tmpfs mount. The error names an option that is not supported.
 func tmpfs(t types.Tmpfs) (string, error) {
-	place := aws.ToString(t.ContainerPath)
-	if err := checkPath(place); err != nil {
+	path := aws.ToString(t.ContainerPath)
+	if err := checkPath(path); err != nil {
 		return "", fmt.Errorf("tmpfs: %w", err)
 	}
 	options := []string{fmt.Sprintf("size=%dm", aws.ToInt32(t.Size))}
@@ -66,20 +67,21 @@ func tmpfs(t types.Tmpfs) (string, error) {
 			name += "="
 		}
 		if !slices.Contains(tmpfsOptions, name) || strings.Contains(o, ",") {
-			return "", fmt.Errorf("tmpfs at %s: mount option %q is not supported here", place, o)
+			return "", fmt.Errorf("tmpfs at %s: mount option %q is not supported here", path, o)
 		}
 		options = append(options, o)
 	}
-	return "--tmpfs=" + place + ":" + strings.Join(options, ","), nil
+	return "--tmpfs=" + path + ":" + strings.Join(options, ","), nil
 }
 
+// device returns the flag for a device, which only --allow-privileged permits.
 func (x *Executor) device(d types.Device) (string, error) {
 	host := aws.ToString(d.HostPath)
-	place := aws.ToString(d.ContainerPath)
-	if place == "" {
-		place = host
+	target := aws.ToString(d.ContainerPath)
+	if target == "" {
+		target = host
 	}
-	for _, path := range []string{host, place} {
+	for _, path := range []string{host, target} {
 		if err := checkPath(path); err != nil {
 			return "", fmt.Errorf("device: %w", err)
 		}
@@ -103,5 +105,5 @@ func (x *Executor) device(d types.Device) (string, error) {
 	if permissions == "" {
 		permissions = "rwm"
 	}
-	return "--device=" + host + ":" + place + ":" + permissions, nil
+	return "--device=" + host + ":" + target + ":" + permissions, nil
 }

@@ -36,8 +36,8 @@ func (x *Executor) mounts(c *types.ContainerProperties) ([]string, error) {
 		if !isLocal(c.Volumes[i]) {
 			continue // named by Unhonoured
 		}
-		place := aws.ToString(m.ContainerPath)
-		if err := checkPath(place); err != nil {
+		target := aws.ToString(m.ContainerPath)
+		if err := checkPath(target); err != nil {
 			return nil, fmt.Errorf("mount point of volume %s: %w", name, err)
 		}
 		source := ""
@@ -50,13 +50,13 @@ func (x *Executor) mounts(c *types.ContainerProperties) ([]string, error) {
 				return nil, fmt.Errorf("volume %s has no path and is mounted twice, which is not supported here", name)
 			}
 			empty = append(empty, name)
-			arg = "--mount=type=volume,destination=" + place
+			arg = "--mount=type=volume,destination=" + target
 		} else {
 			source, err := x.source(source)
 			if err != nil {
 				return nil, fmt.Errorf("volume %s: %w", name, err)
 			}
-			arg = "--mount=type=bind,source=" + source + ",destination=" + place
+			arg = "--mount=type=bind,source=" + source + ",destination=" + target
 		}
 		if aws.ToBool(m.ReadOnly) {
 			arg += ",readonly"

@@ -17,8 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// stagedState is a state directory with published files: a, b and c, of which a tree has
-// a and c, and files that it must not see.
+// stagedState returns a state directory with published files: a, b and c, a tree of a and c, and
+// files that the job must not see.
 func stagedState(t *testing.T) (x *Executor, dir string) {
 	t.Helper()
 	state, err := real(t.TempDir())
@@ -59,8 +59,8 @@ func stagedAttempt(t *testing.T, d stage.Document, more ...types.KeyValuePair) a
 		types.KeyValuePair{Name: aws.String(stage.Variable), Value: aws.String(string(text))})}
 }
 
-// TestBrought shows a job the files that its document names, and no others.
-func TestBrought(t *testing.T) {
+// TestInputsOfDocument checks that a job sees the files that its document names, and no others.
+func TestInputsOfDocument(t *testing.T) {
 	x, dir := stagedState(t)
 	h := func(name string) string { return strings.Repeat(name, 64) }
 	args, err := x.staged(stagedAttempt(t, stage.Document{
@@ -99,8 +99,8 @@ func TestBrought(t *testing.T) {
 	}
 }
 
-// TestNotBrought holds that a document leads to nothing else of this machine.
-func TestNotBrought(t *testing.T) {
+// TestPathsOutsideStaged checks that a document gives access to no other file of the machine.
+func TestPathsOutsideStaged(t *testing.T) {
 	x, dir := stagedState(t)
 	h := func(name string) string { return dir + "/" + strings.Repeat(name, 64) }
 	for name, d := range map[string]stage.Document{
@@ -135,9 +135,9 @@ func TestNotBrought(t *testing.T) {
 	}
 }
 
-// testBrought has a user without rights read what the job brings, and write what it
-// carries away, as a child of an array.
-func testBrought(t *testing.T, x *Executor) {
+// testInputsAndOutputs lets a user without permissions read the job's inputs and write its
+// outputs, as a child of an array.
+func testInputsAndOutputs(t *testing.T, x *Executor) {
 	dir, sum := filepath.Join(x.options.Dir, StagedDir), strings.Repeat("b", 64)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

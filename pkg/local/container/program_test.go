@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// testImage is made of testdata/job alone, without a registry.
+// testImage is built from testdata/job alone, without a registry.
 const testImage = "localhost/batchctl-test:1"
 
 // TestMain is also the engine that TestKilledEngine kills.
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testtool.Main(m)
 }
 
-// programs runs a test with each program that there is.
+// programs runs a test with each installed program.
 func programs(t *testing.T, f func(t *testing.T, program string)) {
 	t.Run(Podman, func(t *testing.T) {
 		podman(t)
@@ -39,9 +39,8 @@ func programs(t *testing.T, f func(t *testing.T, program string)) {
 	})
 }
 
-// podman gives podman a storage of its own, for this test alone, and imports the
-// image into it. Its own limits replace podman's defaults, which a process
-// without CAP_SYS_RESOURCE may not set.
+// podman gives podman its own storage for this test and imports the image into it. Its own limits
+// replace podman's defaults, which a process without CAP_SYS_RESOURCE may not set.
 func podman(t *testing.T) {
 	testtool.Long(t)
 	testtool.Need(t, Podman, "tar")
@@ -67,8 +66,8 @@ func setFile(t *testing.T, variable, path, text string) {
 	t.Setenv(variable, path)
 }
 
-// daemon is a docker daemon of the test's own, with its own data and without a
-// network, so that it stands in the way of no other.
+// daemon is a docker daemon of the test, with its own data and without a network, so that it does
+// not disturb another daemon.
 type daemon struct {
 	dir   string
 	cmd   *exec.Cmd
@@ -103,7 +102,7 @@ func docker(t *testing.T) *daemon {
 
 func (d *daemon) socket() string { return "unix://" + filepath.Join(d.dir, "s") }
 
-// start returns when the daemon answers. It is ended with the test.
+// start returns when the daemon answers. The daemon ends with the test.
 func (d *daemon) start(t *testing.T) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(d.dir, "log"))
@@ -123,7 +122,7 @@ func (d *daemon) start(t *testing.T) {
 	d.cmd, d.ended = cmd, ended
 	go func() {
 		defer close(ended)
-		_ = cmd.Wait() // how it ends matters only before it answers, and is seen below
+		_ = cmd.Wait() // its exit matters only before it answers, which the loop below notices
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -140,8 +139,8 @@ func (d *daemon) start(t *testing.T) {
 	})
 }
 
-// kill ends the daemon as a crash does: its data stay mounted. Its containerd ends
-// with it, and must not count as one that can be used again.
+// kill ends the daemon as a crash does: its data stays mounted. It also ends the daemon's
+// containerd, so that the next daemon starts its own.
 func (d *daemon) kill(t *testing.T) {
 	_ = d.cmd.Process.Kill()
 	<-d.ended
@@ -155,7 +154,7 @@ func (d *daemon) kill(t *testing.T) {
 	}
 }
 
-// eventually waits for what must come.
+// eventually waits until a condition is met, or fails the test.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -169,8 +168,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// jobFiles is the file system of the image: one static program, and a directory
-// that its users may not write to.
+// jobFiles returns the file system of the image: one static program, and a directory that its
+// users may not write to.
 func jobFiles(t *testing.T) string {
 	t.Helper()
 	dir := emptyDir(t)

@@ -16,18 +16,24 @@ import (
 // outOfMemory is the container's reason in Batch when the kernel killed it for its memory.
 const outOfMemory = "OutOfMemoryError: Container killed due to memory usage"
 
-// life is a created container until it has ended.
+// life is a container from its creation until it has ended.
 type life struct {
 	client
-	name     string
-	log      *os.File
-	lasting  context.Context    // of the calls that take as long as the container
-	abandon  context.CancelFunc // ends them
-	attached chan struct{}      // closed when the program that carries its output has ended
-	carrier  int                // the exit code of that program, then
-	over     chan struct{}      // closed when the container has ended
-	killed   bool               // by the engine with SIGKILL; known when end has returned
-	unlogged error              // why its output is not in the log, then
+	name string
+	log  *os.File
+	// lasting is the context of calls that take as long as the container.
+	lasting context.Context
+	// abandon ends those calls.
+	abandon context.CancelFunc
+	// attached is closed when the program that copies its output has ended.
+	attached chan struct{}
+	// carrier is the exit code of that program, valid once attached is closed.
+	carrier int
+	over    chan struct{} // closed when the container has ended
+	// killed is set if the engine has sent SIGKILL. It is valid once end has returned.
+	killed bool
+	// unlogged is why the output is not in the log. It is valid once attached is closed.
+	unlogged error
 }
 
 // carryOut starts the container and waits until it ends.
@@ -102,11 +108,11 @@ func (l *life) attach() error {
 	return nil
 }
 
-// initialize does the part of a podman start that can fail with a message: docker keeps the cause
-// of a failed start, podman only prints it.
+// initialize does the part of a podman start that can fail with a message. docker keeps the cause
+// of a failed start; podman only prints it.
 //
-// It runs in the attempt's directory, because podman's monitor writes the file "oom" there when the
-// container has run out of memory. On cgroups v1 podman itself does not detect that.
+// It runs in the attempt's directory, because podman's monitor writes the file "oom" there when
+// the container has run out of memory. On cgroups v1 podman itself does not detect that.
 func (x *Executor) initialize(name, dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
@@ -116,6 +122,7 @@ func (x *Executor) initialize(name, dir string) error {
 	return err
 }
 
+// orUnknown returns a text for an empty cause.
 func orUnknown(cause string) string {
 	if cause == "" {
 		return "the container did not start; its log may say why"
@@ -156,7 +163,7 @@ func (l *life) wait(now inspected) (inspected, error) {
 		return now, err
 	}
 	if l.unlogged = l.checkLog(now); l.unlogged != nil && now.State.Running {
-		_ = l.kill("SIGKILL") // not running any more: as well
+		_ = l.kill("SIGKILL") // an error means that it has ended
 	}
 	for now.State.Running {
 		if _, err := l.output(l.lasting, "wait", "--", l.name); err != nil {
@@ -214,8 +221,8 @@ func (l *life) kill(signal string) error {
 	return err
 }
 
-// verdict returns the container's exit code, and the reason if it ran out of memory. oom is a file
-// that then exists; "" if there is none.
+// verdict returns the container's exit code, and the reason if it ran out of memory. oom is the
+// name of a file that exists in that case; "" if podman's monitor does not write one.
 func verdict(now inspected, oom string) (int, error) {
 	memory := now.State.OOMKilled
 	if !memory && oom != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
-// TestStaged mounts what a variable names, and nothing beside it.
+// TestStaged checks that the file that a variable names is mounted, and nothing else.
 func TestStaged(t *testing.T) {
 	state, err := real(t.TempDir())
 	if err != nil {
@@ -68,7 +68,7 @@ func TestStaged(t *testing.T) {
 	}
 }
 
-// testStaged has a user without rights read what the job was given, and try to write it.
+// testStaged lets a user without permissions read the staged text of a job, and try to write it.
 func testStaged(t *testing.T, x *Executor) {
 	path := filepath.Join(x.options.Dir, StagedDir, strings.Repeat("a", 64)+".txt")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -39,6 +39,8 @@ type stagedPaths struct {
 	outputs []string
 }
 
+// stagedPathsOf returns the paths below the staged directory that the job's document names. An
+// invalid document has none; the job itself reports what is wrong.
 func (x *Executor) stagedPathsOf(a attempt.Attempt) stagedPaths {
 	all := stagedPaths{files: map[string][]string{}}
 	text, _ := valueOf(a, stage.Variable)
@@ -46,12 +48,12 @@ func (x *Executor) stagedPathsOf(a attempt.Attempt) stagedPaths {
 	if text == "" || err != nil {
 		return all // the job reports what is wrong with it
 	}
-	expand := func(place string) string {
-		place, err := stage.Expand(place, func(name string) (string, bool) { return valueOf(a, name) })
-		if err != nil || !filepath.IsAbs(place) {
+	expand := func(path string) string {
+		path, err := stage.Expand(path, func(name string) (string, bool) { return valueOf(a, name) })
+		if err != nil || !filepath.IsAbs(path) {
 			return ""
 		}
-		return filepath.Clean(place)
+		return filepath.Clean(path)
 	}
 	for _, in := range d.Inputs {
 		from := expand(in.From)
@@ -108,8 +110,8 @@ func (x *Executor) stagedMounts(a attempt.Attempt, texts map[string][]string) (a
 	}
 	for _, at := range p.outputs {
 		own := filepath.Join(x.options.Dir, StagedDir, OutputsDir, a.Job)
-		place := filepath.Join(at, OutputsDir, a.Job)
-		err := errors.Join(checkMount(own), checkMount(place))
+		target := filepath.Join(at, OutputsDir, a.Job)
+		err := errors.Join(checkMount(own), checkMount(target))
 		if err == nil {
 			err = os.MkdirAll(own, 0o700)
 		}
@@ -119,7 +121,7 @@ func (x *Executor) stagedMounts(a attempt.Attempt, texts map[string][]string) (a
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", stage.Variable, err)
 		}
-		args = append(args, "--mount=type=bind,source="+own+",destination="+place)
+		args = append(args, "--mount=type=bind,source="+own+",destination="+target)
 	}
 	return args, nil
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Unhonoured names the members that only AWS can provide, and those that make the job fail at its
-// start.
+// Unhonoured returns the members that only AWS can provide, and those that make the job fail at
+// its start.
 func (x *Executor) Unhonoured(c *types.ContainerProperties) []string {
 	refused := !x.options.AllowPrivileged
 	members := []struct {

@@ -2,5 +2,5 @@
 
 package hardware
 
-// OpenFiles returns 0: unknown.
+// OpenFiles returns how many files this process may have open; 0 if unknown.
 func OpenFiles() uint64 { return 0 }

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// The engine starts although nvidia-smi does not answer and leaves its output open.
+// TestGPUsOfHangingDriver checks that the engine starts although nvidia-smi does not answer and
+// leaves its output open.
 func TestGPUsOfHangingDriver(t *testing.T) {
 	bin := t.TempDir()
 	file := filepath.Join(bin, "pid")

@@ -25,8 +25,8 @@ func MemoryMiB() (int, error) {
 	return int(min(bytes, cgroupLimit("/sys/fs/cgroup")) >> 20), nil
 }
 
-// cgroupLimit returns the memory limit in bytes of the control group that a container sees at root;
-// the largest number if there is none.
+// cgroupLimit returns the memory limit in bytes of the control group that a container sees at
+// root; the largest number if it has no limit.
 func cgroupLimit(root string) uint64 {
 	limit := ^uint64(0)
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} { // version 2, version 1
@@ -53,6 +53,8 @@ func GPUs() []string {
 // hangs, nvidia-smi never ends.
 const nvidiaTimeout = 30 * time.Second
 
+// machineGPUs returns the UUIDs from nvidia-smi, or from /proc if nvidia-smi does not answer in
+// time.
 func machineGPUs(ctx context.Context) []string {
 	cmd := exec.CommandContext(ctx, "nvidia-smi", "-L")
 	cmd.WaitDelay = time.Second // processes that it left behind may hold its output open

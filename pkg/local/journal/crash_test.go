@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cachedFile is a file in a page cache: what was written since the last sync may be on
-// disk or not, each sector for itself.
+// cachedFile is a file in a page cache: each sector written since the last sync may be on disk or
+// not.
 type cachedFile struct {
 	faultyFile
 	disk []byte
@@ -26,7 +26,7 @@ func (f *cachedFile) Sync() error {
 	return nil
 }
 
-// crash is what the disk holds after the machine stopped.
+// crash returns what the disk has after the machine stopped.
 func (f *cachedFile) crash(t *rapid.T) []byte {
 	size := rapid.IntRange(min(len(f.disk), len(f.data)), max(len(f.disk), len(f.data))).Draw(t, "size")
 	left := make([]byte, size)
@@ -39,9 +39,9 @@ func (f *cachedFile) crash(t *rapid.T) []byte {
 	return left
 }
 
-// TestCrashKeepsWhatWasSynced stops the machine at any moment, with any of the sectors
-// that nobody waited for on disk: what was synced is read again, then perhaps some of
-// what came after, without a gap, and the journal goes on from there.
+// TestCrashKeepsWhatWasSynced stops the machine at any moment, with any of the unsynced sectors
+// on disk. The synced records must be read again, then perhaps some of the later ones without a
+// gap. The journal continues from there.
 func TestCrashKeepsWhatWasSynced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &cachedFile{faultyFile: faultyFile{space: 1 << 30, data: []byte(Header)}}
@@ -87,8 +87,8 @@ func TestCrashKeepsWhatWasSynced(t *testing.T) {
 	})
 }
 
-// TestLostSectorsAreDamage: zeros where the disk had something already, as a mark behind
-// them says, are no torn tail.
+// TestLostSectorsAreDamage checks that zeros are damage, not a torn tail, if a later mark shows
+// that the disk had data there.
 func TestLostSectorsAreDamage(t *testing.T) {
 	f := &cachedFile{faultyFile: faultyFile{space: 1 << 20, data: []byte(Header)}}
 	j := New(f, int64(len(Header)))
@@ -114,8 +114,8 @@ func TestLostSectorsAreDamage(t *testing.T) {
 	}
 }
 
-// TestLostSectorsOfOldJournals: a journal without marks cannot tell, so zeros before
-// records are damage; and once it has been opened it has a mark.
+// TestLostSectorsOfOldJournals checks a journal without marks: zeros before records are damage,
+// because nothing shows whether they were synced. Opening it adds a mark.
 func TestLostSectorsOfOldJournals(t *testing.T) {
 	old := []byte(firstHeader)
 	for range 20 {
@@ -151,8 +151,9 @@ func TestLostSectorsOfOldJournals(t *testing.T) {
 	}
 }
 
-// TestOldJournalGoesOn: a journal without marks is read, and from then on has them.
-func TestOldJournalGoesOn(t *testing.T) {
+// TestOldJournalContinues checks that a journal without marks is read, and has marks from then
+// on.
+func TestOldJournalContinues(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +180,7 @@ func TestOldJournalGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Not closed: the next one finds the room behind the records.
+		// Without Close, the next Open finds reserved space after the records.
 	}
 	data, err := os.ReadFile(path)
 	if err != nil || !bytes.HasPrefix(data, []byte(Header)) || !bytes.Contains(data, []byte(markName)) || data[len(data)-1] != 0 {

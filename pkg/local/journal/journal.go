@@ -40,7 +40,7 @@ const Header = "batchctl journal 2\n"
 // firstHeader is the header of journals without marks, which can still be used.
 const firstHeader = "batchctl journal 1\n"
 
-// File is what a journal needs of a file; tests use a failing one.
+// File is the part of a file that a journal uses; tests use a failing one.
 type File interface {
 	io.WriterAt
 	Truncate(size int64) error
@@ -53,15 +53,19 @@ type File interface {
 // Journal appends records and syncs them to disk. Wait for Written before you start something that
 // a later program must know of. Wait for Sync before you promise something to a client.
 type Journal struct {
-	mu       sync.Mutex
-	file     File
-	size     int64 // bytes of whole lines, including those not written yet
-	written  int64 // of them in the file
-	durable  int64 // bytes known to be on disk
-	marked   int64 // position of the last mark
-	reserved int64 // up to where the file is filled with zeros
-	broken   error // the file cannot be trusted any more
-	line     []byte
+	mu   sync.Mutex
+	file File
+	size int64 // bytes of whole lines, including those not written yet
+	// written counts those of them that are in the file.
+	written int64
+	// durable counts the bytes known to be on disk.
+	durable int64
+	marked  int64 // position of the last mark
+	// reserved is the position up to which the file is filled with zeros.
+	reserved int64
+	// broken is set when the file cannot be trusted any more.
+	broken error
+	line   []byte
 
 	syncing bool   // a goroutine is syncing
 	atDisk  *group // the group being synced
@@ -75,12 +79,13 @@ type Journal struct {
 	unwritten []byte
 }
 
-// group is callers that share a sync.
+// group is the callers that share a sync.
 type group struct {
 	callers int
-	target  int64 // what was in the file when the sync began
-	done    chan struct{}
-	err     error
+	// target is the size of the file when the sync began.
+	target int64
+	done   chan struct{}
+	err    error
 }
 
 // New returns a journal that appends to a file with size bytes of whole lines, all of them on disk.
@@ -247,6 +252,7 @@ func (j *Journal) syncGroups() {
 	j.changed.Broadcast()
 }
 
+// end wakes all callers with the result of their sync.
 func (g *group) end(err error) {
 	g.err = err
 	close(g.done)
@@ -360,6 +366,7 @@ func appendFrame(line, payload []byte) []byte {
 	return append(line, '\n')
 }
 
+// markName begins the line of a mark.
 const markName = "durable "
 
 // appendMark appends the line that records how much is on disk.
@@ -373,8 +380,8 @@ func appendMark(line []byte, position int64) []byte {
 	return append(line, '\n')
 }
 
-// readMark returns the position of the mark at the start of data and the length of its
-// line; 0 if there is none.
+// readMark returns the position of the mark at the start of data and the length of its line; the
+// length is 0 if data does not start with a mark.
 func readMark(data []byte) (position int64, n int) {
 	line, _, ok := bytes.Cut(data[:min(len(data), len(markName)+32)], []byte("\n"))
 	rest, named := bytes.CutPrefix(line, []byte(markName))
@@ -386,6 +393,7 @@ func readMark(data []byte) (position int64, n int) {
 	return position, len(line) + 1
 }
 
+// appendChecksum appends the CRC-32C of data in eight hex digits.
 func appendChecksum(line, data []byte) []byte {
 	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return hex.AppendEncode(line, binary.BigEndian.AppendUint32(nil, sum))
@@ -399,18 +407,18 @@ func unframe(data []byte) (payload []byte, n int, err error) {
 		return nil, 0, errors.New("no record head")
 	}
 	length, sum, _ := strings.Cut(head, " ")
-	want, err := strconv.ParseUint(length, 10, 31)
+	size, err := strconv.ParseUint(length, 10, 31)
 	if err != nil {
 		return nil, 0, errors.New("no record length")
 	}
-	if uint64(len(rest)) <= want || rest[want] != '\n' {
+	if uint64(len(rest)) <= size || rest[size] != '\n' {
 		return nil, 0, errors.New("incomplete record")
 	}
-	payload = rest[:want]
+	payload = rest[:size]
 	if string(appendChecksum(nil, payload)) != sum {
 		return nil, 0, errors.New("checksum does not match")
 	}
-	return payload, len(data) - len(rest) + int(want) + 1, nil
+	return payload, len(data) - len(rest) + int(size) + 1, nil
 }
 
 // cutHead splits "length crc " off data.
@@ -464,28 +472,28 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 	return int64(at), nil
 }
 
-// damaged reports whether the bad line at a byte of data was once complete. That is so if whole
-// lines follow and the line does not just lack pages that were never written, or if a later mark
-// shows that it was on disk. Without marks this is unknown, and counts as damage.
+// damaged reports whether the incomplete line at a position of data was once complete. That is so
+// if whole lines follow and the line does not just lack pages that were never written, or if a
+// later mark shows that it was on disk. Without marks this is unknown, and counts as damage.
 func damaged(data []byte, at int, marks bool) bool {
-	behind := data[min(at+1, len(data)):]
+	after := data[min(at+1, len(data)):]
 	if marks && lacksPages(data, at) {
 		for {
-			i := bytes.Index(behind, []byte(markName))
+			i := bytes.Index(after, []byte(markName))
 			if i < 0 {
 				return false
 			}
-			if position, _ := readMark(behind[i:]); position > int64(at) {
+			if position, _ := readMark(after[i:]); position > int64(at) {
 				return true
 			}
-			behind = behind[i+1:]
+			after = after[i+1:]
 		}
 	}
-	for i := range behind {
-		if _, _, err := unframe(behind[i:]); err == nil {
+	for i := range after {
+		if _, _, err := unframe(after[i:]); err == nil {
 			return true
 		}
-		if _, n := readMark(behind[i:]); n > 0 {
+		if _, n := readMark(after[i:]); n > 0 {
 			return true
 		}
 	}
@@ -507,8 +515,8 @@ func lacksPages(data []byte, at int) bool {
 	return len(bytes.Trim(data[from:to], "\x00")) == 0
 }
 
-// Open calls apply for the records of the journal with this name below root, and opens it to
-// append. An incomplete tail is saved beside it, as name.torn, and its length returned.
+// Open calls apply for the records of the journal with this name below root, and opens the
+// journal to append. An incomplete tail is saved as name.torn; torn is its length.
 func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journal, torn int, err error) {
 	data, whole, err := read(root, name, apply)
 	if err != nil {
@@ -536,6 +544,8 @@ func Read(root *os.Root, name string, apply func(record []byte) error) error {
 	return err
 }
 
+// read calls apply for the records of a journal. whole is where the incomplete tail or the
+// reserved space begins.
 func read(root *os.Root, name string, apply func(record []byte) error) (data []byte, whole int64, err error) {
 	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, 0, fmt.Errorf("read journal: %s/%s is not a regular file; move it away", root.Name(), name)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// book is a journal with three records, and where the line of each begins. Before each
-// stands a mark: the disk had what came before.
+// book returns a journal with three records, and where the line of each begins. A mark before
+// each record shows that the disk had everything before it.
 func book() (data []byte, starts []int, records []string) {
 	data = []byte(Header)
 	for i := range 3 {
@@ -244,7 +244,7 @@ func TestSyncsAreShared(t *testing.T) {
 	}
 }
 
-// slowFile is a file whose disk works until the test releases it.
+// slowFile is a file whose sync takes until the test releases it.
 type slowFile struct {
 	faultyFile
 	fails    error
@@ -293,7 +293,7 @@ func (f *slowFile) text() string {
 	return string(bytes.TrimRight(f.data, "\x00"))
 }
 
-// appendMeanwhile adds a record while the disk works for another one.
+// appendMeanwhile adds a record while the disk syncs another one.
 func appendMeanwhile(t *testing.T, f *slowFile) (j *Journal, first chan error, second int64) {
 	t.Helper()
 	f.working, f.done = make(chan bool), make(chan bool)
@@ -334,8 +334,8 @@ func TestAppendWhileTheDiskWorks(t *testing.T) {
 	}
 }
 
-// TestWaitingRecordFails: a record that waited for the disk and cannot be written then
-// is the end of the journal, because others count on it.
+// TestWaitingRecordFails checks that the journal is broken if a record that waited for the disk
+// cannot be written: other callers count on it.
 func TestWaitingRecordFails(t *testing.T) {
 	f := &slowFile{faultyFile: faultyFile{space: 1 << 20}}
 	j, first, second := appendMeanwhile(t, f)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Log is what an attempt writes to. The command writes directly to the file, so no buffer of the
+// Log is the output of an attempt. The command writes directly to the file, so no buffer of the
 // engine can lose its last output. The times of the lines come from a second file, which records
 // how long the log was at which time. A log over its limit is cut back every sampleEvery.
 type Log struct {
@@ -35,6 +35,7 @@ type watch struct {
 	timer *time.Timer // nil while no attempt runs
 }
 
+// add starts sampling a log.
 func (w *watch) add(l *Log) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,13 +48,14 @@ func (w *watch) add(l *Log) {
 	}
 }
 
-// remove ends the watch of a log; it is not sampled after that.
+// remove stops sampling a log.
 func (w *watch) remove(l *Log) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.logs, l)
 }
 
+// sample samples all logs and sets the timer again.
 func (w *watch) sample() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,6 +67,7 @@ func (w *watch) sample() {
 	}
 }
 
+// newFile are the flags for a file that must not exist and is only appended to.
 const newFile = os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
 
 // sample records the length of the log if it grew. Errors lose times, not lines.

@@ -12,7 +12,8 @@ import (
 
 const mostBytes = 1 << 20
 
-// TestLogLimitWhileTheJobPrints: the file never keeps more than the limit, and no reader sees what will be cut off.
+// TestLogLimitWhileTheJobPrints checks that the file never keeps more than the limit, and that no
+// reader sees output that will be cut off.
 func TestLogLimitWhileTheJobPrints(t *testing.T) {
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
@@ -27,7 +28,7 @@ func TestLogLimitWhileTheJobPrints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.watch.remove(l) // this test looks at the log
+	store.watch.remove(l) // this test samples the log itself
 	path := filepath.Join(root.Name(), logFile(l.stream))
 	end := int64(mostBytes + len(limitNotice(mostBytes)))
 	for range 3 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Pattern is a filter pattern for unstructured log events: terms and "quoted phrases" that must all
-// occur, -those that must not, and ?those of which one must.
+// Pattern is a filter pattern for unstructured log events: terms and "quoted phrases" that must
+// all occur, -terms that must not occur, and ?terms of which at least one must occur.
 type Pattern struct{ all, any, not []string }
 
 // Matches reports whether the pattern matches an event.
@@ -21,7 +21,8 @@ func (p Pattern) Matches(text string) bool {
 	return !slices.ContainsFunc(p.not, has) && (len(p.any) == 0 || slices.ContainsFunc(p.any, has))
 }
 
-// ParsePattern parses a filter pattern. The error names what is not supported here.
+// ParsePattern parses a filter pattern. The error names the part that this engine does not
+// support.
 func ParsePattern(text string) (Pattern, error) {
 	var p Pattern
 	rest := strings.TrimSpace(text)

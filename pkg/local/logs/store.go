@@ -59,6 +59,8 @@ func Files(stream string) []string {
 	return []string{path.Base(logFile(stream)), path.Base(timesFile(stream))}
 }
 
+// logFile returns the name of a stream's log below the state directory.
 func logFile(stream string) string { return "logs/" + stream + ".log" }
 
+// timesFile returns the name of the file with the times of a log.
 func timesFile(stream string) string { return "logs/" + stream + ".times" }

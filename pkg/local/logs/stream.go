@@ -14,7 +14,7 @@ import (
 // CloudWatch's limits.
 const (
 	MaxEventsBytes = 1 << 20      // of the events of one answer
-	maxEventBytes  = 256<<10 - 26 // of one event: what is left for the message
+	maxEventBytes  = 256<<10 - 26 // of the message of one event, without CloudWatch's overhead
 )
 
 // Stream is the log of one attempt, open to read.
@@ -65,14 +65,14 @@ func (s *Stream) measure(live bool, stopped, limit int64) error {
 	return err
 }
 
-// keptOf returns the end of what is kept of a live log over its limit: the end of the notice, if it
-// is there.
+// keptOf returns the end of the kept part of a live log over its limit: the end of the notice, if
+// the log has it.
 func (s *Stream) keptOf(limit int64) (int64, error) {
 	notice := []byte(limitNotice(limit))
-	there := make([]byte, len(notice))
-	if n, err := s.file.ReadAt(there, limit); err != nil && !errors.Is(err, io.EOF) {
+	data := make([]byte, len(notice))
+	if n, err := s.file.ReadAt(data, limit); err != nil && !errors.Is(err, io.EOF) {
 		return limit, err
-	} else if bytes.Equal(there[:n], notice) {
+	} else if bytes.Equal(data[:n], notice) {
 		return limit + int64(n), nil
 	}
 	return limit, nil
@@ -94,7 +94,8 @@ func (s *Stream) lineStart(at int64) (int64, error) {
 	return 0, nil
 }
 
-// FirstSince returns where the first event at or after a time begins; the end if there is none.
+// FirstSince returns where the first event at or after a time begins; End if there is no such
+// event.
 func (s *Stream) FirstSince(ms int64) (int64, error) {
 	i := slices.IndexFunc(s.times, func(v sample) bool { return v.ms >= ms })
 	if i < 0 && s.last < ms {
@@ -163,6 +164,7 @@ func (s *Stream) boundary(near, at int64) (int64, error) {
 	return start + (at-1-start)/maxEventBytes*maxEventBytes, err
 }
 
+// read returns the bytes from one position to another.
 func (s *Stream) read(from, to int64) ([]byte, error) {
 	if s.file == nil || from >= to {
 		return nil, nil
@@ -204,6 +206,7 @@ func (s *Stream) Time(end int64) int64 {
 	return s.last
 }
 
+// parseSamples reads the lines of a times file: size and time. It stops at an incomplete line.
 func parseSamples(text []byte) []sample {
 	all := make([]sample, 0, bytes.Count(text, []byte("\n")))
 	for line := range bytes.Lines(text) {

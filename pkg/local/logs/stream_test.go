@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each answer reads the times of its log: those of a job that prints for a day are
-// hundreds of thousands.
+// TestTimesOfALongLogAreReadWithoutGarbage checks that reading the times of a log allocates
+// little. A job that prints for a day has hundreds of thousands, and each answer reads them.
 func TestTimesOfALongLogAreReadWithoutGarbage(t *testing.T) {
 	var text []byte
 	for i := range 1000 {
@@ -27,8 +27,8 @@ func TestTimesOfALongLogAreReadWithoutGarbage(t *testing.T) {
 	}
 }
 
-// TestLogPages reads files of any lines, forward and backward, in pages of any
-// size: all of it comes, once, in order.
+// TestLogPages reads files of random lines, forward and backward, in pages of random sizes.
+// Everything must appear once, in order.
 func TestLogPages(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
@@ -71,8 +71,8 @@ func TestLogPages(t *testing.T) {
 	})
 }
 
-// TestLiveLogShowsLongLines: a line that has not ended is shown as far as events of it are
-// whole, and they are the same when it has.
+// TestLiveLogShowsLongLines checks that an unfinished line is shown as complete pieces, and that
+// the pieces stay the same when the line ends.
 func TestLiveLogShowsLongLines(t *testing.T) {
 	for written, want := range map[string]int{
 		"half a line":                        0,

@@ -12,7 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Requested returns what a container requests of the machine, as far as it can be parsed.
+// Requested returns the vCPUs, memory and GPUs that a container requests. The error is Batch's
+// answer to an invalid request; the amount then has the valid part.
 func Requested(c *types.ContainerProperties) (Amount, error) {
 	var a Amount
 	if c.Vcpus != nil {
@@ -40,6 +41,7 @@ func Requested(c *types.ContainerProperties) (Amount, error) {
 	return a, nil
 }
 
+// set parses one resource requirement. The error is Batch's answer to an invalid value.
 func (a *Amount) set(r types.ResourceRequirement) error {
 	text := aws.ToString(r.Value)
 	bad := func() error {
@@ -68,7 +70,7 @@ func (a *Amount) set(r types.ResourceRequirement) error {
 	return wire.ClientException("ResourceRequirement type %s is not valid. Valid types: [GPU, MEMORY, VCPU]", r.Type)
 }
 
-// Amount is what an attempt needs, or what the machine has.
+// Amount is what an attempt requests, or what the machine offers.
 type Amount struct {
 	MilliCPU  int64 // thousandths of a vCPU: Fargate sizes go down to 0.25
 	MemoryMiB int64
@@ -97,6 +99,7 @@ func (a Amount) less(b Amount) Amount {
 // exhausted reports that no job fits any more: each needs some vCPU and memory.
 func (a Amount) exhausted() bool { return a.MilliCPU <= 0 || a.MemoryMiB <= 0 }
 
+// count formats a number with its unit, such as "1 GPU" or "2 GPUs".
 func count(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -104,6 +107,7 @@ func count(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// vcpus formats thousandths of a vCPU.
 func vcpus(milli int64) string {
 	if milli == 1000 {
 		return "1 vCPU"

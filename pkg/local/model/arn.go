@@ -22,8 +22,8 @@ func ARN(kind, name string) string { return ResourceOf(kind, name).ARN() }
 // engine, up to its cluster.
 const instancePrefix = ECSPrefix + "container-instance/"
 
-// RanBy is the executor that ran an attempt on a local engine. here is false for an attempt
-// that ran elsewhere; name is empty where the executor is unknown.
+// RanBy returns the executor that ran an attempt on a local engine. here is false for an attempt
+// that ran elsewhere; name is empty if the executor is unknown.
 func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
 	if c == nil {
 		return "", false
@@ -38,7 +38,8 @@ func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
 // ECSPrefix begins the ARNs of the ECS resources that AWS would have for the jobs.
 const ECSPrefix = "arn:aws:ecs:" + Region + ":" + Account + ":"
 
-// Cluster is the name of the ECS cluster that Batch would create for the environment.
+// Cluster returns the name of the ECS cluster that Batch would create for the environment. A nil
+// environment means the machine.
 func (v *Environment) Cluster() string {
 	switch {
 	case v == nil:
@@ -49,13 +50,14 @@ func (v *Environment) Cluster() string {
 	return "AWSBatch-" + v.Name + "-" + v.UUID
 }
 
-// TaskARN is the ARN of the attempt's ECS task: its id is the last part of the log stream's name.
+// TaskARN returns the ARN of the attempt's ECS task. Its id is the last part of the log stream's
+// name.
 func (a *Attempt) TaskARN() string {
 	return ECSPrefix + "task/" + a.Environment.Cluster() + "/" + a.Stream
 }
 
-// InstanceARN is the ARN of the container instance that ran the attempt: this machine, with the
-// executor if known. Fargate has none.
+// InstanceARN returns the ARN of the container instance that ran the attempt: the local machine,
+// with the executor if known. It is nil on Fargate.
 func (a *Attempt) InstanceARN() *string {
 	if a.Environment != nil && a.Environment.Platform() == types.PlatformCapabilityFargate {
 		return nil

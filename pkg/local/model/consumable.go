@@ -18,19 +18,23 @@ const (
 	tokenLife = 8 * 60 * 60 * 1000
 )
 
-// Consumable is a consumable resource. An attempt holds what it requests from STARTING until it
-// ends. A non-replenishable resource is then used up.
+// Consumable is a consumable resource. An attempt uses what it requests from STARTING until it
+// ends. Then a replenishable resource is available again; a non-replenishable one is used up.
 type Consumable struct {
-	Name      string
-	Kind      string // replenishable or nonReplenishable
-	Total     int64
-	InUse     int64            // by attempts under way
-	CreatedAt int64            // epoch milliseconds
-	Jobs      []*Job           // that ask for it, by submission
-	Tokens    map[string]int64 // clientTokens of updates, and when they came
+	Name  string
+	Kind  string // replenishable or nonReplenishable
+	Total int64
+	// InUse is the quantity of the started attempts.
+	InUse     int64
+	CreatedAt int64 // epoch milliseconds
+	// Jobs are the jobs that request it, in the order of submission.
+	Jobs []*Job
+	// Tokens has the client tokens of updates, with their times in epoch milliseconds.
+	Tokens map[string]int64
 }
 
-// Available is the unused part of the total.
+// Available returns the unused part of the total. It is 0 if the total was reduced below what is
+// in use.
 func (r *Consumable) Available() int64 { return max(r.Total-r.InUse, 0) }
 
 // Requirement is how much of one consumable resource an attempt needs.
@@ -67,7 +71,7 @@ func (m *Model) updateConsumable(at int64, q *ConsumableTotal) error {
 	return nil
 }
 
-// hold takes (sign 1) or returns (sign -1) what an attempt requests.
+// hold reserves (sign 1) or releases (sign -1) what an attempt requests.
 func (m *Model) hold(needs []Requirement, sign int64) {
 	for _, n := range needs {
 		r := m.Consumables[n.Name]

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Environment is a compute environment: a named share of this machine.
+// Environment is a compute environment: a named share of the local machine.
 type Environment struct {
 	Name string
 	UUID string
@@ -26,7 +26,7 @@ func (v *Environment) Disabled() bool {
 	return v.Request != nil && v.Request.State == types.CEStateDisabled
 }
 
-// Platform is the platform of jobs that may run there; "" means any.
+// Platform returns the platform of jobs that may run there; "" means any.
 func (v *Environment) Platform() types.PlatformCapability {
 	switch {
 	case v.Request == nil:
@@ -50,7 +50,7 @@ func (v *Environment) limit() int64 {
 }
 
 // machineEnvironment returns the environment with a name from the options or from a queue of an
-// older engine. It creates one if there is none.
+// older engine. It creates the environment if it does not exist.
 func (m *Model) machineEnvironment(name string) *Environment {
 	v := m.Environments[name]
 	if v == nil {
@@ -60,6 +60,7 @@ func (m *Model) machineEnvironment(name string) *Environment {
 	return v
 }
 
+// createEnvironment adds an environment, unless the options now configure one of this name.
 func (m *Model) createEnvironment(c *EnvironmentCreation) error {
 	name := aws.ToString(c.Request.V.ComputeEnvironmentName)
 	if v := m.Environments[name]; v != nil && v.Request == nil {
@@ -73,6 +74,7 @@ func (m *Model) createEnvironment(c *EnvironmentCreation) error {
 	return nil
 }
 
+// updateEnvironment applies an update to an environment that a request created.
 func (m *Model) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) error {
 	v := m.Environments[aws.ToString(in.ComputeEnvironment)]
 	switch {

@@ -53,7 +53,7 @@ type Deletion struct {
 	Resource Resource `json:"resource"`
 }
 
-// Tagging is the complete set of a resource's tags from now on.
+// Tagging sets all tags of a resource.
 type Tagging struct {
 	Resource Resource          `json:"resource"`
 	Tags     map[string]string `json:"tags"`
@@ -83,7 +83,7 @@ type Submission struct {
 	To      State                          `json:"to,omitempty"`
 	Request Shape[awsbatch.SubmitJobInput] `json:"request"`
 
-	// Work is the job's Work, if it is known already.
+	// Work is the result of WorkOf, if the caller has it already.
 	Work *Work `json:"-"`
 }
 
@@ -107,8 +107,8 @@ type move struct {
 type Explanation struct {
 	Job    string `json:"job"`
 	Reason string `json:"reason"`
-	// Waits means that the job may get what it lacks without a change, so it keeps its place in
-	// line. Otherwise it is set aside until a queue or an environment changes.
+	// Waits means that the job can start without a change of a queue or environment, so it keeps
+	// its position in the queue. Otherwise it is set aside until such a change.
 	Waits bool `json:"waits,omitempty"`
 }
 
@@ -138,7 +138,7 @@ type end struct {
 	To           State  `json:"to"`
 	// Executor is the executor that ran it; "" if unknown, as in journals of older engines.
 	Executor string `json:"executor,omitempty"`
-	// Containers are those of a task of several, in the order of the definition.
+	// Containers are the containers of a task that has several, in the order of the definition.
 	Containers []ContainerEnd `json:"containers,omitempty"`
 }
 
@@ -172,6 +172,7 @@ func plain(text []byte) bool {
 	return true
 }
 
+// MarshalJSON returns the wire form, or the text that ShapeOf kept.
 func (s Shape[T]) MarshalJSON() ([]byte, error) {
 	if s.text != nil {
 		return s.text, nil
@@ -179,6 +180,7 @@ func (s Shape[T]) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(s.V)
 }
 
+// UnmarshalJSON decodes the wire form.
 func (s *Shape[T]) UnmarshalJSON(data []byte) error {
 	s.V = new(T)
 	return wire.Unmarshal(data, s.V)

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Due returns the first task that something may follow for; nil if there is none.
+// Due returns the first task that may need a follow-up event; nil if there is none.
 func (m *Model) Due() *Task {
 	if len(m.due) == 0 {
 		m.due = nil
@@ -16,8 +16,8 @@ func (m *Model) Due() *Task {
 	return m.due[0]
 }
 
-// Follow returns what follows for t, the task of Due, on a machine with that capacity. If nothing
-// follows, t is no longer due.
+// Follow returns the events that follow for t, the task of Due, on a machine with that capacity.
+// If nothing follows, t is no longer due.
 func (m *Model) Follow(t *Task, capacity Amount) []Event {
 	events := m.next(t, capacity)
 	if len(events) == 0 {
@@ -62,9 +62,10 @@ func (m *Model) Unfinished() []*Job {
 	})
 }
 
-// next returns what follows for t: the moves that dependencies, stops and children require, and why
-// a RUNNABLE job cannot start. It changes nothing, and returns nothing if nothing is due. So
-// calling it for every job after a restart repairs whatever a crash interrupted.
+// next returns the events that follow for t: the moves that dependencies, stops and children
+// require, and why a RUNNABLE job cannot start. It changes nothing, and returns nothing if
+// nothing is due. So calling it for every job after a restart repairs whatever a crash
+// interrupted.
 func (m *Model) next(t *Task, machine Amount) []Event {
 	if t.IsParent() {
 		return m.nextOfArray(t, machine)
@@ -101,6 +102,8 @@ func (m *Model) belongs(t *Task) (to State, reason string) {
 	return Pending, ""
 }
 
+// nextOfArray returns what follows for the parent of an array: its end, the moves of its
+// children, or why they wait.
 func (m *Model) nextOfArray(parent *Task, machine Amount) []Event {
 	j := parent.Job
 	switch ended := j.Tally[Succeeded] + j.Tally[Failed]; {
@@ -152,8 +155,8 @@ func (m *Model) nextOfChildren(j *Job) []Event {
 	return events
 }
 
-// dependencies is failed when a dependency of t has failed, succeeded when all have succeeded, and
-// pending otherwise.
+// dependencies returns Failed if a dependency of t has failed, Succeeded if all have succeeded,
+// and Pending otherwise.
 func (m *Model) dependencies(t *Task) State {
 	result := Succeeded
 	for _, d := range t.Job.Request.DependsOn {
@@ -169,9 +172,9 @@ func (m *Model) dependencies(t *Task) State {
 	return result
 }
 
-// dependency returns the task that t waits for because of d; nil if none. N_TO_N means the child of
-// the same index. SEQUENTIAL means the previous child; the first child waits for the job, if d
-// names one, and so do all.
+// dependency returns the task that t waits for because of d; nil if it waits for none. N_TO_N
+// means the child of the same index. SEQUENTIAL means the previous child. The first child waits
+// for the job that d names, if it names one, and so do all.
 func (m *Model) dependency(t *Task, d types.JobDependency) *Task {
 	switch {
 	case d.Type == types.ArrayJobDependencySequential && t.Index > 0:
@@ -186,7 +189,8 @@ func (m *Model) dependency(t *Task, d types.JobDependency) *Task {
 	return on
 }
 
-// afterEnd marks what the end of t may move as due: its array, the next child, and its dependents.
+// afterEnd marks every task as due that the end of t may move: its array, the next child, and its
+// dependents.
 func (m *Model) afterEnd(t *Task) {
 	j := t.Job
 	if !t.IsChild() {
@@ -212,6 +216,8 @@ func (m *Model) afterEnd(t *Task) {
 	}
 }
 
+// dueAfterChild marks as due what waits for a child: a job that names the child, or with N_TO_N
+// the child of the same index.
 func (m *Model) dueAfterChild(dependent *Job, child *Task) {
 	for _, d := range dependent.Request.DependsOn {
 		switch on := aws.ToString(d.JobId); {

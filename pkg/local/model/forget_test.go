@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestForgettingKeepsWhatIsUsedUp: what jobs took of a resource that does not come
-// back stays taken when old jobs are forgotten, and tags of forgotten jobs go.
+// TestForgettingKeepsWhatIsUsedUp checks that the used part of a non-replenishable resource stays
+// used after old jobs are forgotten, and that their tags disappear.
 func TestForgettingKeepsWhatIsUsedUp(t *testing.T) {
 	m := New([]QueueSpec{{Name: "q"}})
 	m.Consumables["credit"] = &Consumable{Name: "credit", Kind: NonReplenishable}

@@ -12,18 +12,21 @@ type invocations struct {
 	order []invoked
 }
 
+// invoked is a call with its time.
 type invoked struct {
 	id string
 	at int64
 }
 
-// MadeBy returns the result of an earlier call: a job's id, or a definition's.
+// MadeBy returns the id of the job or definition that an earlier call created. again is false for
+// an empty or unknown invocation.
 func (m *Model) MadeBy(invocation string) (id string, again bool) {
 	id, again = m.invocations.results[invocation]
 	return id, again
 }
 
-func (v *invocations) remember(at int64, id, made string) {
+// remember records the result of a call and forgets calls that are too old.
+func (v *invocations) remember(at int64, id, result string) {
 	if id == "" {
 		return
 	}
@@ -34,6 +37,6 @@ func (v *invocations) remember(at int64, id, made string) {
 		delete(v.results, v.order[0].id)
 		v.order = v.order[1:]
 	}
-	v.results[id] = made
+	v.results[id] = result
 	v.order = append(v.order, invoked{id, at})
 }

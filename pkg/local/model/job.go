@@ -20,13 +20,13 @@ type Definition struct {
 	Inactive bool // it was deregistered
 }
 
-// Name is the definition's name, without the revision.
+// Name returns the definition's name, without the revision.
 func (d *Definition) Name() string { return *d.Request.JobDefinitionName }
 
-// ID is the definition's name:revision.
+// ID returns the definition's name:revision.
 func (d *Definition) ID() string { return d.Name() + ":" + strconv.Itoa(int(d.Revision)) }
 
-// Job is one SubmitJob: what its task and its children share.
+// Job is the result of one SubmitJob: everything that its task and its children share.
 type Job struct {
 	Task
 	ID         string // UUID
@@ -45,11 +45,13 @@ type Job struct {
 
 // Work is what a job runs and requests: its definition with the request's overrides.
 type Work struct {
-	Container *types.ContainerProperties // with several containers the leading one
-	Parts     []Part                     // of a task of several containers
-	Pod       *types.EksPodPropertiesDetail
-	Need      Amount // of each attempt
-	Consumes  []Requirement
+	// Container is the only container; of several, the leading one.
+	Container *types.ContainerProperties
+	// Parts are the containers of a task that has several, or the nodes; else empty.
+	Parts    []Part
+	Pod      *types.EksPodPropertiesDetail
+	Need     Amount // of each attempt
+	Consumes []Requirement
 }
 
 // WorkOf returns what a job of the definition runs and requests with the overrides of its request.
@@ -64,12 +66,13 @@ func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
 	return &Work{Container: c, Parts: parts, Need: need, Consumes: consumes}, err
 }
 
-// Task is something with a state: a job, the parent of an array, or one of its children.
+// Task is something with a state: a job, an array's parent or a child. A child and its parent
+// have the same Job.
 type Task struct {
 	Job   *Job
 	Index int32 // in the array; -1: the job itself
 	State State
-	// Cancelled ends the task if none of it has started.
+	// Cancelled ends the task if it has not started.
 	Cancelled bool
 	// Terminated also ends running attempts; both leave their reason in stopReason.
 	Terminated bool
@@ -77,22 +80,25 @@ type Task struct {
 	Reason     string // statusReason
 	reasonAt   int64  // when the reason was given
 	since      int64  // when it came into its state
-	parked     bool   // RUNNABLE, and not in line: it fits no environment
-	StartedAt  int64  // of the newest attempt, epoch milliseconds
-	StoppedAt  int64  // when it ended, epoch milliseconds; 0: it has not
-	Attempts   []Attempt
+	// parked is true for a RUNNABLE task that is not in its queue's order because it fits no
+	// environment.
+	parked    bool
+	StartedAt int64 // of the newest attempt, epoch milliseconds
+	StoppedAt int64 // when it ended, epoch milliseconds; 0: it has not
+	Attempts  []Attempt
 }
 
 // Attempt is one run of a task.
 type Attempt struct {
-	Stream       string       // UUID of the log stream
-	Handle       string       // by which the executor finds it
-	GPUs         []string     // devices
-	Environment  *Environment // nil in journals of engines that had one only
-	StartedAt    int64        // epoch milliseconds; 0: its command has not started
-	StoppedAt    int64        // epoch milliseconds; 0: it is under way
-	Exit         *int32       // nil: the container left no exit code
-	Reason       string       // of the container
+	Stream string   // UUID of the log stream
+	Handle string   // by which the executor finds it
+	GPUs   []string // devices
+	// Environment is nil in journals of engines that had only one.
+	Environment  *Environment
+	StartedAt    int64  // epoch milliseconds; 0: its command has not started
+	StoppedAt    int64  // epoch milliseconds; 0: it is under way
+	Exit         *int32 // nil: the container left no exit code
+	Reason       string // of the container
 	StatusReason string
 	Executor     string         // that ran it; empty: unknown, or it has not ended
 	Containers   []ContainerEnd // of a task of several
@@ -104,7 +110,7 @@ func (t *Task) IsParent() bool { return t.Index < 0 && len(t.Job.Children) > 0 }
 // IsChild reports whether the task is a child of an array.
 func (t *Task) IsChild() bool { return t.Index >= 0 }
 
-// ID is the job's id, with :index for a child.
+// ID returns the job's id, with :index for a child.
 func (t *Task) ID() string {
 	if t.IsChild() {
 		return t.Job.ID + ":" + strconv.Itoa(int(t.Index))
@@ -112,12 +118,12 @@ func (t *Task) ID() string {
 	return t.Job.ID
 }
 
-// compare is the order of submission.
+// compare compares by the order of submission; children of one array by index.
 func (t *Task) compare(u *Task) int {
 	return cmp.Or(cmp.Compare(t.Job.Seq, u.Job.Seq), cmp.Compare(t.Index, u.Index))
 }
 
-// Last is the newest attempt; nil when there is none.
+// Last returns the newest attempt; nil if there is none.
 func (t *Task) Last() *Attempt {
 	if len(t.Attempts) == 0 {
 		return nil
@@ -125,7 +131,7 @@ func (t *Task) Last() *Attempt {
 	return &t.Attempts[len(t.Attempts)-1]
 }
 
-// Active is the attempt that is under way; nil when none is.
+// Active returns the attempt that has started and not ended; nil if there is none.
 func (t *Task) Active() *Attempt {
 	if t.State == Starting || t.State == Running {
 		return t.Last()
@@ -164,7 +170,8 @@ func (j *Job) Timeout() int32 {
 	return aws.ToInt32(t.AttemptDurationSeconds)
 }
 
-// SchedulingPriority is the job's priority in its share: the request's overrides the definition's.
+// SchedulingPriority returns the job's priority in its share: the request's overrides the
+// definition's.
 func (j *Job) SchedulingPriority() *int32 {
 	if j.Request.SchedulingPriorityOverride != nil {
 		return j.Request.SchedulingPriorityOverride
@@ -172,7 +179,7 @@ func (j *Job) SchedulingPriority() *int32 {
 	return j.Definition.Request.SchedulingPriority
 }
 
-// Parameters are the definition's with the request's added.
+// Parameters returns the definition's parameters with those of the request, which override them.
 func (j *Job) Parameters() map[string]string {
 	return Merged(j.Definition.Request.Parameters, j.Request.Parameters)
 }
@@ -180,6 +187,7 @@ func (j *Job) Parameters() map[string]string {
 // Ordered is a list of tasks in the order of submission.
 type Ordered []*Task
 
+// insert adds a task at its position, mostly at the end.
 func (o *Ordered) insert(t *Task) {
 	if n := len(*o); n == 0 || (*o)[n-1].compare(t) < 0 {
 		*o = append(*o, t)
@@ -189,6 +197,7 @@ func (o *Ordered) insert(t *Task) {
 	*o = slices.Insert(*o, at, t)
 }
 
+// remove takes a task out of the list; it must be in it.
 func (o *Ordered) remove(t *Task) {
 	at, ok := slices.BinarySearchFunc(*o, t, (*Task).compare)
 	switch {
@@ -201,7 +210,7 @@ func (o *Ordered) remove(t *Task) {
 	}
 }
 
-// SplitID returns the job id and the index of an id:index; -1: no index.
+// SplitID returns the job id and the index of an id:index; the index is -1 if there is none.
 func SplitID(id string) (job string, index int32, ok bool) {
 	if !strings.Contains(id, ":") {
 		return id, -1, true

@@ -12,11 +12,11 @@ type deadlines struct {
 	stale bool  // a list of the queue has changed since
 }
 
-// Never is the deadline if there is none.
+// Never is the deadline of a job without one.
 const Never = math.MaxInt64
 
-// deadline returns when an action on t is due, and its reason; never if none is. No job waits after
-// a job that cannot start here, so each such job counts as the head of its queue.
+// deadline returns when an action on t is due, and its reason; Never if none is. A job that
+// cannot start blocks no other job, so each such job counts as the head of its queue.
 func (q *Queue) deadline(t *Task) (at int64, reason string) {
 	if t.State != Runnable || t.Reason == "" || t.stopReason != "" {
 		return Never, ""
@@ -29,7 +29,8 @@ func (q *Queue) deadline(t *Task) (at int64, reason string) {
 	return Never, ""
 }
 
-// NextDeadline is when the first action on any job is due; never when none is.
+// NextDeadline returns when the first action on any job is due, in epoch milliseconds; Never if
+// none is.
 func (m *Model) NextDeadline() int64 {
 	first := int64(Never)
 	for _, q := range m.Queues {
@@ -49,7 +50,7 @@ func (m *Model) NextDeadline() int64 {
 	return first
 }
 
-// Overdue is the actions that are due now.
+// Overdue returns the events of all actions that are due.
 func (m *Model) Overdue(now int64) []Event {
 	if m.NextDeadline() > now {
 		return nil

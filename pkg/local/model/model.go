@@ -8,16 +8,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Model is the complete state of the engine. Only Apply changes it, so replaying the journal leads
-// to the same model.
+// Model is the complete state of the engine. Only Apply changes it, so replaying the journal
+// leads to the same model.
 type Model struct {
 	// Queues are the queues of the options, then those of CreateJobQueue.
 	Queues       []*Queue
 	Environments map[string]*Environment
-	GoneClusters []string // of environments that were deleted
+	// GoneClusters are the clusters of deleted environments.
+	GoneClusters []string
 	Policies     map[string]*Policy
 	Consumables  map[string]*Consumable
-	Tags         map[Resource]map[string]string // of what has any
+	// Tags has the tags of every resource that has any.
+	Tags map[Resource]map[string]string
 
 	Definitions  map[string][]*Definition // by name; revision r at r-1
 	Jobs         map[string]*Job
@@ -25,11 +27,12 @@ type Model struct {
 	Lines        map[string]*QueueJobs
 	streams      map[string]*Task // by the UUID of a log stream
 	LogStreams   []LogStream      // all streams, by their starts
-	whole        *Environment     // the machine, for jobs of deleted queues
-	used         Amount
-	busy         map[string]bool // devices in use
-	Active       int             // jobs that have not ended
-	invocations  invocations
+	// whole is the whole machine as an environment, for jobs of deleted queues.
+	whole       *Environment
+	used        Amount
+	busy        map[string]bool // devices in use
+	Active      int             // jobs that have not ended
+	invocations invocations
 	// due are the tasks whose next move may have become possible. The list is derived: next returns
 	// the same for any task at any time.
 	due []*Task
@@ -55,7 +58,7 @@ func New(configured []QueueSpec) *Model {
 	return m
 }
 
-// QueueJobs returns the line of a queue, and creates it if there is none.
+// QueueJobs returns the jobs of a queue, and adds an empty list if there is none.
 func (m *Model) QueueJobs(queue string) *QueueJobs {
 	l := m.Lines[queue]
 	if l == nil {
@@ -65,7 +68,7 @@ func (m *Model) QueueJobs(queue string) *QueueJobs {
 	return l
 }
 
-// Task returns the task of an id or id:index; nil when there is none.
+// Task returns the task with an id or id:index; nil if it does not exist.
 func (m *Model) Task(id string) *Task {
 	name, index, ok := SplitID(id)
 	j := m.Jobs[name]
@@ -80,7 +83,7 @@ func (m *Model) Task(id string) *Task {
 	return nil
 }
 
-// Definition returns the revision name:revision; nil when there is none.
+// Definition returns the revision name:revision; nil if it does not exist.
 func (m *Model) Definition(id string) *Definition {
 	name, revision, ok := SplitID(id)
 	if revisions := m.Definitions[name]; ok && revision >= 1 && int(revision) <= len(revisions) {
@@ -130,7 +133,7 @@ func (m *Model) Apply(at int64, e Event) error {
 	return nil
 }
 
-// job is the id of the task that an event is about.
+// job returns the id of the task that an event is about; "" for events about resources.
 func (e Event) job() string {
 	switch {
 	case e.Stopped != nil:
@@ -153,6 +156,7 @@ func (e Event) job() string {
 	return ""
 }
 
+// register adds a revision, which must have the next number.
 func (m *Model) register(at int64, r *Registration) error {
 	d := &Definition{Revision: r.Revision, Request: r.Request.V}
 	if aws.ToString(d.Request.JobDefinitionName) == "" || d.Request.ContainerProperties == nil && d.Request.EcsProperties == nil &&
@@ -169,6 +173,7 @@ func (m *Model) register(at int64, r *Registration) error {
 	return nil
 }
 
+// submit adds a job with its children, as SUBMITTED or in the state that the event names.
 func (m *Model) submit(at int64, s *Submission) error {
 	d, request := m.Definition(s.Definition), s.Request.V
 	if d == nil || s.ID == "" || m.Jobs[s.ID] != nil {
@@ -212,6 +217,8 @@ func (m *Model) submit(at int64, s *Submission) error {
 	return nil
 }
 
+// stop records the request to end a task. Tasks of an array read it from their parent. The moves
+// that follow are other events.
 func (m *Model) stop(t *Task, s *Stop) {
 	if s.Terminate {
 		t.Terminated = true
@@ -222,6 +229,7 @@ func (m *Model) stop(t *Task, s *Stop) {
 	m.due = append(m.due, t)
 }
 
+// moveAll moves a task, or all children of an array if the event is for all.
 func (m *Model) moveAll(at int64, t *Task, v *move) error {
 	if !v.All {
 		return m.moveOne(at, t, v.To, v.Reason)
@@ -234,6 +242,7 @@ func (m *Model) moveAll(at int64, t *Task, v *move) error {
 	return nil
 }
 
+// moveOne moves one task. A move that the states do not allow is an error.
 func (m *Model) moveOne(at int64, t *Task, to State, reason string) error {
 	if !t.State.mayBecome(to) {
 		return fmt.Errorf("job %s may not go from %s to %s", t.ID(), t.State, to)
@@ -277,6 +286,8 @@ func (m *Model) set(at int64, t *Task, to State, reason string) {
 	}
 }
 
+// explain records why a RUNNABLE task waits, and takes it out of its queue's order if it can
+// never start.
 func (m *Model) explain(at int64, t *Task, x *Explanation) {
 	l := m.QueueJobs(*t.Job.Request.JobQueue)
 	listed := t.State == Runnable && !t.IsParent()
@@ -289,6 +300,7 @@ func (m *Model) explain(at int64, t *Task, x *Explanation) {
 	}
 }
 
+// start adds an attempt and reserves what it requests.
 func (m *Model) start(at int64, t *Task, s *Start) error {
 	if err := m.moveOne(at, t, Starting, ""); err != nil {
 		return err
@@ -307,6 +319,7 @@ func (m *Model) start(at int64, t *Task, s *Start) error {
 	return nil
 }
 
+// launch records that the command of the task's attempt runs.
 func (m *Model) launch(at int64, t *Task, l *Launch) error {
 	if err := m.moveOne(at, t, Running, ""); err != nil {
 		return err
@@ -316,6 +329,7 @@ func (m *Model) launch(at int64, t *Task, l *Launch) error {
 	return nil
 }
 
+// end records how the attempt ended and releases what it used.
 func (m *Model) end(at int64, t *Task, e *end) error {
 	a := t.Active()
 	if a == nil || !t.State.mayBecome(e.To) {
@@ -336,13 +350,14 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 	return nil
 }
 
-// occupy takes (sign 1) or returns (sign -1) everything that an attempt holds besides the machine.
-func (m *Model) occupy(at int64, t *Task, place *Environment, sign int64) {
+// occupy reserves (sign 1) or releases (sign -1) everything that an attempt uses besides the
+// machine.
+func (m *Model) occupy(at int64, t *Task, environment *Environment, sign int64) {
 	j, milli := t.Job, sign*t.Job.Need.MilliCPU
 	l := m.QueueJobs(*j.Request.JobQueue)
 	l.inUse += milli
-	if place != nil {
-		place.used += milli
+	if environment != nil {
+		environment.used += milli
 	}
 	if s := l.shares[j.class.share]; s != nil {
 		s.use(at, milli, m.Decay(*j.Request.JobQueue))
@@ -350,7 +365,8 @@ func (m *Model) occupy(at int64, t *Task, place *Environment, sign int64) {
 	m.hold(j.Consumes, sign)
 }
 
-// index adds a job to the indexes.
+// index adds a job to the indexes of its queue and of its consumable resources, and records its
+// tags.
 func (m *Model) index(j *Job) {
 	for _, r := range j.Consumes {
 		if v := m.Consumables[r.Name]; v != nil {
@@ -363,7 +379,8 @@ func (m *Model) index(j *Job) {
 	m.QueueJobs(*j.Request.JobQueue).index(j)
 }
 
-// classOf returns the line of a job.
+// classOf returns the class of a job: its position in the queue depends only on it and the order
+// of submission.
 func classOf(j *Job) class {
 	c := class{fargate: j.Definition.Fargate()}
 	for _, r := range j.Consumes {

@@ -11,9 +11,9 @@ import (
 )
 
 // A multi-node job is one task here, with its nodes as parts. They start together or not at all,
-// the main node first. When the main node ends, all end. Each runs as a process on this machine.
+// the main node first. When the main node ends, all end. Each runs as a process on the local machine.
 
-// NumNodes is how many nodes a job has; in may be nil.
+// NumNodes returns how many nodes a job has; in may be nil.
 func NumNodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) int32 {
 	if in != nil && in.NodeOverrides != nil && in.NodeOverrides.NumNodes != nil {
 		return *in.NodeOverrides.NumNodes
@@ -21,8 +21,8 @@ func NumNodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInpu
 	return aws.ToInt32(d.NodeProperties.NumNodes)
 }
 
-// nodes are the nodes of a multi-node job with the overrides of its request, which
-// may be nil.
+// nodes returns the nodes of a multi-node job with the overrides of its request, which may be
+// nil.
 func nodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Part {
 	n, main := NumNodes(d, in), aws.ToInt32(d.NodeProperties.MainNode)
 	all := make([]Part, n)
@@ -48,7 +48,8 @@ func nodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) 
 	return all
 }
 
-// RangeOfNode returns the properties of node i of n: of nested ranges the narrowest applies.
+// RangeOfNode returns the properties of node i of n. Of nested ranges, the narrowest applies. It
+// is nil if no range has the node.
 func RangeOfNode(p *types.NodeProperties, i, n int32) *types.NodeRangeProperty {
 	var best *types.NodeRangeProperty
 	width := n
@@ -61,7 +62,7 @@ func RangeOfNode(p *types.NodeProperties, i, n int32) *types.NodeRangeProperty {
 	return best
 }
 
-// NodeRange parses targetNodes: "2", "0:3", ":3" or "2:", of n nodes.
+// NodeRange parses targetNodes of n nodes: "2", "0:3", ":3" or "2:".
 func NodeRange(text *string, n int32) (from, to int32, ok bool) {
 	first, last, isRange := strings.Cut(aws.ToString(text), ":")
 	number := func(s string, absent int32) int32 {
@@ -84,13 +85,14 @@ func NodeRange(text *string, n int32) (from, to int32, ok bool) {
 // IsMultiNode reports whether the parts of the job are nodes.
 func (j *Job) IsMultiNode() bool { return len(j.Parts) > 0 && j.Parts[0].Node }
 
-// MainNode is the index of the main node.
+// MainNode returns the index of the main node. The job must have nodes.
 func (j *Job) MainNode() int32 { return aws.ToInt32(j.Definition.Request.NodeProperties.MainNode) }
 
-// NodeID is the id of node i of a job: job#i.
+// NodeID returns the id of node i of a job: job#i.
 func NodeID(job string, i int) string { return fmt.Sprintf("%s#%d", job, i) }
 
-// Node finds the node of an id job#index; t is nil when there is none.
+// Node returns the task and index of the node with an id job#index; t is nil if it does not
+// exist.
 func (m *Model) Node(id string) (t *Task, i int) {
 	name, text, ok := strings.Cut(id, "#")
 	j := m.Jobs[name]
@@ -101,7 +103,7 @@ func (m *Model) Node(id string) (t *Task, i int) {
 	return &j.Task, i
 }
 
-// NodeState returns the state of node i: that of the job, unless the node ended on its own.
+// NodeState returns the state of node i: the job's state, unless the node ended on its own.
 func (t *Task) NodeState(i int) State {
 	a := t.Last()
 	if a == nil || !t.State.Ended() || i >= len(a.Containers) || int32(i) == t.Job.MainNode() {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNodeRange: whatever is written, a range that is taken lies in order, and the
-// forms that leave an end out reach to it.
+// TestNodeRange checks that every accepted range is ascending, whatever its text, and that forms
+// with an open end reach the last node.
 func TestNodeRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(1, 100).Draw(t, "nodes")

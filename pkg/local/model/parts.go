@@ -16,7 +16,7 @@ type Part struct {
 	Container *types.ContainerProperties    // the same, as an executor takes it
 }
 
-// Name is the container's name, or the node's index.
+// Name returns the container's name, or the node's index.
 func (p *Part) Name() string { return aws.ToString(p.Declared.Name) }
 
 // Essential reports whether the task ends with the container. That is the default.
@@ -29,8 +29,8 @@ const (
 	OnSuccess  = "SUCCESS"
 )
 
-// Parts are the containers of a job's task, or its nodes; none for a job of one
-// container. The request may be nil.
+// Parts returns the containers of a job's task, or its nodes; none for a job with one container.
+// The request may be nil.
 func Parts(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Part {
 	var o *types.EcsPropertiesOverride
 	switch {
@@ -88,12 +88,12 @@ func leading(all []Part) *Part {
 	return &all[at]
 }
 
-// FindPart returns the index of a container by name; -1 if there is none.
+// FindPart returns the index of the container with a name; -1 if it does not exist.
 func FindPart(all []Part, name string) int {
 	return slices.IndexFunc(all, func(p Part) bool { return p.Name() == name })
 }
 
-// requests returns what a job's containers are and need together.
+// requests returns what the containers of a job are and request together.
 func requests(d *Definition, in *awsbatch.SubmitJobInput) (container *types.ContainerProperties, all []Part, need Amount, err error) {
 	all = Parts(d.Request, in)
 	if len(all) == 0 {

@@ -1,7 +1,6 @@
 package model
 
-// picker goes through the RUNNABLE tasks of one queue in the order in which they
-// may start.
+// picker iterates over the RUNNABLE tasks of one queue in the order in which they may start.
 type picker struct {
 	priority int32 // of the queue
 	lists    []cursor
@@ -9,7 +8,7 @@ type picker struct {
 	fair     *fairness
 }
 
-// cursor is the rest of the line of one class.
+// cursor is the remaining tasks of one class.
 type cursor struct {
 	class class
 	tasks Ordered
@@ -20,10 +19,11 @@ type fairness struct {
 	claims map[string]float64 // as of now
 	weight map[string]float64
 	budget int64 // thousandths of a vCPU that the shares may still take
-	idle   bool  // nothing of the queue runs
+	// idle is true if no job of the queue runs.
+	idle bool
 }
 
-// picker returns the line of a queue. Jobs of deleted queues come last.
+// picker returns an iterator over the tasks of a queue. Jobs of deleted queues come last.
 func (m *Model) picker(name string, now int64, capacity Amount) *picker {
 	p := &picker{priority: -1}
 	if q, ok := m.Queue(name); ok {
@@ -53,6 +53,8 @@ func (m *Model) vcpus(name string, capacity Amount) int64 {
 	return min(sum, capacity.MilliCPU)
 }
 
+// fairness computes the claims of a queue's shares now, and what they may still use together.
+// decay is in milliseconds, capacity in thousandths of a vCPU.
 func (m *Model) fairness(l *QueueJobs, p *Policy, now, decay, capacity int64) *fairness {
 	f := &fairness{claims: map[string]float64{}, weight: map[string]float64{}, idle: l.inUse == 0}
 	active := 0
@@ -101,7 +103,7 @@ func (p *picker) next(v verdict) {
 	p.choose()
 }
 
-// choose finds the list whose head is next.
+// choose finds the list whose head comes next.
 func (p *picker) choose() {
 	p.at = -1
 	for i := range p.lists {

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// stuck is why the task fits no environment, if that is already recorded.
+// stuck returns why the task fits no environment, if that is already recorded.
 func (t *Task) stuck() string {
 	if t.parked {
 		return t.Reason
@@ -15,7 +15,7 @@ func (t *Task) stuck() string {
 	return ""
 }
 
-// Capability is the platform that a job definition is for.
+// Capability returns the platform that a job definition is for.
 func Capability(fargate bool) types.PlatformCapability {
 	if fargate {
 		return types.PlatformCapabilityFargate
@@ -39,15 +39,15 @@ func (m *Model) environmentsOf(j *Job) []*Environment {
 	return all
 }
 
-// fitting returns the environments that the job fits in once they have free capacity.
+// fitting returns the environments in which the job fits once they have free capacity.
 func (m *Model) fitting(j *Job) []*Environment {
 	return slices.DeleteFunc(m.environmentsOf(j), func(v *Environment) bool {
 		return v.Disabled() || !v.Runs(j.class.fargate) || v.limit() < j.Need.MilliCPU
 	})
 }
 
-// unplaceable explains why a job currently fits no environment of its queue, in Batch's words with
-// figures; "" if it fits one.
+// unplaceable explains why a job currently fits no environment of its queue: Batch's message,
+// with figures. It returns "" if the job fits one.
 func (m *Model) unplaceable(j *Job, machine Amount) string {
 	if why := misfit(j.Need, machine); why != "" || len(m.fitting(j)) > 0 {
 		return why

@@ -12,8 +12,8 @@ import (
 // EksContainer).
 const podContainer = "Default"
 
-// DescribedPods is the pod of a definition as Batch shows it: the lists of its
-// containers are there when they are empty.
+// DescribedPods returns the pod of a definition as Batch shows it: its containers have empty
+// lists instead of missing ones.
 func DescribedPods(p *types.EksProperties) *types.EksProperties {
 	if p == nil {
 		return nil
@@ -23,6 +23,7 @@ func DescribedPods(p *types.EksProperties) *types.EksProperties {
 	return &types.EksProperties{PodProperties: &pod}
 }
 
+// describedContainers does this for each container.
 func describedContainers(all []types.EksContainer) []types.EksContainer {
 	all = slices.Clone(all)
 	for i := range all {
@@ -34,7 +35,7 @@ func describedContainers(all []types.EksContainer) []types.EksContainer {
 	return all
 }
 
-// podOf is the pod of a job: the definition's with the request's overrides.
+// podOf returns the pod of a job: the definition's with the request's overrides.
 func podOf(p *types.EksProperties, in *types.EksPropertiesOverride) (*types.EksPodPropertiesDetail, error) {
 	pod, err := overlay(&types.EksPodPropertiesDetail{}, DescribedPods(p).PodProperties)
 	if err != nil || in == nil || in.PodProperties == nil {
@@ -47,6 +48,7 @@ func podOf(p *types.EksProperties, in *types.EksPropertiesOverride) (*types.EksP
 	return pod, nil
 }
 
+// overrideContainers applies the overrides to the containers with the same names.
 func overrideContainers(all []types.EksContainerDetail, over []types.EksContainerOverride) {
 	named := func(name *string) string { return cmp.Or(aws.ToString(name), podContainer) }
 	for _, o := range over {

@@ -15,6 +15,7 @@ type Policy struct {
 	Share *types.FairsharePolicy // may be nil: all shares weigh the same
 }
 
+// createPolicy adds a scheduling policy.
 func (m *Model) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) error {
 	name := aws.ToString(in.Name)
 	if name == "" || m.Policies[name] != nil {
@@ -25,6 +26,7 @@ func (m *Model) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) error {
 	return nil
 }
 
+// updatePolicy replaces the shares of a policy, if the update has any.
 func (m *Model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
 	p := m.Policies[ResourceName(aws.ToString(in.Arn), KindPolicy)]
 	if p == nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// ComputeEnvironment is the name of the compute environment that every engine
-// has: this machine.
+// ComputeEnvironment is the name of the compute environment that every engine has: the local
+// machine.
 const ComputeEnvironment = "local"
 
-// QueueSpec is a job queue. Its compute environments are only names: all of them mean this machine.
+// QueueSpec is a job queue. Its compute environments are only names: all of them mean the local
+// machine.
 type QueueSpec struct {
 	Name         string   `json:"name"`
 	Priority     int32    `json:"priority"` // higher goes first
@@ -24,14 +25,16 @@ type QueueSpec struct {
 // Queue is a job queue in the model.
 type Queue struct {
 	QueueSpec
-	Order      []int32 // of the environments, as the request numbered them; none: 1, 2, 3
-	Configured bool    // by the options
+	// Order has the numbers of the environments in the request; empty means 1, 2, 3.
+	Order      []int32
+	Configured bool // by the options
 	Disabled   bool
-	Policy     string // name of its scheduling policy; empty: first in, first out
+	// Policy is the name of its scheduling policy; empty means first in, first out.
+	Policy     string
 	TimeLimits []types.JobStateTimeLimitAction
 }
 
-// Queue returns the queue of that name.
+// Queue returns the queue with that name; ok is false if it does not exist.
 func (m *Model) Queue(name string) (*Queue, bool) {
 	at := slices.IndexFunc(m.Queues, func(q *Queue) bool { return q.Name == name })
 	if at < 0 {
@@ -48,6 +51,7 @@ func (m *Model) queued(q *QueueSpec) {
 	}
 }
 
+// addQueue adds a queue, and creates the machine's environments that it names.
 func (m *Model) addQueue(q *Queue) {
 	for _, name := range q.Environments {
 		m.machineEnvironment(name)
@@ -55,6 +59,7 @@ func (m *Model) addQueue(q *Queue) {
 	m.Queues = append(m.Queues, q)
 }
 
+// createQueue adds a queue, unless the options now configure one of this name.
 func (m *Model) createQueue(in *awsbatch.CreateJobQueueInput) error {
 	name := aws.ToString(in.JobQueueName)
 	if q, ok := m.Queue(name); ok && q.Configured {
@@ -74,6 +79,7 @@ func (m *Model) createQueue(in *awsbatch.CreateJobQueueInput) error {
 	return nil
 }
 
+// updateQueue applies the members of an update. Jobs that wait are examined again.
 func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 	q, ok := m.Queue(aws.ToString(in.JobQueue))
 	switch {
@@ -104,7 +110,8 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 	return nil
 }
 
-// reconsider marks jobs that wait in some queues as due: what keeps them waiting may have changed.
+// reconsider marks the waiting jobs of some queues as due: the cause of their wait may have
+// changed.
 func (m *Model) reconsider(which func(*Queue) bool) {
 	for _, q := range m.Queues {
 		l := m.Lines[q.Name]

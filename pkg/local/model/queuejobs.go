@@ -10,7 +10,7 @@ type QueueJobs struct {
 	waiting map[class]Ordered   // RUNNABLE tasks that may start
 	parked  Ordered             // RUNNABLE tasks that currently fit no environment
 	shares  map[string]*share   // of a fair-share queue
-	inUse   int64               // thousandths of a vCPU of what has started
+	inUse   int64               // thousandths of a vCPU of the started jobs
 	leftAt  int64               // when a RUNNABLE task last left
 	limits  deadlines
 
@@ -21,7 +21,7 @@ type QueueJobs struct {
 	ByDefinition map[string][]*Job // without the revision
 }
 
-// NewLine returns the line of a queue without jobs.
+// NewLine returns the list of a queue without jobs.
 func NewLine() *QueueJobs {
 	return &QueueJobs{waiting: map[class]Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
 }
@@ -43,8 +43,8 @@ func (l *QueueJobs) index(j *Job) {
 	}
 }
 
-// class is what the tasks of one line have in common: when one of them has to wait for a consumable
-// resource, all have to.
+// class is what tasks in one list of a queue have in common: if one of them has to wait for a
+// consumable resource, all have to.
 type class struct {
 	share    string
 	priority int32 // in the share, higher first
@@ -79,7 +79,7 @@ func (l *QueueJobs) leave(t *Task) {
 	l.waiting[t.Job.class] = list
 }
 
-// openShares is the number of shares that have jobs.
+// openShares returns the number of shares that have unfinished jobs.
 func (l *QueueJobs) openShares() int {
 	n := 0
 	for _, s := range l.shares {

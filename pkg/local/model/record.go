@@ -14,7 +14,7 @@ type Record struct {
 }
 
 // Append appends the record as encoding/json writes it. The events that every job has
-// are written here, because they are most of what is kept.
+// are written here, because most records have them.
 func (r Record) Append(text []byte) ([]byte, error) {
 	text = append(text, `{"at":`...)
 	text = strconv.AppendInt(text, r.At, 10)
@@ -31,6 +31,7 @@ func (r Record) Append(text []byte) ([]byte, error) {
 	return append(text, "]}"...), nil
 }
 
+// append writes the events that every job has; others are encoded by encoding/json.
 func (v Event) append(text []byte) ([]byte, error) {
 	switch {
 	case v.Submitted != nil && v.Submitted.Request.text != nil:
@@ -95,6 +96,7 @@ func (v *end) append(text []byte) []byte {
 	return append(text, "}}"...)
 }
 
+// appendMember appends a member with a text as its value.
 func appendMember(text []byte, name, value string) []byte {
 	return wire.AppendString(append(text, name...), value)
 }

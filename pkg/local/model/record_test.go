@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRecordText holds the records that are written by hand to encoding/json: what
-// is read is the same.
+// TestRecordText compares the records that Append writes with encoding/json: both decode to the
+// same record.
 func TestRecordText(t *testing.T) {
 	word := rapid.String()
 	id := rapid.StringMatching(`[0-9a-f-]{1,36}(:[0-9]{1,4})?`)

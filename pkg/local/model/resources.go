@@ -19,13 +19,13 @@ const (
 	KindConsumable  = "consumable-resource"
 )
 
-// Resource names anything that has an ARN: kind/name, the ARN's last part.
+// Resource identifies anything that has an ARN: kind/name, the last part of the ARN.
 type Resource string
 
-// ResourceOf names the resource of a kind and name.
+// ResourceOf returns the resource with a kind and a name.
 func ResourceOf(kind, name string) Resource { return Resource(kind + "/" + name) }
 
-// ARN is the resource's ARN on this engine.
+// ARN returns the resource's ARN on this engine.
 func (r Resource) ARN() string { return arnPrefix + string(r) }
 
 // Split returns the kind and the name of the resource.
@@ -144,7 +144,7 @@ func overlay[T any](base *T, change any) (*T, error) {
 	return out, nil
 }
 
-// ResourceName returns what follows the kind in an ARN, and any other text unchanged.
+// ResourceName returns the part of an ARN after the kind, and any other text unchanged.
 func ResourceName(text, kind string) string {
 	if batch.IsARN(text) {
 		if _, name, ok := strings.Cut(text, ":"+kind+"/"); ok {

@@ -20,7 +20,7 @@ const (
 	ReasonHost = "Host EC2 (instance local) terminated."
 )
 
-// Outcome is how an attempt ended, as evaluateOnExit sees it.
+// Outcome is how an attempt ended, in the terms of evaluateOnExit.
 type Outcome struct {
 	Exit         *int32 // nil: the container left no exit code
 	Reason       string // of the container
@@ -30,11 +30,11 @@ type Outcome struct {
 	LogCut       bool // the log has reached its limit
 }
 
-// retries reports whether a job whose attempt number made (from 1) failed with o gets another one.
-// The first matching entry of evaluateOnExit decides; if none matches, the job is retried while
-// attempts remain.
-func retries(s *types.RetryStrategy, made int, o Outcome) bool {
-	if s == nil || made >= int(aws.ToInt32(s.Attempts)) {
+// retries reports whether a job gets another attempt after a number of attempts failed, the last
+// one with o. The first matching entry of evaluateOnExit decides. If none matches, the job is
+// retried while attempts remain.
+func retries(s *types.RetryStrategy, attempts int, o Outcome) bool {
+	if s == nil || attempts >= int(aws.ToInt32(s.Attempts)) {
 		return false
 	}
 	for _, rule := range s.EvaluateOnExit {
@@ -45,6 +45,7 @@ func retries(s *types.RetryStrategy, made int, o Outcome) bool {
 	return true
 }
 
+// matches reports whether all conditions of a rule match an outcome.
 func matches(rule types.EvaluateOnExit, o Outcome) bool {
 	exit := ""
 	if o.Exit != nil {
@@ -66,8 +67,8 @@ func Glob(pattern *string, text string) bool {
 	return *pattern == text
 }
 
-// Ending is the event of the end of an attempt that failed: the retry strategy decides what
-// becomes of the job.
+// Ending returns the event for the end of a failed attempt. The retry strategy decides whether
+// the job becomes RUNNABLE or FAILED.
 func Ending(t *Task, o Outcome) Event {
 	if retries(t.Job.Retry(), len(t.Attempts), o) {
 		return Ended(t, o, Runnable)
@@ -75,16 +76,17 @@ func Ending(t *Task, o Outcome) Event {
 	return Ended(t, o, Failed)
 }
 
-// Ended is the event of the end of an attempt that leads to a state.
+// Ended returns the event for the end of an attempt that leads to a state.
 func Ended(t *Task, o Outcome, to State) Event {
 	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Executor: o.Executor, Containers: o.Containers}}
 }
 
 // ContainerEnd is how one container of a task ended.
 type ContainerEnd struct {
-	Name   string `json:"name"`
-	Exit   *int32 `json:"exit,omitempty"` // nil: it has none, or never started
+	Name string `json:"name"`
+	// Exit is nil if the container left no exit code or never started.
+	Exit   *int32 `json:"exit,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Stopped: it was asked to end because the task did.
+	// Stopped means that it was asked to end because the task ended.
 	Stopped bool `json:"stopped,omitempty"`
 }

@@ -8,9 +8,11 @@ import (
 // freeCapacity is the free capacity of the machine, its environments and the consumable resources during a
 // scheduling pass.
 type freeCapacity struct {
-	machine     Amount
-	vcpus       map[*Environment]int64 // thousandths, of those looked at
-	consumables map[string]int64       // of those looked at
+	machine Amount
+	// vcpus has thousandths of a vCPU, for the environments that this pass has examined.
+	vcpus map[*Environment]int64
+	// consumables has the quantities of the resources that this pass has examined.
+	consumables map[string]int64
 	model       *Model
 }
 
@@ -18,6 +20,7 @@ func (m *Model) freeCapacity(free Amount) *freeCapacity {
 	return &freeCapacity{machine: free, vcpus: map[*Environment]int64{}, consumables: map[string]int64{}, model: m}
 }
 
+// left returns the free part of an environment.
 func (r *freeCapacity) left(v *Environment) int64 {
 	n, ok := r.vcpus[v]
 	if !ok {
@@ -27,6 +30,7 @@ func (r *freeCapacity) left(v *Environment) int64 {
 	return n
 }
 
+// unclaimed returns the free quantity of a consumable resource; 0 if it was deleted.
 func (r *freeCapacity) unclaimed(name string) int64 {
 	n, ok := r.consumables[name]
 	if v := r.model.Consumables[name]; !ok && v != nil {
@@ -42,12 +46,13 @@ type verdict uint8
 const (
 	starts     verdict = iota
 	waits              // others of its class may start
-	classWaits         // none of its class can start now
-	queueWaits         // none of its queue can
+	classWaits         // no task of its class can start now
+	queueWaits         // no task of its queue can start now
 )
 
-// admit reserves what j needs and returns where it runs, or sets aside the part that is free.
-func (r *freeCapacity) admit(j *Job, places []*Environment) (place *Environment, v verdict, reason string) {
+// admit reserves what j requests and returns where it runs. If j does not fit, admit sets aside
+// the free part of its request.
+func (r *freeCapacity) admit(j *Job, environments []*Environment) (environment *Environment, v verdict, reason string) {
 	if why := r.model.exceeds(j.Consumes); why != "" {
 		return nil, classWaits, why // nothing is set aside: the job cannot start until something changes
 	}
@@ -56,27 +61,27 @@ func (r *freeCapacity) admit(j *Job, places []*Environment) (place *Environment,
 		return nil, classWaits, why
 	}
 	r.consume(j)
-	at := slices.IndexFunc(places, func(v *Environment) bool { return r.left(v) >= j.Need.MilliCPU })
+	at := slices.IndexFunc(environments, func(v *Environment) bool { return r.left(v) >= j.Need.MilliCPU })
 	if at < 0 {
 		v = classWaits
-		for i, place := range places {
+		for i, environment := range environments {
 			if i == 0 {
-				r.vcpus[place] = max(r.left(place)-j.Need.MilliCPU, 0)
+				r.vcpus[environment] = max(r.left(environment)-j.Need.MilliCPU, 0)
 			}
-			if r.left(place) > 0 {
+			if r.left(environment) > 0 {
 				v = waits
 			}
 		}
 		return nil, v, ""
 	}
-	place = places[at]
-	r.vcpus[place] -= j.Need.MilliCPU
+	environment = environments[at]
+	r.vcpus[environment] -= j.Need.MilliCPU
 	fits := r.machine.Covers(j.Need)
 	r.machine = r.machine.less(j.Need)
 	if !fits {
 		return nil, waits, ""
 	}
-	return place, starts, ""
+	return environment, starts, ""
 }
 
 // consume sets aside the consumable resources that j requests.
@@ -86,7 +91,7 @@ func (r *freeCapacity) consume(j *Job) {
 	}
 }
 
-// decision is the result of schedule for a task.
+// decision is the result of a scheduling pass for a task.
 type decision struct {
 	Task        *Task
 	Environment *Environment // where it starts; nil: it waits
@@ -151,22 +156,22 @@ func foremost(lines []*picker) *picker {
 	return best
 }
 
-// misfit explains why a job can never fit a machine of the given size, in Batch's words with the
-// figures of both; "" if it fits.
+// misfit explains why a job can never fit a machine of the given size: Batch's message, with the
+// figures of both. It returns "" if the job fits.
 func misfit(need, machine Amount) string {
 	if machine.Covers(need) {
 		return ""
 	}
-	var asks string
+	var excess string
 	switch {
 	case need.GPUs > machine.GPUs:
-		asks = fmt.Sprintf("the job asks for %s, this machine has %d", count(need.GPUs, "GPU"), machine.GPUs)
+		excess = fmt.Sprintf("the job asks for %s, this machine has %d", count(need.GPUs, "GPU"), machine.GPUs)
 	case need.MilliCPU > machine.MilliCPU:
-		asks = fmt.Sprintf("the job asks for %s, this machine has %g", vcpus(need.MilliCPU), float64(machine.MilliCPU)/1000)
+		excess = fmt.Sprintf("the job asks for %s, this machine has %g", vcpus(need.MilliCPU), float64(machine.MilliCPU)/1000)
 	default:
-		asks = fmt.Sprintf("the job asks for %d MiB of memory, this machine has %d MiB", need.MemoryMiB, machine.MemoryMiB)
+		excess = fmt.Sprintf("the job asks for %d MiB of memory, this machine has %d MiB", need.MemoryMiB, machine.MemoryMiB)
 	}
-	return misfits + asks
+	return misfits + excess
 }
 
 // misfits begins Batch's reason for a job that is too large.

@@ -14,14 +14,14 @@ import (
 	"crypto/rand"
 )
 
-// jobOf is a job that waits only for the machine.
+// jobOf returns a job that waits only for the machine.
 func jobOf(need Amount, seq int) *Task {
 	j := &Job{Seq: int64(seq), Work: Work{Need: need}, Request: &awsbatch.SubmitJobInput{JobQueue: aws.String("gone")}}
 	j.Task = Task{Job: j, Index: -1}
 	return &j.Task
 }
 
-// started is the tasks of one line that start, given what is free of the machine.
+// started returns the tasks of one list that start, given the free part of the machine.
 func started(waiting []*Task, free Amount) []*Task {
 	m := New(nil)
 	l := m.QueueJobs("gone")
@@ -37,7 +37,7 @@ func started(waiting []*Task, free Amount) []*Task {
 	return all
 }
 
-// amountsStarted is the same for jobs that are no more than what they need.
+// amountsStarted does the same for jobs that have only an amount.
 func amountsStarted(waiting []Amount, free Amount) []Amount {
 	var tasks []*Task
 	for i, a := range waiting {
@@ -76,9 +76,9 @@ func TestScheduleIsNeverOverCapacity(t *testing.T) {
 	})
 }
 
-// TestScheduleDelaysNobody: if the head of the line cannot start now, then all of
-// its request that is free now stays free for it, whichever job starts after it.
-func TestScheduleDelaysNobody(t *testing.T) {
+// TestScheduleDelaysNoHead checks that if the head of a queue cannot start, the free part of its
+// request stays free for it, whichever job starts after it.
+func TestScheduleDelaysNoHead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		waiting := rapid.SliceOfN(anAmount(machine), 2, 20).Draw(t, "waiting")
 		free := anAmount(machine).Draw(t, "free")
@@ -101,9 +101,9 @@ func TestScheduleDelaysNobody(t *testing.T) {
 	})
 }
 
-// TestScheduleStarvesNobody lets jobs that fit come for ever behind one that
-// does not: it starts as soon as those that ran before it have ended.
-func TestScheduleStarvesNobody(t *testing.T) {
+// TestScheduleStarvesNoHead lets fitting jobs arrive indefinitely after one that does not fit. It
+// must start as soon as the jobs that ran before it have ended.
+func TestScheduleStarvesNoHead(t *testing.T) {
 	ends := map[*Task]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		const longest = 5
@@ -221,7 +221,7 @@ func TestMisfitNamesBothFigures(t *testing.T) {
 	}
 }
 
-// testJob is a job in m's books that asks for need.
+// testJob returns a job in m that requests need.
 func testJob(m *Model, need Amount) *Job {
 	j := &Job{ID: rand.Text(), Seq: int64(len(m.BySubmission)), Work: Work{Need: need}, Request: &awsbatch.SubmitJobInput{JobQueue: aws.String("default")}}
 	j.Task = Task{Job: j, Index: -1}
@@ -254,8 +254,8 @@ func TestOrderedKeepsOrder(t *testing.T) {
 	})
 }
 
-// TestScheduleKeepsEnvironmentsInBounds: whatever waits, no environment gets more
-// than its maxvCpus, and no consumable resource is given twice.
+// TestScheduleKeepsEnvironmentsInBounds checks that, whatever waits, no environment gets more
+// than its maxvCpus and no consumable resource is reserved twice.
 func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := New(nil)

@@ -27,8 +27,8 @@ func (s *share) average(now, decay int64) float64 {
 	return s.mean*kept + float64(s.inUse)*(1-kept)
 }
 
-// claim decides between shares: the lowest claim goes first. Current usage counts besides the past,
-// so that of many starts at the same time each share gets its part.
+// claim decides between shares: the lowest claim goes first. It counts current usage besides the
+// past. So if many jobs start at the same time, each share gets its part.
 func (s *share) claim(now, decay int64, weight float64) float64 {
 	return weight * (s.average(now, decay) + float64(s.inUse))
 }

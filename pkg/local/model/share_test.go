@@ -13,8 +13,8 @@ import (
 	"crypto/rand"
 )
 
-// shared is a queue on a machine, played in steps of one second: a share always
-// has jobs that wait.
+// shared is a queue on a machine, simulated in steps of one second. Every share always has jobs
+// that wait.
 type shared struct {
 	m       *Model
 	weights []float64
@@ -37,7 +37,7 @@ func newShared(weights []float64, decay int32) *shared {
 	return s
 }
 
-// add puts a job of a share into the line.
+// add appends a job of a share to the queue.
 func (s *shared) add(i int, need Amount) {
 	s.seq++
 	id := share0(i)
@@ -51,7 +51,7 @@ func (s *shared) add(i int, need Amount) {
 	l.enter(&j.Task)
 }
 
-// tick ends what is over and starts what may.
+// tick ends the jobs that are over and starts those that may start.
 func (s *shared) tick(now int64, machine Amount, duration func() int64) {
 	l := s.m.QueueJobs("q")
 	for t, end := range s.ends {
@@ -78,8 +78,8 @@ func (s *shared) tick(now int64, machine Amount, duration func() int64) {
 	}
 }
 
-// TestSharesGetWhatTheyWeigh: while all shares want more than there is, what each
-// uses goes to the inverse of its weight.
+// TestSharesGetWhatTheyWeigh checks that the usage of shares is in inverse proportion to their
+// weights while all of them want more than exists.
 func TestSharesGetWhatTheyWeigh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.SampledFrom([]float64{0.25, 0.5, 1, 2}), 2, 4).Draw(t, "weights")
@@ -110,8 +110,8 @@ func TestSharesGetWhatTheyWeigh(t *testing.T) {
 	})
 }
 
-// TestNoShareStarves: however the others crowd the queue, and however little the
-// share counts, its job starts in the end.
+// TestNoShareStarves checks that the job of a share starts eventually, however many jobs the
+// others have and however little the share counts.
 func TestNoShareStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := []float64{rapid.Float64Range(0.001, 1).Draw(t, "weight of the crowd"), rapid.Float64Range(1, 999).Draw(t, "weight of the one")}
@@ -140,7 +140,7 @@ func TestUsageDecays(t *testing.T) {
 		at := int64(1)
 		for range rapid.IntRange(1, 5).Draw(t, "moments") {
 			at += rapid.Int64Range(0, 600000).Draw(t, "later")
-			steps.use(at, 0, decay) // looking more often must not matter
+			steps.use(at, 0, decay) // the result must not depend on how often it is computed
 		}
 		a, b := s.average(at, decay), steps.average(at, decay)
 		if math.Abs(a-b) > 1e-6*(1+a) || a > float64(use) {

@@ -7,8 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// State is the status of a job. The zero state is that of a job that does not
-// exist yet.
+// State is the status of a job. The zero state is that of a job that does not exist yet.
 type State uint8
 
 // The states of a job.
@@ -49,15 +48,16 @@ var moves = map[State][]State{
 	Running:   {Succeeded, Runnable, Failed},
 }
 
+// mayBecome reports whether moves allows the change to a state.
 func (s State) mayBecome(to State) bool { return slices.Contains(moves[s], to) }
 
 // Ended reports whether s is final.
 func (s State) Ended() bool { return s == Succeeded || s == Failed }
 
-// Waits reports whether nothing has been started in s yet.
+// Waits reports whether no attempt has started in s.
 func (s State) Waits() bool { return s == Submitted || s == Pending || s == Runnable }
 
-// Status is the state's name in the API.
+// Status returns the state's name in the API.
 func (s State) Status() types.JobStatus {
 	switch s {
 	case Submitted:
@@ -78,7 +78,7 @@ func (s State) Status() types.JobStatus {
 	return ""
 }
 
-// ParseState returns the state of a name in the API.
+// ParseState returns the state with a name in the API; ok is false for an unknown name.
 func ParseState(status types.JobStatus) (State, bool) {
 	for _, s := range States {
 		if s.Status() == status {
@@ -88,10 +88,13 @@ func ParseState(status types.JobStatus) (State, bool) {
 	return NoState, false
 }
 
+// String returns the name in the API.
 func (s State) String() string { return string(s.Status()) }
 
+// MarshalText encodes the state as its name in the API.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.Status()), nil }
 
+// UnmarshalText decodes a name in the API; an unknown one is an error.
 func (s *State) UnmarshalText(text []byte) error {
 	v, ok := ParseState(types.JobStatus(text))
 	if !ok {

@@ -27,7 +27,7 @@ func (m *Model) FindStream(name string) (file string, stopped int64, exists bool
 	return "", 0, false
 }
 
-// PartStream is the name of the log files of container i of an attempt, and its id
+// PartStream returns the name of the log files of container i of an attempt, which is also its id
 // for an executor.
 func PartStream(stream string, i int) string { return stream + "-" + strconv.Itoa(i) }
 
@@ -44,7 +44,7 @@ func (t *Task) streams() []LogStream {
 	return all
 }
 
-// PartLogStream is the name of the stream of container i in CloudWatch Logs.
+// PartLogStream returns the name of the stream of container i in CloudWatch Logs.
 func (t *Task) PartLogStream(a *Attempt, i int) string {
 	if t.Job.Parts[i].Node {
 		return t.Job.Definition.Name() + "/default/" + PartStream(a.Stream, i)
@@ -60,7 +60,7 @@ type LogStream struct {
 	Attempt int // index of the attempt
 }
 
-// LogStream is the name of an attempt's stream in CloudWatch Logs.
+// LogStream returns the name of an attempt's stream in CloudWatch Logs.
 func (t *Task) LogStream(a *Attempt) string {
 	return t.Job.Definition.Name() + "/default/" + a.Stream
 }

@@ -19,6 +19,7 @@ type cgroup1 struct {
 	left      chan error
 }
 
+// openCgroup1 moves a thread of this program into the group and keeps it there.
 func openCgroup1(dir string) (cgroup, error) {
 	g := cgroup1{dir, make(chan func()), make(chan error, 1)}
 	entered := make(chan error)
@@ -42,6 +43,7 @@ func (g cgroup1) enter(dir string) error {
 	return writeExisting(dir, "tasks", strconv.Itoa(unix.Gettid()))
 }
 
+// start runs begin on the thread that is in the group.
 func (g cgroup1) start(_ *syscall.SysProcAttr, begin func() error) error {
 	begun := make(chan error)
 	g.begin <- func() { begun <- begin() }
@@ -50,11 +52,13 @@ func (g cgroup1) start(_ *syscall.SysProcAttr, begin func() error) error {
 
 func (g cgroup1) dir() string { return g.directory }
 
+// isEmpty is false also for a group that was removed.
 func (g cgroup1) isEmpty() bool {
 	_, err := os.Stat(g.directory)
 	return err == nil && len(processesOf(g.directory)) == 0 && !hasGroups(g.directory)
 }
 
+// leave moves the thread to the group above the engine's and ends it.
 func (g cgroup1) leave() error {
 	close(g.begin)
 	return <-g.left

@@ -12,6 +12,7 @@ import (
 // can kill all of it (Linux 5.14).
 type cgroup2 struct{ directory *os.File }
 
+// openCgroup2 opens the directory: a process starts in the group of a descriptor.
 func openCgroup2(dir string) (cgroup, error) {
 	if err := unix.Access(filepath.Join(dir, "cgroup.kill"), unix.W_OK); err != nil {
 		return nil, err
@@ -23,6 +24,7 @@ func openCgroup2(dir string) (cgroup, error) {
 	return cgroup2{f}, nil
 }
 
+// start lets the kernel create the process in the group (CLONE_INTO_CGROUP).
 func (g cgroup2) start(attr *syscall.SysProcAttr, begin func() error) error {
 	attr.UseCgroupFD, attr.CgroupFD = true, int(g.directory.Fd())
 	return begin()
@@ -30,6 +32,7 @@ func (g cgroup2) start(attr *syscall.SysProcAttr, begin func() error) error {
 
 func (g cgroup2) dir() string { return g.directory.Name() }
 
+// isEmpty is false also for a group that cannot be read.
 func (g cgroup2) isEmpty() bool {
 	text, err := os.ReadFile(filepath.Join(g.dir(), "cgroup.procs"))
 	return err == nil && len(text) == 0 && !hasGroups(g.dir())

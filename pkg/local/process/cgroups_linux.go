@@ -65,6 +65,7 @@ func (f *firstOf) giveUp(failed *cgroups) {
 	}
 }
 
+// start uses the control groups, and the marks if no process can start in a group.
 func (f *firstOf) start(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
 	groups := f.current()
 	if groups == nil {
@@ -83,11 +84,12 @@ func (f *firstOf) start(id string, begin func(*syscall.SysProcAttr) (int, error)
 	return t, nil
 }
 
-func (f *firstOf) clear(id, place string) error {
+func (f *firstOf) clear(id, path string) error {
 	f.current() // end what killed engines left
-	return errors.Join(clearCgroup(place), f.marks.clear(id, place))
+	return errors.Join(clearCgroup(path), f.marks.clear(id, path))
 }
 
+// close removes the groups of the current kind.
 func (f *firstOf) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,11 +105,11 @@ type cgroups struct {
 	parent string // the directory of the control group of this process
 	kind   string
 
-	mu   sync.Mutex
-	base string // holds the groups of this engine; empty: not created
-	made int
-	used int
-	idle []cgroup
+	mu      sync.Mutex
+	base    string // holds the groups of this engine; empty: not created
+	created int    // groups so far, for their names
+	used    int
+	idle    []cgroup
 }
 
 // cgroup is a control group that can hold the processes of an attempt.
@@ -193,7 +195,7 @@ func mountedAt(mounts, kind, controller, path string) string {
 }
 
 // basePrefix begins the name of the directory of an engine's control groups. The PID namespace, the engine's start and
-// process id follow, by which a later engine knows that it is gone, and a number.
+// process id follow, by which a later engine knows that it has ended, and a number.
 const basePrefix = "batchctl-"
 
 // newBase creates the directory of this engine's control groups.
@@ -211,6 +213,7 @@ func newBase(parent string) (string, error) {
 	return "", err
 }
 
+// baseName returns the name of the directory of this engine's groups, without the number.
 func baseName(pid int) (string, error) {
 	space, err := os.Stat("/proc/self/ns/pid")
 	if err != nil {
@@ -224,8 +227,8 @@ func baseName(pid int) (string, error) {
 	return fmt.Sprintf("%s%d-%s-%d", basePrefix, space.Sys().(*syscall.Stat_t).Ino, ticks, pid), nil
 }
 
-// isDead reports whether a directory belongs to an engine that is gone. That of an engine in another PID
-// namespace never does: it cannot be seen from here.
+// isDead reports whether a directory belongs to an engine that has ended. An engine in another
+// PID namespace is invisible here, so its directory never counts as dead.
 func isDead(base string) bool {
 	var space, ticks uint64
 	var pid, number int
@@ -240,7 +243,7 @@ func isDead(base string) bool {
 	return err != nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && base != fmt.Sprintf("%s-%d", now, number)
 }
 
-// clearDead ends what engines left in a control group that are gone.
+// clearDead ends the groups of ended engines below a control group.
 func clearDead(parent string) {
 	entries, _ := os.ReadDir(parent)
 	for _, e := range entries {
@@ -250,10 +253,11 @@ func clearDead(parent string) {
 	}
 }
 
-// clearCgroup ends what is left in the control group of an attempt of an earlier engine.
-func clearCgroup(place string) error {
-	base := filepath.Dir(place)
-	if place == "" || !filepath.IsAbs(place) || !isDead(filepath.Base(base)) {
+// clearCgroup ends all groups of a dead engine, given the directory of one of them. Any other
+// path is ignored: the handle comes from a journal.
+func clearCgroup(path string) error {
+	base := filepath.Dir(path)
+	if path == "" || !filepath.IsAbs(path) || !isDead(filepath.Base(base)) {
 		return nil
 	}
 	return endCgroup(base)
@@ -276,8 +280,8 @@ func (c *cgroups) take() (cgroup, error) {
 		}
 		c.base = base
 	}
-	dir := filepath.Join(c.base, strconv.Itoa(c.made))
-	c.made++
+	dir := filepath.Join(c.base, strconv.Itoa(c.created))
+	c.created++
 	err := os.Mkdir(dir, 0o700)
 	var g cgroup
 	if err == nil {
@@ -312,6 +316,7 @@ func (c *cgroups) putBack(g cgroup) error {
 	return errors.Join(g.leave(), endCgroup(g.dir()))
 }
 
+// start takes an empty group and starts the process in it.
 func (c *cgroups) start(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
 	g, err := c.take()
 	if err != nil {
@@ -352,6 +357,7 @@ type inCgroup struct {
 	group  cgroup
 }
 
+// path returns the directory of the group.
 func (t *inCgroup) path() string {
 	if strings.ContainsAny(t.group.dir(), " \t\n") {
 		return ""

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Clear ends an attempt whose first process Run still waits for: the exit code is Run's.
+// TestClearLeavesExitCode checks Clear on an attempt whose first process Run still waits for: Run
+// gets the exit code.
 func TestClearLeavesExitCode(t *testing.T) {
 	const id = "clear-leaves-exit-code"
 	trees := newMarks()

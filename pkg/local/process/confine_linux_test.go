@@ -59,7 +59,7 @@ func TestUlimitsWithoutEffectAreNamed(t *testing.T) {
 	}
 }
 
-// holding is a command that holds a number of bytes until it is ended.
+// holding returns a command that uses a number of bytes until it is ended.
 func holding(bytes string) []string {
 	return []string{"sh", "-c", "(head -c " + bytes + " /dev/zero; exec sleep 1000) | tail -c " + bytes}
 }
@@ -103,7 +103,8 @@ func TestMemoryWatch(t *testing.T) {
 	}
 }
 
-// TestOwnMemory: what is in a file is no memory of the process's own, what is in none is.
+// TestOwnMemory checks that pages of a file do not count as a process's own memory, and that
+// other pages do.
 func TestOwnMemory(t *testing.T) {
 	const size = 64 << 20
 	before := ownMemory([]int{os.Getpid()})

@@ -8,7 +8,7 @@ import "github.com/aws/aws-sdk-go-v2/service/batch/types"
 // counts for a limit.
 const canWatchMemory = false
 
-// unhonouredUlimits names the ulimits: they are Linux's.
+// unhonouredUlimits returns the ulimits that have no effect on this system.
 func unhonouredUlimits(asked []types.Ulimit) []string {
 	if len(asked) == 0 {
 		return nil

@@ -17,10 +17,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// TestEscapee is not a test of its own, see processtest.Escapee.
+// TestEscapee is the program of other tests, see processtest.Escapee.
 func TestEscapee(t *testing.T) { processtest.Escapee(t) }
 
-// groupOnly ends process groups only, as a control.
+// groupOnly ends only process groups. Tests use it as a control.
 type groupOnly struct{}
 
 func (groupOnly) start(_ string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
@@ -34,7 +34,7 @@ func (groupOnly) end() error                 { return nil }
 
 var treeKinds = []string{"cgroup2", "cgroup1", "marks"}
 
-// treesOf returns the trees of one kind, which the test uses until it ends.
+// treesOf returns the trees of one kind, which are closed when the test ends.
 func treesOf(t *testing.T, kind string) trees {
 	t.Helper()
 	if kind == "marks" {
@@ -79,7 +79,7 @@ func TestEscapesGetAway(t *testing.T) {
 	}
 }
 
-// runEscape runs one job that tries to leave something behind, and then ends.
+// runEscape runs one job that tries to leave a process, and then ends.
 func runEscape(t *testing.T, p Executor, name, end, token string, stop bool) {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,7 +109,8 @@ func runEscape(t *testing.T, p Executor, name, end, token string, stop bool) {
 	}
 }
 
-// TestEscapes runs jobs that try to outlive themselves. BATCHCTL_ESCAPES says how many, of each kind.
+// TestEscapes runs jobs that try to leave processes. BATCHCTL_ESCAPES is their number, of each
+// kind.
 func TestEscapes(t *testing.T) {
 	processtest.NeedEscapes(t)
 	ends := []string{"exit 0", "exit 1", "kill -9 $$", "wait; sleep 1000"}

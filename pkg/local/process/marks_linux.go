@@ -35,6 +35,7 @@ type marks struct {
 	latest   map[uint64][]int
 }
 
+// newMarks returns the trees for programs without permission to create control groups.
 func newMarks() *marks {
 	m := new(marks)
 	m.changed = sync.NewCond(&m.mu)
@@ -76,6 +77,7 @@ func startMarked(id string, attr *syscall.SysProcAttr, begin func(*syscall.SysPr
 	return true, errors.Join(err, unix.Setrlimit(unix.RLIMIT_LOCKS, &own))
 }
 
+// start gives the first process the mark of the attempt.
 func (m *marks) start(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
 	inLimit, err := startMarked(id, ownGroup(), begin)
 	return &marked{m, id, inLimit}, err
@@ -87,6 +89,7 @@ func (m *marks) clear(id, _ string) error {
 
 func (m *marks) close() error { return nil }
 
+// marked is the processes with the mark of one attempt.
 type marked struct {
 	marks   *marks
 	id      string
@@ -95,6 +98,7 @@ type marked struct {
 
 func (t *marked) path() string { return "" }
 
+// end kills the marked processes, if a scan finds any.
 func (t *marked) end() error {
 	if !t.inLimit || t.marks.left(markOf(t.id)) {
 		return endMarked(t.id, true)
@@ -106,7 +110,7 @@ func (t *marked) end() error {
 func (m *marks) left(mark uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for want := m.started + 1; m.finished < want; {
+	for next := m.started + 1; m.finished < next; {
 		if m.scanning {
 			m.changed.Wait()
 			continue
@@ -193,7 +197,7 @@ func endMarked(id string, reap bool) error {
 	}
 }
 
-// killWithGroup kills a process, and its group if the group leader has the mark, too. Killing a
+// killWithGroup kills a process, and its group if the group leader also has the mark. Killing a
 // group in one call keeps its members from starting others.
 func killWithGroup(pid int, mark uint64) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -70,7 +70,7 @@ func (w *memoryWatch) check() {
 	}
 }
 
-// old returns the groups that existed at an earlier check: many short jobs in a row are never
+// old returns the groups that existed at an earlier check. So a series of short jobs is never
 // measured.
 func (w *memoryWatch) old() []*memoryLimit {
 	w.mu.Lock()

@@ -24,6 +24,7 @@ type Executor struct {
 	trees   trees        // nil: the trees that need no permission
 }
 
+// newProcess returns an executor with the memory watch and the trees of this system.
 func newProcess(program []string) Executor {
 	return Executor{program: program, memory: new(memoryWatch), trees: newTrees()}
 }
@@ -56,7 +57,7 @@ func (p Executor) argv(a attempt.Attempt) []string {
 	return a.Command
 }
 
-// Unhonoured names the members of a container that have no effect on a process.
+// Unhonoured returns the members of a container that have no effect on a process.
 func (p Executor) Unhonoured(c *types.ContainerProperties) []string {
 	l := c.LinuxParameters
 	members := []struct {
@@ -91,7 +92,7 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []string {
 	return append(names, unhonouredUlimits(c.Ulimits)...)
 }
 
-// inherited are the variables of the engine that a job gets too: what a shell and most programs
+// inherited are the variables of the engine that a job also gets: what a shell and most programs
 // need to work at all. Other variables, above all the user's keys, are not passed on.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "TZ"}
 

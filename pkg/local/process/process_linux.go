@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// processStart returns when a process began: clock ticks since boot, and the boot id, so that no
-// later process has the same.
+// processStart returns when a process started, in a form that no later process with the same
+// number has.
 func processStart(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -20,7 +20,7 @@ func processStart(pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The second field is the command in parentheses and may contain anything.
+	// The second field is the command in parentheses, which may contain blanks and parentheses.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	const starttime = 22 - 3 // see proc_pid_stat(5); the state is field 3
 	if len(fields) <= starttime {
@@ -29,6 +29,7 @@ func processStart(pid int) (string, error) {
 	return string(fields[starttime]) + "@" + boot, nil
 }
 
+// bootID identifies the current boot: process times count from it.
 var bootID = sync.OnceValues(func() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id)), err

@@ -14,6 +14,7 @@ import (
 // memoryWatch has nothing to watch.
 type memoryWatch struct{}
 
+// errNoProcesses is the reason of jobs on a system without Unix processes.
 var errNoProcesses = errors.New("CannotStartContainerError: jobs run as processes on Linux, macOS and the BSDs only")
 
 // Run returns an error: process groups and signals, which Batch needs, exist only on Unix.

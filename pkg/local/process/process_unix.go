@@ -104,25 +104,25 @@ func exitCode(s *os.ProcessState, err error) (int, error) {
 // findProgram finds a command as a container runtime does: in the job's PATH, or relative to the
 // working directory. The codes are those of a shell: 127 not found, 126 not executable.
 func findProgram(name, path, directory string) (file string, code int, err error) {
-	var places []string
+	var candidates []string
 	switch {
 	case name == "":
 	case filepath.IsAbs(name):
-		places = []string{name}
+		candidates = []string{name}
 	case strings.Contains(name, "/"):
-		places = []string{filepath.Join(directory, name)}
+		candidates = []string{filepath.Join(directory, name)}
 	default:
 		for _, dir := range filepath.SplitList(path) {
 			if filepath.IsAbs(dir) {
-				places = append(places, filepath.Join(dir, name))
+				candidates = append(candidates, filepath.Join(dir, name))
 			}
 		}
 	}
 	code, err = 127, fmt.Errorf("exec: %q: executable file not found on this machine", name)
-	for _, file := range places {
+	for _, file := range candidates {
 		denied := unix.Access(file, unix.X_OK)
 		if errors.Is(denied, unix.ENOENT) || errors.Is(denied, unix.ENOTDIR) {
-			continue // as in most directories of PATH
+			continue // as in most candidates of PATH
 		}
 		info, stat := os.Stat(file)
 		switch {
@@ -136,6 +136,7 @@ func findProgram(name, path, directory string) (file string, code int, err error
 	return "", code, err
 }
 
+// signalGroup sends a signal to a process group; one that has ended is no error.
 func signalGroup(group int, s syscall.Signal) {
 	_ = syscall.Kill(-group, s) // no such group: it has already ended
 }
@@ -152,12 +153,12 @@ func handle(pid int) string {
 // Clear kills everything that is left of an attempt: the process group, if its first process is
 // still the same, and everything that the attempt started.
 func (p Executor) Clear(id, handle string) error {
-	var began, place string
+	var began, dir string
 	if fields := strings.Fields(handle); len(fields) > 1 {
 		began = strings.Join(fields[:2], " ")
-		place = strings.Join(fields[2:], "")
+		dir = strings.Join(fields[2:], "")
 	}
-	return errors.Join(clearGroup(began), p.family().clear(id, place))
+	return errors.Join(clearGroup(began), p.family().clear(id, dir))
 }
 
 // Close releases what the executor keeps for later attempts. No attempt may be running.
@@ -171,6 +172,7 @@ func (p Executor) family() trees {
 	return p.trees
 }
 
+// clearGroup kills the group of a handle, if its first process is the same one.
 func clearGroup(handle string) error {
 	number, began, ok := strings.Cut(handle, " ")
 	if !ok {

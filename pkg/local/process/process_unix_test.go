@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// ran is how an attempt of the process executor ended.
+// ran is the result of an attempt.
 type ran struct {
 	exit   int
 	err    error

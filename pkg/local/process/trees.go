@@ -12,9 +12,9 @@ type trees interface {
 	// start calls begin, which starts the first process of an attempt with the given attributes. It may call
 	// begin a second time after an error.
 	start(id string, begin func(*syscall.SysProcAttr) (pid int, err error)) (tree, error)
-	// clear ends what an earlier engine left of an attempt; place is what tree.place returned for
-	// it.
-	clear(id, place string) error
+	// clear ends what an earlier engine left of an attempt; path is the
+	// result of tree.path for it.
+	clear(id, path string) error
 	// close releases what start keeps for later attempts. start still works after it.
 	close() error
 }

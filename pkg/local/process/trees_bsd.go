@@ -13,6 +13,7 @@ type groups struct{}
 
 func newTrees() trees { return groups{} }
 
+// newMarks returns the trees for programs without permission to create control groups.
 func newMarks() trees { return groups{} }
 
 func (groups) start(_ string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
@@ -24,6 +25,7 @@ func (groups) clear(string, string) error { return nil }
 
 func (groups) close() error { return nil }
 
+// group has nothing to find beyond the process group.
 type group struct{}
 
 func (group) path() string { return "" }

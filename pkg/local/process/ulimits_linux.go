@@ -19,7 +19,7 @@ type ulimit struct {
 	limit    unix.Rlimit
 }
 
-// numberOf returns the kernel's number of a limit, by the name that Batch takes from docker; see
+// numberOf returns the kernel's number of a limit with the name that Batch and docker use; see
 // setrlimit(2). ok is false for an unknown name.
 func numberOf(name string) (number int, ok bool) {
 	switch name {
@@ -80,7 +80,7 @@ func ulimits(asked []types.Ulimit) (can []ulimit, cannot []string) {
 	return can, cannot
 }
 
-// unhonouredUlimits names the ulimits that have no effect here.
+// unhonouredUlimits returns the ulimits that have no effect on this system.
 func unhonouredUlimits(asked []types.Ulimit) []string {
 	_, cannot := ulimits(asked)
 	return cannot
@@ -137,7 +137,7 @@ func limit(pid int, limits []ulimit) error {
 	return syscall.PtraceDetach(pid)
 }
 
-// reap waits for a command that was killed; that it was is no error.
+// reap waits for a command that was killed, which is no error.
 func reap(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	if _, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -21,8 +21,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// commands are shell commands that leave a process behind which tries not to end with its job. OUT
-// is a file that appears once it has escaped. TOKEN is in the command line of every remaining
+// commands are shell commands that leave a process which tries to outlive its job. OUT is a file
+// that appears once the process has escaped. TOKEN is in the command line of every remaining
 // process.
 var commands = map[string]string{
 	"background":      `sh -c 'echo > OUT; exec sleep TOKEN' &`,
@@ -99,7 +99,7 @@ func Survivors(token string) (pids []int) {
 	return pids
 }
 
-// EndSurvivors kills the processes that a test left behind.
+// EndSurvivors kills the processes that a test left.
 func EndSurvivors(token string) {
 	for left := Survivors(token); len(left) > 0; left = Survivors(token) {
 		for _, pid := range left {

@@ -29,7 +29,7 @@ func Appears(t *testing.T, path string) string {
 	return ""
 }
 
-// Vanishes waits for the end of a process that is not our child.
+// Vanishes waits until a process has ended that is not a child of the test.
 func Vanishes(t *testing.T, pid int) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -52,7 +52,7 @@ func zombie(pid int) bool {
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 }
 
-// Grandchild is a command whose grandchild writes its pid to a file and stays.
+// Grandchild returns a command whose grandchild writes its pid to a file and stays.
 func Grandchild(file string) string {
 	return "sh -c 'echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 1000' & "
 }

@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Each calls look for each process but this one, by number. It reports whether it may have missed a
-// process, which can happen in two ways: a process starts another one and ends after Each has read its
-// number, but before look examines it (look then returns true); or the numbers of new processes start over, so that a
-// new process is behind the scan. It reads few names at a time to keep the first way rare.
-func Each(look func(pid int) (gone bool)) (missed bool, err error) {
+// Each calls examine for each process but this one, by number. It reports whether it may have
+// missed a process, which can happen in two ways. A process starts another one and ends after
+// Each has read its number, but before examine sees it; examine then returns true. Or the numbers
+// of new processes start over, so that a new process has a number that the scan has passed. Each
+// reads few names at a time to keep the first way rare.
+func Each(examine func(pid int) (gone bool)) (missed bool, err error) {
 	proc, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false, fmt.Errorf("find the processes of an attempt: open /proc: %w", err)
@@ -32,14 +33,15 @@ func Each(look func(pid int) (gone bool)) (missed bool, err error) {
 		var names [8]string
 		_, _, found := unix.ParseDirent(few[:n], -1, names[:0])
 		for _, name := range found {
-			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() && look(pid) {
+			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() && examine(pid) {
 				missed = true
 			}
 		}
 	}
 }
 
-// newest returns the number of the process that was started last; 0 if /proc/loadavg does not say.
+// newest returns the number of the process that was started last; 0 if /proc/loadavg does not
+// have it.
 func newest() int {
 	load, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

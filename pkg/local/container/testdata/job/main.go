@@ -1,5 +1,5 @@
-// Command job is the one file of the image that the tests run: it looks at its
-// container from inside.
+// Command job is the only file of the image that the tests run. It inspects its container from
+// inside.
 package main
 
 import (
@@ -42,7 +42,7 @@ func run(what string, args []string) error {
 		}
 	case "eat": // MIB
 		return eat(args[0])
-	case "print": // KIB, then WAIT: it does not look whether it can
+	case "print": // KIB, then WAIT: write errors are ignored
 		kib, err := strconv.Atoi(args[0])
 		for range kib {
 			fmt.Println(strings.Repeat("x", 1023))

@@ -15,7 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// twoJobs registers one definition and submits it and another one's revision.
+// twoJobs returns a plan that registers one definition and submits a job of it, and a job of a
+// revision of another definition.
 func twoJobs() *plan.Plan {
 	return &plan.Plan{Jobs: []*plan.Job{
 		{Name: "a", Register: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("train")},
@@ -65,8 +66,9 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// What the account may not see is named, and the rest is there.
-func TestWorldDenied(t *testing.T) {
+// TestTargetStateDenied checks that parts that the account is not allowed to read are reported,
+// and that the others are read.
+func TestTargetStateDenied(t *testing.T) {
 	f, c := newFake(t)
 	f.Queues = []string{"cpu"}
 	f.Faults["DescribeJobDefinitions"] = []clienttest.Fault{clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`), clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`)}
@@ -81,9 +83,9 @@ func TestWorldDenied(t *testing.T) {
 	}
 }
 
-// A target that never answers costs no more than the time given, and all of it is
-// one reason.
-func TestWorldInTime(t *testing.T) {
+// TestTargetStateInTime checks that a target that never answers takes no more than the given
+// time, and is reported with a single reason.
+func TestTargetStateInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := httpFunc(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()

@@ -14,7 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
-// repeated delivers a SubmitJob twice, and its answer once.
+// repeated delivers a SubmitJob twice, and one answer.
 func repeated(f *clienttest.Fake) clienttest.Fault {
 	return func(serve func() *http.Response) (*http.Response, error) {
 		r := serve()
@@ -23,8 +23,8 @@ func repeated(f *clienttest.Fake) clienttest.Fault {
 	}
 }
 
-// TestClearAnswers: after clear answers jobs are listed only where a request may be repeated,
-// twice a second apart.
+// TestClearAnswers checks that after clear answers jobs are listed only if a request may be
+// repeated, then twice within a second.
 func TestClearAnswers(t *testing.T) {
 	for _, path := range []struct {
 		name                  string
@@ -33,7 +33,7 @@ func TestClearAnswers(t *testing.T) {
 		took                  time.Duration
 	}{
 		{"TLS to AWS", false, false, 0, 0},
-		{"a proxy", true, false, 2 * 3, secondLook},
+		{"a proxy", true, false, 2 * 3, secondCheck},
 		{"the local engine", true, true, 0, 0},
 	} {
 		t.Run(path.name, func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestClearAnswers(t *testing.T) {
 	}
 }
 
-// TestRepeatedRequest: the answer was clear, and the request was delivered twice.
+// TestRepeatedRequest checks a request that was delivered twice with a clear answer.
 func TestRepeatedRequest(t *testing.T) {
-	for name, lag := range map[string]time.Duration{"listed at once": 0, "listed a moment later": secondLook / 2, "listing lags": 50 * time.Second} {
+	for name, lag := range map[string]time.Duration{"listed at once": 0, "listed a moment later": secondCheck / 2, "listing lags": 50 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, c := newFake(t)
@@ -63,7 +63,7 @@ func TestRepeatedRequest(t *testing.T) {
 				c.Replayable = true
 				f.Faults["SubmitJob"] = []clienttest.Fault{repeated(f)}
 				f.Hidden = func(id string) bool {
-					return id == clienttest.TestID(2) && time.Since(f.Start) < lag || lag > secondLook && time.Since(f.Start) < lag
+					return id == clienttest.TestID(2) && time.Since(f.Start) < lag || lag > secondCheck && time.Since(f.Start) < lag
 				}
 				jobs, err := c.Submit(t.Context(), planOf(job("a", "x")))
 				if err != nil || len(jobs) != 1 || jobs[0].ID != clienttest.TestID(1) || f.Stopped[clienttest.TestID(2)] == "" || f.Stopped[clienttest.TestID(1)] != "" {
@@ -74,8 +74,8 @@ func TestRepeatedRequest(t *testing.T) {
 	}
 }
 
-// TestLagRemembered: a job that is listed at once proves nothing at a target whose listing
-// lagged lately.
+// TestLagRemembered checks that a job gets the late check although it is listed at once, if the
+// target's listing lagged recently.
 func TestLagRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -97,14 +97,15 @@ func TestLagRemembered(t *testing.T) {
 			t.Errorf("it lagged lately: %v", took)
 		}
 		time.Sleep(lagMemory)
-		if took := submit(); took != secondLook {
+		if took := submit(); took != secondCheck {
 			t.Errorf("it lagged long ago: %v", took)
 		}
 	})
 }
 
-// TestFinishedTwin: a duplicate that has run is reported with its id; nothing can undo it.
-func TestFinishedTwin(t *testing.T) {
+// TestFinishedDuplicate checks that a duplicate that has run is reported with its id: nothing can
+// undo it.
+func TestFinishedDuplicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)
@@ -127,9 +128,9 @@ func TestFinishedTwin(t *testing.T) {
 	})
 }
 
-// TestInterruptedLook: Ctrl-C while submit waits for the late look is an error, and the next
-// command ends the duplicate.
-func TestInterruptedLook(t *testing.T) {
+// TestInterruptedCheck checks that Ctrl-C while submit waits for the late check is an error, and
+// that the next command ends the duplicate.
+func TestInterruptedCheck(t *testing.T) {
 	for _, at := range []time.Duration{time.Second / 2, 5 * time.Second, 20 * time.Second, 50 * time.Second} {
 		t.Run(at.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -145,10 +146,10 @@ func TestInterruptedLook(t *testing.T) {
 					t.Fatal(err)
 				}
 				run := onlyRun(t, c)
-				if run.LookDue.IsZero() {
+				if run.CheckDue.IsZero() {
 					t.Fatalf("%+v", run)
 				}
-				time.Sleep(time.Until(run.LookDue))
+				time.Sleep(time.Until(run.CheckDue))
 				if err := c.CheckDuplicates(t.Context(), run.Name); err != nil {
 					t.Fatal(err)
 				}
@@ -168,9 +169,9 @@ func TestInterruptedLook(t *testing.T) {
 	}
 }
 
-// TestStoppedRunLeavesNoTwin: a submission that is stopped because a job was rejected stops the
-// duplicates of the others, too.
-func TestStoppedRunLeavesNoTwin(t *testing.T) {
+// TestStoppedRunLeavesNoDuplicate checks that a submission that is stopped because of a rejection
+// also stops the duplicates of its other jobs.
+func TestStoppedRunLeavesNoDuplicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)
@@ -183,8 +184,8 @@ func TestStoppedRunLeavesNoTwin(t *testing.T) {
 	})
 }
 
-// TestRecheck: a duplicate of a repeated request, listed long after the job, is ended by a later
-// command, and the target's jobs get the late look from then on.
+// TestRecheck checks that a later command ends the duplicate of a repeated request that is listed
+// long after the job. From then on, jobs of the target get the late check.
 func TestRecheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
@@ -202,7 +203,7 @@ func TestRecheck(t *testing.T) {
 			}
 		}
 		unverified(0) // it is too early
-		time.Sleep(lateLook)
+		time.Sleep(lateCheck)
 		unverified(1)
 		f.Faults["DescribeJobs"] = []clienttest.Fault{forbidden()}
 		if err := c.RecheckDuplicates(t.Context()); err == nil || len(f.Stopped) > 0 {

@@ -11,8 +11,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
 )
 
-// A look takes one page of each status, and says where there is more.
-func TestLook(t *testing.T) {
+// TestQueueStatus checks that one page of each status is read, and that statuses with more jobs
+// are reported.
+func TestQueueStatus(t *testing.T) {
 	f, c := newFake(t)
 	f.Listed = []types.JobSummary{
 		clienttest.Listed(idA, "a", "cpu", "RUNNABLE", 1),
@@ -40,8 +41,9 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// A job that moves on between two calls is shown once, where it was seen last.
-func TestLookAtAMovingJob(t *testing.T) {
+// TestQueueStatusOfAChangingJob checks that a job whose status changes between two calls appears
+// once, with its last status.
+func TestQueueStatusOfAChangingJob(t *testing.T) {
 	f, c := newFake(t)
 	f.Listed = []types.JobSummary{clienttest.Listed(idA, "a", "cpu", "RUNNABLE", 1), clienttest.Listed(idA, "a", "cpu", "RUNNING", 1)}
 	look, err := c.QueueStatus(t.Context(), "cpu")
@@ -50,8 +52,9 @@ func TestLookAtAMovingJob(t *testing.T) {
 	}
 }
 
-// Who may not see a snapshot sees the jobs; a busy service is an error.
-func TestLookWithoutASnapshot(t *testing.T) {
+// TestQueueStatusWithoutASnapshot checks that a caller who is not allowed to read a snapshot gets
+// the jobs. A busy service is an error.
+func TestQueueStatusWithoutASnapshot(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		fault  clienttest.Fault
