@@ -28,8 +28,8 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 	if o.bundle != "" {
 		return explainBundle(con, o)
 	}
-	if len(o.Words) > 1 {
-		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", o.Words[0])
+	if len(o.Args) > 1 {
+		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", o.Args[0])
 	}
 	call, err := OpenJobs(ctx, con, o.Options, target.ToRead)
 	if err != nil {
@@ -62,7 +62,7 @@ func explainBundle(con *term.Console, o explainOptions) error {
 	if len(o.asks) > 0 {
 		return exit.Usage("--bundle cannot be combined with --%s", o.asks[0]).Try("batchctl explain --bundle %s", path)
 	}
-	if len(o.Words) > 0 {
+	if len(o.Args) > 0 {
 		return exit.Usage("--bundle contains the job; do not name one").Try("batchctl explain --bundle %s", path)
 	}
 	in := io.Reader(con.In)

@@ -173,8 +173,8 @@ func WaitCommand(con *term.Console) *cli.Command {
 type Options struct {
 	// Command is the command's name, for what it says to do next.
 	Command string
-	// Words name jobs; without any, the last submission is meant, or Submission.
-	Words      []string
+	// Args name jobs; without any, the last submission is meant, or Submission.
+	Args      []string
 	Submission string
 	// Format is text or json, or another one that the command has.
 	Format string
@@ -184,7 +184,7 @@ type Options struct {
 // OptionsOf reads what every command that names jobs has.
 func OptionsOf(c *cli.Context) (Options, error) {
 	format, err := cmdline.OutputFormat(c)
-	return Options{Command: c.Command.Name, Words: c.Args().Slice(), Submission: c.String("submission"), Format: format, Target: cmdline.TargetOptions(c)}, err
+	return Options{Command: c.Command.Name, Args: c.Args().Slice(), Submission: c.String("submission"), Format: format, Target: cmdline.TargetOptions(c)}, err
 }
 
 // with runs a command with its options.

@@ -23,8 +23,8 @@ import (
 )
 
 func list(ctx context.Context, con *term.Console, o listOptions) error {
-	if len(o.Words) > 0 {
-		return exit.Usage("list takes no arguments").Try("did you mean: batchctl status %s", o.Words[0])
+	if len(o.Args) > 0 {
+		return exit.Usage("list takes no arguments").Try("did you mean: batchctl status %s", o.Args[0])
 	}
 	filter, err := o.filter(time.Now())
 	if err != nil {

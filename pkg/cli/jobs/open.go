@@ -121,7 +121,7 @@ func details(jobs []once.Recalled) []types.JobDetail {
 // Resolve turns the words of the command line into job ids. Without words it
 // takes the last submission.
 func Resolve(ctx context.Context, con *term.Console, o Options, t *target.Target, platform *document.Platform) ([]once.Submitted, error) {
-	words, submission := o.Words, o.Submission
+	words, submission := o.Args, o.Submission
 	switch {
 	case submission != "" && len(words) > 0:
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)

@@ -45,7 +45,7 @@ func queues(ctx context.Context, con *term.Console, o Options) error {
 		return err
 	}
 	defer call.Close()
-	queues, denied, err := call.states(ctx, o.Words)
+	queues, denied, err := call.states(ctx, o.Args)
 	if err != nil {
 		return err
 	}

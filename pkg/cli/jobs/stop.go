@@ -58,7 +58,7 @@ func rowOf(j once.Submitted) stopRow {
 }
 
 func stop(ctx context.Context, con *term.Console, o stopOptions) error {
-	if len(o.Words) == 0 && o.Submission == "" {
+	if len(o.Args) == 0 && o.Submission == "" {
 		return exit.Usage("stop needs a job").Try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
 	}
 	why := target.ToChange

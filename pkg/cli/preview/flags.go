@@ -159,5 +159,5 @@ func with(run func(*cli.Context, Options) error) cli.ActionFunc {
 
 // ofJobs are the options of a command that takes jobs in the place of files.
 func (o Options) ofJobs(submission string) jobs.Options {
-	return jobs.Options{Command: o.Command, Words: o.Paths, Submission: submission, Format: o.Format, Target: o.Target}
+	return jobs.Options{Command: o.Command, Args: o.Paths, Submission: submission, Format: o.Format, Target: o.Target}
 }

@@ -98,7 +98,7 @@ func optionsOf(c *cli.Context) (options, error) {
 	o := options{Options: of, outputs: c.Bool("outputs"), fetch: c.Bool("fetch"), force: c.Bool("force"), to: c.String("to"), everyLine: c.Bool("every-line"),
 		exitCode: c.Bool("exit-code"), heatmap: c.String("heatmap"), value: c.String("value"), axes: c.String("axes"), combine: c.String("combine"), given: c.IsSet}
 	if format := c.String("output"); (o.outputs || o.fetch) && format != "text" && format != "json" {
-		return o, exit.Usage("--outputs and --fetch print only text or json").Try("batchctl results %s --outputs --json", strings.Join(o.Words, " "))
+		return o, exit.Usage("--outputs and --fetch print only text or json").Try("batchctl results %s --outputs --json", strings.Join(o.Args, " "))
 	}
 	return o, err
 }

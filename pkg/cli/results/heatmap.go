@@ -44,7 +44,7 @@ func parseHeatmap(o options) (*heatmapCall, error) {
 			return nil, exit.Usage("--axes %s: a heat map has two axes", axes).Try("for example: --axes lr,seed")
 		}
 	}
-	h.title = strings.Join(o.Words, " ")
+	h.title = strings.Join(o.Args, " ")
 	var err error
 	h.file, err = newfile.Begin(h.path, newfile.ForAll)
 	return h, err

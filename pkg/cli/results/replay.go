@@ -55,10 +55,10 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 // prepareReplay finds the attempt, what runs it, and the flags that lead to its target.
 func prepareReplay(ctx context.Context, con *term.Console, options replayOptions) (*replay.Attempt, target.Executor, string, error) {
 	var none target.Executor
-	if len(options.Words) == 0 {
+	if len(options.Args) == 0 {
 		return nil, none, "", exit.Usage("replay needs a job").Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
 	}
-	word, number, err := replay.Split(options.Words[0])
+	word, number, err := replay.Split(options.Args[0])
 	if err != nil {
 		return nil, none, "", exit.Usage("%v", err).Try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
 	}
@@ -66,7 +66,7 @@ func prepareReplay(ctx context.Context, con *term.Console, options replayOptions
 	if err != nil {
 		return nil, none, "", err
 	}
-	o := replay.Options{Command: options.Words[1:]}
+	o := replay.Options{Command: options.Args[1:]}
 	for v := range environment.Children() {
 		con.Sources = append(con.Sources, v.Source)
 		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})

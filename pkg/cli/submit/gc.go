@@ -39,7 +39,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		return err
 	}
 	defer call.Close()
-	revisions, other, err := call.Revisions(ctx, o.keep, o.Words...)
+	revisions, other, err := call.Revisions(ctx, o.keep, o.Args...)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		}
 		rows = append(rows, row)
 	}
-	if len(o.Words) == 0 && failed == nil {
+	if len(o.Args) == 0 && failed == nil {
 		var more []target.Removed
 		more, failed = gcResources(ctx, con, call, o.dryRun)
 		rows = append(rows, more...)

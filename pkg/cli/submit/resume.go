@@ -36,7 +36,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	if open, err = chosen(open, o.Words); err != nil {
+	if open, err = chosen(open, o.Args); err != nil {
 		return err
 	}
 	if o.dryRun {
@@ -102,7 +102,7 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []o
 			return jobs, errors.Join(err, damaged)
 		}
 	}
-	if here > 0 && len(o.Words) == 0 {
+	if here > 0 && len(o.Args) == 0 {
 		failed = nil
 	}
 	return jobs, errors.Join(damaged, failed)

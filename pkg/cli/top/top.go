@@ -53,7 +53,7 @@ func parseInterval(word string) (time.Duration, error) {
 func topLive(ctx context.Context, con *term.Console, o options, out *os.File, interval time.Duration) error {
 	var said bytes.Buffer
 	behind := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &said}, Sources: con.Sources}
-	reader := &topReader{queueArgs: o.Words, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, behind, o.Options, target.ToRead) }}
+	reader := &topReader{queueArgs: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, behind, o.Options, target.ToRead) }}
 	program := &topProgram{
 		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, reader: reader,
 		pace: topPace{interval: interval},
@@ -71,7 +71,7 @@ func topLive(ctx context.Context, con *term.Console, o options, out *os.File, in
 
 // topPrinted prints as many snapshots as are asked for.
 func topPrinted(ctx context.Context, con *term.Console, o options, interval time.Duration) error {
-	reader := &topReader{queueArgs: o.Words, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
+	reader := &topReader{queueArgs: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
 	defer reader.close()
 	look := func() (*topSnapshot, error) { return reader.read(ctx, nil) }
 	return printSnapshots(ctx, con, look, topPace{interval: interval}, o.iterations, o.Format)
