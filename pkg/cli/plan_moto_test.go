@@ -164,7 +164,7 @@ func TestPlanAgainstMoto(t *testing.T) {
 
 	// The world moves under the plan: the environment first, then the queue.
 	m.aws("batch", "update-compute-environment", "--compute-environment", "fixed", "--state", "DISABLED")
-	expect(4, []string{`  computeEnvironments[fixed].state: "ENABLED" -> "DISABLED"`, "1 change since the plan was made: nothing was sent"},
+	expect(4, []string{`  computeEnvironments[fixed].state: "ENABLED" -> "DISABLED"`, "1 change since the plan was created: nothing was sent"},
 		"submit", "job.json", "--check", "job.plan")
 	expect(0, []string{"not on    fixed (EC2, DISABLED, VALID): it is DISABLED", "m6i.large at $0.096/h x 1h30m x 60 % (bidPercentage) = $0.0864"}, "plan", "job.json", "--out", "job.plan")
 	m.aws("batch", "update-job-queue", "--job-queue", "main", "--state", "DISABLED")
