@@ -44,10 +44,10 @@ func TestInterruptedWait(t *testing.T) {
 		want  string
 	}{
 		{[]string{"wait", "hold"}, "RUNNING", `batchctl: stopped waiting; the job continues
-  wait on: batchctl wait ID    stop: batchctl stop ID
+  continue waiting: batchctl wait ID    stop: batchctl stop ID
 `},
 		{[]string{"logs", "hold", "--follow"}, "begun", `batchctl: stopped following; the job continues
-  follow on: batchctl logs ID --follow    stop it: batchctl stop ID
+  follow again: batchctl logs ID --follow    stop it: batchctl stop ID
 `},
 	} {
 		code, said := signalAfter(t, command(c.args...), syscall.SIGINT, c.ready)
