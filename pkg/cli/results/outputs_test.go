@@ -53,7 +53,7 @@ func TestOutputPlaces(t *testing.T) {
 			sweep.DocumentVariable, document, sweep.CellsVariable, "1-2", stage.Variable, staged("s3://b/${{ matrix.lr }}/${MATRIX_LR}/${BATCHCTL_CELL}/${AWS_BATCH_JOB_ARRAY_INDEX}", ""))}},
 			"s3://b/0.2/0.2/1/1 s3://b/0.3/0.3/2/2"},
 		"none":      {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, `{"version":1}`)}}, ""},
-		"not known": {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, staged("s3://b/${SECRET}", ""))}}, "error: ${SECRET}: the variable is not set in the container's environment, as far as DescribeJobs tells"},
+		"unset variable": {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, staged("s3://b/${SECRET}", ""))}}, "error: ${SECRET}: the variable is not set in the container's environment in the answer of DescribeJobs"},
 		"newer":     {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, `{"version":7}`)}}, "error: version 7"},
 	} {
 		test.job.JobId, test.job.JobName, test.job.JobQueue = aws.String("id"), aws.String("train"), aws.String("arn:aws:batch:us-east-1:123456789012:job-queue/queue")
