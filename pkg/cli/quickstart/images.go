@@ -81,7 +81,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	w.builder, err = container.NewImages(ctx, q.o.builder)
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return exit.Fail(exit.NotDone, "images must be built, but %s", unavailable.Problem).
-			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (made where there is one: make image-gpu)")
+			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (make image-gpu builds one on a machine with podman or docker)")
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (q *sequence) findPrograms(sides []string) error {
 	var ok bool
 	if q.images.Built, ok = programs.Images(sides, q.o.gpuBase); !ok {
 		return exit.Fail(exit.NotDone, "%s holds no batchctl-workloads for Linux on x86_64 that can reach a GPU: jobs on AWS need it in an image", dir).
-			Try("make it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or images that are there: --cpu-image IMAGE --gpu-image IMAGE", dir)
+			Try("build it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or use existing images: --cpu-image IMAGE --gpu-image IMAGE", dir)
 	}
 	return nil
 }
