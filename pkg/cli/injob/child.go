@@ -14,6 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
+// child is batchctl child. It ignores the end of ctx: signals are for the child's
+// program, which decides how to stop.
 func child(ctx context.Context, con *term.Console, args []string) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

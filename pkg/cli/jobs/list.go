@@ -167,7 +167,7 @@ func ResolveFilter(ctx context.Context, t *target.Target, array string, platform
 		f.Queues = queues
 	}
 	if array != "" {
-		id, err := session.ResolveWord(ctx, t, array, queues)
+		id, err := session.ResolveJob(ctx, t, array, queues)
 		if err != nil {
 			return f, err
 		}

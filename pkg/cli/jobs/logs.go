@@ -308,7 +308,7 @@ func logInterrupted(con *term.Console, l *logCall) error {
 	if l.Follow {
 		f = exit.Fail(exit.Interrupted, "stopped following; %s", stillRunning(len(l.Jobs)))
 	}
-	args := session.WordsOf(l.Call.Target, l.Jobs)
+	args := session.ArgsFor(l.Call.Target, l.Jobs)
 	return f.Try("follow again: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", args)
 }
 

@@ -97,10 +97,10 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 		return err
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "interrupted; requests that were sent cannot be undone").
-			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
+			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
 		return exit.Fail(exit.NotDone, "not all jobs were stopped").
-			Try("check: batchctl status %[1]s    again: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
+			Try("check: batchctl status %[1]s    again: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 // continue; no job is stopped.
 func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (int, error) {
 	code, err := NewFollower(con, t, jobs, log).Run(ctx)
-	args := session.WordsOf(t, jobs)
+	args := session.ArgsFor(t, jobs)
 	next := fmt.Sprintf("continue waiting: batchctl wait %[1]s    stop: batchctl stop %[1]s", args)
 	switch {
 	case err == nil:
