@@ -24,7 +24,7 @@ func TestVocabulary(t *testing.T) {
 			}
 			commands = command.Subcommands
 		}
-		for _, word := range s.Words {
+		for _, word := range s.Other {
 			if other := seen[word]; other != "" {
 				t.Errorf("%q stands for %q and for %q", word, other, s.Name)
 			}
