@@ -38,9 +38,8 @@ const infraBatch = `{"AWSTemplateFormatVersion": "2010-09-09",
    "ComputeEnvironmentOrder": [{"Order": 1, "ComputeEnvironment": {"Ref": "Environment"}}]}}},
  "Outputs": {"CpuQueueArn": {"Value": {"Ref": "Queue"}}}}`
 
-// withStackOutputs stands before moto, which forgets the outputs of a stack that a change set
-// made until it is updated: after each ExecuteChangeSet it updates the stack to the
-// template that it has.
+// withStackOutputs is a proxy for moto, which loses the outputs of a stack that a change set
+// created. After each ExecuteChangeSet it updates the stack with its own template.
 func withStackOutputs(t *testing.T, endpoint string) string {
 	t.Helper()
 	to, err := url.Parse(endpoint)
@@ -81,8 +80,8 @@ func withStackOutputs(t *testing.T, endpoint string) string {
 	return server.URL
 }
 
-// TestInfra is the whole road on moto: diff, deploy, outputs, a job on what was made,
-// an update, status, destroy.
+// TestInfra runs all steps on moto: diff, deploy, outputs, a job on the new queue, an update,
+// status, destroy.
 func TestInfra(t *testing.T) {
 	server := startMoto(t)
 	withoutDocker(t, server)
@@ -144,12 +143,13 @@ func TestInfra(t *testing.T) {
 	u.wants(said, "no stacks that batchctl made\n")
 }
 
-// TestInfraLongTemplate deploys a template that is too long for a request: without a bucket
-// it says what to do, with one it lies there, and the stack's own bucket needs no flag.
+// TestInfraLongTemplate deploys a template that is too long for a request. Without a bucket
+// the error says what to do; with one, the template is uploaded. The stack's own bucket needs
+// no flag.
 func TestInfraLongTemplate(t *testing.T) {
 	server := startMoto(t)
 	withoutDocker(t, server)
-	// moto reads templates by URLs that are its own: of localhost.
+	// moto reads templates only from URLs of localhost.
 	u := newUser(t, strings.Replace(withStackOutputs(t, server), "127.0.0.1", "localhost", 1))
 	u.environ = append(u.environ, "NO_PROXY=localhost")
 	if err := os.Mkdir(filepath.Join(u.dir, "stacks"), 0o700); err != nil {
@@ -172,7 +172,7 @@ func TestInfraLongTemplate(t *testing.T) {
 	_, said = u.types(exit.OK, "infra deploy"+with)
 	u.wants(said, "stack team-repo: unchanged")
 
-	// Its place for long texts goes into the platform file, once.
+	// The staging location is added to the platform file, once.
 	u.write("batchctl.json", `{ "targets": { "aws": { "region": "us-east-1" } } }`+"\n")
 	_, said = u.types(exit.OK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
 	u.wants(said, "batchctl.json: staging of target aws (s3://team-data-", "/staging): added")
