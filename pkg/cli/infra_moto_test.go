@@ -160,7 +160,7 @@ func TestInfraLongTemplate(t *testing.T) {
 	with := " --yes --templates stacks --prefix team"
 
 	_, said := u.types(exit.NotDone, "infra deploy"+with)
-	u.wants(said, "template repo has 60", "CloudFormation takes more than 51200 from a bucket only", "name a bucket: --template-bucket NAME or make one: batchctl infra deploy --only data")
+	u.wants(said, "template repo has 60", "CloudFormation accepts more than 51200 only from a bucket", "name a bucket: --template-bucket NAME or create one: batchctl infra deploy --only data")
 	_, said = u.types(exit.NotDone, "infra deploy --template-bucket nobodys"+with)
 	u.wants(said, "template repo: s3://nobodys/templates/", "NoSuchBucket")
 
@@ -168,7 +168,7 @@ func TestInfraLongTemplate(t *testing.T) {
  "Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}},
  "Outputs": {"DataBucket": {"Value": {"Ref": "Bucket"}}, "StagingUrl": {"Value": {"Fn::Sub": "s3://${Bucket}/staging"}}}}`)
 	_, said = u.types(exit.OK, "infra deploy"+with)
-	u.wants(said, "stack team-data: created", "bytes: put into s3://team-data-", "stack team-repo: created")
+	u.wants(said, "stack team-data: created", "bytes: uploaded to s3://team-data-", "stack team-repo: created")
 	_, said = u.types(exit.OK, "infra deploy"+with)
 	u.wants(said, "stack team-repo: unchanged")
 
@@ -182,5 +182,5 @@ func TestInfraLongTemplate(t *testing.T) {
 
 	u.write("stacks/20-repo.json", strings.Replace(infraRepo, `"Resources"`, `"Metadata": {"Padding": "`+strings.Repeat("x", 1<<20)+`"}, "Resources"`, 1))
 	_, said = u.types(exit.NotDone, "infra deploy"+with)
-	u.wants(said, "and CloudFormation takes 1048576 at most", "split it into several templates")
+	u.wants(said, "CloudFormation accepts at most 1048576", "split it into several templates")
 }

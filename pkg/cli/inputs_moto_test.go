@@ -110,7 +110,7 @@ func testPublishedInS3(t *testing.T, server string) {
 	_, said := u.types(exit.Problem, "submit job.json --target bare")
 	u.wants(said, "job.json:4:30: a local input needs a staging location", "[stage-no-place]", `"staging": "s3://bucket/prefix"`)
 	_, said = u.types(exit.NotDone, "submit job.json --target lost")
-	u.wants(said, "publish config.yaml", "make the bucket, or give the target another")
+	u.wants(said, "publish config.yaml", "create the bucket, or give the target another")
 	sent.took()
 
 	_, said = u.types(exit.OK, "submit job.json")

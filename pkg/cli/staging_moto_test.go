@@ -75,7 +75,7 @@ func testTableInS3(t *testing.T, server string) {
 	u.wants(said, "shell.json:4:12: the cells are ", "[array-staging]", `"staging": "s3://bucket/prefix"`)
 	u.write("before.json", jobJSON)
 	_, said = u.types(exit.NotDone, "submit before.json shell.json --target lost")
-	u.wants(said, "s3://nothing/of/us/", "NoSuchBucket", "make the bucket, or give the target another")
+	u.wants(said, "s3://nothing/of/us/", "NoSuchBucket", "create the bucket, or give the target another")
 	if got := order(sent.took()); got != "PUT "+strings.Replace(key, "/staging/", "/nothing/", 1) {
 		t.Errorf("sent: %s", got)
 	}

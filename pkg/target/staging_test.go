@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
-// TestStagedAges holds that a staged text is kept for as long as it is submitted, and
+// TestStagedAges checks that a staged text is kept for as long as it is submitted, and
 // goes long after.
 func TestStagedAges(t *testing.T) {
 	dir := t.TempDir()
@@ -47,7 +47,7 @@ func TestStagedAges(t *testing.T) {
 	}
 }
 
-// TestStagedTreesAge holds that the files of a tree, however old, are kept with its list,
+// TestStagedTreesAge checks that the files of a tree, however old, are kept with its list,
 // and that old outputs of jobs are removed.
 func TestStagedTreesAge(t *testing.T) {
 	dir := t.TempDir()
