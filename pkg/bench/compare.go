@@ -284,7 +284,7 @@ func (d *Diffs) page() *page {
 		}
 	}
 	p := &page{Title: fmt.Sprintf("%s compared with %s", d.New, d.Old), Sections: []section{
-		{Words: d.describe(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
+		{Sentences: d.describe(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
 		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "), d.New + ": " + strings.Join(d.Environment[1], "; ")}},
 	}}
 	p.drop()

@@ -18,11 +18,11 @@ type page struct {
 
 // section is a heading with its content, in the order of the fields.
 type section struct {
-	Heading string
-	Words   []string
-	Table   *table
-	Items   []string
-	Figures []figure
+	Heading   string
+	Sentences []string
+	Table     *table
+	Items     []string
+	Figures   []figure
 }
 
 // figure is a picture with what it shows.
@@ -92,8 +92,8 @@ func (p *page) text() string {
 		if s.Heading != "" {
 			b.WriteString("\n" + visible(s.Heading) + "\n")
 		}
-		for _, words := range s.Words {
-			b.WriteString(printable(words) + "\n")
+		for _, sentence := range s.Sentences {
+			b.WriteString(printable(sentence) + "\n")
 		}
 		if s.Table != nil {
 			b.WriteString(s.Table.text())
@@ -151,8 +151,8 @@ func (p *page) markdown() string {
 		if s.Heading != "" {
 			b.WriteString("\n## " + markdown(s.Heading) + "\n")
 		}
-		for _, words := range s.Words {
-			b.WriteString("\n" + markdown(words) + "\n")
+		for _, sentence := range s.Sentences {
+			b.WriteString("\n" + markdown(sentence) + "\n")
 		}
 		if s.Table != nil {
 			b.WriteString("\n" + s.Table.markdown())

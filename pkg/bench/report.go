@@ -157,12 +157,12 @@ func (p *page) drop() {
 		}
 	}
 	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool {
-		return len(s.Words) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Figures) == 0
+		return len(s.Sentences) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Figures) == 0
 	})
 }
 
-// times is the table of the benchmark. A side without a time remark why in its column
-// where nothing at all was measured on it, else below the table.
+// times is the table of the benchmark. The reason for a missing time is below the table, or in
+// the column if nothing was measured on the side.
 func (r *Report) times() section {
 	c := r.Comparison
 	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up", "Interval"}, Left: map[int]bool{4: true}}
@@ -184,7 +184,7 @@ func (r *Report) times() section {
 	s := section{Heading: "Times", Table: t}
 	for _, side := range []*Side{c.Base, c.Other} {
 		if side.Absent != "" {
-			s.Words = append(s.Words, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name, side.Absent))
+			s.Sentences = append(s.Sentences, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name, side.Absent))
 		}
 	}
 	return s
@@ -256,7 +256,7 @@ func (r *Report) decision() section {
 	if r.Decision == nil {
 		return section{}
 	}
-	return section{Heading: "Decision", Words: r.Decision.Sentences}
+	return section{Heading: "Decision", Sentences: r.Decision.Sentences}
 }
 
 // warnings is the section of notes: warnings, the caller's notes, and remarks
@@ -294,7 +294,7 @@ func (r *Report) costs() section {
 		t.add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand), digits(cost.Efficiency.Value))
 	}
 	sentences := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base, c.Other.Name, r.Decision.Prices.Other)}
-	return section{Heading: "Costs", Words: sentences, Table: t}
+	return section{Heading: "Costs", Sentences: sentences, Table: t}
 }
 
 // breakEvens lists the break-even sizes and the fitted laws.
@@ -394,7 +394,7 @@ func (r *Report) published() section {
 		}
 		t.add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
 	}
-	return section{Heading: "Published elsewhere", Words: []string{"Not measured here: " + r.Published.Source + "."}, Table: t, Items: r.Published.Notes}
+	return section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " + r.Published.Source + "."}, Table: t, Items: r.Published.Notes}
 }
 
 // patch lists the changes of the job file.
@@ -403,7 +403,7 @@ func (r *Report) patch() section {
 		return section{}
 	}
 	patch := r.Decision.Patch
-	s := section{Heading: "Change of the job file", Words: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
+	s := section{Heading: "Change of the job file", Sentences: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
 	for _, change := range patch.Changes {
 		s.Items = append(s.Items, change.String())
 	}

@@ -67,7 +67,7 @@ func SubmissionCalled(con *term.Console, t *target.Target, name string) ([]once.
 	if near := diag.Near(name, slices.Values(named)); near != "" {
 		return nil, f.Try("did you mean --submission %s?", near)
 	}
-	return nil, f.Try("see what found is: batchctl list%s", t.Flags)
+	return nil, f.Try("see what there is: batchctl list%s", t.Flags)
 }
 
 // submissionOf finds the newest submission of the jobs that a file contains now.
@@ -99,7 +99,7 @@ func submissionOf(con *term.Console, t *target.Target, entries []once.Entry, pat
 		return nil, f.Try("the newest submission with one of them is %s: batchctl status --submission %s%s",
 			strings.Join(sortedNames(partly), " "), batch.ShortID(partly[0].ID), t.Flags)
 	}
-	return nil, f.Try("see what found is: batchctl list%s", t.Flags)
+	return nil, f.Try("see what there is: batchctl list%s", t.Flags)
 }
 
 // fileJobs are the names of a file's jobs. The value reports whether the job is
@@ -129,8 +129,8 @@ func jobsOf(file *document.File) fileJobs {
 	return w
 }
 
-// job returns the job of the file to which a submitted job belongs; "" if found
-// is none. between reports that it is only an inserted step before that job.
+// job returns the job of the file to which a submitted job belongs; "" for an unknown one.
+// between reports that it is only an inserted step before that job.
 func (w fileJobs) job(name string) (of string, between bool) {
 	if _, ok := w[name]; ok {
 		return name, false
