@@ -191,7 +191,7 @@ func TestPlanOfPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := made.Hold(world(nil), nil, nil).Jobs[0].Need
+	n := made.Review(world(nil), nil, nil).Jobs[0].Need
 	if !n.EKS || len(n.Parts) != 1 || n.Parts[0].VCPUs != 4 || n.Parts[0].MemoryMiB != 2048 || n.Parts[0].GPUs != 1 {
 		t.Errorf("the pod needs %+v", n)
 	}

@@ -121,7 +121,7 @@ func placeOf(j Job, platform *document.Platform) placing {
 	if !ok {
 		return placing{}
 	}
-	held := plan.Hold(platform.Catalog, q, r)
+	held := plan.FindPlacement(platform.Catalog, q, r)
 	if held.Fits {
 		return placement(platform, q, r, held)
 	}

@@ -180,7 +180,7 @@ func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionIn
 		return c
 	}
 	if q, ok := b.platform.Queue(own.Queue); ok {
-		p := Hold(b.platform.Catalog, q, r)
+		p := FindPlacement(b.platform.Catalog, q, r)
 		own.Placement = &p
 	}
 	return own

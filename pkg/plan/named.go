@@ -50,7 +50,7 @@ func (b *builder) named(j *document.Job, register *jsontree.Node, word, reason s
 		c.Reason += fmt.Sprintf(" by its alias %s", word)
 	}
 	if r, ok := RequestOf(register, j.Submit); ok {
-		p := Hold(b.platform.Catalog, q, r)
+		p := FindPlacement(b.platform.Catalog, q, r)
 		c.Placement = &p
 		if proof := Proof(p); proof != "" {
 			c.Reason += ": " + proof

@@ -26,7 +26,7 @@ func ChooseQueue(platform *document.Platform, r catalog.Request) (Choice, error)
 			no.deny(q)
 			continue
 		}
-		p := Hold(platform.Catalog, q, r)
+		p := FindPlacement(platform.Catalog, q, r)
 		if !p.Fits {
 			no.refuse(q, p)
 			continue
@@ -47,7 +47,7 @@ func ChooseQueue(platform *document.Platform, r catalog.Request) (Choice, error)
 // types the catalogue knows. AWS Batch tries them in order; the placement returned
 // is the tightest, since that is the proof. When none fits, Reason covers all of
 // them, and Cause and Nearest are of the one that comes nearest.
-func Hold(types *catalog.Catalog, q document.Queue, r catalog.Request) catalog.Placement {
+func FindPlacement(types *catalog.Catalog, q document.Queue, r catalog.Request) catalog.Placement {
 	if len(q.Environments) == 0 {
 		return catalog.Placement{Fits: true, Reason: "not checked: the platform file gives no computeEnvironments"}
 	}

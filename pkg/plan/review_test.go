@@ -80,7 +80,7 @@ func reviewCase(t *testing.T, a *golden.Archive) (*Plan, *Review) {
 		t.Fatal(problems)
 	}
 	platform := platformOf(t, a)
-	v := p.Hold(loadWorld(t, a), platform, nil)
+	v := p.Review(loadWorld(t, a), platform, nil)
 	if platform != nil {
 		v.Policy = PolicyOf(platform, "batchctl.json", nil)
 	}
@@ -147,7 +147,7 @@ func TestMoved(t *testing.T) {
 		}
 		w := loadWorld(t, changedCase(t))
 		move(w)
-		now, err := p.JSON(p.Hold(w, nil, nil))
+		now, err := p.JSON(p.Review(w, nil, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestMovedUnseen(t *testing.T) {
 		"denied":  {Target: "aws", Region: "us-east-1", Definitions: v.Target.Definitions, Queues: v.Target.Queues, EnvironmentsErr: "denied"},
 		"nothing": {Target: "aws", Region: "us-east-1", Unreached: "nothing"},
 	} {
-		now, err := p.JSON(p.Hold(blind, nil, nil))
+		now, err := p.JSON(p.Review(blind, nil, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

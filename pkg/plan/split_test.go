@@ -235,7 +235,7 @@ func TestCostOfASplit(t *testing.T) {
 	cost := func(n, most int) (Total, *Review) {
 		text := strings.Replace(work(array), `"tags"`, `"timeout": "1h", "tags"`, 1)
 		p := planned{text: text, change: map[string]func(*document.Job){"train": by(plain(n, most))}, platform: platform}.mustBuild(t)
-		v := p.Hold(nil, platform, nil)
+		v := p.Review(nil, platform, nil)
 		return v.Total(), v
 	}
 	whole, _ := cost(10_000, 0)

@@ -326,7 +326,7 @@ func (a *account) rate(d types.JobDetail) (cost.Rate, error) {
 		if a.state != nil {
 			region, isLocal = a.state.Region, a.state.Local
 		}
-		r = cost.RateOf(made.Hold(a.state, a.in.Platform, a.prices).Jobs[0], a.prices, region, isLocal)
+		r = cost.RateOf(made.Review(a.state, a.in.Platform, a.prices).Jobs[0], a.prices, region, isLocal)
 		if isLocal { // even if a platform file describes a queue of this name
 			r = cost.Rate{Free: "this machine costs nothing"}
 		}

@@ -77,7 +77,7 @@ func (h *history) of(j plan.JobReview) cost.History {
 	definition, _ = batch.SplitRevision(definition)
 	queue := aws.ToString(j.Submit.JobQueue)
 	noRun := fmt.Sprintf("no run of definition %s SUCCEEDED in queue %s, as far as %s knows", definition, batch.Name(queue), h.target)
-	if j.QueueThere.Asked && !j.QueueThere.Found {
+	if j.QueueReview.Asked && !j.QueueReview.Found {
 		return cost.History{Unknown: noRun}
 	}
 	key := queue + " " + definition

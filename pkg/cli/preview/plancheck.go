@@ -43,7 +43,7 @@ func review(ctx context.Context, con *term.Console, o Options, in *input.Input, 
 // ReviewOf compares a plan with the state of its target, the prices and the
 // platform file's policy.
 func ReviewOf(in *input.Input, planned *plan.Plan, w *plan.TargetState, prices *catalog.Prices) *plan.Review {
-	v := planned.Hold(w, in.Platform, prices)
+	v := planned.Review(w, in.Platform, prices)
 	if in.PlatformFile != "" {
 		v.Policy = plan.PolicyOf(in.Platform, in.PlatformFile, waivedIn(in.Problems))
 	}

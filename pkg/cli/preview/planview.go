@@ -218,7 +218,7 @@ func reasonText(reason string, w *plan.TargetState) string {
 
 // queue adds the state of the job's queue.
 func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
-	switch q := j.QueueThere; {
+	switch q := j.QueueReview; {
 	case !q.Asked:
 		g.More("not checked: the queue's state%s", reasonText(q.Reason, w))
 	case !q.Found && w.Local:
