@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// moment is an epoch time in milliseconds; 0 is none.
+// moment returns an epoch time in milliseconds; nil for 0.
 func moment(seconds float64) *int64 {
 	if seconds == 0 {
 		return nil
