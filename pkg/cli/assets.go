@@ -39,6 +39,7 @@ func workloadCommand(con *term.Console) *cli.Command {
 				Description:     cmdline.Help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
+					// The workloads parse their own flags.
 					return exit.Silent(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), con.Out, con.Err))
 				},
 			},
@@ -138,6 +139,7 @@ func writeStart(con *term.Console, c *cli.Context) error {
 	if err := cmdline.Most(c, 1); err != nil {
 		return err
 	}
+	// Each flag is the name of a template.
 	kind := "job"
 	for _, name := range []string{"gpu", "array", "workflow", "platform"} {
 		if !c.Bool(name) {
@@ -173,6 +175,7 @@ func writeNew(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	// Close reports errors of delayed writes, so it counts too.
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(path)

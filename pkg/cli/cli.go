@@ -37,8 +37,11 @@ func Main(ctx context.Context, args []string, s term.Streams) int {
 // status here.
 func main(ctx context.Context, con *term.Console, args []string) int {
 	app := app(con)
+	// urfave/cli ignores errors of writing help, such as a full disk.
 	help := &cmdline.HelpWriter{Writer: con.Out}
 	app.Writer = help
+	// Arrange also finds requests for help, which urfave/cli would print
+	// differently.
 	args, err := cmdline.Arrange(app, args)
 	if asked, ok := errors.AsType[*cmdline.HelpRequest](err); ok {
 		err = cmdline.ShowHelp(con.Out, app, asked.Path, asked.Command)

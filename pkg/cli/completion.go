@@ -99,6 +99,7 @@ func completeJobs(con *term.Console, command *cli.Command) {
 			return
 		}
 		seen := map[string]bool{}
+		// Older jobs would make the list too long to be useful.
 		for _, e := range entries[max(0, len(entries)-50):] {
 			for _, name := range []string{e.Name, batch.ShortID(e.ID)} {
 				if !seen[name] {

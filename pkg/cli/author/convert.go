@@ -122,6 +122,7 @@ func hasComment(n *jsontree.Node) bool {
 // a workflow. name is the workflow's.
 func printCompact(con *term.Console, pairs []preview.Requests, name string) error {
 	var problems diag.List
+	// Several jobs can share one definition; its problems are reported once.
 	defining := map[*jsontree.Node]bool{}
 	for _, r := range pairs {
 		if !defining[r.Register] {

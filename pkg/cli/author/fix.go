@@ -42,6 +42,7 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 	case len(fixed.Edits) == 0:
 		return nil
 	}
+	// Nothing is printed before the file has changed.
 	if err := rewrite(con, src, fixed.Text); err != nil {
 		return err
 	}

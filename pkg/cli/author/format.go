@@ -19,6 +19,7 @@ func format(con *term.Console, o formatOptions) error {
 		return exit.Usage("fmt needs a file").Try("for example: batchctl fmt --write job.json")
 	}
 	files, failed := check.Find(o.paths, nil, check.JobFiles)
+	// The first unreadable argument ends the command before a file changes.
 	for _, err := range failed {
 		return err
 	}

@@ -41,6 +41,7 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 			documents[i].Named = false
 		}
 	}
+	// Fix before checking, so that the report has only the remaining problems.
 	if o.fix || o.diff {
 		if err := fixFiles(con, k, documents, o.diff); err != nil {
 			return err
@@ -106,6 +107,7 @@ func printProblems(con *term.Console, o validateOptions, format diag.Format, all
 	for _, err := range all.Unread {
 		report.Unread = append(report.Unread, input.FailureOf(err).Message)
 	}
+	// Other formats do not describe rules.
 	if format.Name == "sarif" {
 		report.Tool = tool(all.Problems)
 	}
@@ -118,6 +120,7 @@ func printProblems(con *term.Console, o validateOptions, format diag.Format, all
 // verdict prints the counts on stderr, and returns the exit status: pass, fail or
 // not checked.
 func verdict(con *term.Console, o validateOptions, all *check.Result) error {
+	// Waived problems count as neither.
 	errors, warnings := all.Problems.Count()
 	for _, err := range all.Unread {
 		con.Explain(input.FailureOf(err))

@@ -49,7 +49,7 @@ func openECS(ctx context.Context, con *term.Console, o target.Options, platform 
 		return nil, err
 	}
 	e := &ecsTarget{Target: t, ecs: ecs.New(t.Config), record: &ecs.Record{Dir: filepath.Join(t.Submissions.Dir, "ecs"), Target: t.Kind()}}
-	// ECS's answers can contain secrets of the job's environment.
+	// An error of ECS may repeat parts of a request.
 	e.ecs.Progress = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text))) }
 	return e, nil
 }

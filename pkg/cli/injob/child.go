@@ -20,6 +20,8 @@ func child(ctx context.Context, con *term.Console, args []string) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	// The list of a sweep may be in S3, which Open reads with the container's
+	// role.
 	child := &sweep.Child{
 		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: con.Out, Stderr: term.Unmasked(con.Err),
 		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}).Open,

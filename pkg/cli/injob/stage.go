@@ -95,10 +95,12 @@ const besideName = "ca-certificates.crt"
 // program's directory.
 func containerConfig(ctx context.Context, con *term.Console) (aws.Config, error) {
 	cfg, err := target.AWSConfig(ctx, con, document.Target{})
+	// Your own certificates take precedence (crypto/x509 reads these variables).
 	if err != nil || os.Getenv("SSL_CERT_FILE") != "" || os.Getenv("SSL_CERT_DIR") != "" {
 		return cfg, err
 	}
 	client, ok := cfg.HTTPClient.(*awshttp.BuildableClient)
+	// An image without certificates has an empty pool, or an error.
 	system, poolErr := x509.SystemCertPool()
 	if !ok || poolErr == nil && !system.Equal(x509.NewCertPool()) {
 		return cfg, nil
@@ -129,6 +131,8 @@ func install(con *term.Console, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).Try("name a directory that this user may write to")
 	}
+	// The program is copied, not linked: the directory is a volume of another
+	// container.
 	if err := copyTo(filepath.Join(dir, "batchctl"), 0o755, self); err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 		defer cancel()
 	}
 	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, call.Jobs[0].ID) }
+	// Ctrl-C and --timeout still print the last evidence.
 	b, waitErr := gatherUntilFirm(ctx, con, o.wait, call.Flags, gather)
 	if b == nil {
 		return waitErr
@@ -88,6 +89,7 @@ func explainBundle(con *term.Console, o explainOptions) error {
 
 // recordBundle writes the evidence to a file that only its owner can read.
 func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
+	// 0600: evidence can contain names and reasons that are not public.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))

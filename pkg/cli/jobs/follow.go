@@ -59,6 +59,8 @@ func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log
 	for _, j := range jobs {
 		f.names[j.ID] = j
 	}
+	// Messages must pass through the live output, or they would destroy its
+	// block.
 	t.Warn = warnOnce(con, func(text string) { f.Line("%s", text) })
 	f.asked = session.ConditionsOf(t, session.IDs(jobs))
 	return f
@@ -94,6 +96,7 @@ func (f *follower) Run(ctx context.Context) (int, error) {
 		f.logs.Wait()
 	}
 	stop()
+	// Also after an interrupt: AWS Batch may have forgotten the jobs next time.
 	keepEnds(f.target, f.seen()...)
 	if err != nil {
 		return exit.NotDone, err
@@ -154,6 +157,7 @@ func (f *follower) printEvent(ctx context.Context, event client.Event) {
 	f.last[id], f.since[id] = event.Job, event.Since
 	f.mu.Unlock()
 
+	// The log begins before the line of the status, so that no line is missed.
 	f.followLog(ctx, event.Job)
 	if seen && before.Status == event.Status && !f.worthPrinting(before, event.Job) {
 		return

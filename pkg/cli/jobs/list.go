@@ -40,6 +40,8 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 	if err != nil {
 		return err
 	}
+	// The limit applies after sorting, because ListJobs has no order over several
+	// queues.
 	hidden := 0
 	if limit := o.limit; limit > 0 && len(jobs) > limit {
 		hidden, jobs = len(jobs)-limit, jobs[:limit]
@@ -135,6 +137,7 @@ func ParseTime(flag, value string, now time.Time) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
 	}
+	// time.ParseDuration does not know days.
 	if days, ok := strings.CutSuffix(value, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
 			return now.AddDate(0, 0, -int(n)), nil

@@ -263,6 +263,8 @@ func (w *logWriter) end() error {
 // read is reported and does not stop the others.
 func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
 	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
+	// A single log needs no merging, and its lines are known to follow each
+	// other.
 	lines := l.MergedLogs(ctx, ids, l.LogOptions)
 	if len(ids) == 1 {
 		lines = l.Logs(ctx, ids[0], l.LogOptions)

@@ -36,6 +36,8 @@ func (f *follower) LosePatience(ctx context.Context, limit time.Duration, gaveUp
 	checking.Go(func() {
 		tick := time.NewTicker(patienceTick)
 		defer tick.Stop()
+		// asked is when the evidence about a job was last gathered; over are the
+		// jobs given up.
 		asked, over := map[string]time.Time{}, map[string]bool{}
 		for {
 			select {

@@ -188,6 +188,7 @@ func (call *Call) Described(ctx context.Context, names []string) ([]QueueState, 
 	if err != nil {
 		return nil, err
 	}
+	// Each found queue is removed, so the rest are missing.
 	asked := map[string]string{}
 	for _, arg := range names {
 		asked[call.queueName(arg)] = arg

@@ -152,6 +152,7 @@ func writeJobs(con *term.Console, jobs []once.Recalled, now time.Time) error {
 
 // joinObjects appends the members of the JSON object b to those of a.
 func joinObjects(a, b []byte) json.RawMessage {
+	// Without members of a, there is no comma.
 	if string(a) == "{}" {
 		return b
 	}

@@ -78,6 +78,7 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	if err != nil {
 		return err
 	}
+	// Another job with the same name may be meant.
 	namesakes, unchecked := call.namesakes(ctx)
 	if unchecked != nil && ctx.Err() == nil {
 		fmt.Fprintf(con.Err, "batchctl: could not check for jobs of the same names: %s\n", diag.Printable(unchecked.Error()))
@@ -127,6 +128,7 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 	if o.dryRun || len(live) == 0 {
 		return rows, nil
 	}
+	// The limit covers all jobs together.
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	done := call.StopAll(ctx, live, o.reason)

@@ -93,6 +93,7 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 	if _, missing := errors.AsType[*client.MissingError](err); missing {
 		return code, err
 	}
+	// The connection error alone does not say that the engine's process is gone.
 	if t.IsLocal() {
 		if _, down := local.Connect(t.Submissions.Dir); down != nil {
 			return code, exit.Fail(exit.NotDone, "stopped waiting: the local engine and its jobs were killed").

@@ -36,12 +36,12 @@ const describedAtOnce = 100
 // concurrent use.
 type account struct {
 	*jobs.Call
-	in     *input.Input
+	in     *input.Input // the platform file
 	prices *catalog.Prices
 	// queue is the queue whose prices replace those of the local engine; "" for none.
 	queue string
 	state *plan.TargetState
-	sums  cost.Sums
+	sums  cost.Sums // by group
 	now   time.Time
 	// runs maps a job's id to the name of its submission.
 	runs map[string]string
@@ -85,6 +85,8 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 	if a.runs, err = runsOf(con, call.Target); err != nil {
 		return err
 	}
+	// all ids are passed on, because a child and its array may be in different
+	// chunks.
 	for page := range slices.Chunk(ids, describedAtOnce) {
 		if err := a.add(ctx, page, ids); err != nil {
 			return err
@@ -315,6 +317,7 @@ func (a *account) rate(d types.JobDetail) (cost.Rate, error) {
 	if err != nil {
 		return cost.Rate{}, fmt.Errorf("read job %s: %w", aws.ToString(d.JobId), err)
 	}
+	// Equal definitions in the same queue have the same rate.
 	key, err := json.Marshal(made.Jobs[0].Register)
 	if err != nil {
 		return cost.Rate{}, err
@@ -346,6 +349,7 @@ func (a *account) allRates() (rates []cost.Rate) {
 // printSpent prints one line per group, and below them how the figures are
 // calculated.
 func printSpent(con *term.Console, a *account) error {
+	// Local jobs have a price only with --queue.
 	isFree := a.queue == "" && a.IsLocal()
 	t := con.Table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
 	row := func(r *cost.Row) {

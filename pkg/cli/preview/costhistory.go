@@ -50,6 +50,7 @@ func openHistory(whole context.Context, con *term.Console, o target.Options, in 
 	case w.Unreached != "":
 		h.why = "earlier runs are unknown: " + w.Unreached
 		return h, nil
+	// Opening the local target would create a state directory.
 	case w.Local && neverRan(o):
 		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
 		return h, nil
@@ -110,6 +111,7 @@ func (h *history) seconds(queue, definition string) (seconds []float64, err erro
 			break
 		}
 	}
+	// The newest jobs are the best estimate.
 	slices.SortStableFunc(jobs, func(a, b types.JobSummary) int {
 		return cmp.Compare(aws.ToInt64(b.CreatedAt), aws.ToInt64(a.CreatedAt))
 	})
@@ -133,6 +135,7 @@ func (h *history) seconds(queue, definition string) (seconds []float64, err erro
 // appendRun appends a job's duration in seconds. Jobs without both times are left
 // out.
 func appendRun(seconds []float64, job types.JobSummary) []float64 {
+	// Times are in milliseconds since 1970.
 	from, to := aws.ToInt64(job.StartedAt), aws.ToInt64(job.StoppedAt)
 	if from == 0 || to < from {
 		return seconds

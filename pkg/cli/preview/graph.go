@@ -132,6 +132,8 @@ func styled(role, text string) string {
 // submissions that they depend on. Definitions without a submission are left out.
 func plannedGraph(con *term.Console, p *plan.Plan) *graph.Graph {
 	g := &graph.Graph{Name: shown(con, p.Name)}
+	// Names can occur in several files; a dependency means the last job before
+	// it.
 	latest := map[string]int{}
 	before := map[string]int{} // jobs of other submissions
 	for _, j := range p.Jobs {

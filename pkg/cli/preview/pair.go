@@ -55,6 +55,7 @@ func join(all []Requests) (out []Requests, err error) {
 		}
 		definitions[r.Name] = r.Register
 	}
+	// Several submissions can run one definition.
 	used := map[*jsontree.Node]bool{}
 	for _, r := range all {
 		if r.Submit != nil {

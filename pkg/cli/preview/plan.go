@@ -53,6 +53,7 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 	if err != nil {
 		return err
 	}
+	// The same bytes go to --out and to stdout.
 	document = append(diag.PrintableJSON(document), '\n')
 	if p.Out != "" {
 		if err := writePlan(con, p.Out, document); err != nil {
@@ -110,6 +111,7 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 	if build.Staging, err = o.Target.StagingOf(in.Platform, isLocal); err != nil {
 		return nil, err
 	}
+	// Reading local files is slow, so it comes after the cheap checks.
 	if build.Published, err = measure(ctx, in.Files, build.Staging); err != nil {
 		return nil, err
 	}
@@ -181,6 +183,7 @@ func nextCommand(o Options, verb string) string {
 		values []string
 	}{{"parameters", o.Parameters}, {"set", o.Set}, {"env", o.Env}} {
 		for _, v := range f.values {
+			// The command line is printed, so it must not repeat a secret.
 			if name, value, ok := strings.Cut(v, "="); ok {
 				v = name + "=" + secret.Mask(name, value)
 			}

@@ -88,6 +88,7 @@ func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.In
 		unqueried.Unreached = f.Message
 		return unqueried, nil
 	}
+	// The account in the answers may differ from accountId of the target.
 	w := targetState(ctx, t, planned)
 	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
 		return nil, target.WrongAccount(name, entry.AccountID, account, nil)
@@ -163,6 +164,7 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
+	// The state of the target contains no prices.
 	now, err := planned.JSON(ReviewOf(in, planned, targetState(ctx, t, planned), nil))
 	if err != nil {
 		return err

@@ -44,6 +44,7 @@ func fold(line string, width int) string {
 	if width <= 2*indentPlan || runewidth.StringWidth(line) <= width {
 		return line
 	}
+	// Continuation lines are indented by two more columns.
 	out, column := line[:indentPlan], indentPlan
 	for i, word := range strings.Fields(line[indentPlan:]) {
 		if i > 0 && column+1+runewidth.StringWidth(word) > width {
@@ -235,6 +236,7 @@ func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
 // environment adds whether the job can run on a compute environment, and why not.
 // The local engine is "this machine".
 func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.TargetState) {
+	// The local engine has one environment, which is this machine.
 	if w.Local && j.EnvironmentsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
 		where := "this machine"
 		if r.MaxvCpus > 0 { // unknown while no engine runs
@@ -433,6 +435,7 @@ func hours(h float64) string {
 // include.
 func (g *PlanPage) total(v *plan.Review) {
 	sum := v.Total()
+	// A total of one job would only repeat its price.
 	if sum.Priced+sum.Unbounded+sum.Unknown < 2 {
 		return
 	}

@@ -29,6 +29,7 @@ func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool)
 	if err != nil {
 		return err
 	}
+	// The local engine creates what a plan names.
 	if o.Target.NameFrom(in.Platform) == target.Local {
 		return exit.Usage("verify queries AWS; the local engine needs only the file").
 			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(o, "verify"), strings.Join(o.Paths, " "))

@@ -30,12 +30,12 @@ import (
 // quickRemains is everything of a quick start that exists, and that destroy
 // deletes.
 type quickRemains struct {
-	stacks      *infra.Destruction
+	stacks      *infra.Destruction // in the order of deletion
 	jobs        []types.JobSummary // unfinished ones
 	repository  string             // "" for none
 	tags        []string           // of the images in the repository
-	definitions []once.Revision
-	streams     []logStream
+	definitions []once.Revision    // of the benchmark's jobs
+	streams     []logStream        // of the jobs in the directory's memory
 }
 
 // logStream is one stream in CloudWatch Logs.
@@ -106,6 +106,8 @@ func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 	if r.jobs, err = q.running(ctx, r.stacks.Queues); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
+	// CloudFormation keeps a repository that contains images, so destroy deletes
+	// it itself.
 	repository := quickstart.Repository(q.stacks.Prefix)
 	var exists bool
 	if r.tags, exists, err = q.stacks.Cloud.RepositoryTags(ctx, repository); err != nil {
@@ -115,6 +117,7 @@ func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 		r.repository = repository
 		r.stacks.Keeps = slices.DeleteFunc(r.stacks.Keeps, func(k infra.Kept) bool { return k.ID == repository })
 	}
+	// No revision is kept, also not the newest.
 	if r.definitions, _, err = q.t.Revisions(ctx, 0, quickstart.JobNames(q.stacks.Prefix)...); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}

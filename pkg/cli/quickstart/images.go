@@ -63,6 +63,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	if err := q.findPrograms(sides); err != nil {
 		return err
 	}
+	// An own registry is not queried; push finds out whether it has the image.
 	missing := w.registry != ""
 	if !missing {
 		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.parameters["RepositoryName"])
@@ -185,6 +186,8 @@ func (w *images) push(ctx context.Context, q *sequence, image *quickstart.Image,
 			return err
 		}
 	}
+	// ECR needs a token that is valid for 12 hours; other registries use the
+	// builder's login.
 	var login *container.Login
 	if w.registry == "" {
 		l, err := q.stacks.Cloud.LogInToRegistry(ctx)

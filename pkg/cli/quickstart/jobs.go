@@ -55,6 +55,7 @@ func (q *sequence) measure(ctx context.Context) error {
 	b := q.bench
 	b.Target = q.t
 	q.jobs(false, q.platformFile())
+	// An interrupted quick start finds its jobs again, so they may continue.
 	b.Options.Keeps = true
 	if err := b.Load(ctx); err != nil {
 		return err
@@ -125,6 +126,8 @@ func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work 
 		}
 	}
 	for _, j := range jobs {
+		// A job that failed or is forgotten has no result, so its part is
+		// submitted again.
 		known, err := q.t.Recall(ctx, j.ID)
 		if err != nil {
 			return nil, err

@@ -50,6 +50,8 @@ func (q *sequence) planned(ctx context.Context) (*benchmark.Benchmark, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The queues do not exist yet, so only a platform file can describe them to
+	// the plan.
 	file, err := os.CreateTemp(q.o.Dir, ".planned-*.json")
 	if err != nil {
 		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.o.Dir, exit.Cause(err))

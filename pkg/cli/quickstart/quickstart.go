@@ -37,10 +37,11 @@ type sequence struct {
 	o options
 	t *target.Target
 	// t's entry in the platform file
-	entry      document.Target
-	stacks     *infra.Stacks
-	memory     *quickstart.Memory
-	parameters map[string]string // of the templates
+	entry  document.Target
+	stacks *infra.Stacks
+	memory *quickstart.Memory
+	// of the templates, with defaults
+	parameters map[string]string
 	images     images
 	bench      *benchmark.Benchmark
 	// agreed reports that you confirmed the offer. Resources are created only after that.
@@ -133,6 +134,7 @@ func (q *sequence) runSteps(ctx context.Context) error {
 		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").Try("to see it without AWS: batchctl quickstart --target local")))
 	}
 	q.agreed = true
+	// From here on, destroy must find what this process creates.
 	if err := q.memory.Begin(q.t.Kind(), q.stacks.Prefix); err != nil {
 		return err
 	}
@@ -142,6 +144,7 @@ func (q *sequence) runSteps(ctx context.Context) error {
 	if err := q.provide(ctx); err != nil {
 		return err
 	}
+	// Also after a failure, print what still costs money.
 	err = q.measure(ctx)
 	q.printRemaining(offer)
 	return err

@@ -113,6 +113,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 // onlyNumbers returns the only result column that contains numbers. Axes and the
 // columns that results adds itself do not count.
 func onlyNumbers(t *results.Table, axes int) (int, error) {
+	// These columns contain numbers but are no results.
 	own := []string{"index", "cell", "status", "exitCode"}
 	for i := range axes {
 		own = append(own, t.Axis(i))

@@ -50,10 +50,10 @@ type jobOutput struct {
 
 // outputRow is one file of an output in the JSON output.
 type outputRow struct {
-	Job      string    `json:"job"`
-	Index    *int      `json:"index,omitempty"`
-	Name     string    `json:"name"`
-	Size     int64     `json:"size"`
+	Job      string    `json:"job"`             // name of the job
+	Index    *int      `json:"index,omitempty"` // of a child
+	Name     string    `json:"name"`            // relative to the output
+	Size     int64     `json:"size"`            // in bytes
 	Modified time.Time `json:"lastModified"`
 	URL      string    `json:"url"`
 	// Local is the path that --fetch wrote.
@@ -81,6 +81,8 @@ func outputs(ctx context.Context, con *term.Console, o options) error {
 		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
 	}
 	store := storeOf(con, call.Target)
+	// Download then fails for a local file that differs, and accepts one with the
+	// same content.
 	store.NoReplace = !o.force
 	if err := store.find(ctx, outputs); err != nil {
 		return err
@@ -130,6 +132,7 @@ func outputsOf(ctx context.Context, call *jobs.Call) ([]*jobOutput, error) {
 // outputsOfJob returns the outputs of one job. Each container declares them in
 // its own environment.
 func outputsOfJob(ctx context.Context, call *jobs.Call, job types.JobDetail) (all []*jobOutput, err error) {
+	// A container without the variable has no outputs.
 	for _, environment := range environmentsOf(job) {
 		text := session.ValueIn(environment, stage.Variable)
 		if text == "" {
@@ -201,6 +204,7 @@ func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, docu
 	for _, v := range environment {
 		base[aws.ToString(v.Name)] = aws.ToString(v.Value)
 	}
+	// AWS Batch sets this variable from the queue that the job ran in.
 	base["AWS_BATCH_JQ_NAME"] = path.Base(aws.ToString(job.JobQueue))
 	name, id := client.DisplayName(aws.ToString(job.JobName)), aws.ToString(job.JobId)
 	of, err := session.FindSweep(ctx, call.Target, job)
@@ -240,6 +244,8 @@ func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, docu
 		return []instance{one(index, id, job)}, nil
 	}
 	known := map[string]types.JobDetail{}
+	// Only this variable needs the children themselves; their ids follow from the
+	// array's.
 	if strings.Contains(document, "${AWS_BATCH_JOB_ATTEMPT}") {
 		ids := make([]string, size)
 		for i := range ids {
@@ -367,6 +373,8 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 		} else if o.index >= 0 && !o.own {
 			local = ofChild(local, o.index)
 		}
+		// A backslash separates directories on Windows, so it is refused
+		// everywhere.
 		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
 			return exit.Fail(exit.NotDone, "output path %s is outside this directory", local).Try("choose a directory with --to DIRECTORY, or download it: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
@@ -408,6 +416,8 @@ func (o *jobOutput) file(f objects.Found) string {
 	switch {
 	case o.local == "":
 		return ""
+	// The output is a single file, so local is a file name unless it ends with a
+	// slash.
 	case len(o.found) == 1 && o.found[0].URL == o.at:
 		if strings.HasSuffix(o.local, "/") {
 			return filepath.Join(o.local, f.Name)
@@ -435,6 +445,8 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 		wait.Go(func() {
 			defer func() { <-free }()
 			begin := time.Now()
+			// Download verifies the size, and replaces a file only when it is
+			// complete.
 			moved, err := store.Download(ctx, stage.Input{From: o.at, To: filepath.ToSlash(o.local)})
 			mu.Lock()
 			defer mu.Unlock()

@@ -35,6 +35,7 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 		return err
 	}
 	printReplay(con, a)
+	// The local GPUs decide what the replay can offer, and what its notes list.
 	gpus := hardware.GPUs()
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
@@ -74,6 +75,7 @@ func prepareReplay(ctx context.Context, con *term.Console, options replayOptions
 		con.Sources = append(con.Sources, v.Source)
 		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})
 	}
+	// nil runs the job's own command; an empty command would replace it.
 	if len(o.Command) == 0 {
 		o.Command = nil
 	}
@@ -99,6 +101,7 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 	if err != nil {
 		return nil, nil, err
 	}
+	// A child does not know the size of its array.
 	ids := []string{id}
 	if array, _, isChild := batch.SplitChildID(id); isChild {
 		ids = append(ids, array)
@@ -156,6 +159,7 @@ func keepOutputs(con *term.Console, a *replay.Attempt) {
 		if aws.ToString(v.Name) != stage.Variable || err != nil || len(d.Outputs) == 0 {
 			continue
 		}
+		// Inputs are still staged; the text keeps them.
 		d.Outputs = nil
 		text := document.StageText(&d)
 		a.Environment = slices.Clone(a.Environment)
@@ -221,6 +225,7 @@ func replayDir(given string) (dir string, done func() bool, err error) {
 // runReplay runs the attempt with its output on stdout. If stdout is not a file,
 // as in tests, it copies the output through a pipe.
 func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x attempt.Executor, dir string, gpus []string) (int, error) {
+	// The executor needs a file as the program's stdout.
 	log, isFile := con.Out.(*os.File)
 	if isFile {
 		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})

@@ -77,6 +77,8 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []stri
 	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
+	// Later jobs overwrite earlier ones, because jobs are sorted by their
+	// creation.
 	byCell := map[int]resultChild{}
 	found := false
 	for _, job := range jobs {
@@ -124,6 +126,8 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 	for i := range children {
 		children[i] = resultChild{batch.ChildID(id, i), results.Child{Index: i, Cell: of.Cell(i), Values: of.Values(i), Status: string(types.JobStatusPending)}}
 	}
+	// A list has status and exit code; describing each child would cost a call
+	// per 100 of them.
 	for summary, err := range call.List(ctx, client.Filter{ArrayOf: id}) {
 		if err != nil {
 			return nil, err

@@ -61,6 +61,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		}
 		rows = append(rows, row)
 	}
+	// Names select definitions, so only gc without names deletes anything else.
 	if len(o.Args) == 0 && failed == nil {
 		var more []target.Removed
 		more, failed = gcResources(ctx, con, call, o.dryRun)

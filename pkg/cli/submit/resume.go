@@ -31,6 +31,8 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	// The ledger is read before the target is known: open runs name their own
+	// targets.
 	if err := target.CheckStateDir(con, dir, target.ToRead); err != nil {
 		return err
 	}

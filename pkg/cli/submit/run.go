@@ -60,6 +60,7 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &Sending{con, t, planned}
+	// When the reader of the log is gone, the run ends like after Ctrl-C.
 	list, code, err := s.Following(ctx, func(accepted []once.Submitted) (int, error) {
 		f := jobs.NewFollower(con, t, accepted, log)
 		f.UntilStuck, f.Unread = true, cancel

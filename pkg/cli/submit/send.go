@@ -68,9 +68,12 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 		code, err := follow(session.WithID(jobs))
 		return jobs, code, err
 	}
+	// Lines of the log then have the job's name, although the first wave may be
+	// one job.
 	s.Target.Several = true
 	submitting, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// An error of follow cancels the submission, but not ctx.
 	w := s.start(submitting)
 	for wave := w.next(); len(wave) > 0; wave = w.next() {
 		more, failed := follow(wave)

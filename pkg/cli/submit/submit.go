@@ -59,6 +59,7 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 	if err != nil {
 		return err
 	}
+	// All checks come before the first request that changes something.
 	if err := preview.WithinCost(ctx, con, o.Options, in, planned); err != nil {
 		return err
 	}
@@ -72,6 +73,7 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 		return err
 	}
 	defer t.Close()
+	// The client then ends accepted jobs if a later one is rejected.
 	t.StopOnFailure = o.onFailure == onFailureStop
 	if o.check != "" {
 		if err := preview.CheckPlan(ctx, con, t, in, planned, o.check); err != nil {
