@@ -40,8 +40,7 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	// The limit applies after sorting, because ListJobs has no order over several
-	// queues.
+	// The limit applies after sorting, so that the newest jobs remain.
 	hidden := 0
 	if limit := o.limit; limit > 0 && len(jobs) > limit {
 		hidden, jobs = len(jobs)-limit, jobs[:limit]

@@ -60,8 +60,8 @@ func OpenFor(ctx context.Context, con *term.Console, o Options, why target.Need)
 	return &Call{Target: t, Format: o.Format, Platform: in.Platform}, nil
 }
 
-// wasUsed returns an error if the local engine has no state directory, so that
-// reading does not create one.
+// wasUsed returns an error if the local engine has no state directory: there is nothing to
+// read.
 func wasUsed(o target.Options) error {
 	dir, err := o.Dir()
 	if err != nil {

@@ -50,7 +50,7 @@ func openHistory(whole context.Context, con *term.Console, o target.Options, in 
 	case w.Unreached != "":
 		h.why = "earlier runs are unknown: " + w.Unreached
 		return h, nil
-	// Opening the local target would create a state directory.
+	// Without a state directory there is no history to open.
 	case w.Local && neverRan(o):
 		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
 		return h, nil

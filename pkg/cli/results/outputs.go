@@ -445,8 +445,6 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 		wait.Go(func() {
 			defer func() { <-free }()
 			begin := time.Now()
-			// Download verifies the size, and replaces a file only when it is
-			// complete.
 			moved, err := store.Download(ctx, stage.Input{From: o.at, To: filepath.ToSlash(o.local)})
 			mu.Lock()
 			defer mu.Unlock()
