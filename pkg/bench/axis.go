@@ -11,8 +11,8 @@ type axis struct {
 	from, to  float64
 }
 
-// axisOver covers positive values with a little room at both ends. A single value gets
-// a factor of two on each side.
+// axisOver returns an axis that covers the positive values with a margin at both ends. A single
+// value gets a factor of two on each side.
 func axisOver(values []float64, from, to float64) axis {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -23,21 +23,21 @@ func axisOver(values []float64, from, to float64) axis {
 	if low > high { // no value
 		low, high = 1, 1
 	}
-	room := max(math.Pow(high/low, 0.06), 1.05)
+	margin := max(math.Pow(high/low, 0.06), 1.05)
 	if high/low < 2 {
-		room = 2
+		margin = 2
 	}
-	return axis{low / room, high * room, from, to}
+	return axis{low / margin, high * margin, from, to}
 }
 
-// at is the pixel of a value.
+// at returns the pixel of a value.
 func (a axis) at(v float64) float64 {
 	part := (math.Log(v) - math.Log(a.low)) / (math.Log(a.high) - math.Log(a.low))
 	return a.from + part*(a.to-a.from)
 }
 
-// ticks are round values: 1, 2 and 5 times powers of ten over a short range, else
-// every power, or every second one, and so on.
+// ticks returns round values: 1, 2 and 5 times powers of ten over a short range,
+// or else every power of ten, every second one, and so on.
 func (a axis) ticks() []float64 {
 	decades := math.Log10(a.high / a.low)
 	steps, stride := []float64{1}, max(int(math.Ceil(decades/6)), 1)
@@ -61,7 +61,7 @@ func (a axis) ticks() []float64 {
 	return all
 }
 
-// tick is a value beside an axis.
+// tick formats a value beside an axis.
 func tick(v float64) string {
 	if v >= 1e6 || v < 1e-4 {
 		return strconv.FormatFloat(v, 'e', -1, 64)
@@ -69,7 +69,7 @@ func tick(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// px is a length in pixels, to a tenth.
+// px formats a length in pixels, rounded to a tenth.
 func px(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }

@@ -27,7 +27,7 @@ type Curve struct {
 	ByCost *BreakEven `json:"breakEvenByCost,omitempty"`
 }
 
-// Name is the curve as a line of a report shows it.
+// Name returns the curve's name in a report.
 func (c *Curve) Name() string {
 	return strings.TrimSpace(c.Title + " " + strings.TrimSpace(Key{Batch: c.Batch, Type: c.Type, Parameters: c.Parameters}.where()))
 }
@@ -37,24 +37,24 @@ type BreakEven struct {
 	// From and To are the smallest and the largest size that was measured.
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
-	// At are the sizes between measured ones at which the sides are even. It is empty
-	// where one side is the better at all sizes.
+	// At are the interpolated sizes at which the sides are even. It is empty if one side is
+	// better at all sizes.
 	At []float64 `json:"at,omitempty"`
-	// Low and High are the sizes, as they were measured, between which it lies for sure:
-	// there each side is the better one beyond its interval. 0 where that is not so, or
-	// where the better side changes more than once.
+	// Low and High are measured sizes that certainly enclose the break-even: at each, the
+	// better side is clear beyond its interval. They are 0 if there are none, or if the better
+	// side changes more than once.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
-	// Above is the side that is the better at the largest size: "base" or "other".
+	// Above is the side that is better at the largest size: "base" or "other".
 	Above string `json:"above"`
-	// Extrapolated is where the fitted laws meet outside of what was measured; 0 for
-	// none. Nothing is decided by it.
+	// Extrapolated is the size at which the fitted laws meet, outside of the measured range; 0
+	// if they do not. No decision uses it.
 	Extrapolated float64 `json:"extrapolated,omitempty"`
-	// Words say all this.
+	// Summary describes the result as text.
 	Summary string `json:"words"`
 }
 
-// curves groups the pairs with a length.
+// curves groups the pairs that have a length by operation.
 func curves(pairs []*Pair) []*Curve {
 	var all []*Curve
 	for _, p := range pairs {
@@ -77,6 +77,7 @@ func curves(pairs []*Pair) []*Curve {
 	return all
 }
 
+// fit fits a law to each side, if there are at least two sizes.
 func (c *Curve) fit() {
 	var sizes, base, other []float64
 	for _, p := range c.Pairs {
@@ -90,10 +91,10 @@ func (c *Curve) fit() {
 	}
 }
 
-// breakEven finds where the ratio of the sides, times a factor, passes 1: between two
-// neighbouring sizes on the line through their logarithms. The names are those of the
-// sides, the word is what the better side is.
-func (c *Curve) breakEven(factor float64, base, other, word string) *BreakEven {
+// breakEven finds the sizes at which the ratio of the sides, times factor, passes 1. It
+// interpolates linearly between the logarithms of neighbouring sizes. base and other are the
+// names of the sides; better is the adjective of the better one.
+func (c *Curve) breakEven(factor float64, base, other, better string) *BreakEven {
 	last := len(c.Pairs) - 1
 	e := &BreakEven{From: c.Pairs[0].Length, To: c.Pairs[last].Length, Above: "base"}
 	height := func(i int) float64 { return math.Log(c.Pairs[i].SpeedUp.Value * factor) }
@@ -116,12 +117,12 @@ func (c *Curve) breakEven(factor float64, base, other, word string) *BreakEven {
 			e.Extrapolated = at
 		}
 	}
-	e.Summary = e.say(base, other, word)
+	e.Summary = e.describe(base, other, better)
 	return e
 }
 
-// bracket returns the sizes next to the break-even at which the difference is beyond
-// the intervals.
+// bracket returns the nearest sizes around the break-even at which the difference
+// is beyond the intervals; 0 and 0 if one of them is missing.
 func (c *Curve) bracket(factor, at float64) (low, high float64) {
 	for _, p := range c.Pairs {
 		if !p.SpeedUp.times(factor).Clear() {
@@ -139,24 +140,25 @@ func (c *Curve) bracket(factor, at float64) (low, high float64) {
 	return low, high
 }
 
-func (e *BreakEven) say(base, other, word string) string {
+// describe returns the result as a sentence without a full stop.
+func (e *BreakEven) describe(base, other, better string) string {
 	above, below := other, base
 	if e.Above == "base" {
 		above, below = base, other
 	}
 	switch {
 	case len(e.At) > 1:
-		return fmt.Sprintf("several: the %s side changes %d times between %s and %s", word, len(e.At), digits(e.From), digits(e.To))
+		return fmt.Sprintf("several: the %s side changes %d times between %s and %s", better, len(e.At), digits(e.From), digits(e.To))
 	case len(e.At) == 1:
-		text := fmt.Sprintf("%s: above it %s is %s, below it %s", digits(e.At[0]), above, word, below)
+		text := fmt.Sprintf("%s: above it %s is %s, below it %s", digits(e.At[0]), above, better, below)
 		if e.Low == 0 {
 			return text + " (without an interval: the repeats around it are too few or too scattered)"
 		}
 		return text + fmt.Sprintf(" (certainly between the measured sizes %s and %s)", digits(e.Low), digits(e.High))
 	case e.From == e.To:
-		return fmt.Sprintf("only one size was measured, %s: %s is %s there", digits(e.From), above, word)
+		return fmt.Sprintf("only one size was measured, %s: %s is %s there", digits(e.From), above, better)
 	}
-	text := fmt.Sprintf("none in the measured range, %s to %s: %s is %s everywhere", digits(e.From), digits(e.To), above, word)
+	text := fmt.Sprintf("none in the measured range, %s to %s: %s is %s everywhere", digits(e.From), digits(e.To), above, better)
 	if e.Extrapolated > 0 {
 		text += fmt.Sprintf(" (extrapolated, not measured: the fitted curves would meet near %s)", digits(e.Extrapolated))
 	}

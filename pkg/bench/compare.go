@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Verdict is what a comparison of old and new says of a row.
+// Verdict is the result of comparing a row of old and new.
 type Verdict string
 
 // The verdicts. NoDifference does not mean that the sides are equal: the interval says how
@@ -20,7 +20,8 @@ const (
 	TooFew        Verdict = "too few repeats to tell"
 )
 
-// CompareOptions are the bounds of a comparison. The zero value is a good one.
+// CompareOptions are the limits of a comparison. The zero value selects the
+// defaults.
 type CompareOptions struct {
 	// Alpha is the probability of calling any row different when none is; 0 is 0.05.
 	Alpha float64
@@ -29,6 +30,7 @@ type CompareOptions struct {
 	Threshold float64
 }
 
+// orDefault replaces zero values by the defaults.
 func (o CompareOptions) orDefault() CompareOptions {
 	if o.Alpha == 0 {
 		o.Alpha = 0.05
@@ -53,16 +55,16 @@ type Diff struct {
 	// P is the test's, adjusted for the number of rows.
 	P       float64 `json:"adjustedP"`
 	Verdict Verdict `json:"verdict"`
-	// Regression says that the row is slower by more than the threshold.
+	// Regression reports whether the row is slower by more than the threshold.
 	Regression bool `json:"regression"`
-	// Reason says why a row is not comparable or not a measurement, or how many repeats
-	// it takes.
+	// Reason is why a row is not comparable or not a measurement, or how many repeats it
+	// needs.
 	Reason string `json:"reason,omitempty"`
-	// added says that the old side has no such row, not even one without a time.
+	// added reports that only the new side has the row.
 	added bool
 }
 
-// Name is the row as a line of a report shows it.
+// Name returns the row's name in a report.
 func (d *Diff) Name() string { return d.Title + " " + d.where() }
 
 // Diffs is a comparison of old and new.
@@ -99,25 +101,28 @@ func Compare(before, after *Side, options CompareOptions) *Diffs {
 	return d
 }
 
+// partner returns the row of the new side that matches a row of the old side; nil
+// if there is none, or if several match.
 func partner(row *Row, before, after *Side) *Row {
-	there, here := after.Fastest(row.Key), before.Fastest(row.Key)
-	for _, r := range there {
+	newRows, oldRows := after.Fastest(row.Key), before.Fastest(row.Key)
+	for _, r := range newRows {
 		if r.Variant == row.Variant {
 			return r
 		}
 	}
-	if len(there) == 1 && len(here) == 1 {
-		return there[0]
+	if len(newRows) == 1 && len(oldRows) == 1 {
+		return newRows[0]
 	}
 	same := func(r *Row) bool {
 		return r.Variant.Kind == row.Variant.Kind && r.Variant.Threads == row.Variant.Threads && r.Variant.Kernel == row.Variant.Kernel
 	}
-	if i := slices.IndexFunc(there, same); i >= 0 && countOf(here, same) == 1 && countOf(there, same) == 1 {
-		return there[i] // another instruction set alone
+	if i := slices.IndexFunc(newRows, same); i >= 0 && countOf(oldRows, same) == 1 && countOf(newRows, same) == 1 {
+		return newRows[i] // only the instruction set differs
 	}
 	return nil
 }
 
+// countOf counts the rows for which is returns true.
 func countOf(rows []*Row, is func(*Row) bool) int {
 	n := 0
 	for _, r := range rows {
@@ -128,6 +133,8 @@ func countOf(rows []*Row, is func(*Row) bool) int {
 	return n
 }
 
+// compare compares two rows of the same key; a or b is nil if that side has none.
+// judge sets the verdict.
 func (d *Diffs) compare(a, b *Row, before, after *Side) *Diff {
 	one, side, other := a, after, before
 	if a == nil {
@@ -159,7 +166,7 @@ func (d *Diffs) compare(a, b *Row, before, after *Side) *Diff {
 	return diff
 }
 
-// judge adjusts the P values and calls the rows by them.
+// judge adjusts the P values for the number of rows, and sets the verdicts.
 func (d *Diffs) judge() {
 	var rows []*Diff
 	var p []float64
@@ -185,7 +192,8 @@ func (d *Diffs) judge() {
 	}
 }
 
-// enough is the number of repeats on each side from which a row can be called different.
+// enough returns the number of repeats per side from which a row can be
+// significant.
 func enough(rows int, alpha float64) int {
 	n := 1
 	for leastP(n, n)*float64(rows) >= alpha && n < 1000 {
@@ -194,6 +202,7 @@ func enough(rows int, alpha float64) int {
 	return n
 }
 
+// warn adds the environments and the warnings about them.
 func (d *Diffs) warn(before, after *Side) {
 	for i, side := range []*Side{before, after} {
 		for _, f := range side.Environment {
@@ -212,7 +221,7 @@ func (d *Diffs) warn(before, after *Side) {
 	}
 }
 
-// runs is the greatest number of runs behind a row.
+// runs returns the greatest number of runs of a row.
 func runs(s *Side) int {
 	most := 0
 	for _, r := range s.Rows {
@@ -221,7 +230,7 @@ func runs(s *Side) int {
 	return most
 }
 
-// Regressions returns the rows for which a CI fails.
+// Regressions returns the rows that are slower beyond the threshold.
 func (d *Diffs) Regressions() []*Diff {
 	var rows []*Diff
 	for _, r := range d.Rows {
@@ -245,15 +254,16 @@ func (d *Diffs) Untold() []*Diff {
 	return rows
 }
 
-// JSON is the comparison with everything.
+// JSON returns the whole comparison as JSON.
 func (d *Diffs) JSON() ([]byte, error) { return indented(d) }
 
-// Text is the comparison as an aligned table with its notes.
+// Text returns the comparison as an aligned table with notes.
 func (d *Diffs) Text() string { return d.page().text() }
 
-// Markdown is the comparison as GitHub Flavored Markdown.
+// Markdown returns the comparison as GitHub Flavored Markdown.
 func (d *Diffs) Markdown() string { return d.page().markdown() }
 
+// page returns the comparison as a page.
 func (d *Diffs) page() *page {
 	t := &table{Head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P", "Verdict"}, Left: map[int]bool{4: true, 6: true}}
 	reasons := section{Heading: "Without a verdict"}
@@ -274,14 +284,14 @@ func (d *Diffs) page() *page {
 		}
 	}
 	p := &page{Title: fmt.Sprintf("%s compared with %s", d.New, d.Old), Sections: []section{
-		{Words: d.describe(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
+		{Sentences: d.describe(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
 		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "), d.New + ": " + strings.Join(d.Environment[1], "; ")}},
 	}}
 	p.drop()
 	return p
 }
 
-// several reports whether the row's key alone would not tell it from another.
+// several reports whether several rows have the key of this one.
 func (d *Diffs) several(row *Diff) bool {
 	n := 0
 	for _, r := range d.Rows {
@@ -292,6 +302,7 @@ func (d *Diffs) several(row *Diff) bool {
 	return n > 1
 }
 
+// describe returns the sentences before the table.
 func (d *Diffs) describe() []string {
 	count := map[Verdict]int{}
 	for _, r := range d.Rows {
@@ -312,6 +323,7 @@ func (d *Diffs) describe() []string {
 	}
 }
 
+// median returns a summary's median; 0 for nil.
 func median(s *Summary) float64 {
 	if s == nil {
 		return 0
@@ -319,6 +331,7 @@ func median(s *Summary) float64 {
 	return s.Median
 }
 
+// pText formats a P value.
 func pText(p float64) string {
 	if p < 1e-4 {
 		return "<0.0001"

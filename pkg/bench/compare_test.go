@@ -86,7 +86,7 @@ func TestUntold(t *testing.T) {
 	}
 }
 
-// TestCompareWarns: another environment, and single runs, are said.
+// TestCompareWarns checks the warnings about another environment and about single runs.
 func TestCompareWarns(t *testing.T) {
 	other := strings.Replace(good, `"kind":"cpu"`, `"kind":"cpu","name":"faster chip"`, 1)
 	text := Compare(NewSide("old", "", logOf(t, good)), NewSide("new", "", logOf(t, other)), CompareOptions{}).Text()

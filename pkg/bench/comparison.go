@@ -16,19 +16,20 @@ type Pair struct {
 	// Base and Other are the fastest rows of the key on the two sides.
 	Base  *Row `json:"base"`
 	Other *Row `json:"other"`
-	// SpeedUp is the time of Base over that of Other, copies with them.
+	// SpeedUp is the time of Base over the time of Other, including copies.
 	SpeedUp Ratio `json:"speedUp"`
-	// KernelSpeedUp leaves out Other's copies; nil where there are none.
+	// KernelSpeedUp leaves out Other's copies; nil if there are none.
 	KernelSpeedUp *Ratio `json:"kernelSpeedUp,omitempty"`
 	// Work is what one repeat does.
 	Work Work `json:"work"`
-	// Length is the size as one number, the side of a square; 0 where the size has none.
+	// Length is the size as one number, the side of a square; 0 for a size that is no
+	// rectangle.
 	Length float64 `json:"length,omitempty"`
 	// Slower are the other rows of the key: slower kernels, fewer threads.
 	Slower []string `json:"slower,omitempty"`
 }
 
-// Name is the pair as a line of a report shows it.
+// Name returns the pair's name in a report.
 func (p *Pair) Name() string { return p.Title + " " + p.where() }
 
 // Unpaired is a key that cannot be compared, and why.
@@ -39,13 +40,13 @@ type Unpaired struct {
 	BaseSeconds  float64 `json:"baseSeconds,omitempty"`
 	OtherSeconds float64 `json:"otherSeconds,omitempty"`
 	Reason       string  `json:"reason"`
-	// Busy says that one of these times is not a measurement, because the machine was busy.
+	// Busy reports that one of these times is not a measurement, because the machine was busy.
 	Busy bool `json:"busy,omitempty"`
-	// base and other are what else is known of these times; nil for none.
+	// base and other are the summaries of these times; nil without a time.
 	base, other *Summary
 }
 
-// Name is the key as a line of a report shows it.
+// Name returns the key's name in a report.
 func (u *Unpaired) Name() string { return u.Title + " " + u.where() }
 
 // Total sums the medians of all pairs.
@@ -67,8 +68,8 @@ type Comparison struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Against compares two sides: base is what speed-ups are counted from, the CPU. Where
-// a side has several rows of a key, its fastest stands for it.
+// Against compares two sides. base is the side to which speed-ups refer, such as the CPU. If a
+// side has several rows of a key, the fastest one counts.
 func Against(base, other *Side) *Comparison {
 	c := &Comparison{Base: base, Other: other}
 	for _, k := range base.Keys() {
@@ -85,6 +86,7 @@ func Against(base, other *Side) *Comparison {
 	return c
 }
 
+// match pairs the rows of a key, or records why they cannot be compared.
 func (c *Comparison) match(k Key) {
 	rows, others := c.Base.Fastest(k), c.Other.Fastest(k)
 	row := rows[0]
@@ -99,7 +101,8 @@ func (c *Comparison) match(k Key) {
 	c.Pairs = append(c.Pairs, pair(rows, others, c.Base.Name, c.Other.Name))
 }
 
-// refusal says why two rows of the same key may not be compared, or "".
+// refusal returns why two rows of the same key cannot be compared; "" if they
+// can.
 func refusal(a, b *Row, nameA, nameB string) string {
 	var problems []string
 	for _, side := range []struct {
@@ -119,7 +122,7 @@ func refusal(a, b *Row, nameA, nameB string) string {
 	return ""
 }
 
-// busyReason says which of two rows are not a measurement, or "".
+// busyReason returns which of two rows are not a measurement; "" if both are.
 func busyReason(a, b *Row, nameA, nameB string) string {
 	why, other := busy(a, nameA), busy(b, nameB)
 	if why != "" && other != "" {
@@ -128,7 +131,7 @@ func busyReason(a, b *Row, nameA, nameB string) string {
 	return why + other
 }
 
-// busy says why the row of that side is not a measurement; "" for a row that is one.
+// busy returns why the row of a side is not a measurement; "" if it is.
 func busy(row *Row, side string) string {
 	if row.NotMeasured == "" {
 		return ""
@@ -136,6 +139,7 @@ func busy(row *Row, side string) string {
 	return fmt.Sprintf("the %s side is not a measurement, its machine was busy: %s", side, row.NotMeasured)
 }
 
+// pair compares the fastest rows of both sides.
 func pair(rows, others []*Row, nameA, nameB string) *Pair {
 	a, b := rows[0], others[0]
 	p := &Pair{
@@ -157,6 +161,7 @@ func pair(rows, others []*Row, nameA, nameB string) *Pair {
 	return p
 }
 
+// slower describes the rows of a key after the fastest.
 func slower(rows []*Row, name string) []string {
 	var all []string
 	for _, r := range rows[1:] {
@@ -174,6 +179,7 @@ func slower(rows []*Row, name string) []string {
 	return all
 }
 
+// leave records a key that is not compared, with the times that exist.
 func (c *Comparison) leave(k Key, base, other *Row, reason string) {
 	u := Unpaired{Key: k, Reason: reason}
 	for _, side := range []struct {
@@ -201,12 +207,12 @@ func (c *Comparison) leave(k Key, base, other *Row, reason string) {
 	c.Unpaired = append(c.Unpaired, u)
 }
 
-// lacks says why a side has no row for the other's key. If it has a row without counterpart
-// that differs in a single property, it names that row.
+// lacks returns why a side has no row for the other's key. If it has an unmatched
+// row that differs in one property, the reason names that.
 func (c *Comparison) lacks(side, from *Side, row *Row) string {
-	none := fmt.Sprintf("the %s side has none", side.Name)
+	missing := fmt.Sprintf("the %s side has none", side.Name)
 	if len(side.Rows) == 0 && side.Absent != "" {
-		return none + ": " + side.Absent
+		return missing + ": " + side.Absent
 	}
 	for _, k := range side.Keys() {
 		if len(from.Fastest(k)) > 0 {
@@ -216,12 +222,13 @@ func (c *Comparison) lacks(side, from *Side, row *Row) string {
 			return fmt.Sprintf("the sides measured different work: %s on the %s side, %s on the %s side",
 				orNo(mine), from.Name, orNo(theirs), side.Name)
 		} else if what != "" {
-			return fmt.Sprintf("%s of this %s (it has %s)", none, what, theirs)
+			return fmt.Sprintf("%s of this %s (it has %s)", missing, what, theirs)
 		}
 	}
-	return none
+	return missing
 }
 
+// orNo replaces "" for messages.
 func orNo(text string) string {
 	if text == "" {
 		return "no parameters"
@@ -229,8 +236,8 @@ func orNo(text string) string {
 	return text
 }
 
-// onlyDifference returns the one thing in which two keys of an operation differ, with
-// both values; "" for none, or several.
+// onlyDifference returns the only property in which two keys of an operation
+// differ, with both values; "" if there is none, or several.
 func onlyDifference(a, b Key) (what, mine, theirs string) {
 	if a.Workload != b.Workload || a.Operation != b.Operation {
 		return "", "", ""
@@ -282,7 +289,7 @@ func total(pairs []*Pair) *Total {
 	return t
 }
 
-// warn names what a reader should know before the numbers.
+// warn adds what a reader must know before the numbers.
 func (c *Comparison) warn() {
 	for _, side := range []*Side{c.Base, c.Other} {
 		c.Warnings = append(c.Warnings, side.mixed()...)
@@ -308,8 +315,8 @@ func (c *Comparison) warn() {
 	c.Warnings = slices.Compact(c.Warnings)
 }
 
-// MarshalJSON names the rows by their variants and times; the rows themselves stand
-// with their sides.
+// MarshalJSON writes the variants and times of the rows. The rows themselves are in the JSON of
+// their sides.
 func (p *Pair) MarshalJSON() ([]byte, error) {
 	type rest struct {
 		Key

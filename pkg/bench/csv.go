@@ -6,6 +6,7 @@ import (
 	"strconv"
 )
 
+// csvHead has the names of the columns. Times are in seconds; low and high are the interval.
 var csvHead = []string{
 	"workload", "operation", "size", "batch", "type", "parameters",
 	"base_side", "base_seconds", "base_low", "base_high", "base_repeats",
@@ -13,9 +14,10 @@ var csvHead = []string{
 	"speed_up", "speed_up_low", "speed_up_high", "cost_efficiency", "unit", "base_usd_per_unit", "other_usd_per_unit", "reason",
 }
 
-// CSV has a line for each key of either side. An unknown number is an empty field, and the
-// last field says why a row is not compared. Lines end with a line feed. Text that begins with
-// =, +, - or @ stays unchanged: the file is for programs.
+// CSV returns one line per key of either side. An unknown number is an empty
+// field, and the last field is the reason why a row is not compared. Lines end
+// with a line feed. Text that begins with =, +, - or @ is unchanged: the file is
+// for programs, not for spreadsheets.
 func (r *Report) CSV() []byte {
 	var b bytes.Buffer
 	out := csv.NewWriter(&b)
@@ -39,6 +41,7 @@ func (r *Report) CSV() []byte {
 	return b.Bytes()
 }
 
+// fields returns the first six columns.
 func (k Key) fields() []string {
 	batch := ""
 	if k.Batch > 0 {
@@ -47,6 +50,7 @@ func (k Key) fields() []string {
 	return []string{k.Workload, k.Operation, k.Size, batch, k.Type, k.Parameters}
 }
 
+// summaryFields returns four columns of a side, empty without a time.
 func summaryFields(s *Summary) []string {
 	if s == nil {
 		return []string{"", "", "", ""}
@@ -55,6 +59,7 @@ func summaryFields(s *Summary) []string {
 	return []string{number(s.Median), low, high, strconv.Itoa(s.N)}
 }
 
+// costFields returns the four columns of pair i's cost, empty without prices.
 func (r *Report) costFields(i int) []string {
 	if r.Decision == nil || i >= len(r.Decision.Costs) {
 		return []string{"", "", "", ""}
@@ -63,6 +68,7 @@ func (r *Report) costFields(i int) []string {
 	return []string{number(c.Efficiency.Value), c.Unit, number(c.BaseUnit), number(c.OtherUnit)}
 }
 
+// bounds returns the ends of an interval, empty without one.
 func bounds(i *Interval) (low, high string) {
 	if i == nil {
 		return "", ""
@@ -70,7 +76,7 @@ func bounds(i *Interval) (low, high string) {
 	return number(i.Low), number(i.High)
 }
 
-// number is empty for 0, which no time, rate or cost is.
+// number formats a number; "" for 0, which no time, rate or cost is.
 func number(v float64) string {
 	if v == 0 {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Price is what an hour of one side costs.
+// Price is the price of an hour of one side.
 type Price struct {
 	// USDPerHour is positive.
 	USDPerHour float64 `json:"usdPerHour"`
@@ -16,7 +16,7 @@ type Price struct {
 	Source string `json:"source,omitempty"`
 }
 
-// String is the price with what it is for and its day, or the table it is from, which says its own.
+// String returns the price with its item, and its day or source.
 func (p Price) String() string {
 	text := usd(p.USDPerHour) + " an hour"
 	if p.What != "" {
@@ -31,16 +31,16 @@ func (p Price) String() string {
 	return text
 }
 
-// of is the price of that many seconds.
+// of returns the price of a number of seconds.
 func (p Price) of(seconds float64) float64 { return p.USDPerHour / 3600 * seconds }
 
-// Prices are those of the two sides; a nil one is unknown.
+// Prices are the prices of the two sides; nil if unknown.
 type Prices struct {
 	Base  *Price `json:"base,omitempty"`
 	Other *Price `json:"other,omitempty"`
 }
 
-// ratio is the price of base over that of other.
+// ratio returns the price of base over that of other; false if one is unknown.
 func (p Prices) ratio() (float64, bool) {
 	for _, price := range []*Price{p.Base, p.Other} {
 		if price == nil || !(price.USDPerHour > 0) || math.IsInf(price.USDPerHour, 0) {
@@ -50,14 +50,13 @@ func (p Prices) ratio() (float64, bool) {
 	return p.Base.USDPerHour / p.Other.USDPerHour, true
 }
 
-// Cost is what a pair's work costs on both sides, in US dollars, while it computes.
+// Cost is the cost of a pair's compute time on both sides, in US dollars.
 type Cost struct {
 	Key
 	Title string `json:"title"`
 	// Efficiency is the cost on base over that on other: above 1, other is cheaper.
 	Efficiency Ratio `json:"costEfficiency"`
-	// BaseUnit and OtherUnit are for one unit of work; 0 where the lines do not say how
-	// much that is.
+	// BaseUnit and OtherUnit are for one unit of work; 0 if the amount of work is unknown.
 	Unit      string  `json:"unit,omitempty"`
 	BaseUnit  float64 `json:"basePerUnit,omitempty"`
 	OtherUnit float64 `json:"otherPerUnit,omitempty"`
@@ -66,13 +65,13 @@ type Cost struct {
 	OtherThousand float64 `json:"otherPerThousand"`
 }
 
-// Name is the row as a line of a report shows it.
+// Name returns the row's name in a report.
 func (c *Cost) Name() string { return c.Title + " " + c.where() }
 
-// Choice is what a decision comes to.
+// Choice is the outcome of a decision.
 type Choice string
 
-// The choices. BySize means that neither side is the better for all rows.
+// Choices. BySize means that neither side is better for all rows.
 const (
 	ChooseBase  Choice = "base"
 	ChooseOther Choice = "other"
@@ -80,13 +79,13 @@ const (
 	Undecided   Choice = "undecided"
 )
 
-// Decision is what to do.
+// Decision is the recommendation of a side, with its reasons.
 type Decision struct {
 	Choice Choice `json:"choice"`
 	// By is what decides: "cost", or "time" if a price is unknown.
 	By string `json:"by"`
-	// Overall is the side for all rows taken together, where their total is clear: it
-	// matters when the choice is BySize and one job has to do everything.
+	// Overall is the side for all rows together, if their total is clear. It matters if the
+	// choice is BySize and one job must run everything.
 	Overall Choice `json:"overall"`
 	// Sentences are the recommendation, a sentence each.
 	Sentences []string `json:"words"`
@@ -95,19 +94,19 @@ type Decision struct {
 	Efficiency *Ratio   `json:"costEfficiency,omitempty"`
 	Costs      []*Cost  `json:"costs,omitempty"`
 	Curves     []*Curve `json:"curves,omitempty"`
-	// Patch changes the job file of the side that is not chosen; nil where there is
-	// nothing to change, or the choice is neither side.
+	// Patch changes the job file of the side that is not chosen. It is nil if there is nothing
+	// to change, or if neither side is chosen.
 	Patch *Patch `json:"patch,omitempty"`
 }
 
-// Decide turns a comparison into a choice. With both prices, the cheaper side is
-// chosen, else the faster. The jobs are what the patch is made of.
+// Decide chooses a side: the cheaper one if both prices are known, or else the faster one. The
+// patch is the difference between the jobs. The error means that a job file is not valid.
 func Decide(c *Comparison, prices Prices, jobs Jobs) (*Decision, error) {
 	factor, priced := prices.ratio()
 	d := &Decision{By: "cost", Prices: prices, Choice: Undecided, Overall: Undecided, Curves: curves(c.Pairs)}
-	word := "cheaper"
+	better := "cheaper"
 	if !priced {
-		d.By, word, factor = "time", "faster", 1
+		d.By, better, factor = "time", "faster", 1
 	}
 	for _, curve := range d.Curves {
 		curve.ByTime = curve.breakEven(1, c.Base.Name, c.Other.Name, "faster")
@@ -119,10 +118,12 @@ func Decide(c *Comparison, prices Prices, jobs Jobs) (*Decision, error) {
 		d.count(c, factor)
 	}
 	d.choose(c, factor)
-	d.say(c, factor, word)
+	d.describe(c, factor, better)
 	return d, d.patch(jobs)
 }
 
+// count calculates the costs of all pairs and of their total. factor is the ratio
+// of the prices.
 func (d *Decision) count(c *Comparison, factor float64) {
 	for _, p := range c.Pairs {
 		base, other := p.Base.Summary.Median, p.Other.Summary.Median
@@ -142,8 +143,9 @@ func (d *Decision) count(c *Comparison, factor float64) {
 	}
 }
 
-// choose counts the rows that are clear. One clear row on each side makes it a matter
-// of size; none at all, or a total within its interval, leaves it open.
+// choose counts the rows with a clear better side. If each side is clearly better
+// for a row, the choice depends on the size. If no row is clear, or the total is
+// not, it is undecided.
 func (d *Decision) choose(c *Comparison, factor float64) {
 	if c.Total == nil {
 		return
@@ -161,6 +163,7 @@ func (d *Decision) choose(c *Comparison, factor float64) {
 	}
 }
 
+// verdictOf returns the side that a ratio favours, if the ratio is clear.
 func verdictOf(r Ratio) Choice {
 	switch {
 	case !r.Clear():
@@ -171,17 +174,18 @@ func verdictOf(r Ratio) Choice {
 	return ChooseBase
 }
 
-func (d *Decision) say(c *Comparison, factor float64, word string) {
+// describe writes the sentences of the decision.
+func (d *Decision) describe(c *Comparison, factor float64, better string) {
 	if c.Total == nil {
 		d.add("There is nothing to decide: no row was measured on both sides.")
 		if c.Other.Absent != "" {
 			d.add("The %s side has none: %s.", c.Other.Name, c.Other.Absent)
 		}
-		d.sayBusy(c)
+		d.describeBusy(c)
 		return
 	}
-	d.sayChoice(c, word)
-	d.sayBusy(c)
+	d.describeChoice(c, better)
+	d.describeBusy(c)
 	t := c.Total
 	d.add("All %s together take %s seconds on %s and %s on %s: %s.", plural(t.Rows, "row"), digits(t.Base), c.Base.Name, digits(t.Other), c.Other.Name,
 		d.compared(t.SpeedUp, c, "as fast"))
@@ -201,27 +205,28 @@ func (d *Decision) say(c *Comparison, factor float64, word string) {
 	}
 }
 
-func (d *Decision) sayChoice(c *Comparison, word string) {
+// describeChoice writes the sentence to read first.
+func (d *Decision) describeChoice(c *Comparison, better string) {
 	switch d.Choice {
 	case ChooseBase:
-		d.add("Run it on %s: it is %s.", c.Base.Name, word)
+		d.add("Run it on %s: it is %s.", c.Base.Name, better)
 	case ChooseOther:
-		d.add("Run it on %s: it is %s.", c.Other.Name, word)
+		d.add("Run it on %s: it is %s.", c.Other.Name, better)
 	case BySize:
-		d.add("Neither side is %s for all rows: choose by operation and size.", word)
+		d.add("Neither side is %s for all rows: choose by operation and size.", better)
 		switch d.Overall {
 		case ChooseBase:
-			d.add("If one job has to run all rows, %s is %s.", c.Base.Name, word)
+			d.add("If one job has to run all rows, %s is %s.", c.Base.Name, better)
 		case ChooseOther:
-			d.add("If one job has to run all rows, %s is %s.", c.Other.Name, word)
+			d.add("If one job has to run all rows, %s is %s.", c.Other.Name, better)
 		}
 	default:
-		d.add("The repeats do not show which side is %s: raise --repeats.", word)
+		d.add("The repeats do not show which side is %s: raise --repeats.", better)
 	}
 }
 
-// sayBusy names the rows that the decision leaves out because they are not a measurement.
-func (d *Decision) sayBusy(c *Comparison) {
+// describeBusy counts the rows that the decision leaves out because they are not a measurement.
+func (d *Decision) describeBusy(c *Comparison) {
 	n := 0
 	for i := range c.Unpaired {
 		if c.Unpaired[i].Busy {
@@ -237,7 +242,7 @@ func (d *Decision) sayBusy(c *Comparison) {
 	}
 }
 
-// compared returns a ratio as text.
+// compared describes a ratio from the view of the better side.
 func (d *Decision) compared(r Ratio, c *Comparison, what string) string {
 	name := c.Other.Name
 	if r.Value < 1 {
@@ -250,6 +255,7 @@ func (d *Decision) compared(r Ratio, c *Comparison, what string) string {
 	return text
 }
 
+// inverse returns the ratio with its sides exchanged.
 func (r Ratio) inverse() Ratio {
 	inverse := Ratio{Value: 1 / r.Value}
 	if i := r.Interval; i != nil {
@@ -258,6 +264,7 @@ func (r Ratio) inverse() Ratio {
 	return inverse
 }
 
+// add adds a sentence.
 func (d *Decision) add(format string, args ...any) {
 	d.Sentences = append(d.Sentences, fmt.Sprintf(format, args...))
 }

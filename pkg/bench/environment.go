@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Environment is what computed a side's rows: each fact with the values that the rows
-// name, in their order.
+// Environment describes the hardware and software that computed a side's rows: facts with the
+// values in the rows, in their order.
 type Environment []Fact
 
-// Fact is one thing about an environment. More than one value means that the rows
-// were not all computed alike.
+// Fact is one property of an environment. Several values mean that the rows were not all
+// computed in the same environment.
 type Fact struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
@@ -49,6 +49,7 @@ func environment(rows []*Row) Environment {
 	return e
 }
 
+// note adds the facts of a result line.
 func (e *Environment) note(r *Result) {
 	e.add("device", strings.TrimSpace(string(r.Device.Kind)+" "+r.Device.Name))
 	if r.Device.Threads > 0 {
@@ -64,6 +65,7 @@ func (e *Environment) note(r *Result) {
 	}
 }
 
+// add adds a value of a fact, unless it is empty or known.
 func (e *Environment) add(name, value string) {
 	if value == "" {
 		return
@@ -88,7 +90,7 @@ func (e Environment) values(name string) []string {
 	return nil
 }
 
-// differences says in which facts two environments differ.
+// differences describes the facts in which two environments differ.
 func differences(a, b Environment, nameA, nameB string) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -105,6 +107,7 @@ func differences(a, b Environment, nameA, nameB string) []string {
 	return all
 }
 
+// orNone joins values; "unknown" if there are none.
 func orNone(values []string) string {
 	if len(values) == 0 {
 		return "unknown"
@@ -112,7 +115,7 @@ func orNone(values []string) string {
 	return strings.TrimPrefix(Fact{Values: values}.String(), " ")
 }
 
-// mixed says in which facts the rows of one side were not computed alike.
+// mixed describes the facts in which the rows of one side differ.
 func (s *Side) mixed() []string {
 	var all []string
 	for _, f := range s.Environment {

@@ -28,6 +28,8 @@ func (r *Report) speedUps() section {
 	return s
 }
 
+// speedUp draws the curves of one plot, with lines for the same time and the same
+// cost.
 func (r *Report) speedUp(workload string, part []*Curve) figure {
 	c := r.Comparison
 	what := fmt.Sprintf("Speed-up of %s over %s, %s", c.Other.Name, c.Base.Name, visible(workload))
@@ -92,6 +94,7 @@ func (r *Report) timesBySize() section {
 	return s
 }
 
+// breakEvenRules returns vertical lines at the break-even sizes of an operation.
 func (r *Report) breakEvenRules(name string) []rule {
 	if r.Decision == nil {
 		return nil
@@ -145,6 +148,7 @@ func (r *Report) stacked() section {
 	return s
 }
 
+// bar draws one row's time as a bar of its parts.
 func (c *canvas) bar(y float64, name string, parts []Part) {
 	sum := 0.0
 	for _, part := range parts {
@@ -155,12 +159,13 @@ func (c *canvas) bar(y float64, name string, parts []Part) {
 	x := 8.0
 	for _, part := range parts {
 		width := part.Seconds / sum * (plotWidth - 16)
-		says := fmt.Sprintf("%s, %s: %s seconds, %s", name, part.Name, digits(part.Seconds), percent(part.Seconds/sum))
-		c.rect(fmt.Sprintf("part c%d", slices.Index(partNames, part.Name)), x, y+6, width, 16, says)
+		tooltip := fmt.Sprintf("%s, %s: %s seconds, %s", name, part.Name, digits(part.Seconds), percent(part.Seconds/sum))
+		c.rect(fmt.Sprintf("part c%d", slices.Index(partNames, part.Name)), x, y+6, width, 16, tooltip)
 		x += width
 	}
 }
 
+// partLegend names the colours of the parts, and returns the picture's height.
 func (c *canvas) partLegend(y float64) float64 {
 	x := 8.0
 	for i, name := range partNames {

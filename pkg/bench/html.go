@@ -36,7 +36,7 @@ func (r *Report) HTML() ([]byte, error) {
 	if r.Decision != nil && len(r.Decision.Sentences) > 0 {
 		p.Lead = r.Decision.Sentences[0]
 		decision := slices.IndexFunc(p.Sections, func(s section) bool { return s.Heading == "Decision" })
-		p.Sections[decision].Words = r.Decision.Sentences[1:]
+		p.Sections[decision].Sentences = r.Decision.Sentences[1:]
 	}
 	p.drop()
 	t, err := parsedReport()

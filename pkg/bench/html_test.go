@@ -98,7 +98,7 @@ func TestPlotsAreXML(t *testing.T) {
 			}
 		}
 		if strings.Contains(picture, "NaN") || strings.Contains(picture, "Inf") {
-			t.Errorf("a place that is none:\n%s", picture)
+			t.Errorf("a position that is not a number:\n%s", picture)
 		}
 	}
 	for _, word := range []string{"<script", "http-equiv=\"refresh\"", "src=", "href=", "url(", "@import"} {

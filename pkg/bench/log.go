@@ -50,8 +50,8 @@ func ReadLog(r io.Reader) (*Log, error) {
 func readLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 	for whole = true; ; {
 		part, err := in.ReadSlice('\n')
-		if room := longestLine - len(line); len(part) > room {
-			part, whole = part[:room], false
+		if space := longestLine - len(line); len(part) > space {
+			part, whole = part[:space], false
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -63,6 +63,7 @@ func readLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 // begins is how a result line begins, as the workloads print it.
 var begins = []byte(`{"workload":`)
 
+// add adds a line: a result, a damaged one, or another line.
 func (l *Log) add(line []byte, whole bool, number int) {
 	at := bytes.IndexByte(line, '{')
 	if at < 0 {
@@ -88,6 +89,7 @@ func (l *Log) add(line []byte, whole bool, number int) {
 	}
 }
 
+// damage records a result line that cannot be read.
 func (l *Log) damage(number int, reason string) {
 	l.Damaged = append(l.Damaged, Damage{number, reason})
 }

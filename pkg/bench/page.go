@@ -7,8 +7,8 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// page is a report before it has a format. Its texts may come from logs; each format
-// makes them harmless in its own way. The fields are exported for the HTML template.
+// page is a report before it is formatted. Its texts may come from logs, so each format escapes
+// them. The fields are exported for the HTML template.
 type page struct {
 	Title string
 	// Lead is the sentence to read first, where it is not among the sections.
@@ -18,11 +18,11 @@ type page struct {
 
 // section is a heading with its content, in the order of the fields.
 type section struct {
-	Heading string
-	Words   []string
-	Table   *table
-	Items   []string
-	Figures []figure
+	Heading   string
+	Sentences []string
+	Table     *table
+	Items     []string
+	Figures   []figure
 }
 
 // figure is a picture with what it shows.
@@ -35,9 +35,9 @@ type figure struct {
 type table struct {
 	Head []string
 	Rows [][]string
-	// Left are the columns of words.
+	// Left are the columns of text.
 	Left map[int]bool
-	// Total says that the last row is a sum.
+	// Total reports that the last row is a sum.
 	Total bool
 }
 
@@ -72,6 +72,7 @@ const (
 	noTime  = "none"
 )
 
+// add adds a row.
 func (t *table) add(cells ...string) {
 	for i := range cells {
 		cells[i] = visible(cells[i])
@@ -91,8 +92,8 @@ func (p *page) text() string {
 		if s.Heading != "" {
 			b.WriteString("\n" + visible(s.Heading) + "\n")
 		}
-		for _, words := range s.Words {
-			b.WriteString(printable(words) + "\n")
+		for _, sentence := range s.Sentences {
+			b.WriteString(printable(sentence) + "\n")
 		}
 		if s.Table != nil {
 			b.WriteString(s.Table.text())
@@ -134,6 +135,7 @@ func (t *table) text() string {
 	return b.String()
 }
 
+// gapAfter returns the blanks after a column; "" after the last one.
 func gapAfter(i int, widths []int) string {
 	if i == len(widths)-1 {
 		return ""
@@ -149,8 +151,8 @@ func (p *page) markdown() string {
 		if s.Heading != "" {
 			b.WriteString("\n## " + markdown(s.Heading) + "\n")
 		}
-		for _, words := range s.Words {
-			b.WriteString("\n" + markdown(words) + "\n")
+		for _, sentence := range s.Sentences {
+			b.WriteString("\n" + markdown(sentence) + "\n")
 		}
 		if s.Table != nil {
 			b.WriteString("\n" + s.Table.markdown())
@@ -165,6 +167,7 @@ func (p *page) markdown() string {
 	return b.String()
 }
 
+// markdown returns the table as GitHub Flavored Markdown. The total is bold.
 func (t *table) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }

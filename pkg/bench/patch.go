@@ -57,6 +57,8 @@ var movedMembers = []string{"queue", "definition", "image", "resources"}
 // deviceFlag is what the workloads call the choice of a device.
 const deviceFlag = "--device"
 
+// patch sets the patch for the job that is not chosen, if both job files are
+// known.
 func (d *Decision) patch(jobs Jobs) error {
 	from, to := jobs.Base, jobs.Other
 	switch d.Choice {
@@ -107,6 +109,7 @@ func Changes(from, to Job) ([]Change, error) {
 // object is a JSON object whose members are read one at a time.
 type object map[string]json.RawMessage
 
+// read parses a value as T; false for null, and for another type.
 func read[T any](value json.RawMessage) (v T, ok bool) {
 	if value == nil || string(value) == "null" {
 		return v, false
@@ -126,6 +129,7 @@ func plain(value json.RawMessage) string {
 	return string(compact(value))
 }
 
+// document parses a job file.
 func document(job Job) (object, error) {
 	var o object
 	if err := json.Unmarshal(job.Document, &o); err != nil || o == nil {
@@ -134,6 +138,8 @@ func document(job Job) (object, error) {
 	return o, nil
 }
 
+// change adds the operation that changes a member from was to will, if they
+// differ.
 func change(changes []Change, path string, was, will json.RawMessage) []Change {
 	switch {
 	case plain(was) == plain(will) && (was == nil) == (will == nil):
@@ -201,6 +207,7 @@ func quoted(text string) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
+// compact removes blanks from JSON.
 func compact(value json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
@@ -214,6 +221,7 @@ func pointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
+// sortedKeys returns the names of the members of all objects, each once.
 func sortedKeys(objects ...object) []string {
 	var names []string
 	for _, o := range objects {

@@ -41,6 +41,7 @@ type rule struct {
 	cost bool
 }
 
+// class returns the CSS class of the line.
 func (r rule) class() string {
 	if r.cost {
 		return "rule cost"
@@ -58,7 +59,7 @@ type plot struct {
 
 // picture is a drawing before it is written as SVG. Its colours are those of the page's style.
 type picture struct {
-	// Label is what it shows, for those who do not see it.
+	// Label describes the picture, for screen readers.
 	Label         string
 	Width, Height float64
 	Shapes        []element
@@ -74,13 +75,14 @@ type element struct {
 	// Points are the corners of a polyline.
 	Points string
 	Text   string
-	// Says is what a pointer over the shape shows.
-	Says string
+	// Tooltip is the text that a pointer over the shape shows.
+	Tooltip string
 }
 
 // canvas collects shapes.
 type canvas struct{ shapes []element }
 
+// add adds a shape.
 func (c *canvas) add(s element) { c.shapes = append(c.shapes, s) }
 
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
@@ -91,8 +93,8 @@ func (c *canvas) text(class string, x, y float64, text string) {
 	c.add(element{Form: "text", Class: class, X: x, Y: y, Text: text})
 }
 
-func (c *canvas) rect(class string, x, y, width, height float64, says string) {
-	c.add(element{Form: "rect", Class: class, X: x, Y: y, Width: width, Height: height, Says: says})
+func (c *canvas) rect(class string, x, y, width, height float64, tooltip string) {
+	c.add(element{Form: "rect", Class: class, X: x, Y: y, Width: width, Height: height, Tooltip: tooltip})
 }
 
 // draw is the plot as a picture.
@@ -127,6 +129,7 @@ func (p *plot) draw() picture {
 	return picture{p.label, plotWidth, height, c.shapes}
 }
 
+// axes draws the grid and the names of both axes.
 func (c *canvas) axes(x, y axis, p *plot) {
 	for _, v := range x.ticks() {
 		c.line("grid", x.at(v), plotTop, x.at(v), plotBottom)
@@ -140,6 +143,7 @@ func (c *canvas) axes(x, y axis, p *plot) {
 	c.add(element{Form: "upright", Class: "name middle", X: 12, Y: (plotTop + plotBottom) / 2, Text: p.yName})
 }
 
+// polyline draws the line through the points of a series.
 func (c *canvas) polyline(class string, x, y axis, dots []dot) {
 	points := make([]string, len(dots))
 	for i, d := range dots {
@@ -148,6 +152,7 @@ func (c *canvas) polyline(class string, x, y axis, dots []dot) {
 	c.add(element{Form: "polyline", Class: class, Points: strings.Join(points, " ")})
 }
 
+// series draws a series: its line, intervals and points.
 func (c *canvas) series(x, y axis, s series) {
 	class := fmt.Sprintf("c%d", s.colour%seriesColours)
 	if len(s.dots) > 1 {
@@ -164,17 +169,17 @@ func (c *canvas) series(x, y axis, s series) {
 	}
 }
 
-// marker draws a point. Its form differs with the colour, for those who do not see
-// colours apart.
-func (c *canvas) marker(class string, form int, x, y float64, says string) {
+// marker draws a point. Each colour has its own form, for readers who cannot distinguish
+// colours.
+func (c *canvas) marker(class string, form int, x, y float64, tooltip string) {
 	class = "dot " + class
 	switch form % 3 {
 	case 0:
-		c.add(element{Form: "circle", Class: class, X: x, Y: y, Says: says})
+		c.add(element{Form: "circle", Class: class, X: x, Y: y, Tooltip: tooltip})
 	case 1:
-		c.rect(class, x-3.3, y-3.3, 6.6, 6.6, says)
+		c.rect(class, x-3.3, y-3.3, 6.6, 6.6, tooltip)
 	default:
-		c.add(element{Form: "triangle", Class: class, X: x, Y: y - 5, Says: says})
+		c.add(element{Form: "triangle", Class: class, X: x, Y: y - 5, Tooltip: tooltip})
 	}
 }
 

@@ -108,6 +108,8 @@ func splitTail(ranks []int, n, seen int) float64 {
 	return min(1, 2*min(below, above)/all)
 }
 
+// normalTail returns the two-sided P of U in the normal approximation. ties comes
+// from doubledRanks.
 func normalTail(u, n, m, ties float64) float64 {
 	all := n + m
 	variance := n * m / 12 * (all + 1 - ties/(all*(all-1)))

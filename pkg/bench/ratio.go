@@ -19,6 +19,7 @@ type Ratio struct {
 // Clear reports whether the interval leaves 1 on one side.
 func (r Ratio) Clear() bool { return r.clearOf(1) }
 
+// clearOf reports whether v is outside of the interval.
 func (r Ratio) clearOf(v float64) bool { return r.Interval != nil && !r.Interval.Has(v) }
 
 // times is the ratio times a known number.

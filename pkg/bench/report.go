@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Report is everything that the files of a benchmark are made of.
+// Report is the content of a benchmark's files.
 type Report struct {
 	// Title heads the report: "CPU and GPU, 2026-10-04".
 	Title      string      `json:"title"`
@@ -50,9 +50,10 @@ func (r *Report) Files() ([]File, error) {
 	}, nil
 }
 
-// JSON is all of the report, the result lines as they stood in the logs with it.
+// JSON returns the whole report, with the result lines unchanged from the logs.
 func (r *Report) JSON() ([]byte, error) { return indented(r) }
 
+// indented returns indented JSON. It does not escape < > &.
 func indented(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -93,7 +94,7 @@ func (s *Side) Text() string {
 	return b.String()
 }
 
-// notMeasurement marks times that must not be used; the workloads use the same words.
+// notMeasurement marks times that must not be used; the workloads print the same text.
 const notMeasurement = "machine busy, not a measurement"
 
 // line is the row as its workload prints it, with the interval.
@@ -117,6 +118,7 @@ func (r *Row) line() string {
 	return line
 }
 
+// interval formats the interval of a median.
 func interval(s *Summary) string {
 	if s.Interval == nil {
 		return "no interval"
@@ -155,12 +157,12 @@ func (p *page) drop() {
 		}
 	}
 	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool {
-		return len(s.Words) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Figures) == 0
+		return len(s.Sentences) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Figures) == 0
 	})
 }
 
-// times is the table of the benchmark. A side without a time says why in its column
-// where nothing at all was measured on it, else below the table.
+// times is the table of the benchmark. The reason for a missing time is below the table, or in
+// the column if nothing was measured on the side.
 func (r *Report) times() section {
 	c := r.Comparison
 	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up", "Interval"}, Left: map[int]bool{4: true}}
@@ -182,12 +184,14 @@ func (r *Report) times() section {
 	s := section{Heading: "Times", Table: t}
 	for _, side := range []*Side{c.Base, c.Other} {
 		if side.Absent != "" {
-			s.Words = append(s.Words, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name, side.Absent))
+			s.Sentences = append(s.Sentences, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name, side.Absent))
 		}
 	}
 	return s
 }
 
+// between formats the interval of a ratio, with its confidence if that is below
+// Confidence.
 func between(r Ratio) string {
 	if r.Interval == nil {
 		return noValue
@@ -199,6 +203,7 @@ func between(r Ratio) string {
 	return text
 }
 
+// seconds formats a time; noTime for 0.
 func seconds(v float64) string {
 	if v == 0 {
 		return noTime
@@ -206,6 +211,7 @@ func seconds(v float64) string {
 	return digits(v)
 }
 
+// unpaired lists the rows that are not compared, with the reasons.
 func (r *Report) unpaired() section {
 	var g grouped
 	for i := range r.Comparison.Unpaired {
@@ -221,36 +227,40 @@ type grouped struct {
 	names map[string][]string
 }
 
-func (g *grouped) add(name, says string) {
+// add adds a remark about the row with this name.
+func (g *grouped) add(name, remark string) {
 	if g.names == nil {
 		g.names = map[string][]string{}
 	}
-	if g.names[says] == nil {
-		g.order = append(g.order, says)
+	if g.names[remark] == nil {
+		g.order = append(g.order, remark)
 	}
-	g.names[says] = append(g.names[says], visible(name))
+	g.names[remark] = append(g.names[remark], visible(name))
 }
 
-// items name up to three rows for each saying; more are a number.
+// items returns one line per remark, with up to three names; more are only counted.
 func (g *grouped) items() []string {
 	var all []string
-	for _, says := range g.order {
-		names := g.names[says]
+	for _, remark := range g.order {
+		names := g.names[remark]
 		if len(names) > 3 {
 			names = []string{fmt.Sprintf("%s (%s, and so on)", plural(len(names), "row"), names[0])}
 		}
-		all = append(all, strings.Join(names, "; ")+": "+says)
+		all = append(all, strings.Join(names, "; ")+": "+remark)
 	}
 	return all
 }
 
+// decision is the section of the recommendation.
 func (r *Report) decision() section {
 	if r.Decision == nil {
 		return section{}
 	}
-	return section{Heading: "Decision", Words: r.Decision.Sentences}
+	return section{Heading: "Decision", Sentences: r.Decision.Sentences}
 }
 
+// warnings is the section of notes: warnings, the caller's notes, and remarks
+// about rows.
 func (r *Report) warnings() section {
 	c := r.Comparison
 	var g grouped
@@ -268,6 +278,7 @@ func (r *Report) warnings() section {
 	return section{Heading: "Notes", Items: slices.Concat(c.Warnings, r.Notes, g.items())}
 }
 
+// costs is the table of costs per unit of work and per 1,000 repeats.
 func (r *Report) costs() section {
 	if r.Decision == nil || len(r.Decision.Costs) == 0 {
 		return section{}
@@ -282,10 +293,11 @@ func (r *Report) costs() section {
 		}
 		t.add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand), digits(cost.Efficiency.Value))
 	}
-	words := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base, c.Other.Name, r.Decision.Prices.Other)}
-	return section{Heading: "Costs", Words: words, Table: t}
+	sentences := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base, c.Other.Name, r.Decision.Prices.Other)}
+	return section{Heading: "Costs", Sentences: sentences, Table: t}
 }
 
+// breakEvens lists the break-even sizes and the fitted laws.
 func (r *Report) breakEvens() section {
 	s := section{Heading: "Break-even sizes"}
 	if r.Decision == nil {
@@ -304,6 +316,7 @@ func (r *Report) breakEvens() section {
 	return s
 }
 
+// splits is the table of the parts of each row's time.
 func (r *Report) splits() section {
 	t := &table{Head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"}, Left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
@@ -323,6 +336,7 @@ func (r *Report) splits() section {
 	return section{Heading: "Where the time goes, in seconds", Table: t}
 }
 
+// roofs is the table of rates relative to the measured limit of the machine.
 func (r *Report) roofs() section {
 	t := &table{Head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, Left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
@@ -366,6 +380,7 @@ func (r *Report) eachRow(f func(*Side, *Row)) {
 	}
 }
 
+// published is the table of the published measurements.
 func (r *Report) published() section {
 	if r.Published == nil {
 		return section{}
@@ -379,21 +394,23 @@ func (r *Report) published() section {
 		}
 		t.add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
 	}
-	return section{Heading: "Published elsewhere", Words: []string{"Not measured here: " + r.Published.Source + "."}, Table: t, Items: r.Published.Notes}
+	return section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " + r.Published.Source + "."}, Table: t, Items: r.Published.Notes}
 }
 
+// patch lists the changes of the job file.
 func (r *Report) patch() section {
 	if r.Decision == nil || r.Decision.Patch == nil {
 		return section{}
 	}
 	patch := r.Decision.Patch
-	s := section{Heading: "Change of the job file", Words: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
+	s := section{Heading: "Change of the job file", Sentences: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
 	for _, change := range patch.Changes {
 		s.Items = append(s.Items, change.String())
 	}
 	return s
 }
 
+// environments lists the environments of both sides.
 func (r *Report) environments() section {
 	s := section{Heading: "Environment"}
 	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
@@ -407,6 +424,7 @@ func (r *Report) environments() section {
 	return s
 }
 
+// orDash replaces "" by noValue.
 func orDash(text string) string {
 	if text == "" {
 		return noValue

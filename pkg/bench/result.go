@@ -34,15 +34,15 @@ var errNoResult = errors.New("not a result line")
 func ParseResult(text []byte) (Result, error) {
 	r := Result{Raw: bytes.Clone(text)}
 	err := json.Unmarshal(text, &r.Result)
-	var shape *json.UnmarshalTypeError
-	if err != nil && !errors.As(err, &shape) {
+	var wrongType *json.UnmarshalTypeError
+	if err != nil && !errors.As(err, &wrongType) {
 		return Result{}, err
 	}
 	if r.Workload == "" || r.Operation == "" || (r.Seconds == nil && err == nil) {
 		return Result{}, errNoResult
 	}
-	if shape != nil {
-		return r, fmt.Errorf("invalid %s of %s: a %s", shape.Field, r.Operation, shape.Value)
+	if wrongType != nil {
+		return r, fmt.Errorf("invalid %s of %s: a %s", wrongType.Field, r.Operation, wrongType.Value)
 	}
 	r.Title = cmp.Or(r.Title, title(r.Workload, r.Operation))
 	r.NotMeasured = visible(r.NotMeasured)
@@ -51,12 +51,12 @@ func ParseResult(text []byte) (Result, error) {
 
 // title names the operation of a row that has no title: the first workloads printed none.
 func title(workload, operation string) string {
-	words := strings.ReplaceAll(operation, "-", " ")
+	text := strings.ReplaceAll(operation, "-", " ")
 	if workload == "matrix" {
-		words = workload + " " + words
+		text = workload + " " + text
 	}
-	first, size := utf8.DecodeRuneInString(words)
-	return string(unicode.ToUpper(first)) + words[size:]
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // Bounds of what can have been measured. Within them no sum or quotient leaves a

@@ -181,10 +181,12 @@ func NewSide(name, kind string, logs ...*Log) *Side {
 	return s
 }
 
+// key returns the key of the line's row.
 func (r *Result) key() Key {
 	return Key{r.Workload, r.Operation, r.Size, r.Batch, r.Type, r.parameters()}
 }
 
+// variant returns the variant of the line's row.
 func (r *Result) variant() Variant {
 	return Variant{string(r.Device.Kind), r.Device.Threads, r.Kernel, r.ISA}
 }
@@ -312,6 +314,7 @@ func (r *Row) doubt() int {
 	return 0
 }
 
+// orUnknown replaces "" for messages.
 func orUnknown(text string) string {
 	if text == "" {
 		return "an unknown device"
@@ -319,12 +322,12 @@ func orUnknown(text string) string {
 	return text
 }
 
-// plural is a count with its word: "1 run", "2 runs".
-func plural(n int, word string) string {
+// plural returns a count with its noun: "1 run", "2 runs".
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + word
+		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + word + "s"
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 var _ json.Marshaler = Result{}

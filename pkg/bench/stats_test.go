@@ -29,8 +29,8 @@ func coins(n, k int) float64 {
 	return float64(count) / float64(int(1)<<n)
 }
 
-// TestMedianInterval holds the interval against all ways in which n values can lie
-// around their true median.
+// TestMedianInterval compares the interval with all ways in which n values can lie around their
+// true median.
 func TestMedianInterval(t *testing.T) {
 	for n := 2; n <= 16; n++ {
 		sorted := make([]float64, n)
@@ -77,7 +77,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// byPairs counts U as it is defined.
+// byPairs counts U by its definition.
 func byPairs(a, b []float64) float64 {
 	u := 0.0
 	for _, x := range a {

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestActionPaths runs the step of the GitHub action that validates, with a go and a
-// batchctl that print what they are given.
+// TestActionPaths runs the validation step of the GitHub action with a go and a
+// batchctl that print their arguments.
 func TestActionPaths(t *testing.T) {
 	testtool.Need(t, "bash")
 	bash, err := exec.LookPath("bash")
@@ -61,7 +61,7 @@ func TestActionPaths(t *testing.T) {
 	}
 }
 
-// A tag of an action can be moved to other code, a commit cannot.
+// A tag of an action can be moved to other code; a commit cannot.
 func TestActionsArePinned(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil {

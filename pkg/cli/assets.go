@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
+// workloadCommand is batchctl workload.
 func workloadCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "workload",
@@ -30,15 +31,15 @@ func workloadCommand(con *term.Console) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
-				Description: cmdline.Help("Lists the newest jobs first. A job must match all flags. --array JOB lists the children of an array.\n\nA TIME is a date, a date "+
-					"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.", "batchctl workload list --output json"),
-				Flags: cmdline.OutputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
+				Description: cmdline.Help("Prints the name of each workload and what it computes.", "batchctl workload list --output json"),
+				Flags:       cmdline.OutputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
 				Name: "run", Usage: "run one on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
 				Description:     cmdline.Help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
+					// The workloads parse their own flags.
 					return exit.Silent(workloads.Main(c.Context, gpu.Platform{}, c.Args().Slice(), con.Out, con.Err))
 				},
 			},
@@ -46,6 +47,7 @@ func workloadCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// listWorkloads prints the workloads of the program with what each computes.
 func listWorkloads(con *term.Console, c *cli.Context) error {
 	format, err := cmdline.OutputFormat(c)
 	if err != nil {
@@ -67,6 +69,7 @@ func listWorkloads(con *term.Console, c *cli.Context) error {
 	return t.Flush()
 }
 
+// schemaCommand is batchctl schema.
 func schemaCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "schema",
@@ -79,6 +82,8 @@ func schemaCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// schema prints a JSON schema that is part of the program, or the names of all
+// schemas.
 func schema(con *term.Console, c *cli.Context) error {
 	if err := cmdline.Most(c, 1); err != nil {
 		return err
@@ -97,11 +102,12 @@ func schema(con *term.Console, c *cli.Context) error {
 	if !c.Args().Present() {
 		return con.PrintUnmasked(strings.Join(names, "\n") + "\n")
 	}
-	word := strings.TrimSuffix(c.Args().First(), suffix)
-	data, err := schemas.FS.ReadFile(word + suffix)
+	// The name of the schema's file is accepted as well.
+	chosen := strings.TrimSuffix(c.Args().First(), suffix)
+	data, err := schemas.FS.ReadFile(chosen + suffix)
 	if err != nil {
-		f := exit.Usage("unknown schema %q", word)
-		if near := diag.Near(word, slices.Values(names)); near != "" {
+		f := exit.Usage("unknown schema %q", chosen)
+		if near := diag.Near(chosen, slices.Values(names)); near != "" {
 			return f.Try("did you mean: batchctl schema %s", near)
 		}
 		return f.Try("the schemas are: %s", strings.Join(names, " "))
@@ -109,6 +115,7 @@ func schema(con *term.Console, c *cli.Context) error {
 	return con.PrintUnmasked(string(data))
 }
 
+// initCommand is batchctl init.
 func initCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "init",
@@ -126,10 +133,13 @@ func initCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// writeStart prints one of the templates, or writes it to a new file. Template
+// files have the names of the flags.
 func writeStart(con *term.Console, c *cli.Context) error {
 	if err := cmdline.Most(c, 1); err != nil {
 		return err
 	}
+	// Each flag is the name of a template.
 	kind := "job"
 	for _, name := range []string{"gpu", "array", "workflow", "platform"} {
 		if !c.Bool(name) {
@@ -158,12 +168,14 @@ func writeStart(con *term.Console, c *cli.Context) error {
 	return nil
 }
 
-// writeNew writes a file that is not there yet, whole or not at all.
+// writeNew creates a file. If the file exists, it returns an error for which
+// os.IsExist is true. It leaves no incomplete file.
 func writeNew(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
+	// Close reports errors of delayed writes, so it counts too.
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(path)
@@ -171,6 +183,7 @@ func writeNew(path string, data []byte) error {
 	return err
 }
 
+// versionCommand is batchctl version.
 func versionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print version information",

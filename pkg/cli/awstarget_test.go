@@ -104,8 +104,8 @@ func TestAWSTargets(t *testing.T) {
 	}
 }
 
-// TestAccountIsRemembered: whose credentials these are is asked once, and again for
-// other ones.
+// TestAccountIsRemembered checks that the account of credentials is queried once,
+// and again for other credentials.
 func TestAccountIsRemembered(t *testing.T) {
 	dir := t.TempDir()
 	job := filepath.Join(dir, "job.json")

@@ -1,5 +1,5 @@
-// Package cli is the commands; the only package that prints and the only one
-// that knows the others.
+// Package cli contains batchctl's commands. Only it and its subpackages print and read the
+// command line; the other packages return values.
 package cli
 
 import (
@@ -26,23 +26,30 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// Main runs the command line args (with the program's name) and returns the
-// exit code. It ends early when ctx does.
+// Main runs a command line, which begins with the program's name, and returns the exit
+// status. It ends early when ctx does. It masks credentials in what it writes to s.Err.
 func Main(ctx context.Context, args []string, s term.Streams) int {
 	s.Err = term.MaskedWriter{Writer: s.Err}
 	return main(ctx, (&term.Console{Streams: s}), args)
 }
 
+// main runs a command line and explains its error. Every error gets its exit
+// status here.
 func main(ctx context.Context, con *term.Console, args []string) int {
 	app := app(con)
+	// urfave/cli ignores errors of writing help, such as a full disk.
 	help := &cmdline.HelpWriter{Writer: con.Out}
 	app.Writer = help
+	// Arrange also finds requests for help, which urfave/cli would print
+	// differently.
 	args, err := cmdline.Arrange(app, args)
 	if asked, ok := errors.AsType[*cmdline.HelpRequest](err); ok {
 		err = cmdline.ShowHelp(con.Out, app, asked.Path, asked.Command)
 	} else if err == nil {
 		err = cmp.Or(app.RunContext(ctx, args), help.Err)
 	}
+	// A command that was interrupted without an error of its own did not finish
+	// either.
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = exit.Fail(exit.Interrupted, "interrupted")
 	}
@@ -54,7 +61,7 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	return f.Code
 }
 
-// group gives commands the headline that they have in batchctl's help.
+// group sets the headline of commands in batchctl's help.
 func group(headline string, commands ...*cli.Command) []*cli.Command {
 	for _, c := range commands {
 		c.Category = headline
@@ -62,6 +69,7 @@ func group(headline string, commands ...*cli.Command) []*cli.Command {
 	return commands
 }
 
+// app returns all commands, in the groups and order of batchctl's help.
 func app(con *term.Console) *cli.App {
 	onUsage := func(c *cli.Context, err error, _ bool) error { return cmdline.BadValue(c, err) }
 	app := &cli.App{
@@ -76,7 +84,7 @@ func app(con *term.Console) *cli.App {
 		// A parameter such as sizes=500,1000 is one value.
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              onUsage,
-		// The exit code is main's business; urfave/cli would call os.Exit.
+		// urfave/cli would call os.Exit; main returns the exit status.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: slices.Concat(
 			group("Write jobs", initCommand(con), author.ValidateCommand(con), author.FmtCommand(con), author.ConvertCommand(con), preview.GraphCommand(con)),
@@ -91,6 +99,8 @@ func app(con *term.Console) *cli.App {
 		Action: func(c *cli.Context) error { return cmdline.ShowHelp(con.Out, c.App, c.App.Name, nil) },
 	}
 	for _, c := range app.Commands {
+		// These commands take jobs, so their arguments complete to names from the
+		// ledger.
 		if slices.Contains([]string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain"}, c.Name) {
 			completeJobs(con, c)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// TestCommandsPage holds docs/commands.md to the help of the commands.
+// TestCommandsPage compares docs/commands.md with the help of the commands.
 func TestCommandsPage(t *testing.T) {
 	app := app(&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}})
 	var b strings.Builder
@@ -65,7 +65,8 @@ func commandEntry(b *strings.Builder, path string, c *cli.Command) {
 // cell is a text for a column of a table.
 func cell(text string) string { return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text) }
 
-// TestOverviewFits: batchctl --help fits a screen of 80 x 50, with a line for each command.
+// TestOverviewFits checks that batchctl --help fits a screen of 80 x 50, with one
+// line per command.
 func TestOverviewFits(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var out strings.Builder
@@ -83,7 +84,8 @@ func TestOverviewFits(t *testing.T) {
 	}
 }
 
-// TestHelpSentences: no sentence of a help text has more than 30 words.
+// TestHelpSentences checks that no sentence of a help text has more than 30
+// words.
 func TestHelpSentences(t *testing.T) {
 	app := app(&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}})
 	check := func(where, text string) {

@@ -15,7 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// The scripts ask batchctl itself for the words, so they never go stale.
+// completionScripts are the completion scripts of each shell. They call batchctl for the
+// candidates, so they fit every version of it.
 var completionScripts = map[string]string{
 	"bash": `_batchctl() {
   local cur="${COMP_WORDS[COMP_CWORD]}" words
@@ -56,6 +57,7 @@ complete -c batchctl -a '(__batchctl)'
 `,
 }
 
+// completionCommand is batchctl completion.
 func completionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
@@ -77,11 +79,12 @@ func completionCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// completeJobs offers the names and short ids of the ledger's jobs, newest
-// last; it asks no service.
+// completeJobs completes arguments to the names and short ids of the ledger's
+// last 50 jobs, the newest last. It sends no request.
 func completeJobs(con *term.Console, command *cli.Command) {
 	command.BashComplete = func(c *cli.Context) {
-		if words := os.Args; len(words) > 1 && strings.HasPrefix(words[len(words)-2], "-") {
+		// The last argument is the completion flag; the one before it is incomplete.
+		if args := os.Args; len(args) > 1 && strings.HasPrefix(args[len(args)-2], "-") {
 			cli.DefaultCompleteWithFlags(command)(c)
 			return
 		}
@@ -90,15 +93,18 @@ func completeJobs(con *term.Console, command *cli.Command) {
 			return
 		}
 		entries, err := (&once.Ledger{Dir: dir}).Entries()
+		// A damaged ledger still has readable lines. Completion must print
+		// nothing else.
 		if err != nil && len(entries) == 0 {
 			return
 		}
 		seen := map[string]bool{}
+		// Older jobs would make the list too long to be useful.
 		for _, e := range entries[max(0, len(entries)-50):] {
-			for _, word := range []string{e.Name, batch.ShortID(e.ID)} {
-				if !seen[word] {
-					seen[word] = true
-					fmt.Fprintln(con.Out, diag.Printable(word))
+			for _, name := range []string{e.Name, batch.ShortID(e.ID)} {
+				if !seen[name] {
+					seen[name] = true
+					fmt.Fprintln(con.Out, diag.Printable(name))
 				}
 			}
 		}

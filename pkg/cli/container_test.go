@@ -91,8 +91,8 @@ func staticShell(t *testing.T, name string) string {
 	return path
 }
 
-// podmanStorage is the environment in which podman has images and containers below dir,
-// and starts containers on machines that allow little.
+// podmanStorage returns the environment in which podman keeps images and containers below dir,
+// and starts containers on restricted machines.
 func podmanStorage(t *testing.T, dir string) (environ []string) {
 	t.Helper()
 	write := func(name, text string) string {
@@ -113,7 +113,7 @@ func podmanStorage(t *testing.T, dir string) (environ []string) {
 	}
 }
 
-// writeTar makes a file system of programs: their places, and where they are now.
+// writeTar writes a file system of programs. The map has their paths in it and on this machine.
 func writeTar(archive string, files map[string]string) error {
 	to, err := os.Create(archive)
 	if err != nil {
@@ -136,8 +136,8 @@ func writeTar(archive string, files map[string]string) error {
 	return w.Close()
 }
 
-// lastingDir is t.TempDir for what podman uses: it cleans up behind a container that has
-// ended in a process of its own, which may still write when the test ends.
+// lastingDir is t.TempDir for podman. A process of podman cleans up after a container, and may
+// still write when the test ends.
 func lastingDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "batchctl-box")

@@ -7,7 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// The machines of a queue, earlier runs and ended jobs, of a server that is not ours.
+// The machines of a queue, earlier runs and ended jobs on moto_server.
 func TestCostAgainstMoto(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, moto(t))

@@ -26,11 +26,11 @@ type output struct {
 	file string // is read as well
 }
 
-// files are what the words of outputs mean.
+// files are the files that the names in outputs stand for.
 var files = map[string]string{"FILE": "job.json", "BAD": "bad.json", "HOST": "host.json", "NATIVE": "native.json", "CHANGED": "changed.json", "FIXED": "fixed.json", "WRITTEN": "written.json",
 	"TEMPLATE": "template.yaml", "JOB": "seeded", "LOST": "lost"}
 
-// generic are words with which outputs are listed.
+// generic are placeholders in the list of outputs.
 var generic = strings.NewReplacer("BAD", "FILE", "HOST", "FILE", "NATIVE", "FILE", "CHANGED", "FILE", "FIXED", "FILE", "WRITTEN", "FILE", "TEMPLATE", "FILE", "LOST.json", "FILE", "LOST", "JOB")
 
 // outputs are the commands that print something about jobs, their files or their
@@ -66,9 +66,9 @@ func outputs() (list []output) {
 	return list
 }
 
-// TestCredentialsInOutputs puts fresh credentials of every vendor into every place of
-// a job and wants no output to show one, but for the outputs that docs/security.md lists.
-// Those have to show them, so that the list and the program agree.
+// TestCredentialsInOutputs puts new credentials of every vendor into every member of a job.
+// Only the outputs that docs/security.md lists may show them, and each of those must, so that the
+// list and the program agree.
 func TestCredentialsInOutputs(t *testing.T) {
 	unmasked := listedOutputs(t)
 	seed := rand.Uint64()
@@ -283,7 +283,7 @@ func writeJSON(t *testing.T, path string, v any) {
 	}
 }
 
-// around returns the text near a place.
+// around returns the text near an offset.
 func around(text, at string) string {
 	i := strings.Index(text, at)
 	return text[max(0, i-200):min(len(text), i+len(at)+80)]

@@ -20,9 +20,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// lookout is a user of a remote, which can lose an answer.
+// lookout is a user of a remote that can lose an answer.
 type lookout struct {
-	*doomed
+	*killedClient
 	lose bool // the answer of the next SubmitJob
 }
 
@@ -37,7 +37,7 @@ func newLookout(t *testing.T) *lookout {
 		r.ServeHTTP(w, in)
 	}))
 	t.Cleanup(server.Close)
-	l.doomed = newDoomed(t, r, server.URL)
+	l.killedClient = newDoomed(t, r, server.URL)
 	const job = `{"name": "train", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu",
 		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}`
 	if err := os.WriteFile(filepath.Join(l.dir, "train.json"), []byte(job), 0o600); err != nil {
@@ -46,7 +46,7 @@ func newLookout(t *testing.T) *lookout {
 	return l
 }
 
-// types runs a command, interrupts it when its messages have a text, and wants an exit status.
+// types runs a command, interrupts it when its messages contain a text, and checks its exit status.
 func (l *lookout) types(code int, line, interruptAt string) (out, said string) {
 	l.t.Helper()
 	cmd := exec.Command(l.program, strings.Fields(line)...)
@@ -110,7 +110,7 @@ func (l *lookout) age(pattern string) {
 	}
 }
 
-// turnUp lists a second job beside the first one.
+// turnUp adds a duplicate of the first job to the list.
 func (l *lookout) turnUp() (id string) {
 	l.remote.mu.Lock()
 	defer l.remote.mu.Unlock()
@@ -121,8 +121,8 @@ func (l *lookout) turnUp() (id string) {
 	return id
 }
 
-// TestRecheck: a duplicate that is listed after submit has exited with status 0 is ended by the
-// next command, even where nothing was wrong.
+// TestRecheck checks that the next command ends a duplicate that is listed after
+// submit has exited with status 0, even if no answer was missing.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	l := newLookout(t)
@@ -140,8 +140,9 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// TestDueCheck: Ctrl-C while submit waits to check for duplicates is exit status 6, and the
-// next command ends what turned up since, whatever it is.
+// TestDueCheck checks that Ctrl-C while submit waits to check for duplicates
+// gives exit status 6, and that any next command ends the duplicates that have
+// appeared.
 func TestDueCheck(t *testing.T) {
 	t.Parallel()
 	for _, next := range []string{"list", "status train", "logs train", "stop train", "wait train --timeout 1s", "submit train.json --settle 10ms"} {
@@ -172,8 +173,8 @@ func TestDueCheck(t *testing.T) {
 	}
 }
 
-// TestSubmitRepeated: a SubmitJob that is delivered twice leaves one job, and where both have
-// run, submit names them.
+// TestSubmitRepeated checks that a SubmitJob that is delivered twice leaves one
+// job. If both have run, submit names them.
 func TestSubmitRepeated(t *testing.T) {
 	t.Parallel()
 	const waits = "checking again for duplicates in "

@@ -36,18 +36,18 @@ const ecsJob = `{
 // shape is a document of AWS.
 type shape = map[string]any
 
-// gpuCluster is ECS and CloudWatch Logs as far as the commands need them: a task runs on
-// two GPUs, writes two lines and ends a while ago with an exit code.
+// gpuCluster implements the calls of ECS and CloudWatch Logs that the commands need. A task
+// runs on two GPUs, writes two lines and has ended with an exit code.
 type gpuCluster struct {
 	mu         sync.Mutex
 	definition shape
 	tags       any
 	tasks      map[string]shape // by token
-	// losing is how many answers to RunTask are lost; full refuses to place anything.
+	// losing is how many answers to RunTask are lost; full rejects every task.
 	losing, runs int
 	full         bool
 	exit         int
-	// took is told of the first RunTask, whose answer then waits for gone.
+	// took receives a value at the first RunTask, whose answer then waits for gone.
 	took, gone chan bool
 }
 
@@ -130,7 +130,7 @@ func (g *gpuCluster) run(in shape) shape {
 	return shape{"tasks": []shape{g.tasks[token]}}
 }
 
-// said runs the program and wants an exit code, and texts on stdout or stderr.
+// said runs the program and checks its exit code, and the texts on stdout and stderr.
 func (a *account) said(code int, line string, texts ...string) {
 	a.Helper()
 	got, out, errs := a.run(strings.Fields(line)...)
@@ -184,8 +184,8 @@ func TestECSFull(t *testing.T) {
 	}
 }
 
-// TestECSKilled: the program is killed after ECS took the task and before the answer; the
-// same command again finds that task.
+// TestECSKilled kills the program after ECS has accepted the task and before the
+// answer. The same command must then find that task.
 func TestECSKilled(t *testing.T) {
 	g, a := startCluster(t)
 	g.took, g.gone = make(chan bool), make(chan bool)

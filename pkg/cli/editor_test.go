@@ -140,7 +140,7 @@ func (e *editor) save(path, text string) (fixed, formatted string, err error) {
 	return fixed, edited(text, edits), e.send(fmt.Sprintf(`{"jsonrpc": "2.0", "method": "textDocument/didClose", "params": {%s}}`, document))
 }
 
-// edited applies edits, the last one first, so that the places of the others do not move.
+// edited applies edits, the last one first, so that the positions of the others stay valid.
 func edited(text string, edits []textEdit) string {
 	offset := func(line, character int) int {
 		i := 0

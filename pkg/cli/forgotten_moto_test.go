@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// forgetfulQueue makes a queue of moto's, with what it stands on.
+// forgetfulQueue creates a queue in moto, with its compute environment and network.
 const forgetfulQueue = `
 import boto3, sys
 def client(name): return boto3.client(name, endpoint_url=sys.argv[1], region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
@@ -27,7 +27,7 @@ batch.create_compute_environment(computeEnvironmentName="cefg", type="MANAGED", 
 batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[{"order": 1, "computeEnvironment": "cefg"}])
 `
 
-// forgetful is a moto_server, an AWS Batch that is not ours and can be made to forget.
+// forgetful is a moto_server whose jobs can be deleted.
 type forgetful struct {
 	t        *testing.T
 	endpoint string
@@ -50,7 +50,7 @@ func (f *forgetful) post(path, body string) error {
 	return answer.Body.Close()
 }
 
-// types runs batchctl, which has to end with a code, and returns what it printed.
+// types runs batchctl, checks its exit code, and returns its output.
 func (f *forgetful) types(code int, args ...string) string {
 	f.t.Helper()
 	cmd := exec.Command(filepath.Join(batchctlOnPath(f.t), "batchctl"), args...)
@@ -77,8 +77,8 @@ func (f *forgetful) wants(text string, parts ...string) {
 	}
 }
 
-// TestForgottenByMoto: a workflow with an array is watched until it finishes at a server that
-// is not ours; then the server forgets it, and the ledger answers.
+// TestForgottenByMoto watches a workflow with an array on moto until it finishes.
+// Then moto forgets the jobs, and the answers must come from the ledger.
 func TestForgottenByMoto(t *testing.T) {
 	t.Parallel()
 	f := startForgetful(t)

@@ -16,8 +16,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestSameProblemsInEveryCommand runs the commands that submit jobs on directories with documents and platform
-// files: they print the problems that validate prints, and refuse what validate rejects.
+// TestSameProblemsInEveryCommand runs the commands that submit jobs on directories with
+// documents and platform files. They must print the problems that validate prints, and refuse
+// the same documents.
 func TestSameProblemsInEveryCommand(t *testing.T) {
 	testtool.ShortChecks(t, 20)
 	t.Setenv("BATCHCTL_STATE", t.TempDir())

@@ -14,8 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
-// TestHelpFits: the help of every command fits the columns, but for commands to copy, and
-// repeats no default.
+// TestHelpFits checks that the help of every command fits the columns, except
+// commands to copy, and repeats no default.
 func TestHelpFits(t *testing.T) {
 	for _, columns := range []string{"", "60", "80", "120"} {
 		t.Setenv("COLUMNS", columns)
@@ -54,8 +54,9 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestExitCodesOfEachCommand: each command has a row in the table of exit codes and shows it,
-// each row has its command, and each code a meaning.
+// TestExitCodesOfEachCommand checks that each command has a row in the table of
+// exit codes and shows it, that each row has a command, and that each code has a
+// meaning.
 func TestExitCodesOfEachCommand(t *testing.T) {
 	app := app((&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}))
 	table := cmdline.ExitTable()

@@ -18,8 +18,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
-// isProse reports whether a word after batchctl continues a sentence: a verb such as reads, or
-// one of the words that are not verbs in -s or -ed.
+// isProse reports whether the word after batchctl continues a sentence: a verb in -s or -ed, or
+// one of the listed words.
 func isProse(word string) bool {
 	return strings.HasSuffix(word, "s") || strings.HasSuffix(word, "ed") || slices.Contains([]string{"and", "available", "binary", "can", "cannot", "could", "did", "document", "found", "in", "into", "itself", "made", "may", "must", "or", "to", "where", "with"}, word)
 }
@@ -27,7 +27,8 @@ func isProse(word string) bool {
 // hint is a command line in a message.
 type hint struct{ at, text string }
 
-// TestHints: every command and flag that a message of these packages names exists.
+// TestHints checks that every command and flag exists that a message of these
+// packages names.
 func TestHints(t *testing.T) {
 	app := app((&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}))
 	checked := 0
@@ -121,8 +122,8 @@ func hints(t *testing.T, dirs ...string) (all []hint) {
 	return all
 }
 
-// joinedText is a string or a sum of strings, whose expressions it adds to taken; %s stands
-// for what is not constant in a sum.
+// joinedText returns a string, or a sum of strings with %s for parts that are not constant. It
+// adds the expressions to taken.
 func joinedText(e ast.Expr, taken map[ast.Expr]bool) (text string, ok bool) {
 	taken[e] = true
 	switch e := e.(type) {
@@ -149,8 +150,8 @@ func joinedText(e ast.Expr, taken map[ast.Expr]bool) (text string, ok bool) {
 	return "", false
 }
 
-// commandLines are the parts of a text from the word batchctl to where the command ends: at
-// the end of its line or clause, at a pipe, or at the next command.
+// commandLines returns the command lines in a text. Each begins with batchctl and ends with its
+// line or clause, at a pipe, or before the next command.
 func commandLines(text string) (lines []string) {
 	starts := regexp.MustCompile(`(?:^|[^\w./-])(batchctl [a-z][a-z-]*)`).FindAllStringSubmatchIndex(text, -1)
 	end := regexp.MustCompile("\n|;|  |, |\\. | \\| | > | && | or |: |\"|`|\\)")

@@ -38,9 +38,8 @@ const infraBatch = `{"AWSTemplateFormatVersion": "2010-09-09",
    "ComputeEnvironmentOrder": [{"Order": 1, "ComputeEnvironment": {"Ref": "Environment"}}]}}},
  "Outputs": {"CpuQueueArn": {"Value": {"Ref": "Queue"}}}}`
 
-// withStackOutputs stands before moto, which forgets the outputs of a stack that a change set
-// made until it is updated: after each ExecuteChangeSet it updates the stack to the
-// template that it has.
+// withStackOutputs is a proxy for moto, which loses the outputs of a stack that a change set
+// created. After each ExecuteChangeSet it updates the stack with its own template.
 func withStackOutputs(t *testing.T, endpoint string) string {
 	t.Helper()
 	to, err := url.Parse(endpoint)
@@ -81,8 +80,8 @@ func withStackOutputs(t *testing.T, endpoint string) string {
 	return server.URL
 }
 
-// TestInfra is the whole road on moto: diff, deploy, outputs, a job on what was made,
-// an update, status, destroy.
+// TestInfra runs all steps on moto: diff, deploy, outputs, a job on the new queue, an update,
+// status, destroy.
 func TestInfra(t *testing.T) {
 	server := startMoto(t)
 	withoutDocker(t, server)
@@ -144,12 +143,13 @@ func TestInfra(t *testing.T) {
 	u.wants(said, "no stacks that batchctl made\n")
 }
 
-// TestInfraLongTemplate deploys a template that is too long for a request: without a bucket
-// it says what to do, with one it lies there, and the stack's own bucket needs no flag.
+// TestInfraLongTemplate deploys a template that is too long for a request. Without a bucket
+// the error says what to do; with one, the template is uploaded. The stack's own bucket needs
+// no flag.
 func TestInfraLongTemplate(t *testing.T) {
 	server := startMoto(t)
 	withoutDocker(t, server)
-	// moto reads templates by URLs that are its own: of localhost.
+	// moto reads templates only from URLs of localhost.
 	u := newUser(t, strings.Replace(withStackOutputs(t, server), "127.0.0.1", "localhost", 1))
 	u.environ = append(u.environ, "NO_PROXY=localhost")
 	if err := os.Mkdir(filepath.Join(u.dir, "stacks"), 0o700); err != nil {
@@ -160,7 +160,7 @@ func TestInfraLongTemplate(t *testing.T) {
 	with := " --yes --templates stacks --prefix team"
 
 	_, said := u.types(exit.NotDone, "infra deploy"+with)
-	u.wants(said, "template repo has 60", "CloudFormation takes more than 51200 from a bucket only", "name a bucket: --template-bucket NAME or make one: batchctl infra deploy --only data")
+	u.wants(said, "template repo has 60", "CloudFormation accepts more than 51200 only from a bucket", "name a bucket: --template-bucket NAME or create one: batchctl infra deploy --only data")
 	_, said = u.types(exit.NotDone, "infra deploy --template-bucket nobodys"+with)
 	u.wants(said, "template repo: s3://nobodys/templates/", "NoSuchBucket")
 
@@ -168,11 +168,11 @@ func TestInfraLongTemplate(t *testing.T) {
  "Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}},
  "Outputs": {"DataBucket": {"Value": {"Ref": "Bucket"}}, "StagingUrl": {"Value": {"Fn::Sub": "s3://${Bucket}/staging"}}}}`)
 	_, said = u.types(exit.OK, "infra deploy"+with)
-	u.wants(said, "stack team-data: created", "bytes: put into s3://team-data-", "stack team-repo: created")
+	u.wants(said, "stack team-data: created", "bytes: uploaded to s3://team-data-", "stack team-repo: created")
 	_, said = u.types(exit.OK, "infra deploy"+with)
 	u.wants(said, "stack team-repo: unchanged")
 
-	// Its place for long texts goes into the platform file, once.
+	// The staging location is added to the platform file, once.
 	u.write("batchctl.json", `{ "targets": { "aws": { "region": "us-east-1" } } }`+"\n")
 	_, said = u.types(exit.OK, "infra outputs --write"+strings.TrimPrefix(with, " --yes"))
 	u.wants(said, "batchctl.json: staging of target aws (s3://team-data-", "/staging): added")
@@ -182,5 +182,5 @@ func TestInfraLongTemplate(t *testing.T) {
 
 	u.write("stacks/20-repo.json", strings.Replace(infraRepo, `"Resources"`, `"Metadata": {"Padding": "`+strings.Repeat("x", 1<<20)+`"}, "Resources"`, 1))
 	_, said = u.types(exit.NotDone, "infra deploy"+with)
-	u.wants(said, "and CloudFormation takes 1048576 at most", "split it into several templates")
+	u.wants(said, "CloudFormation accepts at most 1048576", "split it into several templates")
 }

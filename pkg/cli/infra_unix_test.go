@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// TestInfraCutOff: a deployment that Ctrl-C or expired credentials end says what AWS
-// continues with, and how to come back; status then says what is true.
+// TestInfraCutOff checks that a deployment that Ctrl-C or expired credentials end prints what
+// AWS continues and how to follow it, and that status then shows the real state.
 func TestInfraCutOff(t *testing.T) {
 	batchctlOnPath(t)
 	var expired atomic.Bool

@@ -27,7 +27,7 @@ const s3Flow = `{
   ]
 }`
 
-// s3Lines has a child that fails until there is a mark.
+// s3Lines has a child that fails until a mark exists.
 const s3Lines = `{
   "name": "lines", "image": "registry.example.com/train:1", "resources": { "vcpus": 1, "memory": "64 MiB" }, "timeout": "5m",
   "environment": { "AWS_ENDPOINT_URL_S3": "SERVER", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "MARK": "DIR/mark" },
@@ -41,7 +41,7 @@ const s3Published = `{
   "inputs": { "config.yaml": "config.yaml", "data": "data" }, "outputs": { "config.yaml": "results/" }
 }`
 
-// TestInputsInS3 runs jobs whose files are in buckets of moto's.
+// TestInputsInS3 runs jobs whose files are in moto's buckets.
 func TestInputsInS3(t *testing.T) {
 	t.Parallel()
 	server := moto(t)
@@ -52,7 +52,7 @@ func TestInputsInS3(t *testing.T) {
 	t.Run("published", func(t *testing.T) { testPublishedInS3(t, server) })
 }
 
-// testFlowInS3 runs a workflow here, with its data there.
+// testFlowInS3 runs a workflow locally, with its data in S3.
 func testFlowInS3(t *testing.T, server string) {
 	object(t, http.MethodPut, server+"/data/raw/1.txt", "a\n")
 	object(t, http.MethodPut, server+"/data/raw/more/2.txt", "b\n")
@@ -68,7 +68,7 @@ func testFlowInS3(t *testing.T, server string) {
 		}
 	}
 
-	// The children of a list, and the one of them that runs again: its place is the same.
+	// The children of a list, and the one that is retried: its URL is the same.
 	u.write("lines.json", strings.NewReplacer("SERVER", server, "DIR", u.dir).Replace(s3Lines))
 	u.write("commands.txt", "echo zero >said\necho one >said; test -e $MARK && echo again >said\necho two >said\n")
 	u.types(exit.Problem, "run lines.json")
@@ -81,14 +81,14 @@ func testFlowInS3(t *testing.T, server string) {
 		}
 	}
 
-	// What is not there ends the job before its program begins, and says so.
+	// A missing input ends the job with a message, before its program begins.
 	u.write("none.json", strings.NewReplacer("SERVER", server, "s3://data/raw/", "s3://data/none").Replace(s3Flow))
 	u.types(exit.Problem, "run none.json")
 	out, _ := u.types(exit.OK, "logs split")
 	u.wants(out, "s3://data/none")
 }
 
-// testPublishedInS3 submits a job with files on this machine to AWS.
+// testPublishedInS3 submits a job with local files to AWS.
 func testPublishedInS3(t *testing.T, server string) {
 	sent, endpoint := newRecorder(t, server)
 	u := newUser(t, "")
@@ -101,7 +101,7 @@ func testPublishedInS3(t *testing.T, server string) {
 	}
 	u.write("data/sub/b", "b\n")
 
-	// A plan sends nothing; without a place, or with one that is not there, nothing is submitted.
+	// A plan sends nothing. Without a staging location, or with a missing one, nothing is submitted.
 	u.types(exit.OK, "plan job.json --offline")
 	u.types(exit.OK, "submit job.json --dry-run")
 	if got := order(sent.took()); strings.Contains(got, "PUT") {
@@ -110,7 +110,7 @@ func testPublishedInS3(t *testing.T, server string) {
 	_, said := u.types(exit.Problem, "submit job.json --target bare")
 	u.wants(said, "job.json:4:30: a local input needs a staging location", "[stage-no-place]", `"staging": "s3://bucket/prefix"`)
 	_, said = u.types(exit.NotDone, "submit job.json --target lost")
-	u.wants(said, "publish config.yaml", "make the bucket, or give the target another")
+	u.wants(said, "publish config.yaml", "create the bucket, or give the target another")
 	sent.took()
 
 	_, said = u.types(exit.OK, "submit job.json")
@@ -129,7 +129,7 @@ func testPublishedInS3(t *testing.T, server string) {
 		t.Errorf("the output is %q", got)
 	}
 
-	// The same again: nothing is uploaded, and the definition is there already.
+	// The second time nothing is uploaded, and the definition exists already.
 	sent.took()
 	u.types(exit.OK, "submit job.json")
 	if got := order(sent.took()); strings.Contains(got, "PUT") || strings.Contains(got, "Register") {

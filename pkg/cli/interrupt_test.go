@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// A check that waits for standard input ends when it is interrupted, and says so.
+// A check that waits for standard input ends with a message when it is interrupted.
 func TestInterruptedValidate(t *testing.T) {
 	input, silent := io.Pipe() // nothing is ever written
 	defer silent.Close()

@@ -16,8 +16,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// TestInterruptedWait: Ctrl-C during a wait, or while a log is followed, asks nothing
-// and stops nothing; it says how to continue.
+// TestInterruptedWait checks that Ctrl-C during a wait, or while a log is followed, stops no
+// job, asks no question and prints how to continue.
 func TestInterruptedWait(t *testing.T) {
 	path := filepath.Join(batchctlOnPath(t), "batchctl")
 	dir := t.TempDir()
@@ -44,10 +44,10 @@ func TestInterruptedWait(t *testing.T) {
 		want  string
 	}{
 		{[]string{"wait", "hold"}, "RUNNING", `batchctl: stopped waiting; the job continues
-  wait on: batchctl wait ID    stop: batchctl stop ID
+  continue waiting: batchctl wait ID    stop: batchctl stop ID
 `},
 		{[]string{"logs", "hold", "--follow"}, "begun", `batchctl: stopped following; the job continues
-  follow on: batchctl logs ID --follow    stop it: batchctl stop ID
+  follow again: batchctl logs ID --follow    stop it: batchctl stop ID
 `},
 	} {
 		code, said := signalAfter(t, command(c.args...), syscall.SIGINT, c.ready)
@@ -62,11 +62,11 @@ func TestInterruptedWait(t *testing.T) {
 	}
 }
 
-// TestHangup: a run whose terminal is closed ends its job, which no one would wait for. The
-// second SIGHUP that comes with that does not cut this short.
+// TestHangup checks that a run whose terminal is closed ends its job. The second SIGHUP that
+// the kernel sends must not end the run early.
 func TestHangup(t *testing.T) {
-	// Where the tests run under nohup the signal is ignored, and would be by what they start; a
-	// signal that is caught is not.
+	// Under nohup the signal is ignored, and child processes inherit that. They do not inherit
+	// that a signal is caught.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	defer signal.Stop(caught)

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// run runs a command line as a process of its own, since a job starts the
-// program again, and returns what it prints.
+// run runs a command line as a separate process, because a job starts the program again. It
+// returns its output.
 func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err strings.Builder
@@ -127,8 +127,8 @@ func TestReferenceJobsRun(t *testing.T) {
 	}
 }
 
-// TestWorkflowOnThisMachine runs the four steps as far as a machine without
-// GPUs can, at full width: the run ends with the code for what cannot be placed.
+// TestWorkflowOnThisMachine runs the four steps on a machine without GPUs, with all children.
+// The run ends with exit.Unplaceable at the GPU step.
 func TestWorkflowOnThisMachine(t *testing.T) {
 	testtool.Long(t)
 	state := filepath.Join(t.TempDir(), "state")

@@ -31,15 +31,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// remote is what AWS Batch remembers of submissions: the truth that a killed client
-// is compared with.
+// remote is AWS Batch's state, with which the ledger of a killed client is compared.
 type remote struct {
 	mu          sync.Mutex
 	definitions []types.JobDefinition
 	jobs        []types.JobDetail
 	kill        func() // called when the first job has been accepted, before the answer
 	alive       bool   // jobs do not end on their own
-	// twice reports that a SubmitJob is delivered twice; stopped are the jobs that were ended.
+	// twice makes every SubmitJob arrive twice; stopped are the jobs that were ended.
 	twice   bool
 	stopped []string
 }
@@ -146,8 +145,8 @@ func (r *remote) accepted(t *testing.T) map[string]int {
 	return names
 }
 
-// doomed is a client that is killed, and its ledger.
-type doomed struct {
+// killedClient is a client that is killed, and its ledger.
+type killedClient struct {
 	t        *testing.T
 	remote   *remote
 	dir      string
@@ -157,22 +156,22 @@ type doomed struct {
 	process  *os.Process // while it runs
 }
 
-// fatalf fails the test and ends the life, which may have a goroutine of its own.
-func (d *doomed) fatalf(format string, args ...any) {
+// fatalf fails the test and ends the life, which may run in its own goroutine.
+func (d *killedClient) fatalf(format string, args ...any) {
 	d.t.Helper()
 	d.t.Errorf(format, args...)
 	runtime.Goexit()
 }
 
-// kill ends the program that runs.
-func (d *doomed) kill() { _ = d.process.Kill() }
+// kill ends the running program.
+func (d *killedClient) kill() { _ = d.process.Kill() }
 
-func newDoomed(t *testing.T, r *remote, url string) *doomed {
+func newDoomed(t *testing.T, r *remote, url string) *killedClient {
 	program, err := exec.LookPath("batchctl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &doomed{t: t, remote: r, dir: t.TempDir(), program: program}
+	d := &killedClient{t: t, remote: r, dir: t.TempDir(), program: program}
 	const plan = `{"name": "pipeline", "defaults": {"image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "queue": "cpu",
 		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"},
 		"jobs": [{"name": "prepare"}, {"name": "train", "dependsOn": ["prepare"]}, {"name": "report", "dependsOn": ["prepare"]},
@@ -187,13 +186,15 @@ func newDoomed(t *testing.T, r *remote, url string) *doomed {
 	return d
 }
 
-func (d *doomed) state() string { return filepath.Join(d.dir, "state") }
+func (d *killedClient) state() string { return filepath.Join(d.dir, "state") }
 
-func (d *doomed) submit() []string { return []string{"submit", filepath.Join(d.dir, "pipeline.json")} }
-func (d *doomed) resume() []string { return []string{"resume", "--settle", "10ms"} }
+func (d *killedClient) submit() []string {
+	return []string{"submit", filepath.Join(d.dir, "pipeline.json")}
+}
+func (d *killedClient) resume() []string { return []string{"resume", "--settle", "10ms"} }
 
-// run runs the program until it finishes, which may not be its own.
-func (d *doomed) run(argv ...string) (killed bool) {
+// run runs the program until it finishes or is killed.
+func (d *killedClient) run(argv ...string) (killed bool) {
 	d.t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = d.dir, d.environ
@@ -214,8 +215,8 @@ func (d *doomed) run(argv ...string) (killed bool) {
 	return false
 }
 
-// runKilled runs the program until the n-th call of a thread, which it does not live to make.
-func (d *doomed) runKilled(call string, n int, args []string) bool {
+// runKilled runs the program and kills it before the n-th call of a thread.
+func (d *killedClient) runKilled(call string, n int, args []string) bool {
 	d.t.Helper()
 	d.killedAt = fmt.Sprintf("%s number %d of %s", call, n, args[0])
 	return d.run(append([]string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call,
@@ -223,7 +224,7 @@ func (d *doomed) runKilled(call string, n int, args []string) bool {
 }
 
 // recover does what a user does after a crash.
-func (d *doomed) recover() {
+func (d *killedClient) recover() {
 	d.t.Helper()
 	d.run(append([]string{d.program}, d.resume()...)...)
 	if len(d.remote.accepted(d.t)) == 0 { // resume said that nothing was sent
@@ -231,8 +232,8 @@ func (d *doomed) recover() {
 	}
 }
 
-// judge wants each job once, there and in the ledger.
-func (d *doomed) judge() {
+// judge checks that each job exists once, in the remote and in the ledger.
+func (d *killedClient) judge() {
 	d.t.Helper()
 	names := d.remote.accepted(d.t)
 	for name, want := range map[string]int{"prepare": 1, "train": 1, "report": 1, "sweep": 1, "tidy": 1, "alarm": 0} {
@@ -299,19 +300,19 @@ func needStrace(t *testing.T) {
 }
 
 // life is one remote and one client.
-func life(t *testing.T, test func(d *doomed)) {
+func life(t *testing.T, test func(d *killedClient)) {
 	r := &remote{}
 	server := httptest.NewServer(r)
 	defer server.Close()
 	test(newDoomed(t, r, server.URL))
 }
 
-// TestKilledSubmit kills a submission at every call that changes something. After a
-// resume each job is there once.
+// TestKilledSubmit kills a submission at every call that changes something. After a resume,
+// each job must exist once.
 func TestKilledSubmit(t *testing.T) {
 	needStrace(t)
 	sweep(t, func(call string, n int) (killed bool) {
-		life(t, func(d *doomed) {
+		life(t, func(d *killedClient) {
 			killed = d.runKilled(call, n, d.submit())
 			d.recover()
 			d.judge()
@@ -325,7 +326,7 @@ func TestKilledSubmit(t *testing.T) {
 func TestKilledResume(t *testing.T) {
 	needStrace(t)
 	sweep(t, func(call string, n int) (killed bool) {
-		life(t, func(d *doomed) {
+		life(t, func(d *killedClient) {
 			d.remote.kill = d.kill
 			d.killedAt = "the first job"
 			if !d.run(append([]string{d.program}, d.submit()...)...) || len(d.remote.accepted(t)) != 1 {
@@ -347,7 +348,7 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range kills {
-		life(t, func(d *doomed) {
+		life(t, func(d *killedClient) {
 			delay := time.Duration(random.IntN(120)) * time.Millisecond
 			d.killedAt = delay.String()
 			d.run("timeout", "-s", "KILL", strconv.FormatFloat(delay.Seconds(), 'f', 3, 64), d.program, "submit", filepath.Join(d.dir, "pipeline.json"))
@@ -357,13 +358,13 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 }
 
-// TestKilledWithoutLedger shows that the others can fail: who submits again after a
-// kill, with nothing remembered, doubles jobs.
+// TestKilledWithoutLedger shows that the other tests can fail: a second submission after a
+// kill, without a ledger, creates jobs twice.
 func TestKilledWithoutLedger(t *testing.T) {
 	needStrace(t)
 	var doubled atomic.Int32
 	untilAlive(t, func(n int) (killed bool) {
-		life(t, func(d *doomed) {
+		life(t, func(d *killedClient) {
 			killed = d.runKilled("write", n, d.submit())
 			if err := os.RemoveAll(d.state()); err != nil {
 				d.fatalf("%v", err)
@@ -383,11 +384,11 @@ func TestKilledWithoutLedger(t *testing.T) {
 	t.Logf("%d jobs doubled", doubled.Load())
 }
 
-// TestInterruptedSubmit: Ctrl-C lets the call on its way finish, begins no other, and
-// says how to continue.
+// TestInterruptedSubmit checks that after Ctrl-C the current call finishes, no other call
+// begins, and the message says how to continue.
 func TestInterruptedSubmit(t *testing.T) {
 	t.Parallel()
-	life(t, func(d *doomed) {
+	life(t, func(d *killedClient) {
 		d.remote.kill = func() {
 			_ = d.process.Signal(os.Interrupt)
 			time.Sleep(300 * time.Millisecond) // the answer takes its time

@@ -23,7 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// motoQueue makes a queue of moto's, with what it stands on.
+// motoQueue creates a queue in moto, with its compute environment and network.
 const motoQueue = `
 import boto3, sys
 def client(name): return boto3.client(name, endpoint_url=sys.argv[1], region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
@@ -40,7 +40,7 @@ batch.create_compute_environment(computeEnvironmentName="machines", type="MANAGE
 batch.create_job_queue(jobQueueName="cpu", state="ENABLED", priority=1, computeEnvironmentOrder=[dict(order=1, computeEnvironment="machines")])
 `
 
-// moto is a moto_server with a queue: AWS Batch as another user wrote it. Its jobs
+// moto is a moto_server with a queue, an independent implementation of AWS Batch. Its jobs
 // succeed at once.
 func moto(t *testing.T) (endpoint string) {
 	t.Helper()
@@ -60,7 +60,7 @@ func withoutDocker(t *testing.T, endpoint string) {
 	answer.Body.Close()
 }
 
-// makeQueue runs a Python script that makes a queue at an endpoint.
+// makeQueue runs a Python script that creates a queue at an endpoint.
 func makeQueue(t *testing.T, script, endpoint string) {
 	t.Helper()
 	if made, err := exec.Command("python3", "-c", script, endpoint).CombinedOutput(); err != nil {
@@ -68,8 +68,8 @@ func makeQueue(t *testing.T, script, endpoint string) {
 	}
 }
 
-// startMoto starts a moto_server of the test's own. Where tools are required its absence
-// fails the test.
+// startMoto starts a moto_server for the test. If tools are required, a missing one fails the
+// test.
 func startMoto(t *testing.T) (endpoint string) {
 	t.Helper()
 	testtool.Long(t)
@@ -128,7 +128,7 @@ func (u *user) write(name, text string) {
 	}
 }
 
-// types runs a command line that has to end with a code, and returns what it said.
+// types runs a command line, checks its exit code, and returns its output.
 func (u *user) types(code int, line string) (out, said string) {
 	u.t.Helper()
 	cmd := exec.Command("batchctl", strings.Fields(line)...)
@@ -163,7 +163,7 @@ const (
 		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}, "jobs": [{"name": "prepare"}, {"name": "report", "dependsOn": ["prepare"]}]}`
 )
 
-// TestMoto goes the whole road on a server that is not ours.
+// TestMoto runs all steps of a submission on moto.
 func TestMoto(t *testing.T) {
 	endpoint := moto(t)
 	u := newUser(t, endpoint)
@@ -189,7 +189,7 @@ func TestMoto(t *testing.T) {
 	_, said = u.types(exit.OK, "submit flow.json --wait")
 	u.wants(said, "prepare", "report", "SUCCEEDED")
 
-	// Anyone who has no ledger finds a job by its user's name, and the wire has the id in it.
+	// Without a ledger, a job is found by its name; the request contains its id.
 	stranger := newUser(t, endpoint)
 	out, _ = stranger.types(exit.OK, "status train --output json")
 	var jobs []struct {
@@ -200,7 +200,7 @@ func TestMoto(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 
-	// The same definition is not registered again, and old revisions are tidied up.
+	// The same definition is not registered again, and gc deregisters old revisions.
 	for _, command := range []string{`["true"]`, `["false"]`, `["yes"]`} {
 		u.write("train.json", strings.Replace(jobJSON, `["true"]`, command, 1))
 		u.types(exit.OK, "submit train.json")
@@ -215,7 +215,7 @@ func TestMoto(t *testing.T) {
 	}
 }
 
-// TestMotoResume loses the answer of a SubmitJob, and then forbids to look.
+// TestMotoResume loses the answer to a SubmitJob, and then denies ListJobs.
 func TestMotoResume(t *testing.T) {
 	t.Parallel()
 	endpoint := moto(t)

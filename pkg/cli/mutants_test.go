@@ -508,7 +508,7 @@ func lostBetween(before, after string) string {
 	return ""
 }
 
-// scalarsBelow returns the values of a document that hold something.
+// scalarsBelow returns the scalars of a document that are not empty.
 func scalarsBelow(n *jsontree.Node) (all []string) {
 	if n == nil {
 		return nil

@@ -32,7 +32,7 @@ func newMutator(files []original) *mutator {
 	return m
 }
 
-// collect takes the names, short values and short members below a node.
+// collect adds the names, short values and short members below a node.
 func (m *mutator) collect(n *jsontree.Node) {
 	if n == nil {
 		return
@@ -61,7 +61,7 @@ var slips = []string{
 	"é", "\x00", "\x7f", "\xff", "\u202e", "\u2028", "a", `"a": 1,`, `""`, "{}", "[]", "0", "\ufeff", "${{ matrix.lr }}", "${X}", "{{ x }}", "<x>", "Ref::a", "<<<<<<< HEAD\n", "- ", "? ", "!Ref ", "&a ", "*a", "|\n", "---\n", "%",
 }
 
-// extremes are values at the edge of what a reader or an API takes.
+// extremes are values at the limits of what a reader or an API accepts.
 var extremes = []string{
 	"null", "true", "false", "0", "-1", "1.5", "1e999", "-0", "00", "9223372036854775808", "99999999999999999999999999999", `""`, `" "`, `"0"`, `"\u0000"`, `"\ud800"`, `"${{ matrix.x }}"`, `"${AWS_BATCH_JOB_ID}"`,
 	"{}", "[]", "[[]]", "[null]", `{"": ""}`, `[{}]`, `{"a": {"a": {"a": {}}}}`,

@@ -214,7 +214,7 @@ func consoleBlocks(text string) [][]readmeStep {
 	return blocks
 }
 
-// readmeDir is a checkout as the README's reader has it, with batchctl on PATH.
+// readmeDir is a checkout for the README's commands, with batchctl on PATH.
 func readmeDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -241,7 +241,7 @@ func runShell(t *testing.T, dir, command string) string {
 	return asRoot.ReplaceAllString(string(out), "")
 }
 
-// asRoot is the line that only root gets, and the README's reader is not root.
+// asRoot is the line that only root gets; the README shows a user's output.
 var asRoot = regexp.MustCompile(`(?m)^note: you are root, .*\n`)
 
 // batchctlOnPath links the test binary as batchctl, as testscript does.
@@ -261,7 +261,7 @@ func batchctlOnPath(t *testing.T) string {
 // matches compares output with the README's, where any figure equals any other
 // and ids equal ids. `...` within a line is any text. A line of its own says
 // that lines are left out: then the others must come in this order, with more
-// between them, since the job's output and the story mix as they come.
+// between them, since the job's output and batchctl's messages mix.
 func matches(want, got string) bool {
 	lines, printed := strings.Split(normal(want), "\n"), strings.Split(normal(got), "\n")
 	if !slices.Contains(lines, "...") {

@@ -19,8 +19,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// boundedJob has 12 cells on an engine with room for all, and 3 of them at once. Each says
-// that it is there, waits at its gate, and says that it goes. Number 5 fails.
+// boundedJob has 12 cells on an engine with capacity for all, and runs 3 at a time. Each child
+// reports its start, waits at its gate, and reports its end. Number 5 fails.
 const boundedJob = `{
   "name": "bounded", "image": "public.ecr.aws/docker/library/busybox:1.36",
   "command": ["sh", "-c", "echo +$BATCHCTL_CELL >> events; : < gate$BATCHCTL_CELL; echo -$BATCHCTL_CELL >> events; [ $1 != b3 ]", "sh", "${{ matrix.a }}${{ matrix.b }}"],
@@ -33,8 +33,8 @@ const roomyPlatform = `{
   "queues": { "cpu": { "jobQueue": "cpu", "computeEnvironments": [{ "type": "EC2", "instanceTypes": ["m5"], "maxvCpus": 64 }] } }
 }`
 
-// TestMaxParallel holds the children of an array at gates and counts them. A child that leaves
-// says so before the next one can come, so a fourth one would be seen. The bound is gone
+// TestMaxParallel stops the children of an array at gates and counts them. A child reports its
+// end before the next one can start, so a fourth one would be noticed. The limit is deleted
 // with the array.
 func TestMaxParallel(t *testing.T) {
 	u := newUser(t, "")
@@ -90,7 +90,7 @@ func TestMaxParallel(t *testing.T) {
 	}
 }
 
-// checkBound looks at the bound while children run that use all of it.
+// checkBound checks the limit while running children use all of it.
 func (u *user) checkBound(engine *awsbatch.Client) {
 	u.t.Helper()
 	out, _ := u.types(exit.OK, "status bounded")
@@ -107,7 +107,7 @@ func (u *user) checkBound(engine *awsbatch.Client) {
 	}
 }
 
-// pipe makes a named pipe. With a flag it is opened.
+// pipe creates a named pipe, and opens it if there is a flag.
 func (u *user) pipe(name string, flag int) *os.File {
 	u.t.Helper()
 	path := filepath.Join(u.dir, name)
@@ -125,7 +125,7 @@ func (u *user) pipe(name string, flag int) *os.File {
 	return f
 }
 
-// open lets the reader of a pipe continue, which waits for it or is about to.
+// open lets the reader of a pipe continue. The reader may not wait yet.
 func (u *user) open(name string) {
 	u.t.Helper()
 	f, err := os.OpenFile(filepath.Join(u.dir, name), os.O_WRONLY, 0)

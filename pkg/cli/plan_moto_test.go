@@ -13,16 +13,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// planAccount is an AWS account of moto_server, which is not ours, and the
-// aws CLI to make things in it.
+// planAccount is an AWS account on moto_server, and the aws CLI that creates resources in it.
 type planAccount struct {
 	t        *testing.T
 	endpoint string
 	env      []string
 }
 
-// startPlanAccount starts a server of the test's own. Where tools are required their
-// absence fails the test.
+// startPlanAccount starts a server for the test. If tools are required, a missing one fails
+// the test.
 func startPlanAccount(t *testing.T) *planAccount {
 	t.Helper()
 	testtool.Long(t)
@@ -36,7 +35,7 @@ func startPlanAccount(t *testing.T) *planAccount {
 	return m
 }
 
-// aws runs the aws CLI and returns what it prints, without blanks around it.
+// aws runs the aws CLI and returns its output without blanks around it.
 func (m *planAccount) aws(args ...string) string {
 	m.t.Helper()
 	cmd := exec.Command("aws", args...)
@@ -61,7 +60,7 @@ func (m *planAccount) batchctl(dir string, args ...string) (code int, stdout, st
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// environment makes a compute environment.
+// environment creates a compute environment.
 func (m *planAccount) environment(name string, resources map[string]any) {
 	m.t.Helper()
 	text, err := json.Marshal(resources)
@@ -81,7 +80,7 @@ func (m *planAccount) queue(name, state string, environments ...string) {
 	m.aws(args...)
 }
 
-// fill makes the compute environments and queues that the plans are compared with.
+// fill creates the compute environments and queues that the plans are compared with.
 func (m *planAccount) fill() {
 	m.t.Helper()
 	subnet := m.aws("ec2", "describe-subnets", "--query", "Subnets[0].SubnetId", "--output", "text")
@@ -162,9 +161,9 @@ func TestPlanAgainstMoto(t *testing.T) {
 		t.Errorf("the wrong account: exit code %d\n%s", code, err)
 	}
 
-	// The world moves under the plan: the environment first, then the queue.
+	// The target changes after the plan: first the environment, then the queue.
 	m.aws("batch", "update-compute-environment", "--compute-environment", "fixed", "--state", "DISABLED")
-	expect(4, []string{`  computeEnvironments[fixed].state: "ENABLED" -> "DISABLED"`, "1 change since the plan was made: nothing was sent"},
+	expect(4, []string{`  computeEnvironments[fixed].state: "ENABLED" -> "DISABLED"`, "1 change since the plan was created: nothing was sent"},
 		"submit", "job.json", "--check", "job.plan")
 	expect(0, []string{"not on    fixed (EC2, DISABLED, VALID): it is DISABLED", "m6i.large at $0.096/h x 1h30m x 60 % (bidPercentage) = $0.0864"}, "plan", "job.json", "--out", "job.plan")
 	m.aws("batch", "update-job-queue", "--job-queue", "main", "--state", "DISABLED")

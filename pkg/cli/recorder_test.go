@@ -31,7 +31,7 @@ type recorder struct {
 // call is an operation of Batch, or the method and the path of an object.
 type call struct{ what, body string }
 
-// newRecorder stands before an endpoint.
+// newRecorder returns a proxy for an endpoint.
 func newRecorder(t *testing.T, endpoint string) (*recorder, string) {
 	t.Helper()
 	to, err := url.Parse(endpoint)
@@ -61,7 +61,7 @@ func newRecorder(t *testing.T, endpoint string) (*recorder, string) {
 	return r, server.URL
 }
 
-// took is what has been sent since it was last asked.
+// took returns the calls since the last took.
 func (r *recorder) took() (calls []call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *recorder) took() (calls []call) {
 	return calls
 }
 
-// order is the calls in words.
+// order returns the calls as text.
 func order(calls []call) string {
 	var words []string
 	for _, c := range calls {
@@ -78,8 +78,8 @@ func order(calls []call) string {
 	return strings.Join(words, ", ")
 }
 
-// container is what the only job of the calls says of its container: as the definition
-// has it, and after it the overrides.
+// container returns the container of the only job in the calls: the definition's, and then
+// the overrides.
 func (u *user) container(calls []call) (command, environ []string) {
 	u.t.Helper()
 	var definition awsbatch.RegisterJobDefinitionInput
@@ -109,8 +109,8 @@ func (u *user) container(calls []call) (command, environ []string) {
 	return definition.ContainerProperties.Command, environ
 }
 
-// child runs the command of a container on this machine, with its environment, some more
-// variables and nothing else but what AWS gives it, as the child of an index.
+// child runs the command of a container locally, as the child with an index. Its environment is
+// the container's, the variables that AWS sets, and some more.
 func (u *user) child(index int, command, environ []string, more ...string) (out string) {
 	u.t.Helper()
 	out, exit := u.try(index, command, environ, more...)
@@ -135,8 +135,8 @@ func (u *user) try(index int, command, environ []string, more ...string) (out st
 	return string(said), cmd.ProcessState.ExitCode()
 }
 
-// object asks S3 for something without a client of AWS, and returns the answer. That
-// the request is signed is all that moto looks at.
+// object sends a request to S3 without an AWS client, and returns the answer. moto checks only
+// that the request is signed.
 func object(t *testing.T, method, url, body string) string {
 	t.Helper()
 	request, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -156,8 +156,7 @@ func object(t *testing.T, method, url, body string) string {
 	return string(text)
 }
 
-// fakeAWS is the directory of a program aws that copies one object to its stdout, and
-// knows nothing else.
+// fakeAWS returns the directory of a program aws that can only copy one object to stdout.
 func (u *user) fakeAWS(url, text string) (dir string) {
 	u.t.Helper()
 	dir, err := os.MkdirTemp(u.dir, "bin")

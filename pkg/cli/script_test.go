@@ -17,8 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// TestMain lets the test binary stand in for batchctl: the scripts, the engine
-// in the background and the shipped workloads all start it again.
+// TestMain makes the test binary act as batchctl: the scripts, the background engine and the
+// reference workloads all start it again.
 func TestMain(m *testing.M) {
 	testscript.Main(testtool.M{Tests: m}, map[string]func(){"batchctl": batchctl})
 }
@@ -65,7 +65,7 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %s", name)
 }
 
-// TestScriptsReportTools wants every script that skips without a program to ask with need.
+// TestScriptsReportTools checks that every script that skips without a program uses need.
 func TestScriptsReportTools(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(scripts) == 0 {

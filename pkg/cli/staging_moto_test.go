@@ -46,8 +46,8 @@ func longTable() (csv, document string) {
 	return csv, document + "end\n"
 }
 
-// TestStagedInS3 puts what is too long for a request into a bucket of moto's, and runs
-// the children that read it there.
+// TestStagedInS3 stages texts that are too long for a request in a bucket of moto, and runs the
+// children that read them.
 func TestStagedInS3(t *testing.T) {
 	t.Parallel()
 	server := moto(t)
@@ -70,12 +70,12 @@ func testTableInS3(t *testing.T, server string) {
 	key := "/staging/of/us/" + hex.EncodeToString(sum[:]) + ".txt"
 	inChild := "AWS_ENDPOINT_URL=" + endpoint
 
-	// Without a place, or with one that is not there, nothing is submitted.
+	// Without a staging location, or with a missing one, nothing is submitted.
 	_, said := u.types(exit.Problem, "submit shell.json --target bare")
 	u.wants(said, "shell.json:4:12: the cells are ", "[array-staging]", `"staging": "s3://bucket/prefix"`)
 	u.write("before.json", jobJSON)
 	_, said = u.types(exit.NotDone, "submit before.json shell.json --target lost")
-	u.wants(said, "s3://nothing/of/us/", "NoSuchBucket", "make the bucket, or give the target another")
+	u.wants(said, "s3://nothing/of/us/", "NoSuchBucket", "create the bucket, or give the target another")
 	if got := order(sent.took()); got != "PUT "+strings.Replace(key, "/staging/", "/nothing/", 1) {
 		t.Errorf("sent: %s", got)
 	}
@@ -114,7 +114,7 @@ func testTableInS3(t *testing.T, server string) {
 		}
 	}
 
-	// The same again: the same object, and the definition is there already.
+	// The second time the object is the same, and the definition exists already.
 	u.types(exit.OK, "submit binary.json")
 	if got := order(sent.took()); got != "PUT "+key+", SubmitJob" {
 		t.Errorf("again: %s", got)
@@ -124,7 +124,7 @@ func testTableInS3(t *testing.T, server string) {
 	}
 }
 
-// testListInS3 has the children of a command list read it from the bucket.
+// testListInS3 runs the children of a command list that is in the bucket.
 func testListInS3(t *testing.T, server string) {
 	sent, endpoint := newRecorder(t, server)
 	const lines = "echo one >&2\n\necho three >&2\nfalse\necho never"

@@ -16,9 +16,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// TestStopNamesakesUnknown: whether other jobs have the name of one that was stopped is
-// beside the point. Where it cannot be found out that is reported, and is no failure. A whole id
-// needs no leave to look at queues.
+// TestStopNamesakesUnknown checks that stop reports, but does not fail, when it cannot check for
+// other jobs of the same name. A complete id needs no permission to describe queues.
 func TestStopNamesakesUnknown(t *testing.T) {
 	const meant, other = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -62,7 +62,7 @@ func imitation(t *testing.T, asked *[]string) string {
 	return server.URL
 }
 
-// credentialsOnly has the AWS settings of a user without any but credentials and a Region.
+// credentialsOnly sets only credentials and a Region.
 func credentialsOnly(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -82,8 +82,8 @@ func credentialsOnly(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestTolerant: whatever names the server, and with the SDK's own HTTP client or one for
-// AWS_CA_BUNDLE, numbers are read as they are meant, and strings stay.
+// TestTolerant checks that numbers are read correctly and strings stay unchanged, for each way
+// to name the server, and with the SDK's HTTP client and the one for AWS_CA_BUNDLE.
 func TestTolerant(t *testing.T) {
 	const dead = "http://127.0.0.1:1"
 	bundle := injob.Certificates()
@@ -153,8 +153,8 @@ func TestTolerant(t *testing.T) {
 	}
 }
 
-// TestTolerantAnswers: contents of objects stay as they are however long, the answer to a
-// GET of another service is one of an operation, and an endless answer is given up.
+// TestTolerantAnswers checks that contents of objects of any length stay unchanged, that a GET
+// of another service counts as an operation, and that an endless answer is given up.
 func TestTolerantAnswers(t *testing.T) {
 	credentialsOnly(t)
 	var asked []string
@@ -162,7 +162,7 @@ func TestTolerantAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The programs of containers add certificates to it, and transfers add connections.
+	// In containers, certificates are added to the client; for transfers, connections are.
 	if _, ok := cfg.HTTPClient.(*awshttp.BuildableClient); !ok {
 		t.Errorf("the HTTP client is a %T", cfg.HTTPClient)
 	}
@@ -177,13 +177,13 @@ func TestTolerantAnswers(t *testing.T) {
 	if text, err := io.ReadAll(object.Body); err != nil || string(text) != `{"loss":1.0}` {
 		t.Errorf("%s, %v", text, err)
 	}
-	// Whether the SDK reports the bound or the connection that it closes then is its own affair.
+	// The SDK may report the limit, or the connection that it then closes.
 	if _, err := awsbatch.NewFromConfig(cfg).ListJobs(t.Context(), &awsbatch.ListJobsInput{}); err == nil {
 		t.Error("an endless answer was read")
 	}
 }
 
-// TestPlainIntegersOfAnswers: an answer that breaks off does so for its reader too.
+// TestPlainIntegersOfAnswers checks that the reader of a truncated answer gets the error.
 func TestPlainIntegersOfAnswers(t *testing.T) {
 	for text, want := range map[string]string{
 		"\n {\"a\":1.0}": "\n {\"a\":1}",

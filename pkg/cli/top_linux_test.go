@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pty is a terminal of the test's own, with a person before it.
+// pty is a terminal for the test, and its user.
 type pty struct {
 	t        *testing.T
 	person   *os.File // sees and types
@@ -105,7 +105,7 @@ func (p *pty) see(text string) {
 	}
 }
 
-// shows waits until a line of the screen, counted from 1, has the text; 0 is any line.
+// shows waits until a line of the screen contains the text. Lines count from 1; 0 is any line.
 func (p *pty) shows(line int, text string) {
 	p.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -131,7 +131,7 @@ func (p *pty) settings() unix.Termios {
 	return *settings
 }
 
-// start runs batchctl on the terminal, which it owns as it would a login's.
+// start runs batchctl with the pty as its controlling terminal.
 func (p *pty) start(state string, args ...string) *exec.Cmd {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.t.Context(), filepath.Join(batchctlOnPath(p.t), "batchctl"), args...)
@@ -159,7 +159,7 @@ const (
 	screenGiven = "\x1b[?1049l\x1b[?25h"
 )
 
-// However the view is left, the terminal is as it was before.
+// The terminal is restored, however the view is left.
 func TestTopGivesTheTerminalBack(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -186,14 +186,13 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
 			if p.settings() != before {
-				t.Errorf("the terminal is not as it was: %+v, was %+v", p.settings(), before)
+				t.Errorf("the terminal is not restored: %+v, was %+v", p.settings(), before)
 			}
 		})
 	}
 }
 
-// The keys of the view, a terminal that changes its size, and an engine that comes
-// and goes.
+// The keys of the view, a terminal that changes its size, and an engine that starts and stops.
 func TestTopOnATerminal(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(state, 0o700); err != nil {
@@ -236,8 +235,7 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 }
 
-// Nothing is asked of the terminal: answers that arrive after the end would be typed
-// into the shell.
+// The view sends no query to the terminal: the shell would read an answer that arrives late.
 func TestTopAsksTheTerminalNothing(t *testing.T) {
 	p := openPTY(t)
 	cmd := p.start(t.TempDir(), "top")
@@ -256,7 +254,7 @@ func TestTopAsksTheTerminalNothing(t *testing.T) {
 	}
 }
 
-// A first look that fails leaves its words on the screen that was there before.
+// If the first snapshot fails, the error is on the normal screen.
 func TestTopOfATargetThatDoesNotAnswer(t *testing.T) {
 	p := openPTY(t)
 	before := p.settings()
@@ -264,11 +262,11 @@ func TestTopOfATargetThatDoesNotAnswer(t *testing.T) {
 	p.see(screenGiven)
 	p.see("batchctl: no queue nope here")
 	if code := exitCode(t, cmd); code != 3 || p.settings() != before {
-		t.Errorf("exit code %d, or the terminal is not as it was", code)
+		t.Errorf("exit code %d, or the terminal is not restored", code)
 	}
 }
 
-// submitJobs starts an engine with jobs that wait for one another's machine.
+// submitJobs starts an engine with jobs that wait for each other's capacity.
 func submitJobs(t *testing.T, state string, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -22,7 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// account is an AWS account that moto_server plays.
+// account is an AWS account on moto_server.
 type account struct {
 	*testing.T
 	endpoint, dir string
@@ -31,7 +31,7 @@ type account struct {
 	batch         *awsbatch.Client
 }
 
-// openAccount starts moto_server. Where tools are required its absence fails the test.
+// openAccount starts moto_server. If tools are required, its absence fails the test.
 func openAccount(t *testing.T) *account {
 	t.Helper()
 	a := &account{T: t, endpoint: startMoto(t), dir: t.TempDir()}
@@ -61,14 +61,14 @@ func (a *account) query(s rpc.Service, operation string, out any, pairs ...strin
 	a.must(a.rpc.Query(a.Context(), s, operation, in, out))
 }
 
-// role makes a role that a service may assume.
+// role creates a role that a service may assume.
 func (a *account) role(name, service string) {
 	a.Helper()
 	a.query(rpc.IAM, "CreateRole", &struct{}{}, "RoleName", name, "AssumeRolePolicyDocument",
 		`{"Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"`+service+`"}}]}`)
 }
 
-// furnish makes what the good job needs: a queue on c5.large, its roles, image,
+// furnish creates what the good job needs: a queue on c5.large, its roles, image,
 // secret and log group.
 func (a *account) furnish() {
 	a.Helper()
@@ -120,7 +120,7 @@ func (a *account) run(args ...string) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// expect runs the program and wants an exit code and lines; a line is a pattern.
+// expect runs the program and checks its exit code and lines. A line is a pattern.
 func (a *account) expect(code int, lines []string, args ...string) (stdout string) {
 	a.Helper()
 	got, out, errs := a.run(args...)
@@ -184,7 +184,7 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	a.write("elsewhere.json", strings.NewReplacer("123456789012.dkr.ecr.eu-central-1.amazonaws.com/train:1", "busybox:1.36", `"queue": "cpu"`, `"queue": "nowhere"`).Replace(goodJob))
 	a.expect(1, []string{`^fail +queue +nowhere +no job queue nowhere`, `^not checked +image +busybox:1.36 `}, "verify", "elsewhere.json", "--target", "aws")
 
-	// What is not checked is a failure only when asked for.
+	// A check that could not be done is a failure only with --strict.
 	a.write("public.json", strings.Replace(goodJob, "123456789012.dkr.ecr.eu-central-1.amazonaws.com/train:1", "busybox:1.36", 1))
 	a.expect(0, []string{`^not checked +image +busybox:1.36 `, `[1-9] not checked`}, "verify", "public.json", "--target", "aws")
 	a.expect(3, []string{`could not be checked`}, "verify", "public.json", "--target", "aws", "--strict")
@@ -202,8 +202,8 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	a.expect(1, []string{`^fail +queue +cpu +its state is DISABLED`}, "verify", "good.json", "--target", "aws")
 }
 
-// TestExplainAgainstMoto: a job that waits indefinitely, in an account that has no
-// snapshots of queues, and whose environment is taken away.
+// TestExplainAgainstMoto explains a job that waits indefinitely. Its account has no snapshots of
+// queues, and its compute environment becomes disabled.
 func TestExplainAgainstMoto(t *testing.T) {
 	a := openAccount(t)
 	a.furnish()
@@ -220,8 +220,8 @@ func TestExplainAgainstMoto(t *testing.T) {
 	a.must(err)
 	a.expect(0, []string{`^job +train +[0-9a-f]{8} +[A-Z]+$`, `^answer +still normal`, `^not checked +snapshot of the job queue: `}, "explain", "train", "--target", "aws")
 
-	// moto leaves the job SUBMITTED: as evidence of a job that is RUNNABLE it is
-	// replayed with the account as it now is.
+	// moto leaves the job SUBMITTED. The evidence is changed to RUNNABLE and explained with the
+	// current state of the account.
 	_, err = a.batch.UpdateComputeEnvironment(t.Context(), &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("cpu"), State: types.CEStateDisabled})
 	a.must(err)
 	a.expect(0, nil, "explain", *job.JobId, "--target", "aws", "--record", "evidence.json")

@@ -8,29 +8,29 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
-// Each word leads to one command that there is, and is none itself.
+// Each name of another tool stands for one existing command, and is not a command itself.
 func TestVocabulary(t *testing.T) {
 	app := app((&term.Console{}))
 	seen := map[string]string{}
 	for _, s := range cmdline.Vocabulary {
 		commands := app.Commands
-		for _, word := range strings.Fields(s.Name) {
-			if strings.HasPrefix(word, "-") {
+		for _, name := range strings.Fields(s.Name) {
+			if strings.HasPrefix(name, "-") {
 				continue
 			}
-			command := cmdline.FindCommand(commands, word)
+			command := cmdline.FindCommand(commands, name)
 			if command == nil {
-				t.Fatalf("%q: there is no command %q", s.Name, word)
+				t.Fatalf("%q: there is no command %q", s.Name, name)
 			}
 			commands = command.Subcommands
 		}
-		for _, word := range s.Words {
-			if other := seen[word]; other != "" {
-				t.Errorf("%q stands for %q and for %q", word, other, s.Name)
+		for _, name := range s.Other {
+			if other := seen[name]; other != "" {
+				t.Errorf("%q stands for %q and for %q", name, other, s.Name)
 			}
-			seen[word] = s.Name
-			if cmdline.FindCommand(app.Commands, word) != nil {
-				t.Errorf("%q stands for %q and is a command", word, s.Name)
+			seen[name] = s.Name
+			if cmdline.FindCommand(app.Commands, name) != nil {
+				t.Errorf("%q stands for %q and is a command", name, s.Name)
 			}
 		}
 	}

@@ -124,8 +124,8 @@ func (s Spent) At(r Rate) Spent {
 	s.Cost, s.Waste, s.Alone = r.of(s.Seconds), r.of(s.WasteSeconds()), Amount{}
 	switch why := r.why(); {
 	case s.Unseen > 0 && r.Free == "":
-		none := unknown("the target forgot the job before batchctl saw its end: its run time is unknown")
-		s.Cost, s.Waste, s.Alone = Range{none, none}, Range{none, none}, none
+		noAmount := unknown("the target forgot the job before batchctl saw its end: its run time is unknown")
+		s.Cost, s.Waste, s.Alone = Range{noAmount, noAmount}, Range{noAmount, noAmount}, noAmount
 	case s.Seconds == 0 || r.Free != "":
 	case why != "":
 		s.Alone = unknown("%s", why)

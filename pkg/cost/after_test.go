@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// moment is an epoch time in milliseconds; 0 is none.
+// moment returns an epoch time in milliseconds; nil for 0.
 func moment(seconds float64) *int64 {
 	if seconds == 0 {
 		return nil
@@ -191,7 +191,7 @@ func TestPlanOfPod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := made.Hold(world(nil), nil, nil).Jobs[0].Need
+	n := made.Review(world(nil), nil, nil).Jobs[0].Need
 	if !n.EKS || len(n.Parts) != 1 || n.Parts[0].VCPUs != 4 || n.Parts[0].MemoryMiB != 2048 || n.Parts[0].GPUs != 1 {
 		t.Errorf("the pod needs %+v", n)
 	}

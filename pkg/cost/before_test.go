@@ -64,7 +64,7 @@ func TestBefore(t *testing.T) {
 	part := with(job("one", "1", "1024", ""), "sweep-0", 1800, 2, 100)
 	part.Group = "sweep"
 	made := &plan.Plan{Jobs: []*plan.Job{tagged, part, with(job("one", "1", "1024", ""), "endless", 0, 5, 1), with(job("spot", "4", "1024", ""), "cheap", 3600, 1, 1), tidy}}
-	list := Before("flow", made.Hold(w, nil, prices(t)), prices(t), ran(900, 2700))
+	list := Before("flow", made.Review(w, nil, prices(t)), prices(t), ran(900, 2700))
 	for i, want := range []string{"0.025 to 0.3 USD", "2.50 to 10.00 USD", "0.025 USD or more", "up to 0.24 USD", "0 to 0.1 USD"} {
 		if got := list[i].Cost.String(); got != want {
 			t.Errorf("%s costs %s, want %s", list[i].Job, got, want)
@@ -85,7 +85,7 @@ func TestBefore(t *testing.T) {
 			t.Errorf("by %s: %s, want %s", by, got, want)
 		}
 	}
-	if unknown := Before("flow", made.Hold(w, nil, prices(t)), prices(t), ran()); unknown[0].Cost.String() != "up to 0.3 USD" || unknown[2].Cost.String() != "unknown" {
+	if unknown := Before("flow", made.Review(w, nil, prices(t)), prices(t), ran()); unknown[0].Cost.String() != "up to 0.3 USD" || unknown[2].Cost.String() != "unknown" {
 		t.Errorf("without earlier runs: %s, %s", unknown[0].Cost, unknown[2].Cost)
 	}
 }
@@ -94,7 +94,7 @@ func TestBefore(t *testing.T) {
 func TestLowKeepsToTimeout(t *testing.T) {
 	w := world(map[string][]string{"one": {"EC2 m5.large"}})
 	made := &plan.Plan{Jobs: []*plan.Job{with(job("one", "2", "1024", ""), "a", 60, 1, 1)}}
-	if c := Before("", made.Hold(w, nil, prices(t)), prices(t), ran(7200))[0].Cost; c.Low.USD != c.High.USD {
+	if c := Before("", made.Review(w, nil, prices(t)), prices(t), ran(7200))[0].Cost; c.Low.USD != c.High.USD {
 		t.Errorf("it costs %s", c)
 	}
 }
@@ -120,7 +120,7 @@ func TestBeforeProperties(t *testing.T) {
 		jobs := rapid.SliceOfN(rapid.Custom(drawn), 1, 5).Draw(t, "jobs")
 		seconds := rapid.SliceOfN(rapid.Float64Range(0, 1e6), 0, 5).Draw(t, "seconds")
 		of := func(jobs ...*plan.Job) []Estimate {
-			return Before("p", (&plan.Plan{Jobs: jobs}).Hold(w, nil, table), table, ran(seconds...))
+			return Before("p", (&plan.Plan{Jobs: jobs}).Review(w, nil, table), table, ran(seconds...))
 		}
 		list := of(jobs...)
 		total := Total(list).Cost
@@ -214,7 +214,7 @@ func TestOver(t *testing.T) {
 		{[]*plan.Job{with(job("theirs", "1", "1024", ""), "c", 60, 1, 1)}, 5, "cannot tell whether the jobs stay within 5.00 USD: batchctl does not know the instances of an unmanaged environment (1 of 1)",
 			"give a file with these prices: --prices FILE; or name a queue with known instance types: --queue"},
 	} {
-		list := Before("", (&plan.Plan{Jobs: c.jobs}).Hold(w, nil, prices(t)), prices(t), ran())
+		list := Before("", (&plan.Plan{Jobs: c.jobs}).Review(w, nil, prices(t)), prices(t), ran())
 		over := Over(list, c.most)
 		if over == nil {
 			over = &Excess{}

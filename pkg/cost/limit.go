@@ -10,8 +10,8 @@ import (
 )
 
 // ParseUSD reads an amount of US dollars: 20, 0.50, $20, 20 USD.
-func ParseUSD(word string) (float64, error) {
-	figure := strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(word, "USD")), "$")
+func ParseUSD(text string) (float64, error) {
+	figure := strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(text, "USD")), "$")
 	usd, err := strconv.ParseFloat(figure, 64)
 	if err != nil || math.IsNaN(usd) || math.IsInf(usd, 0) || usd < 0 {
 		return 0, errors.New("not an amount of US dollars, such as 20 or 0.50")
@@ -41,11 +41,11 @@ func Over(list []Estimate, most float64) *Excess {
 	if high.USD <= most*(1+slack) {
 		return nil
 	}
-	is, may := apart(high.USD, most)
-	return &Excess{fmt.Sprintf("the jobs may cost %s USD, more than %s USD", is, may), lower(list, high.USD-most)}
+	cost, limitText := apart(high.USD, most)
+	return &Excess{fmt.Sprintf("the jobs may cost %s USD, more than %s USD", cost, limitText), lower(list, high.USD-most)}
 }
 
-// apart are the figures of two amounts, to as many digits as it takes to tell them apart.
+// apart formats two amounts with as many digits as it takes to distinguish them.
 func apart(a, b float64) (string, string) {
 	x, y := Figure(a), Figure(b)
 	for digits := 3; x == y && digits <= 17; digits++ {

@@ -63,9 +63,9 @@ func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal boo
 	n := v.Need
 	n.TimeoutSeconds, n.Attempts, n.Children = 0, 1, 1
 	r := Rate{Unknown: v.Cost.Unknown}
-	for _, room := range v.Environments {
-		if room.Usable() && room.Fits {
-			r.add(room, n, prices, region)
+	for _, fit := range v.Environments {
+		if fit.Usable() && fit.Fits {
+			r.add(fit, n, prices, region)
 		}
 	}
 	if r.On != "" {
@@ -74,9 +74,9 @@ func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal boo
 	return r
 }
 
-// add takes in an environment that holds the job.
-func (r *Rate) add(room plan.EnvironmentFit, n plan.Need, prices *catalog.Prices, region string) {
-	c := plan.CostIn(room, n, prices, region)
+// add adds the prices of an environment on which the job fits.
+func (r *Rate) add(fit plan.EnvironmentFit, n plan.Need, prices *catalog.Prices, region string) {
+	c := plan.CostIn(fit, n, prices, region)
 	if c.Unknown != "" {
 		r.LeastUnknown, r.MostUnknown = c.Unknown, c.Unknown
 		return
@@ -104,7 +104,7 @@ func (r *Rate) add(room plan.EnvironmentFit, n plan.Need, prices *catalog.Prices
 	if !first && c.ShareHour >= r.Share {
 		return
 	}
-	r.On, r.Share, r.Whole, r.Spot, r.Unused = machine(c), c.ShareHour, c.WholeHour, nil, unused(room, n, c)
+	r.On, r.Share, r.Whole, r.Spot, r.Unused = machine(c), c.ShareHour, c.WholeHour, nil, unused(fit, n, c)
 	r.Region, r.Replaces = c.Region, c.Replaces
 	if hasSpot {
 		r.Spot = &spot
@@ -128,11 +128,11 @@ func machine(c plan.Cost) string {
 }
 
 // unused is the GPUs beside those of a job of one machine.
-func unused(room plan.EnvironmentFit, n plan.Need, c plan.Cost) *Unused {
-	if room.IsFargate() || len(n.Parts) != 1 || n.Parts[0].Nodes != 1 {
+func unused(fit plan.EnvironmentFit, n plan.Need, c plan.Cost) *Unused {
+	if fit.IsFargate() || len(n.Parts) != 1 || n.Parts[0].Nodes != 1 {
 		return nil
 	}
-	held, takes := room.Holds[0], n.Parts[0].GPUs
+	held, takes := fit.Holds[0], n.Parts[0].GPUs
 	if takes == 0 || takes >= held.Instance.GPUs {
 		return nil
 	}

@@ -79,7 +79,7 @@ func job(queue, vcpus, memory, gpus string) *plan.Job {
 func rateOf(t testing.TB, w *plan.TargetState, j *plan.Job) Rate {
 	t.Helper()
 	made := &plan.Plan{Name: "plan", Jobs: []*plan.Job{j}}
-	return RateOf(made.Hold(w, nil, prices(t)).Jobs[0], prices(t), "eu-west-1", w.Local)
+	return RateOf(made.Review(w, nil, prices(t)).Jobs[0], prices(t), "eu-west-1", w.Local)
 }
 
 func TestRateOf(t *testing.T) {

@@ -18,43 +18,43 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// Container is the name of the container of a job that has one, as AWS Batch names it.
+// Container is the name of the only container of a job, as in AWS Batch.
 const Container = "default"
 
-// LogGroup is where logs go unless the job says otherwise, as on AWS Batch. Batch makes it
-// with its first job; a task makes it itself where that is not there.
+// LogGroup is the default log group, as in AWS Batch. AWS Batch creates it with
+// its first job; a task creates it if it does not exist.
 const LogGroup = "/aws/batch/job"
 
-// The launch types.
+// Launch types of RunTask.
 const (
 	EC2     = "EC2"
 	Fargate = "FARGATE"
 )
 
-// Options say where a task is to run.
+// Options say where a task runs.
 type Options struct {
 	Cluster string
 	Region  string // of the logs
-	// LaunchType is EC2, Fargate, or "" for that of the job: FARGATE where its
-	// platformCapabilities say so.
+	// LaunchType is EC2 or Fargate. "" selects Fargate if the job's platformCapabilities name
+	// it, or else EC2.
 	LaunchType string
-	// CapacityProvider takes the place of a launch type, if given.
+	// CapacityProvider replaces the launch type, unless it is "".
 	CapacityProvider        string
 	Subnets, SecurityGroups []string
 	PublicIP                bool
 }
 
-// Task is a job as ECS takes it.
+// Task is a job as requests of ECS.
 type Task struct {
 	Name       string
 	Definition awsecs.RegisterTaskDefinitionInput
 	Run        awsecs.RunTaskInput // without its token; TaskDefinition is the family
-	// Lost says what of the job does not hold on ECS, a sentence each.
+	// Lost are sentences about settings of the job that have no effect on ECS.
 	Lost []string
 }
 
-// Requests returns the requests of the task in their order, as they are before
-// anything is sent.
+// Requests returns the requests of the task in the order in which they are sent.
+// They have no token yet.
 func (t *Task) Requests() ([]Request, error) {
 	definition, err := body(&t.Definition)
 	if err != nil {
@@ -67,8 +67,8 @@ func (t *Task) Requests() ([]Request, error) {
 	}, err
 }
 
-// Stamped is the RunTask of a submission: with its id as token, tag and mark of who
-// started it, and in the environment of a job of one container.
+// Stamped returns the RunTask of a submission. The submission's id is its token,
+// tag and startedBy, and a variable of a job with one container.
 func (t *Task) Stamped(token string) *awsecs.RunTaskInput {
 	run := t.Run
 	run.ClientToken, run.StartedBy = &token, &token
@@ -92,19 +92,20 @@ func (t *Task) Stamped(token string) *awsecs.RunTaskInput {
 	return &run
 }
 
-// CannotError is a job that would be another one on ECS.
+// CannotError is a job that would have another result on ECS.
 type CannotError struct {
 	// Reasons are sentences, each with the next step.
 	Reasons []string
 }
 
+// Error counts the reasons.
 func (e *CannotError) Error() string {
-	return fmt.Sprintf("ECS cannot hold this job: %d reasons", len(e.Reasons))
+	return fmt.Sprintf("ECS cannot run this job: %d reasons", len(e.Reasons))
 }
 
-// Build makes the task of a plan's job. definition is the job definition that it runs:
-// j.Register, or that of an earlier job of the plan. What would change the result is
-// a *CannotError.
+// Build returns the task of a plan's job. definition is the job definition that
+// it runs: j.Register, or that of an earlier job of the plan. If ECS would change
+// the result of the job, the error is a *CannotError.
 func Build(j *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o Options) (*Task, error) {
 	b := &builder{job: j, definition: definition, options: o, task: &Task{Name: j.Name}}
 	b.cannot = refusals(j, definition)
@@ -129,27 +130,29 @@ func Build(j *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o Optio
 	return b.task, nil
 }
 
+// builder converts one job.
 type builder struct {
 	job        *plan.Job
 	definition *awsbatch.RegisterJobDefinitionInput
 	options    Options
 	fargate    bool
 	task       *Task
-	cannot     []string
-	// What of the definition RunTask takes.
+	cannot     []string // reasons, see CannotError
+	// Members of the definition that belong to RunTask.
 	network *types.NetworkConfiguration
 	execute bool
 	version *string
 }
 
+// refuse adds a reason once.
 func (b *builder) refuse(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(b.cannot, text) {
 		b.cannot = append(b.cannot, text)
 	}
 }
 
-// onFargate reports whether the task runs on Fargate: a capacity provider or a launch
-// type says so, or else the job.
+// onFargate reports whether the task runs on Fargate, from the capacity provider, the launch
+// type, or else the job.
 func (b *builder) onFargate() bool {
 	switch {
 	case b.options.CapacityProvider != "":
@@ -160,7 +163,7 @@ func (b *builder) onFargate() bool {
 	return slices.Contains(b.definition.PlatformCapabilities, types.PlatformCapabilityFargate)
 }
 
-// single lowers a job of one container.
+// single converts a job with one container.
 func (b *builder) single(c *types.ContainerProperties) {
 	d := &b.task.Definition
 	d.TaskRoleArn, d.ExecutionRoleArn = c.JobRoleArn, c.ExecutionRoleArn
@@ -185,7 +188,8 @@ func (b *builder) single(c *types.ContainerProperties) {
 		types.TaskContainerOverrides{Command: over.Command, Environment: over.Environment, ResourceRequirements: overAsked})
 }
 
-// requirements adds what the deprecated members vcpus and memory ask for.
+// requirements adds the deprecated members vcpus and memory to a list of
+// requirements. Members of the list take precedence.
 func requirements(list []types.ResourceRequirement, vcpus, memory *int32) []types.ResourceRequirement {
 	list = slices.Clone(list)
 	add := func(kind types.ResourceType, value *int32) {
@@ -198,6 +202,7 @@ func requirements(list []types.ResourceRequirement, vcpus, memory *int32) []type
 	return list
 }
 
+// valueOf returns the value of a requirement; "" if the list has none.
 func valueOf(list []types.ResourceRequirement, kind types.ResourceType) string {
 	for _, r := range list {
 		if r.Type == kind {
@@ -207,7 +212,8 @@ func valueOf(list []types.ResourceRequirement, kind types.ResourceType) string {
 	return ""
 }
 
-// several lowers a job of several containers, which has ECS's form already.
+// several converts a job with several containers, which already has the form of
+// ECS.
 func (b *builder) several(t *types.EcsTaskProperties) {
 	d := &b.task.Definition
 	d.TaskRoleArn, d.ExecutionRoleArn = t.TaskRoleArn, t.ExecutionRoleArn
@@ -221,6 +227,7 @@ func (b *builder) several(t *types.EcsTaskProperties) {
 	}
 }
 
+// overrideOf returns the submission's override of a container.
 func (b *builder) overrideOf(container string) types.TaskContainerOverrides {
 	if o := b.job.Submit.EcsPropertiesOverride; o != nil && len(o.TaskProperties) > 0 {
 		for _, c := range o.TaskProperties[0].Containers {
@@ -232,11 +239,11 @@ func (b *builder) overrideOf(container string) types.TaskContainerOverrides {
 	return types.TaskContainerOverrides{}
 }
 
-// add lowers a container, and what of it holds for this task alone.
+// add converts a container to a definition, and its overrides to those of RunTask.
 func (b *builder) add(c types.TaskContainerProperties, over types.TaskContainerOverrides) {
 	command, amounts := b.command(c, over), b.resources(c.ResourceRequirements)
 	if c.Essential == nil {
-		c.Essential = aws.Bool(true) // ECS's default, said so that a comparison finds it
+		c.Essential = aws.Bool(true) // ECS's default, explicit for comparisons
 	}
 	c.Command, c.LogConfiguration, c.ResourceRequirements = substitute(c.Command, b.definition.Parameters), b.logs(c), amounts.gpus
 	d := as[ecstypes.ContainerDefinition](b, &c)
@@ -255,7 +262,7 @@ func (b *builder) add(c types.TaskContainerProperties, over types.TaskContainerO
 	}
 }
 
-// given is an amount as a member that can be absent.
+// given returns nil for 0, for members that can be absent.
 func given(amount int32) *int32 {
 	if amount == 0 {
 		return nil
@@ -263,6 +270,7 @@ func given(amount int32) *int32 {
 	return &amount
 }
 
+// override adds a container's override to RunTask.
 func (b *builder) override(o ecstypes.ContainerOverride) {
 	if b.task.Run.Overrides == nil {
 		b.task.Run.Overrides = &ecstypes.TaskOverride{}
@@ -271,8 +279,8 @@ func (b *builder) override(o ecstypes.ContainerOverride) {
 	*list = append(*list, o)
 }
 
-// command is what the container of this task runs: AWS Batch puts the submission's
-// parameters over the definition's.
+// command returns the command of the container. The parameters of the submission
+// override those of the definition, as in AWS Batch.
 func (b *builder) command(c types.TaskContainerProperties, over types.TaskContainerOverrides) []string {
 	command := c.Command
 	if len(over.Command) > 0 {
@@ -284,29 +292,31 @@ func (b *builder) command(c types.TaskContainerProperties, over types.TaskContai
 	}
 	maps.Copy(parameters, b.job.Submit.Parameters)
 	command = substitute(command, parameters)
-	for _, word := range command {
-		if name, isRef := reference(word); isRef {
-			b.refuse("the command has Ref::%[1]s, and the job has no parameter %[1]s: ECS would hand the word on as it is; give it: --parameters %[1]s=VALUE", name)
+	for _, arg := range command {
+		if name, isRef := reference(arg); isRef {
+			b.refuse("the command has Ref::%[1]s, and the job has no parameter %[1]s: ECS would pass it to the program unchanged; set it: --parameters %[1]s=VALUE", name)
 		}
 	}
 	return command
 }
 
-// unitsPerCPU is what ECS calls a vCPU (API reference of ContainerDefinition.cpu).
+// unitsPerCPU is the number of ECS's CPU units per vCPU (API reference of
+// ContainerDefinition.cpu).
 const unitsPerCPU = 1024
 
-// amounts are requirements as ECS counts them: CPU in units and memory in MiB, both
-// rounded up, and the rest, the GPUs.
+// amounts are requirements in ECS's units: CPU units and memory in MiB, both
+// rounded up. GPUs stay requirements.
 type amounts struct {
 	cpu, memory int32
 	gpus        []types.ResourceRequirement
 }
 
+// resources converts requirements. It refuses values that are no numbers.
 func (b *builder) resources(list []types.ResourceRequirement) (sum amounts) {
 	for _, r := range list {
 		value, err := strconv.ParseFloat(aws.ToString(r.Value), 64)
 		if err != nil || value < 0 || value > 1<<30 || r.Type == types.ResourceTypeVcpu && value > 1<<20 {
-			b.refuse("%s %q is no amount; give a number", r.Type, aws.ToString(r.Value))
+			b.refuse("%s %q is not a number; give one", r.Type, aws.ToString(r.Value))
 			continue
 		}
 		switch r.Type {
@@ -323,9 +333,9 @@ func (b *builder) resources(list []types.ResourceRequirement) (sum amounts) {
 	return sum
 }
 
-// logs is the container's log configuration with what AWS Batch would fill in: the
-// driver awslogs, the group, the Region, and the job definition's name as prefix, so
-// that a stream is <definition>/<container>/<task id>.
+// logs returns the container's log configuration with AWS Batch's defaults: the
+// driver awslogs, the group, the Region, and the job definition's name as prefix.
+// The stream is then <definition>/<container>/<task id>.
 func (b *builder) logs(c types.TaskContainerProperties) *types.LogConfiguration {
 	l := types.LogConfiguration{LogDriver: types.LogDriverAwslogs}
 	if c.LogConfiguration != nil {
@@ -343,7 +353,8 @@ func (b *builder) logs(c types.TaskContainerProperties) *types.LogConfiguration 
 	return &l
 }
 
-// whole lowers what is of the task and not of a container.
+// whole sets the members of the task itself: family, tags, network mode and, on
+// Fargate, its size.
 func (b *builder) whole() {
 	d := &b.task.Definition
 	d.Family = b.definition.JobDefinitionName
@@ -363,8 +374,8 @@ func (b *builder) whole() {
 	}
 }
 
-// size is what the containers ask for together, with or without what holds for this
-// task alone: in units of CPU and in MiB.
+// size returns the sum of the containers' CPU units and MiB, with the overrides
+// of this task or without them.
 func (b *builder) size(overridden bool) (cpu, memory *string) {
 	var units, mib int64
 	for _, c := range b.task.Definition.ContainerDefinitions {
@@ -381,7 +392,7 @@ func (b *builder) size(overridden bool) (cpu, memory *string) {
 
 func tag(key, value string) ecstypes.Tag { return ecstypes.Tag{Key: &key, Value: &value} }
 
-// tags are tags in the order of their names.
+// tags returns tags sorted by key.
 func tags(m map[string]string) (list []ecstypes.Tag) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		list = append(list, tag(k, m[k]))
@@ -389,6 +400,7 @@ func tags(m map[string]string) (list []ecstypes.Tag) {
 	return list
 }
 
+// run sets the members of RunTask.
 func (b *builder) run() {
 	r, o := &b.task.Run, b.options
 	r.Cluster, r.TaskDefinition = &o.Cluster, b.task.Definition.Family
@@ -412,6 +424,8 @@ func (b *builder) run() {
 	}
 }
 
+// propagates reports whether the task gets the tags of its definition. The
+// submission overrides the definition.
 func (b *builder) propagates() bool {
 	if b.job.Submit.PropagateTags != nil {
 		return *b.job.Submit.PropagateTags
@@ -419,6 +433,7 @@ func (b *builder) propagates() bool {
 	return aws.ToBool(b.definition.PropagateTags)
 }
 
+// networkOf returns the network of a task with its own interface.
 func (b *builder) networkOf() *ecstypes.NetworkConfiguration {
 	v := &ecstypes.AwsVpcConfiguration{Subnets: b.options.Subnets, SecurityGroups: b.options.SecurityGroups}
 	if b.fargate { // a task on EC2 cannot have a public address (API reference of AwsVpcConfiguration)

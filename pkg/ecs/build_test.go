@@ -164,7 +164,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRefusedRequests holds what only native requests can ask for.
+// TestRefusedRequests checks settings that only native requests can have.
 func TestRefusedRequests(t *testing.T) {
 	for want, change := range map[string]func(*plan.Job){
 		"runs job definition x:3":   func(j *plan.Job) { j.Register, j.Submit.JobDefinition = nil, aws.String("x:3") },
@@ -174,7 +174,7 @@ func TestRefusedRequests(t *testing.T) {
 		"consumable resources":      func(j *plan.Job) { j.Register.ConsumableResourceProperties = &types.ConsumableResourceProperties{} },
 		"waits for other jobs":      func(j *plan.Job) { j.When = document.WhenFailure },
 		"no parameter gone":         func(j *plan.Job) { j.Register.ContainerProperties.Command = []string{"Ref::gone"} },
-		"is no amount":              func(j *plan.Job) { j.Register.ContainerProperties.ResourceRequirements[0].Value = aws.String("many") },
+		"is not a number":           func(j *plan.Job) { j.Register.ContainerProperties.ResourceRequirements[0].Value = aws.String("many") },
 		"its definition says no co": func(j *plan.Job) { j.Register.ContainerProperties = nil },
 	} {
 		j := jobOf(t, "job.json", simple(""))
@@ -226,7 +226,7 @@ func TestStamped(t *testing.T) {
 
 func TestMeaning(t *testing.T) {
 	for reason, want := range map[string]string{"RESOURCE:GPU": "GPUs free", "RESOURCE:MEMORY": "memory free", "AGENT": "agent", "ATTRIBUTE": "attribute",
-		"Capacity is unavailable at this time. Please try again later or in a different availability zone": "no room", "RESOURCE:OTHER": "no instance has room", "odd": "developer guide"} {
+		"Capacity is unavailable at this time. Please try again later or in a different availability zone": "no capacity", "RESOURCE:OTHER": "fits on no instance", "odd": "developer guide"} {
 		if got := Meaning(reason); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", reason, got)
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// refusals say what ECS cannot hold and without which the job would be another one.
+// refusals returns why the job would have another result on ECS, each with the
+// next step.
 func refusals(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string) {
 	add := func(when bool, text string) {
 		if when {
@@ -30,9 +31,9 @@ func refusals(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []strin
 	}
 	add(s.ArrayProperties != nil || j.Cells != "", "it is an array, and ECS has none; submit it to AWS Batch, or run one child: take \"array\" out of the file")
 	add(len(s.DependsOn)+len(j.After)+len(j.Earlier) > 0 || j.When != "", "it waits for other jobs, and an ECS task waits for none; submit it to AWS Batch, or run the files one after the other with --wait")
-	add(len(j.Staged) > 0, "its children read a text that is put in a place of its own, and ECS has no children; submit it to AWS Batch")
-	add(len(j.Published) > 0, "it brings files of this machine, which submit publishes; put them into S3 and name them there, or submit it to AWS Batch")
-	add(namesBatch(j), "a place of its inputs or outputs names AWS_BATCH_JOB_ID or another variable of AWS Batch, which ECS does not set; name one of the job's environment, or submit it to AWS Batch")
+	add(len(j.Staged) > 0, "its children read a text that is staged in S3, and ECS has no children; submit it to AWS Batch")
+	add(len(j.Published) > 0, "it has local input files, which only submit uploads; put them into S3 and name them there, or submit it to AWS Batch")
+	add(namesBatch(j), "a location of its inputs or outputs names AWS_BATCH_JOB_ID or another variable of AWS Batch, which ECS does not set; name one of the job's environment, or submit it to AWS Batch")
 	add(d.NodeProperties != nil || s.NodeOverrides != nil, "it runs on several nodes at once, and an ECS task is on one; submit it to AWS Batch")
 	add(d.EksProperties != nil || s.EksPropertiesOverride != nil, "it is for EKS; submit it to AWS Batch")
 	add(d.ConsumableResourceProperties != nil || s.ConsumableResourcePropertiesOverride != nil,
@@ -41,7 +42,8 @@ func refusals(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []strin
 	return list
 }
 
-// losses say what does not hold on ECS and changes no result.
+// losses returns which settings have no effect on ECS, but do not change the
+// result.
 func losses(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string) {
 	add := func(when bool, format string, args ...any) {
 		if when {
@@ -63,19 +65,19 @@ func losses(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string)
 	if timeout != nil {
 		add(true, "timeout does not hold: ECS lets a task run on after %d s; stop it yourself, or begin the command with timeout", aws.ToInt32(timeout.AttemptDurationSeconds))
 	}
-	add(s.SchedulingPriorityOverride != nil || s.ShareIdentifier != nil || d.SchedulingPriority != nil, "scheduling priority and share do not hold: a cluster has no queue, and a task that finds no room is refused")
+	add(s.SchedulingPriorityOverride != nil || s.ShareIdentifier != nil || d.SchedulingPriority != nil, "scheduling priority and share do not hold: a cluster has no queue, and ECS rejects a task that does not fit")
 	add(readsBatch(d, s), "the variables AWS_BATCH_... are not set: ECS sets none of them, and the job reads one")
 	return list
 }
 
-// readsBatch reports whether a command or a variable speaks of the variables that AWS
-// Batch sets.
+// readsBatch reports whether a command or a variable contains the name of a
+// variable that AWS Batch sets.
 func readsBatch(d *awsbatch.RegisterJobDefinitionInput, s *awsbatch.SubmitJobInput) bool {
-	var words []string
+	var texts []string
 	add := func(command []string, environment []types.KeyValuePair) {
-		words = append(words, command...)
+		texts = append(texts, command...)
 		for _, v := range environment {
-			words = append(words, aws.ToString(v.Value))
+			texts = append(texts, aws.ToString(v.Value))
 		}
 	}
 	if c := d.ContainerProperties; c != nil {
@@ -88,14 +90,14 @@ func readsBatch(d *awsbatch.RegisterJobDefinitionInput, s *awsbatch.SubmitJobInp
 	if o := s.ContainerOverrides; o != nil {
 		add(o.Command, o.Environment)
 	}
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "AWS_BATCH_") })
+	return slices.ContainsFunc(texts, func(w string) bool { return strings.Contains(w, "AWS_BATCH_") })
 }
 
-// onEC2 is the next step of a job that Fargate cannot run.
+// onEC2 is the next step for a job that Fargate cannot run.
 const onEC2 = "; run it on EC2: --launch-type EC2"
 
-// checkFargate refuses what Fargate does not have (developer guide of ECS, task
-// definition differences for Fargate).
+// checkFargate refuses what Fargate does not have (Amazon ECS Developer Guide,
+// "Task definition differences for Fargate").
 func (b *builder) checkFargate() {
 	if len(b.options.Subnets) == 0 {
 		b.refuse("a task on Fargate needs subnets; say --subnets subnet-...,subnet-...")
@@ -113,6 +115,7 @@ func (b *builder) checkFargate() {
 	}
 }
 
+// checkContainer refuses members of a container that Fargate does not have.
 func (b *builder) checkContainer(c ecstypes.ContainerDefinition) {
 	if len(c.ResourceRequirements) > 0 {
 		b.refuse("it asks for GPUs, and Fargate has none%s", onEC2)
@@ -125,7 +128,8 @@ func (b *builder) checkContainer(c ecstypes.ContainerDefinition) {
 	}
 }
 
-// namesBatch reports whether a place stands for what only AWS Batch knows.
+// namesBatch reports whether a location contains a variable that only AWS Batch
+// sets.
 func namesBatch(j *plan.Job) bool {
 	if j.Stage == nil {
 		return false

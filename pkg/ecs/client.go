@@ -19,14 +19,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// Client asks ECS.
+// Client calls ECS. It is safe for concurrent use.
 type Client struct {
 	api *awsecs.Client
-	// Progress is told what a call meets that its user should know; it may be nil.
+	// Progress is called with a message when a call is repeated; it may be nil.
 	Progress func(text string)
 }
 
-// New returns a client for the account and Region that cfg leads to.
+// New returns a client for the account and Region of cfg.
 func New(cfg aws.Config) *Client { return &Client{api: awsecs.NewFromConfig(rpc.SDK(cfg))} }
 
 func (c *Client) progress(format string, args ...any) {
@@ -35,14 +35,15 @@ func (c *Client) progress(format string, args ...any) {
 	}
 }
 
-// attempts is how often a call is sent whose answer is missing or that was throttled;
-// firstPause is before the second, and doubles.
+// attempts is the most attempts of a call whose answer is missing or that was throttled.
+// firstPause is the pause before the second attempt; it doubles each time.
 const (
 	attempts   = 6
 	firstPause = time.Second
 )
 
-// call sends a request that may be repeated until ECS says yes or no.
+// call sends an idempotent request until ECS accepts or rejects it. The error is
+// an *UnclearError if an attempt may have had an effect.
 func call[In, Out any](ctx context.Context, c *Client, operation func(context.Context, In, ...func(*awsecs.Options)) (Out, error), in In) (Out, error) {
 	isUnclear := false
 	for n, pause := 1, firstPause; ; n, pause = n+1, 2*pause {
@@ -63,7 +64,7 @@ func call[In, Out any](ctx context.Context, c *Client, operation func(context.Co
 	}
 }
 
-// sleep waits, and reports whether ctx let it.
+// sleep waits for d, and returns false if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -75,31 +76,34 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// UnclearError is a call that may have done what it was to do: an answer of it is
-// missing, whatever was printed later.
+// UnclearError is a call that may have had its effect, because an answer is
+// missing.
 type UnclearError struct{ Err error }
 
+// Error names the last error.
 func (e *UnclearError) Error() string { return "no clear answer: " + e.Err.Error() }
+
+// Unwrap returns the last error.
 func (e *UnclearError) Unwrap() error { return e.Err }
 
-// Refused reports whether ECS itself said no to a call, so that sending it again would
-// help no one.
+// Refused reports whether ECS rejected a call, so that repeating it is useless.
 func Refused(err error) bool {
 	e, ok := errors.AsType[*rpc.Error](err)
 	return ok && e.Status/100 == 4 && !busy(e)
 }
 
-// Busy reports whether ECS did not take a call because it is asked too often.
+// Busy reports whether ECS rejected a call because of its rate.
 func Busy(err error) bool {
 	e, ok := errors.AsType[*rpc.Error](err)
 	return ok && busy(e)
 }
 
+// busy reports whether an answer means throttling.
 func busy(e *rpc.Error) bool {
 	return e.Status == http.StatusTooManyRequests || strings.Contains(e.Code, "Throttl") || e.Code == "TooManyRequestsException" || e.Code == "RequestLimitExceeded"
 }
 
-// unsent reports whether a request never left.
+// unsent reports whether a request cannot have reached ECS.
 func unsent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
@@ -109,7 +113,7 @@ func unsent(err error) bool {
 	return isName || isCertificate || strings.Contains(err.Error(), "credentials") && !Refused(err)
 }
 
-// repeats reports whether the same call may do better in a moment.
+// repeats reports whether the same call may succeed later.
 func repeats(err error) bool {
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		return busy(e) || e.Status/100 == 5
@@ -121,7 +125,7 @@ func repeats(err error) bool {
 // Stopped reports whether a task has ended.
 func Stopped(t *types.Task) bool { return aws.ToString(t.LastStatus) == "STOPPED" }
 
-// GPUs are the ids of the GPUs of all containers of a task.
+// GPUs returns the ids of the GPUs of all containers of a task.
 func GPUs(t *types.Task) (ids []string) {
 	for _, c := range t.Containers {
 		ids = append(ids, c.GpuIds...)
@@ -129,9 +133,10 @@ func GPUs(t *types.Task) (ids []string) {
 	return ids
 }
 
-// FailedError is a RunTask that placed no task.
+// FailedError is a RunTask for which ECS placed no task.
 type FailedError struct{ Failures []types.Failure }
 
+// Error explains each distinct failure.
 func (e *FailedError) Error() string {
 	var reasons []string
 	for _, f := range e.Failures {
@@ -147,16 +152,16 @@ func (e *FailedError) Error() string {
 	return "ECS placed no task: " + strings.Join(reasons, "; ")
 }
 
-// Run sends RunTask, again and again with the same token while answers are missing. A
-// *UnclearError leaves open whether there is a task; after any other error there is none,
-// and a *FailedError says why it was not placed.
+// Run sends RunTask, repeatedly with the same token while answers are missing.
+// After an *UnclearError the task may exist. After any other error it does not,
+// and a *FailedError says why ECS did not place it.
 func (c *Client) Run(ctx context.Context, in *awsecs.RunTaskInput) (*types.Task, error) {
 	out, err := call(ctx, c, c.api.RunTask, in)
 	if err != nil {
 		return nil, err
 	}
 	if len(out.Tasks) == 0 {
-		if len(out.Failures) == 0 { // as moto answers; AWS says why
+		if len(out.Failures) == 0 { // an answer of moto; AWS gives reasons
 			out.Failures = []types.Failure{{Reason: aws.String("RESOURCE:?")}}
 		}
 		return nil, &FailedError{out.Failures}
@@ -164,15 +169,16 @@ func (c *Client) Run(ctx context.Context, in *awsecs.RunTaskInput) (*types.Task,
 	return &out.Tasks[0], nil
 }
 
-// MissingError is a task that ECS does not know, or no more.
+// MissingError is a task that ECS does not know, or has forgotten.
 type MissingError struct{ Task, Cluster string }
 
+// Error names the task and its cluster.
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("cluster %s has no task %s: ECS forgets a task about an hour after it has stopped", e.Cluster, ID(e.Task))
 }
 
-// Describe asks for one task, by its id or ARN. One that ECS does not know is a
-// *MissingError.
+// Describe describes one task, by its id or ARN. If ECS does not know it, the
+// error is a *MissingError.
 func (c *Client) Describe(ctx context.Context, cluster, task string) (*types.Task, error) {
 	out, err := call(ctx, c, c.api.DescribeTasks, &awsecs.DescribeTasksInput{Cluster: &cluster, Tasks: []string{task}})
 	if err != nil {
@@ -191,11 +197,12 @@ func (c *Client) Stop(ctx context.Context, cluster, task, reason string) error {
 	return err
 }
 
-// ID is the id of a task: the last part of its ARN.
+// ID returns the id of a task: the last part of its ARN.
 func ID(task string) string { return task[strings.LastIndexByte(task, '/')+1:] }
 
-// ClusterOf is the cluster of a task, by its ARN
-// (arn:aws:ecs:us-east-1:123456789012:task/cluster/id); "" if that does not say.
+// ClusterOf returns the cluster in a task's ARN
+// (arn:aws:ecs:us-east-1:123456789012:task/cluster/id); "" if the ARN has the old
+// format without one.
 func ClusterOf(task string) string {
 	if parts := strings.Split(task, "/"); strings.HasPrefix(task, "arn:") && len(parts) == 3 {
 		return parts[1]

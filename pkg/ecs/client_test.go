@@ -115,11 +115,11 @@ func submit(ctx context.Context, a *account, r *Record, task *Task) error {
 	return errors.Join(err, closing)
 }
 
-// cleared is a submission of which the record says that there is no task.
+// cleared is the error of a submission after which the record says that there is no task.
 type cleared struct{ error }
 
-// TestSubmittedOnce: whatever the network does, a command that is repeated until it
-// succeeds has run one task, and after a clear no there is none.
+// TestSubmittedOnce checks, for any behaviour of the network, that a command that is repeated
+// until it succeeds runs one task, and that no task exists after a clear rejection.
 func TestSubmittedOnce(t *testing.T) {
 	task := taskOf(t, "")
 	rapid.Check(t, func(d *rapid.T) {
@@ -307,8 +307,8 @@ func TestFollowEnds(t *testing.T) {
 	})
 }
 
-// TestFollowWithoutTheDefinition: a role that may not read task definitions sees the task to
-// its end; only where the log is stays unknown, and that is told once.
+// TestFollowWithoutTheDefinition checks that a role without permission to read task definitions
+// can follow a task until it ends. Only its logs stay unknown, which is reported once.
 func TestFollowWithoutTheDefinition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount()

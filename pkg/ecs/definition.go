@@ -19,21 +19,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// maxTags is the most tags that a task definition can have.
+// maxTags is the maximum number of tags of an ECS resource (Amazon ECS service
+// quotas).
 const maxTags = 50
 
 // Registered is a revision of a task definition.
 type Registered struct {
 	Arn string
-	// Fresh says that it was registered just now.
+	// Fresh reports whether this call registered the revision.
 	Fresh bool
-	// Changes is how it differs from the revision before, if it is fresh and there is one.
+	// Changes are the differences from the revision before, if this one is fresh.
 	Changes []plan.Change
 }
 
-// Register returns the latest ACTIVE revision of the family if it has this content, and
-// registers another one if not. Content is known by its hash in the tag
-// client.ContentTag: ECS fills in what was left out.
+// Register returns the latest ACTIVE revision of the family if it has this
+// content. If not, it registers a new one. It compares the hash in the tag
+// client.ContentTag, because ECS adds defaults to the content.
 func (c *Client) Register(ctx context.Context, d awsecs.RegisterTaskDefinitionInput) (Registered, error) {
 	text, err := body(&d)
 	if err != nil {
@@ -75,8 +76,8 @@ func (c *Client) Register(ctx context.Context, d awsecs.RegisterTaskDefinitionIn
 	return r, nil
 }
 
-// latest is the newest ACTIVE revision of a family, and nil if there is none: ECS says so
-// with a ClientException.
+// latest returns the newest ACTIVE revision of a family. It returns nil if ECS
+// answers with a ClientException, which means that there is no such revision.
 func (c *Client) latest(ctx context.Context, family *string) (*awsecs.DescribeTaskDefinitionOutput, error) {
 	out, err := call(ctx, c, c.api.DescribeTaskDefinition, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: family, Include: []types.TaskDefinitionField{types.TaskDefinitionFieldTags}})
 	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == "ClientException" {
@@ -88,7 +89,7 @@ func (c *Client) latest(ctx context.Context, family *string) (*awsecs.DescribeTa
 	return out, err
 }
 
-// registration is a revision without what ECS alone writes.
+// registration returns a revision without the members that only ECS sets.
 func registration(d *types.TaskDefinition) *awsecs.RegisterTaskDefinitionInput {
 	return &awsecs.RegisterTaskDefinitionInput{
 		Family: d.Family, ContainerDefinitions: d.ContainerDefinitions, Cpu: d.Cpu, Memory: d.Memory, EphemeralStorage: d.EphemeralStorage,
@@ -98,23 +99,24 @@ func registration(d *types.TaskDefinition) *awsecs.RegisterTaskDefinitionInput {
 	}
 }
 
+// parsed parses JSON that is known to be valid.
 func parsed(text []byte) *jsontree.Node {
 	root, _ := jsontree.Parse(diag.NewSource("", string(text)))
 	return root
 }
 
-// Log says where a container's log is.
+// Log is where a container's log is.
 type Log struct {
 	Container string
-	// Essential says that the task ends with this container.
+	// Essential reports whether the task ends with this container.
 	Essential bool
-	// Group and Stream are of CloudWatch Logs; "" where the log is elsewhere.
+	// Group and Stream are those of CloudWatch Logs; "" if the log is elsewhere.
 	Group, Stream string
 	// Driver is the log driver.
 	Driver string
 }
 
-// Logs returns where the logs of a task's containers are, as its definition says.
+// Logs returns where the logs of a task's containers are, from its definition.
 func (c *Client) Logs(ctx context.Context, task, definition string) ([]Log, error) {
 	out, err := call(ctx, c, c.api.DescribeTaskDefinition, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: &definition})
 	if err != nil || out.TaskDefinition == nil {
@@ -134,9 +136,9 @@ func (c *Client) Logs(ctx context.Context, task, definition string) ([]Log, erro
 	return logs, nil
 }
 
-// Succeeded reports whether a task that has ended did what it was to do: every essential
-// container ended on its own with exit code 0, as AWS Batch judges. A container that the
-// logs do not name counts as essential.
+// Succeeded reports whether an ended task succeeded, by the rule of AWS Batch:
+// every essential container exited with 0. A container that logs does not name
+// counts as essential.
 func Succeeded(t *types.Task, logs []Log) bool {
 	if t.StopCode != "" && t.StopCode != types.TaskStopCodeEssentialContainerExited {
 		return false

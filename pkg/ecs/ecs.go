@@ -1,6 +1,6 @@
-// Package ecs runs a job file on an ECS cluster without AWS Batch: the requests that
-// stand for a plan's job, what ECS cannot hold of it, and a client that registers,
-// runs once, watches and stops.
+// Package ecs runs a job file on an ECS cluster without AWS Batch. It converts a plan's job to
+// requests of ECS, reports what ECS cannot do, and has a client that registers definitions and
+// runs, watches and stops tasks.
 package ecs
 
 import (
@@ -21,19 +21,19 @@ import (
 // Request is one AWS request.
 type Request struct {
 	Operation string
-	// Command sends it: aws ecs run-task --cli-input-json.
+	// Command is the aws command that sends it, such as aws ecs run-task --cli-input-json.
 	Command string
-	// Input is the body, as it is sent.
+	// Input is the body that is sent.
 	Input json.RawMessage
 }
 
-// body is what the SDK sends for an input of RegisterTaskDefinition or RunTask, with the
-// members in the order of their names: the SDK writes those of a map in any order, and
-// equal inputs are to have equal bodies.
+// body returns the request body of an input of RegisterTaskDefinition or RunTask.
+// Its members are sorted, so that equal inputs have equal bodies; the SDK writes
+// maps in random order.
 func body(in any) (json.RawMessage, error) {
 	kept := &keeper{}
 	c := awsecs.New(awsecs.Options{Region: "none", Credentials: aws.AnonymousCredentials{}, HTTPClient: kept, Retryer: aws.NopRetryer{}},
-		func(o *awsecs.Options) { o.IdempotencyTokenProvider = nil }) // or an input without a token is given one
+		func(o *awsecs.Options) { o.IdempotencyTokenProvider = nil }) // or the SDK would add a token
 	var err error
 	switch in := in.(type) {
 	case *awsecs.RegisterTaskDefinitionInput:
@@ -62,8 +62,10 @@ func body(in any) (json.RawMessage, error) {
 // keeper is an HTTP client that keeps the body of a request and sends nothing.
 type keeper struct{ text []byte }
 
+// errKept is the error of every request of a keeper.
 var errKept = errors.New("the request is kept")
 
+// Do keeps the body of r.
 func (k *keeper) Do(r *http.Request) (*http.Response, error) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -73,8 +75,9 @@ func (k *keeper) Do(r *http.Request) (*http.Response, error) {
 	return nil, errKept
 }
 
-// as is a shape of Batch as the type that ECS has for it, or for more: where members have
-// the same name they have the same form (API references of both).
+// as converts a shape of AWS Batch to the type that ECS has for it. Members with
+// the same name have the same form (API references of both). A member that does
+// not fit is refused.
 func as[T any](b *builder, from any) (to T) {
 	text, err := wire.Marshal(from)
 	if err == nil {

@@ -13,32 +13,34 @@ import (
 )
 
 const (
-	// firstPoll is the pause after the first look at a task; it grows to lastPoll, which
-	// is kind to the account's quota.
+	// firstPoll is the pause after the first query of a task. It grows to lastPoll, to save
+	// the account's request quota.
 	firstPoll, lastPoll = 250 * time.Millisecond, 5 * time.Second
-	// lateLogs is how long after the end of a task more of its log may come: the log
-	// driver sends what it has every five seconds.
+	// lateLogs is how long after the end of a task log lines may arrive: the log driver sends
+	// its buffer every five seconds.
 	lateLogs = 6 * time.Second
-	// longAgo is how old an end is whose log is certainly complete.
+	// longAgo is the age of an end after which the log is certainly complete.
 	longAgo = 10 * time.Minute
-	// settles is how long a task may be unknown that was accepted a moment ago: ECS is
-	// consistent in the end (API reference of RunTask).
+	// settles is how long a new task may be unknown: ECS is eventually consistent (API
+	// reference of RunTask).
 	settles = 30 * time.Second
 )
 
-// Watcher is told what becomes of a task. Any of its functions may be nil.
+// Watcher has the functions that Follow calls. Any of them may be nil.
 type Watcher struct {
 	// State is called when status, GPUs or reasons have changed.
 	State func(*types.Task)
-	// Open returns the reader of a container's log, and Line takes what it reads.
+	// Open returns the reader of a container's log. Line is called with each line; its error
+	// ends Follow.
 	Open func(Log) *client.StreamReader
 	Line func(Log, client.Line) error
-	// LogTrouble is told why a log cannot be read; the task is watched on.
+	// LogTrouble is called with the reason why a log cannot be read. Follow continues.
 	LogTrouble func(error)
 }
 
-// Follow watches a task until it has ended and its log is read, and returns how it ended,
-// with where its logs are. Each call is repeated for about a minute while the service fails.
+// Follow watches a task until it has ended and its log is read. It returns the
+// task's last state and where its logs are. Each call is repeated for about a
+// minute while the service fails.
 func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (*types.Task, []Log, error) {
 	f := &follower{Watcher: w, client: c, cluster: cluster, task: task, began: time.Now(), readers: map[string]*client.StreamReader{}}
 	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
@@ -52,6 +54,7 @@ func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (*
 	}
 }
 
+// follower is one Follow.
 type follower struct {
 	Watcher
 	client        *Client
@@ -62,7 +65,8 @@ type follower struct {
 	readers       map[string]*client.StreamReader
 }
 
-// poll asks once, and reports whether all is over.
+// poll queries the task once, and reports whether it has ended and its log is
+// complete.
 func (f *follower) poll(ctx context.Context) (isOver bool, err error) {
 	now, err := f.client.Describe(ctx, f.cluster, f.task)
 	if _, missing := errors.AsType[*MissingError](err); missing && f.state == nil && time.Since(f.began) < settles {
@@ -77,7 +81,7 @@ func (f *follower) poll(ctx context.Context) (isOver bool, err error) {
 	f.state = now
 	if f.logs == nil {
 		switch f.logs, err = f.client.Logs(ctx, aws.ToString(now.TaskArn), aws.ToString(now.TaskDefinitionArn)); {
-		case Refused(err): // who may not read the definition may watch the task all the same
+		case Refused(err): // watching needs no permission to read the definition
 			f.logs = []Log{}
 			f.blind(fmt.Errorf("the task definition, which names it, cannot be read: %w", err))
 		case err != nil:
@@ -95,7 +99,7 @@ func (f *follower) poll(ctx context.Context) (isOver bool, err error) {
 	return f.Open == nil || isOld || time.Since(f.over) >= lateLogs, nil
 }
 
-// blind tells that no container's log is known, nor which containers are essential.
+// blind reports that the logs are unknown, and which containers are essential.
 func (f *follower) blind(err error) {
 	if f.LogTrouble != nil {
 		f.LogTrouble(err)
@@ -104,12 +108,12 @@ func (f *follower) blind(err error) {
 	f.client.progress("note: %v; every container counts as essential", err)
 }
 
-// changed reports whether two looks at a task differ in what people are told.
+// changed reports whether two states of a task differ in what State shows.
 func changed(a, b *types.Task) bool {
 	return a == nil || aws.ToString(a.LastStatus) != aws.ToString(b.LastStatus) || aws.ToString(a.StoppedReason) != aws.ToString(b.StoppedReason) || len(GPUs(a)) != len(GPUs(b))
 }
 
-// read hands on what is new in the logs.
+// read passes on the new lines of all logs. fresh reports whether there were any.
 func (f *follower) read(ctx context.Context) (fresh bool, err error) {
 	for _, l := range f.logs {
 		if f.Open == nil || l.Stream == "" {
@@ -121,11 +125,11 @@ func (f *follower) read(ctx context.Context) (fresh bool, err error) {
 			f.readers[l.Container] = r
 		}
 		var stopped error
-		some, err := r.Read(ctx, func(line client.Line) bool {
+		found, err := r.Read(ctx, func(line client.Line) bool {
 			stopped = f.Line(l, line)
 			return stopped == nil
 		})
-		fresh = fresh || some
+		fresh = fresh || found
 		if stopped != nil {
 			return fresh, stopped
 		}

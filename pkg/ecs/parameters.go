@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// ECS replaces nothing in a command, so that what AWS Batch would do is done here: each
-// element that is Ref::name as a whole becomes the parameter's value.
+// ECS replaces no parameters in a command. This file does it as AWS Batch would: an argument
+// that is exactly Ref::name becomes the parameter's value.
 
-// reference returns the name of the parameter that a word stands for.
-func reference(word string) (name string, isRef bool) { return strings.CutPrefix(word, "Ref::") }
+// reference returns the name of the parameter that an argument stands for.
+func reference(arg string) (name string, isRef bool) { return strings.CutPrefix(arg, "Ref::") }
 
-// substitute puts parameters into a command. A name that they do not have stays.
+// substitute replaces the parameters in a command. It keeps references to unknown
+// parameters.
 func substitute(command []string, parameters map[string]string) []string {
 	out := slices.Clone(command)
-	for i, word := range out {
-		if name, isRef := reference(word); isRef {
+	for i, arg := range out {
+		if name, isRef := reference(arg); isRef {
 			if value, ok := parameters[name]; ok {
 				out[i] = value
 			}

@@ -22,20 +22,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
-// Record is the user's own record of tasks: one line of JSON for each in
-// <Dir>/tasks.jsonl, and a file open-<key>-<token>.json for each RunTask without a clear
-// answer. What holds in every moment:
-//  1. No RunTask is sent whose token is not on the disk.
-//  2. Its file is removed only after a clear no, or after the task is in tasks.jsonl.
-//  3. While a command works on it, its file is locked. A file that no one holds is of a
-//     interrupted command: the same request takes its token.
+// Record is the local record of tasks. <Dir>/tasks.jsonl has one line of JSON per task, and
+// open-<key>-<token>.json exists for each RunTask without a clear answer. Invariants:
+//  1. A RunTask is sent only after its token is on the disk.
+//  2. Its file is removed only after a clear rejection, or after the task is in tasks.jsonl.
+//  3. While a command works on it, its file is locked. An unlocked file belongs to an
+//     interrupted command: the same request then reuses its token.
 type Record struct {
 	Dir string
 	// Target is where the tasks run: aws 123456789012 us-east-1.
 	Target string
 }
 
-// Entry is a task that ECS took.
+// Entry is a task that ECS accepted.
 type Entry struct {
 	Time       time.Time `json:"time"`
 	Target     string    `json:"target"`
@@ -46,39 +45,42 @@ type Entry struct {
 	Token      string    `json:"token"`
 }
 
-// tokenLasts is how long a token is used again: ECS knows it for 24 hours (API reference,
-// "Ensuring idempotency"), and clocks differ.
+// tokenLasts is how long a token is reused. ECS keeps it for 24 hours (API
+// reference, "Ensuring idempotency"); the difference is for clocks that differ.
 const tokenLasts = 23 * time.Hour
 
-// ForgottenError is a RunTask without an answer whose token ECS has forgotten: no one
-// can tell by asking again whether there is a task.
+// ForgottenError is a RunTask without an answer whose token ECS has forgotten.
+// Repeating it cannot show whether there is a task.
 type ForgottenError struct {
 	Began   time.Time
 	Cluster string
 	Token   string
 }
 
+// Error names the time of the request.
 func (e *ForgottenError) Error() string {
 	return fmt.Sprintf("the same task was asked for at %s, no answer came, and ECS knows a token for 24 hours only: it may have run", e.Began.Local().Format(time.DateTime))
 }
 
-// Intent is one RunTask, from before it is sent until its answer is clear.
+// Intent is one RunTask, from before it is sent until its answer is clear. Its
+// file is locked meanwhile.
 type Intent struct {
 	Began   time.Time `json:"time"`
 	Target  string    `json:"target"`
 	Cluster string    `json:"cluster"`
 	Name    string    `json:"name"`
 	Token   string    `json:"token"`
-	// Earlier says that an earlier command began it.
+	// Earlier reports that an earlier command began it.
 	Earlier bool `json:"-"`
 
 	record *Record
 	file   *os.File
 }
 
-// Begin writes down that a request is about to be sent, or takes up that of an earlier
-// command whose answer is missing. With again what is too old to be taken up is given
-// up in place of a *ForgottenError. The request is the one without a token.
+// Begin records that a request is about to be sent, or continues the intent of an
+// earlier command whose answer is missing. in has no token. If that intent is too
+// old, the error is a *ForgottenError. With again, Begin drops earlier intents
+// and starts a new one.
 func (r *Record) Begin(in *awsecs.RunTaskInput, name string, now time.Time, again bool) (*Intent, error) {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func (r *Record) Begin(in *awsecs.RunTaskInput, name string, now time.Time, agai
 	return r.build(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target, Cluster: aws.ToString(in.Cluster), Name: name, Token: rand.Text(), record: r})
 }
 
-// key tells requests apart: two of one key ask for the same.
+// key identifies a request: requests with the same key run the same task.
 func (r *Record) key(in *awsecs.RunTaskInput) (string, error) {
 	text, err := body(in)
 	if err != nil {
@@ -122,8 +124,8 @@ func (r *Record) key(in *awsecs.RunTaskInput) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// take locks an open intent; nil stands for one that another command works on, or that
-// is through by now.
+// take locks an open intent. It returns nil if another command works on it, or if
+// it is complete.
 func (r *Record) take(path string) (*Intent, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +145,7 @@ func (r *Record) take(path string) (*Intent, error) {
 		return nil, f.Close()
 	}
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
-		return nil, i.Drop() // a crash came before the token: nothing was sent
+		return nil, i.Drop() // crashed before the token was written: nothing was sent
 	}
 	if err == nil {
 		err = json.Unmarshal(text, i)
@@ -153,11 +155,12 @@ func (r *Record) take(path string) (*Intent, error) {
 	}
 	known, err := r.knows(i.Token)
 	if known {
-		return nil, errors.Join(err, i.Drop()) // a crash came between the two steps of Accepted
+		return nil, errors.Join(err, i.Drop()) // crashed between the two steps of Accepted
 	}
 	return i, err
 }
 
+// knows reports whether tasks.jsonl has a task with this token.
 func (r *Record) knows(token string) (bool, error) {
 	entries, err := r.Entries()
 	for _, e := range entries {
@@ -168,6 +171,7 @@ func (r *Record) knows(token string) (bool, error) {
 	return false, err
 }
 
+// build writes the file of a new intent and locks it.
 func (r *Record) build(key string, i *Intent) (*Intent, error) {
 	text, err := json.Marshal(i)
 	if err != nil {
@@ -187,7 +191,7 @@ func (r *Record) build(key string, i *Intent) (*Intent, error) {
 	return i, errors.Join(f.Sync(), syncDir(r.Dir))
 }
 
-// Accepted writes the task down and closes the intent.
+// Accepted records the task and closes the intent.
 func (i *Intent) Accepted(task *types.Task, now time.Time) error {
 	e := Entry{now.UTC().Truncate(time.Second), i.Target, i.Cluster, i.Name, aws.ToString(task.TaskArn), aws.ToString(task.TaskDefinitionArn), i.Token}
 	text, err := json.Marshal(e)
@@ -200,9 +204,9 @@ func (i *Intent) Accepted(task *types.Task, now time.Time) error {
 	return i.Drop()
 }
 
-// Failed closes the intent of a Run that failed. If there may be a task all the same, by
-// this command or by the earlier one, it keeps the intent for a later command, and
-// reports so.
+// Failed closes the intent of a Run that failed. If the task may exist anyway,
+// from this command or an earlier one, it keeps the intent for a later command
+// and returns true.
 func (i *Intent) Failed(err error) (isOpen bool, _ error) {
 	_, isUnclear := errors.AsType[*UnclearError](err)
 	_, isUnplaced := errors.AsType[*FailedError](err) // ECS would have named the earlier task
@@ -216,7 +220,7 @@ func (i *Intent) Failed(err error) (isOpen bool, _ error) {
 func (i *Intent) Drop() error {
 	removed := os.Remove(i.file.Name())
 	closed := i.file.Close()
-	if removed != nil { // Windows removes no file that is open
+	if removed != nil { // Windows cannot remove an open file
 		removed = os.Remove(i.file.Name())
 	}
 	return errors.Join(removed, closed)
@@ -224,13 +228,14 @@ func (i *Intent) Drop() error {
 
 func (r *Record) path() string { return filepath.Join(r.Dir, "tasks.jsonl") }
 
+// append adds a line to tasks.jsonl and syncs it.
 func (r *Record) append(line []byte) (err error) {
 	before, err := os.ReadFile(r.path())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if len(before) > 0 && before[len(before)-1] != '\n' {
-		line = append([]byte{'\n'}, line...) // a crash tore the last line
+		line = append([]byte{'\n'}, line...) // a crash left an incomplete line
 	}
 	f, err := os.OpenFile(r.path(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -243,6 +248,7 @@ func (r *Record) append(line []byte) (err error) {
 	return errors.Join(f.Sync(), syncDir(r.Dir))
 }
 
+// syncDir makes a new or removed file in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -251,7 +257,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Entries returns the tasks, oldest first. A torn line is passed over.
+// Entries returns the tasks, oldest first. It skips incomplete lines.
 func (r *Record) Entries() (entries []Entry, err error) {
 	text, err := os.ReadFile(r.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -266,11 +272,11 @@ func (r *Record) Entries() (entries []Entry, err error) {
 	return entries, err
 }
 
-// Find returns the newest of the tasks that a word names: its name, its ARN, its id, or the
-// beginning of that of four letters or more. "" names the newest of all.
-func Find(entries []Entry, word string) (Entry, bool) {
+// Find returns the newest task that matches an argument: its name, its ARN, its id, or at least
+// the first four characters of the id. "" matches every task.
+func Find(entries []Entry, arg string) (Entry, bool) {
 	for _, e := range slices.Backward(entries) {
-		if word == "" || e.Name == word || e.Task == word || len(word) >= 4 && strings.HasPrefix(ID(e.Task), word) {
+		if arg == "" || e.Name == arg || e.Task == arg || len(arg) >= 4 && strings.HasPrefix(ID(e.Task), arg) {
 			return e, true
 		}
 	}

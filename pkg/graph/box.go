@@ -39,18 +39,18 @@ type box struct {
 // box measures a node.
 func (c *checked) box(i int) box {
 	n := c.nodes[i]
-	says := c.label(i)
-	b := box{name: wrap(says[0], nameColumns, nameLines)}
-	told := 0
+	lines := c.label(i)
+	b := box{name: wrap(lines[0], nameColumns, nameLines)}
+	statusLines := 0
 	if n.Status != "" {
-		told++
+		statusLines++
 	}
 	if len(n.counts()) > 0 {
-		told, b.bar = told+1, true
+		statusLines, b.bar = statusLines+1, true
 	}
-	for k, line := range says[1:] {
+	for k, line := range lines[1:] {
 		wrapped := wrap(line, smallColumns, smallLines)
-		if k+1 >= len(says)-told {
+		if k+1 >= len(lines)-statusLines {
 			b.status = append(b.status, wrapped...)
 		} else {
 			b.small = append(b.small, wrapped...)

@@ -104,13 +104,13 @@ func (t *texter) others(names []string, width int) string {
 	if columns(text) > width {
 		text = fmt.Sprintf("+%d others", len(names))
 	}
-	said := alsoAfter
+	listed := alsoAfter
 	for i, name := range names[:len(names)-1] {
 		if i > 0 {
-			said += ", "
+			listed += ", "
 		}
-		said += name
-		more := fmt.Sprintf("%s and %d more", said, len(names)-i-1)
+		listed += name
+		more := fmt.Sprintf("%s and %d more", listed, len(names)-i-1)
 		if columns(more) > width {
 			break
 		}

@@ -132,15 +132,15 @@ func (l *layered) copied() [][]int {
 	return all
 }
 
-// sort puts a layer in the order of the mean positions of the slots that beside
-// returns. Those without any stay where they are among the others.
-func (l *layered) sort(layer []int, beside func(s int) []int) {
+// sort puts a layer in the order of the mean positions of the slots that neighbours
+// returns. Slots without neighbours keep their positions.
+func (l *layered) sort(layer []int, neighbours func(s int) []int) {
 	// The mean as a fraction: floating point could differ between machines.
 	type mean struct{ sum, n int }
 	means := map[int]mean{}
 	for _, s := range layer {
 		m := mean{sum: l.slots[s].pos, n: 1}
-		if near := beside(s); len(near) > 0 {
+		if near := neighbours(s); len(near) > 0 {
 			m = mean{n: len(near)}
 			for _, other := range near {
 				m.sum += l.slots[other].pos

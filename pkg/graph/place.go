@@ -10,11 +10,11 @@ const (
 	straight = 8          // how much more it counts to keep long edges straight
 )
 
-// pulls is how often the layers are moved towards those beside them.
+// pulls is how often the layers are moved towards their neighbours.
 const pulls = 16
 
-// place gives every slot its height on the page: as near to the mean of those that it is
-// joined to as its layer's order and the distances allow.
+// place sets the vertical position of every slot. It is as near to the mean of the joined slots
+// as the order of the layer and the distances allow.
 func (l *layered) place() {
 	for _, layer := range l.layers {
 		top := 0

@@ -92,12 +92,12 @@ func (p *painter) edge(i int) {
 		middle := point{x: (a.x + b.x) / 2}
 		fmt.Fprintf(&path, "C%s %s %s %s %s %s", x(middle), y(a), x(middle), y(b), x(b), y(b))
 	}
-	says := clean(p.nodes[l.from].Name) + " → " + clean(p.nodes[l.to].Name)
+	title := clean(p.nodes[l.from].Name) + " → " + clean(p.nodes[l.to].Name)
 	if len(l.types) > 0 {
-		says += " (" + clean(l.label("")) + ")"
+		title += " (" + clean(l.label("")) + ")"
 	}
 	p.printf(`<path class="edge%s" d="%s" marker-end="url(#batchctl-%s)"><title>%s</title></path>`+"\n",
-		edgeClasses[l.style()], path.String(), tipOf(l.style()), escaped(says))
+		edgeClasses[l.style()], path.String(), tipOf(l.style()), escaped(title))
 }
 
 // tipLength is how much of an edge its arrow head stands for, so that it ends in a point.

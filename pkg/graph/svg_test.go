@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// rectangle is a box as it stands in an SVG, in pixels.
+// rectangle is a box of an SVG, in pixels.
 type rectangle struct{ x, y, width, height float64 }
 
 func (a rectangle) overlaps(b rectangle) bool {

@@ -14,13 +14,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// capHeight is how high capitals and digits of the font are, as a part of its size.
+// capHeight is the height of the font's capitals and digits, relative to its size.
 const capHeight = 0.688
 
-// longest is how many characters of a text are looked at; none that is longer fits.
+// longest is the most characters of a text; a longer one never fits.
 const longest = 300
 
-// canvas is what is drawn on. Lengths are points, from the upper left corner.
+// canvas draws on a page. Lengths are points, from the upper left corner.
 type canvas struct {
 	canvas vg.Canvas
 	height float64
@@ -32,20 +32,24 @@ type canvas struct {
 // letters measures and draws text.
 type letters struct{ font *opentype.Font }
 
+// newLetters loads the font that is part of the program.
 func newLetters() (letters, error) {
 	f, err := opentype.Parse(liberationsansregular.TTF)
 	return letters{f}, err
 }
 
+// face returns the font in a size.
 func (l letters) face(size float64) font.Face {
 	return font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}, Face: l.font}
 }
 
+// width returns the width of a text.
 func (l letters) width(text string, size float64) float64 {
 	face := l.face(size)
 	return float64(face.Width(text))
 }
 
+// widest returns the width of the widest text.
 func (l letters) widest(all []string, size float64) (w float64) {
 	for _, text := range all {
 		w = max(w, l.width(text, size))
@@ -53,17 +57,17 @@ func (l letters) widest(all []string, size float64) (w float64) {
 	return w
 }
 
-// fit cuts the middle out of a text that is wider than room: its two ends tell more
-// than its beginning alone.
-func (l letters) fit(text string, size, room float64) string {
+// fit removes the middle of a text that is wider than space. Both ends together identify a name
+// better than its beginning.
+func (l letters) fit(text string, size, space float64) string {
 	runes := []rune(text)
-	if len(runes) <= longest && l.width(text, size) <= room {
+	if len(runes) <= longest && l.width(text, size) <= space {
 		return text
 	}
 	for keep := min(len(runes)-1, longest); keep > 0; keep-- {
 		head := (keep + 1) / 2
 		short := string(runes[:head]) + "…" + string(runes[len(runes)-(keep-head):])
-		if l.width(short, size) <= room {
+		if l.width(short, size) <= space {
 			return short
 		}
 	}
@@ -117,10 +121,13 @@ func (s *canvas) text(l letters, x, y float64, text string, as style) {
 	s.canvas.Pop()
 }
 
+// point converts a position to the library's coordinates, whose origin is the
+// lower left corner.
 func (s *canvas) point(x, y float64) vg.Point {
 	return vg.Point{X: vg.Length(x), Y: vg.Length(s.height - y)}
 }
 
+// rectangle returns the outline of a rectangle.
 func (s *canvas) rectangle(x, y, width, height float64) vg.Path {
 	var p vg.Path
 	p.Move(s.point(x, y))
@@ -151,8 +158,8 @@ func (s *canvas) line(x1, y1, x2, y2, thick float64, c color.Color) {
 	s.canvas.Stroke(p)
 }
 
-// hatch fills a rectangle with what stands for no value: stripes that run through the
-// whole of it, so that they show in the smallest cells, too.
+// hatch fills a rectangle with stripes, which mean no value. They run through the whole
+// rectangle, so that even the smallest cells show them.
 func (s *canvas) hatch(x, y, width, height float64) {
 	const apart, thick = 5, 0.75
 	s.fill(x, y, width, height, ground)

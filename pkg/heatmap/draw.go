@@ -30,6 +30,8 @@ func drawAll(s *canvas, p *layout, g *grid, l letters) {
 	}
 }
 
+// drawCells draws the colours of the cells. Small cells are one image without
+// lines between them.
 func drawCells(s *canvas, p *layout, g *grid) {
 	if g.missing {
 		s.hatch(p.left, p.top, p.plotWidth, p.plotHigh)
@@ -69,6 +71,7 @@ func picture(g *grid) image.Image {
 	return img
 }
 
+// drawNumbers draws the values in the cells, if they fit.
 func drawNumbers(s *canvas, p *layout, g *grid, l letters) {
 	if p.numbers == nil {
 		return
@@ -85,6 +88,7 @@ func drawNumbers(s *canvas, p *layout, g *grid, l letters) {
 	}
 }
 
+// drawAxes draws the labels and names of both axes.
 func drawAxes(s *canvas, p *layout, l letters) {
 	bottom := p.top + p.plotHigh
 	for i, label := range p.xLabels {
@@ -109,6 +113,7 @@ func drawAxes(s *canvas, p *layout, l letters) {
 	s.text(l, p.left-gap-p.yLabelsWide-gap-nameSize/2, p.top+p.plotHigh/2, p.yName, style{nameSize, middle, 90, black})
 }
 
+// drawBar draws the scale of colours with its numbers.
 func drawBar(s *canvas, p *layout, g *grid, l letters) {
 	if g.scale.empty() {
 		return

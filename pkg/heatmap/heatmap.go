@@ -1,5 +1,5 @@
 // Package heatmap draws a table of two axes as a picture: a colour for each pair of
-// values, as PNG or SVG. What it draws depends on its input alone, to the byte.
+// values, as PNG or SVG. The same input always gives the same bytes.
 package heatmap
 
 import (
@@ -11,14 +11,14 @@ import (
 // pixel of the PNG.
 const maxValues = 1000
 
-// Axis is one axis of a table. Values stand from left to right on the axis x, and from
-// top to bottom on the axis y.
+// Axis is one axis of a table. Values go from left to right on the x axis, and from top to
+// bottom on the y axis.
 type Axis struct {
 	Name   string
 	Values []string
 }
 
-// Combine says what becomes of several values of one cell.
+// Combine is the way to combine several values of one cell.
 type Combine string
 
 // The ways to combine values. "" is Mean.
@@ -30,7 +30,7 @@ const (
 
 // Options say what a picture shows beside the table. The zero value works.
 type Options struct {
-	// Title stands above the picture.
+	// Title is above the picture.
 	Title string
 	// Value names what the colours stand for.
 	Value string
@@ -69,7 +69,7 @@ func New(x, y Axis) (*Table, error) {
 	return t, nil
 }
 
-// positions finds the place of each value on an axis.
+// positions returns the index of each value on an axis.
 func positions(a Axis) (map[string]int, error) {
 	if n := len(a.Values); n == 0 || n > maxValues {
 		return nil, fmt.Errorf("axis %s has %d values: a heat map takes 1 to %d", a.Name, n, maxValues)
@@ -84,8 +84,8 @@ func positions(a Axis) (map[string]int, error) {
 	return at, nil
 }
 
-// Add adds a number to a cell. It is an error if an axis lacks the value, and if the
-// number is infinite or none.
+// Add adds a number to a cell. It returns an error if an axis lacks the value, or if the number
+// is infinite or NaN.
 func (t *Table) Add(x, y string, v float64) error {
 	i, ok := t.xAt[x]
 	if !ok {

@@ -129,7 +129,7 @@ func drawn(t fatal, text string) (all []string) {
 		}
 		if e, ok := token.(xml.StartElement); ok {
 			if strings.HasPrefix(e.Name.Local, "script") {
-				t.Fatal("an element that nobody drew")
+				t.Fatal("an element that the heat map does not draw")
 			}
 			if e.Name.Local == "text" {
 				var s string

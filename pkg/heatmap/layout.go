@@ -21,12 +21,12 @@ const (
 	mostWidth = 760.0
 	// A cell is at most this large, and at least a pixel.
 	mostCellWidth, mostCellHeight = 96.0, 48.0
-	// leastHeight is the least height of the cells together: room for the name of y.
+	// leastHeight is the least height of all cells, which the name of y needs.
 	leastHeight = 72.0
 	// separate is how large a cell is that white lines part from its neighbours.
 	separate = 14.0
-	// labelRoom is how long a label of an axis may be; longer ones are cut.
-	labelRoom = 150.0
+	// labelSpace is the longest label of an axis; longer ones are cut.
+	labelSpace = 150.0
 
 	barWidth    = 14.0
 	barDistance = 18.0
@@ -41,7 +41,7 @@ const pixels = 2
 func snap(v float64) float64   { return math.Round(v*pixels) / pixels }
 func snapUp(v float64) float64 { return math.Ceil(v*pixels) / pixels }
 
-// layout is where everything is.
+// layout has the positions and sizes of all parts of the picture, in points.
 type layout struct {
 	width, height       float64 // of the page
 	left, top           float64 // of the cells
@@ -63,7 +63,7 @@ type layout struct {
 	value            string
 }
 
-// arrange finds a place for everything.
+// arrange calculates the layout.
 func arrange(t *Table, g *grid, o Options, l letters) *layout {
 	p := &layout{title: oneLine(o.Title)}
 	p.cells(g, l)
@@ -129,14 +129,14 @@ func (p *layout) axes(t *Table, l letters) {
 	labels := func(a Axis) []string {
 		all := make([]string, len(a.Values))
 		for i, v := range a.Values {
-			all[i] = l.fit(oneLine(v), labelSize, labelRoom)
+			all[i] = l.fit(oneLine(v), labelSize, labelSpace)
 		}
 		return all
 	}
 	p.yLabels = thin(labels(t.y), labelSize*1.3/p.cellHigh)
 	p.yLabelsWide = l.widest(p.yLabels, labelSize)
 	p.yName = l.fit(oneLine(t.y.Name), nameSize, max(p.plotHigh, leastHeight))
-	p.xName = l.fit(oneLine(t.x.Name), nameSize, max(p.plotWidth, labelRoom))
+	p.xName = l.fit(oneLine(t.x.Name), nameSize, max(p.plotWidth, labelSpace))
 
 	all := labels(t.x)
 	p.xLabelsHigh = labelSize
@@ -152,8 +152,8 @@ func (p *layout) axes(t *Table, l letters) {
 	}
 }
 
-// thin leaves labels out so that each has room: it needs that of so many cells. Those
-// that stay are a round number of cells apart.
+// thin leaves out labels so that the others fit; a label needs the space of a number of cells.
+// The remaining labels are a round number of cells apart.
 func thin(labels []string, cells float64) []string {
 	if cells <= 1 {
 		return labels
@@ -232,6 +232,7 @@ func (p *layout) legendTop() float64 {
 	return p.top + p.barHigh + 12
 }
 
+// legendEnd returns where the legend ends.
 func (p *layout) legendEnd(g *grid) float64 {
 	if g.missing {
 		return p.legendTop() + swatch

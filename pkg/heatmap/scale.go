@@ -29,6 +29,7 @@ type scale struct {
 	colours   []color.RGBA
 }
 
+// newScale returns the scale for numbers from low to high.
 func newScale(low, high float64) scale {
 	s := scale{low: low, high: high}
 	m, err := moreland.NewLuminance(controls)
@@ -54,6 +55,7 @@ func (s scale) part(v float64) float64 {
 	return min(max((v/2-s.low/2)/(s.high/2-s.low/2), 0), 1) // halves: the difference may be too large
 }
 
+// colour returns the colour of a number.
 func (s scale) colour(v float64) color.RGBA {
 	return s.colours[int(math.Round(s.part(v)*(shades-1)))]
 }

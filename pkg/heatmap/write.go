@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// pointsPerInch is what a point is.
+// pointsPerInch is the number of points in an inch.
 const pointsPerInch = 72
 
 // page is a table that is ready to be drawn.
@@ -22,6 +22,7 @@ type page struct {
 	letters letters
 }
 
+// page calculates the picture.
 func (t *Table) page(o Options) (*page, error) {
 	g, err := t.grid(o.Combine)
 	if err != nil {

@@ -21,13 +21,13 @@ const (
 	MaxTemplate     = 1 << 20
 )
 
-// Cloud calls CloudFormation, and through its Client the services beside it.
+// Cloud calls CloudFormation, and other services through its Client.
 type Cloud struct {
 	*rpc.Client
 	api *cloudformation.Client
 }
 
-// NewCloud returns a Cloud for the account and Region that cfg leads to.
+// NewCloud returns a Cloud for the account and Region of cfg.
 func NewCloud(cfg aws.Config) *Cloud {
 	return &Cloud{Client: rpc.New(cfg), api: cloudformation.NewFromConfig(rpc.SDK(cfg))}
 }
@@ -35,7 +35,7 @@ func NewCloud(cfg aws.Config) *Cloud {
 // Resource is a resource of a stack, as batchctl prints it.
 type Resource struct {
 	Name string `json:"resource"`
-	// ID is the physical id: a name or an ARN; "" before there is one.
+	// ID is the physical id: a name or an ARN; "" before the resource exists.
 	ID     string `json:"id,omitempty"`
 	Type   string `json:"type"`
 	Status string `json:"status"`
@@ -78,14 +78,14 @@ func ofStack(e types.StackEvent) bool {
 	return aws.ToString(e.PhysicalResourceId) == aws.ToString(e.StackId)
 }
 
-// noStack recognises the error for a stack that does not exist.
+// noStack reports whether err means that a stack does not exist.
 func noStack(err error) bool {
 	e, ok := errors.AsType[*rpc.Error](err)
 	return ok && e.Code == "ValidationError" && strings.Contains(e.Message, "does not exist")
 }
 
-// stack returns the stack with a name or an id, and nil for none. A deleted
-// stack is found by its id for 90 days.
+// stack returns the stack with a name or an id; nil if it does not exist. A
+// deleted stack is found by its id for 90 days.
 func (c *Cloud) stack(ctx context.Context, name string) (*types.Stack, error) {
 	out, err := rpc.Again(ctx, c.api.DescribeStacks, &cloudformation.DescribeStacksInput{StackName: &name})
 	if noStack(err) || err == nil && len(out.Stacks) == 0 {
@@ -123,8 +123,9 @@ func (c *Cloud) resources(ctx context.Context, stack string) (all []types.StackR
 	return all, err
 }
 
-// events returns the events of a stack that are newer than the event for which until is
-// true, the oldest first; all that AWS keeps if until is true for none.
+// events returns the events of a stack, the oldest first. It stops before the
+// event for which until returns true; if there is no such event, it returns all
+// that AWS keeps.
 func (c *Cloud) events(ctx context.Context, stack string, until func(types.StackEvent) bool) (events []types.StackEvent, err error) {
 	err = rpc.Pages(func(token *string) (*string, error) {
 		out, err := rpc.Again(ctx, c.api.DescribeStackEvents, &cloudformation.DescribeStackEventsInput{StackName: &stack, NextToken: token})
@@ -162,7 +163,8 @@ func (c *Cloud) changeSet(ctx context.Context, id, stack string) (set *cloudform
 	return set, nil
 }
 
-// deleteChangeSet deletes a change set. A change set that does not exist is no error.
+// deleteChangeSet deletes a change set. A change set that does not exist is not
+// an error.
 func (c *Cloud) deleteChangeSet(ctx context.Context, id, stack string) error {
 	_, err := rpc.Again(ctx, c.api.DeleteChangeSet, &cloudformation.DeleteChangeSetInput{ChangeSetName: &id, StackName: &stack})
 	if rpc.Missing(err) || noStack(err) {
@@ -171,8 +173,8 @@ func (c *Cloud) deleteChangeSet(ctx context.Context, id, stack string) error {
 	return err
 }
 
-// deleteStack has CloudFormation begin to delete a stack. The resources of retain stay;
-// CloudFormation accepts them only for a stack in DELETE_FAILED.
+// deleteStack begins to delete a stack. CloudFormation does not delete the
+// resources of retain; it accepts that list only for a stack in DELETE_FAILED.
 func (c *Cloud) deleteStack(ctx context.Context, stack *types.Stack, token string, retain []string) error {
 	_, err := rpc.Again(ctx, c.api.DeleteStack, &cloudformation.DeleteStackInput{StackName: stack.StackId, ClientRequestToken: &token, RetainResources: retain})
 	return err

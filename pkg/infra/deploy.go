@@ -16,36 +16,38 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// The actions of a proposal.
+// Actions of a proposal.
 const (
 	Create = "create"
 	Update = "update"
 	None   = "none"
 )
 
-// Proposal is what deploying a template would do.
+// Proposal is what deploying a template would change.
 type Proposal struct {
 	Stack string `json:"stack"`
 	// Action is Create, Update or None.
 	Action  string   `json:"action"`
 	Changes []Change `json:"changes"`
-	// Replaced are the stack's state before it is deleted and made again; "" if it is not.
+	// Replaced is the status of a stack that must be deleted and created again; "" for others.
 	Replaced string `json:"replaces,omitempty"`
 
-	set, stackID string
+	set, stackID string // of the change set
 }
 
-// MissingParameterError is a parameter without a value.
+// MissingParameterError is a template parameter without a value.
 type MissingParameterError struct{ Stack, Parameter string }
 
+// Error names the stack and the parameter.
 func (e *MissingParameterError) Error() string {
 	return fmt.Sprintf("stack %s: parameter %s has no value", e.Stack, e.Parameter)
 }
 
-// Deploy makes or changes the stack of a template: it continues with what is under way,
-// proposes, asks, and follows to the end. given are the parameters that the user
-// gives; those that the template lacks are passed over, others keep their value. What
-// it returns says what was done; it is nil where nothing was found out.
+// Deploy creates or updates the stack of a template. It follows an operation that
+// is already running, creates a change set, asks with Approve, and follows the
+// execution until it finishes. given are the parameters from the command line: it
+// ignores those that the template does not have; others keep their value. The
+// proposal is not nil once a change set was created, also together with an error.
 func (s *Stacks) Deploy(ctx context.Context, t Template, given map[string]string) (*Proposal, error) {
 	stack, err := s.settled(ctx, s.Name(t))
 	if err != nil {
@@ -71,8 +73,9 @@ func (s *Stacks) Deploy(ctx context.Context, t Template, given map[string]string
 	return p, s.execute(ctx, p)
 }
 
-// Diff is what Deploy would do. It changes nothing, but for a change set that is
-// deleted again; of a stack that is not there it names the resources' types only.
+// Diff returns what Deploy would do. It creates a change set and deletes it;
+// nothing else changes. For a stack that does not exist, it returns only the
+// types of the resources.
 func (s *Stacks) Diff(ctx context.Context, t Template, given map[string]string) (*Proposal, error) {
 	name := s.Name(t)
 	stack, err := s.find(ctx, name)
@@ -92,7 +95,8 @@ func (s *Stacks) Diff(ctx context.Context, t Template, given map[string]string) 
 	return p, s.discard(ctx, p)
 }
 
-// fresh is the proposal for a stack that is to be made again.
+// fresh returns the proposal for a stack that does not exist or must be created
+// again.
 func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string, old *types.Stack) (*Proposal, error) {
 	summary, _, err := s.request(ctx, t, given, nil)
 	if err != nil {
@@ -108,8 +112,8 @@ func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string,
 	return p, nil
 }
 
-// settled is the stack once nothing continues in it and a change set can be made for it;
-// nil where one has to be created.
+// settled waits until no operation runs in a stack, and deletes a broken one. It
+// returns nil if the stack must be created.
 func (s *Stacks) settled(ctx context.Context, name string) (*types.Stack, error) {
 	stack, err := s.find(ctx, name)
 	if err == nil {
@@ -119,30 +123,30 @@ func (s *Stacks) settled(ctx context.Context, name string) (*types.Stack, error)
 	case err != nil || stack == nil:
 		return nil, err
 	case stack.StackStatus == review:
-		s.Notify("stack %s is what a change set that was never executed left: deleting it", name)
+		s.Notify("stack %s is empty, from a change set that was never executed: deleting it", name)
 		return nil, s.remove(ctx, stack, nil)
 	case stack.StackStatus == types.StackStatusUpdateRollbackFailed:
 		return nil, &StuckError{name, string(stack.StackStatus), aws.ToString(stack.StackStatusReason),
-			"mend what the reason names, then: aws cloudformation continue-update-rollback --stack-name " + name + "; then deploy again"}
+			"fix the cause in the reason, then: aws cloudformation continue-update-rollback --stack-name " + name + "; then deploy again"}
 	case broken(stack.StackStatus):
 		return nil, s.clear(ctx, stack)
 	}
 	return stack, nil
 }
 
-// clear deletes a stack whose creation failed, if that is confirmed.
+// clear deletes a stack whose creation failed, after a confirmation.
 func (s *Stacks) clear(ctx context.Context, stack *types.Stack) error {
 	left, err := s.left(ctx, *stack.StackId)
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("stack %s is in %s and can only be deleted and made again", *stack.StackName, stack.StackStatus)
+	question := fmt.Sprintf("stack %s is in %s and can only be deleted and created again", *stack.StackName, stack.StackStatus)
 	if len(left) > 0 {
 		var names []string
 		for _, r := range left {
 			names = append(names, r.Name+" ("+r.ID+")")
 		}
-		question += "; it still holds " + strings.Join(names, ", ")
+		question += "; it still contains " + strings.Join(names, ", ")
 	}
 	yes, err := s.Confirm(question + ". Delete it?")
 	switch {
@@ -154,7 +158,9 @@ func (s *Stacks) clear(ctx context.Context, stack *types.Stack) error {
 	return s.remove(ctx, stack, nil)
 }
 
-// request is what a change set of a template asks for. stack is nil to create.
+// request returns the change set request of a template. stack is nil if it must
+// be created. Parameters come from given, from the outputs of earlier templates,
+// or from the existing stack, in this order.
 func (s *Stacks) request(ctx context.Context, t Template, given map[string]string, stack *types.Stack) (summary *cloudformation.GetTemplateSummaryOutput, r *cloudformation.CreateChangeSetInput, err error) {
 	name := s.Name(t)
 	summary, text, err := s.read(ctx, t)
@@ -201,13 +207,13 @@ func (s *Stacks) request(ctx context.Context, t Template, given map[string]strin
 	return summary, r, nil
 }
 
-// tags are those of a stack, which pass to what it makes. A stack that is there keeps its
-// own, anyone who gave them: CloudFormation replaces compute environments and queues whose
-// tags change.
+// tags returns the tags of a stack, which its resources inherit. An existing
+// stack keeps its tags, because CloudFormation replaces compute environments and
+// queues whose tags change.
 func tags(t Template, project string, stack *types.Stack) (list []types.Tag) {
 	if stack == nil {
 		list = []types.Tag{{Key: aws.String(Mark), Value: &t.Name}}
-		if project != "" { // by which the template budget counts
+		if project != "" { // the template budget filters by this tag
 			list = append(list, types.Tag{Key: aws.String(prefixParameter), Value: &project})
 		}
 		return list
@@ -220,8 +226,9 @@ func tags(t Template, project string, stack *types.Stack) (list []types.Tag) {
 	return list
 }
 
-// handed is what the templates before t hand on: their outputs that are no exports.
-// coming says that not all of them have a stack yet.
+// handed returns the outputs, except exports, of the templates before t.
+// Parameters with the same names get their values. coming reports that some of
+// those templates have no stack yet.
 func (s *Stacks) handed(ctx context.Context, t Template) (values map[string]string, coming bool, err error) {
 	values = map[string]string{}
 	for _, earlier := range s.Templates {
@@ -245,7 +252,7 @@ func (s *Stacks) handed(ctx context.Context, t Template) (values map[string]stri
 	return values, coming, nil
 }
 
-// propose has AWS make a change set and waits until it is ready.
+// propose creates a change set and waits until it is ready.
 func (s *Stacks) propose(ctx context.Context, t Template, given map[string]string, stack *types.Stack) (*Proposal, error) {
 	_, r, err := s.request(ctx, t, given, stack)
 	if err != nil {
@@ -267,7 +274,7 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 		return &Proposal{Stack: name, Action: None}, nil
 	}
 	if err != nil {
-		if ctx.Err() != nil || transient(err) { // it may have been made all the same
+		if ctx.Err() != nil || transient(err) { // the change set may exist
 			p.set, p.stackID = *r.ChangeSetName, name
 			return nil, errors.Join(err, s.discard(ctx, p))
 		}
@@ -290,7 +297,7 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 	return p, nil
 }
 
-// ready waits until a change set is made, or has failed.
+// ready waits until a change set is created or has failed.
 func (s *Stacks) ready(ctx context.Context, p *Proposal) (set *cloudformation.DescribeChangeSetOutput, err error) {
 	err = s.until(ctx, func() (bool, error) {
 		set, err = s.Cloud.changeSet(ctx, p.set, p.stackID)
@@ -299,24 +306,25 @@ func (s *Stacks) ready(ctx context.Context, p *Proposal) (set *cloudformation.De
 	return set, err
 }
 
-// noChange knows the ways in which CloudFormation says that a change set would do
-// nothing (they come as a failed change set's reason, and as a refusal).
+// noChange reports whether a reason means that a change set would change nothing.
+// CloudFormation says this in several ways, as the reason of a failed change set or as an error.
 func noChange(reason string) bool {
 	reason = strings.ReplaceAll(strings.ToLower(reason), "’", "'")
-	for _, words := range []string{"no updates are to be performed", "didn't contain changes", "did not contain changes"} {
-		if strings.Contains(reason, words) {
+	for _, phrase := range []string{"no updates are to be performed", "didn't contain changes", "did not contain changes"} {
+		if strings.Contains(reason, phrase) {
 			return true
 		}
 	}
 	return false
 }
 
-// discardTime is how long it is tried to delete a change set that no one wants any
-// more, also after Ctrl-C.
+// discardTime limits the attempts to delete a change set that is not executed. It
+// also applies after Ctrl-C.
 const discardTime = 10 * time.Second
 
-// discard deletes the change set of a proposal that is not executed, and the empty
-// stack that it was made with.
+// discard deletes the change set of a proposal that is not executed, and the
+// empty stack that CloudFormation created for it. It reports failures with
+// Notify, because an unused change set does no harm.
 func (s *Stacks) discard(ctx context.Context, p *Proposal) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
 	defer cancel()
@@ -328,12 +336,12 @@ func (s *Stacks) discard(ctx context.Context, p *Proposal) error {
 		}
 	}
 	if err != nil {
-		s.Notify("left there: change set %s of stack %s, which changes nothing: %v", p.set, p.Stack, err)
+		s.Notify("not deleted: change set %s of stack %s, which changes nothing: %v", p.set, p.Stack, err)
 	}
 	return nil
 }
 
-// execute has AWS do what was proposed, and follows it to the end.
+// execute executes a change set and follows it until it finishes.
 func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	since, err := s.newest(ctx, p.stackID)
 	if err == nil && ctx.Err() != nil {
@@ -346,7 +354,7 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	err = s.patiently(ctx, func() error {
 		_, err := rpc.Again(ctx, s.Cloud.api.ExecuteChangeSet, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &p.set, StackName: &p.stackID, ClientRequestToken: &once})
 		if e, ok := errors.AsType[*rpc.Error](err); ok && asked && strings.HasPrefix(e.Code, "InvalidChangeSetStatus") {
-			return nil // an earlier request, whose answer was lost, has begun it
+			return nil // an earlier request whose answer was lost has started it
 		}
 		asked = true
 		return err
@@ -367,8 +375,8 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	return nil
 }
 
-// Unknown returns the names of given that no template has as a parameter, sorted, and
-// all that there are.
+// Unknown returns the names in given that no template has as a parameter, and the
+// names of all parameters, both sorted.
 func (s *Stacks) Unknown(ctx context.Context, given map[string]string) (unknown, all []string, err error) {
 	if len(given) == 0 {
 		return nil, nil, nil

@@ -17,19 +17,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// Destruction is what destroying would delete, and what it leaves.
+// Destruction is what Destroy deletes and keeps.
 type Destruction struct {
-	// Stacks are those that are deleted, in the order in which they are.
+	// Stacks are the stacks that are deleted, in the order of deletion.
 	Stacks []string `json:"stacks"`
-	// Queues are disabled and drained before.
+	// Queues are the job queues that are disabled and drained before that.
 	Queues []string `json:"jobQueues"`
-	// Keeps is what stays: repositories that hold images, and what its template retains.
+	// Keeps are the resources that are kept: repositories with images, and resources that
+	// their template retains.
 	Keeps []Kept `json:"keeps"`
 
 	stacks []*cfn.Stack
 }
 
-// Kept is a resource that stays when its stack is deleted.
+// Kept is a resource that is kept when its stack is deleted.
 type Kept struct {
 	Stack  string `json:"stack"`
 	Type   string `json:"type"`
@@ -37,7 +38,8 @@ type Kept struct {
 	Reason string `json:"reason"`
 }
 
-// PlanDestruction finds out what Destroy would do. It first follows what is under way.
+// PlanDestruction returns what Destroy would do. It first follows operations that
+// are running.
 func (s *Stacks) PlanDestruction(ctx context.Context, templates []Template) (*Destruction, error) {
 	d := &Destruction{Stacks: []string{}, Queues: []string{}, Keeps: []Kept{}}
 	for _, t := range slices.Backward(templates) {
@@ -63,7 +65,7 @@ func (s *Stacks) PlanDestruction(ctx context.Context, templates []Template) (*De
 	return d, nil
 }
 
-// inspect notes what of a stack needs care before it is deleted.
+// inspect adds the queues and the kept resources of a stack to d.
 func (s *Stacks) inspect(ctx context.Context, stack *cfn.Stack, d *Destruction) error {
 	left, err := s.left(ctx, *stack.StackId)
 	if err != nil || len(left) == 0 {
@@ -89,18 +91,18 @@ func (s *Stacks) inspect(ctx context.Context, stack *cfn.Stack, d *Destruction) 
 				return err
 			}
 			if images {
-				d.Keeps = append(d.Keeps, Kept{*stack.StackName, r.Type, r.ID, "it holds images"})
+				d.Keeps = append(d.Keeps, Kept{*stack.StackName, r.Type, r.ID, "it contains images"})
 			}
 		}
 	}
 	return nil
 }
 
-// retained is why CloudFormation keeps a resource.
+// retained is the reason for a resource that CloudFormation keeps.
 const retained = "its template retains it"
 
-// retains are the resources that a stack's template has CloudFormation keep. Of a
-// template in YAML they are only known when they have been skipped.
+// retains returns the resources that a stack's template retains. For a template in YAML it
+// returns nil; they are then known only after CloudFormation has skipped them.
 func (s *Stacks) retains(ctx context.Context, stack *cfn.Stack) (map[string]bool, error) {
 	var out *cloudformation.GetTemplateOutput
 	err := s.patiently(ctx, func() (err error) {
@@ -123,7 +125,8 @@ func (s *Stacks) retains(ctx context.Context, stack *cfn.Stack) (map[string]bool
 	return keep, nil
 }
 
-// Destroy disables the queues, waits until they are empty, and deletes the stacks.
+// Destroy disables the queues, waits until they are empty, and deletes the
+// stacks. It adds resources to d.Keeps that CloudFormation kept.
 func (s *Stacks) Destroy(ctx context.Context, d *Destruction) error {
 	if err := s.drain(ctx, d.Queues); err != nil {
 		return err
@@ -136,19 +139,21 @@ func (s *Stacks) Destroy(ctx context.Context, d *Destruction) error {
 	return nil
 }
 
-// DrainError is a wait for jobs that ended before they did.
+// DrainError means that the wait for empty queues ended early.
 type DrainError struct {
 	Queues []string
 	Err    error
 }
 
+// Error names the queues.
 func (e *DrainError) Error() string {
 	return fmt.Sprintf("job queues %s are disabled and not yet empty: %v", strings.Join(e.Queues, ", "), e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *DrainError) Unwrap() error { return e.Err }
 
-// drain disables queues and waits until nothing is in them.
+// drain disables queues and waits until they have no jobs.
 func (s *Stacks) drain(ctx context.Context, queues []string) error {
 	queues, err := s.living(ctx, queues)
 	if err != nil || len(queues) == 0 {
@@ -184,7 +189,7 @@ func (s *Stacks) drain(ctx context.Context, queues []string) error {
 	return nil
 }
 
-// living are those of the queues that are still there.
+// living returns those of the queues that exist and are not being deleted.
 func (s *Stacks) living(ctx context.Context, queues []string) (living []string, err error) {
 	if len(queues) == 0 {
 		return nil, nil
@@ -200,8 +205,8 @@ func (s *Stacks) living(ctx context.Context, queues []string) (living []string, 
 	return living, err
 }
 
-// remove deletes a stack and follows that to the end. What d keeps is retained when
-// CloudFormation cannot delete it, and what CloudFormation kept is noted there.
+// remove deletes a stack and follows the deletion until it finishes. Resources in d.Keeps that
+// CloudFormation cannot delete are retained. Resources that CloudFormation kept are added there.
 func (s *Stacks) remove(ctx context.Context, stack *cfn.Stack, d *Destruction) error {
 	if stack.StackStatus == review {
 		return s.removeEmpty(ctx, stack)
@@ -230,7 +235,8 @@ func (s *Stacks) remove(ctx context.Context, stack *cfn.Stack, d *Destruction) e
 	return nil
 }
 
-// removeEmpty deletes a stack that never had a resource, and so tells no events.
+// removeEmpty deletes a stack that never had a resource. Such a stack has no
+// events to follow.
 func (s *Stacks) removeEmpty(ctx context.Context, stack *cfn.Stack) error {
 	once := token()
 	if err := s.patiently(ctx, func() error { return s.Cloud.deleteStack(ctx, stack, once, nil) }); err != nil {
@@ -242,7 +248,8 @@ func (s *Stacks) removeEmpty(ctx context.Context, stack *cfn.Stack) error {
 	})
 }
 
-// keptOf are the resources whose deletion failed, if all of them are to be kept.
+// keptOf returns the resources whose deletion failed, if d keeps all of them; or
+// else nil.
 func keptOf(c *course, d *Destruction) (keep []string) {
 	if d == nil {
 		return nil
@@ -261,7 +268,7 @@ func keptOf(c *course, d *Destruction) (keep []string) {
 	return keep
 }
 
-// deleted begins to delete a stack and follows it to the end.
+// deleted begins to delete a stack and follows the deletion until it finishes.
 func (s *Stacks) deleted(ctx context.Context, stack *cfn.Stack, retain []string) (*course, error) {
 	since, err := s.newest(ctx, *stack.StackId)
 	if err != nil {

@@ -72,7 +72,7 @@ func newCloud(t *testing.T) *cloud {
 	return &cloud{t: t, summary: "<Parameters><member><ParameterKey>Size</ParameterKey><DefaultValue>1</DefaultValue></member></Parameters>", stacks: map[string]*fakeStack{}, gone: map[string]*fakeStack{}, sets: map[string]*fakeSet{}, order: "old", state: "ENABLED"}
 }
 
-// open are the stacks that a command sees, with what it is told.
+// open returns the stacks that a command sees, and the messages that it gets.
 func (c *cloud) open(told *[]string) *Stacks {
 	cfg := aws.Config{Region: "eu-central-1", HTTPClient: c, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1}
 	tell := func(format string, args ...any) { *told = append(*told, fmt.Sprintf(format, args...)) }

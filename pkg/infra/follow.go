@@ -9,14 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// course is what the events of an operation have told.
+// course is the progress of an operation, from its events.
 type course struct {
 	events []types.StackEvent
-	done   map[string]bool // resources that are complete
-	end    string          // the stack's status at the end; "" before it
+	done   map[string]bool // names of the resources that are complete
+	end    string          // the stack's final status; "" before it
 }
 
-// newest returns the id of the newest event of a stack; "" for none.
+// newest returns the id of the newest event of a stack; "" if it has no events.
 func (s *Stacks) newest(ctx context.Context, stack string) (id string, err error) {
 	err = s.patiently(ctx, func() error {
 		_, err := s.Cloud.events(ctx, stack, func(e types.StackEvent) bool {
@@ -28,13 +28,14 @@ func (s *Stacks) newest(ctx context.Context, stack string) (id string, err error
 	return id, err
 }
 
-// after is true of one event, whose successors are wanted.
+// after returns a function that is true for the event with this id.
 func after(id string) func(types.StackEvent) bool {
 	return func(e types.StackEvent) bool { return aws.ToString(e.EventId) == id }
 }
 
-// sinceItBegan is true of the event before the one that opened the stack's last
-// operation. It is good for one reading.
+// sinceItBegan returns a function that is true for the event before the stack's
+// last operation began. It gets the events from the newest to the oldest, and
+// works for one reading.
 func sinceItBegan() func(types.StackEvent) bool {
 	begun := false
 	return func(e types.StackEvent) bool {
@@ -46,9 +47,9 @@ func sinceItBegan() func(types.StackEvent) bool {
 	}
 }
 
-// follow tells the events of a stack's operation until its end. since makes a
-// function that is true of the last event before those that are wanted. total is how
-// many resources it is about, 0 where that is unknown.
+// follow reports the events of a stack's operation until it finishes. since
+// returns a function that is true for the last event before the wanted ones.
+// total is the number of resources in the operation; 0 if it is unknown.
 func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(types.StackEvent) bool, total int) (*course, error) {
 	c := &course{done: map[string]bool{}}
 	pace := pace{stacks: s}
@@ -78,6 +79,7 @@ func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(
 	}
 }
 
+// take adds an event.
 func (c *course) take(e types.StackEvent) {
 	c.events = append(c.events, e)
 	name, status := aws.ToString(e.LogicalResourceId), string(e.ResourceStatus)
@@ -92,8 +94,8 @@ func (c *course) take(e types.StackEvent) {
 	}
 }
 
-// reasons are the events of what failed, without those that only failed because
-// something else did.
+// reasons returns the events of failed resources, without those that
+// CloudFormation cancelled because of another failure.
 func (c *course) reasons() []types.StackEvent {
 	var failed []types.StackEvent
 	for _, e := range c.events {
@@ -104,19 +106,20 @@ func (c *course) reasons() []types.StackEvent {
 	return failed
 }
 
-// failure is what an operation came to that did not end as it should.
+// failure returns the *FailedError of an operation, with the resources that a
+// broken stack still has.
 func (s *Stacks) failure(ctx context.Context, name, id string, c *course) error {
 	f := &FailedError{Stack: name, Status: c.end, Reasons: c.reasons()}
 	if broken(c.end) {
 		var err error
 		if f.Left, err = s.left(ctx, id); err != nil {
-			s.Notify("not looked up: what stack %s left behind: %v", name, err)
+			s.Notify("not checked: remaining resources of stack %s: %v", name, err)
 		}
 	}
 	return f
 }
 
-// left are the resources of a stack that are still there.
+// left returns the resources of a stack that still exist.
 func (s *Stacks) left(ctx context.Context, id string) (left []Resource, err error) {
 	var all []types.StackResourceSummary
 	err = s.patiently(ctx, func() error {
@@ -131,11 +134,11 @@ func (s *Stacks) left(ctx context.Context, id string) (left []Resource, err erro
 	return left, err
 }
 
-// resume follows a stack that is in the middle of something until it finishes, and returns
-// it as it is then; nil if it is gone.
+// resume follows the running operation of a stack until it finishes, and returns
+// the stack afterwards. It returns nil if the stack no longer exists.
 func (s *Stacks) resume(ctx context.Context, stack *types.Stack) (*types.Stack, error) {
 	for stack != nil && inProgress(stack.StackStatus) && stack.StackStatus != review {
-		s.Notify("stack %s is in %s: following it to its end", *stack.StackName, stack.StackStatus)
+		s.Notify("stack %s is in %s: waiting until it finishes", *stack.StackName, stack.StackStatus)
 		name := *stack.StackName
 		if _, err := s.follow(ctx, name, *stack.StackId, sinceItBegan, 0); err != nil {
 			return nil, err

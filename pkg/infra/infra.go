@@ -1,8 +1,7 @@
-// Package infra deploys, describes and destroys the CloudFormation stacks under the
-// job queues: a change set that is shown first, the events until they finish, what a
-// failure left behind and the way on. Everything that it does is begun by a request
-// with a token and found again by the name of its stack, so that any command can be
-// cut off at any point and the next one continues from what AWS says.
+// Package infra deploys, describes and destroys the CloudFormation stacks of the job queues. It
+// shows change sets, follows events, and reports what a failure left and how to continue. Every
+// request has a token, and stacks are found by name. So a command can be interrupted at any
+// point, and the next one continues from the state at AWS.
 package infra
 
 import (
@@ -20,21 +19,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// Mark is the key of the tag that the stacks of batchctl carry; its value is the
-// template's name. A stack without it is never changed nor deleted.
+// Mark is the key of the tag of batchctl's stacks. Its value is the name of the template. A
+// stack without the tag is never changed or deleted.
 const Mark = "batchctl:infra"
 
-// prefixParameter is the parameter of a template that is given the prefix of the
-// stacks' names, which is that of its exports too.
+// prefixParameter is the template parameter for the prefix of the stacks' names and exports.
 const prefixParameter = "Project"
 
-// Template is a template, and what its stack is called after.
+// Template is a CloudFormation template. Its name is part of the name of its stack.
 type Template struct {
 	Name, Title string
 	Body        []byte
-	// Capabilities are those that CloudFormation wants named, such as CAPABILITY_IAM.
+	// Capabilities are those that a request must acknowledge, such as CAPABILITY_IAM.
 	Capabilities []string
-	// Optional says that no other template needs it.
+	// Optional reports that no other template needs it.
 	Optional bool
 }
 
@@ -42,61 +40,63 @@ type Template struct {
 type Stacks struct {
 	Cloud *Cloud
 	Batch *client.Client
-	// Templates are all templates, in the order in which they are deployed. A parameter
-	// of one that is called as an output without export of an earlier one takes that
-	// output's value, unless the user gives one.
+	// Templates are all templates, in the order of deployment. A parameter with the name of
+	// an output of an earlier template gets its value, unless the output is an export or the
+	// command line gives a value.
 	Templates []Template
 	// Prefix begins the names of the stacks: PREFIX-TEMPLATE.
 	Prefix string
-	// Bucket is where templates are put that are too long for a request; "" stands for
-	// the output DataBucket of a stack.
+	// Bucket is the S3 bucket for templates that are too long for a request; "" for the
+	// output DataBucket of a stack.
 	Bucket string
-	// Upload puts a text into a bucket and returns the URL at which CloudFormation reads it.
+	// Upload stores a text in a bucket and returns the URL for CloudFormation.
 	Upload func(ctx context.Context, bucket, key string, text []byte) (url string, err error)
-	// Notify is told what continues, in one clause a call.
+	// Notify is called with one clause about what happens.
 	Notify func(format string, args ...any)
-	// Progress is told each event of a stack once, in order.
+	// Progress is called once for each event of a stack, in order.
 	Progress func(Progress)
-	// Approve shows a proposal, and reports whether it is to be executed.
+	// Approve shows a proposal and returns whether to execute it.
 	Approve func(*Proposal) (bool, error)
-	// Confirm asks a question that can be answered yes or no.
+	// Confirm asks a yes-or-no question.
 	Confirm func(question string) (bool, error)
 
-	served   bool              // an answer has come: the service is there
+	served   bool              // the service has answered, so that failures count as temporary
 	uploaded map[string]string // the URLs of the long templates in the bucket, by name
 }
 
-// ErrDeclined is what ends a command whose question was answered no. Nothing was
-// changed since the last thing that was told.
+// ErrDeclined is the error of a command whose question was answered with no. Nothing has
+// changed since its last message.
 var ErrDeclined = errors.New("not confirmed")
 
-// Progress is an event, and how far its operation is: Done of Total resources. Total
-// is 0 where it is unknown.
+// Progress is an event with the progress of its operation: Done of Total
+// resources. Total is 0 if it is unknown.
 type Progress struct {
 	Stack       string
 	Event       types.StackEvent
 	Done, Total int
 }
 
-// FailedError is an operation that AWS ended otherwise than was asked for.
+// FailedError is an operation that ended in another status than the requested one.
 type FailedError struct {
 	Stack, Status string
-	// Reasons are the events of the resources that failed, the first first.
+	// Reasons are the events of the resources that failed, the oldest first.
 	Reasons []types.StackEvent
-	// Left are the resources that are still there after a failed create or delete.
+	// Left are the resources that still exist after a failed creation or deletion.
 	Left []Resource
 }
 
+// Error names the stack and its status.
 func (e *FailedError) Error() string { return fmt.Sprintf("stack %s: %s", e.Stack, e.Status) }
 
-// StillRunningError says that this process stopped watching while AWS continues.
+// StillRunningError means that this process stopped watching while AWS continues.
 type StillRunningError struct {
 	Stack string
-	// Maybe says that it is unknown whether AWS has begun.
+	// Maybe reports that AWS may not have started the operation.
 	Maybe bool
 	Err   error
 }
 
+// Error names the stack and why watching ended.
 func (e *StillRunningError) Error() string {
 	does := "continues"
 	if e.Maybe {
@@ -105,11 +105,13 @@ func (e *StillRunningError) Error() string {
 	return fmt.Sprintf("stack %s: AWS %s without this command: %v", e.Stack, does, e.Err)
 }
 
+// Unwrap returns why watching ended.
 func (e *StillRunningError) Unwrap() error { return e.Err }
 
-// StuckError is a stack in a state that no deployment can leave.
+// StuckError is a stack in a status that a deployment cannot change. Way is what to do.
 type StuckError struct{ Stack, Status, Reason, Way string }
 
+// Error names the stack, its status and the reason.
 func (e *StuckError) Error() string {
 	text := fmt.Sprintf("stack %s is in %s", e.Stack, e.Status)
 	if e.Reason != "" {
@@ -118,17 +120,19 @@ func (e *StuckError) Error() string {
 	return text
 }
 
-// NotOursError is a stack of the name that batchctl did not make.
+// NotOursError is a stack with the expected name that batchctl did not create.
 type NotOursError struct{ Stack string }
 
+// Error names the stack and the missing tag.
 func (e *NotOursError) Error() string {
-	return fmt.Sprintf("stack %s is there and does not carry the tag %s: batchctl did not make it and leaves it alone", e.Stack, Mark)
+	return fmt.Sprintf("stack %s exists without the tag %s: batchctl did not create it and does not change it", e.Stack, Mark)
 }
 
-// Name is the name of a template's stack.
+// Name returns the name of a template's stack.
 func (s *Stacks) Name(t Template) string { return s.Prefix + "-" + t.Name }
 
-// find returns the stack of a name if it is there, and an error if it is not ours.
+// find returns the stack with a name; nil if it does not exist. A stack without
+// batchctl's tag is a *NotOursError.
 func (s *Stacks) find(ctx context.Context, name string) (stack *types.Stack, err error) {
 	err = s.patiently(ctx, func() error {
 		stack, err = s.Cloud.stack(ctx, name)
@@ -140,12 +144,13 @@ func (s *Stacks) find(ctx context.Context, name string) (stack *types.Stack, err
 	return stack, err
 }
 
-// token names a request, so that CloudFormation knows it again.
+// token returns a new client request token. CloudFormation ignores a second
+// request with the same token.
 func token() string { return "batchctl-" + rand.Text() }
 
 func inProgress[Status ~string](s Status) bool { return strings.HasSuffix(string(s), "_IN_PROGRESS") }
 
-// review is the state of a stack that only a change set has been made for.
+// review is the status of a stack that has only a change set.
 const review = "REVIEW_IN_PROGRESS"
 
 // broken reports whether a stack can only be deleted: its first creation, or a
@@ -154,7 +159,7 @@ func broken[Status ~string](s Status) bool {
 	return slices.Contains([]string{"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"}, string(s))
 }
 
-// transient reports whether the same call may succeed a little later.
+// transient reports whether the same call may succeed later.
 func transient(err error) bool {
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		return e.Status/100 == 5 || rpc.Throttled(err)

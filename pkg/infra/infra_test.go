@@ -139,7 +139,7 @@ func TestFailedCreate(t *testing.T) {
 		if _, err := deploy(t.Context(), c.open(told), "1"); err != nil || c.stacks["team-net"].status != "CREATE_COMPLETE" {
 			t.Errorf("again: %v", err)
 		}
-		if !slices.ContainsFunc(*told, func(s string) bool { return strings.Contains(s, "it still holds") && strings.Contains(s, "B (id-B)") }) {
+		if !slices.ContainsFunc(*told, func(s string) bool { return strings.Contains(s, "it still contains") && strings.Contains(s, "B (id-B)") }) {
 			t.Errorf("told %q", *told)
 		}
 	})
@@ -222,7 +222,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestThrottled continues with longer pauses, and says so once.
+// TestThrottled checks that a throttled command continues with longer pauses, and reports it once.
 func TestThrottled(t *testing.T) {
 	in(t, func(t *testing.T, c *cloud, told *[]string) {
 		start, polls := time.Now(), 0
@@ -236,7 +236,7 @@ func TestThrottled(t *testing.T) {
 		if _, err := deploy(t.Context(), c.open(told), "1"); err != nil {
 			t.Fatal(err)
 		}
-		if polls > 30 || count(*told, "asking again") != 1 {
+		if polls > 30 || count(*told, "trying again") != 1 {
 			t.Errorf("%d polls in a minute, told %q", polls, *told)
 		}
 	})

@@ -11,15 +11,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
+// Resource types with special rules.
 const (
 	environmentType = "AWS::Batch::ComputeEnvironment"
 	queueType       = "AWS::Batch::JobQueue"
 	repositoryType  = "AWS::ECR::Repository"
 )
 
-// OrphanedQueueError is a change that would take a compute environment from under a queue.
+// OrphanedQueueError is a change that would replace or remove a compute environment which a
+// queue uses.
 type OrphanedQueueError struct{ Queue, Environment, Action string }
 
+// Error names the environment and the queue.
 func (e *OrphanedQueueError) Error() string {
 	return fmt.Sprintf("compute environment %s would be %s while job queue %s names it, which would leave the queue without it", e.Environment, e.Action, e.Queue)
 }
@@ -53,11 +56,12 @@ func (s *Stacks) checkOrphans(ctx context.Context, p *Proposal) error {
 	return nil
 }
 
-// leaves reports whether a resource may be another one afterwards, or none.
+// leaves reports whether a change removes or may replace a resource.
 func leaves(c Change) bool {
 	return c.Action == "Remove" || c.Replacement == "True" || c.Replacement == "Conditional"
 }
 
+// action returns what a change does to a compute environment.
 func action(c Change) string {
 	if c.Action == "Remove" {
 		return "removed"
@@ -72,7 +76,7 @@ func names(q types.JobQueueDetail, environment string) bool {
 	})
 }
 
-// moves reports whether a change gives the queue another order, or removes it.
+// moves reports whether a change updates the queue's order, or removes the queue.
 func moves(c Change, q types.JobQueueDetail) bool {
 	if c.Type != queueType || batch.Name(c.ID) != aws.ToString(q.JobQueueName) {
 		return false

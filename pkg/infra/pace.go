@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// pollFirst and pollMost bound the pause between two looks. It grows while nothing
-	// changes and falls back when something does.
+	// pollFirst and pollMost limit the pause between two queries. It grows while nothing
+	// changes, and starts again after a change.
 	pollFirst = 500 * time.Millisecond
 	pollMost  = 5 * time.Second
-	// throttledMost bounds the pause while the service says that it is too much.
+	// throttledMost limits the pause while the service throttles requests.
 	throttledMost = 30 * time.Second
-	// patienceTime is how long a service may fail.
+	// patienceTime is how long a service may fail before the error is final.
 	patienceTime = 5 * time.Minute
 )
 
-// pace says when to ask again, and when to give up, as a watch of jobs does.
+// pace decides when to repeat a call and when to give up, as a watch of jobs does.
 type pace struct {
 	stacks       *Stacks
 	pause        time.Duration
-	failingSince time.Time // zero while answers come
-	renewed      bool      // the credentials were loaded again, and no answer has come since
-	told         bool
+	failingSince time.Time // zero while calls succeed
+	renewed      bool      // the credentials were reloaded, and no call has succeeded since
+	notified     bool      // of the first failure
 }
 
-// next takes the outcome of a call; news says that something has changed. The error
-// comes back when it is final.
+// next returns the pause after a call with this error. news reports that something has changed.
+// It returns the error if that is final.
 func (p *pace) next(err error, news bool) (time.Duration, error) {
 	if _, answered := errors.AsType[*rpc.Error](err); err == nil || answered {
 		p.stacks.served = true
@@ -56,9 +56,9 @@ func (p *pace) next(err error, news bool) (time.Duration, error) {
 	if time.Since(p.failingSince) > patienceTime {
 		return 0, err
 	}
-	if !p.told {
-		p.told = true
-		p.stacks.Notify("asking again: %v", err)
+	if !p.notified {
+		p.notified = true
+		p.stacks.Notify("trying again: %v", err)
 	}
 	if rpc.Throttled(err) {
 		return p.grow(throttledMost), nil
@@ -66,14 +66,14 @@ func (p *pace) next(err error, news bool) (time.Duration, error) {
 	return p.grow(pollMost), nil
 }
 
-// grow lengthens the pause, and spreads it by a fifth to both sides, so that many
-// clients do not ask in step.
+// grow lengthens the pause, and varies it by up to a fifth, so that clients do not send their
+// requests at the same time.
 func (p *pace) grow(most time.Duration) time.Duration {
 	p.pause = min(max(p.pause*3/2, pollFirst), most)
 	return p.pause*4/5 + rand.N(p.pause*2/5)
 }
 
-// patiently makes a call until it succeeds or its error is final.
+// patiently repeats a call until it succeeds or its error is final.
 func (s *Stacks) patiently(ctx context.Context, call func() error) error {
 	return s.until(ctx, func() (bool, error) {
 		err := call()
@@ -81,7 +81,7 @@ func (s *Stacks) patiently(ctx context.Context, call func() error) error {
 	})
 }
 
-// until makes a call again and again until it reports that it is done.
+// until repeats a call until it is done or its error is final.
 func (s *Stacks) until(ctx context.Context, call func() (done bool, err error)) error {
 	pace := pace{stacks: s}
 	for {
@@ -103,7 +103,7 @@ func (s *Stacks) until(ctx context.Context, call func() (done bool, err error)) 
 	}
 }
 
-// sleep waits for d, or less when ctx ends; then it returns the reason.
+// sleep waits for d. If ctx ends before, it returns the cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -9,9 +9,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// NotPlatformError is a file that was to be a platform file and is not a JSON object.
+// NotPlatformError is a platform file that is not a JSON object.
 type NotPlatformError struct{ File string }
 
+// Error names the file.
 func (e *NotPlatformError) Error() string { return e.File + " is not a platform file" }
 
 // AddQueues returns the text of a platform file with the queues that it does not have yet,

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// TestAddQueues adds queues to platform files and leaves the rest as it is.
+// TestAddQueues adds queues to platform files and leaves the rest unchanged.
 func TestAddQueues(t *testing.T) {
 	queues := []Queue{{Alias: "cpu", JobQueue: "team-cpu"}, {Alias: "gpu", JobQueue: "team-gpu"}}
 	const cpu, gpu = "    \"cpu\": {\n      \"jobQueue\": \"team-cpu\"\n    }", "    \"gpu\": {\n      \"jobQueue\": \"team-gpu\"\n    }"

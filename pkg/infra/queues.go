@@ -25,9 +25,9 @@ type Environment struct {
 	MaxvCpus      int32    `json:"maxvCpus,omitempty"`
 }
 
-// Queues are the job queues whose ARN or name is an output, in the outputs' order, with
-// the compute environments that Batch says they have. A queue's alias is the output's
-// name without "JobQueue", "Queue", "Arn" and "Name", in small letters.
+// Queues returns the job queues whose ARN or name is an output, in the order of
+// the outputs, with their compute environments. A queue's alias is the name of
+// the output in lower case, without "JobQueue", "Queue", "Arn" and "Name".
 func (s *Stacks) Queues(ctx context.Context, outputs []StackOutput) ([]Queue, error) {
 	all, err := s.Batch.Queues(ctx)
 	if err != nil {
@@ -48,13 +48,13 @@ func (s *Stacks) Queues(ctx context.Context, outputs []StackOutput) ([]Queue, er
 	return queues, nil
 }
 
-// isQueue reports whether an output is a queue's ARN, or its name under a name that
-// speaks of a queue.
+// isQueue reports whether an output is a queue's ARN, or its name if the output's
+// name contains "Queue".
 func isQueue(o StackOutput, q types.JobQueueDetail) bool {
 	return o.Value == aws.ToString(q.JobQueueArn) || o.Value == aws.ToString(q.JobQueueName) && strings.Contains(o.Name, "Queue")
 }
 
-// environmentsOf are the compute environments of a queue, in its order.
+// environmentsOf returns the compute environments of a queue, in its order.
 func environmentsOf(q types.JobQueueDetail, all []types.ComputeEnvironmentDetail) (list []Environment) {
 	order := slices.SortedFunc(slices.Values(q.ComputeEnvironmentOrder), func(a, b types.ComputeEnvironmentOrder) int {
 		return int(aws.ToInt32(a.Order) - aws.ToInt32(b.Order))
@@ -69,16 +69,16 @@ func environmentsOf(q types.JobQueueDetail, all []types.ComputeEnvironmentDetail
 	return list
 }
 
-// alias makes "gpu-spot" of "GpuSpotJobQueueArn".
+// alias converts "GpuSpotJobQueueArn" to "gpu-spot".
 func alias(output string) string {
-	word := output
+	name := output
 	for _, end := range []string{"Arn", "Name", "Queue", "Job"} {
-		if shorter := strings.TrimSuffix(word, end); shorter != "" {
-			word = shorter
+		if shorter := strings.TrimSuffix(name, end); shorter != "" {
+			name = shorter
 		}
 	}
 	var b strings.Builder
-	runes := []rune(word)
+	runes := []rune(name)
 	for i, r := range runes {
 		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			b.WriteByte('-')

@@ -11,30 +11,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// Absent is the state of a template that has no stack.
+// Absent is the status of a template without a stack.
 const Absent = "NOT_DEPLOYED"
 
-// State is a template's stack as AWS knows it.
+// State is the state of a template's stack at AWS.
 type State struct {
 	Template string `json:"template"`
 	Title    string `json:"title,omitempty"`
 	Stack    string `json:"stack"`
 	// Status is CloudFormation's, or Absent.
 	Status string `json:"status"`
-	// Changed is when it was made or changed last, RFC 3339; "" where it is not there.
+	// Changed is when it was created or last updated (RFC 3339); "" without a stack.
 	Changed string `json:"changed,omitempty"`
 	// Reason is why its last operation failed; "" if it did not.
 	Reason string `json:"reason,omitempty"`
-	// Foreign says that batchctl did not make the stack of that name.
+	// Foreign reports that batchctl did not create the stack with that name.
 	Foreign bool `json:"foreign,omitempty"`
 
 	stack *types.Stack
 }
 
-// InProgress reports whether AWS is at work on the stack.
+// InProgress reports whether an operation is running in the stack.
 func (s State) InProgress() bool { return inProgress(s.Status) && s.Status != review }
 
-// Failed reports whether the stack's last operation did not do what it should.
+// Failed reports whether the stack's last operation failed or was rolled back.
 func (s State) Failed() bool {
 	return strings.HasSuffix(s.Status, "_FAILED") || strings.Contains(s.Status, "ROLLBACK")
 }
@@ -52,6 +52,8 @@ func (s *Stacks) Status(ctx context.Context, templates []Template) ([]State, err
 	return states, nil
 }
 
+// state returns the state of one template's stack. Of a failed stack, Reason is
+// the first failed resource of its last operation.
 func (s *Stacks) state(ctx context.Context, t Template) (state State, err error) {
 	state = State{Template: t.Name, Title: t.Title, Stack: s.Name(t), Status: Absent}
 	err = s.patiently(ctx, func() error {
@@ -81,8 +83,8 @@ func (s *Stacks) state(ctx context.Context, t Template) (state State, err error)
 	return state, err
 }
 
-// Wanted returns those of the templates that are deployed unless the user says otherwise: all
-// but the optional templates that have no stack of batchctl's and are not named in with.
+// Wanted returns the templates that are deployed by default: all except optional
+// ones that batchctl has not deployed and that with does not name.
 func (s *Stacks) Wanted(ctx context.Context, templates []Template, with []string) (wanted []Template, err error) {
 	for _, t := range templates {
 		if t.Optional && !slices.Contains(with, t.Name) {
@@ -126,8 +128,8 @@ type StackOutput struct {
 	Export string `json:"export,omitempty"`
 }
 
-// Left returns the stacks with batchctl's tag whose names begin with the prefix, whatever
-// template they were made of: a look at the account, not at what should be there.
+// Left returns the existing stacks with batchctl's tag whose names begin with the prefix. It
+// lists the account's stacks, so it also finds stacks of templates that no longer exist.
 func (s *Stacks) Left(ctx context.Context) (names []string, err error) {
 	var all []types.Stack
 	err = s.patiently(ctx, func() error {
@@ -142,8 +144,8 @@ func (s *Stacks) Left(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// Staging is where the outputs say that what is too long for a request goes, in the form of
-// a platform file: s3://bucket/prefix; "" where no output says it.
+// Staging returns the staging location in the outputs, in the form of a platform file:
+// s3://bucket/prefix; "" if no output has it.
 func Staging(outputs []StackOutput) string {
 	for _, o := range outputs {
 		if strings.HasPrefix(o.Value, "s3://") && o.Name == "StagingUrl" {

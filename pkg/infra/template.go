@@ -12,23 +12,25 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// bucketOutput is the output that names the bucket of the project's own.
+// bucketOutput is the output with the name of the project's own bucket.
 const bucketOutput = "DataBucket"
 
-// TooLongError is a template that has to lie in S3, and no bucket is known for it.
+// TooLongError is a template that is too long for a request without a bucket, or too long for
+// CloudFormation.
 type TooLongError struct {
 	Template string
 	Size     int
 }
 
+// Error shows the size and the limit.
 func (e *TooLongError) Error() string {
 	if e.Size > MaxTemplate {
-		return fmt.Sprintf("template %s has %d bytes, and CloudFormation takes %d at most", e.Template, e.Size, MaxTemplate)
+		return fmt.Sprintf("template %s has %d bytes; CloudFormation accepts at most %d", e.Template, e.Size, MaxTemplate)
 	}
-	return fmt.Sprintf("template %s has %d bytes: CloudFormation takes more than %d from a bucket only", e.Template, e.Size, MaxTemplateBody)
+	return fmt.Sprintf("template %s has %d bytes; CloudFormation accepts more than %d only from a bucket", e.Template, e.Size, MaxTemplateBody)
 }
 
-// read has CloudFormation read a template, and returns how requests name it.
+// read returns CloudFormation's summary of a template, and its text for requests.
 func (s *Stacks) read(ctx context.Context, t Template) (summary *cloudformation.GetTemplateSummaryOutput, text templateText, err error) {
 	if text, err = s.text(ctx, t); err != nil {
 		return summary, text, err
@@ -47,8 +49,8 @@ func (s *Stacks) read(ctx context.Context, t Template) (summary *cloudformation.
 // contains it.
 type templateText struct{ body, url *string }
 
-// text is how requests name a template. A long one is put into the bucket, under the hash
-// of its text, so that one which is there is the same.
+// text returns a template for a request. It uploads a long one to the bucket. The key is a hash
+// of the text, so that an existing object has the same content.
 func (s *Stacks) text(ctx context.Context, t Template) (templateText, error) {
 	if len(t.Body) <= MaxTemplateBody {
 		return templateText{body: aws.String(string(t.Body))}, nil
@@ -73,7 +75,7 @@ func (s *Stacks) text(ctx context.Context, t Template) (templateText, error) {
 	if err != nil {
 		return templateText{}, fmt.Errorf("template %s: %w", t.Name, err)
 	}
-	s.Notify("template %s has %d bytes: put into s3://%s/%s", t.Name, len(t.Body), bucket, key)
+	s.Notify("template %s has %d bytes: uploaded to s3://%s/%s", t.Name, len(t.Body), bucket, key)
 	if s.uploaded == nil {
 		s.uploaded = map[string]string{}
 	}
@@ -81,7 +83,7 @@ func (s *Stacks) text(ctx context.Context, t Template) (templateText, error) {
 	return templateText{url: &url}, nil
 }
 
-// bucket is where long templates go; "" where none is known.
+// bucket returns the bucket for long templates; "" if none is known.
 func (s *Stacks) bucket(ctx context.Context) (string, error) {
 	if s.Bucket != "" {
 		return s.Bucket, nil

@@ -129,7 +129,7 @@ func findPlacement(j Job, platform *document.Platform) placementResult {
 	if !ok {
 		return placementResult{}
 	}
-	held := plan.Hold(platform.Catalog, q, need)
+	held := plan.FindPlacement(platform.Catalog, q, need)
 	if held.Fits {
 		return placement(platform, q, need, held)
 	}

@@ -22,12 +22,12 @@ const (
 	ruleStageChanged   = "stage-changed"
 )
 
-// outputsBelow is the part of the staging place that holds outputs for the user's
-// machine. What tells jobs, and children, apart is known in the container alone.
+// outputsBelow is the part of the staging location for outputs that are downloaded. Only the
+// container knows the job's id, so the variable is expanded there.
 const outputsBelow = "outputs/${AWS_BATCH_JOB_ID}"
 
-// addStaging makes the container of a job move its inputs and outputs: batchctl stage in front
-// of its command, and in its environment what that reads.
+// addStaging puts batchctl stage before the command of a job with inputs or
+// outputs, and the document that stage reads into its environment.
 func (b *builder) addStaging(g *group, job *Job) {
 	j := g.Job
 	if !j.IsStaged() {
@@ -56,8 +56,8 @@ func (b *builder) addStaging(g *group, job *Job) {
 	b.fits(j, job, by)
 }
 
-// stagedBy is the member of the file that asks for files: the first input, else the first
-// output, under the name of what it is one of.
+// stagedBy returns the member of the file for problems of staging: the first input, or else the
+// first output. Its name is "inputs" or "outputs".
 func stagedBy(j *document.Job) *jsontree.Node {
 	at, name := (*jsontree.Node)(nil), "inputs"
 	if len(j.Inputs) > 0 {
@@ -69,7 +69,8 @@ func stagedBy(j *document.Job) *jsontree.Node {
 	return &jsontree.Node{Kind: jsontree.String, Name: name, Source: src, Span: span}
 }
 
-// stageDocument is the job's document with the places of what is on the user's machine.
+// stageDocument returns the job's document with the URLs of local inputs and outputs. It returns
+// false after a problem.
 func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, bool) {
 	staged := j.Document()
 	for i, in := range j.Inputs {
@@ -108,15 +109,17 @@ func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, boo
 	return staged, true
 }
 
-// literal is a place in which nothing stands for a variable.
-func literal(place string) string { return strings.ReplaceAll(place, "${", "$${") }
+// literal escapes a URL, so that stage expands no variable in it.
+func literal(url string) string { return strings.ReplaceAll(url, "${", "$${") }
 
+// noPlace reports that the target has no staging location. what is "input" or
+// "output".
 func (b *builder) noPlace(n *jsontree.Node, what string) {
 	b.fail(n, ruleStageNoPlace, fmt.Sprintf("a local %s needs a staging location, and the target has none", what),
 		`add it to the target in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// URL here`)
 }
 
-// fits refuses a document for which the request has no room.
+// fits reports a problem if the request is too large with the document.
 func (b *builder) fits(j *document.Job, job *Job, by *jsontree.Node) {
 	request, size, limit := "the job definition", 0, MaxDefinition-tagReserve
 	if j.Register != nil {

@@ -36,26 +36,27 @@ func Build(files []*document.File, platform *document.Platform, o Options) (*Pla
 	return b.plan, b.problems
 }
 
+// builder is one Build.
 type builder struct {
 	platform *document.Platform
 	options  Options
 	plan     *Plan
 	problems diag.List
-	// registered holds what the jobs of the plan so far register, by name.
+	// registered are the definitions that earlier jobs of the plan register, by name.
 	registered map[string]*jsontree.Node
-	// wanted is the names of the definitions that submissions of the files name.
+	// wanted are the names of the definitions that submissions of the files run.
 	wanted map[string]bool
-	// known holds the definitions that the files bring, by name.
+	// known are the definitions in the files, by name.
 	known map[string]*jsontree.Node
-	// groups are the jobs of the file at hand by their names there, and names what
-	// jobs and definitions are called that others may not be called.
+	// groups are the jobs of the current file, by their names in it. names are the names of
+	// jobs and definitions that generated ones must not have.
 	groups map[string]*group
 	names  taken
-	// waits is what the jobs of the plan so far wait for.
+	// waits are the dependencies of the jobs of the plan.
 	waits map[*Job][]wait
 }
 
-// wanted is the names of the definitions that submissions of the files run.
+// wanted returns the names of the definitions that submissions of the files run.
 func wanted(files []*document.File) map[string]bool {
 	names := map[string]bool{}
 	for _, f := range files {
@@ -68,8 +69,8 @@ func wanted(files []*document.File) map[string]bool {
 	return names
 }
 
-// known is the definitions that the files bring, by name: those of
-// RegisterJobDefinition files, and else those that jobs have for themselves.
+// known returns the definitions in the files by name. Those of
+// RegisterJobDefinition files take precedence over those that jobs contain.
 func known(files []*document.File) map[string]*jsontree.Node {
 	own, alone := map[string]*jsontree.Node{}, map[string]*jsontree.Node{}
 	for _, f := range files {
@@ -87,8 +88,10 @@ func known(files []*document.File) map[string]*jsontree.Node {
 	return own
 }
 
+// definitionName returns the name of the job's own definition; "" if it has none.
 func definitionName(j *document.Job) string { return j.Register.Get("jobDefinitionName").Str() }
 
+// addFile adds the jobs of a file, each after those that it depends on.
 func (b *builder) addFile(f *document.File) {
 	ordered, cycle := Order(f.Jobs)
 	if cycle != nil {
@@ -123,6 +126,7 @@ func Cycle(members []*document.Job) string {
 	return strings.Join(append(names, members[0].Name), " -> ")
 }
 
+// addJob adds a job with its requests, its queue and its dependencies.
 func (b *builder) addJob(f *document.File, j *document.Job) {
 	if source := document.ArraySource(j.Array); source != nil && j.Sweep == nil {
 		b.fail(source, "array-unread", "the values of the children are unknown here", "write the job to a file beside its "+source.Name)
@@ -145,7 +149,7 @@ func (b *builder) addJob(f *document.File, j *document.Job) {
 	}
 	job.Submit = &awsbatch.SubmitJobInput{}
 	if !b.lower(submit, job.Submit) || !ok {
-		return // nothing comes of requests that are half read
+		return // incomplete requests would only cause more problems
 	}
 	g := &group{Job: j, known: known}
 	g.parts = b.split(g, job)
@@ -154,9 +158,9 @@ func (b *builder) addJob(f *document.File, j *document.Job) {
 	b.plan.Jobs = append(b.plan.Jobs, g.parts...)
 }
 
-// register returns what a job has to register for a definition of the files. The first job
-// that runs the definition registers it; later jobs find it registered. A definition with a
-// launcher belongs to its job alone.
+// register returns the definition that a job must register. The first job that
+// runs a definition registers it; later jobs find it registered. A definition
+// with a launcher belongs only to its job.
 func (b *builder) register(j *document.Job, definition *jsontree.Node) *jsontree.Node {
 	if definition == nil {
 		return nil
@@ -195,7 +199,8 @@ func (b *builder) checkNames(jobs []*document.Job) {
 	}
 }
 
-// lower turns a native tree into the SDK's struct; ok is false when it does not fit.
+// lower converts a document to the SDK's struct. It returns false after a
+// problem.
 func (b *builder) lower(tree *jsontree.Node, input any) (ok bool) {
 	err := wire.Unmarshal(tree.AppendJSON(nil), input)
 	if err == nil {
@@ -219,6 +224,7 @@ func steps(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 }
 
+// fail adds a problem at a member.
 func (b *builder) fail(n *jsontree.Node, rule, message, hint string) {
 	src, span := n.Location()
 	b.problems = append(b.problems, diag.Diagnostic{

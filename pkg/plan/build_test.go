@@ -48,8 +48,8 @@ func TestQueueOption(t *testing.T) {
 	}
 }
 
-// A tree that does not fit the SDK's shape is a problem at the member, even if
-// nobody checked it before.
+// A tree that does not fit the SDK's shape is a problem at the member, even without an earlier
+// check.
 func TestShapeErrorHasItsPlace(t *testing.T) {
 	text := `{ "jobName": "x", "jobQueue": "q", "jobDefinition": "d", "arrayProperties": { "size": 99999999999 } }`
 	root, _ := jsontree.Parse(diag.NewSource("t.json", text))

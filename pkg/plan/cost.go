@@ -13,8 +13,8 @@ import (
 type Cost struct {
 	// Unknown says why there is no figure.
 	Unknown string
-	// Region is the Region of the prices, and Stands that of the job where the table
-	// has no prices of that one.
+	// Region is the Region of the prices. Replaces is the Region of the job, if the table has
+	// no prices for it.
 	Region, Replaces string
 	Prices           *catalog.Prices
 	// Lines is the share and the price of each part, in the order of the need.
@@ -161,6 +161,7 @@ func (c Cost) NoSpotPrice() string {
 	return fmt.Sprintf("no Spot price of %s: add lines of %[2]sTYPE to a price file: --prices FILE", what, catalog.SpotItem)
 }
 
+// sum sets Least and Most from the hourly prices.
 func (c *Cost) sum() {
 	hours := c.Hours
 	if hours == 0 {
@@ -174,6 +175,7 @@ func (c *Cost) sum() {
 	}
 }
 
+// line returns the hourly price of one part; false if the table has none.
 func (c *Cost) line(r EnvironmentFit, part Part, held catalog.Placement, platform string) (CostLine, bool) {
 	if r.IsFargate() {
 		price, ok := c.Prices.Fargate(c.Region, platform)
@@ -185,8 +187,8 @@ func (c *Cost) line(r EnvironmentFit, part Part, held catalog.Placement, platfor
 	return CostLine{On: held.Instance.Name, Nodes: part.Nodes, PerInstance: held.PerInstance, Hour: hour}, ok
 }
 
-// others finds the range over the other types that hold a job of one machine:
-// which of them runs it is AWS Batch's choice.
+// others finds the price range of the other instance types on which a job of one
+// machine fits. AWS Batch chooses among them.
 func (c *Cost) others(r EnvironmentFit, n Need) {
 	if r.IsFargate() || n.nodes() > 1 {
 		return

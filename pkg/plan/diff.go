@@ -11,17 +11,17 @@ import (
 
 // Change is a member that differs between two documents.
 type Change struct {
-	// Path is the member in AWS's words: containerProperties.environment[EPOCHS].value.
-	// An element of a list of named things stands under its name, another under
-	// its index.
+	// Path has the names of the AWS API: containerProperties.environment[EPOCHS].value. An
+	// element of a list has its name as key, or else its index.
 	Path string `json:"path"`
-	// Old and New are the values as JSON, with asterisks for credentials; empty
-	// where the member is not there.
+	// Old and New are the values as JSON, with asterisks for credentials; "" for a missing
+	// member.
 	Old string `json:"old,omitempty"`
 	New string `json:"new,omitempty"`
 }
 
-// String writes the change in a line: `timeout.attemptDurationSeconds: 60 -> 3600`.
+// String formats the change as one line: `timeout.attemptDurationSeconds: 60 ->
+// 3600`.
 func (c Change) String() string {
 	switch {
 	case c.Old == "":
@@ -34,24 +34,24 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s: %s -> %s", c.Path, c.Old, c.New)
 }
 
-// Diff compares two documents member by member, in the order of the new one. What
-// AWS Batch fills in without changing anything counts as not there: null, an empty
-// string (but for what the user names, such as a variable or a parameter), list or
-// object, false (but for hostNetwork, which is true by default), and the deprecated
-// vcpus and memory at 0.
+// Diff compares two documents member by member, in the order of the new one. A member that
+// AWS Batch adds without an effect counts as missing: null, an empty string (except values that
+// you name, such as variables and parameters), an empty list or object, false (except
+// hostNetwork, which is true by default), and the deprecated vcpus and memory at 0.
 func Diff(old, new *jsontree.Node) []Change {
 	var d differ
 	d.compare(position{}, old, new)
 	return d.changes
 }
 
-// position is where the differ stands: the path, and what the value there is called
-// when it is masked. isNamed is true for the value of a name that the user gave.
+// position is a position in the documents: the path, and the name under which its value is
+// masked. isNamed reports that the file chose the name of the value.
 type position struct {
 	path, name string
 	isNamed    bool
 }
 
+// member returns the position of a member of an object.
 func (p position) member(name string) position {
 	if p.path == "" {
 		return position{path: name, name: name}
@@ -62,12 +62,15 @@ func (p position) member(name string) position {
 	return position{p.path + "." + name, name, slices.Contains([]string{"parameters", "tags", "labels", "annotations"}, p.name)}
 }
 
+// element returns the position of an element of a list.
 func (p position) element(key string) position {
 	return position{path: p.path + "[" + key + "]", name: key}
 }
 
+// differ collects the changes of one Diff.
 type differ struct{ changes []Change }
 
+// compare compares two values; nil is a missing one.
 func (d *differ) compare(at position, old, new *jsontree.Node) {
 	if idle(at, old) {
 		old = nil
@@ -86,12 +89,12 @@ func (d *differ) compare(at position, old, new *jsontree.Node) {
 	}
 }
 
-// isA reports whether both are of the kind, or one is and the other not there.
+// isA reports whether both values are of the kind. A missing value counts as any kind.
 func isA(kind jsontree.Kind, old, new *jsontree.Node) bool {
 	return (old == nil || old.Kind == kind) && (new == nil || new.Kind == kind)
 }
 
-// idle reports whether a member says what its absence says.
+// idle reports whether a member has the same meaning as its absence.
 func idle(at position, n *jsontree.Node) bool {
 	switch {
 	case n == nil || n.Kind == jsontree.Null:
@@ -106,6 +109,7 @@ func idle(at position, n *jsontree.Node) bool {
 	return n.Text == "" && !at.isNamed
 }
 
+// members compares objects.
 func (d *differ) members(at position, old, new *jsontree.Node) {
 	for m := range new.Children() {
 		d.compare(at.member(m.Name), old.Get(m.Name), m)
@@ -118,7 +122,7 @@ func (d *differ) members(at position, old, new *jsontree.Node) {
 }
 
 // elements compares lists of named things by name, of other objects by index, and
-// of scalars as a whole: there the order counts, and one word alone says little.
+// of scalars as a whole, because their order counts.
 func (d *differ) elements(at position, old, new *jsontree.Node) {
 	if key := keyOf(old, new); key != "" {
 		d.keyed(at, key, old, new)
@@ -135,6 +139,7 @@ func (d *differ) elements(at position, old, new *jsontree.Node) {
 	}
 }
 
+// keyed compares lists whose elements have a unique key.
 func (d *differ) keyed(at position, key string, old, new *jsontree.Node) {
 	for e := range new.Children() {
 		name := e.Get(key).Str()
@@ -153,7 +158,7 @@ func (d *differ) keyed(at position, key string, old, new *jsontree.Node) {
 	}
 }
 
-// without is an object without a member, which its place names.
+// without returns a copy of an object without the member that identifies it.
 func without(n *jsontree.Node, member string) *jsontree.Node {
 	if n == nil {
 		return nil
@@ -167,6 +172,7 @@ func without(n *jsontree.Node, member string) *jsontree.Node {
 	return rest
 }
 
+// find returns the element with this key; nil if there is none.
 func find(list *jsontree.Node, key, name string) *jsontree.Node {
 	for e := range list.Children() {
 		if e.Get(key).Str() == name {
@@ -176,7 +182,8 @@ func find(list *jsontree.Node, key, name string) *jsontree.Node {
 	return nil
 }
 
-// keyOf is the member that identifies the elements of both lists, or "".
+// keyOf returns the member that identifies the elements of both lists; "" if
+// there is none.
 func keyOf(lists ...*jsontree.Node) string {
 	for _, key := range []string{"name", "type", "containerPath", "targetNodes", "consumableResource", "computeEnvironment"} {
 		if !slices.ContainsFunc(lists, func(list *jsontree.Node) bool { return !identifies(list, key) }) {
@@ -186,6 +193,7 @@ func keyOf(lists ...*jsontree.Node) string {
 	return ""
 }
 
+// identifies reports whether key is unique in a list and no element lacks it.
 func identifies(list *jsontree.Node, key string) bool {
 	seen := map[string]bool{}
 	for e := range list.Children() {
@@ -198,6 +206,7 @@ func identifies(list *jsontree.Node, key string) bool {
 	return true
 }
 
+// ofObjects reports whether all elements are objects.
 func ofObjects(list *jsontree.Node) bool {
 	for e := range list.Children() {
 		if !e.Is(jsontree.Object) {
@@ -207,6 +216,7 @@ func ofObjects(list *jsontree.Node) bool {
 	return true
 }
 
+// text returns a value as JSON; "" for nil.
 func text(n *jsontree.Node) string {
 	if n == nil {
 		return ""
@@ -214,11 +224,12 @@ func text(n *jsontree.Node) string {
 	return string(n.AppendJSON(nil))
 }
 
+// change adds a change.
 func (d *differ) change(at position, old, new *jsontree.Node) {
 	d.changes = append(d.changes, Change{Path: at.path, Old: masked(at, old), New: masked(at, new)})
 }
 
-// masked is a value as JSON, without the credentials in it.
+// masked returns a value as JSON with credentials masked.
 func masked(at position, n *jsontree.Node) string {
 	if n.Is(jsontree.String) {
 		return text(jsontree.NewString(secret.Mask(at.name, n.Text), n))

@@ -13,25 +13,24 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// Room is what a compute environment has for a job: the proof that the job can
-// run there, or the reason why it cannot.
+// EnvironmentFit is whether a job fits a compute environment: the instance types on which it
+// fits, or the reason why it does not fit.
 type EnvironmentFit struct {
 	// Name is the environment's; "" if the platform file gives none.
 	Name string
 	// Type is EC2, SPOT, FARGATE, FARGATE_SPOT or UNMANAGED.
 	Type string
-	// State, Status and StatusReason are the target's words; "" where only the
-	// platform file describes the environment.
+	// State, Status and StatusReason are the target's; "" if only the platform file describes
+	// the environment.
 	State        types.CEState
 	Status       types.CEStatus
 	StatusReason string
-	// MaxvCpus is its bound, 0 for none that is known, and DesiredvCpus what it has
-	// asked EC2 for so far.
+	// MaxvCpus is its limit; 0 if it is unknown. DesiredvCpus is its current size.
 	MaxvCpus, DesiredvCpus int
 	// BidPercentage is the highest Spot price, in percent of the on-demand price; 0: no limit.
 	BidPercentage int
-	// Fits says that every part of the job fits, as far as is known: Reason says
-	// why not, or on a fit what could not be checked.
+	// Fits reports that every part of the job fits, as far as batchctl can check. Reason is why
+	// not, or what could not be checked.
 	Fits   bool
 	Reason string
 	// Holds is the placement of each part, in the order of the need.
@@ -54,7 +53,7 @@ func (r EnvironmentFit) Usable() bool {
 	return r.State != types.CEStateDisabled
 }
 
-// Proven reports whether a known machine holds every part of the job.
+// Proven reports whether every part of the job fits a known instance type.
 func (r EnvironmentFit) Proven() bool {
 	return r.Fits && len(r.Holds) > 0 && (r.environment.IsFargate() || !slices.ContainsFunc(r.Holds, func(p catalog.Placement) bool { return p.Instance.Name == "" || p.Reason != "" }))
 }
@@ -62,34 +61,35 @@ func (r EnvironmentFit) Proven() bool {
 // IsFargate reports whether jobs run on Fargate there.
 func (r EnvironmentFit) IsFargate() bool { return r.environment.IsFargate() }
 
-// IsSpot reports whether what runs there costs a Spot price.
+// IsSpot reports whether jobs there have a Spot price.
 func (r EnvironmentFit) IsSpot() bool { return r.Type == "SPOT" || r.Type == "FARGATE_SPOT" }
 
-// fitsOf holds a need against the environments of a platform file's queue.
+// fitsOf checks a need against the environments of a platform file's queue.
 func fitsOf(types *catalog.Catalog, q document.Queue, n Need) []EnvironmentFit {
-	var rooms []EnvironmentFit
+	var fits []EnvironmentFit
 	for _, e := range environmentsOf(types, q) {
-		rooms = append(rooms, hold(EnvironmentFit{Name: e.Name, Type: e.Type, MaxvCpus: e.MaxvCpus, environment: e}, n))
+		fits = append(fits, place(EnvironmentFit{Name: e.Name, Type: e.Type, MaxvCpus: e.MaxvCpus, environment: e}, n))
 	}
-	return rooms
+	return fits
 }
 
-// fits holds a need against the environments of a queue of the target, in the
-// order in which AWS Batch tries them.
+// fits checks a need against the environments of a queue at the target, in the order in which
+// AWS Batch tries them.
 func (w *TargetState) fits(catalogue *catalog.Catalog, q types.JobQueueDetail, n Need) []EnvironmentFit {
-	var rooms []EnvironmentFit
+	var fits []EnvironmentFit
 	for _, name := range inOrder(q) {
 		e, ok := w.environment(name)
 		if !ok {
-			rooms = append(rooms, EnvironmentFit{Name: batch.Name(name), Fits: true,
+			fits = append(fits, EnvironmentFit{Name: batch.Name(name), Fits: true,
 				Reason: "not checked: " + cmp.Or(w.EnvironmentsErr, "the target does not show it")})
 			continue
 		}
-		rooms = append(rooms, fitOf(catalogue, e, n))
+		fits = append(fits, fitOf(catalogue, e, n))
 	}
-	return rooms
+	return fits
 }
 
+// fitOf checks a need against one environment of the target.
 func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need) EnvironmentFit {
 	r := EnvironmentFit{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
 	c := e.ComputeResources
@@ -111,10 +111,11 @@ func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need)
 		r.Reason = "its maxvCpus is 0"
 		return r
 	}
-	return hold(r, n)
+	return place(r, n)
 }
 
-// unmanaged is an environment whose instances are its owner's affair.
+// unmanaged checks a need against an environment whose instances AWS Batch does not manage. Only
+// the vCPUs can be checked.
 func unmanaged(r EnvironmentFit, vcpus int, n Need) EnvironmentFit {
 	r.Fits, r.Reason = true, "not checked: AWS Batch does not know the instances of an unmanaged environment"
 	r.MaxvCpus = vcpus
@@ -124,6 +125,7 @@ func unmanaged(r EnvironmentFit, vcpus int, n Need) EnvironmentFit {
 	return r
 }
 
+// vcpus returns the vCPUs of all machines.
 func (n Need) vcpus() (sum float64) {
 	for _, p := range n.Parts {
 		sum += p.VCPUs * float64(p.Nodes)
@@ -131,8 +133,8 @@ func (n Need) vcpus() (sum float64) {
 	return sum
 }
 
-// hold places every part of the need in the room.
-func hold(r EnvironmentFit, n Need) EnvironmentFit {
+// place places every part of the need in the environment.
+func place(r EnvironmentFit, n Need) EnvironmentFit {
 	r.Fits = true
 	if n.MultiNode {
 		if p := n.Place(r.environment); p.Cause == catalog.NodesOnSpot || p.Cause == catalog.WrongPlatform {
@@ -169,7 +171,7 @@ func hold(r EnvironmentFit, n Need) EnvironmentFit {
 	return r
 }
 
-// headroom is how many jobs of a proven need run at once at maxvCpus.
+// headroom returns how many jobs of a proven need run at the same time at maxvCpus.
 func (r EnvironmentFit) headroom(n Need) int {
 	switch {
 	case r.MaxvCpus == 0:
@@ -183,7 +185,7 @@ func (r EnvironmentFit) headroom(n Need) int {
 	return max(1, r.MaxvCpus/p.Instance.VCPUs) * p.PerInstance
 }
 
-// vcpus is what one job takes of maxvCpus when its parts have their machines alone.
+// vcpus returns how much of maxvCpus one job takes if each part has its own machines.
 func (r EnvironmentFit) vcpus(n Need) (sum float64) {
 	for i, p := range n.Parts {
 		if r.IsFargate() {
@@ -195,8 +197,8 @@ func (r EnvironmentFit) vcpus(n Need) (sum float64) {
 	return sum
 }
 
-// types returns every instance type of the environment that holds the part of a
-// need, from small to large, each with how many of it fit.
+// types returns every instance type of the environment on which a part of a need fits, from
+// small to large, with the number that fit.
 func (r EnvironmentFit) types(part Part) []catalog.Placement {
 	var list []catalog.Placement
 	entries := r.environment.InstanceTypes
@@ -216,7 +218,7 @@ func (r EnvironmentFit) types(part Part) []catalog.Placement {
 	return list
 }
 
-// Why says in a clause what is wrong with an environment that is not usable.
+// Why returns a clause about an environment that is not usable; "" for a usable one.
 func (r EnvironmentFit) Why() string {
 	switch {
 	case r.Usable():

@@ -8,16 +8,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// maxWaits is how many others a job may wait for (API reference of SubmitJob,
+// maxWaits is the maximum number of dependencies of a job (API reference of SubmitJob,
 // dependsOn).
 const maxWaits = catalog.MaxDependencies
 
-// shorten brings the waits of a group's jobs down to as many as AWS Batch takes: those
-// that others imply go, and steps take the place of several.
+// shorten reduces the dependencies of a group's jobs to the maximum of AWS Batch. It removes
+// those that others imply, and replaces several by an inserted step.
 func (b *builder) shorten(g *group, waits [][]wait) [][]wait {
 	common := slices.DeleteFunc(slices.Clone(waits[0]), func(w wait) bool { return !w.isCommon() })
 	common = b.withoutImplied(common)
-	var fixed []wait // of the part that has most
+	var fixed []wait // of the part with the most
 	for i, list := range waits {
 		if waits[i] = slices.DeleteFunc(list, wait.isCommon); len(waits[i]) > len(fixed) {
 			fixed = waits[i]
@@ -35,8 +35,8 @@ func (b *builder) shorten(g *group, waits [][]wait) [][]wait {
 	return waits
 }
 
-// refuseMany refuses waits child by child, or of one array's for the one before it,
-// that leave no room for others.
+// refuseMany reports too many dependencies that no step can replace: child by child, or of one
+// child for the one before it.
 func (b *builder) refuseMany(fixed []wait, common int) {
 	more := ""
 	if common > 0 {
@@ -47,8 +47,8 @@ func (b *builder) refuseMany(fixed []wait, common int) {
 		"leave out the type of some dependencies, or make the others one array")
 }
 
-// withoutImplied leaves out what is listed twice, and the jobs that have succeeded in
-// any case once another of the list has.
+// withoutImplied removes duplicates, and jobs that must have succeeded if another job of the list
+// has.
 func (b *builder) withoutImplied(list []wait) []wait {
 	implied := b.impliedBy(list)
 	var kept []wait
@@ -60,17 +60,18 @@ func (b *builder) withoutImplied(list []wait) []wait {
 	return kept
 }
 
-// key names what is waited for.
+// key identifies a job that others wait for.
 type key struct {
 	on   *Job
 	isID bool
 	job  string
 }
 
+// key returns the key of the job.
 func (w wait) key() key { return key{w.on, w.isID, w.Job} }
 
-// impliedBy is what the jobs of a list have waited for themselves, and the jobs before
-// them. A job that is held back may start although what it waited for has failed.
+// impliedBy returns the jobs that the jobs of a list wait for, directly or indirectly. A job with
+// a condition implies nothing, because it may start after a failure.
 func (b *builder) impliedBy(list []wait) map[key]bool {
 	implied := map[key]bool{}
 	var visit func(*Job)
@@ -91,20 +92,20 @@ func (b *builder) impliedBy(list []wait) map[key]bool {
 	return implied
 }
 
-// impliesAll reports whether all of what j waits for here has succeeded once j has.
+// impliesAll reports whether the success of j implies that the whole job it waits for succeeded.
 func (w wait) impliesAll(j *Job) bool {
 	return w.Type == "" || w.Type == nToN && w.on != nil && w.on.size() == j.size()
 }
 
-// join puts steps in the place of several waits, until no more than a number are left.
-// A step stands for at most 20, and for other steps where there are many.
+// join replaces dependencies by inserted steps until at most slots are left. A step replaces up
+// to 20 dependencies, which may be other steps.
 func (b *builder) join(g *group, list []wait, slots int) []wait {
 	surplus := len(list) - slots
 	if surplus <= 0 {
 		return list
 	}
-	count := (surplus + maxWaits - 2) / (maxWaits - 1) // each takes 20 away and adds itself
-	made, ok := b.joint(g)
+	count := (surplus + maxWaits - 2) / (maxWaits - 1) // each removes 20 and adds itself
+	common, ok := b.joint(g)
 	if !ok {
 		return list
 	}
@@ -114,7 +115,7 @@ func (b *builder) join(g *group, list []wait, slots int) []wait {
 			ending = fmt.Sprintf("-join%d", n+1)
 		}
 		size := min(maxWaits, len(list)-slots+1)
-		step := made.step(b.names.free(g.Name, ending))
+		step := common.step(b.names.free(g.Name, ending))
 		step.wait(list[:size])
 		b.waits[step] = slices.Clone(list[:size])
 		b.plan.Jobs = append(b.plan.Jobs, step)

@@ -180,7 +180,7 @@ func TestTreeOfJoins(t *testing.T) {
 	}
 }
 
-// Ids and jobs submitted before count, and go through steps as they are.
+// Ids and jobs submitted before count, and pass through steps unchanged.
 func TestJoinOfOthers(t *testing.T) {
 	jobs, names := many("part", 15)
 	text := strings.Replace(waiting("report", names), `"dependsOn": [`, `"dependsOn": [{ "jobId": "876da822-4198-45f2-a252-6cea32512ea8" }, `, 1)

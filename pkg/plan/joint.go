@@ -13,13 +13,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// What a step in between has, which does nothing but end well.
+// Settings of an inserted step, which only succeeds.
 const (
 	joinTimeout   = 3600 // seconds
 	joinAttempts  = 3
 	joinMemoryMiB = 128
 )
 
+// joinCommand returns a command that succeeds.
 func joinCommand(platform *types.RuntimePlatform) []string {
 	if isWindows(platform) {
 		return []string{"cmd", "/c", "exit 0"}
@@ -27,20 +28,21 @@ func joinCommand(platform *types.RuntimePlatform) []string {
 	return []string{"true"}
 }
 
+// isWindows reports whether containers of the platform run Windows.
 func isWindows(platform *types.RuntimePlatform) bool {
 	return platform != nil && strings.HasPrefix(strings.ToUpper(aws.ToString(platform.OperatingSystemFamily)), "WINDOWS")
 }
 
-// joint is what the steps before one group have in common.
+// joint is what the inserted steps before one group have in common.
 type joint struct {
-	// register is what the next step registers; nil where there is nothing to register,
-	// or nothing any more.
+	// register is the definition that the next step registers; nil if there is none, or if an
+	// earlier step registers it.
 	register *awsbatch.RegisterJobDefinitionInput
 	submit   awsbatch.SubmitJobInput
 	queue    Choice
 }
 
-// step is the next of them.
+// step returns the next step.
 func (m *joint) step(name string) *Job {
 	if m.register != nil {
 		m.register.JobDefinitionName = aws.String(name)
@@ -53,8 +55,8 @@ func (m *joint) step(name string) *Job {
 	return j
 }
 
-// joint makes what the steps before a group run: the image of the group's own jobs,
-// which is known to be there and may be pulled where they run.
+// joint returns what the steps before a group run: the image of the group's jobs, which exists
+// and can be pulled in their environment. It returns false after a problem.
 func (b *builder) joint(g *group) (*joint, bool) {
 	in := g.parts[0].Submit
 	m := &joint{queue: g.ownQueue(), submit: awsbatch.SubmitJobInput{JobDefinition: in.JobDefinition, Tags: in.Tags, PropagateTags: in.PropagateTags,
@@ -75,7 +77,8 @@ func (b *builder) joint(g *group) (*joint, bool) {
 	return m, true
 }
 
-// definition is what a job runs; nil where it is registered already.
+// definition returns the definition that a job runs; nil if it is not in the
+// files.
 func (b *builder) definition(job *Job, known *jsontree.Node) *awsbatch.RegisterJobDefinitionInput {
 	if job.Register != nil || known == nil {
 		return job.Register
@@ -85,8 +88,8 @@ func (b *builder) definition(job *Job, known *jsontree.Node) *awsbatch.RegisterJ
 	return d
 }
 
-// joinDefinition is a definition of one small container with the image of another's
-// first, and with what that one needs to be placed and started.
+// joinDefinition returns a definition of one small container with the first image of d, and the
+// members that such a container needs to be placed and started.
 func joinDefinition(d *awsbatch.RegisterJobDefinitionInput) *awsbatch.RegisterJobDefinitionInput {
 	out := &awsbatch.RegisterJobDefinitionInput{
 		Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities, PropagateTags: d.PropagateTags,
@@ -114,8 +117,7 @@ func joinDefinition(d *awsbatch.RegisterJobDefinitionInput) *awsbatch.RegisterJo
 	return out
 }
 
-// joinContainer takes over what has to do with where and how a container starts, and
-// nothing of what it does.
+// joinContainer copies the members that decide where and how a container starts.
 func joinContainer(c *types.ContainerProperties) *types.ContainerProperties {
 	return &types.ContainerProperties{
 		Image: c.Image, Command: joinCommand(c.RuntimePlatform), ExecutionRoleArn: c.ExecutionRoleArn, RepositoryCredentials: c.RepositoryCredentials,
@@ -135,6 +137,7 @@ func alone(task types.EcsTaskProperties) *types.ContainerProperties {
 	return c
 }
 
+// joinPod returns a pod with one small container.
 func joinPod(p *types.EksPodProperties) *types.EksProperties {
 	first := p.Containers[0]
 	size := map[string]string{"cpu": "1", "memory": fmt.Sprintf("%dMi", joinMemoryMiB)}
@@ -145,8 +148,8 @@ func joinPod(p *types.EksPodProperties) *types.EksProperties {
 	}}
 }
 
-// joinResources is little, and on Fargate the smallest size there is: for Windows that
-// is 1 vCPU (developer guide of Amazon ECS, task size).
+// joinResources returns small requirements. On Fargate it is the smallest size, which is 1 vCPU
+// for Windows (Amazon ECS Developer Guide, task size).
 func joinResources(isFargate bool, platform *types.RuntimePlatform) []types.ResourceRequirement {
 	vcpus, memory := "1", strconv.Itoa(joinMemoryMiB)
 	switch {
@@ -161,9 +164,9 @@ func joinResources(isFargate bool, platform *types.RuntimePlatform) []types.Reso
 	}
 }
 
-// joinQueue is the queue of the platform file that suits a step best, on the architecture of
-// the group's own instances. If that is unknown, or the group has a share of its own queue, it
-// is the group's queue.
+// joinQueue returns the best queue of the platform file for a step, with the
+// architecture of the group's instances. If that is unknown, or the group has a
+// fair-share identifier, it is the group's queue.
 func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionInput) Choice {
 	own := g.ownQueue()
 	placement := g.parts[0].Queue.Placement
@@ -180,13 +183,13 @@ func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionIn
 		return c
 	}
 	if q, ok := b.platform.Queue(own.Queue); ok {
-		p := Hold(b.platform.Catalog, q, OneMachine(r))
+		p := FindPlacement(b.platform.Catalog, q, OneMachine(r))
 		own.Placement = &p
 	}
 	return own
 }
 
-// ownQueue is the queue of the group's jobs, for a step before them.
+// ownQueue returns the queue of the group's jobs, for a step before them.
 func (g *group) ownQueue() Choice {
 	return Choice{Queue: g.parts[0].Queue.Queue, Reason: "the queue of " + g.Name + ", which comes after it"}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// A step can be placed and started where the job behind it is, and does nothing of
-// what that one does.
+// A step can be placed and started where the job after it runs, and does none of its work.
 func TestJoinDefinition(t *testing.T) {
 	const end = `,"retryStrategy":{"attempts":3},"timeout":{"attemptDurationSeconds":3600}}`
 	const small = `"resourceRequirements":[{"type":"VCPU","value":"1"},{"type":"MEMORY","value":"128"}]`

@@ -16,15 +16,15 @@ import (
 type Request struct {
 	// Job is the name of the job it belongs to.
 	Job string
-	// Operation is RegisterJobDefinition or SubmitJob, Command what sends it:
-	// "aws batch submit-job --cli-input-json".
+	// Operation is RegisterJobDefinition or SubmitJob. Command is the aws command that sends
+	// it: "aws batch submit-job --cli-input-json".
 	Operation, Command string
 	// Input is the SDK's input struct. The id of a job that this plan submits earlier is
 	// ${name}, the last one of that name; the id of a job submitted before this plan is
 	// ${earlier:name}.
 	Input any
-	// When, After and MaxParallel are what the request does not say and the client
-	// does: see Job. After has the jobs as Input would.
+	// When, After and MaxParallel are what the client does beside the request, see Job. After
+	// has ids in the form of Input.
 	When        string   `json:",omitempty"`
 	After       []string `json:",omitempty"`
 	MaxParallel int      `json:",omitempty"`
@@ -44,12 +44,13 @@ func (p *Plan) Requests() []Request {
 	return list
 }
 
+// request returns a request of a job.
 func request(j *Job, kind document.Kind, input any) Request {
 	return Request{Job: j.Name, Operation: string(kind), Command: kind.Command() + " --cli-input-json", Input: input}
 }
 
-// submission is the SubmitJob with its dependencies by name; beside it if the client
-// holds it back until they have ended.
+// submission returns the SubmitJob with its dependencies by name. If the client waits for them,
+// they are in After.
 func (j *Job) submission() Request {
 	in := *j.Submit
 	in.DependsOn = slices.Clone(j.Submit.DependsOn)
@@ -70,6 +71,7 @@ func (j *Job) submission() Request {
 	return r
 }
 
+// wholePlan is the JSON of a plan. The documents below are its parts.
 type wholePlan struct {
 	Name     string            `json:"name,omitempty"`
 	Requests []requestDocument `json:"requests"`
@@ -145,7 +147,8 @@ type environmentDocument struct {
 	DesiredvCpus    int    `json:"desiredvCpus,omitempty"`
 }
 
-// costDocument is in US dollars.
+// costDocument is the cost of a job in US dollars. StandsFor is the Region of the job if the
+// table has no prices for it.
 type costDocument struct {
 	Unknown   string  `json:"unknown,omitempty"`
 	Prices    string  `json:"prices,omitempty"`
@@ -193,6 +196,7 @@ func (p *Plan) JSON(v *Review) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// document returns the job's part of the JSON, without a review.
 func (j *Job) document() jobDocument {
 	d := jobDocument{Name: j.Name, Queue: j.Queue.Queue, Reason: j.Queue.Reason,
 		Join: j.Join, Cells: j.Cells, MaxParallel: j.MaxParallel, When: j.When}

@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// The rules that only arrays that differ can break, by their names in a report.
+// Rules that only arrays with values can break, by their names in a report.
 const (
 	ruleArrayEmpty     = "array-empty"
 	ruleArrayContainer = "array-container"
@@ -26,13 +26,13 @@ const (
 	ruleArrayStaging   = "array-staging"
 )
 
-// launch makes the container of a job run its cells: the launcher in front of its
-// command, and in its environment what the launcher reads.
+// launch puts the launcher before the command of a job's container, and the data that it reads
+// into the environment, so that each child runs its cell.
 func (b *builder) launch(g *group, job *Job) {
 	j, s := g.Job, g.Sweep
 	isSplit := s.Len() > catalog.MaxArraySize
 	if s.Kind == sweep.Plain && !isSplit {
-		return // AWS Batch tells the children their index
+		return // AWS Batch sets the index; the children need no launcher
 	}
 	d := b.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
@@ -59,7 +59,7 @@ func overridesSeveral(j *Job) bool {
 	return j.Submit.EcsPropertiesOverride != nil || j.Submit.EksPropertiesOverride != nil || j.Submit.NodeOverrides != nil
 }
 
-// wrap puts the launcher in front of the command that counts.
+// wrap puts the launcher before the effective command.
 func (b *builder) wrap(j *document.Job, job *Job, d *awsbatch.RegisterJobDefinitionInput) {
 	s := j.Sweep
 	if s.Launcher == sweep.Image {
@@ -79,8 +79,8 @@ func (b *builder) wrap(j *document.Job, job *Job, d *awsbatch.RegisterJobDefinit
 	job.setCommand(j, s.Command(command))
 }
 
-// command is the one that counts: that of the overrides, else that of the job's
-// definition, as far as the files have it.
+// command returns the effective command: that of the overrides, or else that of the definition;
+// nil if the files do not contain it.
 func (j *Job) command(d *awsbatch.RegisterJobDefinitionInput) []string {
 	switch over := j.Submit.ContainerOverrides; {
 	case over != nil && len(over.Command) > 0:
@@ -91,8 +91,8 @@ func (j *Job) command(d *awsbatch.RegisterJobDefinitionInput) []string {
 	return nil
 }
 
-// setCommand puts a command in the place of the one that counts; where that is a
-// definition which the job does not bring, in front of it.
+// setCommand replaces the effective command. If that is in a definition which the job does not
+// contain, it overrides it.
 func (j *Job) setCommand(of *document.Job, command []string) {
 	over := j.Submit.ContainerOverrides
 	if of.Register != nil && (over == nil || len(over.Command) == 0) {
@@ -126,17 +126,17 @@ func (b *builder) list(j *document.Job, job *Job) {
 	}
 }
 
-// setVariable gives the container, or that of every child, an environment variable; by is
-// the member that makes it.
+// setVariable sets an environment variable of the container. by is the member that causes it. It
+// reports a problem if the job sets another value.
 func (b *builder) setVariable(j *document.Job, job *Job, by *jsontree.Node, name, value string) {
 	for _, given := range job.environments() {
 		for _, v := range given {
 			if aws.ToString(v.Name) == name && aws.ToString(v.Value) != value {
-				who := "the array sets"
+				subject := "the array sets"
 				if by != j.Array {
-					who = "its " + by.Name + " set"
+					subject = "its " + by.Name + " set"
 				}
-				b.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, but %s it to %q", name, aws.ToString(v.Value), who, value),
+				b.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, but %s it to %q", name, aws.ToString(v.Value), subject, value),
 					"remove the variable from the job's environment")
 				return
 			}
@@ -150,7 +150,7 @@ func (b *builder) setVariable(j *document.Job, job *Job, by *jsontree.Node, name
 	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides, variable(name, value))
 }
 
-// environments are what the job's own requests set.
+// environments returns the environments in the job's own requests.
 func (j *Job) environments() (all [][]types.KeyValuePair) {
 	if j.Register != nil && j.Register.ContainerProperties != nil {
 		all = append(all, j.Register.ContainerProperties.Environment)
@@ -161,11 +161,12 @@ func (j *Job) environments() (all [][]types.KeyValuePair) {
 	return all
 }
 
+// variable returns an environment variable.
 func variable(name, value string) types.KeyValuePair {
 	return types.KeyValuePair{Name: aws.String(name), Value: aws.String(value)}
 }
 
-// withVariables is a copy of the overrides with a variable in it.
+// withVariables returns a copy of the overrides with a variable added.
 func withVariables(in *types.ContainerOverrides, v types.KeyValuePair) *types.ContainerOverrides {
 	var out types.ContainerOverrides
 	if in != nil {
@@ -175,7 +176,7 @@ func withVariables(in *types.ContainerOverrides, v types.KeyValuePair) *types.Co
 	return &out
 }
 
-// set is a copy of an environment with a variable in it.
+// set returns a copy of an environment with a variable set.
 func set(environment []types.KeyValuePair, v types.KeyValuePair) []types.KeyValuePair {
 	rest := slices.DeleteFunc(slices.Clone(environment), func(o types.KeyValuePair) bool { return aws.ToString(o.Name) == *v.Name })
 	return append(rest, v)

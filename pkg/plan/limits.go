@@ -16,13 +16,13 @@ const (
 	MaxOverrides     = 8192
 	OverridesReserve = 512
 
-	// tagReserve is room for the tag that holds a definition's content hash.
+	// tagReserve is the space for the tag with a definition's content hash.
 	tagReserve = 128
-	// cellsReserve is room in the overrides for the submission's id and for the cells
-	// that are run again.
+	// cellsReserve is the space in the overrides for the submission's id and for the cells of a
+	// retry.
 	cellsReserve = 1024
-	// idReserve is room in SubmitJob for the ids of 20 dependencies, the submission's id
-	// in name and tag, and what the overrides are kept for.
+	// idReserve is the space in SubmitJob for the ids of 20 dependencies, the submission's id in
+	// name and tag, and the reserves of the overrides.
 	idReserve = 4096
 
 	// SubmissionSuffix is how many characters the client adds to the names of jobs, the

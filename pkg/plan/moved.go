@@ -17,8 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// snapshot is what a plan rests on, as far as it was looked at. A part that could
-// not be read is absent, and named in NotChecked.
+// snapshot is the state of the target on which a plan depends. A part that could not be read is
+// absent, and NotChecked names it.
 type snapshot struct {
 	Target  string `json:"target"`
 	Account string `json:"account,omitempty"`
@@ -31,16 +31,16 @@ type snapshot struct {
 	NotChecked   []string          `json:"notChecked,omitempty"`
 }
 
-// definitionState is what is ACTIVE of a job definition: the newest revision, and
-// the one that the plan uses.
+// definitionState has the newest ACTIVE revision of a job definition, and the one that the plan
+// uses.
 type definitionState struct {
 	Name   string `json:"name"`
 	Newest int    `json:"newest,omitempty"`
 	Used   int    `json:"used,omitempty"`
 }
 
-// queueState and environmentState are what decides whether and where a job runs.
-// How much is in use at the moment does not.
+// queueState and environmentState are the members that decide whether and where a job runs. The
+// current load is not among them.
 type queueState struct {
 	Name             string          `json:"name"`
 	State            types.JQState   `json:"state"`
@@ -49,6 +49,7 @@ type queueState struct {
 	Environments     []orderedMember `json:"computeEnvironmentOrder"`
 }
 
+// orderedMember is one environment in a queue's order.
 type orderedMember struct {
 	Environment string `json:"computeEnvironment"`
 	Order       int    `json:"order"`
@@ -62,6 +63,8 @@ type environmentState struct {
 	Resources json.RawMessage `json:"computeResources,omitempty"`
 }
 
+// snapshot returns the state on which the reviewed plan depends; nil if the
+// target was not queried.
 func (v *Review) snapshot() (*snapshot, error) {
 	if v.Target == nil {
 		return nil, nil
@@ -77,7 +80,7 @@ func (v *Review) snapshot() (*snapshot, error) {
 	}
 	s.addDefinitions(v)
 	if w.Local {
-		return s, nil // its queues are made as plans name them
+		return s, nil // submit creates its queues
 	}
 	if err := s.addQueues(w); err != nil {
 		return nil, err
@@ -85,6 +88,7 @@ func (v *Review) snapshot() (*snapshot, error) {
 	return s, s.addEnvironments(w)
 }
 
+// addDefinitions adds the definitions of the plan, each once.
 func (s *snapshot) addDefinitions(v *Review) {
 	seen := map[string]bool{}
 	for _, j := range v.Jobs {
@@ -108,6 +112,7 @@ func (s *snapshot) addDefinitions(v *Review) {
 	}
 }
 
+// addQueues adds the queues of the plan.
 func (s *snapshot) addQueues(w *TargetState) error {
 	if w.QueuesErr != "" {
 		s.NotChecked = append(s.NotChecked, w.QueuesErr)
@@ -127,6 +132,7 @@ func (s *snapshot) addQueues(w *TargetState) error {
 	return nil
 }
 
+// addEnvironments adds the compute environments of those queues.
 func (s *snapshot) addEnvironments(w *TargetState) error {
 	if w.EnvironmentsErr != "" {
 		s.NotChecked = append(s.NotChecked, w.EnvironmentsErr)
@@ -136,7 +142,7 @@ func (s *snapshot) addEnvironments(w *TargetState) error {
 		state := environmentState{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, Type: e.Type}
 		if e.ComputeResources != nil {
 			resources := *e.ComputeResources
-			resources.DesiredvCpus = nil // it moves with the load
+			resources.DesiredvCpus = nil // it changes with the load
 			text, err := wire.Marshal(resources)
 			if err != nil {
 				return err
@@ -152,10 +158,9 @@ func (s *snapshot) addEnvironments(w *TargetState) error {
 	return nil
 }
 
-// Moved compares a plan that was written down with the same one made now, both as
-// JSON writes them. changes are the requests, and the parts of the world they rest
-// on, that are not what they were; notChecked is what one of the two could not
-// look at, which is neither. err says that then is no plan.
+// Moved compares a saved plan with the plan of the same files now, both from JSON. changes are
+// the differences of the requests and of the target's state. notChecked names the parts that one
+// of the two could not read. The error means that then is not a plan.
 func Moved(then, now []byte) (changes []Change, notChecked []string, err error) {
 	old, err := planDocument(then)
 	if err != nil {
@@ -183,7 +188,7 @@ func Moved(then, now []byte) (changes []Change, notChecked []string, err error) 
 		}
 		changes = append(changes, Diff(only(before, part), only(after, part))...)
 	}
-	if !isSame { // another content is another revision, which need not be said
+	if !isSame { // a changed definition always has another revision
 		changes = slices.DeleteFunc(changes, func(c Change) bool {
 			return strings.HasPrefix(c.Path, "definitions[") && strings.HasSuffix(c.Path, "].used")
 		})
@@ -191,8 +196,8 @@ func Moved(then, now []byte) (changes []Change, notChecked []string, err error) 
 	return changes, notChecked, nil
 }
 
-// pinned is what a plan is bound to whatever could be read: the account as far as
-// both know it.
+// pinned returns the members that must not change: Region, policy, and the account if both plans
+// know it.
 func pinned(checked, other *jsontree.Node) *jsontree.Node {
 	n := jsontree.NewObject(checked)
 	for _, member := range []string{"account", "region", "policy"} {
@@ -203,6 +208,7 @@ func pinned(checked, other *jsontree.Node) *jsontree.Node {
 	return n
 }
 
+// only returns an object with one member of n.
 func only(n *jsontree.Node, member string) *jsontree.Node {
 	out := jsontree.NewObject(n)
 	if m := n.Get(member); m != nil {
@@ -223,7 +229,7 @@ func planDocument(text []byte) (*jsontree.Node, error) {
 	return root, nil
 }
 
-// requestsByName is the plan's requests under names that say which they are.
+// requestsByName returns the plan's requests with names such as "SubmitJob of train".
 func requestsByName(document *jsontree.Node) *jsontree.Node {
 	list := jsontree.NewArray(nil)
 	jobs := document.Get("requests")

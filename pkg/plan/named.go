@@ -12,16 +12,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// queue finds the queue of a job: its own word, else the option's, else the
-// choice among the platform's queues. register is the definition, if known.
+// queue finds the queue of a job: its own, or else the option's, or else the best one of the
+// platform file. register is the definition; nil if it is unknown.
 func (b *builder) queue(f *document.File, j *document.Job, register *jsontree.Node) Choice {
-	word := j.Submit.Get("jobQueue").Str()
+	name := j.Submit.Get("jobQueue").Str()
 	switch {
-	case word != "" && f.Kind == document.KindSubmitJob:
-		return b.named(j, register, word, "named in the request")
-	case word != "":
-		b.checkQueue(j.Submit.Get("jobQueue"), word)
-		return b.named(j, register, word, "named in the job file")
+	case name != "" && f.Kind == document.KindSubmitJob:
+		return b.named(j, register, name, "named in the request")
+	case name != "":
+		b.checkQueue(j.Submit.Get("jobQueue"), name)
+		return b.named(j, register, name, "named in the job file")
 	case b.options.Queue != "":
 		b.checkQueue(nameOf(j), b.options.Queue)
 		b.checkAllowed(nameOf(j), b.options.Queue)
@@ -34,23 +34,23 @@ func (b *builder) queue(f *document.File, j *document.Job, register *jsontree.No
 
 // named resolves an alias and adds what the platform file knows about the queue. An unknown
 // name goes to AWS unchanged.
-func (b *builder) named(j *document.Job, register *jsontree.Node, word, reason string) Choice {
+func (b *builder) named(j *document.Job, register *jsontree.Node, name, reason string) Choice {
 	if b.platform == nil {
-		return Choice{Queue: word, Reason: reason}
+		return Choice{Queue: name, Reason: reason}
 	}
-	q, ok := b.platform.Queue(word)
+	q, ok := b.platform.Queue(name)
 	if !ok {
-		return Choice{Queue: word, Reason: reason}
+		return Choice{Queue: name, Reason: reason}
 	}
-	c := Choice{Queue: cmp.Or(q.Name, word), Reason: reason}
-	if batch.IsARN(word) {
-		c.Queue = word
+	c := Choice{Queue: cmp.Or(q.Name, name), Reason: reason}
+	if batch.IsARN(name) {
+		c.Queue = name
 	}
-	if word == q.Alias && word != q.Name {
-		c.Reason += fmt.Sprintf(" by its alias %s", word)
+	if name == q.Alias && name != q.Name {
+		c.Reason += fmt.Sprintf(" by its alias %s", name)
 	}
 	if n, ok := QueueNeed(register, j.Submit); ok {
-		p := Hold(b.platform.Catalog, q, n)
+		p := FindPlacement(b.platform.Catalog, q, n)
 		c.Placement = &p
 		if proof := Proof(p); proof != "" {
 			c.Reason += ": " + proof
@@ -59,38 +59,39 @@ func (b *builder) named(j *document.Job, register *jsontree.Node, word, reason s
 	return c
 }
 
-// checkQueue refuses a word that the platform file, if it lists queues, does
-// not know.
-func (b *builder) checkQueue(place *jsontree.Node, word string) {
-	if b.platform == nil || len(b.platform.Queues) == 0 || batch.IsARN(word) {
+// checkQueue reports a queue that is not in the platform file, if that lists queues.
+func (b *builder) checkQueue(at *jsontree.Node, name string) {
+	if b.platform == nil || len(b.platform.Queues) == 0 || batch.IsARN(name) {
 		return
 	}
-	if _, ok := b.platform.Queue(word); !ok {
-		b.fail(place, "submit-queue-exists", fmt.Sprintf("no queue %q in the platform file", word), QueueHint(b.platform, word))
+	if _, ok := b.platform.Queue(name); !ok {
+		b.fail(at, "submit-queue-exists", fmt.Sprintf("no queue %q in the platform file", name), QueueHint(b.platform, name))
 	}
 }
 
-// checkAllowed refuses a queue that the platform's policy does not allow. That of a
-// job file has been checked with the file, where a waiver can stand.
-func (b *builder) checkAllowed(place *jsontree.Node, word string) {
-	if b.platform != nil && !b.platform.AllowsQueue(word) {
-		b.fail(place, "policy-allowed-queues", fmt.Sprintf("the platform file does not allow the queue %q", word),
+// checkAllowed reports a queue that the platform's policy does not allow. Queues in job files are
+// checked with the file, which can have a waiver.
+func (b *builder) checkAllowed(at *jsontree.Node, name string) {
+	if b.platform != nil && !b.platform.AllowsQueue(name) {
+		b.fail(at, "policy-allowed-queues", fmt.Sprintf("the platform file does not allow the queue %q", name),
 			b.platform.Policy.Hint("allowed are "+strings.Join(b.platform.Policy.AllowedQueues, ", ")))
 	}
 }
 
-// QueueHint lists the platform's queues, and the near word first if there is one.
-func QueueHint(platform *document.Platform, word string) string {
+// QueueHint lists the platform's queues, after a suggestion if the name of one is similar.
+func QueueHint(platform *document.Platform, name string) string {
 	var names []string
 	for _, q := range platform.Queues {
 		names = append(names, cmp.Or(q.Alias, q.Name))
 	}
-	if near := diag.Near(word, slices.Values(names)); near != "" {
+	if near := diag.Near(name, slices.Values(names)); near != "" {
 		return fmt.Sprintf("did you mean %q? the queues are %s", near, strings.Join(names, ", "))
 	}
 	return "the queues are " + strings.Join(names, ", ")
 }
 
+// choose returns the best queue of the platform file, or reports why there is
+// none.
 func (b *builder) choose(j *document.Job, register *jsontree.Node) Choice {
 	n, ok := QueueNeed(register, j.Submit)
 	switch {
@@ -111,7 +112,7 @@ func (b *builder) choose(j *document.Job, register *jsontree.Node) Choice {
 	return Choice{}
 }
 
-// noQueuesHint says how a job gets a queue where the platform lists none.
+// noQueuesHint says how to set a queue if the platform file lists none.
 func (b *builder) noQueuesHint() string {
 	if b.platform == nil || b.platform.Root == nil {
 		return `add "queue", or describe your queues in a platform file: batchctl init --platform batchctl.json`
@@ -119,6 +120,7 @@ func (b *builder) noQueuesHint() string {
 	return fmt.Sprintf(`add "queue", or add "queues" to %s`, b.platform.Root.Source.Name)
 }
 
+// refuse reports that no queue fits.
 func (b *builder) refuse(j *document.Job, err error) {
 	hint := ""
 	if no, ok := err.(*NoQueueError); ok {
@@ -127,8 +129,8 @@ func (b *builder) refuse(j *document.Job, err error) {
 	b.fail(nameOf(j), "no-queue", err.Error(), hint)
 }
 
-// nameOf is the place for a problem of the whole job: its name, so that a
-// report underlines one word and not the whole object.
+// nameOf returns the member for a problem of the whole job: its name, so that a report
+// underlines only that.
 func nameOf(j *document.Job) *jsontree.Node {
 	for _, member := range []string{"name", "jobName", "jobDefinitionName"} {
 		if n := j.Node.Get(member); n != nil {

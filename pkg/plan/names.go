@@ -10,10 +10,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// taken is the names that jobs and definitions made by Build must keep clear of.
+// taken are names that generated jobs and definitions must not have.
 type taken map[string]bool
 
-// namesOf is what the jobs of a file are called, and the definitions of all files.
+// namesOf returns the names of a file's jobs and of all files' definitions.
 func (b *builder) namesOf(f *document.File) taken {
 	names := taken{}
 	for name := range maps.Keys(b.known) {
@@ -39,14 +39,16 @@ func (t taken) free(base, ending string) string {
 // madeEnding is the text after the name of a job in the names of its parts and joins.
 var madeEnding = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([0-9]+of[0-9]+|join[0-9]*)(-[0-9]+)?$`) })
 
-// IsMadeFor reports whether Build may have given the name to a job that it made for one of
-// the file: one of several arrays (see Job.Group), or a join before it (Job.Join).
+// IsMadeFor reports whether name can be that of a job which Build generated for job: one of
+// several arrays (see Job.Group), or a join before it (see Job.Join).
 func IsMadeFor(name, job string) (made, join bool) {
 	ending := madeEnding().FindString(name)
 	made = ending != "" && name == cut(job, ending)
 	return made, made && strings.HasPrefix(ending, "-join")
 }
 
+// cut shortens base so that the name with the ending has at most maxMadeName
+// characters.
 func cut(base, ending string) string {
 	return base[:min(len(base), maxMadeName-len(ending))] + ending
 }

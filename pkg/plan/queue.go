@@ -27,7 +27,7 @@ func ChooseQueue(platform *document.Platform, n Need) (Choice, error) {
 			no.deny(q)
 			continue
 		}
-		p := Hold(platform.Catalog, q, n)
+		p := FindPlacement(platform.Catalog, q, n)
 		if !p.Fits {
 			no.refuse(q, p)
 			continue
@@ -48,7 +48,7 @@ func ChooseQueue(platform *document.Platform, n Need) (Choice, error) {
 // types the catalogue knows. AWS Batch tries them in order; the placement returned
 // is the tightest, since that is the proof. When none fits, Reason covers all of
 // them, and Cause and Nearest are of the one that comes nearest.
-func Hold(types *catalog.Catalog, q document.Queue, n Need) catalog.Placement {
+func FindPlacement(types *catalog.Catalog, q document.Queue, n Need) catalog.Placement {
 	r := n.widest()
 	if len(q.Environments) == 0 {
 		return catalog.Placement{Fits: true, Reason: "not checked: the platform file gives no computeEnvironments"}

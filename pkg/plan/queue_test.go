@@ -125,7 +125,7 @@ func TestChooseQueueProperty(t *testing.T) {
 		queues := rapid.SliceOfDistinct(rapid.SampledFrom(all), func(q document.Queue) string { return q.Name }).Draw(t, "queues")
 		c, err := ChooseQueue(&document.Platform{Queues: queues}, OneMachine(r))
 		for _, q := range queues {
-			fits := Hold(nil, q, OneMachine(r)).Fits
+			fits := FindPlacement(nil, q, OneMachine(r)).Fits
 			if err != nil && fits {
 				t.Fatalf("%s holds %s, and yet: %v", q.Name, r, err)
 			}
@@ -135,7 +135,7 @@ func TestChooseQueueProperty(t *testing.T) {
 		}
 		if err == nil && c.Queue == gpuQueue.Name && r.GPUs == 0 {
 			for _, q := range queues {
-				if (q.Name == cpuQueue.Name || q.Name == mixedQueue.Name) && Hold(nil, q, OneMachine(r)).Fits && Hold(nil, q, OneMachine(r)).Instance.GPUs == 0 {
+				if (q.Name == cpuQueue.Name || q.Name == mixedQueue.Name) && FindPlacement(nil, q, OneMachine(r)).Fits && FindPlacement(nil, q, OneMachine(r)).Instance.GPUs == 0 {
 					t.Fatalf("%s went to the GPUs, although %s holds it", r, q.Name)
 				}
 			}

@@ -60,9 +60,9 @@ func PolicyOf(platform *document.Platform, file string, waived []Waived) *Policy
 type JobReview struct {
 	*Job
 	Definition DefinitionReview
-	// QueueThere is what the target says of the job's queue; the zero value where it was
+	// QueueReview is what the target says of the job's queue; the zero value where it was
 	// not asked, or is about to make it (the local engine).
-	QueueThere QueueReview
+	QueueReview QueueReview
 	// Environments are the compute environments behind the queue, in order, and RoomsFrom
 	// who described them: the target, or FromPlatform.
 	Environments     []EnvironmentFit
@@ -119,10 +119,10 @@ type QueueReview struct {
 	Reason string
 }
 
-// Hold holds a plan against what a target said; nil stands for a target that was
+// Review holds a plan against what a target said; nil stands for a target that was
 // not asked. The platform and the prices may be nil. region is the one to take
 // prices of, "" for the table's own.
-func (p *Plan) Hold(w *TargetState, platform *document.Platform, prices *catalog.Prices) *Review {
+func (p *Plan) Review(w *TargetState, platform *document.Platform, prices *catalog.Prices) *Review {
 	v := &Review{Target: w}
 	for i, j := range p.Jobs {
 		v.Jobs = append(v.Jobs, p.review(i, j, w, platform, prices))
@@ -139,7 +139,7 @@ func (p *Plan) review(i int, j *Job, w *TargetState, platform *document.Platform
 	if j.Submit == nil {
 		return v
 	}
-	v.QueueThere = w.queueReview(aws.ToString(j.Submit.JobQueue))
+	v.QueueReview = w.queueReview(aws.ToString(j.Submit.JobQueue))
 	submit, err := tree(j.Submit)
 	if err != nil {
 		return v
@@ -267,7 +267,7 @@ func (v *JobReview) findEnvironments(w *TargetState, platform *document.Platform
 		described, _ = platform.Queue(word)
 	}
 	isDescribed := len(described.Environments) > 0
-	if v.QueueThere.Found && !(isDescribed && (w.Local || w.EnvironmentsErr != "")) {
+	if v.QueueReview.Found && !(isDescribed && (w.Local || w.EnvironmentsErr != "")) {
 		q, _ := w.queue(word)
 		v.Environments, v.EnvironmentsFrom = w.fits(types, q, v.Need), "the target"
 	} else if isDescribed {
@@ -323,7 +323,7 @@ func (v JobReview) problems(w *TargetState) (list []string) {
 		return list
 	}
 	queue := aws.ToString(v.Submit.JobQueue)
-	switch q := v.QueueThere; {
+	switch q := v.QueueReview; {
 	case q.Asked && !q.Found && !w.Local:
 		say("no job queue %s at %s", queue, w.Target)
 	case q.Found && q.State == types.JQStateDisabled:

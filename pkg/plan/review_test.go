@@ -80,7 +80,7 @@ func reviewCase(t *testing.T, a *golden.Archive) (*Plan, *Review) {
 		t.Fatal(problems)
 	}
 	platform := platformOf(t, a)
-	v := p.Hold(loadWorld(t, a), platform, nil)
+	v := p.Review(loadWorld(t, a), platform, nil)
 	if platform != nil {
 		v.Policy = PolicyOf(platform, "batchctl.json", nil)
 	}
@@ -147,7 +147,7 @@ func TestMoved(t *testing.T) {
 		}
 		w := loadWorld(t, changedCase(t))
 		move(w)
-		now, err := p.JSON(p.Hold(w, nil, nil))
+		now, err := p.JSON(p.Review(w, nil, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestMovedUnseen(t *testing.T) {
 		"denied":  {Target: "aws", Region: "us-east-1", Definitions: v.Target.Definitions, Queues: v.Target.Queues, EnvironmentsErr: "denied"},
 		"nothing": {Target: "aws", Region: "us-east-1", Unreached: "nothing"},
 	} {
-		now, err := p.JSON(p.Hold(blind, nil, nil))
+		now, err := p.JSON(p.Review(blind, nil, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestHeadroomAndPrice(t *testing.T) {
 		room := EnvironmentFit{Type: "EC2", MaxvCpus: rapid.IntRange(1, 2000).Draw(r, "maxvCpus"), environment: catalog.Environment{
 			Type: "EC2", InstanceTypes: rapid.SampledFrom([][]string{{"m5"}, {"optimal"}, {"c5.large", "r5.24xlarge"}}).Draw(r, "types")}}
 		room.environment.MaxvCpus = room.MaxvCpus
-		room = hold(room, n)
+		room = place(room, n)
 		c := CostIn(room, n, nil, "us-east-1")
 		if !room.Proven() {
 			if c.Unknown == "" {
@@ -359,7 +359,7 @@ func TestPriceOnOtherTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := Need{Platform: catalog.X86, Attempts: 1, Children: 1, Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 2, MemoryMiB: 7000}}}}
-	room := hold(EnvironmentFit{Type: "EC2", MaxvCpus: 64, environment: catalog.Environment{Type: "EC2", MaxvCpus: 64,
+	room := place(EnvironmentFit{Type: "EC2", MaxvCpus: 64, environment: catalog.Environment{Type: "EC2", MaxvCpus: 64,
 		InstanceTypes: []string{"c5.large", "m5.large", "m5.xlarge", "m5.2xlarge", "m5"}}}, n)
 	c := CostIn(room, n, prices, "x")
 	if c.Lines[0].On != "m5.large" || c.Others != 2 || c.From != 1 || c.To != 1.5 {
@@ -380,7 +380,7 @@ func TestAccountOfDefinitions(t *testing.T) {
 func TestStorageWithoutPrice(t *testing.T) {
 	const table = catalog.PricesHead + "\neu-west-1,fargate-x86_64-vcpu,0.04\neu-west-1,fargate-x86_64-gb,0.004\n"
 	n := Need{Platform: catalog.X86, Attempts: 1, Children: 1, Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 1, MemoryMiB: 2048, Fargate: true}}}}
-	room := hold(EnvironmentFit{Type: "FARGATE", environment: catalog.Environment{Type: "FARGATE", MaxvCpus: 16}}, n)
+	room := place(EnvironmentFit{Type: "FARGATE", environment: catalog.Environment{Type: "FARGATE", MaxvCpus: 16}}, n)
 	for _, tt := range []struct {
 		rows, unknown string
 		gb            int
@@ -406,7 +406,7 @@ func TestHeadroomGrows(t *testing.T) {
 	n := Need{Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: 3, MemoryMiB: 4096}}}}
 	last := 0
 	for most := 3; most < 500; most++ {
-		room := hold(EnvironmentFit{MaxvCpus: most, environment: catalog.Environment{Type: "EC2", InstanceTypes: []string{"m5.4xlarge"}, MaxvCpus: most}}, n)
+		room := place(EnvironmentFit{MaxvCpus: most, environment: catalog.Environment{Type: "EC2", InstanceTypes: []string{"m5.4xlarge"}, MaxvCpus: most}}, n)
 		if room.AtOnce < last {
 			t.Fatalf("%d at once within %d, and %d before", room.AtOnce, most, last)
 		}

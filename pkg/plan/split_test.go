@@ -16,8 +16,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// badPlans are arrays and dependencies that nothing can be made of; what is said of
-// each is in sweepArchive.
+// badPlans are arrays and dependencies for which there is no plan. sweepArchive has their
+// problems.
 func badPlans() map[string]planned {
 	type change = map[string]func(*document.Job)
 	long := sweep.Sweep{Kind: sweep.Table, Launcher: sweep.Shell, Names: []string{"lr"}, Rows: [][]string{{strings.Repeat("0", 25_000)}, {"1"}}}
@@ -87,7 +87,7 @@ func TestSplitIsAPartition(t *testing.T) {
 				r.Fatalf("part %d: %+v", i, j)
 			}
 			if v := valueOf(j.Submit.ContainerOverrides, sweep.CellsVariable); v != j.Cells {
-				r.Fatalf("part %d is told %q", i, v)
+				r.Fatalf("part %d has the cells %q", i, v)
 			}
 		}
 		if next != n {
@@ -235,7 +235,7 @@ func TestCostOfASplit(t *testing.T) {
 	cost := func(n, most int) (Total, *Review) {
 		text := strings.Replace(work(array), `"tags"`, `"timeout": "1h", "tags"`, 1)
 		p := planned{text: text, change: map[string]func(*document.Job){"train": by(plain(n, most))}, platform: platform}.mustBuild(t)
-		v := p.Hold(nil, platform, nil)
+		v := p.Review(nil, platform, nil)
 		return v.Total(), v
 	}
 	whole, _ := cost(10_000, 0)

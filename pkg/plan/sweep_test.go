@@ -183,8 +183,7 @@ func jsonString(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestUnread holds that an array is never submitted as a plain job because nobody read
-// what its children differ in.
+// TestUnread checks that an array whose values were not read is never submitted as a plain job.
 func TestUnread(t *testing.T) {
 	src := diag.NewSource("job.json", `{"name": "a", "image": "busybox:1", "command": ["true"], "resources": {"vcpus": 1, "memory": "64 MiB"},
 		"array": {"table": "runs.csv"}, "queue": "q"}`)

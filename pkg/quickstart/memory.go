@@ -62,7 +62,7 @@ func Recall(dir string) (*Memory, error) {
 		err = json.Unmarshal(text, m)
 	}
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "read %s: %v", m.path, exit.Cause(err)).Try("begin in another directory: --out DIRECTORY    or remove the file: jobs of that quick start are not known any more then")
+		return nil, exit.Fail(exit.NotDone, "read %s: %v", m.path, exit.Cause(err)).Try("begin in another directory: --out DIRECTORY    or remove the file: batchctl then forgets the jobs of that quick start")
 	}
 	return m, nil
 }

@@ -22,8 +22,8 @@ type Offer struct {
 	// Most is what the jobs cost at most, in US dollars; Why says why no one knows.
 	Most float64
 	Why  string
-	// Standing are what costs by the hour for as long as it is there, Hourly all of it, in US
-	// dollars.
+	// Standing are the resources that cost money for as long as they exist. Hourly is their
+	// total price an hour, in US dollars.
 	Standing []string
 	Hourly   float64
 	// Longest is how long all of it takes at most.
@@ -66,14 +66,14 @@ func (o *Offer) Add(jobs []cost.Estimate, types []string) {
 // AddHourly adds what costs by the hour, with these parameters of the templates.
 func (o *Offer) AddHourly(parameters map[string]string) {
 	items := map[string]int{catalog.NATGateway: 1, catalog.PublicIPv4: 1}
-	words := map[string]string{catalog.NATGateway: "a NAT gateway", catalog.PublicIPv4: "its address"}
+	parts := map[string]string{catalog.NATGateway: "a NAT gateway", catalog.PublicIPv4: "its address"}
 	if parameters["Nat"] != "true" {
 		zones := 2
 		if parameters["Zones"] == "3" {
 			zones = 3
 		}
 		n := interfaceEndpoints()
-		items, words = map[string]int{catalog.VPCEndpoint: n * zones}, map[string]string{catalog.VPCEndpoint: fmt.Sprintf("%d interface endpoints in %d zones", n, zones)}
+		items, parts = map[string]int{catalog.VPCEndpoint: n * zones}, map[string]string{catalog.VPCEndpoint: fmt.Sprintf("%d interface endpoints in %d zones", n, zones)}
 	}
 	for _, item := range catalog.HourlyItems() {
 		if items[item] == 0 {
@@ -84,7 +84,7 @@ func (o *Offer) AddHourly(parameters map[string]string) {
 			o.Why = fmt.Sprintf("there is no price of %s in %s", item, o.Region)
 		}
 		o.Hourly += usd * float64(items[item])
-		o.Standing = append(o.Standing, words[item])
+		o.Standing = append(o.Standing, parts[item])
 	}
 }
 

@@ -23,8 +23,8 @@ const mostAccounts = 200
 // AccountsIn returns the cache in a state directory.
 func AccountsIn(stateDir string) accounts { return accounts{filepath.Join(stateDir, "accounts.json")} }
 
-// Of returns the account of the credentials, from the cache or by calling ask.
-func (a accounts) Of(ctx context.Context, cfg aws.Config, ask func(context.Context, aws.Config) (string, error)) (string, error) {
+// Of returns the account of the credentials, from the cache or by calling query.
+func (a accounts) Of(ctx context.Context, cfg aws.Config, query func(context.Context, aws.Config) (string, error)) (string, error) {
 	credentials, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func (a accounts) Of(ctx context.Context, cfg aws.Config, ask func(context.Conte
 	if account := known[key]; account != "" {
 		return account, nil
 	}
-	account, err := ask(ctx, cfg)
+	account, err := query(ctx, cfg)
 	if err == nil && account != "" {
 		if len(known) >= mostAccounts {
 			clear(known)

@@ -34,10 +34,10 @@ func (o Options) NamesAWS() bool {
 	return o.Profile != "" || o.Region != "" || o.EndpointURL != ""
 }
 
-// isEndpoint reports whether word is a URL that can receive requests; "" is the default endpoint.
-func isEndpoint(word string) bool {
-	u, err := url.Parse(word)
-	return word == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+// isEndpoint reports whether address is a URL that can receive requests; "" is the default endpoint.
+func isEndpoint(address string) bool {
+	u, err := url.Parse(address)
+	return address == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // Override returns a target with its settings replaced by the options.
@@ -124,7 +124,7 @@ func AccountOf(whole context.Context, cfg aws.Config) (string, error) {
 	const limit = 5 * time.Second
 	ctx, cancel := context.WithTimeout(whole, limit)
 	defer cancel()
-	who, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
+	identity, err := sts.NewFromConfig(cfg, func(o *sts.Options) { o.Retryer = aws.NopRetryer{} }).
 		GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	switch {
 	case err != nil && ctx.Err() != nil && whole.Err() == nil:
@@ -132,7 +132,7 @@ func AccountOf(whole context.Context, cfg aws.Config) (string, error) {
 	case err != nil:
 		return "", errors.New("get caller identity: " + rpc.Cause(err))
 	}
-	return aws.ToString(who.Account), nil
+	return aws.ToString(identity.Account), nil
 }
 
 // WrongAccount returns an error for credentials of an account other than the target's.

@@ -136,7 +136,7 @@ func startEngine(ctx context.Context, con *term.Console, dir string, entry docum
 }
 
 // joinEngine waits until the engine of the process that holds the state directory answers. It
-// returns an error if there is none, or none answers in time.
+// returns an error if it has no engine, or if that does not answer in time.
 func joinEngine(ctx context.Context, dir string) (local.Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

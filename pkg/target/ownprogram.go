@@ -22,8 +22,8 @@ func ownProgram(stateDir string) (bin string, err error) {
 	if err := os.MkdirAll(bin, 0o700); err != nil {
 		return "", err
 	}
-	place := filepath.Join(bin, "batchctl")
-	if there, err := os.Readlink(place); err == nil && there == path && !isTemporary(path) {
+	link := filepath.Join(bin, "batchctl")
+	if program, err := os.Readlink(link); err == nil && program == path && !isTemporary(path) {
 		return bin, nil
 	}
 	made, err := os.MkdirTemp(bin, "new-")
@@ -38,7 +38,7 @@ func ownProgram(stateDir string) (bin string, err error) {
 		err = os.Symlink(path, once)
 	}
 	if err == nil {
-		err = os.Rename(once, place)
+		err = os.Rename(once, link)
 	}
 	return bin, err
 }

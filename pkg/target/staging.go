@@ -103,7 +103,7 @@ func (t *Target) DropStaged(dryRun bool, now time.Time) (rows []Removed, err err
 // than a time. The files of a tree are as old as its list.
 func oldStaged(dir string, before time.Time) (old []string, err error) {
 	var files []string
-	young := map[string]bool{}
+	recent := map[string]bool{}
 	for _, below := range []string{"", container.OutputsDir} {
 		entries, err := os.ReadDir(filepath.Join(dir, below))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func oldStaged(dir string, before time.Time) (old []string, err error) {
 				list, readErr := os.ReadFile(filepath.Join(dir, name))
 				for line := range strings.Lines(string(list)) {
 					hash, _, _ := strings.Cut(line, " ")
-					young[hash] = true
+					recent[hash] = true
 				}
 				err = errors.Join(err, readErr)
 			case info.ModTime().Before(before):
@@ -133,7 +133,7 @@ func oldStaged(dir string, before time.Time) (old []string, err error) {
 		}
 	}
 	for _, name := range files {
-		if !young[name] {
+		if !recent[name] {
 			old = append(old, name)
 		}
 	}

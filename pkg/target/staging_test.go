@@ -13,8 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
-// TestStagedAges holds that a staged text is kept for as long as it is submitted, and
-// goes long after.
+// TestStagedAges checks that a staged text is kept while it is submitted, and removed long after.
 func TestStagedAges(t *testing.T) {
 	dir := t.TempDir()
 	to := &Target{Name: Local, Submissions: &once.Ledger{Dir: dir}}
@@ -47,7 +46,7 @@ func TestStagedAges(t *testing.T) {
 	}
 }
 
-// TestStagedTreesAge holds that the files of a tree, however old, are kept with its list,
+// TestStagedTreesAge checks that the files of a tree, however old, are kept with its list,
 // and that old outputs of jobs are removed.
 func TestStagedTreesAge(t *testing.T) {
 	dir := t.TempDir()

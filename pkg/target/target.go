@@ -108,8 +108,8 @@ func (o Options) FlagsTo(platform *document.Platform, name string) (flags string
 	file := o.Platform
 	if file == "" && platform != nil && name != Local {
 		_, named := platform.Target(name)
-		here, _ := document.FindPlatform(".")
-		if there, err := filepath.Abs(platform.Root.Source.Name); named && err == nil && there != here {
+		nearest, _ := document.FindPlatform(".")
+		if current, err := filepath.Abs(platform.Root.Source.Name); named && err == nil && current != nearest {
 			file = platform.Root.Source.Name
 		}
 	}
@@ -327,9 +327,9 @@ func EngineOptions(dir string, entry document.Target, choice ExecutorChoice) loc
 // is beside this program, because it can use GPUs, else this program.
 func shippedWorkloads() []string {
 	if path, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(path), "batchctl-workloads")
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return []string{beside}
+		workloads := filepath.Join(filepath.Dir(path), "batchctl-workloads")
+		if info, err := os.Stat(workloads); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return []string{workloads}
 		}
 	}
 	return []string{self(), "workload", "run"}
@@ -425,15 +425,16 @@ func printOthers(ctx context.Context, con *term.Console, t *Target) {
 // noticing prints the notices in the engine's answers, each once. The most important one: the image
 // is not used.
 func noticing(con *term.Console, cfg aws.Config) aws.Config {
-	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, said: map[string]bool{}, err: con.Err}
+	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, printed: map[string]bool{}, err: con.Err}
 	return cfg
 }
 
+// noticer is an HTTP client that prints the notices of the engine.
 type noticer struct {
 	aws.HTTPClient
-	mu   sync.Mutex
-	said map[string]bool
-	err  io.Writer
+	mu      sync.Mutex
+	printed map[string]bool
+	err     io.Writer
 }
 
 func (n *noticer) Do(r *http.Request) (*http.Response, error) {
@@ -443,8 +444,8 @@ func (n *noticer) Do(r *http.Request) (*http.Response, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if text := api.Notice(answer.Header); text != "" && !n.said[text] {
-		n.said[text] = true
+	if text := api.Notice(answer.Header); text != "" && !n.printed[text] {
+		n.printed[text] = true
 		fmt.Fprintf(n.err, "note: %s\n", diag.Printable(text))
 	}
 	return answer, nil
@@ -465,10 +466,10 @@ func self() string {
 
 // LedgerIn returns the ledger of a state directory. It prints damaged lines, once per file.
 func LedgerIn(con *term.Console, dir string) *once.Ledger {
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	return &once.Ledger{Dir: dir, Damaged: func(d *once.DamageError) {
-		if !told[d.Path] {
-			told[d.Path] = true
+		if !printed[d.Path] {
+			printed[d.Path] = true
 			fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(d.Error()))
 		}
 	}}

@@ -51,6 +51,7 @@ type readAnswer struct {
 // Broken is a reader that fails with err, or is at its end if err is nil.
 type Broken struct{ Err error }
 
+// Read returns Err, or io.EOF if it is nil.
 func (b Broken) Read([]byte) (int, error) {
 	if b.Err != nil {
 		return 0, b.Err

@@ -15,6 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// convert is batchctl convert. The files are either AWS requests, which become a
+// job file, or job files, which become requests.
 func convert(con *term.Console, o convertOptions) error {
 	switch o.operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
@@ -51,7 +53,8 @@ func convert(con *term.Console, o convertOptions) error {
 	return printNative(con, pairs, o.operation)
 }
 
-// loadEach loads the files as they are, without a platform file's defaults.
+// loadEach loads the files without the defaults of a platform file, so that the
+// conversion adds nothing.
 func loadEach(con *term.Console, o convertOptions) ([]*document.File, error) {
 	if len(o.paths) == 0 {
 		return nil, exit.Usage("convert needs a file").Try("for example: batchctl convert job.json")
@@ -73,7 +76,8 @@ func loadEach(con *term.Console, o convertOptions) ([]*document.File, error) {
 	return files, input.Refuse(con, problems, "nothing was converted")
 }
 
-// areNative reports whether the files are requests, and not job files.
+// areNative reports whether the files are AWS requests. Requests and job files
+// together are an error.
 func areNative(files []*document.File) (bool, error) {
 	isNative := func(f *document.File) bool { return f.Kind != document.KindJob && f.Kind != document.KindWorkflow }
 	for _, f := range files {
@@ -93,7 +97,8 @@ func areNative(files []*document.File) (bool, error) {
 	return isNative(files[0]), nil
 }
 
-// baseName is what a workflow is called that is made of the file.
+// baseName returns the name of a workflow that is created from requests: the
+// first file's name without its extension.
 func baseName(f *document.File) string {
 	if f.Source.Name == "-" {
 		return "jobs"
@@ -102,7 +107,8 @@ func baseName(f *document.File) string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// hasComment reports whether a document has a comment, which no request keeps.
+// hasComment reports whether a document contains a comment, which requests cannot
+// have.
 func hasComment(n *jsontree.Node) bool {
 	for child := range n.Children() {
 		if n.Is(jsontree.Object) && child.Name == "$comment" || hasComment(child) {
@@ -112,10 +118,11 @@ func hasComment(n *jsontree.Node) bool {
 	return false
 }
 
-// printCompact prints the job file of the requests, which is a workflow if they are of
-// several jobs.
+// printCompact prints the job file for requests. Requests of several jobs become
+// a workflow. name is the workflow's.
 func printCompact(con *term.Console, pairs []preview.Requests, name string) error {
 	var problems diag.List
+	// Several jobs can share one definition; its problems are reported once.
 	defining := map[*jsontree.Node]bool{}
 	for _, r := range pairs {
 		if !defining[r.Register] {
@@ -128,12 +135,12 @@ func printCompact(con *term.Console, pairs []preview.Requests, name string) erro
 	if err := input.Refuse(con, problems, "nothing was converted"); err != nil {
 		return err
 	}
-	var jobs [][]*jsontree.Node // of each file
+	var jobs [][]*jsontree.Node // the jobs of each file
 	defined := map[*jsontree.Node]bool{}
 	for i, r := range pairs {
 		register := r.Register
 		if defined[register] {
-			register = nil // the job names what an earlier one defines
+			register = nil // an earlier job contains this definition
 		}
 		defined[r.Register] = true
 		job := document.Compact(register, r.Submit)
@@ -152,7 +159,7 @@ func printCompact(con *term.Console, pairs []preview.Requests, name string) erro
 	return printTree(con, document.Workflow(name, jobs))
 }
 
-// printNative prints the requests of jobs, or those of one operation.
+// printNative prints the requests of jobs, or only those of one operation.
 func printNative(con *term.Console, pairs []preview.Requests, operation string) error {
 	switch document.Kind(operation) {
 	case document.KindJobDefinition:
@@ -173,7 +180,8 @@ func printNative(con *term.Console, pairs []preview.Requests, operation string) 
 	return printTree(con, list)
 }
 
-// printDefinition prints the one definition that there is.
+// printDefinition prints the only definition. Several definitions are an error,
+// because the output is one request.
 func printDefinition(con *term.Console, pairs []preview.Requests) error {
 	defining := slices.DeleteFunc(slices.Clone(pairs), func(r preview.Requests) bool { return r.Register == nil })
 	switch len(defining) {
@@ -187,8 +195,8 @@ func printDefinition(con *term.Console, pairs []preview.Requests) error {
 		Try("add --job with one of: %s", preview.Names(defining))
 }
 
-// printSubmissions prints what submits a job. For several that is a job list, in
-// which no two can have the same name.
+// printSubmissions prints the request that submits a job. Several become a job
+// list, in which names must be distinct.
 func printSubmissions(con *term.Console, pairs []preview.Requests) error {
 	if len(pairs) == 1 {
 		return printTree(con, pairs[0].Submit)
@@ -210,7 +218,7 @@ func printSubmissions(con *term.Console, pairs []preview.Requests) error {
 	return printTree(con, list)
 }
 
-// printTree prints a tree as fmt lays it out.
+// printTree prints a document in the format of fmt.
 func printTree(con *term.Console, n *jsontree.Node) error {
 	return PrintDocument(con, jsontree.Format(n, jsontree.Width))
 }

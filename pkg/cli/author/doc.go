@@ -1,2 +1,2 @@
-// Package author helps to write job files: validate, rules, fmt, convert and the language server.
+// Package author contains the commands for writing job files: validate, rules, fmt, convert and the language server.
 package author

@@ -10,7 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// fixFiles applies the automatic fixes of every document, or with dry only shows them.
+// fixFiles applies the automatic fixes to every document. With dry it only shows
+// them.
 func fixFiles(con *term.Console, k *check.Checker, documents []check.Document, dry bool) error {
 	for _, d := range documents {
 		src, err := k.Read(d)
@@ -31,8 +32,7 @@ func fixFiles(con *term.Console, k *check.Checker, documents []check.Document, d
 	return nil
 }
 
-// writeFixed shows the change, or writes it and lists its edits. A change of standard input goes to
-// standard output.
+// writeFixed shows a change, or writes it and lists its edits.
 func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool) error {
 	switch {
 	case dry:
@@ -42,6 +42,7 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 	case len(fixed.Edits) == 0:
 		return nil
 	}
+	// Nothing is printed before the file has changed.
 	if err := rewrite(con, src, fixed.Text); err != nil {
 		return err
 	}

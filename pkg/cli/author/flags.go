@@ -107,7 +107,7 @@ func ValidateCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// convertOptions are those of convert.
+// convertOptions are the flags and arguments of convert.
 type convertOptions struct {
 	paths        []string // "-" for standard input
 	operation    string   // "" for both
@@ -115,22 +115,24 @@ type convertOptions struct {
 	fromDescribe bool
 }
 
-// formatOptions are those of fmt.
+// formatOptions are the flags and arguments of fmt.
 type formatOptions struct {
 	paths                       []string // also directories and patterns; "-" for standard input
 	write, check, diff, verbose bool
 }
 
-// validateOptions are those of validate.
+// validateOptions are the flags and arguments of validate.
 type validateOptions struct {
 	input.Options
-	format, failOn, kind                string   // as they were written
+	format, failOn, kind                string   // as written
 	include                             []string // patterns
 	onlyRecognized, fromDescribe        bool
 	summary, strict, verbose, fix, diff bool
 	baseline, writeBaseline             string // paths
 }
 
+// validateOptionsOf reads the flags of validate. newChecker and reportFormat
+// check their values.
 func validateOptionsOf(c *cli.Context) validateOptions {
 	o := validateOptions{Options: input.OptionsOf(c), format: c.String("output"), failOn: c.String("fail-on"), kind: c.String("kind"),
 		include: c.StringSlice("include"), onlyRecognized: c.Bool("only-recognized"), fromDescribe: c.Bool("from-describe"), summary: c.Bool("summary"),

@@ -12,11 +12,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// format is batchctl fmt. With --check it exits with exit.Problem if a file is
+// not formatted.
 func format(con *term.Console, o formatOptions) error {
 	if len(o.paths) == 0 {
 		return exit.Usage("fmt needs a file").Try("for example: batchctl fmt --write job.json")
 	}
 	files, failed := check.Find(o.paths, nil, check.JobFiles)
+	// The first unreadable argument ends the command before a file changes.
 	for _, err := range failed {
 		return err
 	}
@@ -35,7 +38,8 @@ func format(con *term.Console, o formatOptions) error {
 	return exit.Silent(code)
 }
 
-// formatFile formats one file and does with it what the options say, or adds it to skipped.
+// formatFile formats one file and prints, compares or writes it, as the options
+// say. It adds files of a directory that are not batchctl documents to skipped.
 func formatFile(con *term.Console, o formatOptions, d check.Document, skipped *check.Skipped) (changed bool, err error) {
 	src, err := input.Read(con, d.Path)
 	if err != nil {
@@ -73,8 +77,8 @@ func formatFile(con *term.Console, o formatOptions, d check.Document, skipped *c
 	return changed, err
 }
 
-// PrintDocument prints a document on stdout: as it is, or so that it is harmless to
-// a terminal.
+// PrintDocument prints a document on stdout, without masking secrets. On a
+// terminal it escapes control characters.
 func PrintDocument(con *term.Console, text string) error {
 	if term.IsTerminal(con.Out) {
 		text = string(diag.PrintableJSON([]byte(text)))

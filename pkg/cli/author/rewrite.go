@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 )
 
-// rewrite replaces the text of a file that was read. What another program has written in the
-// meantime stays.
+// rewrite replaces the text of a file that was read. It fails if another program
+// has changed the file since then.
 func rewrite(con *term.Console, src *diag.Source, text string) error {
 	links, err := newfile.Replace(src.Name, src.Text, text)
 	switch {

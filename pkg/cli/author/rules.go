@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// rules prints the rules: a table, JSON, or the page of the documentation; with names, the
-// entries of these rules.
+// rules is batchctl validate --rules. Without names it lists all rules, or prints
+// the page of the documentation. With names it prints their entries.
 func rules(con *term.Console, format string, names []string) error {
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
 		return exit.Usage("--output %s is not a format of the rules", format).Try("the formats are: text json markdown")
@@ -41,7 +41,7 @@ func rules(con *term.Console, format string, names []string) error {
 	return con.PrintUnmasked(strings.Join(entries, "\n"))
 }
 
-// rulesNamed returns the rules of these names.
+// rulesNamed returns the rules with these names, in the order of the names.
 func rulesNamed(names []string) (named []lint.Rule, err error) {
 	for _, name := range names {
 		r, ok := lint.Lookup(name)
@@ -53,6 +53,8 @@ func rulesNamed(names []string) (named []lint.Rule, err error) {
 	return named, nil
 }
 
+// unknownRule is the usage error for a rule that does not exist. It suggests a
+// similar name.
 func unknownRule(name string) error {
 	var known []string
 	for _, r := range lint.Documented() {
@@ -65,6 +67,7 @@ func unknownRule(name string) error {
 	return f.Try("see them all: batchctl validate --rules")
 }
 
+// listRules prints all rules as a table.
 func listRules(con *term.Console) error {
 	t := con.Table("RULE", "SEVERITY", "WHAT")
 	for _, r := range lint.Documented() {
@@ -73,23 +76,24 @@ func listRules(con *term.Console) error {
 	return t.Flush()
 }
 
-// ruleRow is a rule for programs.
+// ruleRow is a rule in the JSON output.
 type ruleRow struct {
 	Name       string             `json:"name"`
 	Severity   string             `json:"severity"`
 	Confidence string             `json:"confidence"`
-	Scope      string             `json:"scope"`
+	Scope      string             `json:"scope"` // the kind of document or member that the rule is about
 	Doc        string             `json:"doc"`
 	Source     string             `json:"source"`
 	Links      []string           `json:"links"`
-	Page       string             `json:"page"`
-	Bad        []lint.ExampleFile `json:"bad"`
-	BadMore    int                `json:"badMore,omitempty"`
-	Found      string             `json:"found"`
-	Good       []lint.ExampleFile `json:"good"`
+	Page       string             `json:"page"`              // the rule's address in the documentation
+	Bad        []lint.ExampleFile `json:"bad"`               // an example that breaks the rule
+	BadMore    int                `json:"badMore,omitempty"` // the number of further bad examples
+	Found      string             `json:"found"`             // what the rule reports for Bad
+	Good       []lint.ExampleFile `json:"good"`              // the example without the problem
 	GoodNote   string             `json:"goodNote,omitempty"`
 }
 
+// rulesJSON prints rules with their first example as JSON.
 func rulesJSON(con *term.Console, rules []lint.Rule) error {
 	rows := make([]ruleRow, len(rules))
 	for i, r := range rules {
@@ -102,6 +106,7 @@ func rulesJSON(con *term.Console, rules []lint.Rule) error {
 	return con.JSON(rows)
 }
 
+// orEmpty replaces nil by an empty list, so that JSON shows [].
 func orEmpty(files []lint.ExampleFile) []lint.ExampleFile {
 	if files == nil {
 		return []lint.ExampleFile{}
@@ -109,7 +114,7 @@ func orEmpty(files []lint.ExampleFile) []lint.ExampleFile {
 	return files
 }
 
-// links returns the addresses of a rule's sources.
+// links returns the URLs of a rule's sources. Sources without a URL are left out.
 func links(r lint.Rule) []string {
 	urls := []string{}
 	for _, l := range r.Links() {
@@ -120,7 +125,7 @@ func links(r lint.Rule) []string {
 	return urls
 }
 
-// ruleText is the entry of a rule for a terminal.
+// ruleText formats the entry of a rule for a terminal.
 func ruleText(r lint.Rule) string {
 	e := r.Example()
 	var b strings.Builder
@@ -141,6 +146,7 @@ func ruleText(r lint.Rule) string {
 	return b.String()
 }
 
+// exampleText adds the files of an example, indented below their name.
 func exampleText(b *strings.Builder, label string, files []lint.ExampleFile) {
 	for _, f := range files {
 		fmt.Fprintf(b, "\n%s, %s:\n  %s\n", label, f.Name, strings.ReplaceAll(strings.TrimSuffix(f.Text, "\n"), "\n", "\n  "))

@@ -19,6 +19,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 )
 
+// validate is batchctl validate: it checks the files, applies the baseline and
+// prints the problems.
 func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 	if len(o.Paths) == 0 {
 		return exit.Usage("validate needs a job file").Try("for example: batchctl validate job.json")
@@ -32,11 +34,14 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 		return err
 	}
 	documents, unread := check.Find(o.Paths, o.include, check.AllFiles)
+	// --only-recognized also skips named files, because pre-commit names every
+	// changed file.
 	if o.onlyRecognized {
 		for i := range documents {
 			documents[i].Named = false
 		}
 	}
+	// Fix before checking, so that the report has only the remaining problems.
 	if o.fix || o.diff {
 		if err := fixFiles(con, k, documents, o.diff); err != nil {
 			return err
@@ -67,6 +72,8 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 	return verdict(con, o, all)
 }
 
+// newChecker returns a checker for the options. It reads the catalog, if one is
+// given, and refuses unknown values of flags.
 func newChecker(con *term.Console, o validateOptions) (*check.Checker, error) {
 	parameters, err := input.ParseParameters(o.Parameters)
 	if err != nil {
@@ -91,7 +98,7 @@ func newChecker(con *term.Console, o validateOptions) (*check.Checker, error) {
 	return check.New(how), nil
 }
 
-// printProblems prints the problems, or their counts, on stdout.
+// printProblems prints the problems on stdout, or their counts with --summary.
 func printProblems(con *term.Console, o validateOptions, format diag.Format, all *check.Result) error {
 	if o.summary {
 		return diag.WriteSummary(con.Out, all.Problems)
@@ -100,6 +107,7 @@ func printProblems(con *term.Console, o validateOptions, format diag.Format, all
 	for _, err := range all.Unread {
 		report.Unread = append(report.Unread, input.FailureOf(err).Message)
 	}
+	// Other formats do not describe rules.
 	if format.Name == "sarif" {
 		report.Tool = tool(all.Problems)
 	}
@@ -109,8 +117,10 @@ func printProblems(con *term.Console, o validateOptions, format diag.Format, all
 	return format.Write(con.Out, all.Problems, report)
 }
 
-// verdict tells the three outcomes apart: pass, fail, not checked.
+// verdict prints the counts on stderr, and returns the exit status: pass, fail or
+// not checked.
 func verdict(con *term.Console, o validateOptions, all *check.Result) error {
+	// Waived problems count as neither.
 	errors, warnings := all.Problems.Count()
 	for _, err := range all.Unread {
 		con.Explain(input.FailureOf(err))
@@ -141,11 +151,12 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	return nil
 }
 
-// mostNamed bounds how many files a message names.
+// mostNamed is the most unclear files that reportSkipped names without --verbose.
 const mostNamed = 5
 
-// reportSkipped counts the skipped files on stderr, so that a mistake in one of them does
-// not look like a clean check. It lists the foreign ones only with verbose.
+// reportSkipped counts the skipped files on stderr, so that a mistake in one of
+// them does not look like a clean check. It lists the foreign files only with
+// verbose.
 func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 	if verbose {
 		for _, path := range s.Foreign {
@@ -168,7 +179,8 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 	}
 }
 
-// applyBaseline leaves out the problems that were there before.
+// applyBaseline writes the problems to a new baseline, or removes those that are
+// in the given one.
 func applyBaseline(con *term.Console, o validateOptions, all *check.Result) error {
 	if path := o.writeBaseline; path != "" {
 		if err := newfile.Write(path, newfile.ForAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
@@ -200,7 +212,7 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 	return nil
 }
 
-// reportFormat is the format of this name.
+// reportFormat returns the output format with this name.
 func reportFormat(name string) (diag.Format, error) {
 	for _, f := range diag.Formats() {
 		if f.Name == name {
@@ -210,6 +222,7 @@ func reportFormat(name string) (diag.Format, error) {
 	return diag.Format{}, exit.Usage("unknown --output %s", name).Try("the formats are: %s", formatNames())
 }
 
+// formatNames returns the names of all output formats, separated by blanks.
 func formatNames() string {
 	names := ""
 	for _, f := range diag.Formats() {
@@ -218,12 +231,14 @@ func formatNames() string {
 	return names[1:]
 }
 
+// kinds are the kinds of documents that --kind accepts.
 var kinds = []document.Kind{
 	document.KindJob, document.KindWorkflow, document.KindPlatform, document.KindJobList, document.KindJobDefinition, document.KindSubmitJob,
 	document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
 	document.KindTemplate, document.KindLaunchTemplate, document.KindUserData,
 }
 
+// kindNames returns the names of kinds, separated by blanks.
 func kindNames() string {
 	names := ""
 	for _, k := range kinds {
@@ -232,17 +247,18 @@ func kindNames() string {
 	return names[1:]
 }
 
-func parseKind(word string) (document.Kind, error) {
+// parseKind parses --kind.
+func parseKind(name string) (document.Kind, error) {
 	for _, k := range kinds {
-		if string(k) == word {
+		if string(k) == name {
 			return k, nil
 		}
 	}
-	return "", exit.Usage("unknown --kind %s", word).Try("the kinds are: %s", kindNames())
+	return "", exit.Usage("unknown --kind %s", name).Try("the kinds are: %s", kindNames())
 }
 
-// tool describes batchctl and the rules that found something: a report of every rule is
-// larger than most results.
+// tool describes batchctl and the rules that found something, for SARIF.
+// Describing every rule would make the report larger than most results.
 func tool(found diag.List) diag.Tool {
 	used := map[string]bool{}
 	for _, d := range found {

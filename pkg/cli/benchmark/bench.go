@@ -24,17 +24,19 @@ import (
 	"github.com/batchctl/batchctl/workloads"
 )
 
-// Benchmark is a benchmark on its way.
+// Benchmark is a running benchmark. Its methods are called in the order Load,
+// Repeat, Report, Verdict.
 type Benchmark struct {
 	*term.Console
 	Target  *target.Target
-	Sides   [2]*benchSide // the CPU's is first
+	Sides   [2]*benchSide // CPU, then GPU
 	Options Options
-	// gaveUp says that a job did not start in time; failed that one ended otherwise than
+	// gaveUp reports that a job did not start in time; failed reports that one did not end
 	// SUCCEEDED.
 	gaveUp, failed bool
 }
 
+// benchJobs is batchctl bench.
 func benchJobs(ctx context.Context, con *term.Console, o benchOptions) error {
 	if err := o.check(); err != nil {
 		return err
@@ -67,7 +69,7 @@ func benchJobs(ctx context.Context, con *term.Console, o benchOptions) error {
 	return cmp.Or(b.Report(note), b.Verdict())
 }
 
-// check refuses what bench does not understand.
+// check refuses invalid flags and arguments of bench.
 func (o benchOptions) check() error {
 	switch {
 	case len(o.Paths) == 0 && !slices.Contains([]string{"matrix", "image", "all"}, o.workload):
@@ -81,7 +83,7 @@ func (o benchOptions) check() error {
 	return o.Check()
 }
 
-// Check refuses what cannot be measured.
+// Check refuses values with which nothing can be measured.
 func (o Options) Check() error {
 	if o.Runs < 1 || !(o.Tight > 0) { // also NaN
 		return exit.Usage("--runs must be at least 1, and --tight more than 0 %%").Try("for example: --runs 3 --tight 5")
@@ -89,7 +91,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Load reads the files of both sides and plans them.
+// Load reads the job files of both sides and plans them. It sends no request.
 func (b *Benchmark) Load(ctx context.Context) error {
 	for i, s := range []*benchSide{{Name: "CPU", kind: "cpu"}, {Name: "GPU", kind: "cuda"}} {
 		b.Sides[i] = s
@@ -112,10 +114,11 @@ func (b *Benchmark) Load(ctx context.Context) error {
 	return nil
 }
 
-// benchRepeats is for the reference jobs: with fewer than 6 repeats no median is known
-// to 5 %.
+// benchRepeats is the parameter of the reference jobs. With fewer than 6 repeats, no median
+// has a confidence interval of 5 %.
 const benchRepeats = "repeats=7"
 
+// loadPart reads, checks and plans the job file of one part.
 func (b *Benchmark) loadPart(ctx context.Context, part *BenchPart) error {
 	src, err := b.source(part)
 	if err != nil {
@@ -127,21 +130,21 @@ func (b *Benchmark) loadPart(ctx context.Context, part *BenchPart) error {
 	if o.Catalog, err = input.SuppliedTypes(b.Options.Catalog); err != nil {
 		return err
 	}
-	var words []string
+	var parameters []string
 	if part.workload != "" {
-		document.Directory, words = ".", []string{benchRepeats} // a reference job has no directory
-		here := &input.Input{Types: o.Catalog}
+		document.Directory, parameters = ".", []string{benchRepeats} // a reference job has no directory
+		nearest := &input.Input{Types: o.Catalog}
 		if o.PlatformFile == "" {
-			if err := here.FindPlatform(b.Options.Target); err != nil {
+			if err := nearest.FindPlatform(b.Options.Target); err != nil {
 				return err
 			}
-			o.PlatformFile = here.PlatformFile
+			o.PlatformFile = nearest.PlatformFile
 		}
 	}
 	if b.Options.ParametersOf != nil {
-		words = append(words, b.Options.ParametersOf(part.workload)...)
+		parameters = append(parameters, b.Options.ParametersOf(part.workload)...)
 	}
-	if o.Load.Parameters, err = input.ParseParameters(append(words, b.Options.Parameters...)); err != nil {
+	if o.Load.Parameters, err = input.ParseParameters(append(parameters, b.Options.Parameters...)); err != nil {
 		return err
 	}
 	variables, err := b.Options.Vary(&o.Load)
@@ -161,7 +164,7 @@ func (b *Benchmark) loadPart(ctx context.Context, part *BenchPart) error {
 	return err
 }
 
-// source is the text of a part's job file.
+// source returns the text of a part's job file.
 func (b *Benchmark) source(part *BenchPart) (*diag.Source, error) {
 	if part.workload == "" {
 		return input.Read(b.Console, part.file)
@@ -173,8 +176,9 @@ func (b *Benchmark) source(part *BenchPart) (*diag.Source, error) {
 	return diag.NewSource(part.file, string(text)), nil
 }
 
-// editing is how a part's document is changed before it is checked: by the settings of
-// its side, then by the command line, and then so that it prints result lines.
+// editing returns the function that changes a part's document before it is
+// checked. It applies the settings of the side, then those of the command line,
+// and finally makes the workload print result lines.
 func (b *Benchmark) editing(part *BenchPart, byUser func(*jsontree.Node) diag.List) (func(*jsontree.Node) diag.List, error) {
 	var settings []input.Setting
 	if b.Options.SettingsOf != nil {
@@ -195,16 +199,16 @@ func (b *Benchmark) editing(part *BenchPart, byUser func(*jsontree.Node) diag.Li
 	}, nil
 }
 
-// askForJSON has a shipped workload print result lines, if its job does not say how it
-// is to print.
+// askForJSON adds --format json to a reference workload, unless its job has a
+// --format already.
 func askForJSON(root *jsontree.Node) {
 	command := root.Get("command")
 	known := false
 	for _, w := range workloads.All() {
 		known = known || w.Name == command.Index(0).Str()
 	}
-	for word := range command.Children() {
-		known = known && !strings.HasPrefix(word.Str(), "--format")
+	for arg := range command.Children() {
+		known = known && !strings.HasPrefix(arg.Str(), "--format")
 	}
 	if known {
 		command.Append(jsontree.NewString("--format", command))
@@ -212,7 +216,8 @@ func askForJSON(root *jsontree.Node) {
 	}
 }
 
-// Repeat runs both sides until enough is measured, and says why it ended.
+// Repeat runs both sides until every median is tight enough, or a limit is
+// reached. The note says why it ended.
 func (b *Benchmark) Repeat(ctx context.Context) (note string, err error) {
 	began := time.Now()
 	for run := 1; ; run++ {
@@ -243,7 +248,8 @@ func (b *Benchmark) Repeat(ctx context.Context) (note string, err error) {
 	}
 }
 
-// Report writes the files and prints the summary.
+// Report compares the sides, writes the files of the report and prints the
+// summary.
 func (b *Benchmark) Report(note string) error {
 	base, other := b.Sides[0].side(), b.Sides[1].side()
 	comparison := bench.Against(base, other)

@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
+// compare is batchctl bench compare.
 func compare(con *term.Console, o compareOptions) error {
 	if len(o.paths) != 2 {
 		return exit.Usage("compare needs an old and a new measurement").Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
@@ -28,7 +29,7 @@ func compare(con *term.Console, o compareOptions) error {
 		return exit.Usage("--threshold must not be negative").Try("for example: --threshold 5")
 	}
 	if threshold == 0 {
-		threshold = -1 // any slowdown that is significant
+		threshold = -1 // every significant slowdown counts
 	}
 	diffs := bench.Compare(sides[0], sides[1], bench.CompareOptions{Threshold: threshold})
 	if err := printDiffs(con, o.format, diffs); err != nil {
@@ -50,6 +51,7 @@ func compare(con *term.Console, o compareOptions) error {
 	return nil
 }
 
+// printDiffs prints the comparison as text, JSON or Markdown.
 func printDiffs(con *term.Console, format string, diffs *bench.Diffs) error {
 	switch format {
 	case "json":
@@ -65,7 +67,8 @@ func printDiffs(con *term.Console, format string, diffs *bench.Diffs) error {
 	return con.Print(diffs.Text())
 }
 
-// measurement reads a side of a report, or the result lines of a log.
+// measurement reads one side of a report's benchmark.json, or the result lines of
+// a log.
 func measurement(path, side string) (*bench.Side, error) {
 	kind, ok := map[string]string{"CPU": "cpu", "GPU": "cuda"}[side]
 	if !ok {
@@ -83,7 +86,7 @@ func measurement(path, side string) (*bench.Side, error) {
 		return nil, exit.Fail(exit.NotDone, "%s holds no result lines of the %s", path, side).Try("name a report's benchmark.json, or a log: batchctl logs JOB > old.log")
 	}
 	if !isReport {
-		kind = "" // a log is of one job
+		kind = "" // a log belongs to one job, so all its results count
 	}
 	return bench.NewSide(fmt.Sprintf("%s of %s", side, path), kind, log), nil
 }

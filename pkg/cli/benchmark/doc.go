@@ -1,2 +1,2 @@
-// Package benchmark runs one workload on two sides and compares them.
+// Package benchmark contains the command that runs one workload on CPU and GPU and compares them.
 package benchmark

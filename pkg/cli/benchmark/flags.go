@@ -35,8 +35,8 @@ func BenchCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// MeasureFlags are the flags of how a benchmark is measured and reported. start is how long
-// a job may wait for its start by default.
+// MeasureFlags are the flags of measuring and reporting. start is the default of
+// --start-limit.
 func MeasureFlags(runs int, out string, start time.Duration) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "runs", Value: runs, Usage: "submit each job at most `N` times"},
@@ -49,6 +49,7 @@ func MeasureFlags(runs int, out string, start time.Duration) []cli.Flag {
 	}
 }
 
+// benchCompareCommand is batchctl bench compare.
 func benchCompareCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "compare",
@@ -75,50 +76,51 @@ func benchCompareCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// Options say what is measured, and how.
+// Options say what is measured, and how. bench and quickstart share them.
 type Options struct {
-	// Options.Paths are the CPU's file and the GPU's; none: the reference jobs of Workloads.
+	// Options.Paths are the CPU's and the GPU's job file. Without them, the reference jobs of
+	// Workloads are measured.
 	preview.Options
 	Workloads []string
-	// Platform is the platform file; "" stands for the one that the flags or the working
-	// directory lead to.
+	// Platform is the path of the platform file; "" for the one that the flags or the working
+	// directory select.
 	Platform string
 	IsLocal  func(*input.Input) bool
-	// ParametersOf are NAME=VALUE for the jobs of a workload, SettingsOf PATH=VALUE for those of
-	// a side ("CPU", "GPU") and a workload; the command line's come after both.
+	// ParametersOf returns NAME=VALUE parameters for a workload. SettingsOf returns PATH=VALUE
+	// settings for a side ("CPU", "GPU") and a workload. Those of the command line come later.
 	ParametersOf func(workload string) []string
 	SettingsOf   func(side, workload string) []string
-	// Runs is how often each job is submitted at most. Tight is how well each median is to be
-	// known, of 1. No run begins after Limit. A job that has not started after StartLimit is
-	// given up; 0: never.
+	// Runs is the most submissions of each job. Tight is the wanted confidence interval of each
+	// median, as a fraction of it. No run begins after Limit. A job that has not started after
+	// StartLimit is given up; 0 waits indefinitely.
 	Runs              int
 	Tight             float64
 	Limit, StartLimit time.Duration
-	// Dir is the directory of the report; Published shows the published table beside ours.
+	// Dir is the directory of the report. Published adds the published table to it.
 	Dir       string
 	Published bool
-	// Keeps says that jobs continue when the benchmark is interrupted.
+	// Keeps lets jobs continue when the benchmark is interrupted.
 	Keeps bool
-	// Submitting is told before a part's jobs are submitted, Submitted when they were
-	// accepted; nil for no one.
+	// Submitting is called before a part's jobs are submitted, and Submitted after they were
+	// accepted, unless they are nil.
 	Submitting, Submitted func(*BenchPart) error
 }
 
-// OptionsOf reads MeasureFlags, and what preview.OptionsOf reads.
+// OptionsOf reads MeasureFlags and the flags of preview.OptionsOf.
 func OptionsOf(c *cli.Context) (Options, error) {
 	o, err := preview.OptionsOf(c)
 	return Options{Options: o, Runs: c.Int("runs"), Tight: c.Float64("tight") / 100, Limit: c.Duration("limit"), StartLimit: c.Duration("start-limit"),
 		Dir: c.String("out"), Published: c.Bool("published")}, err
 }
 
-// benchOptions are those of bench.
+// benchOptions are the flags of bench.
 type benchOptions struct {
 	Options
 	workload string
 	chosen   bool // --workload is on the command line
 }
 
-// compareOptions are those of bench compare.
+// compareOptions are the flags and arguments of bench compare.
 type compareOptions struct {
 	format           string
 	paths            []string // old, new

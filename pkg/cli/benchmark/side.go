@@ -30,31 +30,31 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// benchSide is one side of a benchmark.
+// benchSide is one side of a benchmark, with one part per workload.
 type benchSide struct {
 	Name, kind string // "CPU" and cpu, "GPU" and cuda
 	Parts      []*BenchPart
-	logs       []*bench.Log
+	logs       []*bench.Log // of all runs
 }
 
-// BenchPart is a job of a side.
+// BenchPart is the job of one workload on one side.
 type BenchPart struct {
 	side     *benchSide
-	workload string // "" for a file of the user's
+	workload string // "" for a job file from the command line
 	file     string
 	document []byte
 	Input    *input.Input
 	Plan     *plan.Plan
-	// Jobs are those of the last submission; before the first one, those of an earlier
-	// process that are to be continued.
+	// Jobs are the jobs of the last submission. Before the first one, they are the jobs of an
+	// earlier process that the benchmark continues.
 	Jobs []once.Submitted
-	// absent says why it cannot be measured; "" while it can.
+	// absent is why the part cannot be measured; "" if it can.
 	absent string
-	// ran is how long its jobs ran, by the service's clock.
+	// ran is the total run time of its jobs, from the times of the service.
 	ran time.Duration
 }
 
-// Label names a part beside others: "GPU", and with several of a side "GPU image".
+// Label names a part: "GPU", or "GPU image" if the side has several parts.
 func (part *BenchPart) Label() string {
 	if len(part.side.Parts) < 2 {
 		return part.side.Name
@@ -62,6 +62,7 @@ func (part *BenchPart) Label() string {
 	return part.side.Name + " " + part.workload
 }
 
+// partNames joins the labels of parts.
 func partNames(parts []*BenchPart) string {
 	var names []string
 	for _, part := range parts {
@@ -70,6 +71,7 @@ func partNames(parts []*BenchPart) string {
 	return strings.Join(names, ", ")
 }
 
+// side returns the measurements of all runs, or the reasons why there are none.
 func (s *benchSide) side() *bench.Side {
 	var whys []string
 	for _, part := range s.Parts {
@@ -83,8 +85,8 @@ func (s *benchSide) side() *bench.Side {
 	return bench.NewSide(s.Name, s.kind, s.logs...)
 }
 
-// job is what a change of the job file is made of; with several parts there is no one
-// file to change.
+// job returns the job file that a recommendation can change. With several parts
+// there is no single file.
 func (s *benchSide) job() bench.Job {
 	if len(s.Parts) > 1 {
 		return bench.Job{}
@@ -92,7 +94,7 @@ func (s *benchSide) job() bench.Job {
 	return bench.Job{Name: s.Parts[0].Plan.Name, File: s.Parts[0].file, Document: s.Parts[0].document}
 }
 
-// partNotes say what of a side is missing that has other figures, and how long jobs ran.
+// partNotes returns notes about parts without figures, and how long the jobs ran.
 func (b *Benchmark) partNotes() (notes []string) {
 	for _, s := range b.Sides {
 		var ran []string
@@ -111,9 +113,10 @@ func (b *Benchmark) partNotes() (notes []string) {
 	return notes
 }
 
-// rounds are the parts that can be measured, those together that may run at the same
-// time: the same work of both sides, which have machines of their own. Two jobs of a side may come to share a
-// machine, and on the local engine all do.
+// rounds returns the parts that can be measured, grouped by what may run at the
+// same time: the same workload on both sides, which have their own machines. Two
+// jobs of one side may share a machine, and on the local engine all jobs do, so
+// they run one after the other.
 func (b *Benchmark) rounds() (rounds [][]*BenchPart) {
 	for i := range b.Sides[0].Parts {
 		var round []*BenchPart
@@ -135,15 +138,15 @@ func (b *Benchmark) rounds() (rounds [][]*BenchPart) {
 	return rounds
 }
 
-// once submits jobs, follows them and reads their logs. One that cannot be placed or that
-// fails leaves its part without a time, with the reason.
+// once submits jobs, follows them and reads their logs. If a job cannot be placed
+// or fails, its part has no time, and absent is the reason.
 func (b *Benchmark) once(ctx context.Context, parts []*BenchPart) error {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(part *BenchPart) bool { return part.absent != "" }) // its side was given up
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part *BenchPart) bool { return part.absent != "" }) // the side was given up after an earlier round
 	var err error
 	if len(parts) == 1 && len(parts[0].Jobs) == 0 {
-		err = b.alone(ctx, parts[0])
+		err = b.runAlone(ctx, parts[0])
 	} else {
-		err = b.together(ctx, parts)
+		err = b.runTogether(ctx, parts)
 	}
 	if err == nil {
 		for _, part := range parts {
@@ -165,26 +168,26 @@ func (b *Benchmark) once(ctx context.Context, parts []*BenchPart) error {
 	return err
 }
 
-// alone submits the jobs of a part, which may wait for each other in the client, and
-// follows them.
-func (b *Benchmark) alone(ctx context.Context, part *BenchPart) error {
-	if err := b.printSubmitting(part); err != nil {
+// runAlone submits the jobs of one part and follows them. They may wait for each
+// other in the client.
+func (b *Benchmark) runAlone(ctx context.Context, part *BenchPart) error {
+	if err := b.notifySubmitting(part); err != nil {
 		return err
 	}
 	sending := &submit.Sending{Console: b.Console, Target: b.Target, Plan: part.Plan}
-	list, _, err := sending.Following(ctx, func(some []once.Submitted) (int, error) {
-		part.Jobs = append(part.Jobs, some...)
-		if err := b.printSubmitted(part); err != nil {
+	list, _, err := sending.Following(ctx, func(accepted []once.Submitted) (int, error) {
+		part.Jobs = append(part.Jobs, accepted...)
+		if err := b.notifySubmitted(part); err != nil {
 			return 0, err
 		}
-		return b.follow(ctx, []*BenchPart{part}, some)
+		return b.follow(ctx, []*BenchPart{part}, accepted)
 	})
 	part.Jobs = session.WithID(list)
 	stuck, ok := errors.AsType[*jobs.ErrStuck](err)
 	if !ok {
 		return err
 	}
-	part.absent = "this machine can never hold the job"
+	part.absent = "the job needs more than this machine has"
 	if known, describeErr := b.Target.Describe(ctx, stuck.Job.ID); describeErr == nil {
 		part.absent = jobs.Unplaced(known[0])
 	}
@@ -193,18 +196,19 @@ func (b *Benchmark) alone(ctx context.Context, part *BenchPart) error {
 	return err
 }
 
-// together submits the jobs of parts that have not been, and follows all of them.
-func (b *Benchmark) together(ctx context.Context, parts []*BenchPart) error {
+// runTogether submits the jobs of parts that are not submitted yet, and follows
+// all of them.
+func (b *Benchmark) runTogether(ctx context.Context, parts []*BenchPart) error {
 	var all []once.Submitted
 	for _, part := range parts {
 		if len(part.Jobs) == 0 {
-			if err := b.printSubmitting(part); err != nil {
+			if err := b.notifySubmitting(part); err != nil {
 				return err
 			}
 			sending := &submit.Sending{Console: b.Console, Target: b.Target, Plan: part.Plan}
 			jobs, err := sending.Now(ctx)
 			part.Jobs = session.WithID(jobs)
-			if err = errors.Join(err, b.printSubmitted(part)); err != nil {
+			if err = errors.Join(err, b.notifySubmitted(part)); err != nil {
 				return err
 			}
 		}
@@ -217,21 +221,24 @@ func (b *Benchmark) together(ctx context.Context, parts []*BenchPart) error {
 	return err
 }
 
-func (b *Benchmark) printSubmitting(part *BenchPart) error {
+// notifySubmitting calls Options.Submitting.
+func (b *Benchmark) notifySubmitting(part *BenchPart) error {
 	if b.Options.Submitting == nil {
 		return nil
 	}
 	return b.Options.Submitting(part)
 }
 
-func (b *Benchmark) printSubmitted(part *BenchPart) error {
+// notifySubmitted calls Options.Submitted if the part has jobs.
+func (b *Benchmark) notifySubmitted(part *BenchPart) error {
 	if b.Options.Submitted == nil || len(part.Jobs) == 0 {
 		return nil
 	}
 	return b.Options.Submitted(part)
 }
 
-// Verdict is the exit code of who wants all jobs to succeed.
+// Verdict returns the exit status: exit.Unplaceable if a job was given up,
+// exit.Problem if one failed.
 func (b *Benchmark) Verdict() error {
 	switch {
 	case b.gaveUp:
@@ -242,8 +249,9 @@ func (b *Benchmark) Verdict() error {
 	return nil
 }
 
-// follow watches jobs until they finish. Their logs are data here, and no story. A part whose job
-// does not start in time has no time, and neither have the other parts of its side.
+// follow watches jobs until they finish. It prints no logs, because they are data
+// for the report. If a job does not start in time, its part has no time, and
+// neither have the other parts of its side, which wait for the same machines.
 func (b *Benchmark) follow(ctx context.Context, parts []*BenchPart, list []once.Submitted) (int, error) {
 	f := jobs.NewFollower(b.Console, b.Target, list, nil)
 	f.UntilStuck = b.Target.IsLocal()
@@ -273,7 +281,7 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 	}
 	job := known[0]
 	if job.Status != types.JobStatusSucceeded && part.absent != "" {
-		return nil // it was given up, and had not begun
+		return nil // it was given up before it started
 	}
 	if from, to := aws.ToInt64(job.StartedAt), aws.ToInt64(job.StoppedAt); from > 0 && to > from {
 		part.ran += time.Duration(to-from) * time.Millisecond
@@ -307,7 +315,7 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 	return nil
 }
 
-// printVerdict tells the verdict on a job that failed.
+// printVerdict explains why a job failed.
 func (b *Benchmark) printVerdict(ctx context.Context, id string) {
 	evidence, err := jobs.EvidenceOf(ctx, b.Target, id)
 	if err != nil {
@@ -317,7 +325,8 @@ func (b *Benchmark) printVerdict(ctx context.Context, id string) {
 	fmt.Fprint(b.Err, b.Redacted(jobs.AnswerText(explain.Explain(evidence))))
 }
 
-// prices are those of the instances on which the sides' jobs run, where that is known.
+// prices returns the prices of the instances that run the jobs, as far as they
+// are known. The local engine has none.
 func (b *Benchmark) prices() (bench.Prices, error) {
 	table, err := preview.PricesFor(b.Options.Prices, b.Sides[0].Parts[0].Input)
 	if err != nil || b.Target.IsLocal() {
@@ -326,12 +335,14 @@ func (b *Benchmark) prices() (bench.Prices, error) {
 	return bench.Prices{Base: b.price(b.Sides[0], table), Other: b.price(b.Sides[1], table)}, nil
 }
 
+// price returns the price of a side's instance; nil if the instance or its price
+// is unknown.
 func (b *Benchmark) price(s *benchSide, table *catalog.Prices) *bench.Price {
-	made := s.Parts[0].Plan
-	if len(made.Jobs) == 0 || made.Jobs[0].Queue.Placement == nil {
+	planned := s.Parts[0].Plan
+	if len(planned.Jobs) == 0 || planned.Jobs[0].Queue.Placement == nil {
 		return nil
 	}
-	name, region := made.Jobs[0].Queue.Placement.Instance.Name, b.Target.Config.Region
+	name, region := planned.Jobs[0].Queue.Placement.Instance.Name, b.Target.Config.Region
 	usd, ok := table.Instance(region, name)
 	if !ok {
 		return nil
@@ -339,8 +350,9 @@ func (b *Benchmark) price(s *benchSide, table *catalog.Prices) *bench.Price {
 	return &bench.Price{USDPerHour: usd, What: name + " in " + region + ", on demand", Source: table.String()}
 }
 
-// BeginReport makes the directory of a report and writes to it once. It is called before
-// anything is submitted.
+// BeginReport creates the directory of a report and writes to it once. It is
+// called before a job is submitted, so that an unwritable directory costs
+// nothing.
 func BeginReport(path string) error {
 	err := os.MkdirAll(path, 0o755)
 	var probe *os.File
@@ -356,6 +368,7 @@ func BeginReport(path string) error {
 	return nil
 }
 
+// keepReport writes the files of a report.
 func keepReport(dir string, files []bench.File) error {
 	for _, f := range files {
 		if err := newfile.Write(filepath.Join(dir, f.Name), newfile.ForAll, newfile.Bytes(f.Data)); err != nil {

@@ -1,2 +1,2 @@
-// Package cloud manages what lies under the jobs: stacks, ECS tasks, hosts, and the local engine as a server.
+// Package cloud manages the infrastructure below jobs: stacks, ECS tasks, hosts, and the local engine as a server.
 package cloud

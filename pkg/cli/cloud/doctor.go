@@ -13,6 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
+// doctorTopics returns the topics of all checks, in the order of the report. The
+// help lists them.
 func doctorTopics() (topics []string) {
 	for _, c := range doctor.Checks() {
 		topics = append(topics, c.Topic)
@@ -20,6 +22,8 @@ func doctorTopics() (topics []string) {
 	return topics
 }
 
+// examine runs doctor's checks and prints the report. It exits with exit.Problem
+// if a check found a problem, and with exit.NotDone if nothing could be checked.
 func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
 	if len(o.operands) > 0 {
 		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s", o.operands[0])
@@ -43,13 +47,14 @@ func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
 	return examined(con, report)
 }
 
-// hostAt is what doctor looks at: this machine, or the files below a directory, from
-// which no link leads out.
+// hostAt returns the host that doctor examines: this machine, or the files below
+// a directory. Links cannot lead out of the directory. Only Linux hosts can be
+// examined live.
 func hostAt(dir string) (doctor.Host, error) {
 	if dir == "" {
 		if runtime.GOOS != "linux" {
-			return doctor.Host{}, exit.Fail(exit.NotDone, "doctor looks at Linux hosts and containers: this machine runs %s", runtime.GOOS).
-				Try("look at files that were copied from one: batchctl doctor --root DIR")
+			return doctor.Host{}, exit.Fail(exit.NotDone, "doctor checks Linux hosts and containers; this machine runs %s", runtime.GOOS).
+				Try("check files that were copied from one: batchctl doctor --root DIR")
 		}
 		return doctor.Host{FS: os.DirFS("/"), Env: os.Getenv, Ask: machine{}}, nil
 	}
@@ -60,7 +65,8 @@ func hostAt(dir string) (doctor.Host, error) {
 	return doctor.Host{FS: root.FS(), Root: dir}, nil
 }
 
-// examined says what the findings add up to, and gives the exit code.
+// examined prints the number of findings of each severity on stderr, and returns
+// the exit status.
 func examined(con *term.Console, r doctor.Report) error {
 	if r.Empty() {
 		f := exit.Fail(exit.NotDone, "nothing could be checked")
@@ -71,11 +77,11 @@ func examined(con *term.Console, r doctor.Report) error {
 	}
 	var counts []string
 	for _, s := range doctor.Severities() {
-		word := string(s)
+		name := string(s)
 		if n := r.Count(s); s == doctor.OK {
 			counts = append(counts, fmt.Sprint(n, " ok"))
 		} else if n > 0 {
-			counts = append(counts, term.Plural(n, word))
+			counts = append(counts, term.Plural(n, name))
 		}
 	}
 	fmt.Fprintln(con.Err, strings.Join(counts, ", "))

@@ -14,7 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/doctor"
 )
 
-// machine is this machine, as doctor asks it.
+// machine answers doctor's questions for this machine. It implements doctor's
+// Asker; calls may run concurrently.
 type machine struct{}
 
 // mostPrinted bounds what is kept of a program's output: the kernel's log and
@@ -28,6 +29,8 @@ func (machine) Run(ctx context.Context, program string, args ...string) (string,
 		out string
 		err error
 	}
+	// The buffer lets the goroutine end after a timeout, when nothing receives
+	// any more.
 	done := make(chan result, 1)
 	go func() {
 		out := bounded{left: mostPrinted}
@@ -49,13 +52,16 @@ func (machine) Run(ctx context.Context, program string, args ...string) (string,
 	}
 }
 
-// bounded keeps the first bytes that are written to it. It shows nothing else of the
-// buffer: io.Copy would go around Write.
+// bounded keeps the first bytes that are written to it, and discards the rest.
+// The buffer is no embedded field, because io.Copy would call its ReadFrom
+// instead of Write.
 type bounded struct {
 	kept bytes.Buffer
-	left int
+	left int // the bytes that it still keeps
 }
 
+// Write never fails and never reports a short write, so that the program is not
+// ended by a closed pipe.
 func (b *bounded) Write(p []byte) (int, error) {
 	n := min(len(p), b.left)
 	b.left -= n
@@ -63,8 +69,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// HTTP asks an address of this machine or of its metadata services: through no proxy,
-// which would take the question elsewhere.
+// HTTP requests an address on this machine or of its metadata services. It uses
+// no proxy, which would send the request elsewhere. It follows no redirect, and
+// reads at most 64 KiB of the answer.
 func (machine) HTTP(ctx context.Context, r doctor.Request) (int, string, error) {
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, nil)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/doctor"
 )
 
-// Space asks the kernel how full a file system is.
+// Space returns the size and the free space of the file system that contains
+// path. FreeBytes leaves out the blocks that are reserved for root, as df does.
 func (machine) Space(path string) (doctor.Space, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {

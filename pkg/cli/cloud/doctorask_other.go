@@ -8,5 +8,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/doctor"
 )
 
-// Space is asked on Linux alone, where doctor looks at more than files.
+// Space returns an error on other systems: doctor examines only files there, see
+// hostAt.
 func (machine) Space(string) (doctor.Space, error) { return doctor.Space{}, errors.ErrUnsupported }

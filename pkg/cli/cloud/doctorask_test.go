@@ -16,9 +16,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestMachineRun: what a program prints on both streams comes back with its error, a
-// program that is not there is told apart, and one that hangs does not hold doctor up,
-// even where a child of it keeps its output open.
+// TestMachineRun checks that Run returns the output of both streams with the error, and
+// fs.ErrNotExist for a missing program. A program that hangs does not delay doctor, even if
+// its child keeps the output open.
 func TestMachineRun(t *testing.T) {
 	testtool.Need(t, "sh", "sleep", "head")
 	out, err := machine{}.Run(t.Context(), "sh", "-c", "echo out; echo err >&2; exit 3")
@@ -69,6 +69,6 @@ func TestMachineHTTP(t *testing.T) {
 		t.Errorf("%d bytes", len(body))
 	}
 	if _, _, err := (machine{}).HTTP(t.Context(), doctor.Request{Method: "GET", URL: "http://127.0.0.1:1/"}); err == nil {
-		t.Error("nobody answered, without an error")
+		t.Error("got no error from a port without a server")
 	}
 }

@@ -27,14 +27,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// ecsTarget is an account in which tasks run.
+// ecsTarget is an account and Region in which tasks run.
 type ecsTarget struct {
 	*target.Target
 	ecs    *ecs.Client
-	record *ecs.Record
+	record *ecs.Record // tasks that were started here
 }
 
-// openECS opens the AWS target: what would be the local engine by default is AWS here.
+// openECS opens a target in AWS. If the local engine is the default target, it
+// opens target aws instead. It refuses an explicit --target local.
 func openECS(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, why target.Need) (*ecsTarget, error) {
 	name := o.NameFrom(platform)
 	switch {
@@ -48,10 +49,15 @@ func openECS(ctx context.Context, con *term.Console, o target.Options, platform 
 		return nil, err
 	}
 	e := &ecsTarget{Target: t, ecs: ecs.New(t.Config), record: &ecs.Record{Dir: filepath.Join(t.Submissions.Dir, "ecs"), Target: t.Kind()}}
+	// An error of ECS may repeat parts of a request.
 	e.ecs.Progress = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text))) }
 	return e, nil
 }
 
+// ecsRun is batchctl ecs run: it converts the one job of the files to a task,
+// registers its definition and runs it. It opens the target twice: first to read
+// settings only, then to change something, so that a file that is no task sends
+// no request.
 func ecsRun(ctx context.Context, con *term.Console, o ecsRunOptions) error {
 	in, err := input.Load(con, o.input)
 	if err != nil {
@@ -61,7 +67,7 @@ func ecsRun(ctx context.Context, con *term.Console, o ecsRunOptions) error {
 	if err != nil {
 		return err
 	}
-	// Nothing is asked before the task is known to be one: this opening only reads settings.
+	// This only reads settings: no request is sent before the job is known to fit a task.
 	t, err := openECS(ctx, con, o.input.Target, in.Platform, target.ToRead)
 	if err != nil {
 		return err
@@ -83,12 +89,14 @@ func ecsRun(ctx context.Context, con *term.Console, o ecsRunOptions) error {
 	if err != nil {
 		return err
 	}
-	return ecsTold(ctx, con, t, task, state, o)
+	return ecsStarted(ctx, con, t, task, state, o)
 }
 
-func commas(words []string) (list []string) {
-	for _, w := range words {
-		for part := range strings.SplitSeq(w, ",") {
+// commas returns the parts of arguments that are separated by commas. It drops
+// empty parts.
+func commas(args []string) (list []string) {
+	for _, arg := range args {
+		for part := range strings.SplitSeq(arg, ",") {
 			if part = strings.TrimSpace(part); part != "" {
 				list = append(list, part)
 			}
@@ -97,42 +105,45 @@ func commas(words []string) (list []string) {
 	return list
 }
 
-// noQueue stands for the queue of a job that names none.
+// noQueue replaces the queue of a job that names none: plan.Build requires one,
+// ECS has none.
 const noQueue = "none"
 
-// ecsJob plans the files, which words name, and finds the one job in them with its definition. Neither a
-// queue nor a place for texts is needed: what would need it is refused.
-func ecsJob(con *term.Console, words string, in *input.Input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
+// ecsJob plans the files and returns their only job with its definition. args are
+// the file arguments, for messages. It needs neither a queue nor a staging
+// location; ecs.Build refuses jobs that need one.
+func ecsJob(con *term.Console, args string, in *input.Input) (*plan.Job, *awsbatch.RegisterJobDefinitionInput, error) {
 	if err := input.Complain(con, in.Problems); err != nil {
 		return nil, nil, err
 	}
-	made, problems := plan.Build(in.Files, nil, plan.Options{Queue: noQueue, Staging: "/"})
+	planned, problems := plan.Build(in.Files, nil, plan.Options{Queue: noQueue, Staging: "/"})
 	if err := input.Complain(con, problems); err != nil {
 		return nil, nil, err
 	}
 	preview.NoteRequests(con, in.Files)
 	var jobs []*plan.Job
-	for _, j := range made.Jobs {
+	for _, j := range planned.Jobs {
 		if j.Submit != nil {
 			jobs = append(jobs, j)
 		}
 	}
 	switch {
 	case len(jobs) == 0:
-		return nil, nil, exit.Usage("%s holds no job", words).Try("name a job file: batchctl ecs run job.json")
+		return nil, nil, exit.Usage("%s holds no job", args).Try("name a job file: batchctl ecs run job.json")
 	case len(jobs) > 1:
-		return nil, nil, exit.Fail(exit.Problem, "%s holds %d jobs, but an ECS task is one job; nothing was sent", words, len(jobs)).
-			Try("name a file of one job; a workflow or a large array belongs on AWS Batch: batchctl submit %s", words)
+		return nil, nil, exit.Fail(exit.Problem, "%s holds %d jobs, but an ECS task is one job; nothing was sent", args, len(jobs)).
+			Try("name a file of one job; a workflow or a large array belongs on AWS Batch: batchctl submit %s", args)
 	}
-	return jobs[0], definitionIn(made, jobs[0]), nil
+	return jobs[0], definitionIn(planned, jobs[0]), nil
 }
 
-// definitionIn is the definition that a job of the plan runs; nil if the plan lacks it.
-func definitionIn(made *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitionInput {
+// definitionIn returns the definition that a job of the plan runs, or nil if the
+// plan does not contain it.
+func definitionIn(planned *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitionInput {
 	if job.Register != nil {
 		return job.Register
 	}
-	for _, j := range made.Jobs {
+	for _, j := range planned.Jobs {
 		if j.Register != nil && aws.ToString(j.Register.JobDefinitionName) == batch.Name(aws.ToString(job.Submit.JobDefinition)) {
 			return j.Register
 		}
@@ -140,7 +151,9 @@ func definitionIn(made *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitio
 	return nil
 }
 
-// ecsTask makes the task, and says what does not hold.
+// ecsTask builds the task and prints a note for every setting that has no effect
+// on ECS. If the job cannot run on ECS, it prints all reasons and returns an
+// error.
 func ecsTask(con *term.Console, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
 	task, err := ecs.Build(job, definition, o)
 	if cannot, ok := errors.AsType[*ecs.CannotError](err); ok {
@@ -161,12 +174,15 @@ func ecsTask(con *term.Console, job *plan.Job, definition *awsbatch.RegisterJobD
 	return task, nil
 }
 
+// ecsRequestRow is one request in the JSON output of ecs run --dry-run.
 type ecsRequestRow struct {
 	Operation string          `json:"operation"`
-	CLI       string          `json:"cli"`
+	CLI       string          `json:"cli"` // the aws command that sends it
 	Input     json.RawMessage `json:"input"`
 }
 
+// ecsDryRun prints the requests of a task as JSON, or only the input of the
+// request that operation names.
 func ecsDryRun(con *term.Console, operation string, task *ecs.Task) error {
 	rows := []ecsRequestRow{}
 	requests, err := task.Requests()
@@ -189,7 +205,9 @@ func ecsDryRun(con *term.Console, operation string, task *ecs.Task) error {
 	return nil
 }
 
-// ecsSend registers and runs the task, once.
+// ecsSend registers the definition and runs the task. It writes an intent before
+// the call, so that repeating the command after a lost answer does not start a
+// second task. again permits another task although an earlier answer is missing.
 func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Task, again bool) (*ecstypes.Task, error) {
 	registered, err := t.ecs.Register(ctx, task.Definition)
 	if err != nil {
@@ -212,6 +230,8 @@ func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Tas
 	if err == nil {
 		return state, intent.Accepted(state, time.Now())
 	}
+	// open means that ECS may have started the task although the answer did not
+	// arrive. The intent then stays in the record for the next command.
 	open, closing := intent.Failed(err)
 	if !open {
 		return state, errors.Join(t.ecsFailure(ctx, "run task "+task.Name, err), closing)
@@ -224,6 +244,8 @@ func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Tas
 		Try("repeat the command within 24 hours: it finds the task if there is one, and starts one if not"), closing)
 }
 
+// printRegistered prints the revision that the task uses, and what changed since
+// the revision before.
 func printRegistered(con *term.Console, r ecs.Registered) {
 	if !r.Fresh {
 		fmt.Fprintf(con.Err, "task definition: %s, already registered\n", diag.Printable(batch.Name(r.Arn)))
@@ -235,7 +257,8 @@ func printRegistered(con *term.Console, r ecs.Registered) {
 	}
 }
 
-// ecsFailure gives an error of a call its exit code and the next step.
+// ecsFailure returns an exit.Failure for the error of a call, with the next step.
+// action says what failed, as "describe task NAME".
 func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) error {
 	text := fmt.Sprintf("%s: %v", action, err)
 	_, failed := errors.AsType[*ecs.FailedError](err)
@@ -258,17 +281,18 @@ func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) er
 	return exit.From(errors.New(text))
 }
 
+// ecsRunRow is the JSON output of ecs run.
 type ecsRunRow struct {
 	Name       string `json:"name"`
-	Task       string `json:"task"`
+	Task       string `json:"task"` // the ARN
 	ShortID    string `json:"shortId"`
 	Cluster    string `json:"cluster"`
-	Definition string `json:"definition"`
-	Target     string `json:"target"`
+	Definition string `json:"definition"` // the ARN with its revision
+	Target     string `json:"target"`     // the account and Region, or the endpoint
 }
 
-// ecsTold says which task it is, and follows it if that is asked for.
-func ecsTold(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Task, state *ecstypes.Task, o ecsRunOptions) error {
+// ecsStarted prints the task that was started, and follows it with --wait.
+func ecsStarted(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Task, state *ecstypes.Task, o ecsRunOptions) error {
 	arn, definition, cluster := aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn), aws.ToString(task.Run.Cluster)
 	id := short8(arn)
 	row := ecsRunRow{task.Name, arn, id, cluster, definition, t.Label}
@@ -290,7 +314,8 @@ func ecsTold(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Tas
 	return f.run(ctx)
 }
 
-// short8 is how people name a task: the beginning of its id.
+// short8 returns the first 8 characters of a task's id, which commands accept as
+// its name.
 func short8(task string) string {
 	id := ecs.ID(task)
 	return id[:min(8, len(id))]

@@ -24,8 +24,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// The commands that name a task: its name, the beginning of its id, or its ARN. Without
-// a word the task is meant that was run last.
+// An argument names a task by its name, the beginning of its id, or its ARN. Without an
+// argument, the commands use the task that was started last.
 
 // ecsCall is a command that names tasks.
 type ecsCall struct {
@@ -33,7 +33,8 @@ type ecsCall struct {
 	tasks []ecs.Entry
 }
 
-// openTasks opens the target and finds the tasks that the words name; none is the last.
+// openTasks opens the target and finds the tasks that the arguments name. Without
+// arguments it is the task that was started last. The caller closes the result.
 func openTasks(ctx context.Context, con *term.Console, o taskOptions, why target.Need) (*ecsCall, error) {
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {
@@ -52,12 +53,12 @@ func openTasks(ctx context.Context, con *term.Console, o taskOptions, why target
 		return nil, errors.Join(err, t.Close())
 	}
 	entries = slices.DeleteFunc(entries, func(e ecs.Entry) bool { return !t.Submissions.Covers(e.Target) })
-	words := o.Words
-	if len(words) == 0 {
-		words = []string{""}
+	args := o.Args
+	if len(args) == 0 {
+		args = []string{""}
 	}
-	for _, word := range words {
-		e, err := call.entry(o, entries, word)
+	for _, arg := range args {
+		e, err := call.entry(o, entries, arg)
 		if err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -66,35 +67,38 @@ func openTasks(ctx context.Context, con *term.Console, o taskOptions, why target
 	return call, nil
 }
 
-func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, word string) (ecs.Entry, error) {
-	e, ok := ecs.Find(entries, word)
+// entry finds the task of an argument; "" is the task that was started last. A
+// task that was not started here needs an ARN, or --cluster.
+func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, arg string) (ecs.Entry, error) {
+	e, ok := ecs.Find(entries, arg)
 	cluster := o.cluster
 	switch {
 	case ok:
 		e.Cluster = cmp.Or(cluster, e.Cluster)
 		return e, nil
-	case batch.IsARN(word):
-		return ecs.Entry{Name: short8(word), Task: word, Cluster: cmp.Or(cluster, ecs.ClusterOf(word), "default")}, nil
-	case word != "" && cluster != "":
-		return ecs.Entry{Name: word, Task: word, Cluster: cluster}, nil
-	case word == "":
+	case batch.IsARN(arg):
+		return ecs.Entry{Name: short8(arg), Task: arg, Cluster: cmp.Or(cluster, ecs.ClusterOf(arg), "default")}, nil
+	case arg != "" && cluster != "":
+		return ecs.Entry{Name: arg, Task: arg, Cluster: cluster}, nil
+	case arg == "":
 		return e, exit.Usage("no task was started from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", o.Command, call.Flags)
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
-	f := exit.Fail(exit.NotDone, "no task %s was started from here at this target", word)
-	if near := diag.Near(word, slices.Values(names)); near != "" {
+	f := exit.Fail(exit.NotDone, "no task %s was started from here at this target", arg)
+	if near := diag.Near(arg, slices.Values(names)); near != "" {
 		return e, f.Try("did you mean %s?", near)
 	}
-	return e, f.Try("name the cluster of a task that was not started here: batchctl ecs %s %s --cluster NAME%s", o.Command, word, call.Flags)
+	return e, f.Try("name the cluster of a task that was not started here: batchctl ecs %s %s --cluster NAME%s", o.Command, arg, call.Flags)
 }
 
-// oneTask is the task of a command that takes one.
+// oneTask opens the target for a command that takes at most one task, and returns
+// that task.
 func oneTask(ctx context.Context, con *term.Console, o taskOptions, why target.Need) (*ecsCall, ecs.Entry, error) {
-	if len(o.Words) > 1 {
-		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", o.Command).Try("name one: batchctl ecs %s %s", o.Command, o.Words[0])
+	if len(o.Args) > 1 {
+		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", o.Command).Try("name one: batchctl ecs %s %s", o.Command, o.Args[0])
 	}
 	call, err := openTasks(ctx, con, o, why)
 	if err != nil {
@@ -103,26 +107,32 @@ func oneTask(ctx context.Context, con *term.Console, o taskOptions, why target.N
 	return call, call.tasks[0], nil
 }
 
+// ecsRow is a task in the JSON output of ecs status.
 type ecsRow struct {
-	Name          string            `json:"name"`
-	Task          string            `json:"task"`
-	ShortID       string            `json:"shortId"`
-	Cluster       string            `json:"cluster"`
-	Status        string            `json:"lastStatus"`
-	LaunchType    string            `json:"launchType,omitempty"`
+	Name       string `json:"name"`
+	Task       string `json:"task"`    // the ARN
+	ShortID    string `json:"shortId"` // the first 8 characters of its id, as in the text output
+	Cluster    string `json:"cluster"`
+	Status     string `json:"lastStatus"` // lastStatus of DescribeTasks
+	LaunchType string `json:"launchType,omitempty"`
+	// StopCode is ECS's category of the stop, such as EssentialContainerExited.
+	// It is empty while the task runs.
 	StopCode      string            `json:"stopCode,omitempty"`
 	StoppedReason string            `json:"stoppedReason,omitempty"`
 	Containers    []ecsContainerRow `json:"containers"`
 }
 
+// ecsContainerRow is a container of a task. ExitCode is null until the container
+// has stopped, and if it never started.
 type ecsContainerRow struct {
 	Name     string   `json:"name"`
 	Status   string   `json:"lastStatus"`
 	ExitCode *int32   `json:"exitCode"`
-	GPUIDs   []string `json:"gpuIds"`
+	GPUIDs   []string `json:"gpuIds"` // as nvidia-smi prints them; empty before the start
 	Reason   string   `json:"reason,omitempty"`
 }
 
+// ecsStatus is batchctl ecs status: a row for each container of each task.
 func ecsStatus(ctx context.Context, con *term.Console, o taskOptions) error {
 	call, err := openTasks(ctx, con, o, target.ToRead)
 	if err != nil {
@@ -153,6 +163,8 @@ func ecsStatus(ctx context.Context, con *term.Console, o taskOptions) error {
 	return t.Flush()
 }
 
+// ecsRowOf merges what the record knows about a task with what ECS answers. Lists
+// are never nil, so that JSON shows [].
 func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
 	arn := cmp.Or(aws.ToString(s.TaskArn), e.Task)
 	r := ecsRow{Name: e.Name, Task: arn, ShortID: short8(arn), Cluster: e.Cluster, Status: aws.ToString(s.LastStatus), LaunchType: string(s.LaunchType),
@@ -163,6 +175,7 @@ func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
 	return r
 }
 
+// ecsWait is batchctl ecs wait: it follows one task without its log.
 func ecsWait(ctx context.Context, con *term.Console, o taskOptions) error {
 	call, e, err := oneTask(ctx, con, o, target.ToRead)
 	if err != nil {
@@ -172,20 +185,21 @@ func ecsWait(ctx context.Context, con *term.Console, o taskOptions) error {
 	return (&ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task}).run(ctx)
 }
 
-// ecsFollow follows a task.
+// ecsFollow prints the status changes and the log of one task.
 type ecsFollow struct {
 	con                 *term.Console
 	t                   *ecsTarget
 	name, cluster, task string
-	tail                int
-	// log is where the log goes; nil: nowhere.
+	tail                int // the last lines of each log; 0 for all
+	// log receives the lines of the log; nil if they are not printed.
 	log    io.Writer
-	gpus   int
+	gpus   int  // the number of GPU ids that were printed
 	marked bool // lines begin with their container's name
 	failed bool // a log could not be read
 }
 
-// run follows the task until it finishes. The exit code is the verdict.
+// run follows the task until it stops. The exit status is 0 if its containers
+// succeeded, else exit.Problem.
 func (f *ecsFollow) run(ctx context.Context) error {
 	w := ecs.Watcher{State: f.printStatus}
 	if f.log != nil {
@@ -197,18 +211,19 @@ func (f *ecsFollow) run(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "stopped waiting; the task continues").Try("continue waiting: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
 	case err != nil:
-		trouble := exit.From(f.t.ecsFailure(ctx, "follow task "+f.name, err))
-		if trouble.Hint == "" {
-			return trouble.Try("continue waiting: batchctl ecs wait %s", id)
+		failure := exit.From(f.t.ecsFailure(ctx, "follow task "+f.name, err))
+		if failure.Hint == "" {
+			return failure.Try("continue waiting: batchctl ecs wait %s", id)
 		}
-		return trouble
+		return failure
 	case ecs.Succeeded(state, logs):
 		return nil
 	}
 	return exit.Silent(exit.Problem)
 }
 
-// printStatus says how the task stands.
+// printStatus prints the task's status, its GPU ids the first time that they are
+// known, and in the end its exit codes.
 func (f *ecsFollow) printStatus(s *types.Task) {
 	text := aws.ToString(s.LastStatus)
 	if gpus := ecs.GPUs(s); len(gpus) > f.gpus {
@@ -221,7 +236,8 @@ func (f *ecsFollow) printStatus(s *types.Task) {
 	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.con.Redacted(text)))
 }
 
-// ecsEnd says how a task ended: the exit codes, and ECS's reasons.
+// ecsEnd describes how a stopped task ended: exit codes, and the reasons that ECS
+// gives.
 func ecsEnd(s *types.Task) string {
 	var clauses []string
 	for _, c := range s.Containers {
@@ -240,10 +256,13 @@ func ecsEnd(s *types.Task) string {
 	return term.JoinClauses(append(clauses, aws.ToString(s.StoppedReason))...)
 }
 
+// open returns a reader of one container's log.
 func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
 	return f.t.StreamReader(f.task, l.Group, l.Stream, client.LogOptions{Tail: f.tail})
 }
 
+// line prints one line of a log, with the container's name if the task has
+// several.
 func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
 	text := f.con.LogText(line.Text)
 	if f.marked {
@@ -253,7 +272,8 @@ func (f *ecsFollow) line(l ecs.Log, line client.Line) error {
 	return err
 }
 
-// warnUnreadable says once that a log cannot be read.
+// warnUnreadable prints the first error of reading a log, and makes the command
+// exit with exit.NotDone.
 func (f *ecsFollow) warnUnreadable(err error) {
 	if !f.failed {
 		fmt.Fprintf(f.con.Err, "batchctl: log of %s: %s\n", diag.Printable(f.name), diag.Printable(err.Error()))
@@ -261,6 +281,9 @@ func (f *ecsFollow) warnUnreadable(err error) {
 	f.failed = true
 }
 
+// ecsLogs is batchctl ecs logs. It needs only the definition of the task, because
+// ECS forgets a stopped task after about an hour while CloudWatch Logs keeps the
+// log.
 func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 	if o.tail < 0 {
 		return exit.Usage("--tail must not be negative").Try("use numbers from 0 up")
@@ -270,7 +293,7 @@ func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 		return err
 	}
 	defer call.Close()
-	task, definition := e.Task, e.Definition // known here, though ECS may have forgotten the task
+	task, definition := e.Task, e.Definition // from the record: ECS may have forgotten the task
 	if definition == "" {
 		state, err := call.ecs.Describe(ctx, e.Cluster, e.Task)
 		if err != nil {
@@ -299,7 +322,8 @@ func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 	return err
 }
 
-// once prints what the logs hold now.
+// once prints the current content of the logs. Containers that do not log to
+// CloudWatch Logs have no stream.
 func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 	lines := 0
 	for _, l := range logs {
@@ -327,8 +351,10 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 	return nil
 }
 
+// ecsStop is batchctl ecs stop: it stops one task and waits until ECS reports
+// STOPPED.
 func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
-	if len(o.Words) == 0 {
+	if len(o.Args) == 0 {
 		return exit.Usage("ecs stop needs a task").Try("name one: batchctl ecs stop NAME")
 	}
 	call, e, err := oneTask(ctx, con, o, target.ToChange)
@@ -358,5 +384,6 @@ func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
 	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(aws.ToString(after.TaskArn)), diag.Printable(e.Name), aws.ToString(before.LastStatus)))
 }
 
-// stopPatience is longer than the 120 seconds that a container's stop timeout can be.
+// stopPatience is how long ecs stop waits. ECS limits a container's stop timeout
+// to 120 seconds.
 const stopPatience = 3 * time.Minute

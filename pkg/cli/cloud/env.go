@@ -8,6 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 )
 
+// printEnvironment is batchctl env: it prints shell exports or JSON for the
+// running engine, or the command that unsets them.
 func printEnvironment(con *term.Console, o envOptions) error {
 	if o.unset {
 		if o.format != "text" {
@@ -29,7 +31,7 @@ func printEnvironment(con *term.Console, o envOptions) error {
 	return con.JSON(connection)
 }
 
-// connected is the way to the engine of a directory.
+// connected returns the connection to the running engine of a state directory.
 func connected(dir string) (local.Connection, error) {
 	connection, err := local.Connect(dir)
 	if err != nil {
@@ -38,9 +40,9 @@ func connected(dir string) (local.Connection, error) {
 	return connection, nil
 }
 
-// exported are the environment variables with which the aws CLI and every SDK reach the
-// engine, and their values. The endpoint is set for the services that the engine has: set
-// for all of them, it would get the calls of every other service, too.
+// exported returns the environment variables, with values, that connect the aws
+// CLI and the SDKs to the engine. Endpoints are set per service: AWS_ENDPOINT_URL
+// would also redirect services that the engine does not have.
 func exported(c local.Connection) [][2]string {
 	return [][2]string{
 		{"AWS_ENDPOINT_URL_BATCH", c.Endpoint},
@@ -53,7 +55,8 @@ func exported(c local.Connection) [][2]string {
 	}
 }
 
-// exports are the shell commands that lead the aws CLI to the engine, with how to undo them.
+// exports returns the shell commands that connect the aws CLI to the engine, and
+// a comment with the command that undoes them.
 func exports(c local.Connection) string {
 	var b strings.Builder
 	for _, v := range exported(c) {
@@ -63,7 +66,7 @@ func exports(c local.Connection) string {
 	return b.String()
 }
 
-// unsetExports is the shell command that undoes exports.
+// unsetExports returns the shell command that undoes exports.
 func unsetExports() string {
 	names := []string{"unset"}
 	for _, v := range exported(local.Connection{}) {

@@ -53,6 +53,8 @@ func ECSCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// ecsRunCommand is batchctl ecs run. Its flags include those of submit that vary
+// the job.
 func ecsRunCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "run",
@@ -82,14 +84,19 @@ func ecsRunCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// clusterFlag is --cluster. Only ecs run has a default; other commands use the
+// cluster that the task was run in.
 func clusterFlag(byDefault string) cli.Flag {
 	return &cli.StringFlag{Name: "cluster", Value: byDefault, Usage: "the ECS cluster's `NAME` or ARN"}
 }
 
+// ecsTaskFlags are the flags of the ecs commands that name tasks, after those of
+// the command itself.
 func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
 	return jobs.Flags(append(more, clusterFlag(""))...)
 }
 
+// ecsStatusCommand is batchctl ecs status.
 func ecsStatusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "show tasks: status, GPUs, exit code, stop reason", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
@@ -99,6 +106,7 @@ func ecsStatusCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// ecsWaitCommand is batchctl ecs wait.
 func ecsWaitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "wait", Usage: "wait until a task has stopped", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
@@ -107,6 +115,7 @@ func ecsWaitCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// ecsLogsCommand is batchctl ecs logs.
 func ecsLogsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "print the logs of a task", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
@@ -118,6 +127,7 @@ func ecsLogsCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// ecsStopCommand is batchctl ecs stop.
 func ecsStopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
@@ -155,6 +165,7 @@ func EnvCommand(con *term.Console) *cli.Command {
 
 // InfraCommand is batchctl infra.
 func InfraCommand(con *term.Console) *cli.Command {
+	// sub is one of the commands below infra, with the flags that they share.
 	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: cmdline.Help(what, examples), Action: action,
 			Flags: jobs.Flags(append(append(infraFlags(), cmdline.OutputFlags()...), more...)...)}
@@ -186,14 +197,15 @@ func InfraCommand(con *term.Console) *cli.Command {
 				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
 		},
 		Action: func(c *cli.Context) error {
-			if word := c.Args().First(); word != "" {
-				return exit.Usage("infra has no command %s", word).Try("it has: deploy status diff destroy outputs")
+			if arg := c.Args().First(); arg != "" {
+				return exit.Usage("infra has no command %s", arg).Try("it has: deploy status diff destroy outputs")
 			}
 			return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 		},
 	}
 }
 
+// infraFlags are the flags that all infra commands share.
 func infraFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the `PREFIX` of the stacks' names"},
@@ -233,22 +245,23 @@ func ServeCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// doctorOptions are those of doctor.
+// doctorOptions are the flags and arguments of doctor.
 type doctorOptions struct {
-	operands []string // operands, of which it takes none
-	format   string   // text or json
-	root     string   // the directory whose files are checked; "" for this machine
+	// arguments; doctor takes none
+	operands []string
+	format   string // text or json
+	root     string // the directory whose files are checked; "" for this machine
 	verbose  bool
 }
 
-// envOptions are those of env.
+// envOptions are the flags of env.
 type envOptions struct {
 	format string // text or json
 	unset  bool
 	engine target.Options
 }
 
-// serveOptions are those of serve.
+// serveOptions are the flags of serve.
 type serveOptions struct {
 	engine                         target.Options
 	exports, stop, daemon, lenient bool
@@ -259,13 +272,14 @@ type serveOptions struct {
 	listens                        bool
 }
 
+// serveOptionsOf reads the flags of serve; checkServe checks their values.
 func serveOptionsOf(c *cli.Context) serveOptions {
 	return serveOptions{engine: cmdline.TargetOptions(c), exports: c.Bool("exports"), stop: c.Bool("stop"), daemon: c.Bool("daemon"), lenient: c.Bool("lenient"),
 		vcpus: c.Float64("vcpus"), memory: c.Int("memory"), gpus: c.Int("gpus"), logLimit: c.Int("log-limit"), idle: c.Duration("exit-when-idle"),
 		listen: c.String("listen"), listens: c.IsSet("listen")}
 }
 
-// infraOptions are those of the infra commands; their words are none.
+// infraOptions are the flags of the infra commands, which take no arguments.
 type infraOptions struct {
 	jobs.Options
 	prefix     string
@@ -273,11 +287,11 @@ type infraOptions struct {
 	only, with []string // names of templates
 	parameters []string // NAME=VALUE
 	templates  string   // a directory; "" for batchctl's own templates
-	bucket     string
+	bucket     string   // for templates of more than 51,200 bytes; "" for the default
 	yes, write bool
 }
 
-// withInfra runs an infra command with its options.
+// withInfra reads the flags of an infra command and runs it.
 func withInfra(con *term.Console, run func(context.Context, *term.Console, infraOptions) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		of, err := jobs.OptionsOf(c)
@@ -289,7 +303,7 @@ func withInfra(con *term.Console, run func(context.Context, *term.Console, infra
 	}
 }
 
-// ecsRunOptions are those of ecs run.
+// ecsRunOptions are the flags of ecs run.
 type ecsRunOptions struct {
 	input               input.Options
 	format              string // text or json
@@ -298,6 +312,8 @@ type ecsRunOptions struct {
 	dryRun, again, wait bool
 }
 
+// ecsRunOptionsOf reads the flags of ecs run, and refuses combinations that ECS
+// rejects.
 func ecsRunOptionsOf(c *cli.Context) (o ecsRunOptions, err error) {
 	if o.format, err = cmdline.OutputFormat(c); err != nil {
 		return o, err
@@ -318,7 +334,8 @@ func ecsRunOptionsOf(c *cli.Context) (o ecsRunOptions, err error) {
 	return o, nil
 }
 
-// taskOptions are those of the ecs commands that name tasks; their words are tasks.
+// taskOptions are the flags of the ecs commands that name tasks; Args are the
+// tasks.
 type taskOptions struct {
 	jobs.Options
 	cluster string // "" for the cluster that the task was run in
@@ -327,7 +344,7 @@ type taskOptions struct {
 	reason  string // why a task is stopped
 }
 
-// withTasks runs an ecs command that names tasks with its options.
+// withTasks reads the flags of an ecs command that names tasks and runs it.
 func withTasks(con *term.Console, run func(context.Context, *term.Console, taskOptions) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		of, err := jobs.OptionsOf(c)

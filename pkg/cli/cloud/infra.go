@@ -22,20 +22,21 @@ import (
 	"github.com/batchctl/batchctl/templates"
 )
 
-// InfraCall is an infra command once its words are understood.
+// InfraCall is an infra command with its arguments checked and its target open.
 type InfraCall struct {
 	*infra.Stacks
 	*target.Target
 	o      infraOptions
-	chosen []infra.Template
-	Given  map[string]string
+	chosen []infra.Template  // the templates of --only, or all
+	Given  map[string]string // Given are the parameters of --parameter, by name.
 }
 
-// openInfra opens the target and finds the templates.
+// openInfra checks the flags, opens the target and reads the templates. Commands
+// that change something need --yes or a terminal. The caller closes the result.
 func openInfra(ctx context.Context, con *term.Console, o infraOptions, why target.Need) (*InfraCall, error) {
 	call := &InfraCall{o: o}
-	if len(o.Words) > 0 {
-		return nil, exit.Usage("infra %s takes no names", o.Command).Try("choose templates with --only %s", o.Words[0])
+	if len(o.Args) > 0 {
+		return nil, exit.Usage("infra %s takes no names", o.Command).Try("choose templates with --only %s", o.Args[0])
 	}
 	all, err := infraTemplates(o.templates)
 	if err != nil {
@@ -50,6 +51,8 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 	if call.Given, err = StackParameters(o.parameters); err != nil {
 		return nil, err
 	}
+	// Fail before any request: without a terminal the question cannot be
+	// answered.
 	if why == target.ToChange && !o.yes && !term.IsTerminal(con.In) {
 		return nil, exit.Usage("infra %s needs a confirmation, and there is no terminal", o.Command).
 			Try("see what it would do: batchctl infra %s%s; then pass --yes", map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
@@ -73,8 +76,8 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 	return call, nil
 }
 
-// Stacks are the stacks of a prefix at a target, which tell their story. Who deploys says
-// whom to ask.
+// Stacks returns the stacks of a prefix at a target. They print notices and
+// events on stderr. The caller sets Confirm or Approve if it asks before changes.
 func Stacks(con *term.Console, t *target.Target, all []infra.Template, prefix string) *infra.Stacks {
 	return &infra.Stacks{
 		Cloud: infra.NewCloud(t.Config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.Upload,
@@ -83,7 +86,9 @@ func Stacks(con *term.Console, t *target.Target, all []infra.Template, prefix st
 	}
 }
 
-// infraTemplates are batchctl's own templates, or those of a directory.
+// infraTemplates returns batchctl's own templates, or those of a directory in the
+// order of their file names. Digits at the beginning of a file name only order
+// it.
 func infraTemplates(dir string) (all []infra.Template, err error) {
 	if dir == "" {
 		for _, t := range templates.Infra() {
@@ -113,35 +118,36 @@ func infraTemplates(dir string) (all []infra.Template, err error) {
 	return all, nil
 }
 
-// chosenTemplates are the templates of these names; all of them where there are none.
-func chosenTemplates(all []infra.Template, words []string) ([]infra.Template, error) {
-	if len(words) == 0 {
+// chosenTemplates returns the templates that names lists, in the order of all; an
+// empty list selects all.
+func chosenTemplates(all []infra.Template, chosen []string) ([]infra.Template, error) {
+	if len(chosen) == 0 {
 		return all, nil
 	}
 	var names []string
 	for _, t := range all {
 		names = append(names, t.Name)
 	}
-	for _, word := range words {
-		if slices.Contains(names, word) {
+	for _, name := range chosen {
+		if slices.Contains(names, name) {
 			continue
 		}
-		f := exit.Usage("there is no template %q", word)
-		if near := diag.Near(word, slices.Values(names)); near != "" {
+		f := exit.Usage("there is no template %q", name)
+		if near := diag.Near(name, slices.Values(names)); near != "" {
 			return nil, f.Try("did you mean %s?", near)
 		}
 		return nil, f.Try("the templates are: %s", strings.Join(names, " "))
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(t infra.Template) bool { return !slices.Contains(words, t.Name) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(t infra.Template) bool { return !slices.Contains(chosen, t.Name) }), nil
 }
 
-// StackParameters reads words of the form NAME=VALUE, of --parameter.
-func StackParameters(words []string) (map[string]string, error) {
+// StackParameters parses the NAME=VALUE arguments of --parameter.
+func StackParameters(args []string) (map[string]string, error) {
 	given := map[string]string{}
-	for _, word := range words {
-		name, value, ok := strings.Cut(word, "=")
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return nil, exit.Usage("--parameter %s has no value", word).Try("for example: --parameter MaxvCpus=256")
+			return nil, exit.Usage("--parameter %s has no value", arg).Try("for example: --parameter MaxvCpus=256")
 		}
 		given[name] = value
 	}
@@ -157,7 +163,8 @@ func (call *InfraCall) wanted(ctx context.Context) ([]infra.Template, error) {
 	return call.Wanted(ctx, call.chosen, call.o.with)
 }
 
-// KnowsParameters refuses a --parameter that no template has.
+// KnowsParameters returns a usage error if --parameter names a parameter that no
+// template has.
 func (call *InfraCall) KnowsParameters(ctx context.Context) error {
 	unknown, all, err := call.Unknown(ctx, call.Given)
 	if err != nil || len(unknown) == 0 {
@@ -170,8 +177,9 @@ func (call *InfraCall) KnowsParameters(ctx context.Context) error {
 	return f.Try("the parameters are: %s", strings.Join(all, " "))
 }
 
-// Confirm asks on the terminal, unless --yes has answered. The end of ctx, as by Ctrl-C, ends
-// the question.
+// Confirm asks a question on stderr and reads the answer from standard input.
+// With --yes it prints the question and does not ask. When ctx ends, as with
+// Ctrl-C, it returns the cause.
 func Confirm(ctx context.Context, con *term.Console, yes bool, question string) (bool, error) {
 	fmt.Fprintf(con.Err, "%s ", diag.Printable(question))
 	if yes {
@@ -179,6 +187,8 @@ func Confirm(ctx context.Context, con *term.Console, yes bool, question string) 
 		return true, nil
 	}
 	fmt.Fprint(con.Err, "[y/N] ")
+	// A read of the terminal cannot be cancelled; the goroutine ends with the
+	// process.
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(con.In).ReadString('\n') // the end of input is a no
@@ -193,30 +203,31 @@ func Confirm(ctx context.Context, con *term.Console, yes bool, question string) 
 	}
 }
 
-// next is a command line of infra for the same stacks.
+// next returns the command line of another infra command for the same stacks.
 func (call *InfraCall) next(verb string) string {
-	words := []string{"batchctl", "infra", verb}
+	args := []string{"batchctl", "infra", verb}
 	o := call.o
 	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL},
 		{"platform", o.Target.Platform}, {"templates", o.templates}, {"template-bucket", o.bucket}} {
 		if flag[1] != "" {
-			words = append(words, "--"+flag[0], flag[1])
+			args = append(args, "--"+flag[0], flag[1])
 		}
 	}
 	if o.ownPrefix {
-		words = append(words, "--prefix", o.prefix)
+		args = append(args, "--prefix", o.prefix)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(args, " ")
 }
 
-// failed says what an error of the stacks means, and the way on.
+// failed explains an error of the stacks with StackFailure.
 func (call *InfraCall) failed(ctx context.Context, err error) error {
 	return StackFailure(ctx, err, call.next("status"), call.next(call.o.Command))
 }
 
-// StackFailure says what an error of stacks means: the command lines that look at them and
-// that continue.
-func StackFailure(ctx context.Context, err error, look, again string) error {
+// StackFailure returns an exit.Failure that explains an error of stacks. query is
+// the command line that shows their state, again the one that continues. It
+// returns nil for nil.
+func StackFailure(ctx context.Context, err error, query, again string) error {
 	if err == nil {
 		return nil
 	}
@@ -235,9 +246,9 @@ func StackFailure(ctx context.Context, err error, look, again string) error {
 			f = exit.Fail(code, "stopped watching, AWS %s stack %s: %v", does, e.Stack, e.Err)
 		}
 		if LogIn(err) {
-			return f.Try("log in: aws sso login; then see: %s    continue: %s", look, again)
+			return f.Try("log in: aws sso login; then see: %s    continue: %s", query, again)
 		}
-		return f.Try("see: %s    continue: %s", look, again)
+		return f.Try("see: %s    continue: %s", query, again)
 	}
 	if e, ok := errors.AsType[*infra.DrainError](err); ok {
 		return exit.Fail(code, "job queues %s are disabled; jobs in them continue", strings.Join(e.Queues, ", ")).
@@ -245,16 +256,17 @@ func StackFailure(ctx context.Context, err error, look, again string) error {
 	}
 	switch {
 	case interrupted:
-		return exit.Fail(exit.Interrupted, "interrupted: nothing is running at AWS").Try("see: %s    continue: %s", look, again)
+		return exit.Fail(exit.Interrupted, "interrupted: nothing is running at AWS").Try("see: %s    continue: %s", query, again)
 	case LogIn(err):
 		return exit.Fail(exit.NotDone, "%v", err).Try("log in: aws sso login; then: %s", again)
 	case errors.Is(err, infra.ErrDeclined):
-		return exit.Fail(exit.NotDone, "not confirmed; nothing more was changed").Try("see: %s", look)
+		return exit.Fail(exit.NotDone, "not confirmed; nothing more was changed").Try("see: %s", query)
 	}
 	return stacksRefused(err, again)
 }
 
-// stacksRefused says what an error means that neither time nor a login fixes.
+// stacksRefused explains errors that neither waiting nor a login fixes. It
+// returns an error that it does not know unchanged.
 func stacksRefused(err error, again string) error {
 	if e, ok := errors.AsType[*infra.FailedError](err); ok {
 		return exit.Fail(exit.NotDone, "%v", e).Try("fix the cause, then: %s", again)
@@ -280,7 +292,7 @@ func stacksRefused(err error, again string) error {
 	return err
 }
 
-// LogIn reports whether credentials are what is missing.
+// LogIn reports whether err says that credentials are missing or expired.
 func LogIn(err error) bool {
 	return rpc.Expired(err) || strings.Contains(err.Error(), "get credentials")
 }

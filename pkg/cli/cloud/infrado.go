@@ -17,15 +17,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// deployed is what deploy prints of a stack.
+// deployed is the result for one stack, as infra deploy prints it.
 type deployed struct {
 	*infra.Proposal
 	// Outcome is created, updated, unchanged, failed or not done.
 	Outcome string           `json:"outcome"`
-	Reasons []string         `json:"reasons,omitempty"`
-	Left    []infra.Resource `json:"left,omitempty"`
+	Reasons []string         `json:"reasons,omitempty"` // why resources failed, one line each
+	Left    []infra.Resource `json:"left,omitempty"`    // resources that a failed deployment did not delete
 }
 
+// infraDeploy is batchctl infra deploy. It shows every proposal and asks before
+// CloudFormation executes it.
 func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 	call, err := openInfra(ctx, con, o, target.ToChange)
 	if err != nil {
@@ -40,7 +42,7 @@ func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 		return call.failed(ctx, err)
 	}
 	call.Approve = func(proposal *infra.Proposal) (bool, error) {
-		if err := printProposal(con, storyOr(con, o.Format), proposal); err != nil {
+		if err := printProposal(con, textOutput(con, o.Format), proposal); err != nil {
 			return false, err
 		}
 		return Confirm(ctx, con, o.yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
@@ -57,7 +59,9 @@ func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 	return call.failed(ctx, err)
 }
 
-// DeployStacks makes or changes the stacks of templates, in their order, until one fails.
+// DeployStacks creates or updates the stacks of templates in their order, and
+// stops at the first that fails. The result contains the stacks up to and
+// including that one.
 func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
 	done := []deployed{}
 	for _, t := range wanted {
@@ -66,7 +70,7 @@ func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wante
 			proposal = &infra.Proposal{Stack: s.Name(t)}
 		}
 		done = append(done, deployedAs(proposal, err))
-		sayDeployed(con, done[len(done)-1])
+		printDeployed(con, done[len(done)-1])
 		if err != nil {
 			return done, err
 		}
@@ -74,14 +78,17 @@ func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wante
 	return done, nil
 }
 
-// storyOr is where a table goes: stdout, unless that is for a document.
-func storyOr(con *term.Console, format string) io.Writer {
+// textOutput returns the writer for tables: stdout, or stderr if stdout is for
+// JSON.
+func textOutput(con *term.Console, format string) io.Writer {
 	if format == "json" {
 		return con.Err
 	}
 	return con.Out
 }
 
+// deployedAs describes the outcome of a deployment from its proposal and its
+// error.
 func deployedAs(proposal *infra.Proposal, err error) deployed {
 	d := deployed{Proposal: proposal, Outcome: "not done"}
 	failed, ok := errors.AsType[*infra.FailedError](err)
@@ -100,7 +107,8 @@ func deployedAs(proposal *infra.Proposal, err error) deployed {
 	return d
 }
 
-func sayDeployed(con *term.Console, d deployed) {
+// printDeployed prints the outcome of one stack on stderr.
+func printDeployed(con *term.Console, d deployed) {
 	fmt.Fprintf(con.Err, "stack %s: %s\n", diag.Printable(d.Stack), d.Outcome)
 	for _, r := range d.Reasons {
 		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(r)))
@@ -110,13 +118,15 @@ func sayDeployed(con *term.Console, d deployed) {
 	}
 }
 
+// infraDiff is batchctl infra diff. It exits with exit.Change if a stack would
+// change.
 func infraDiff(ctx context.Context, con *term.Console, o infraOptions) error {
 	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(call.Label)) // change sets are made there, and deleted
+	fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(call.Label)) // diff creates change sets there, and deletes them
 	if err := call.KnowsParameters(ctx); err != nil {
 		return call.failed(ctx, err)
 	}
@@ -149,7 +159,7 @@ func infraDiff(ctx context.Context, con *term.Console, o infraOptions) error {
 	return nil
 }
 
-// printProposal shows a change set: a line a resource.
+// printProposal prints a change set, one line per resource.
 func printProposal(con *term.Console, w io.Writer, proposal *infra.Proposal) error {
 	head := fmt.Sprintf("stack %s: %s", proposal.Stack, proposal.Action)
 	switch {
@@ -169,7 +179,8 @@ func printProposal(con *term.Console, w io.Writer, proposal *infra.Proposal) err
 	return t.Flush()
 }
 
-// verb is what a change does to its resource.
+// verb returns the label of a change. "!" marks those that replace the resource
+// or may do so.
 func verb(c infra.Change) string {
 	switch {
 	case c.Action == "Add":
@@ -184,10 +195,11 @@ func verb(c infra.Change) string {
 	return "~ " + strings.ToLower(c.Action)
 }
 
-// ShortType is a resource's type without what all have in common.
+// ShortType returns a CloudFormation resource type without its AWS:: prefix.
 func ShortType(t string) string { return diag.Printable(strings.TrimPrefix(t, "AWS::")) }
 
-// StackEvent tells an event of a stack, and below it why something failed.
+// StackEvent prints an event of a stack, and the reason below it if something
+// failed.
 func StackEvent(con *term.Console, progress infra.Progress) {
 	e := progress.Event
 	at := ""
@@ -205,6 +217,7 @@ func StackEvent(con *term.Console, progress infra.Progress) {
 	}
 }
 
+// infraStatus is batchctl infra status.
 func infraStatus(ctx context.Context, con *term.Console, o infraOptions) error {
 	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
@@ -232,6 +245,8 @@ func infraStatus(ctx context.Context, con *term.Console, o infraOptions) error {
 	return t.Flush()
 }
 
+// infraDestroy is batchctl infra destroy. With --output json it prints the plan
+// only after the deletion.
 func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error {
 	call, err := openInfra(ctx, con, o, target.ToChange)
 	if err != nil {
@@ -245,7 +260,7 @@ func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error 
 	if len(d.Stacks) == 0 {
 		fmt.Fprintln(con.Err, "no stacks that batchctl made")
 	} else {
-		if err := printDestruction(con, storyOr(con, o.Format), d); err != nil {
+		if err := printDestruction(con, textOutput(con, o.Format), d); err != nil {
 			return err
 		}
 		yes, asked := Confirm(ctx, con, o.yes, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
@@ -262,21 +277,22 @@ func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error 
 	return call.failed(ctx, err)
 }
 
-// DestroyStacks deletes stacks, and says why that failed and what is kept against
-// expectation.
+// DestroyStacks deletes stacks. It prints why a deletion failed, and the
+// resources that were kept although the plan did not list them.
 func DestroyStacks(ctx context.Context, con *term.Console, s *infra.Stacks, d *infra.Destruction) error {
 	known := len(d.Keeps)
 	err := s.Destroy(ctx, d)
 	if failed, ok := errors.AsType[*infra.FailedError](err); ok {
-		sayDeployed(con, deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
+		printDeployed(con, deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
 	}
+	// Destroy appends resources that it finds during the deletion.
 	for _, k := range d.Keeps[known:] {
 		fmt.Fprintf(con.Err, "kept: %s %s: %s\n", ShortType(k.Type), diag.Printable(k.ID), k.Reason)
 	}
 	return err
 }
 
-// printDestruction says what is deleted, in its order, and what stays.
+// printDestruction prints what is deleted, in order, and what is kept.
 func printDestruction(con *term.Console, w io.Writer, d *infra.Destruction) error {
 	t := &term.Table{Out: w, Width: term.Width(w)}
 	for _, q := range d.Queues {

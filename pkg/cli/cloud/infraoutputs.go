@@ -20,6 +20,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// infraOutputs is batchctl infra outputs: it prints a platform file with the
+// queues of the stacks, or adds them to the existing file.
 func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error {
 	call, err := openInfra(ctx, con, o, target.ToRead)
 	if err != nil {
@@ -37,35 +39,36 @@ func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error 
 	if err != nil {
 		return call.failed(ctx, err)
 	}
-	made := &madeBy{queues: queues, target: call.Target.Name, staging: infra.Staging(outputs)}
+	resources := &stackResources{queues: queues, target: call.Target.Name, staging: infra.Staging(outputs)}
 	switch {
 	case o.write:
-		return writeMade(con, o.Target.Platform, made)
+		return writeResources(con, o.Target.Platform, resources)
 	case o.Format == "json":
 		return con.JSON(struct {
 			Outputs []infra.StackOutput    `json:"outputs"`
 			Queues  map[string]infra.Queue `json:"queues"`
 		}{outputs, byAlias(queues)})
 	}
-	text, err := made.into(diag.NewSource("", "{}\n"))
+	text, err := resources.into(diag.NewSource("", "{}\n"))
 	if err != nil {
 		return err
 	}
 	return author.PrintDocument(con, text)
 }
 
-// madeBy is what stacks made, as far as a platform file says it.
-type madeBy struct {
-	queues []infra.Queue
-	// target gets the staging; "" for none.
+// stackResources are the resources of stacks that a platform file names.
+type stackResources struct {
+	queues []infra.Queue // all queues of the stacks
+	// target is the target in the platform file that gets the staging location; "" for none.
 	target, staging string
-	// addedQueues are the aliases that into has added; addedStaging that it has the staging.
+	// addedQueues are the aliases that into added; addedStaging reports whether it added staging.
 	addedQueues  []string
 	addedStaging bool
 }
 
-// into is the text of a platform file with what it does not have yet.
-func (m *madeBy) into(src *diag.Source) (text string, err error) {
+// into returns the text of a platform file with the queues and the staging
+// location that it lacked.
+func (m *stackResources) into(src *diag.Source) (text string, err error) {
 	text, m.addedQueues, err = infra.AddQueues(src, m.queues)
 	if err == nil && m.staging != "" {
 		text, m.addedStaging, err = infra.AddStaging(diag.NewSource(src.Name, text), m.target, m.staging)
@@ -76,6 +79,7 @@ func (m *madeBy) into(src *diag.Source) (text string, err error) {
 	return text, err
 }
 
+// byAlias indexes queues by their alias in the platform file.
 func byAlias(queues []infra.Queue) map[string]infra.Queue {
 	all := map[string]infra.Queue{}
 	for _, q := range queues {
@@ -84,8 +88,11 @@ func byAlias(queues []infra.Queue) map[string]infra.Queue {
 	return all
 }
 
-// writeMade adds what stacks made to the platform file.
-func writeMade(con *term.Console, path string, m *madeBy) error {
+// writeResources adds the resources to the platform file. It creates the file if
+// there is none.
+func writeResources(con *term.Console, path string, m *stackResources) error {
+	// Like other commands, use the platform file of this directory or of one
+	// above it.
 	if found, ok := check.FindPlatform("."); path == "" && ok {
 		path = found
 	}
@@ -105,12 +112,12 @@ func writeMade(con *term.Console, path string, m *madeBy) error {
 			return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).Try("the file is unchanged")
 		}
 	}
-	word := map[bool]string{true: "added", false: "as it was"}
+	outcome := map[bool]string{true: "added", false: "as it was"}
 	for _, q := range m.queues {
-		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), word[slices.Contains(m.addedQueues, q.Alias)])
+		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), outcome[slices.Contains(m.addedQueues, q.Alias)])
 	}
 	if m.staging != "" {
-		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), word[m.addedStaging])
+		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), outcome[m.addedStaging])
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// serve is batchctl serve: it opens the engine of the state directory and serves
+// it until it is stopped. --exports and --stop talk to an engine that runs
+// already.
 func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	dir, err := o.engine.Dir()
 	if err != nil {
@@ -51,10 +54,12 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 		defer listener.Close()
 	}
 	options := target.EngineOptions(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory, GPUs: o.gpus}, x.ExecutorChoice)
+	// nil lets the engine detect GPUs; an empty list means that there are none.
 	if o.gpus == 0 {
 		options.GPUs = []string{}
 	}
 	options.Executor, options.Lenient = x.Executor, o.lenient
+	// 0 on the command line is no limit, which is -1 for the engine.
 	if options.LogLimit = int64(o.logLimit) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1
 	}
@@ -84,13 +89,15 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	return serveEngine(ctx, con, engine, listener, dir, o.idle)
 }
 
-// daemonUmask is the usual one. A job's files do not depend on which shell happened to start the engine.
+// daemonUmask is the usual umask. With it, the files of jobs do not depend on the
+// shell that happened to start the engine.
 const daemonUmask = 0o022
 
-// maxVCPUs is more than any machine has.
+// maxVCPUs is more than any machine has; larger values are typing errors.
 const maxVCPUs = 1e6
 
-// checkServe refuses amounts that no machine has; those that are not given are 0, or -1.
+// checkServe refuses amounts that no machine has. A value that is not given is 0,
+// or -1 for GPUs.
 func checkServe(o serveOptions) error {
 	switch {
 	case !(o.vcpus >= 0 && o.vcpus <= maxVCPUs): // not a number either
@@ -107,13 +114,16 @@ func checkServe(o serveOptions) error {
 	return nil
 }
 
-// lingerTime is how long a stopped engine still answers clients that wait for its jobs. They ask
-// every half second.
+// lingerTime is how long a stopped engine still answers clients that wait for its
+// jobs. They poll every half second.
 const lingerTime = 2 * time.Second
 
-// serveEngine serves until the engine has been idle for long enough or ctx ends, which ends the
-// engine's jobs.
+// serveEngine serves until the engine has been idle for the given time, or until
+// ctx ends. The end of ctx stops the engine's jobs. A stop by a signal or by
+// idleness is a success.
 func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
+	// ctx must not end the server itself: it answers clients until the jobs have
+	// ended.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	served, quiet := make(chan error, 1), make(chan struct{})
@@ -131,7 +141,7 @@ func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l
 	defer done()
 	var err error
 	select {
-	case err = <-served: // it cannot serve
+	case err = <-served: // serving failed
 		served <- nil
 	case <-quiet:
 	case <-ctx.Done():
@@ -150,11 +160,14 @@ func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l
 	return err
 }
 
+// announce prints the exports on stdout, for eval, and the address on stderr.
 func announce(con *term.Console, connection local.Connection, dir string) {
 	fmt.Fprint(con.Out, exports(connection))
 	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
 }
 
+// printExports prints the shell exports of a running engine. They are not masked:
+// the key in them is the point.
 func printExports(con *term.Console, dir string) error {
 	connection, err := connected(dir)
 	if err != nil {
@@ -163,12 +176,14 @@ func printExports(con *term.Console, dir string) error {
 	return con.PrintUnmasked(exports(connection))
 }
 
-// stopEngine stops a running engine with its jobs, waits until both have ended, and prints which jobs these were.
+// stopEngine stops a running engine and its jobs, waits until both have ended,
+// and prints the jobs that it ended.
 func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	connection, err := local.Connect(dir)
 	if err != nil {
 		return exit.Fail(exit.NotDone, "%v", err).Try("to read its state: batchctl list")
 	}
+	// Ctrl-C in the engine's terminal sends the same signal.
 	process, err := os.FindProcess(connection.PID)
 	if err != nil {
 		return exit.Fail(exit.NotDone, "stop the engine, process %d: %v", connection.PID, err)
@@ -193,7 +208,9 @@ func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	return nil
 }
 
-// unfinishedOn is unfinished for an engine of another process, which does not wait for this command afterwards.
+// unfinishedOn lists the unfinished jobs of an engine in another process. It
+// closes its idle connections, because the engine waits for open ones when it
+// stops.
 func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, error) {
 	config := connection.Config("")
 	if idle, ok := config.HTTPClient.(interface{ CloseIdleConnections() }); ok {
@@ -203,8 +220,8 @@ func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, e
 	return t.Unfinished(ctx)
 }
 
-// listenLoopback refuses every address that other machines could reach: the
-// engine runs commands for anyone who reaches it.
+// listenLoopback refuses addresses that other machines can reach: the engine runs
+// commands for every client that reaches it.
 func listenLoopback(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -212,7 +229,7 @@ func listenLoopback(address string) (net.Listener, error) {
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, exit.Usage("--listen %s is not a loopback address", address).
-			Try("the engine runs commands for whoever reaches it; use 127.0.0.1")
+			Try("the engine runs commands for every client that reaches it; use 127.0.0.1")
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// urfave/cli stops reading flags at the first operand: `submit job.json --target
-// prod` would drop the flag and send the job elsewhere. arrange moves the flags
-// of the command line in front of its operands and refuses those that the
-// command does not have, so that no flag is ever lost.
+// Arrange moves the flags of a command line before its operands, and refuses flags that the
+// command does not have. urfave/cli stops reading flags at the first operand: with
+// `submit job.json --target prod` it would drop the flag and send the job to another target.
+// The error is a *HelpRequest if the command line asks for help.
 func Arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
@@ -30,25 +30,25 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	var command *cli.Command
 	path := app.Name
 	for len(rest) > 0 && len(commands) > 0 {
-		word := rest[0]
-		if strings.HasPrefix(word, "-") {
-			if IsHelp(word) {
+		arg := rest[0]
+		if strings.HasPrefix(arg, "-") {
+			if IsHelp(arg) {
 				return nil, &HelpRequest{path, command}
 			}
-			if path == app.Name && (word == "--version" || word == "-v") {
+			if path == app.Name && (arg == "--version" || arg == "-v") {
 				return append(out, rest...), nil
 			}
 			return nil, earlyFlag(path, commands, rest)
 		}
-		next := FindCommand(commands, word)
-		if next == nil && word == "help" {
+		next := FindCommand(commands, arg)
+		if next == nil && arg == "help" {
 			return nil, &HelpRequest{path, command}
 		}
 		if next == nil {
-			return nil, unknownCommand(path, commands, word)
+			return nil, unknownCommand(path, commands, arg)
 		}
 		command = next
-		out, rest, path = append(out, word), rest[1:], path+" "+word
+		out, rest, path = append(out, arg), rest[1:], path+" "+arg
 		if command.SkipFlagParsing {
 			return append(out, rest...), nil
 		}
@@ -57,7 +57,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 			return nil, &HelpRequest{path, command}
 		}
 		if command.Action != nil && (len(rest) == 0 || FindCommand(commands, rest[0]) == nil) {
-			commands = nil // it does something on its own, and takes operands
+			commands = nil // the command has its own action and takes operands
 		}
 	}
 	if asksForHelp(rest) || len(commands) > 0 {
@@ -77,32 +77,33 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	return out, nil
 }
 
-// HelpRequest ends the reading of a command line that asks for help, which is no error.
+// HelpRequest is the error of Arrange for a command line that asks for help.
 type HelpRequest struct {
-	Path    string
-	Command *cli.Command // nil for batchctl's own
+	Path    string       // the command with the program's name, such as "batchctl infra diff"
+	Command *cli.Command // nil for batchctl itself
 }
 
+// Error names the command.
 func (h *HelpRequest) Error() string { return "help of " + h.Path }
 
-// asksForHelp reports whether a word before -- is a flag for help.
-func asksForHelp(words []string) bool {
-	if i := slices.Index(words, "--"); i >= 0 {
-		words = words[:i]
+// asksForHelp reports whether an argument before -- is a flag for help.
+func asksForHelp(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
 	}
-	return slices.ContainsFunc(words, IsHelp)
+	return slices.ContainsFunc(args, IsHelp)
 }
 
-// earlyFlag is the error of a flag before the command: it belongs to a command that comes
-// later in the line, or it is none.
+// earlyFlag is the error for a flag before the command. If a later command has
+// the flag, the hint shows the correct order. If not, the flag is unknown.
 func earlyFlag(path string, commands []*cli.Command, rest []string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(rest[0], "-"), "=")
-	for i, word := range rest[1:] {
-		command := FindCommand(commands, word)
+	for i, arg := range rest[1:] {
+		command := FindCommand(commands, arg)
 		if command == nil {
 			continue
 		}
-		head, flags, tail := []string{path, word}, command.Flags, rest[i+2:]
+		head, flags, tail := []string{path, arg}, command.Flags, rest[i+2:]
 		for len(tail) > 0 && FindCommand(command.Subcommands, tail[0]) != nil {
 			command = FindCommand(command.Subcommands, tail[0])
 			head, flags, tail = append(head, tail[0]), append(slices.Clone(flags), command.Flags...), tail[1:]
@@ -110,8 +111,8 @@ func earlyFlag(path string, commands []*cli.Command, rest []string) error {
 		if findFlag(flags, name) == nil {
 			continue
 		}
-		for _, w := range slices.Concat(rest[:i+1], tail) {
-			head = append(head, term.Quoted(w))
+		for _, a := range slices.Concat(rest[:i+1], tail) {
+			head = append(head, term.Quoted(a))
 		}
 		return exit.Usage("flag %s is before the command", rest[0]).Try("write: %s", strings.Join(head, " "))
 	}
@@ -122,11 +123,14 @@ func earlyFlag(path string, commands []*cli.Command, rest []string) error {
 	return f.Try("write flags after the command: %s COMMAND %s", path, rest[0])
 }
 
+// completionFlag is the flag with which urfave/cli's shell completion calls the
+// program.
 const completionFlag = "--generate-bash-completion"
 
-// completing is the command line for the words that may follow one. It holds the command and
-// the flags that are whole: urfave/cli would carry out what has a -- or an operand, and a key
-// for completion has to change nothing. The word to be completed is found in os.Args.
+// completing returns the command line for a completion. It contains only the
+// command and complete flags: urfave/cli would execute a command line with -- or
+// an operand, and completion must change nothing. The completion functions find
+// the incomplete argument in os.Args.
 func completing(app *cli.App, args []string) []string {
 	out, path := args[:1:1], app.Name
 	commands, flags, rest := app.Commands, app.Flags, args[1:]
@@ -147,77 +151,83 @@ func completing(app *cli.App, args []string) []string {
 	return append(out, completionFlag)
 }
 
-func IsHelp(word string) bool { return word == "-h" || word == "--help" || word == "-help" }
+// IsHelp reports whether an argument is a flag for help.
+func IsHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }
 
-func FindCommand(commands []*cli.Command, word string) *cli.Command {
+// FindCommand returns the command with this name or alias; nil if there is none.
+func FindCommand(commands []*cli.Command, arg string) *cli.Command {
 	for _, c := range commands {
-		if c.HasName(word) {
+		if c.HasName(arg) {
 			return c
 		}
 	}
 	return nil
 }
 
-func unknownCommand(path string, commands []*cli.Command, word string) error {
+// unknownCommand is the error for an unknown command. It names batchctl's command
+// for a name of another tool, or a similar one.
+func unknownCommand(path string, commands []*cli.Command, arg string) error {
 	var names []string
 	for _, c := range commands {
 		names = append(names, c.Name)
 	}
-	f := exit.Usage("unknown command %q", word)
-	if name := ours(Vocabulary, word, func(string) bool { return path == "batchctl" }); name != "" {
-		return f.Try("here it is: %s %s", path, name)
+	f := exit.Usage("unknown command %q", arg)
+	if name := ours(Vocabulary, arg, func(string) bool { return path == "batchctl" }); name != "" {
+		return f.Try("use: %s %s", path, name)
 	}
-	if near := diag.Near(word, slices.Values(names)); near != "" {
+	if near := diag.Near(arg, slices.Values(names)); near != "" {
 		return f.Try("did you mean: %s %s", path, near)
 	}
 	return f.Try("the commands are: %s", strings.Join(names, " "))
 }
 
-// split separates flags with their values from operands.
-func split(path string, flags []cli.Flag, words []string) (front, operands []string, err error) {
-	for i := 0; i < len(words); i++ {
-		word := words[i]
+// split separates flags and their values from operands.
+func split(path string, flags []cli.Flag, args []string) (front, operands []string, err error) {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
 		switch {
-		case word == "--":
-			return front, append(operands, words[i+1:]...), nil
-		case word == "-" || !strings.HasPrefix(word, "-"):
-			operands = append(operands, word)
+		case arg == "--":
+			return front, append(operands, args[i+1:]...), nil
+		case arg == "-" || !strings.HasPrefix(arg, "-"):
+			operands = append(operands, arg)
 			continue
-		case IsHelp(word):
-			front = append(front, word)
+		case IsHelp(arg):
+			front = append(front, arg)
 			continue
 		}
-		name, _, inline := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		name, _, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		flag := findFlag(flags, name)
 		if flag == nil {
-			return nil, nil, unknownFlag(path, flags, word)
+			return nil, nil, unknownFlag(path, flags, arg)
 		}
-		front = append(front, word)
+		front = append(front, arg)
 		if _, isBool := flag.(*cli.BoolFlag); isBool || inline {
 			continue
 		}
-		if i+1 == len(words) {
-			return nil, nil, exit.Usage("flag %s needs a value", word).Try("write %s=VALUE; see %s --help", word, path)
+		if i+1 == len(args) {
+			return nil, nil, exit.Usage("flag %s needs a value", arg).Try("write %s=VALUE; see %s --help", arg, path)
 		}
 		i++
-		front = append(front, words[i])
+		front = append(front, args[i])
 	}
 	return front, operands, nil
 }
 
-// Most refuses operands beyond the first n: a word that is not understood is not passed over.
+// Most refuses operands after the first n. batchctl never ignores an argument.
 func Most(c *cli.Context, n int) error {
 	if c.Args().Len() <= n {
 		return nil
 	}
-	word := c.Args().Get(n)
-	f := exit.Usage("%s has no use for %q", c.Command.Name, word)
-	if findFlag(c.Command.Flags, word) != nil {
-		return f.Try("did you mean --%s?", word)
+	arg := c.Args().Get(n)
+	f := exit.Usage("unexpected argument %q for %s", arg, c.Command.Name)
+	if findFlag(c.Command.Flags, arg) != nil {
+		return f.Try("did you mean --%s?", arg)
 	}
 	return f.Try("see batchctl %s --help", c.Command.Name)
 }
 
+// findFlag returns the flag with this name or alias; nil if there is none. name
+// has no dashes.
 func findFlag(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {
@@ -227,7 +237,8 @@ func findFlag(flags []cli.Flag, name string) cli.Flag {
 	return nil
 }
 
-// BadValue says what a flag takes, which urfave/cli calls a parse error.
+// BadValue replaces urfave/cli's "parse error" by an error that says what the
+// flag accepts.
 func BadValue(c *cli.Context, err error) error {
 	text, _ := strings.CutSuffix(err.Error(), ": parse error")
 	_, name, ok := strings.Cut(text, " for flag -")
@@ -246,15 +257,17 @@ func BadValue(c *cli.Context, err error) error {
 	return f
 }
 
-func unknownFlag(path string, flags []cli.Flag, word string) error {
-	name, _, _ := strings.Cut(word, "=")
+// unknownFlag is the error for an unknown flag. It names batchctl's flag for a
+// name of another tool, or a similar one.
+func unknownFlag(path string, flags []cli.Flag, arg string) error {
+	name, _, _ := strings.Cut(arg, "=")
 	var names []string
 	for _, f := range flags {
 		names = append(names, "--"+f.Names()[0])
 	}
 	f := exit.Usage("unknown flag %s", name)
 	if other := ours(flagVocabulary, name, func(n string) bool { return slices.Contains(names, n) }); other != "" {
-		return f.Try("here it is %s; see %s --help", other, path)
+		return f.Try("use %s; see %s --help", other, path)
 	}
 	if near := diag.Near("--"+strings.TrimLeft(name, "-"), slices.Values(names)); near != "" {
 		return f.Try("did you mean %s? see %s --help", near, path)

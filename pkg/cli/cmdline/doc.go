@@ -1,2 +1,2 @@
-// Package cmdline reads what all commands share of a command line: help, spelling, output formats, the version.
+// Package cmdline contains the parts of a command line that all commands share: help, spelling, output formats, the version.
 package cmdline

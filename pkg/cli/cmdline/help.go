@@ -18,13 +18,15 @@ import (
 
 // helpWidth is the columns of help in a pipe, and helpLeast the fewest that it is wrapped to.
 const (
+	// helpWidth is the width of help in a pipe, and helpLeast the smallest width,
+	// in columns.
 	helpWidth = 80
 	helpLeast = 40
 )
 
-// ShowHelp prints the help of a command, or of batchctl where c is nil. urfave/cli's own
-// printer does not wrap, repeats defaults and prints one for each switch, and its settings
-// are shared by the whole process.
+// ShowHelp prints the help of a command, or of batchctl if c is nil. path is the
+// command with the program's name. urfave/cli's own printer does not wrap lines,
+// repeats defaults and prints a default for each switch; its settings are global.
 func ShowHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
 	h := &helpPage{width: HelpColumns(w)}
 	if c == nil {
@@ -55,7 +57,8 @@ func ShowHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
 	return err
 }
 
-// HelpColumns is the width of the terminal: $COLUMNS, else its own, else that of a pipe.
+// HelpColumns returns the width of help in columns: $COLUMNS, or else the
+// terminal's, or else helpWidth.
 func HelpColumns(w io.Writer) int {
 	if hw, ok := w.(*HelpWriter); ok {
 		w = hw.Writer
@@ -67,7 +70,8 @@ func HelpColumns(w io.Writer) int {
 	return max(columns, helpLeast)
 }
 
-// FlagRows are the flags with what they do; a default that the text names is not repeated.
+// FlagRows returns a row of names and text for each visible flag. It adds the
+// default, unless the text contains it.
 func FlagRows(flags []cli.Flag) (rows [][2]string) {
 	for _, f := range flags {
 		doc, ok := f.(cli.DocGenerationFlag)
@@ -101,7 +105,8 @@ func FlagRows(flags []cli.Flag) (rows [][2]string) {
 	return rows
 }
 
-// flagDefault is the default that is worth a word: not the zero of a type.
+// flagDefault returns the default of a flag, or "" if it is the zero value of its
+// type.
 func flagDefault(f cli.Flag, doc cli.DocGenerationFlag) string {
 	text := doc.GetDefaultText()
 	if text == "" {
@@ -113,13 +118,14 @@ func flagDefault(f cli.Flag, doc cli.DocGenerationFlag) string {
 	return strings.Trim(text, `"`)
 }
 
-// helpPage is help as text.
+// helpPage builds the help as text.
 type helpPage struct {
 	width int
 	text  strings.Builder
 }
 
-// overview is batchctl's own help: the commands in their groups, on a screen of 50 lines.
+// overview writes batchctl's own help: the commands in their groups. It fits a
+// screen of 50 lines.
 func (h *helpPage) overview(app *cli.App) {
 	h.wrapped("", "   ", app.Name+" - "+app.Usage)
 	h.wrapped("", "   ", "Usage: "+app.UsageText)
@@ -139,6 +145,7 @@ func (h *helpPage) overview(app *cli.App) {
 	h.wrapped("", "", app.Name+" COMMAND --help shows the flags, examples and exit codes of a command.")
 }
 
+// section writes a headline and the text below it.
 func (h *helpPage) section(head, text string) {
 	if h.text.Len() > 0 {
 		h.text.WriteString("\n")
@@ -149,10 +156,10 @@ func (h *helpPage) section(head, text string) {
 	}
 }
 
-// prose writes paragraphs. Lines that were broken for a width are joined first; indented
-// ones, such as examples, stay whole, so that they can be copied.
+// prose writes paragraphs, wrapped to the width. Indented lines such as examples
+// are not wrapped, so that they can be copied.
 func (h *helpPage) prose(text string) {
-	const broken = 60 // a line that is as long was broken for its width
+	const broken = 60 // a line of this length was wrapped in the source
 	paragraph := ""
 	flush := func() {
 		if paragraph != "" {
@@ -178,8 +185,10 @@ func (h *helpPage) prose(text string) {
 	flush()
 }
 
-// rows writes names with their texts beside them, below where a name is too long.
+// rows writes names and texts in two columns. The text of a long name begins on
+// the next line.
 func (h *helpPage) rows(rows [][2]string) {
+	// most is the widest name that has its text on the same line, in columns.
 	const most = 28
 	column := 0
 	for _, r := range rows {
@@ -202,7 +211,8 @@ func (h *helpPage) rows(rows [][2]string) {
 	}
 }
 
-// wrapped writes a text in lines of the width; a word that is longer stays whole.
+// wrapped writes a text in lines of the page's width. It does not break words.
+// first and next begin the first line and the lines after it.
 func (h *helpPage) wrapped(first, next, text string) {
 	line, empty := first, true
 	for _, word := range strings.Fields(text) {
@@ -218,7 +228,7 @@ func (h *helpPage) wrapped(first, next, text string) {
 	h.text.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// ExitMeanings say what the codes mean.
+// ExitMeanings are the exit codes with their meanings, in the order of the help.
 var ExitMeanings = []struct {
 	Code int
 	Text string
@@ -228,7 +238,8 @@ var ExitMeanings = []struct {
 	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
 }
 
-// ExitTable has the codes of each command beside those that every command has.
+// ExitTable returns the exit codes of each command, without those that every
+// command has (0, 2, 3 and 130).
 func ExitTable() map[string][]int {
 	table := map[string][]int{
 		"submit":  {exit.Problem, exit.Change, exit.Unknown},
@@ -254,13 +265,13 @@ func ExitTable() map[string][]int {
 	return table
 }
 
-// commandPath is the command in "batchctl infra diff", without the program's name.
+// commandPath removes the program's name from "batchctl infra diff".
 func commandPath(path string) string {
 	_, command, _ := strings.Cut(path, " ")
 	return command
 }
 
-// exitText lists the exit codes of a command, as many on a line as the width takes.
+// exitText lists the exit codes of a command, wrapped between two of them.
 func exitText(path string, columns int) string {
 	codes := append([]int{exit.OK, exit.BadUsage, exit.NotDone, exit.Interrupted}, ExitTable()[commandPath(path)]...)
 	var lines []string
@@ -281,26 +292,26 @@ func exitText(path string, columns int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// Help builds the description in a command's --help; showHelp adds its exit codes.
+// Help builds the description of a command; ShowHelp adds the exit codes.
 func Help(what, examples string) string {
 	return what + "\n\nExamples:\n   " + term.Indent(examples)
 }
 
-// Paragraphs are the two parts of a description that Help built, without the indentation of
-// the examples.
+// Paragraphs returns the two parts of a description from Help. The examples have
+// no indentation.
 func Paragraphs(description string) (what, examples string) {
 	what, examples, _ = strings.Cut(description, "\n\nExamples:\n   ")
 	return what, strings.ReplaceAll(strings.TrimRight(examples, "\n"), "\n   ", "\n")
 }
 
-// HelpWriter is where urfave/cli writes help and version. It keeps the first error, which
-// urfave/cli does not tell.
+// HelpWriter is the writer for urfave/cli's help and version. It keeps the first
+// error, which urfave/cli does not return.
 type HelpWriter struct {
 	io.Writer
 	Err error
 }
 
-// Write passes a text on, and keeps the first error.
+// Write writes a text and keeps the first error.
 func (w *HelpWriter) Write(text []byte) (int, error) {
 	n, err := w.Writer.Write(text)
 	w.Err = cmp.Or(w.Err, err)

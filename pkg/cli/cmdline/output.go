@@ -17,23 +17,24 @@ func OutputFlags() []cli.Flag {
 	}
 }
 
-// formatsOf are the formats of the commands that have others than text and json.
+// formatsOf are the formats of commands that have others than text and json.
 var formatsOf = map[string][]string{
 	"compare": {"text", "json", "markdown"},
 	"graph":   {"text", "dot", "svg"},
 	"results": {"text", "csv", "json", "markdown"},
 }
 
-// IDsFile is the file that --output names in place of a format, for the ids of what is
-// submitted: ids.json.
+// IDsFile returns the file for the ids of submitted jobs. submit and retry accept
+// its name as --output instead of a format. It is "" if --output is a format.
 func IDsFile(c *cli.Context) string {
-	if word := c.String("output"); strings.HasSuffix(word, ".json") && slices.Contains([]string{"submit", "retry"}, c.Command.Name) {
-		return word
+	if path := c.String("output"); strings.HasSuffix(path, ".json") && slices.Contains([]string{"submit", "retry"}, c.Command.Name) {
+		return path
 	}
 	return ""
 }
 
-// OutputFormat is the format that the flags ask for: one of those that the command has.
+// OutputFormat returns the output format that the flags select. A format that the
+// command does not have is a usage error. A command without --output has text.
 func OutputFormat(c *cli.Context) (string, error) {
 	if c.Bool("json") {
 		return "json", nil

@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// UntilSignal returns a context that ends at the first SIGINT or SIGTERM, or SIGHUP where
-// that was not to be ignored, as under nohup. Signals are
-// caught from the moment someone waits for that: until then, as in a check of
-// files, they end the program at once, and a short command starts no threads for
-// them. A second signal is not caught: it must not wait for the first one's clean-up. But
-// a terminal that is closed sends SIGHUP twice, by the shell and by the kernel.
+// UntilSignal returns a context that ends at the first SIGINT or SIGTERM, or
+// SIGHUP unless that is ignored, as under nohup.
+// Signals are caught only after the first call of Done. Before that, as while a
+// file is checked, they end the program at once, and a short command starts no
+// threads for them. A second signal is not caught, so it ends the program without
+// waiting for the clean-up. Only SIGHUP stays caught, because the shell and the
+// kernel both send it when a terminal is closed.
 func UntilSignal() context.Context {
 	u := &untilSignal{}
 	u.caught = sync.OnceValue(func() context.Context {
 		signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 		if !signal.Ignored(syscall.SIGHUP) {
 			signals = append(signals, syscall.SIGHUP)
-			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // which stop leaves caught
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // stays caught after stop
 		}
 		ctx, stop := signal.NotifyContext(context.Background(), signals...)
 		context.AfterFunc(ctx, stop)
@@ -33,7 +34,9 @@ func UntilSignal() context.Context {
 	return u
 }
 
+// untilSignal is the context of UntilSignal.
 type untilSignal struct {
+	// caught begins to catch signals, and returns the context that they end.
 	caught func() context.Context
 
 	mu  sync.Mutex

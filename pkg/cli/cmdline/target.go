@@ -21,7 +21,7 @@ func TargetOptions(c *cli.Context) target.Options {
 		}}
 }
 
-// awsFlags are named as those of the aws CLI.
+// awsFlags have the names that they have in the aws CLI.
 func awsFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` of the AWS configuration (default: the target's, else $AWS_PROFILE)"},
@@ -30,18 +30,18 @@ func awsFlags() []cli.Flag {
 	}
 }
 
-// ExecutorFlags are the flags of the commands that run jobs.
+// ExecutorFlags are the flags of the commands that can run jobs locally.
 func ExecutorFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "executor", Usage: "the `EXECUTOR` of local jobs: process, docker, podman, or container (docker if its daemon answers, else podman) (default: targets.local.executor of the platform file, else process)"},
 		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let containers mount this `DIRECTORY` and everything below it; may be repeated"},
 		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + attempt.ExecutorTag + "=process run as processes although other jobs run in containers"},
 		&cli.BoolFlag{Name: "allow-root", Usage: "as root, also let other clients (aws CLI, SDKs) start processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
-		&cli.BoolFlag{Name: "allow-privileged", Usage: "allow privileged containers and devices; either gives a job full control of this machine"},
+		&cli.BoolFlag{Name: "allow-privileged", Usage: "allow privileged containers and devices; either gives a job full control of the host"},
 	}
 }
 
-// TargetFlags are the flags that lead to a target.
+// TargetFlags are the flags that select a target.
 func TargetFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the `NAME` of the target: local, aws, or one of the platform file (default: $BATCHCTL_TARGET, else defaultTarget of the platform file, else local)"},
@@ -49,7 +49,7 @@ func TargetFlags() []cli.Flag {
 	}, awsFlags()...)
 }
 
-// SubmissionFlag names a submission in the place of jobs.
+// SubmissionFlag is --submission, which names all jobs of a submission.
 func SubmissionFlag() cli.Flag {
 	return &cli.StringFlag{Name: "submission", Usage: "all jobs of a `SUBMISSION`: one of its jobs (name or short id), or its file"}
 }

@@ -7,19 +7,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
+// versions are the versions of the program and of the data in it.
 type versions struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	// SDK is the AWS SDK's Batch client: the API model that the requests follow.
+	// SDK is the version of the AWS SDK's Batch client, which defines the requests.
 	SDK string `json:"sdk"`
-	// InstanceTypes, FargateSizes and Prices are the days of the built-in catalogue.
+	// InstanceTypes, FargateSizes and Prices are the dates of the built-in tables.
 	InstanceTypes string `json:"instanceTypes"`
 	FargateSizes  string `json:"fargateSizes"`
 	Prices        string `json:"prices"`
 }
 
+// Version returns the versions. A build outside a repository has placeholders for
+// version and commit.
 func Version() versions {
 	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}

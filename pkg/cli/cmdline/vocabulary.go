@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Vocabulary is what our commands are called by the AWS CLI (aws batch WORD) and by the
-// tools that people come from. A word of theirs is no second name: it is answered with
-// ours, so that scripts and what people tell each other stay the same.
+// Vocabulary has the names of batchctl's commands in the AWS CLI (aws batch NAME) and in
+// other tools. These names are no aliases: the error shows batchctl's name, so that every
+// script uses the same one.
 var Vocabulary = []synonyms{
 	{"validate", []string{"check", "lint", "test"}},
 	{"validate --rules", []string{"rules"}},
@@ -32,7 +32,8 @@ var Vocabulary = []synonyms{
 	{"fmt", []string{"format"}},
 }
 
-// flagVocabulary is the same for flags. Which of ours is meant depends on what the command has.
+// flagVocabulary is the same for flags. One name can stand for several flags; the first one
+// that the command has is meant.
 var flagVocabulary = []synonyms{
 	{"--output", []string{"--format", "--output-format"}},
 	{"--queue", []string{"--job-queue"}},
@@ -45,17 +46,17 @@ var flagVocabulary = []synonyms{
 	{"--yes", []string{"--force", "--auto-approve"}},
 }
 
-// synonyms are other words for a name of ours.
+// synonyms are the names of other tools for one of batchctl's names.
 type synonyms struct {
 	Name  string
-	Words []string
+	Other []string
 }
 
-// ours returns the name that a word of another tool stands for, "" for none
-// or the name is not there to be used.
-func ours(vocabulary []synonyms, word string, usable func(name string) bool) string {
+// ours returns batchctl's name for a name of another tool. It returns "" if there
+// is none, or if usable rejects it.
+func ours(vocabulary []synonyms, other string, usable func(name string) bool) string {
 	for _, s := range vocabulary {
-		if slices.Contains(s.Words, strings.ToLower(word)) && usable(s.Name) {
+		if slices.Contains(s.Other, strings.ToLower(other)) && usable(s.Name) {
 			return s.Name
 		}
 	}

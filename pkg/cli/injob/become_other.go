@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// become runs a program until it finishes in the place of this process, which cannot be
-// replaced here.
+// become runs a program and exits with its exit code. Only Unix can replace a process.
 func become(path string, argv, env []string) error {
 	cmd := &exec.Cmd{Path: path, Args: argv, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	err := cmd.Run()
@@ -20,5 +19,5 @@ func become(path string, argv, env []string) error {
 	return nil
 }
 
-// handedOn are the signals that a program in a container is meant to get.
+// handedOn returns the signals that are passed to the program of a job.
 func handedOn() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }

@@ -14,10 +14,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
+// child is batchctl child. It ignores the end of ctx: signals are for the child's
+// program, which decides how to stop.
 func child(ctx context.Context, con *term.Console, args []string) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	// The list of a sweep may be in S3, which Open reads with the container's
+	// role.
 	child := &sweep.Child{
 		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: con.Out, Stderr: term.Unmasked(con.Err),
 		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}).Open,

@@ -1,2 +1,2 @@
-// Package injob runs inside the containers of jobs: the children of arrays, and staging.
+// Package injob contains the commands that run inside the containers of jobs: child and stage.
 package injob

@@ -66,7 +66,7 @@ func StageCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// showHelp prints the help of a command that parses its words itself.
+// showHelp prints the help of a command that parses its own arguments.
 func showHelp(con *term.Console, c *cli.Context) error {
 	return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 }

@@ -25,28 +25,30 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// stageJob is batchctl stage. The first argument is install, in, out or --.
 func stageJob(ctx context.Context, con *term.Console, args []string) error {
-	word := ""
+	mode := ""
 	if len(args) > 0 {
-		word, args = args[0], args[1:]
+		mode, args = args[0], args[1:]
 	}
 	switch {
-	case word == "install" && len(args) == 1:
+	case mode == "install" && len(args) == 1:
 		return install(con, args[0])
-	case word == "in" && len(args) == 0, word == "out" && len(args) <= 1, word == "--" && len(args) > 0:
-		return runStaged(ctx, con, word, args)
-	case word == "install":
+	case mode == "in" && len(args) == 0, mode == "out" && len(args) <= 1, mode == "--" && len(args) > 0:
+		return runStaged(ctx, con, mode, args)
+	case mode == "install":
 		return exit.Usage("stage install takes one directory").Try("batchctl stage install DIRECTORY")
-	case word == "in" || word == "out":
-		return exit.Usage("too many arguments after stage %s", word).Try("to run a program of that name: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
-	case word == "" || word == "--":
+	case mode == "in" || mode == "out":
+		return exit.Usage("too many arguments after stage %s", mode).Try("to run a program of that name: batchctl stage -- %s", strings.Join(append([]string{mode}, args...), " "))
+	case mode == "" || mode == "--":
 		return exit.Usage("stage has no program to run").Try("batchctl stage -- PROGRAM [ARGUMENT ...]; see batchctl stage --help")
 	}
-	return exit.Usage("unknown argument %q", word).Try("put the program after --: batchctl stage -- %s", strings.Join(append([]string{word}, args...), " "))
+	return exit.Usage("unknown argument %q", mode).Try("put the program after --: batchctl stage -- %s", strings.Join(append([]string{mode}, args...), " "))
 }
 
-// runStaged does the work of a job, or one part of it.
-func runStaged(ctx context.Context, con *term.Console, word string, args []string) error {
+// runStaged stages in, runs the program and stages out, or does only the part
+// that mode names: "in", "out" or "--" for all.
+func runStaged(ctx context.Context, con *term.Console, mode string, args []string) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, handedOn()...)
 	defer signal.Stop(signals)
@@ -56,8 +58,8 @@ func runStaged(ctx context.Context, con *term.Console, word string, args []strin
 	}
 	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }},
 		Exec: become, Signals: signals, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
-	ctx = context.WithoutCancel(ctx) // signals are the job's business
-	if word == "--" {
+	ctx = context.WithoutCancel(ctx) // signals go to the job's program
+	if mode == "--" {
 		code, err := s.Run(ctx, args)
 		if err != nil {
 			return exit.Fail(code, "%v", err)
@@ -73,7 +75,7 @@ func runStaged(ctx context.Context, con *term.Console, word string, args []strin
 	d, err := s.Document()
 	switch {
 	case err != nil:
-	case word == "in":
+	case mode == "in":
 		err = s.In(ctx, d)
 	default:
 		err = s.Out(ctx, d, code == 0)
@@ -84,24 +86,28 @@ func runStaged(ctx context.Context, con *term.Console, word string, args []strin
 	return err
 }
 
-// besideName is the CA certificates that install puts beside the program.
+// besideName is the name of the CA certificates that install copies into the
+// program's directory.
 const besideName = "ca-certificates.crt"
 
-// containerConfig is that of the container's role. Where the image has no CA certificates
-// those are taken that install put beside the program.
+// containerConfig returns the AWS configuration of the container's role. If the
+// image has no CA certificates, it uses those that install copied into the
+// program's directory.
 func containerConfig(ctx context.Context, con *term.Console) (aws.Config, error) {
 	cfg, err := target.AWSConfig(ctx, con, document.Target{})
+	// Your own certificates take precedence (crypto/x509 reads these variables).
 	if err != nil || os.Getenv("SSL_CERT_FILE") != "" || os.Getenv("SSL_CERT_DIR") != "" {
 		return cfg, err
 	}
 	client, ok := cfg.HTTPClient.(*awshttp.BuildableClient)
+	// An image without certificates has an empty pool, or an error.
 	system, poolErr := x509.SystemCertPool()
 	if !ok || poolErr == nil && !system.Equal(x509.NewCertPool()) {
 		return cfg, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return cfg, nil // what lacks is reported when a server's certificate is unknown
+		return cfg, nil // the first TLS connection then reports the missing certificates
 	}
 	pem, err := os.ReadFile(filepath.Join(filepath.Dir(self), besideName))
 	pool := x509.NewCertPool()
@@ -115,15 +121,18 @@ func containerConfig(ctx context.Context, con *term.Console) (aws.Config, error)
 	return cfg, nil
 }
 
-// install copies this program and CA certificates to a directory.
+// install copies this program and the CA certificates to a directory, and prints
+// their paths.
 func install(con *term.Console, dir string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return exit.Fail(exit.NotDone, "find batchctl's own program: %v", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit.Fail(exit.NotDone, "make %s: %v", dir, exit.Cause(err)).Try("name a directory that this user may write to")
+		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).Try("name a directory that this user may write to")
 	}
+	// The program is copied, not linked: the directory is a volume of another
+	// container.
 	if err := copyTo(filepath.Join(dir, "batchctl"), 0o755, self); err != nil {
 		return err
 	}
@@ -141,6 +150,7 @@ func install(con *term.Console, dir string) error {
 	return con.Print(filepath.Join(dir, besideName) + "\n")
 }
 
+// copyTo copies a file completely or not at all.
 func copyTo(path string, mode os.FileMode, from string) error {
 	f, err := os.Open(from)
 	if err != nil {
@@ -153,8 +163,9 @@ func copyTo(path string, mode os.FileMode, from string) error {
 	})
 }
 
-// Certificates is the machine's file of CA certificates; "" for none. The places are those
-// where Go itself looks (crypto/x509, root_linux.go and root_bsd.go).
+// Certificates returns the machine's file of CA certificates; "" if there is
+// none. The paths are those that Go searches (crypto/x509, root_linux.go and
+// root_bsd.go).
 func Certificates() string {
 	for _, path := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
 		"/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem"} {

@@ -1,2 +1,2 @@
-// Package input loads the job files that a command names, and explains what it could not read.
+// Package input loads the job files that a command names, and explains files that it could not read.
 package input

@@ -11,7 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// FailureOf turns any error, those of package check too, into one with an exit code.
+// FailureOf returns an exit.Failure for any error, including those of package
+// check.
 func FailureOf(err error) *exit.Failure {
 	if f, ok := errors.AsType[*exit.Failure](err); ok {
 		return f
@@ -44,7 +45,7 @@ func ofCheck(err error) *exit.Failure {
 	return nil
 }
 
-// The commands that make a file that is missing, without its name.
+// The commands that create a missing file, without the name of the file.
 const (
 	makeJob      = "batchctl init"
 	MakePlatform = "batchctl init --platform"
@@ -53,7 +54,8 @@ const (
 	MakeLog      = "batchctl logs JOB >"
 )
 
-// Unreadable explains an error of reading a file that the command of maker creates.
+// Unreadable explains an error of reading a file. maker is the command that
+// creates such a file, for the hint.
 func Unreadable(err error, maker string) error {
 	var read *check.ReadError
 	if !errors.As(err, &read) {

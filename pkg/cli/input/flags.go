@@ -9,22 +9,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// Options are what a command line says about the documents that it names.
+// Options are the flags and arguments of the commands that load documents.
 type Options struct {
-	// Command is the name of the command, for what it says when no document is named.
+	// Command is the name of the command, for the error when no document is named.
 	Command string
 	// Paths are the documents, "-" for standard input.
 	Paths []string
-	// Parameters, Set and Env are the words of the flags of these names.
+	// Parameters, Set and Env are the values of the flags with these names.
 	Parameters, Set, Env []string
 	KeepGoing            bool
 	// Catalog is the path of a file of instance types; "" for the built-in ones.
 	Catalog string
-	// Target has the path of the platform file, and the target where jobs would go.
+	// Target selects the target, and has the path of the platform file.
 	Target target.Options
 }
 
-// OptionsOf reads Flags, VariationFlags and the documents that are named.
+// OptionsOf reads Flags, VariationFlags and the arguments, which are documents.
 func OptionsOf(c *cli.Context) Options {
 	return Options{Command: c.Command.Name, Paths: c.Args().Slice(), Parameters: c.StringSlice("parameters"), Set: c.StringSlice("set"), Env: c.StringSlice("env"),
 		KeepGoing: c.Bool("keep-going"), Catalog: c.String("catalog"), Target: cmdline.TargetOptions(c)}
@@ -48,7 +48,7 @@ func VariationFlags() []cli.Flag {
 	}
 }
 
-// RawFlag is for commands that print what jobs wrote.
+// RawFlag is --raw, for commands that print the output of jobs.
 func RawFlag(con *term.Console) cli.Flag {
 	return &cli.BoolFlag{Name: "raw", Destination: &con.RawLog, Usage: "print job output unchanged, with escape sequences and control characters"}
 }

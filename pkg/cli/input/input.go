@@ -18,24 +18,24 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// Input is what a command read: the documents, the platform file that governs
-// them, and every problem found on the way.
+// Input is what a command has read: the documents, their platform file, and every
+// problem in them.
 type Input struct {
 	Files    []*document.File
 	Platform *document.Platform
-	// PlatformFile is the path of the platform file; "" when there is none.
+	// PlatformFile is the path of the platform file; "" without one.
 	PlatformFile string
-	// Types is the instance types that the command line names; nil without.
+	// Types are the instance types of --catalog; nil without the flag.
 	Types *catalog.Catalog
-	// PlacesNothing is for a command that needs no instance types, whatever the
-	// platform file names.
+	// PlacesNothing is set by commands that need no instance types. The catalog that the
+	// platform file names is then not read.
 	PlacesNothing bool
 	Problems      diag.List
 }
 
-// Load reads and checks the job files named on the command line, each under the platform file that
-// governs it. It reports files with problems in input.problems, and an error
-// only when something could not be read.
+// Load reads and checks the job files of the command line, with the platform file
+// of each. Problems in the files are in Input.Problems. An error means that
+// something could not be read.
 func Load(con *term.Console, options Options) (*Input, error) {
 	if len(options.Paths) == 0 {
 		return nil, exit.Usage("%s needs a job file", options.Command).Try("for example: batchctl %s job.json", options.Command)
@@ -64,7 +64,8 @@ func Load(con *term.Console, options Options) (*Input, error) {
 	return in, nil
 }
 
-// CheckInput checks the documents of one submission. It remembers their texts, whose credentials no output repeats.
+// CheckInput checks the documents of one submission. It records their texts in
+// con.Sources, so that no output repeats their credentials.
 func CheckInput(con *term.Console, documents []check.Document, o check.Options) (*Input, error) {
 	o.Keep, o.Stdin = true, con.In
 	checked := check.New(o).Check(documents)
@@ -83,7 +84,8 @@ func CheckInput(con *term.Console, documents []check.Document, o check.Options) 
 	return in, nil
 }
 
-// onlyJobs refuses documents that no command submits, before their problems: they are not the user's question.
+// onlyJobs refuses documents that cannot be submitted. It runs before their
+// problems are reported, which would not help.
 func onlyJobs(files []*document.File) error {
 	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation", document.KindLaunchTemplate: "a launch template", document.KindUserData: "user data of a host"}
 	for _, f := range files {
@@ -94,8 +96,8 @@ func onlyJobs(files []*document.File) error {
 	return nil
 }
 
-// differentPlatforms refuses documents of one submission under several platform files: the target, the
-// queues, the policy and the prices of a submission come from one.
+// differentPlatforms is the error for documents of one submission with several
+// platform files. Its target, queues, policy and prices must come from one.
 func differentPlatforms(platforms []*check.Platform) error {
 	var each []string
 	for _, platform := range platforms {
@@ -109,8 +111,8 @@ func differentPlatforms(platforms []*check.Platform) error {
 		Try("submit them one after the other, or name a platform file for all of them: --platform FILE")
 }
 
-// FindPlatform finds the platform file of a command that takes no job file: --platform, or the nearest one
-// at or above the working directory.
+// FindPlatform finds the platform file of a command that takes no job file:
+// --platform, or the nearest one in the working directory and above.
 func (in *Input) FindPlatform(o target.Options) error {
 	if path := o.Platform; path != "" {
 		return in.UsePlatform(path)
@@ -123,15 +125,16 @@ func (in *Input) FindPlatform(o target.Options) error {
 	return in.useRemembered(o)
 }
 
-// useRemembered finds the target of the command in the platform
-// file with which jobs were submitted to it, which need not be here or above.
+// useRemembered finds a target that no platform file in or above the working
+// directory has. It searches the platform files with which jobs were submitted to
+// it, according to the ledger.
 func (in *Input) useRemembered(o target.Options) error {
 	name := cmp.Or(o.Name, os.Getenv("BATCHCTL_TARGET"))
 	if name == "" || name == target.Local || name == target.AWS {
 		return nil
 	}
 	if in.Platform != nil {
-		if _, here := in.Platform.Target(name); here {
+		if _, ok := in.Platform.Target(name); ok {
 			return nil
 		}
 	}
@@ -140,19 +143,19 @@ func (in *Input) useRemembered(o target.Options) error {
 		return nil // the command reports it where it needs the directory
 	}
 	for _, path := range (&once.Ledger{Dir: dir}).PlatformsOf(name) {
-		there := &Input{Types: in.Types, PlacesNothing: in.PlacesNothing}
-		if there.UsePlatform(relative(path)) != nil || there.Platform == nil {
+		other := &Input{Types: in.Types, PlacesNothing: in.PlacesNothing}
+		if other.UsePlatform(relative(path)) != nil || other.Platform == nil {
 			continue
 		}
-		if _, ok := there.Platform.Target(name); ok {
-			in.Platform, in.PlatformFile, in.Problems = there.Platform, there.PlatformFile, there.Problems
+		if _, ok := other.Platform.Target(name); ok {
+			in.Platform, in.PlatformFile, in.Problems = other.Platform, other.PlatformFile, other.Problems
 			return nil
 		}
 	}
 	return nil
 }
 
-// UsePlatform reads the platform file at a path, with its problems.
+// UsePlatform reads the platform file at path and adds its problems.
 func (in *Input) UsePlatform(path string) error {
 	read, err := check.ReadPlatform(path, check.InstanceTypes{Catalog: in.Types, Unneeded: in.PlacesNothing})
 	if err != nil {
@@ -163,7 +166,7 @@ func (in *Input) UsePlatform(path string) error {
 	return nil
 }
 
-// SuppliedTypes reads the instance types that --catalog names; nil without.
+// SuppliedTypes reads the instance types of --catalog; nil without the flag.
 func SuppliedTypes(path string) (*catalog.Catalog, error) {
 	if path == "" {
 		return nil, nil
@@ -175,7 +178,7 @@ func SuppliedTypes(path string) (*catalog.Catalog, error) {
 	return types, nil
 }
 
-// Read returns a file's text, or standard input's for "-".
+// Read returns the text of a file, or of standard input for "-".
 func Read(con *term.Console, path string) (*diag.Source, error) {
 	if path == "-" {
 		return check.ReadStdin(con.In)
@@ -183,29 +186,30 @@ func Read(con *term.Console, path string) (*diag.Source, error) {
 	return check.ReadFile(path)
 }
 
-// ParseParameters makes an object of NAME=VALUE words whose values stand in the
-// command line, so that a problem with one of them points there.
-func ParseParameters(words []string) (*jsontree.Node, error) {
-	if len(words) == 0 {
+// ParseParameters returns an object of NAME=VALUE arguments. The locations of its
+// values are in the command line, so that problems point there. It returns nil
+// without arguments.
+func ParseParameters(args []string) (*jsontree.Node, error) {
+	if len(args) == 0 {
 		return nil, nil
 	}
 	object := jsontree.NewObject(nil)
-	for _, word := range words {
-		name, value, ok := strings.Cut(word, "=")
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return nil, exit.Usage("--parameters %s is not NAME=VALUE", word).Try("for example: --parameters epochs=10")
+			return nil, exit.Usage("--parameters %s is not NAME=VALUE", arg).Try("for example: --parameters epochs=10")
 		}
 		from := &jsontree.Node{
-			Source: diag.NewSource("--parameters", word),
+			Source: diag.NewSource("--parameters", arg),
 			Key:    diag.Span{Start: 0, End: len(name)},
-			Span:   diag.Span{Start: len(name) + 1, End: len(word)},
+			Span:   diag.Span{Start: len(name) + 1, End: len(arg)},
 		}
 		object.Set(name, jsontree.NewString(value, from))
 	}
 	return object, nil
 }
 
-// relative shortens an absolute path below the working directory.
+// relative returns a path relative to the working directory, if it is below that.
 func relative(path string) string {
 	if cwd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(cwd, path); err == nil && !strings.HasPrefix(rel, "..") {
@@ -215,13 +219,13 @@ func relative(path string) string {
 	return path
 }
 
-// Complain prints problems where they belong to the story, and ends the command
-// if there are errors among them.
+// Complain prints problems on stderr. It returns an error if there are errors
+// among them.
 func Complain(con *term.Console, problems diag.List) error {
 	return Refuse(con, problems, "nothing was sent")
 }
 
-// Refuse is complain of a command that left something else undone.
+// Refuse is Complain with another outcome than "nothing was sent".
 func Refuse(con *term.Console, problems diag.List, undone string) error {
 	if err := diag.WriteText(con.Err, problems, term.TextOptions(con, con.Err)); err != nil {
 		return err

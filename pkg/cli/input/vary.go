@@ -12,10 +12,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// One-off variations of a job file: --set changes a member of the document before it
-// is checked, --env adds a variable to the submission.
+// Variations of a job file on the command line: --set changes a member of the document
+// before it is checked, and --env adds a variable to the submission.
 
-// Vary adds --set and --env to the options of loading. The values of variables may be credentials.
+// Vary adds --set and --env to the options of loading. It returns the values of
+// variables, which may be credentials.
 func (options Options) Vary(o *document.Options) (values []*diag.Source, err error) {
 	settings, err := ParseSettings(options.Set)
 	if err != nil {
@@ -40,27 +41,27 @@ func (options Options) Vary(o *document.Options) (values []*diag.Source, err err
 
 // Setting is one --set.
 type Setting struct {
-	argument string
-	steps    []string // member names, and the numbers of elements
+	argument string   // as written, for messages
+	steps    []string // member names and element numbers
 	value    *jsontree.Node
 }
 
-// ParseSettings reads the words of --set.
-func ParseSettings(words []string) ([]Setting, error) {
+// ParseSettings parses the arguments of --set.
+func ParseSettings(args []string) ([]Setting, error) {
 	var all []Setting
-	for _, word := range words {
-		path, value, ok := strings.Cut(word, "=")
+	for _, arg := range args {
+		path, value, ok := strings.Cut(arg, "=")
 		steps := splitPath(path)
 		if !ok || len(steps) == 0 {
-			return nil, exit.Usage("--set %s is not PATH=VALUE", word).Try("for example: --set resources.vcpus=4")
+			return nil, exit.Usage("--set %s is not PATH=VALUE", arg).Try("for example: --set resources.vcpus=4")
 		}
-		all = append(all, Setting{word, steps, valueOf(word, len(path)+1, value)})
+		all = append(all, Setting{arg, steps, valueOf(arg, len(path)+1, value)})
 	}
 	return all, nil
 }
 
-// splitPath splits a.b[2].c into a, b, 2, c. A backslash takes a dot into a name.
-// None: it is no path.
+// splitPath splits a.b[2].c into a, b, 2, c. A backslash makes the next character
+// part of a name. It returns nil for a path without a name.
 func splitPath(path string) (steps []string) {
 	var name strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -83,19 +84,20 @@ func splitPath(path string) (steps []string) {
 	return steps
 }
 
-// valueOf is the value at a place of the command line: JSON, or else a text.
-func valueOf(word string, at int, text string) *jsontree.Node {
-	// The text in front is blanked, so that the value keeps its place in the word.
+// valueOf returns the value that begins at offset at of the argument: JSON, or
+// else a string.
+func valueOf(arg string, at int, text string) *jsontree.Node {
+	// Blanks replace the path, so that locations in the value are offsets in the argument.
 	src := diag.NewSource("--set", strings.Repeat(" ", at)+text)
 	if n, problems := jsontree.Parse(src); n != nil && len(problems) == 0 {
 		n.Key = diag.Span{End: at - 1}
-		return moved(n, diag.NewSource("--set", word))
+		return moved(n, diag.NewSource("--set", arg))
 	}
-	from := &jsontree.Node{Source: diag.NewSource("--set", word), Span: diag.Span{Start: at, End: len(word)}, Key: diag.Span{Start: 0, End: at - 1}}
+	from := &jsontree.Node{Source: diag.NewSource("--set", arg), Span: diag.Span{Start: at, End: len(arg)}, Key: diag.Span{Start: 0, End: at - 1}}
 	return jsontree.NewString(text, from)
 }
 
-// moved tells the nodes that their text is in another source, at the same places.
+// moved gives the nodes another source with the same offsets.
 func moved(n *jsontree.Node, to *diag.Source) *jsontree.Node {
 	n.Source = to
 	for child := range n.Children() {
@@ -104,7 +106,8 @@ func moved(n *jsontree.Node, to *diag.Source) *jsontree.Node {
 	return n
 }
 
-// Apply carries the setting out. Objects that are missing on the way are made.
+// Apply changes the document. It creates objects that are missing on the path,
+// but not elements of arrays.
 func (s Setting) Apply(root *jsontree.Node) diag.List {
 	n := root
 	for i, step := range s.steps {
@@ -121,7 +124,7 @@ func (s Setting) Apply(root *jsontree.Node) diag.List {
 			}
 			n = n.Index(at)
 		case !n.Is(jsontree.Object):
-			return s.problem("%s is no object", strings.Join(s.steps[:i], "."))
+			return s.problem("%s is not an object", strings.Join(s.steps[:i], "."))
 		case last:
 			n.Set(step, s.value.Clone())
 		default:
@@ -136,14 +139,15 @@ func (s Setting) Apply(root *jsontree.Node) diag.List {
 	return nil
 }
 
+// problem returns a problem whose location is the path of the setting.
 func (s Setting) problem(format string, args ...any) diag.List {
 	src := diag.NewSource("--set", s.argument)
 	return diag.List{{Severity: diag.Error, Rule: "set-path", Source: src, Span: diag.Span{End: strings.IndexByte(s.argument, '=')},
 		Message: fmt.Sprintf(format, args...), Hint: "see the members: batchctl schema job"}}
 }
 
-// element finds the element of an array by its number, or by its name: a job of a
-// workflow, a variable of a native environment.
+// element finds an element of an array by its number, or by its name: a job of a
+// workflow, or a variable of a native environment.
 func element(array *jsontree.Node, step string) (at int, ok bool) {
 	if i, err := strconv.Atoi(step); err == nil {
 		return i, i >= 0 && i < array.Len()
@@ -157,25 +161,25 @@ func element(array *jsontree.Node, step string) (at int, ok bool) {
 	return 0, false
 }
 
-// ParseEnvironment makes an object of NAME=VALUE words. A name alone takes its value
-// from this process.
-func ParseEnvironment(words []string) (*jsontree.Node, error) {
-	if len(words) == 0 {
+// ParseEnvironment returns an object of NAME=VALUE arguments. A NAME alone gets
+// its value from the environment of this process.
+func ParseEnvironment(args []string) (*jsontree.Node, error) {
+	if len(args) == 0 {
 		return nil, nil
 	}
 	object := jsontree.NewObject(nil)
-	for _, word := range words {
-		name, value, given := strings.Cut(word, "=")
+	for _, arg := range args {
+		name, value, given := strings.Cut(arg, "=")
 		if !given {
-			var here bool
-			if value, here = os.LookupEnv(name); !here {
+			var isSet bool
+			if value, isSet = os.LookupEnv(name); !isSet {
 				return nil, exit.Usage("--env %s: no variable of that name is set here", name).Try("give the value: --env %s=VALUE", name)
 			}
 		}
 		if name == "" {
-			return nil, exit.Usage("--env %s is not NAME=VALUE", word).Try("for example: --env EPOCHS=10")
+			return nil, exit.Usage("--env %s is not NAME=VALUE", arg).Try("for example: --env EPOCHS=10")
 		}
-		from := &jsontree.Node{Source: diag.NewSource("--env", word), Key: diag.Span{Start: 0, End: len(name)}, Span: diag.Span{Start: 0, End: len(word)}}
+		from := &jsontree.Node{Source: diag.NewSource("--env", arg), Key: diag.Span{Start: 0, End: len(name)}, Span: diag.Span{Start: 0, End: len(arg)}}
 		if given {
 			from.Span.Start = len(name) + 1
 		}

@@ -19,7 +19,7 @@ func TestSet(t *testing.T) {
 		{`tags.a\.b=`, `{"name":"a","command":["x","y"],"jobs":[{"name":"train","timeout":"1h"},{"jobName":"eval"}],"tags":{"a.b":""}}`},
 		{"command[2]=z", "error: there is no element command.2"},
 		{"jobs.none.x=1", "error: there is no element jobs.none"},
-		{"name.x=1", "error: name is no object"},
+		{"name.x=1", "error: name is not an object"},
 		{"name", "error: --set name is not PATH=VALUE"},
 		{"=1", "error: --set =1 is not PATH=VALUE"},
 	} {

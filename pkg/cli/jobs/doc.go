@@ -1,2 +1,2 @@
-// Package jobs shows jobs and waits for them: status, list, logs, wait, stop, explain and queues.
+// Package jobs contains the commands that show jobs and wait for them: status, list, logs, wait, stop, explain and queues.
 package jobs

@@ -24,12 +24,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// explainJob is batchctl explain: it gathers the evidence about one job and
+// prints the cause. With --wait it repeats until the answer is final, and prints
+// the last answer even if the time runs out.
 func explainJob(ctx context.Context, con *term.Console, o explainOptions) error {
 	if o.bundle != "" {
 		return explainBundle(con, o)
 	}
-	if len(o.Words) > 1 {
-		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", o.Words[0])
+	if len(o.Args) > 1 {
+		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", o.Args[0])
 	}
 	call, err := OpenJobs(ctx, con, o.Options, target.ToRead)
 	if err != nil {
@@ -42,11 +45,12 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 		defer cancel()
 	}
 	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, call.Jobs[0].ID) }
+	// Ctrl-C and --timeout still print the last evidence.
 	b, waitErr := gatherUntilFirm(ctx, con, o.wait, call.Flags, gather)
 	if b == nil {
 		return waitErr
 	}
-	if b.Places, err = placesOf(con, o.file, call.Jobs[0].Name); err != nil {
+	if b.Places, err = locationsOf(con, o.file, call.Jobs[0].Name); err != nil {
 		return err
 	}
 	if path := o.record; path != "" {
@@ -57,12 +61,14 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 	return errors.Join(printAnswer(con, call.Format, explain.Explain(b)), waitErr)
 }
 
+// explainBundle explains recorded evidence, from a file or from standard input
+// ("-"). It queries nothing, so it refuses flags that need a target.
 func explainBundle(con *term.Console, o explainOptions) error {
 	path := o.bundle
-	if len(o.asks) > 0 {
-		return exit.Usage("--bundle cannot be combined with --%s", o.asks[0]).Try("batchctl explain --bundle %s", path)
+	if len(o.targetFlags) > 0 {
+		return exit.Usage("--bundle cannot be combined with --%s", o.targetFlags[0]).Try("batchctl explain --bundle %s", path)
 	}
-	if len(o.Words) > 0 {
+	if len(o.Args) > 0 {
 		return exit.Usage("--bundle contains the job; do not name one").Try("batchctl explain --bundle %s", path)
 	}
 	in := io.Reader(con.In)
@@ -81,7 +87,9 @@ func explainBundle(con *term.Console, o explainOptions) error {
 	return printAnswer(con, o.Format, explain.Explain(b))
 }
 
+// recordBundle writes the evidence to a file that only its owner can read.
 func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
+	// 0600: evidence can contain names and reasons that are not public.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
@@ -93,13 +101,14 @@ func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
 	return nil
 }
 
-// queryEvery is the pause between two looks of explain --wait.
+// queryEvery is the pause between two queries of explain --wait.
 const queryEvery = 30 * time.Second
 
-// gatherUntilFirm gathers evidence, with wait again and again until the answer will
-// not change soon. flags lead to the target. An end of ctx comes together with what was seen last.
+// gatherUntilFirm gathers evidence once. With wait it repeats until the answer
+// will not change soon. flags select the target in the next command. If ctx ends
+// while it waits, it returns the latest evidence together with an error.
 func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
-	said := ""
+	printed := ""
 	for {
 		b, err := gather()
 		if err != nil {
@@ -109,9 +118,9 @@ func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags st
 		if !wait || a.Firm() {
 			return b, nil
 		}
-		if a.Standing != said {
-			said = a.Standing
-			fmt.Fprintf(con.Err, "%s; watching until %s\n", diag.Printable(said), a.AskAgain)
+		if a.Standing != printed {
+			printed = a.Standing
+			fmt.Fprintf(con.Err, "%s; watching until %s\n", diag.Printable(printed), a.AskAgain)
 		}
 		pause := time.NewTimer(queryEvery)
 		select {
@@ -126,7 +135,7 @@ func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags st
 	}
 }
 
-// printAnswer prints the answer about a job.
+// printAnswer prints the answer about a job, as text or JSON.
 func printAnswer(con *term.Console, format string, a explain.Answer) error {
 	if format == "json" {
 		return con.JSON(a)
@@ -134,7 +143,7 @@ func printAnswer(con *term.Console, format string, a explain.Answer) error {
 	return con.Print(AnswerText(a))
 }
 
-// AnswerText is an answer as people read it.
+// AnswerText formats an answer as lines of a label and a text.
 func AnswerText(a explain.Answer) string {
 	var b strings.Builder
 	field := func(name, value string) {
@@ -170,7 +179,8 @@ func AnswerText(a explain.Answer) string {
 	return b.String()
 }
 
-// groupOpen says in a line per missing evidence which causes it leaves open.
+// groupOpen returns one line per missing evidence, with the causes that cannot be
+// excluded without it.
 func groupOpen(open []explain.Open) (lines []string) {
 	causes := map[string][]string{}
 	var order []string
@@ -187,9 +197,10 @@ func groupOpen(open []explain.Open) (lines []string) {
 	return lines
 }
 
-// placesOf finds where a file says the members that a fix may name. Without a
-// file there are none.
-func placesOf(con *term.Console, path, job string) ([]explain.Location, error) {
+// locationsOf returns where the job file at path defines the members that a fix
+// can name. It returns nil without a path. job is the name of the submitted job,
+// which begins with the name in the file.
+func locationsOf(con *term.Console, path, job string) ([]explain.Location, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -211,12 +222,12 @@ func placesOf(con *term.Console, path, job string) ([]explain.Location, error) {
 	if named == nil {
 		return nil, exit.Fail(exit.BadUsage, "%s holds no job %s", path, job).Try("omit --file, or name the file that contains it")
 	}
-	return memberPlaces(named), nil
+	return memberLocations(named), nil
 }
 
-// memberPlaces is where a job's file says what a fix may be about; the job itself
-// stands for what it does not say.
-func memberPlaces(j *document.Job) (places []explain.Location) {
+// memberLocations returns the locations of the members that a fix can be about. A
+// member that the file does not contain has the location of the job itself.
+func memberLocations(j *document.Job) (locations []explain.Location) {
 	container, over := j.Register.Get("containerProperties"), j.Submit.Get("containerOverrides")
 	either := func(name string) *jsontree.Node {
 		if n := over.Get(name); n != nil {
@@ -242,17 +253,19 @@ func memberPlaces(j *document.Job) (places []explain.Location) {
 		}
 		if src != nil {
 			line, column := src.Position(span.Start)
-			places = append(places, explain.Location{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
+			locations = append(locations, explain.Location{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
 		}
 	}
-	return places
+	return locations
 }
 
+// gathererOf returns a gatherer of evidence at a target.
 func gathererOf(t *target.Target) *explain.Gatherer {
 	return explain.NewGatherer(t.Config, t.Label, t.IsLocal())
 }
 
-// EvidenceOf gathers all evidence about a job, and remembers the look.
+// EvidenceOf gathers all evidence about a job. It records the observation,
+// because some causes need two of them.
 func EvidenceOf(ctx context.Context, t *target.Target, id string) (*explain.Bundle, error) {
 	b, err := gathererOf(t).Gather(ctx, id)
 	if err != nil {
@@ -262,7 +275,8 @@ func EvidenceOf(ctx context.Context, t *target.Target, id string) (*explain.Bund
 	return b, nil
 }
 
-// whyOf is a line on why a job waits, for the views that show its state.
+// whyOf returns one line about why a job waits, for the views that show its
+// status. It needs fewer calls than EvidenceOf.
 func whyOf(ctx context.Context, t *target.Target, id *string) (string, error) {
 	b, err := gathererOf(t).Glance(ctx, aws.ToString(id))
 	if err != nil {

@@ -34,7 +34,7 @@ func stuckSince(start time.Time) *explain.Bundle {
 	return &explain.Bundle{Version: 1, At: now, Subject: explain.Subject{Job: job}, Looks: []explain.Sample{{At: now, Status: job.Status, Reason: *job.StatusReason}}}
 }
 
-// TestExplainWait: the wait ends with a verdict when the reason has stood for ten
+// TestExplainWait checks that the wait ends with a verdict when the reason has stood for ten
 // minutes, looks of other commands counted.
 func TestExplainWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,8 @@ func TestExplainWait(t *testing.T) {
 	})
 }
 
-// TestLooks: they are forgotten when the job has ended, and damage does not matter.
+// TestLooks checks that observations are deleted when the job has ended, and that damaged
+// ones do not matter.
 func TestLooks(t *testing.T) {
 	root := t.TempDir() // others may have an x.json of their own in the folder for temporary files
 	at := &target.Target{Name: "aws", Submissions: &once.Ledger{Dir: filepath.Join(root, "state", "aws")}}
@@ -107,7 +108,7 @@ func TestLooks(t *testing.T) {
 	b.Subject.Job.Status = types.JobStatusFailed
 	session.RememberLook(at, "a:1", b)
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("looks at an ended job are kept: %v", err)
+		t.Errorf("observations of an ended job are kept: %v", err)
 	}
 	session.RememberLook(at, "../../x", stuckSince(time.Now()))
 	for _, dir := range []string{root, filepath.Dir(at.Submissions.Dir), at.Submissions.Dir} {
@@ -117,8 +118,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestWhy: who waits in the queue is told why within a minute, and once; status says
-// it too.
+// TestWhy checks that the follower prints the reason of a waiting job within a minute, and
+// once, and that status shows it.
 func TestWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "state")
@@ -172,7 +173,7 @@ func TestWhy(t *testing.T) {
 	})
 }
 
-// sleeper runs every attempt until it is told to end.
+// sleeper runs every attempt until its context ends.
 type sleeper struct{}
 
 func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {

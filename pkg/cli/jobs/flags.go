@@ -33,7 +33,7 @@ func ExplainCommand(con *term.Console) *cli.Command {
 			x := explainOptions{Options: o, bundle: c.String("bundle"), record: c.String("record"), file: c.String("file"), wait: c.Bool("wait"), timeout: c.Duration("timeout")}
 			for _, flag := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
 				if c.IsSet(flag) {
-					x.asks = append(x.asks, flag)
+					x.targetFlags = append(x.targetFlags, flag)
 				}
 			}
 			return explainJob(c.Context, con, x)
@@ -41,7 +41,8 @@ func ExplainCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// Flags are the flags of every command that names jobs, and more.
+// Flags are the flags of every command that names jobs, and the command's own
+// flags.
 func Flags(more ...cli.Flag) []cli.Flag {
 	platform := &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json in this directory or above)"}
 	return append(append([]cli.Flag{platform}, cmdline.TargetFlags()...), more...)
@@ -169,25 +170,25 @@ func WaitCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// Options are what a command line says about jobs and where they are.
+// Options are the flags and arguments that all commands about jobs share.
 type Options struct {
-	// Command is the command's name, for what it says to do next.
+	// Command is the command's name, for the hints in messages.
 	Command string
-	// Words name jobs; without any, the last submission is meant, or Submission.
-	Words      []string
+	// Args name jobs. Without any, the command uses Submission, or else the last submission.
+	Args       []string
 	Submission string
 	// Format is text or json, or another one that the command has.
 	Format string
 	Target target.Options
 }
 
-// OptionsOf reads what every command that names jobs has.
+// OptionsOf reads the flags and arguments that all commands about jobs share.
 func OptionsOf(c *cli.Context) (Options, error) {
 	format, err := cmdline.OutputFormat(c)
-	return Options{Command: c.Command.Name, Words: c.Args().Slice(), Submission: c.String("submission"), Format: format, Target: cmdline.TargetOptions(c)}, err
+	return Options{Command: c.Command.Name, Args: c.Args().Slice(), Submission: c.String("submission"), Format: format, Target: cmdline.TargetOptions(c)}, err
 }
 
-// with runs a command with its options.
+// with reads the options of a command and runs it.
 func with(run func(*cli.Context, Options) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		o, err := OptionsOf(c)
@@ -198,24 +199,27 @@ func with(run func(*cli.Context, Options) error) cli.ActionFunc {
 	}
 }
 
-// listOptions are those of list.
+// listOptions are the flags of list.
 type listOptions struct {
 	Options
 	statuses, queues               []string
 	name, definition, share, array string
-	createdAfter, createdBefore    string // as they were written
-	limit                          int    // 0: none
+	// as written
+	createdAfter, createdBefore string
+	// 0 lists all
+	limit int
 }
 
-// logOptions are those of logs.
+// logOptions are the flags of logs.
 type logOptions struct {
 	Options
 	follow, timestamps, failed, firstError bool
 	attempt, tail, limit                   int
-	since, children                        string // as they were written
+	// as written
+	since, children string
 }
 
-// stopOptions are those of stop.
+// stopOptions are the flags of stop.
 type stopOptions struct {
 	Options
 	dryRun  bool
@@ -223,11 +227,13 @@ type stopOptions struct {
 	reason  string
 }
 
-// explainOptions are those of explain.
+// explainOptions are the flags of explain.
 type explainOptions struct {
 	Options
 	bundle, record, file string // paths
 	wait                 bool
-	timeout              time.Duration // 0: none
-	asks                 []string      // the flags given that --bundle does not go with
+	// 0 sets no limit
+	timeout time.Duration
+	// given flags that --bundle excludes
+	targetFlags []string
 }

@@ -22,33 +22,34 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// follower watches jobs until they finish and tells their story: each change of
-// state with its duration, the reason while one waits, the log of plain jobs.
+// follower watches jobs until they finish. It prints each change of status with
+// its duration, the reason while a job waits, and the log of the jobs.
 type follower struct {
 	*term.LiveOutput
 	target *target.Target
 	jobs   []once.Submitted
-	// asked is what the jobs wait for in the client.
+	// asked are the conditions that batchctl itself waits for before it submits steps.
 	asked session.Asked
-	// UntilStuck ends the watch when a job waits for what this machine will
-	// never have.
+	// UntilStuck ends the watch when a job needs more than this machine has.
 	UntilStuck bool
 
 	names map[string]once.Submitted // by id
-	// labels are what the lines of each job's log begin with.
+	// labels are the prefixes of each job's log lines, by job id.
 	labels map[string]string
-	last   map[string]types.JobDetail
-	since  map[string]time.Time
-	// starting is when a job was first seen STARTING, starts how long that lasted.
+	// last is the latest answer about each job, since the time of its status change.
+	last  map[string]types.JobDetail
+	since map[string]time.Time
+	// starting is when a job was first STARTING, starts how long it was in that status.
 	starting map[string]time.Time
 	starts   map[string]time.Duration
 	began    time.Time
-	mu       sync.Mutex // guards the maps against the clock of the live block
+	mu       sync.Mutex // guards the maps; the live block reads them from another goroutine
 	logs     sync.WaitGroup
-	shown    map[string]chan struct{} // jobs whose log is followed; closed at its end
+	shown    map[string]chan struct{} // jobs whose log is followed; closed when the log has been printed
 }
 
-// NewFollower returns a follower of jobs at a target.
+// NewFollower returns a follower of jobs at a target. It writes the lines of
+// their logs to log; nil prints no logs.
 func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) *follower {
 	f := &follower{
 		LiveOutput: con.NewLiveOutput(log), target: t, jobs: jobs, began: time.Now(),
@@ -58,24 +59,30 @@ func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log
 	for _, j := range jobs {
 		f.names[j.ID] = j
 	}
+	// Messages must pass through the live output, or they would destroy its
+	// block.
 	t.Warn = warnOnce(con, func(text string) { f.Line("%s", text) })
 	f.asked = session.ConditionsOf(t, session.IDs(jobs))
 	return f
 }
 
-// ErrStuck ends a watch because a job can never be placed.
+// ErrStuck is the error of a watch that ended because this machine can never run
+// a job.
 type ErrStuck struct {
 	Job once.Submitted
 	why string
 }
 
-// Reason is what its job, and those that end with it, are told.
+// Reason is the reason with which batchctl terminates the job and the jobs that
+// end with it.
 func (e *ErrStuck) Reason() string { return "job " + e.Job.Name + explain.Unplaced + ": " + e.why }
 
+// Error names the job.
 func (e *ErrStuck) Error() string { return "this machine can never hold job " + e.Job.Name }
 
-// Run watches until every job has ended and returns the exit code of their
-// verdict. The jobs continue when it is interrupted.
+// Run watches until every job has ended, and returns exit.OK, exit.Problem or
+// exit.NotDone. An interrupt ends the watch, not the jobs. Run may be called
+// once.
 func (f *follower) Run(ctx context.Context) (int, error) {
 	ids := make([]string, len(f.jobs))
 	for i, j := range f.jobs {
@@ -89,6 +96,7 @@ func (f *follower) Run(ctx context.Context) (int, error) {
 		f.logs.Wait()
 	}
 	stop()
+	// Also after an interrupt: AWS Batch may have forgotten the jobs next time.
 	keepEnds(f.target, f.seen()...)
 	if err != nil {
 		return exit.NotDone, err
@@ -98,7 +106,8 @@ func (f *follower) Run(ctx context.Context) (int, error) {
 	return f.verdict(), nil
 }
 
-// seen are the jobs as they were seen last, in the order in which they were named.
+// seen returns the latest answer about each job, in the order in which the jobs
+// were named.
 func (f *follower) seen() (jobs []types.JobDetail) {
 	for _, j := range f.jobs {
 		if job, ok := f.last[j.ID]; ok {
@@ -108,6 +117,8 @@ func (f *follower) seen() (jobs []types.JobDetail) {
 	return jobs
 }
 
+// watch prints the events of the jobs until all have ended, or until one is
+// stuck.
 func (f *follower) watch(ctx context.Context, ids []string) error {
 	for event, err := range f.target.Watch(ctx, ids...) {
 		if err != nil {
@@ -121,15 +132,17 @@ func (f *follower) watch(ctx context.Context, ids []string) error {
 	return ctx.Err()
 }
 
-// isStuck reports whether the job, or every child of the array, waits for a
-// machine that its queue does not have. Elsewhere this reason also appears for a while during scale-up; on the
-// local engine the machine does not grow.
+// isStuck reports whether the job, or every child of the array, needs a machine
+// that its queue does not have. At AWS Batch this reason also appears for a while
+// during scale-up. On the local engine it is final, because the machine does not
+// grow.
 func isStuck(job types.JobDetail) bool {
 	return !batch.HasEnded(job.Status) &&
 		strings.HasPrefix(aws.ToString(job.StatusReason), "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT")
 }
 
-// printEvent prints one change.
+// printEvent prints one change of a job, unless it is one of an array's many
+// small changes.
 func (f *follower) printEvent(ctx context.Context, event client.Event) {
 	id := aws.ToString(event.Job.JobId)
 	f.mu.Lock()
@@ -144,8 +157,9 @@ func (f *follower) printEvent(ctx context.Context, event client.Event) {
 	f.last[id], f.since[id] = event.Job, event.Since
 	f.mu.Unlock()
 
+	// The log begins before the line of the status, so that no line is missed.
 	f.followLog(ctx, event.Job)
-	if seen && before.Status == event.Status && !f.worthTelling(before, event.Job) {
+	if seen && before.Status == event.Status && !f.worthPrinting(before, event.Job) {
 		return
 	}
 	took := ""
@@ -163,11 +177,12 @@ func (f *follower) printEvent(ctx context.Context, event client.Event) {
 	f.Put(name + "  " + paint(f.LiveOutput, event.Status) + "  " + diag.Printable(what))
 }
 
-// logPatience bounds how long the end of a job is held back for its log.
+// logPatience limits how long the line of a job's end waits for its log.
 const logPatience = 15 * time.Second
 
-// lasted is how long an ended job was in its states: by the service's own clock, which
-// a slow poll does not blur, but for STARTING, which it does not tell.
+// lasted describes how long an ended job waited and ran. The service's own times
+// are exact despite slow polls. Only the duration of STARTING comes from the
+// polls, because the service does not report it.
 func (f *follower) lasted(job types.JobDetail) string {
 	text := lasted(job, time.Now())
 	f.mu.Lock()
@@ -181,8 +196,9 @@ func (f *follower) lasted(job types.JobDetail) string {
 	return text
 }
 
-// awaitLog lets the log of the job that ends last be told before its end. The end of
-// another job is told at once, for others continue; its last lines come after it.
+// awaitLog waits until the log of the last job is printed, so that its end is the
+// last line. The end of an earlier job is printed at once; its last log lines may
+// follow it.
 func (f *follower) awaitLog(ctx context.Context, id string) {
 	drained := f.shown[id]
 	if drained == nil {
@@ -195,9 +211,9 @@ func (f *follower) awaitLog(ctx context.Context, id string) {
 	}
 }
 
-// worthTelling keeps a pipe short: of an array's many changes within a state,
-// only each further quarter of its children and the first failure.
-func (f *follower) worthTelling(before, after types.JobDetail) bool {
+// worthPrinting reports whether a change within a status is printed. For an
+// array, that is each further quarter of its children, and the first failure.
+func (f *follower) worthPrinting(before, after types.JobDetail) bool {
 	if aws.ToString(before.StatusReason) != aws.ToString(after.StatusReason) {
 		return true
 	}
@@ -211,7 +227,7 @@ func (f *follower) worthTelling(before, after types.JobDetail) bool {
 		before.ArrayProperties.StatusSummary[failed] == 0 && after.ArrayProperties.StatusSummary[failed] > 0
 }
 
-// Outcome says how a job ended, or why it waits.
+// Outcome returns how a job ended, or why it waits.
 func Outcome(job types.JobDetail) string {
 	reason := aws.ToString(job.StatusReason)
 	if !batch.HasEnded(job.Status) {
@@ -235,6 +251,7 @@ func Outcome(job types.JobDetail) string {
 	return term.JoinClauses(reason, exit)
 }
 
+// nameWidth returns the width of the name column.
 func (f *follower) nameWidth() int {
 	width := 0
 	for _, j := range f.jobs {
@@ -243,8 +260,8 @@ func (f *follower) nameWidth() int {
 	return min(width, 40)
 }
 
-// liveBlock is what stands below the lasting lines on a terminal: of several jobs
-// their tree, and how many are in each state.
+// liveBlock returns the lines below the log on a terminal. For several jobs it is
+// their tree and the number of jobs in each status.
 func (f *follower) liveBlock() []term.Line {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -263,7 +280,8 @@ func (f *follower) liveBlock() []term.Line {
 	return append(f.tree(now), f.counts(now))
 }
 
-// counts says how many jobs are in each state.
+// counts returns the line with the elapsed time and the number of jobs in each
+// status.
 func (f *follower) counts(now time.Time) term.Line {
 	counts := map[types.JobStatus]int{}
 	for _, job := range f.last {
@@ -278,7 +296,8 @@ func (f *follower) counts(now time.Time) term.Line {
 	return all
 }
 
-// tree draws the jobs as far as they are known.
+// tree draws the jobs that the service has answered about, and the steps that are
+// not submitted yet.
 func (f *follower) tree(now time.Time) []term.Line {
 	note := func(job types.JobDetail) string {
 		return term.JoinClauses(progress(job), problemOf(job), lasted(job, now))
@@ -287,8 +306,7 @@ func (f *follower) tree(now time.Time) []term.Line {
 	return treeLines(treeRows(f.seen(), f.asked, note, true), width-term.EchoWidth)
 }
 
-// problemOf is what there is to know of a job beyond its status: why it waits, or how
-// it failed.
+// problemOf returns why a job waits, or how it failed; "" if it SUCCEEDED.
 func problemOf(job types.JobDetail) string {
 	if job.Status == types.JobStatusSucceeded {
 		return ""
@@ -296,7 +314,7 @@ func problemOf(job types.JobDetail) string {
 	return Outcome(job)
 }
 
-// progress counts the children of an array that have ended, for beside a chart.
+// progress counts the ended children of an array, for the text after its chart.
 func progress(job types.JobDetail) string {
 	size := batch.ArraySize(job)
 	if size == 0 {
@@ -309,8 +327,8 @@ func progress(job types.JobDetail) string {
 	return text
 }
 
-// leaveTree leaves the last state of several jobs standing on a terminal. In a pipe
-// the lines have said it all.
+// leaveTree prints the final tree of several jobs on a terminal, where the live
+// block disappears. A pipe has a line for every change already.
 func (f *follower) leaveTree() {
 	if !f.Live || len(f.jobs) < 2 {
 		return
@@ -320,8 +338,8 @@ func (f *follower) leaveTree() {
 	}
 }
 
-// verdict is the exit code that the jobs' ends add up to; a log that could not be written
-// does not hide how they ended.
+// verdict returns the exit status of all jobs. A log that could not be written
+// matters only if all jobs SUCCEEDED.
 func (f *follower) verdict() int {
 	for _, j := range f.jobs {
 		if f.last[j.ID].Status != types.JobStatusSucceeded {
@@ -334,8 +352,8 @@ func (f *follower) verdict() int {
 	return exit.OK
 }
 
-// Unplaced is why this machine can never hold a job: what follows the reason in
-// AWS Batch's own words, which is the same for all.
+// Unplaced returns why this machine can never run a job. It is the last part of
+// the status reason, after the text that AWS Batch uses for all such jobs.
 func Unplaced(job types.JobDetail) string {
 	reason := aws.ToString(job.StatusReason)
 	if at := strings.LastIndex(reason, ": "); at >= 0 {

@@ -17,15 +17,16 @@ import (
 
 const (
 	// windowLocal and windowAWS are how many children of an array are read at the same
-	// time. At AWS each costs a call a turn, of the 25 a second that CloudWatch Logs
-	// answers; the local engine answers all that one DescribeJobs can name.
+	// time. At AWS each child costs one call per poll, and CloudWatch Logs allows 25
+	// GetLogEvents calls a second. Locally it is the size of one DescribeJobs call.
 	windowLocal = 100
 	windowAWS   = 25
-	// mostLogErrors is how many children are named whose log cannot be read.
+	// mostLogErrors is the most children whose unreadable log is reported.
 	mostLogErrors = 3
 )
 
-// followLog starts to print a job's log once it can have one.
+// followLog starts to print a job's log when the job can have one. It does
+// nothing for a job whose log is already followed.
 func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
 	id := aws.ToString(job.JobId)
 	if f.Log == nil || f.shown[id] != nil || !hasLog(job) {
@@ -44,7 +45,8 @@ func (f *follower) followLog(ctx context.Context, job types.JobDetail) {
 	})
 }
 
-// hasLog reports whether a job, a child of an array or a node may have written something.
+// hasLog reports whether a job, any of its children or any of its nodes may have
+// written a log.
 func hasLog(job types.JobDetail) bool {
 	begun := job.Status == types.JobStatusRunning || batch.HasEnded(job.Status)
 	switch {
@@ -61,7 +63,7 @@ func hasLog(job types.JobDetail) bool {
 	return job.Container != nil && aws.ToString(job.Container.LogStreamName) != ""
 }
 
-// followOne prints the log of a job without parts.
+// followOne prints the log of a job without children or nodes.
 func (f *follower) followOne(ctx context.Context, id, label string) {
 	prefix := ""
 	if len(f.jobs) > 1 || f.target.Several {
@@ -76,15 +78,15 @@ func (f *follower) followOne(ctx context.Context, id, label string) {
 	}
 }
 
-// followParts prints the logs of an array's children or a job's nodes as they come, each
-// line with the name of its own. Of what runs in the cloud only as many are read as logs
-// reads.
+// followParts prints the logs of an array's children or a job's nodes as they
+// arrive. Each line begins with the name of its child. At AWS it reads at most
+// mostLogs of them.
 func (f *follower) followParts(ctx context.Context, id, label string, ids []string) {
 	o, all := client.LogOptions{Follow: true, Window: windowLocal}, len(ids)
 	if !f.target.IsLocal() {
 		o.Window, ids = windowAWS, ids[:min(all, mostLogs)]
 	}
-	troubles := 0
+	failures := 0
 	for line, err := range f.target.MergedLogs(ctx, ids, o) {
 		switch {
 		case err == nil:
@@ -92,7 +94,7 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 		case line.Job == "":
 			f.logTrouble(label, err)
 		default:
-			if troubles++; troubles <= mostLogErrors {
+			if failures++; failures <= mostLogErrors {
 				f.logTrouble(label+session.PartOf(line.Job), err)
 			}
 		}
@@ -102,7 +104,8 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 	}
 }
 
-// logTrouble says why a log cannot be read. It must never hide how the job ended.
+// logTrouble reports why a log cannot be read. This must not hide how the job
+// ended.
 func (f *follower) logTrouble(label string, err error) {
 	if !errors.Is(err, context.Canceled) {
 		f.Line("log of %s: %v", label, err)

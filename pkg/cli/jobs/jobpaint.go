@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
-// paint colours a status on a terminal.
+// paint pads a status to 9 columns, and colours it on a terminal.
 func paint(s *term.LiveOutput, status types.JobStatus) string {
 	code := map[types.JobStatus]string{
 		types.JobStatusSucceeded: "32", types.JobStatusFailed: "31", types.JobStatusRunning: "36",
@@ -21,7 +21,7 @@ func paint(s *term.LiveOutput, status types.JobStatus) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// endStyle is the colour of a status where ended jobs are shown too.
+// endStyle is the style of a status in a tree, which also shows ended jobs.
 func endStyle(status types.JobStatus) string {
 	switch status {
 	case types.JobStatusSucceeded:
@@ -32,7 +32,7 @@ func endStyle(status types.JobStatus) string {
 	return StyleOf(status)
 }
 
-// StyleOf is the colour of a status.
+// StyleOf is the style of the status of an unfinished job.
 func StyleOf(status types.JobStatus) string {
 	switch status {
 	case types.JobStatusRunning, types.JobStatusStarting:

@@ -22,9 +22,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// list is batchctl list.
 func list(ctx context.Context, con *term.Console, o listOptions) error {
-	if len(o.Words) > 0 {
-		return exit.Usage("list takes no arguments").Try("did you mean: batchctl status %s", o.Words[0])
+	if len(o.Args) > 0 {
+		return exit.Usage("list takes no arguments").Try("did you mean: batchctl status %s", o.Args[0])
 	}
 	filter, err := o.filter(time.Now())
 	if err != nil {
@@ -39,6 +40,7 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 	if err != nil {
 		return err
 	}
+	// The limit applies after sorting, so that the newest jobs remain.
 	hidden := 0
 	if limit := o.limit; limit > 0 && len(jobs) > limit {
 		hidden, jobs = len(jobs)-limit, jobs[:limit]
@@ -54,10 +56,11 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 	return err
 }
 
-// newest lists the jobs that the flags ask for, the newest first.
+// newest lists the jobs that match the filter, the newest first. Jobs that only
+// the ledger remembers are among them.
 func (call *Call) newest(ctx context.Context, array string, filter client.Filter) ([]types.JobSummary, error) {
-	named := array != "" || filter.Share != "" || len(filter.Queues) > 0 // the ledger cannot tell these
-	filter, err := PlaceFilter(ctx, call.Target, array, call.Platform, filter)
+	named := array != "" || filter.Share != "" || len(filter.Queues) > 0 // the ledger does not record these
+	filter, err := ResolveFilter(ctx, call.Target, array, call.Platform, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +85,12 @@ func (call *Call) newest(ctx context.Context, array string, filter client.Filter
 	return jobs, nil
 }
 
-// mostForgotten is how many jobs that Batch has forgotten a list shows at most.
+// mostForgotten is the most jobs that list adds from the ledger.
 const mostForgotten = 100
 
-// forgotten are the jobs that only the ledger remembers, as far as it can tell that
-// they are asked for. That they are from there is in the reason.
+// forgotten returns matching jobs that only the ledger remembers, and adds that to their
+// reason. named means that the filter has a condition that the ledger cannot check; the
+// result is then empty.
 func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filter, listed []types.JobSummary) ([]types.JobSummary, error) {
 	if named {
 		return nil, nil
@@ -102,7 +106,8 @@ func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filte
 	return jobs, err
 }
 
-// filter reads the flags that say which jobs to list.
+// filter converts the flags to a filter. Names of queues are not resolved yet,
+// see ResolveFilter.
 func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
 	f = client.Filter{Name: o.name, Queues: o.queues, Definition: o.definition, Share: o.share}
 	if f.Statuses, err = parseStatuses(o.statuses); err != nil {
@@ -121,38 +126,41 @@ func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
 	return f, nil
 }
 
-// timeLayouts are how --created-after and --created-before may be written; without
-// a zone the time is this machine's.
+// timeLayouts are the accepted formats of --created-after and --created-before. A
+// time without a zone is local.
 var timeLayouts = [...]string{time.DateOnly, "2006-01-02 15:04", time.DateTime, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
 
-// ParseTime reads a flag that holds a moment, or how long ago it was; zero for none.
-func ParseTime(flag, word string, now time.Time) (time.Time, error) {
-	if word == "" {
+// ParseTime parses a flag that is a moment or an age, such as 7d. It returns the
+// zero time for "". now is the end of an age.
+func ParseTime(flag, value string, now time.Time) (time.Time, error) {
+	if value == "" {
 		return time.Time{}, nil
 	}
-	if days, ok := strings.CutSuffix(word, "d"); ok {
+	// time.ParseDuration does not know days.
+	if days, ok := strings.CutSuffix(value, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
 			return now.AddDate(0, 0, -int(n)), nil
 		}
 	}
-	if d, err := time.ParseDuration(word); err == nil && d >= 0 {
+	if d, err := time.ParseDuration(value); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	for _, layout := range timeLayouts {
-		if at, err := time.ParseInLocation(layout, word, time.Local); err == nil {
+		if at, err := time.ParseInLocation(layout, value, time.Local); err == nil {
 			return at, nil
 		}
 	}
-	return time.Time{}, exit.Usage("--%s %q is not a time", flag, word).
+	return time.Time{}, exit.Usage("--%s %q is not a time", flag, value).
 		Try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
 }
 
-// PlaceFilter finds the queues and the array that a filter names at the target.
-func PlaceFilter(ctx context.Context, t *target.Target, array string, platform *document.Platform, f client.Filter) (client.Filter, error) {
+// ResolveFilter replaces the queue aliases and the array in a filter by names and
+// ids at the target. Without queues, the filter gets those of the platform file.
+func ResolveFilter(ctx context.Context, t *target.Target, array string, platform *document.Platform, f client.Filter) (client.Filter, error) {
 	queues := QueueNames(t, platform)
 	if platform != nil {
-		for i, word := range f.Queues {
-			if q, ok := platform.Queue(word); ok {
+		for i, alias := range f.Queues {
+			if q, ok := platform.Queue(alias); ok {
 				f.Queues[i] = q.Name
 			}
 		}
@@ -161,7 +169,7 @@ func PlaceFilter(ctx context.Context, t *target.Target, array string, platform *
 		f.Queues = queues
 	}
 	if array != "" {
-		id, err := session.ResolveWord(ctx, t, array, queues)
+		id, err := session.ResolveJob(ctx, t, array, queues)
 		if err != nil {
 			return f, err
 		}
@@ -177,6 +185,7 @@ func PlaceFilter(ctx context.Context, t *target.Target, array string, platform *
 	return f, nil
 }
 
+// printSummaries prints jobs as a table.
 func printSummaries(con *term.Console, jobs []types.JobSummary) error {
 	if len(jobs) == 0 {
 		fmt.Fprintln(con.Err, "no jobs")
@@ -191,13 +200,14 @@ func printSummaries(con *term.Console, jobs []types.JobSummary) error {
 	return t.Flush()
 }
 
-func parseStatuses(words []string) ([]types.JobStatus, error) {
+// parseStatuses parses --status, in upper or lower case.
+func parseStatuses(names []string) ([]types.JobStatus, error) {
 	known := types.JobStatus("").Values()
 	var out []types.JobStatus
-	for _, w := range words {
-		status := types.JobStatus(strings.ToUpper(w))
+	for _, name := range names {
+		status := types.JobStatus(strings.ToUpper(name))
 		if !slices.Contains(known, status) {
-			return nil, exit.Usage("unknown status %q", w).Try("the states are: %v", known)
+			return nil, exit.Usage("unknown status %q", name).Try("the states are: %v", known)
 		}
 		out = append(out, status)
 	}

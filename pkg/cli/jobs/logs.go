@@ -24,27 +24,29 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// mostLogs is how many logs one command reads unless it is told otherwise: each is
-// a call or more, and CloudWatch Logs answers 25 a second.
+// mostLogs is the default of --limit. Each log costs at least one call, and
+// CloudWatch Logs allows 25 GetLogEvents calls a second.
 const mostLogs = 200
 
-// logCall is a logs command, once its words are understood.
+// logCall is a logs command with its arguments checked.
 type logCall struct {
 	*Call
 	client.LogOptions
-	children   []indexRange // none: all
+	// empty for all
+	children   []indexRange
 	timestamps bool
 	limit      int
-	// names are what lines of merged logs begin with, by job.
+	// names are the prefixes of the lines of merged logs, by job id.
 	names map[string]string
-	// failed says that a log could not be read.
+	// failed reports that a log could not be read.
 	failed bool
 }
 
+// logs is batchctl logs.
 func logs(ctx context.Context, con *term.Console, o logOptions) error {
 	why := target.ToRead
 	if o.follow {
-		why = target.ToChange // someone has to run the job that we follow
+		why = target.ToChange // starts the local engine, which must run the job
 	}
 	l, err := o.parse()
 	if err != nil {
@@ -69,6 +71,7 @@ func logs(ctx context.Context, con *term.Console, o logOptions) error {
 	return err
 }
 
+// parse checks the flags and returns the command. Its target is not open yet.
 func (o logOptions) parse() (*logCall, error) {
 	l := &logCall{timestamps: o.timestamps, limit: o.limit, names: map[string]string{}}
 	l.Follow, l.Attempt, l.Tail = o.follow, o.attempt, o.tail
@@ -90,11 +93,12 @@ func (o logOptions) parse() (*logCall, error) {
 	return l, nil
 }
 
-// indexRange is children of an array, both ends included.
+// indexRange is a range of an array's children; it includes both ends.
 type indexRange struct{ first, last int }
 
-func parseRanges(word string) (ranges []indexRange, err error) {
-	for part := range strings.SplitSeq(word, ",") {
+// parseRanges parses --children, such as 0-9,17. "" is no range.
+func parseRanges(value string) (ranges []indexRange, err error) {
+	for part := range strings.SplitSeq(value, ",") {
 		if part == "" {
 			continue
 		}
@@ -105,19 +109,20 @@ func parseRanges(word string) (ranges []indexRange, err error) {
 		first, err1 := strconv.ParseUint(from, 10, 31)
 		last, err2 := strconv.ParseUint(to, 10, 31)
 		if err1 != nil || err2 != nil || last < first {
-			return nil, exit.Usage("--children %q is not a range", word).Try("use indexes and ranges: --children 0-9,17")
+			return nil, exit.Usage("--children %q is not a range", value).Try("use indexes and ranges: --children 0-9,17")
 		}
 		ranges = append(ranges, indexRange{int(first), int(last)})
 	}
 	return ranges, nil
 }
 
+// includes reports whether --children selects the child with this index.
 func (l *logCall) includes(index int) bool {
 	return len(l.children) == 0 || slices.ContainsFunc(l.children, func(r indexRange) bool { return r.first <= index && index <= r.last })
 }
 
-// wanted are the ids of the jobs whose logs are asked for, with the children in the
-// place of their array.
+// wanted returns the ids of the jobs whose logs are printed. An array is replaced
+// by its selected children. It also sets the names of the lines.
 func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, err error) {
 	arrays := 0
 	names := session.Labels(named(l.Known))
@@ -127,14 +132,14 @@ func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, er
 		switch {
 		case batch.ArraySize(job.JobDetail) > 0:
 			arrays++
-			some, err := l.ofArray(ctx, job, onlyFailed)
+			children, err := l.ofArray(ctx, job, onlyFailed)
 			if err != nil {
 				return nil, err
 			}
-			for _, child := range some {
+			for _, child := range children {
 				l.names[child] = name + session.PartOf(child)
 			}
-			ids = append(ids, some...)
+			ids = append(ids, children...)
 		case !onlyFailed || job.Status == types.JobStatusFailed:
 			l.names[id] = name
 			ids = append(ids, id)
@@ -146,8 +151,8 @@ func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, er
 	return ids, nil
 }
 
-// ofArray are the children of an array that are asked for. Their ids are known
-// without a call, but for those that FAILED.
+// ofArray returns the selected children of an array. Child ids follow from the
+// size of the array; only FAILED children need a query.
 func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed bool) (ids []string, err error) {
 	id := aws.ToString(job.JobId)
 	if onlyFailed {
@@ -169,7 +174,8 @@ func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed boo
 	return ids, nil
 }
 
-// bound cuts the ids to the limit and says what is not read, and how to read it.
+// bound shortens ids to the limit. It returns a note with the number of logs that
+// are not read; "" if the limit is not reached.
 func (l *logCall) bound(ids *[]string) string {
 	all := len(*ids)
 	if l.limit == 0 || all <= l.limit {
@@ -185,24 +191,26 @@ func (l *logCall) bound(ids *[]string) string {
 	return fmt.Sprintf("%d of %d logs were read; %sall: --limit 0", l.limit, all, next)
 }
 
-// logRow is a line of a log in JSON.
+// logRow is a line of a log in the JSON output.
 type logRow struct {
-	Job  string `json:"job"`
-	Time string `json:"time"`
+	Job  string `json:"job"`  // short id
+	Time string `json:"time"` // UTC, with milliseconds
 	Text string `json:"text"`
 }
 
-// logWriter prints lines as they come, so that none has to be kept.
+// logWriter prints lines as they arrive, so that it keeps none in memory.
 type logWriter struct {
 	con   *term.Console
 	call  *logCall
-	merge bool
+	merge bool           // print the job before each line
 	lines map[string]int // by job
-	any   bool
-	// batch holds lines of one log until the next one is not there yet: to write each on its own takes longer than to read it.
+	any   bool           // a row was printed
+	// batch buffers the lines of one log until no further line is available. A write per
+	// line would take longer than reading it.
 	batch *bufio.Writer
 }
 
+// write prints one line.
 func (w *logWriter) write(line client.Line) error {
 	w.lines[line.Job]++
 	stamp := line.Time.UTC().Format("2006-01-02T15:04:05.000Z")
@@ -223,7 +231,7 @@ func (w *logWriter) write(line client.Line) error {
 	return err
 }
 
-// writeRow prints a member of the JSON array.
+// writeRow prints one element of the JSON array.
 func (w *logWriter) writeRow(row logRow) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -240,6 +248,7 @@ func (w *logWriter) writeRow(row logRow) error {
 	return err
 }
 
+// end flushes the lines, or closes the JSON array.
 func (w *logWriter) end() error {
 	if w.call.Format != "json" {
 		return w.batch.Flush()
@@ -250,10 +259,12 @@ func (w *logWriter) end() error {
 	return w.con.Print("\n]\n")
 }
 
-// printLogs prints the logs. That one cannot be read is reported, and does not keep the
-// others, or how the jobs ended, from being told.
+// printLogs prints the logs, and then how the jobs ended. A log that cannot be
+// read is reported and does not stop the others.
 func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
 	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
+	// A single log needs no merging, and its lines are known to follow each
+	// other.
 	lines := l.MergedLogs(ctx, ids, l.LogOptions)
 	if len(ids) == 1 {
 		lines = l.Logs(ctx, ids[0], l.LogOptions)
@@ -286,24 +297,26 @@ func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string)
 	return stopped
 }
 
-// logTrouble says why a log could not be read. A child that was not shown is told
-// from one that wrote nothing.
+// logTrouble reports why a log could not be read, so that this child does not
+// look like one that wrote nothing.
 func logTrouble(con *term.Console, l *logCall, id string, err error) {
 	l.failed = true
 	fmt.Fprintf(con.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id), diag.Printable(err.Error()))
 }
 
+// logInterrupted is the error after Ctrl-C. The jobs continue.
 func logInterrupted(con *term.Console, l *logCall) error {
 	f := exit.Fail(exit.Interrupted, "stopped reading")
 	if l.Follow {
 		f = exit.Fail(exit.Interrupted, "stopped following; %s", stillRunning(len(l.Jobs)))
 	}
-	words := session.WordsOf(l.Call.Target, l.Jobs)
-	return f.Try("follow on: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", words)
+	args := session.ArgsFor(l.Call.Target, l.Jobs)
+	return f.Try("follow again: batchctl logs %[1]s --follow    stop it: batchctl stop %[1]s", args)
 }
 
-// verdicts says, below the logs, how the jobs failed, and of a job that wrote
-// nothing how it stands: the log alone may not tell.
+// verdicts prints below the logs how jobs failed, and the status of a job that
+// wrote nothing. The log alone may not show either. lines counts the printed
+// lines by job.
 func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, lines map[string]int) {
 	known := l.Known
 	if l.Follow {
@@ -333,7 +346,7 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 	session.PrintNext(con, l.Target, session.Live(known))
 }
 
-// named are described jobs by their ids and names.
+// named returns the ids and names of described jobs.
 func named(jobs []once.Recalled) (all []once.Submitted) {
 	for _, job := range jobs {
 		all = append(all, once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
@@ -341,6 +354,7 @@ func named(jobs []once.Recalled) (all []once.Submitted) {
 	return all
 }
 
+// jobIDs returns the ids of described jobs.
 func jobIDs(jobs []once.Recalled) (ids []string) {
 	for _, job := range jobs {
 		ids = append(ids, aws.ToString(job.JobId))
@@ -348,19 +362,20 @@ func jobIDs(jobs []once.Recalled) (ids []string) {
 	return ids
 }
 
-// failureRow is a way in which jobs failed, in JSON.
+// failureRow is one distinct failure in the JSON output of --first-error.
 type failureRow struct {
-	Count    int    `json:"count"`
-	Example  string `json:"example"`
+	Count    int    `json:"count"`   // jobs with this failure
+	Example  string `json:"example"` // short id of one of them
 	ExitCode *int32 `json:"exitCode"`
 	Reason   string `json:"reason"`
-	Text     string `json:"text"`
-	// Unread says that these jobs' logs were not read.
+	Text     string `json:"text"` // the line of the log that shows the failure
+	// Unread reports that these jobs' logs were not read, because of --limit.
 	Unread bool   `json:"unread,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// message is what the failure's line says: what the log says, else what Batch does.
+// message returns the text of a failure: the line of the log, or else the reason
+// that the service gives.
 func (r failureRow) message() string {
 	switch {
 	case r.Error != "":
@@ -373,7 +388,8 @@ func (r failureRow) message() string {
 	return r.Text
 }
 
-// firstErrors prints each distinct failure once.
+// firstErrors is batchctl logs --first-error: it prints each distinct failure
+// once.
 func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
 	failures, err := l.Failures(ctx, ids, l.limit)
 	if ctx.Err() != nil {
@@ -405,6 +421,7 @@ func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []strin
 	return err
 }
 
+// printFailures prints the failures as a table.
 func printFailures(con *term.Console, rows []failureRow) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(con.Err, "none of these jobs has FAILED")

@@ -24,20 +24,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// The commands that name jobs: status, list, logs, wait, stop. A job is named by
-// its short id, its name, or its whole id; array children by short:index.
+// An argument names a job by its short id, its name or its complete id. A child of an array
+// is named by the array and its index, such as 3f2a91c0:7.
 
-// Call is a command that names jobs, once its words are understood.
+// Call is a command with its target open and the jobs of its arguments found.
 type Call struct {
 	*target.Target
 	Format   string // text or json
 	Platform *document.Platform
 	Jobs     []once.Submitted
-	// Known is what was known of the jobs when the command began.
+	// Known describes Jobs, in the same order, at the time when the command began.
 	Known []once.Recalled
 }
 
-// OpenFor opens the target for a command that names jobs and no files.
+// OpenFor opens the target for a command about jobs, without resolving its
+// arguments. The caller closes the result. Reading from a local engine that was
+// never used is an error.
 func OpenFor(ctx context.Context, con *term.Console, o Options, why target.Need) (*Call, error) {
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {
@@ -58,7 +60,8 @@ func OpenFor(ctx context.Context, con *term.Console, o Options, why target.Need)
 	return &Call{Target: t, Format: o.Format, Platform: in.Platform}, nil
 }
 
-// wasUsed tells a local engine that has never been from one that can be read.
+// wasUsed returns an error if the local engine has no state directory: there is nothing to
+// read.
 func wasUsed(o target.Options) error {
 	dir, err := o.Dir()
 	if err != nil {
@@ -71,8 +74,8 @@ func wasUsed(o target.Options) error {
 	return nil
 }
 
-// OpenJobs opens the target and finds the jobs that the words name, with the
-// ledger's help where Batch has forgotten them.
+// OpenJobs opens the target and finds the jobs that the arguments name. The
+// ledger describes those that the service has forgotten.
 func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need) (*Call, error) {
 	call, err := OpenFor(ctx, con, o, why)
 	if err != nil {
@@ -92,12 +95,13 @@ func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need
 	return call, nil
 }
 
-// keepEnds writes down how jobs ended. It is for a day when Batch has forgotten them,
-// and no reason to fail today.
+// keepEnds records in the ledger how jobs ended, because AWS Batch forgets jobs
+// after 7 days or more. Errors do not matter to the command that runs now.
 func keepEnds(t *target.Target, jobs ...types.JobDetail) { _ = t.Keep(jobs...) }
 
-// releaseEnded removes what bounded jobs that have ended. What is left, because others need
-// it or a call failed, is gc's.
+// releaseEnded deletes the consumable resources that limited jobs which have
+// ended. Resources that other jobs need, or whose deletion failed, are left to
+// gc.
 func releaseEnded(ctx context.Context, t *target.Target, jobs []types.JobDetail) {
 	var bounded []string
 	for _, job := range jobs {
@@ -110,6 +114,7 @@ func releaseEnded(ctx context.Context, t *target.Target, jobs []types.JobDetail)
 	}
 }
 
+// details returns the descriptions of jobs as types of the SDK.
 func details(jobs []once.Recalled) []types.JobDetail {
 	all := make([]types.JobDetail, len(jobs))
 	for i, j := range jobs {
@@ -118,36 +123,37 @@ func details(jobs []once.Recalled) []types.JobDetail {
 	return all
 }
 
-// Resolve turns the words of the command line into job ids. Without words it
-// takes the last submission.
+// Resolve returns the jobs that the arguments name, each once. Without arguments
+// it returns those of --submission, or of the last submission.
 func Resolve(ctx context.Context, con *term.Console, o Options, t *target.Target, platform *document.Platform) ([]once.Submitted, error) {
-	words, submission := o.Words, o.Submission
+	args, submission := o.Args, o.Submission
 	switch {
-	case submission != "" && len(words) > 0:
-		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
+	case submission != "" && len(args) > 0:
+		return nil, exit.Usage("--submission already names the jobs; do not name %s", args[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
 	case submission != "":
 		return session.SubmissionCalled(con, t, submission)
-	case len(words) == 0:
+	case len(args) == 0:
 		return session.LastSubmission(con, o.Command, t)
 	}
 	queues := QueueNames(t, platform)
 	var jobs []once.Submitted
-	for _, word := range words {
-		id, err := ResolveFor(ctx, t, o.Command, word, queues)
+	for _, arg := range args {
+		id, err := ResolveFor(ctx, t, o.Command, arg, queues)
 		if err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return j.ID == id }) {
-			jobs = append(jobs, once.Submitted{ID: id, Name: word})
+			jobs = append(jobs, once.Submitted{ID: id, Name: arg})
 		}
 	}
 	return jobs, nil
 }
 
-// ResolveFor is Resolve for a command whose argument names a job. It answers a word such as
-// train:3#2, an attempt, with the way in which that command takes one.
-func ResolveFor(ctx context.Context, t *target.Target, command, word string, queues []string) (string, error) {
-	id, err := t.Client.Resolve(ctx, word, queues)
+// ResolveFor returns the id of the job that one argument of command names. If the
+// argument names an attempt, such as train:3#2, the error shows how that command
+// selects an attempt.
+func ResolveFor(ctx context.Context, t *target.Target, command, arg string, queues []string) (string, error) {
+	id, err := t.Client.Resolve(ctx, arg, queues)
 	part, ok := errors.AsType[*client.NoSuchPartError](err)
 	switch {
 	case !ok:
@@ -158,7 +164,8 @@ func ResolveFor(ctx context.Context, t *target.Target, command, word string, que
 	return "", exit.Fail(exit.NotDone, "%v", part).Try("name one that exists: batchctl %s %s%s", command, part.Use, t.Flags)
 }
 
-// QueueNames are the queues to look for jobs in: the platform file's; none stands for all.
+// QueueNames returns the queues in which jobs are searched: those of the platform
+// file. nil means all queues.
 func QueueNames(t *target.Target, platform *document.Platform) (names []string) {
 	if !t.IsLocal() && platform != nil {
 		for _, q := range platform.Queues {
@@ -168,7 +175,8 @@ func QueueNames(t *target.Target, platform *document.Platform) (names []string) 
 	return names
 }
 
-// WriteShapes prints SDK shapes under their AWS names, as the aws CLI does.
+// WriteShapes prints SDK shapes as JSON with the member names of the AWS API, as
+// the aws CLI does.
 func WriteShapes(con *term.Console, shapes any) error {
 	data, err := wire.Marshal(shapes)
 	if err != nil {

@@ -16,25 +16,28 @@ import (
 )
 
 const (
-	// patienceTick is how often it is checked whether a job has waited too long.
+	// patienceTick is how often the limit is checked.
 	patienceTick = time.Second
-	// proofEvery is how often a waiting job's evidence is gathered, for a verdict that no
-	// waiting fixes.
+	// proofEvery is how often the evidence about a waiting job is gathered, to find a cause
+	// that waiting does not remove.
 	proofEvery = time.Minute
 )
 
-// LosePatience ends jobs that have not started after limit, or of which it is proved
-// before that that they will not. gaveUp is told each, with the reason, before it is ended; calls do
-// not overlap. A limit of 0 is none. The function that it returns ends the looking.
+// LosePatience ends jobs that have not started within limit, or earlier if the
+// evidence proves that they will not start. It calls gaveUp with the reason
+// before it ends a job; calls do not overlap. A limit of 0 disables it. The
+// returned function stops it and waits until it has stopped.
 func (f *follower) LosePatience(ctx context.Context, limit time.Duration, gaveUp func(job once.Submitted, why string)) (stop func()) {
 	if limit <= 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var looking sync.WaitGroup
-	looking.Go(func() {
+	var checking sync.WaitGroup
+	checking.Go(func() {
 		tick := time.NewTicker(patienceTick)
 		defer tick.Stop()
+		// asked is when the evidence about a job was last gathered; over are the
+		// jobs given up.
 		asked, over := map[string]time.Time{}, map[string]bool{}
 		for {
 			select {
@@ -59,11 +62,11 @@ func (f *follower) LosePatience(ctx context.Context, limit time.Duration, gaveUp
 	})
 	return func() {
 		cancel()
-		looking.Wait()
+		checking.Wait()
 	}
 }
 
-// unstarted are the followed jobs that have not begun.
+// unstarted returns the followed jobs that have no attempt yet.
 func (f *follower) unstarted() (jobs []types.JobDetail) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +78,8 @@ func (f *follower) unstarted() (jobs []types.JobDetail) {
 	return jobs
 }
 
-// hopeless says why a job is given up, and tells the evidence; "" while it is not.
+// hopeless returns why a job is given up, and prints the evidence. It returns ""
+// if the job may still start. late means that the limit has passed.
 func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time.Duration, late bool) string {
 	if !late && !explain.Waits(job, time.Now()) {
 		return ""
@@ -102,13 +106,14 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 	return fmt.Sprintf("the job had not started after %s: %s", term.Short(limit), why)
 }
 
-// proved reports that no waiting will start a job. Capacity may come back.
+// proved reports whether the answer excludes that the job starts. Missing
+// capacity does not count, because it may come back.
 func proved(a explain.Answer) bool {
 	v := a.Verdict
 	return v != nil && a.Firm() && !v.Waits && v.Confidence == explain.High && v.Cause != "no-capacity"
 }
 
-// end stops a job that is given up; the watch sees its end.
+// end stops a job that is given up. The watch reports its end.
 func (f *follower) end(ctx context.Context, id string) {
 	if _, err := f.target.Stop(ctx, id, "batchctl: it did not start in time"); err != nil && ctx.Err() == nil {
 		f.Line("stop %s: %v", batch.ShortID(id), err)

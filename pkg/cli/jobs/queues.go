@@ -20,32 +20,35 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// QueueState is what the command prints of a queue.
+// QueueState is a queue in the output of queues.
 type QueueState struct {
 	Name         string                  `json:"name"`
 	State        types.JQState           `json:"state"`
 	Priority     int32                   `json:"priority"`
-	Jobs         map[types.JobStatus]int `json:"jobs"`
+	Jobs         map[types.JobStatus]int `json:"jobs"` // unfinished jobs and children by status
 	Environments []string                `json:"computeEnvironments"`
-	// MaxvCpus is the sum over the environments; 0 where one has no bound.
+	// MaxvCpus is the sum over the environments; 0 if one has no limit or is unknown.
 	MaxvCpus int32 `json:"maxvCpus"`
-	// Utilization is what the queue's jobs hold, in all and by fair share. It is
-	// absent where the service gives no snapshot.
+	// Utilization is the capacity that the queue's jobs use, in total and per fair share.
+	// It is absent if the credentials do not allow GetJobQueueSnapshot.
 	Utilization Native[*types.QueueSnapshotUtilizationDetail] `json:"queueUtilization,omitzero"`
 }
 
-// Native is an SDK shape in a document of ours, which prints under AWS's names.
+// Native is an SDK shape inside batchctl's own JSON. It has the member names of
+// the AWS API.
 type Native[T any] struct{ Shape T }
 
+// MarshalJSON returns the shape as the AWS API writes it.
 func (n Native[T]) MarshalJSON() ([]byte, error) { return wire.Marshal(n.Shape) }
 
+// queues is batchctl queues.
 func queues(ctx context.Context, con *term.Console, o Options) error {
 	call, err := OpenFor(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	queues, denied, err := call.states(ctx, o.Words)
+	queues, denied, err := call.states(ctx, o.Args)
 	if err != nil {
 		return err
 	}
@@ -62,7 +65,8 @@ func queues(ctx context.Context, con *term.Console, o Options) error {
 	return PrintQueues(con, queues)
 }
 
-// PrintQueues prints queues as a table.
+// PrintQueues prints queues as a table. The column SHARES appears only if a queue
+// has fair shares.
 func PrintQueues(con *term.Console, queues []QueueState) error {
 	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY", "ENVIRONMENTS"}
 	shared := slices.ContainsFunc(queues, QueueState.isShared)
@@ -83,6 +87,7 @@ func PrintQueues(con *term.Console, queues []QueueState) error {
 	return t.Flush()
 }
 
+// capacityOf formats MaxvCpus; "-" if there is no limit.
 func capacityOf(q QueueState) string {
 	if q.MaxvCpus == 0 {
 		return "-"
@@ -90,10 +95,11 @@ func capacityOf(q QueueState) string {
 	return fmt.Sprintf("%d vCPUs", q.MaxvCpus)
 }
 
-// VCPUUnit is how snapshots name vCPUs; queues of service environments count others.
+// VCPUUnit is the capacity unit of vCPUs in snapshots. Queues of service
+// environments have other units.
 const VCPUUnit = "VCPU"
 
-// quantity prints a capacity as people read it.
+// quantity formats a capacity with its unit, such as "4 vCPUs".
 func quantity(n *float64, unit *string) string {
 	text := strconv.FormatFloat(aws.ToFloat64(n), 'f', -1, 64)
 	switch u := aws.ToString(unit); {
@@ -106,7 +112,7 @@ func quantity(n *float64, unit *string) string {
 	}
 }
 
-// InUse is what the queue's jobs hold; "" where that is unknown.
+// InUse formats the capacity that the queue's jobs use; "" if it is unknown.
 func (q QueueState) InUse() string {
 	if q.Utilization.Shape == nil {
 		return ""
@@ -118,12 +124,14 @@ func (q QueueState) InUse() string {
 	return term.JoinClauses(parts...)
 }
 
+// isShared reports whether the queue has a fair-share policy and its use is
+// known.
 func (q QueueState) isShared() bool {
 	return q.Utilization.Shape != nil && q.Utilization.Shape.FairshareUtilization != nil
 }
 
-// Shares is what the fair shares hold, the largest first; the service names the
-// first of them only.
+// Shares formats the use of the fair shares, the largest first. The service
+// reports only the largest ones; the others are counted.
 func (q QueueState) Shares() string {
 	if !q.isShared() {
 		return ""
@@ -143,10 +151,11 @@ func (q QueueState) Shares() string {
 	return term.JoinClauses(parts...)
 }
 
-// states describes the queues of these names or aliases, or all of them, by name.
-// What their jobs hold is left out where the service says no; denied is why.
-func (call *Call) states(ctx context.Context, words []string) (states []QueueState, denied, err error) {
-	if states, err = call.Described(ctx, words); err != nil {
+// states returns the queues with these names or aliases, or all queues, sorted by
+// name. If the credentials do not allow snapshots, it leaves out the capacity in
+// use, and denied is the reason.
+func (call *Call) states(ctx context.Context, names []string) (states []QueueState, denied, err error) {
+	if states, err = call.Described(ctx, names); err != nil {
 		return nil, nil, err
 	}
 	for i := range states {
@@ -167,8 +176,10 @@ func (call *Call) states(ctx context.Context, words []string) (states []QueueSta
 	return states, denied, nil
 }
 
-// Described is what is known of queues without a look at their jobs, by name.
-func (call *Call) Described(ctx context.Context, words []string) ([]QueueState, error) {
+// Described returns queues without the counts of their jobs, sorted by name. It
+// needs two calls. names are names, ARNs or aliases; an empty list means all
+// queues.
+func (call *Call) Described(ctx context.Context, names []string) ([]QueueState, error) {
 	all, err := call.Queues(ctx)
 	if err != nil {
 		return nil, err
@@ -177,9 +188,10 @@ func (call *Call) Described(ctx context.Context, words []string) ([]QueueState, 
 	if err != nil {
 		return nil, err
 	}
+	// Each found queue is removed, so the rest are missing.
 	asked := map[string]string{}
-	for _, word := range words {
-		asked[call.queueName(word)] = word
+	for _, arg := range names {
+		asked[call.queueName(arg)] = arg
 	}
 	states := []QueueState{}
 	for _, q := range all {
@@ -187,7 +199,7 @@ func (call *Call) Described(ctx context.Context, words []string) ([]QueueState, 
 		arn := aws.ToString(q.JobQueueArn)
 		_, byName := asked[name]
 		_, byARN := asked[arn]
-		if !byName && !byARN && len(words) > 0 {
+		if !byName && !byARN && len(names) > 0 {
 			continue
 		}
 		delete(asked, name)
@@ -196,26 +208,27 @@ func (call *Call) Described(ctx context.Context, words []string) ([]QueueState, 
 		s.add(q, environments)
 		states = append(states, s)
 	}
-	for _, word := range words {
-		if _, missing := asked[call.queueName(word)]; missing {
-			return nil, exit.Fail(exit.NotDone, "no queue %s here", word).Try("see them all: batchctl queues%s", call.Flags)
+	for _, arg := range names {
+		if _, missing := asked[call.queueName(arg)]; missing {
+			return nil, exit.Fail(exit.NotDone, "no queue %s here", arg).Try("see them all: batchctl queues%s", call.Flags)
 		}
 	}
 	slices.SortFunc(states, func(a, b QueueState) int { return cmp.Compare(a.Name, b.Name) })
 	return states, nil
 }
 
-// queueName is the name behind an alias of the platform file.
-func (call *Call) queueName(word string) string {
+// queueName returns the queue of an alias in the platform file. It returns other
+// arguments unchanged.
+func (call *Call) queueName(arg string) string {
 	if call.Platform != nil {
-		if q, ok := call.Platform.Queue(word); ok {
+		if q, ok := call.Platform.Queue(arg); ok {
 			return q.Name
 		}
 	}
-	return word
+	return arg
 }
 
-// add adds what is known of the queue's compute environments, in their order.
+// add adds the queue's compute environments in their order.
 func (s *QueueState) add(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail) {
 	bounded := true
 	for _, o := range q.ComputeEnvironmentOrder {
@@ -236,5 +249,5 @@ func (s *QueueState) add(q types.JobQueueDetail, environments []types.ComputeEnv
 	}
 }
 
-// IsNoSuchQueue reports that Batch does not know a queue that the stack still names, or that was asked for.
+// IsNoSuchQueue reports whether the service answered that a queue does not exist.
 func IsNoSuchQueue(err error) bool { return strings.Contains(err.Error(), "does not exist") }

@@ -24,6 +24,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// status is batchctl status. Several jobs are a tree; one job has all details.
 func status(ctx context.Context, con *term.Console, o Options) error {
 	call, err := OpenJobs(ctx, con, o, target.ToRead)
 	if err != nil {
@@ -52,8 +53,8 @@ func status(ctx context.Context, con *term.Console, o Options) error {
 	return err
 }
 
-// printJobTree prints jobs as a tree of their dependencies, below the name of their workflow.
-// whys says why some jobs wait.
+// printJobTree prints jobs as a tree of their dependencies, below the name of
+// their workflow. whys are the reasons why jobs wait, by job id.
 func printJobTree(con *term.Console, t *target.Target, jobs []once.Recalled, asked session.Asked, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
 	for _, job := range jobs {
@@ -75,7 +76,8 @@ func printJobTree(con *term.Console, t *target.Target, jobs []once.Recalled, ask
 	return con.Print(b.String())
 }
 
-// serviceOf is who runs the target's jobs, as a sentence names it.
+// serviceOf names the service that runs the target's jobs, as the subject of a
+// sentence.
 func serviceOf(t *target.Target) string {
 	if t.IsLocal() {
 		return "the local engine"
@@ -83,7 +85,8 @@ func serviceOf(t *target.Target) string {
 	return "AWS Batch"
 }
 
-// fromLedger says how a job ended that only the ledger remembers. service is the target's.
+// fromLedger describes how a job ended that only the ledger remembers. service
+// comes from serviceOf.
 func fromLedger(job types.JobDetail, service string, now time.Time) string {
 	source := "from the ledger; " + service + " no longer has it"
 	if job.Status == once.StatusExpired {
@@ -93,7 +96,8 @@ func fromLedger(job types.JobDetail, service string, now time.Time) string {
 	return fmt.Sprintf("ended %s: %s (%s)", longAgo(job.StoppedAt, now), how, source)
 }
 
-// longAgo is ago for what is days old.
+// longAgo formats the age of a time that may be days ago. It is "long ago" if the
+// time is unknown.
 func longAgo(millis *int64, now time.Time) string {
 	if aws.ToInt64(millis) == 0 {
 		return "long ago"
@@ -104,7 +108,8 @@ func longAgo(millis *int64, now time.Time) string {
 	return term.Ago(millis, now)
 }
 
-// lasted says how long a job waited and ran, by the service's own clock.
+// lasted describes how long a job waited and ran, from the times of the service.
+// It is "" if they are unknown.
 func lasted(job types.JobDetail, now time.Time) string {
 	started := aws.ToInt64(job.StartedAt) > 0
 	switch over := batch.HasEnded(job.Status); {
@@ -125,7 +130,8 @@ func lasted(job types.JobDetail, now time.Time) string {
 	}
 }
 
-// writeJobs prints jobs under their AWS names, and what batchctl adds under its own.
+// writeJobs prints jobs with the member names of the AWS API. The member batchctl
+// has batchctl's additions.
 func writeJobs(con *term.Console, jobs []once.Recalled, now time.Time) error {
 	all := []json.RawMessage{}
 	for _, job := range jobs {
@@ -144,27 +150,29 @@ func writeJobs(con *term.Console, jobs []once.Recalled, now time.Time) error {
 	return con.JSON(all)
 }
 
-// joinObjects puts the members of b behind those of a.
+// joinObjects appends the members of the JSON object b to those of a.
 func joinObjects(a, b []byte) json.RawMessage {
+	// Without members of a, there is no comma.
 	if string(a) == "{}" {
 		return b
 	}
 	return append(append(slices.Clone(a[:len(a)-1]), ','), b[1:]...)
 }
 
-// addedRow is what batchctl says of a job beside AWS Batch. Durations are in
+// addedRow is what batchctl adds to AWS's description of a job. Durations are in
 // milliseconds; one that has not begun is left out.
 type addedRow struct {
 	ShortID string `json:"shortId"`
 	// WaitedMs is from creation to the start of the last attempt, or until now.
 	WaitedMs *int64 `json:"waitedMs,omitempty"`
 	RanMs    *int64 `json:"ranMs,omitempty"`
-	// TookMs is of an array, from creation until it finishes.
+	// TookMs is the duration of an array, from creation until it finishes.
 	TookMs *int64 `json:"tookMs,omitempty"`
-	// Forgotten says that all this comes from the ledger.
+	// Forgotten reports that the description comes from the ledger.
 	Forgotten bool `json:"forgotten,omitempty"`
 }
 
+// addedOf returns batchctl's additions for a job.
 func addedOf(job once.Recalled, now time.Time) addedRow {
 	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
@@ -178,7 +186,8 @@ func addedOf(job once.Recalled, now time.Time) addedRow {
 	return row
 }
 
-// span64 is the milliseconds between two stamps, or until now; nil before the first.
+// span64 returns the milliseconds between two times, or until now if the second
+// is missing; nil if the first is missing.
 func span64(from, to *int64, now time.Time) *int64 {
 	if aws.ToInt64(from) == 0 {
 		return nil
@@ -190,7 +199,7 @@ func span64(from, to *int64, now time.Time) *int64 {
 	return aws.Int64(max(0, end-*from))
 }
 
-// jobText is the full view of one job.
+// jobText formats all details of one job.
 func jobText(con *term.Console, t *target.Target, job once.Recalled, now time.Time) string {
 	d := job.JobDetail
 	var b strings.Builder
@@ -226,7 +235,8 @@ func jobText(con *term.Console, t *target.Target, job once.Recalled, now time.Ti
 	return b.String()
 }
 
-// PrintJobs prints what Batch says of the jobs, as JSON.
+// PrintJobs prints the descriptions of jobs as JSON. It ignores interrupts,
+// because the command has ended its work when it prints.
 func PrintJobs(con *term.Console, t *target.Target, jobs []once.Submitted) error {
 	known, err := t.Recall(context.Background(), session.IDs(jobs)...)
 	if err != nil {

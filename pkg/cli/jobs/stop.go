@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// stopRow is one job in the output of stop.
 type stopRow struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"`
@@ -30,14 +31,15 @@ type stopRow struct {
 	// Before is the status in which the job was found, Status the last that was seen.
 	Before string `json:"before"`
 	Status string `json:"status"`
-	// LeftAlone is why nothing was sent.
+	// LeftAlone is why stop sent no request.
 	LeftAlone string `json:"leftAlone,omitempty"`
-	// Children counts those that were terminated one by one.
+	// Children is the number of children that were terminated one by one.
 	Children int    `json:"children,omitempty"`
 	DryRun   bool   `json:"dryRun,omitempty"`
 	Error    string `json:"error,omitempty"`
 }
 
+// text formats the row as a line.
 func (r stopRow) text() string {
 	head := r.ShortID + "  " + diag.Printable(r.Name) + "  "
 	switch {
@@ -53,12 +55,14 @@ func (r stopRow) text() string {
 	return head + fmt.Sprintf("%s, was %s (%s)", r.Status, r.Before, r.Call)
 }
 
+// rowOf returns a row with the names of a job.
 func rowOf(j once.Submitted) stopRow {
 	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
 }
 
+// stop is batchctl stop.
 func stop(ctx context.Context, con *term.Console, o stopOptions) error {
-	if len(o.Words) == 0 && o.Submission == "" {
+	if len(o.Args) == 0 && o.Submission == "" {
 		return exit.Usage("stop needs a job").Try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
 	}
 	why := target.ToChange
@@ -74,6 +78,7 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	if err != nil {
 		return err
 	}
+	// Another job with the same name may be meant.
 	namesakes, unchecked := call.namesakes(ctx)
 	if unchecked != nil && ctx.Err() == nil {
 		fmt.Fprintf(con.Err, "batchctl: could not check for jobs of the same names: %s\n", diag.Printable(unchecked.Error()))
@@ -93,16 +98,16 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 		return err
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "interrupted; requests that were sent cannot be undone").
-			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
+			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
 		return exit.Fail(exit.NotDone, "not all jobs were stopped").
-			Try("look: batchctl status %[1]s    again: batchctl stop %[1]s", session.WordsOf(call.Target, call.Jobs))
+			Try("check: batchctl status %[1]s    again: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
 	}
 	return nil
 }
 
-// stopJobs stops the jobs, or says what that would be, in the order in which they
-// were named.
+// stopJobs stops the jobs, or returns what would be stopped, in the order in
+// which they were named. It waits until they have ended, at most for --timeout.
 func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error) {
 	rows := make([]stopRow, len(call.Jobs))
 	var live []string
@@ -123,6 +128,7 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 	if o.dryRun || len(live) == 0 {
 		return rows, nil
 	}
+	// The limit covers all jobs together.
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	done := call.StopAll(ctx, live, o.reason)
@@ -135,7 +141,7 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 	return rows, nil
 }
 
-// take puts down what has become of the job.
+// take adds the result of a stop to the row.
 func (r *stopRow) take(s client.Stopped) {
 	r.Call, r.Children = s.Call, s.Children
 	r.Before, r.Status = cmp.Or(string(s.Before), r.Before), cmp.Or(string(s.Job.Status), r.Status)
@@ -147,11 +153,12 @@ func (r *stopRow) take(s client.Stopped) {
 	}
 }
 
-// mostNamesakes is how many jobs of the same names are looked at.
+// mostNamesakes is the most jobs of the same names that are queried.
 const mostNamesakes = 100
 
-// namesakes are the ledger's other jobs of the same names that have not ended: they
-// were not named, and are left alone.
+// namesakes returns unfinished jobs from the ledger that have the same names as
+// the stopped jobs. They were not named, so stop leaves them alone and lists
+// them.
 func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
 	entries, err := call.Submissions.Own()
 	if err != nil {
@@ -183,6 +190,7 @@ func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
 	return rows, nil
 }
 
+// namesake returns the row of such a job.
 func namesake(job types.JobDetail) stopRow {
 	r := rowOf(once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
 	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status), string(job.Status)+", another job of this name: stop it by its id"

@@ -17,29 +17,29 @@ import (
 type treeRow struct {
 	id, name string
 	status   types.JobStatus
-	// after are the ids of the jobs that it depends on; those that are not in the
-	// tree do not count.
+	// after are the ids of the jobs that it depends on. Ids that are not in the tree are
+	// ignored.
 	after []string
-	// when is the condition on their ends: document.WhenAlways or document.WhenFailure; "" for success.
+	// when is the condition on the result of those jobs: document.WhenAlways or document.WhenFailure; "" for success.
 	when string
 	// unsubmitted reports that the job has no id at its service.
 	unsubmitted bool
-	// note is what follows the status; chart is drawn before it.
+	// chart follows the status, and note follows the chart.
 	chart term.Line
 	note  string
 }
 
-// treeNode is a row in its place.
+// treeNode is a row with its position in the tree.
 type treeNode struct {
 	treeRow
 	children []*treeNode
 	depth    int
-	// also names the other jobs that it depends on: a tree has room for one.
+	// also names the further jobs that it depends on. A node has one parent.
 	also []string
 }
 
-// treeRows are the jobs as a tree shows them, with the steps that were not submitted. Charts
-// are for terminals.
+// treeRows returns the rows of jobs and of steps that are not submitted yet.
+// charts adds progress bars, which need a terminal.
 func treeRows(jobs []types.JobDetail, asked session.Asked, note func(types.JobDetail) string, charts bool) []treeRow {
 	rows := make([]treeRow, len(jobs))
 	for i, job := range jobs {
@@ -60,8 +60,9 @@ func treeRows(jobs []types.JobDetail, asked session.Asked, note func(types.JobDe
 	return rows
 }
 
-// plant puts each row below the job that it depends on; of several below the one
-// with the longest way from the start, so that what stands above is over first.
+// plant puts each row below a job that it depends on. Of several it takes the one
+// with the longest chain of dependencies, so that everything above a row ends
+// before it.
 func plant(rows []treeRow) (roots []*treeNode) {
 	nodes := map[string]*treeNode{}
 	for _, r := range rows {
@@ -87,8 +88,8 @@ func plant(rows []treeRow) (roots []*treeNode) {
 	return roots
 }
 
-// sink finds how deep a node stands. What a broken answer says in a circle ends
-// after as many steps as there are jobs.
+// sink returns the length of the longest chain of dependencies above a node.
+// steps limits the recursion, in case a broken answer contains a cycle.
 func (n *treeNode) sink(nodes map[string]*treeNode, steps int) int {
 	if n.depth >= 0 || steps < 0 {
 		return n.depth
@@ -104,6 +105,7 @@ func (n *treeNode) sink(nodes map[string]*treeNode, steps int) int {
 	return n.depth
 }
 
+// parent returns the deepest node that n depends on; nil for a root.
 func (n *treeNode) parent(nodes map[string]*treeNode) (parent *treeNode) {
 	for _, id := range n.after {
 		other := nodes[id]
@@ -114,14 +116,14 @@ func (n *treeNode) parent(nodes map[string]*treeNode) (parent *treeNode) {
 	return parent
 }
 
-// limb is a node and what stands before its name.
+// limb is a node with the line art before its name.
 type limb struct {
 	*treeNode
 	stem string
 }
 
-// limbs are the nodes from top to bottom. Where a stem would take more than most
-// columns, the depth stands for it; 0 is no bound.
+// limbs returns the nodes from top to bottom. If the line art takes more than
+// most columns, the depth replaces it. 0 sets no limit.
 func limbs(nodes []*treeNode, most int) (all []limb) {
 	var grow func(n *treeNode, stem, below string, depth int)
 	grow = func(n *treeNode, stem, below string, depth int) {
@@ -143,13 +145,13 @@ func limbs(nodes []*treeNode, most int) (all []limb) {
 	return all
 }
 
-// Widths below which a tree leaves something out.
+// Below these widths, in columns, a tree leaves out the ids or the charts.
 const (
 	idsWidth    = 60
 	chartsWidth = 90
 )
 
-// treeLines draws the tree on so many columns; 0 for as many as it takes.
+// treeLines draws the tree for a width in columns. 0 sets no limit.
 func treeLines(rows []treeRow, width int) []term.Line {
 	all := limbs(plant(rows), width/3)
 	names, ids, statuses := 0, 0, len("SUCCEEDED")
@@ -197,10 +199,11 @@ func treeLines(rows []treeRow, width int) []term.Line {
 	return lines
 }
 
-// chartWidth is how many columns an array's progress takes between its brackets.
+// chartWidth is the width of an array's progress bar between its brackets, in
+// columns.
 const chartWidth = 20
 
-// arrayChart draws how far an array's children are; nil for any other job.
+// arrayChart draws the progress of an array; nil for any other job.
 func arrayChart(job types.JobDetail) term.Line {
 	size := batch.ArraySize(job)
 	if size == 0 {

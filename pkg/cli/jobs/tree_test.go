@@ -112,7 +112,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestTreeHoldsEachJobOnce draws any dependencies, circles among them.
+// TestTreeHoldsEachJobOnce draws random dependencies, with cycles among them.
 func TestTreeHoldsEachJobOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "jobs")
@@ -145,7 +145,7 @@ func TestTreeHoldsEachJobOnce(t *testing.T) {
 	})
 }
 
-// TestTreeOrder: without circles no job stands above one that it depends on.
+// TestTreeOrder checks that no job is above one that it depends on, if there is no cycle.
 func TestTreeOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "jobs")

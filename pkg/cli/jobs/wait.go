@@ -22,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// wait is batchctl wait. A timeout of 0 sets no limit.
 func wait(ctx context.Context, con *term.Console, o Options, timeout time.Duration) error {
 	call, err := OpenJobs(ctx, con, o, target.ToChange)
 	if err != nil {
@@ -40,8 +41,8 @@ func wait(ctx context.Context, con *term.Console, o Options, timeout time.Durati
 	return err
 }
 
-// waitKnown waits for the jobs that AWS Batch still has. How the others ended it reads from
-// the ledger.
+// waitKnown waits for the jobs that the service still has. It prints the end of
+// the others from the ledger. The exit status covers both.
 func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 	code := exit.OK
 	var live []once.Submitted
@@ -71,12 +72,13 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 	return exit.Silent(max(code, verdict))
 }
 
-// WaitFor follows jobs that continue without us, and returns the exit code of their
-// verdict. Whatever else ends the waiting, it says how to continue and stops nothing.
+// WaitFor follows jobs that continue without this process, and returns the exit
+// status of their result. If the waiting ends earlier, the error says how to
+// continue; no job is stopped.
 func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (int, error) {
 	code, err := NewFollower(con, t, jobs, log).Run(ctx)
-	words := session.WordsOf(t, jobs)
-	next := fmt.Sprintf("wait on: batchctl wait %[1]s    stop: batchctl stop %[1]s", words)
+	args := session.ArgsFor(t, jobs)
+	next := fmt.Sprintf("continue waiting: batchctl wait %[1]s    stop: batchctl stop %[1]s", args)
 	switch {
 	case err == nil:
 		return code, nil
@@ -86,20 +88,23 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", stillRunning(len(jobs))).Try("%s", next)
 	case client.Expired(err) || strings.Contains(err.Error(), "get credentials"):
 		return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", exit.Cause(err), stillRunning(len(jobs))).
-			Try("get new credentials, for example aws sso login, then wait on: batchctl wait %s", words)
+			Try("get new credentials, for example aws sso login, then continue waiting: batchctl wait %s", args)
 	}
 	if _, missing := errors.AsType[*client.MissingError](err); missing {
 		return code, err
 	}
+	// The connection error alone does not say that the engine's process is gone.
 	if t.IsLocal() {
-		if _, gone := local.Connect(t.Submissions.Dir); gone != nil {
+		if _, down := local.Connect(t.Submissions.Dir); down != nil {
 			return code, exit.Fail(exit.NotDone, "stopped waiting: the local engine and its jobs were killed").
-				Try("start it again, which retries or fails its jobs: batchctl wait %s", words)
+				Try("start it again, which retries or fails its jobs: batchctl wait %s", args)
 		}
 	}
 	return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", err, stillRunning(len(jobs))).Try("%s", next)
 }
 
+// stillRunning is the clause about jobs that an interrupted command leaves
+// running.
 func stillRunning(jobs int) string {
 	if jobs == 1 {
 		return "the job continues"
@@ -107,23 +112,24 @@ func stillRunning(jobs int) string {
 	return "the jobs continue"
 }
 
-// warnOnce says once of each kind what a watch lives through.
+// warnOnce returns a function that prints each kind of error once. A watch
+// survives these errors and repeats the call.
 func warnOnce(con *term.Console, say func(string)) func(error) {
 	var mu sync.Mutex
-	said := map[string]bool{}
+	printed := map[string]bool{}
 	return func(err error) {
-		text := "note: the service does not answer as it should; it is asked again: " + err.Error()
+		text := "note: a call failed and is repeated: " + err.Error()
 		kind := "failing"
 		switch {
 		case client.Expired(err):
 			kind, text = "expired", "note: the credentials expired; they are loaded again"
 		case client.Throttled(err):
-			kind, text = "throttled", "note: the service is asked too often, by all who use it together; this command asks less often now"
+			kind, text = "throttled", "note: the service limits the rate of calls, of all clients together; this command now sends fewer"
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if !said[kind] {
-			said[kind] = true
+		if !printed[kind] {
+			printed[kind] = true
 			say(text)
 		}
 	}

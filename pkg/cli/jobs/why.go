@@ -15,20 +15,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/explain"
 )
 
-// whyLine is the line that status adds to a job which has waited for long.
+// whyLine returns the lines that status adds for a job that has waited for more
+// than a minute.
 func (call *Call) whyLine(ctx context.Context, d types.JobDetail) string {
 	if !explain.Waits(d, time.Now()) {
 		return ""
 	}
 	text, err := whyOf(ctx, call.Target, d.JobId)
 	if err != nil {
-		text = "not known: " + err.Error()
+		text = "unknown: " + err.Error()
 	}
 	return fmt.Sprintf("%-11s %s\n", "why", diag.Printable(text)) +
 		fmt.Sprintf("%-11s batchctl explain %s%s\n", "more", batch.ShortID(aws.ToString(d.JobId)), call.Flags)
 }
 
-// whys are the reasons of the first jobs that have waited for long, by id.
+// whys returns the reasons of the first jobs that have waited for more than a
+// minute, by job id.
 func (call *Call) whys(ctx context.Context, now time.Time) map[string]string {
 	whys := map[string]string{}
 	for _, job := range call.Known {
@@ -44,27 +46,26 @@ func (call *Call) whys(ctx context.Context, now time.Time) map[string]string {
 }
 
 const (
-	// whyEvery is how often the jobs that are followed are looked through for those
-	// that wait, and whyMost how many of them are asked about then.
+	// whyEvery is how often waiting jobs are explained, and whyMost how many at a time.
 	whyEvery = 15 * time.Second
 	whyMost  = 3
 )
 
-// explainWaits says of jobs that wait for more than a minute why, when it begins and
-// when it changes, until stop is called.
+// explainWaits prints why jobs wait that have waited for more than a minute, and
+// again when the reason changes. The returned function stops it.
 func (f *follower) explainWaits(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		tick := time.NewTicker(whyEvery)
 		defer tick.Stop()
-		told := map[string]string{}
+		printed := map[string]string{}
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				f.printReasons(ctx, told)
+				f.printReasons(ctx, printed)
 			}
 		}
 	})
@@ -74,20 +75,22 @@ func (f *follower) explainWaits(ctx context.Context) (stop func()) {
 	}
 }
 
-// printReasons tells why jobs wait, as far as that has not been told.
-func (f *follower) printReasons(ctx context.Context, told map[string]string) {
+// printReasons prints the reasons that are new. printed are the last printed
+// reasons, by job id.
+func (f *follower) printReasons(ctx context.Context, printed map[string]string) {
 	for _, job := range f.waiting(time.Now()) {
 		id := aws.ToString(job.JobId)
 		why, err := whyOf(ctx, f.target, job.JobId)
-		if err != nil || why == told[id] || ctx.Err() != nil {
+		if err != nil || why == printed[id] || ctx.Err() != nil {
 			continue // the watch itself says when the service does not answer
 		}
-		told[id] = why
+		printed[id] = why
 		f.Line("%s  %s  %s", term.Columns(f.names[id].Name, batch.ShortID(id), f.nameWidth()), job.Status, why)
 	}
 }
 
-// waiting returns the first of the followed jobs that wait for more than a minute.
+// waiting returns the first followed jobs that have waited for more than a
+// minute.
 func (f *follower) waiting(now time.Time) (jobs []types.JobDetail) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

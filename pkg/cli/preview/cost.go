@@ -19,15 +19,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// costOptions are those of batchctl cost.
+// costOptions are the flags and arguments of cost.
 type costOptions struct {
 	Options
 	by cost.By
-	// jobs are those of --jobs; more may be among the paths.
+	// jobs are the arguments of --jobs. Paths may name more jobs, see namesJobs.
 	jobs              []string
-	submission, since string
+	submission, since string // as written
 }
 
+// printCosts is batchctl cost. It estimates the cost of job files, or adds up the
+// cost of submitted jobs, depending on the arguments.
 func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
 	if !o.by.Valid() {
 		return exit.Usage("unknown --by %s", o.by).Try("use one of: job array workflow tag:NAME")
@@ -41,24 +43,27 @@ func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
 	return costBefore(ctx, con, o)
 }
 
-// namesJobs tells jobs that were submitted from files with jobs.
+// namesJobs reports whether the arguments name submitted jobs, not job files. An
+// argument is a file if it exists, is "-", ends in .json or contains a path
+// separator.
 func (o costOptions) namesJobs() bool {
 	if len(o.jobs) > 0 || o.since != "" || o.submission != "" || len(o.Paths) == 0 {
 		return true
 	}
-	return !slices.ContainsFunc(o.Paths, func(word string) bool {
-		_, err := os.Stat(word)
-		return err == nil || word == "-" || filepath.Ext(word) == ".json" || strings.ContainsRune(word, filepath.Separator)
+	return !slices.ContainsFunc(o.Paths, func(arg string) bool {
+		_, err := os.Stat(arg)
+		return err == nil || arg == "-" || filepath.Ext(arg) == ".json" || strings.ContainsRune(arg, filepath.Separator)
 	})
 }
 
-// costBefore is the way of files.
+// costBefore estimates the cost of the jobs in files. The lower bounds need the
+// history of the target, the upper bounds only prices and timeouts.
 func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 	in, err := input.Load(con, o.Options.Options)
 	if err != nil {
 		return err
 	}
-	made, err := PlanForTarget(ctx, con, o.Options, in)
+	planned, err := PlanForTarget(ctx, con, o.Options, in)
 	if err != nil {
 		return err
 	}
@@ -66,7 +71,7 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 	if err != nil {
 		return err
 	}
-	v, err := review(ctx, con, o.Options, in, made)
+	v, err := review(ctx, con, o.Options, in, planned)
 	if err != nil {
 		return err
 	}
@@ -75,7 +80,7 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 		return err
 	}
 	defer h.close()
-	list := cost.Before(made.Name, v, prices, h.of)
+	list := cost.Before(planned.Name, v, prices, h.of)
 	if len(list) == 0 {
 		return exit.Usage("%s submits no job", strings.Join(o.Paths, " ")).Try("name a job file or a workflow")
 	}
@@ -87,21 +92,23 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 	return cmp.Or(err, overCost(o.MaxCost, list, ""))
 }
 
-// WithinCost refuses a plan that may cost more than --max-cost. It only asks: nothing has
-// been sent.
-func WithinCost(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) error {
+// WithinCost returns an error if the jobs of a plan may cost more than
+// --max-cost. It queries the target only if there is such a limit, and sends no
+// job.
+func WithinCost(ctx context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) error {
 	if o.MaxCost == "" {
 		return nil
 	}
-	v, err := review(ctx, con, o, in, made)
+	v, err := review(ctx, con, o, in, planned)
 	if err != nil {
 		return err
 	}
-	return reviewCost(o, in, made, v, ": nothing was sent")
+	return reviewCost(o, in, planned, v, ": nothing was sent")
 }
 
-// reviewCost holds a review against --max-cost. The upper bound needs no history.
-func reviewCost(o Options, in *input.Input, made *plan.Plan, v *plan.Review, outcome string) error {
+// reviewCost compares a review with --max-cost. The upper bound needs no history.
+// outcome ends the message, such as ": nothing was sent".
+func reviewCost(o Options, in *input.Input, planned *plan.Plan, v *plan.Review, outcome string) error {
 	if o.MaxCost == "" {
 		return nil
 	}
@@ -109,10 +116,11 @@ func reviewCost(o Options, in *input.Input, made *plan.Plan, v *plan.Review, out
 	if err != nil {
 		return err
 	}
-	return overCost(o.MaxCost, cost.Before(made.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
+	return overCost(o.MaxCost, cost.Before(planned.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
 }
 
-// overCost is the failure of jobs that may cost more than --max-cost.
+// overCost returns an error if estimates exceed maxCost, an amount of US dollars
+// as written. "" sets no limit.
 func overCost(maxCost string, list []cost.Estimate, outcome string) error {
 	if maxCost == "" {
 		return nil
@@ -128,26 +136,31 @@ func overCost(maxCost string, list []cost.Estimate, outcome string) error {
 	return exit.Fail(exit.Problem, "%s%s", over.Why, outcome).Try("%s", over.Fix)
 }
 
-// costDocument is the answer for machines; amounts are in US dollars.
+// costDocument is the JSON output of cost. Amounts are in US dollars.
 type costDocument struct {
-	Target string          `json:"target"`
-	Prices priceTable      `json:"prices"`
-	By     cost.By         `json:"by"`
-	Groups []cost.Group    `json:"groups,omitempty"`
-	Jobs   []cost.Estimate `json:"jobs,omitempty"`
-	Rows   []*cost.Row     `json:"rows,omitempty"`
-	Total  any             `json:"total"`
+	Target string       `json:"target"`
+	Prices priceTable   `json:"prices"`
+	By     cost.By      `json:"by"`
+	Groups []cost.Group `json:"groups,omitempty"`
+	// Jobs are the estimates for job files. Submitted jobs have Rows instead.
+	Jobs  []cost.Estimate `json:"jobs,omitempty"`
+	Rows  []*cost.Row     `json:"rows,omitempty"`
+	Total any             `json:"total"` // a cost.Group or a cost.Row
 }
 
+// priceTable describes the prices that an answer uses.
 type priceTable struct {
-	Table     string `json:"table"`
-	Date      string `json:"date,omitempty"`
-	Region    string `json:"region,omitempty"`
+	Table  string `json:"table"`            // the name of the table
+	Date   string `json:"date,omitempty"`   // the day of the prices
+	Region string `json:"region,omitempty"` // the Region whose prices are used
+	// StandsFor is the Region of the jobs if the table has no prices for it.
 	StandsFor string `json:"standsForRegion,omitempty"`
 	Source    string `json:"source,omitempty"`
-	Between   string `json:"spotBetween,omitempty"`
+	Between   string `json:"spotBetween,omitempty"` // the days of the Spot prices
 }
 
+// newPriceTable describes a price table and the Region that the rates use. Free
+// and unknown rates name no Region.
 func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
 	t := priceTable{Table: prices.String(), Date: prices.Day(), Source: prices.Origin(), Between: prices.SpotBetween()}
 	for _, r := range rates {
@@ -158,10 +171,12 @@ func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
 	return t
 }
 
+// newCostDocument is the JSON output for estimates, grouped as --by says.
 func newCostDocument(target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) costDocument {
 	return costDocument{Target: target, Prices: newPriceTable(prices, ratesOf(list)), By: by, Groups: cost.Together(list, by), Jobs: list, Total: cost.Total(list)}
 }
 
+// ratesOf returns the rate of each estimate.
 func ratesOf(list []cost.Estimate) (rates []cost.Rate) {
 	for _, e := range list {
 		rates = append(rates, e.Rate)
@@ -169,7 +184,8 @@ func ratesOf(list []cost.Estimate) (rates []cost.Rate) {
 	return rates
 }
 
-// printCost prints estimates: a line a job or a group, then what the figures are made of.
+// printCost prints estimates, one line per job or group, and below them how each
+// figure is calculated.
 func printCost(con *term.Console, target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) error {
 	total := cost.Total(list)
 	if by == cost.ByJob {
@@ -203,6 +219,7 @@ func printCost(con *term.Console, target string, by cost.By, prices *catalog.Pri
 	return con.Print(g.Text.String())
 }
 
+// printGroups prints the table of --by array, workflow or tag.
 func printGroups(con *term.Console, by cost.By, groups []cost.Group, total cost.Group) error {
 	t := con.Table(headOf(by), "COST", "JOBS")
 	for _, g := range groups {
@@ -214,7 +231,7 @@ func printGroups(con *term.Console, by cost.By, groups []cost.Group, total cost.
 	return t.Flush()
 }
 
-// headOf is what stands over the names of groups.
+// headOf returns the column title over the names of groups.
 func headOf(by cost.By) string {
 	if tag, ok := by.Tag(); ok {
 		return diag.Printable(strings.ToUpper(tag))
@@ -222,7 +239,7 @@ func headOf(by cost.By) string {
 	return strings.ToUpper(string(by))
 }
 
-// TimeoutText is a timeout as people read it.
+// TimeoutText formats a timeout such as 1h30m; 0 is "-".
 func TimeoutText(seconds int64) string {
 	if seconds == 0 {
 		return "-"
@@ -230,6 +247,8 @@ func TimeoutText(seconds int64) string {
 	return hours(float64(seconds) / 3600)
 }
 
+// hourText formats the job's share of an hour of its machine, in US dollars; "-"
+// if no machine is known.
 func hourText(r cost.Rate) string {
 	if r.On == "" {
 		return "-"
@@ -237,6 +256,8 @@ func hourText(r cost.Rate) string {
 	return cost.Figure(r.Share)
 }
 
+// spotText formats the range of the job's share at Spot prices; "-" if the table
+// has none.
 func spotText(r cost.Rate) string {
 	if r.Spot == nil {
 		return "-"
@@ -244,10 +265,11 @@ func spotText(r cost.Rate) string {
 	return cost.Between(r.Spot.Low, r.Spot.High)
 }
 
-// costPage is what stands below the table: a label and what belongs to it a line.
+// costPage is the text below the cost table. Each line has a label.
 type costPage struct{ PlanPage }
 
-// estimate says what both ends of a job's range are made of.
+// estimate explains both bounds of a job's cost, and GPUs of the machine that the
+// job leaves unused.
 func (g *costPage) estimate(e cost.Estimate) {
 	name := e.Job + ": "
 	if e.Cost.Low.Known() && e.Rate.Free == "" && e.History.Runs > 0 {
@@ -269,14 +291,15 @@ func (g *costPage) estimate(e cost.Estimate) {
 	}
 }
 
-// gaps says what is missing from a sum.
+// gaps lists the jobs or runs that a sum does not include, with the reason. what
+// names them in the singular.
 func (g *costPage) gaps(label string, a cost.Amount, what string) {
 	for _, gap := range a.Without {
 		g.Line(label, "without %s: %s", term.Plural(gap.Count, what), gap.Why)
 	}
 }
 
-// prices names the table, and what is not in it.
+// prices names the price table and its limits.
 func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
 	t := newPriceTable(prices, rates)
 	if t.Region == "" {

@@ -28,27 +28,30 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// describedAtOnce is how many jobs one DescribeJobs takes (API reference).
+// describedAtOnce is the maximum number of jobs per DescribeJobs call (AWS Batch
+// API reference).
 const describedAtOnce = 100
 
-// account adds up what jobs of a target took.
+// account adds up the time and cost of submitted jobs. It is not safe for
+// concurrent use.
 type account struct {
 	*jobs.Call
-	in     *input.Input
+	in     *input.Input // the platform file
 	prices *catalog.Prices
-	// queue is the one whose prices stand in on the local engine; "" for none.
+	// queue is the queue whose prices replace those of the local engine; "" for none.
 	queue string
-	world *plan.TargetState
-	sums  cost.Sums
+	state *plan.TargetState
+	sums  cost.Sums // by group
 	now   time.Time
-	// runs is the submission that a job belongs to, by the job's id.
-	runs  map[string]string
+	// runs maps a job's id to the name of its submission.
+	runs map[string]string
+	// rates caches the result of rate, by queue and definition.
 	rates map[string]cost.Rate
-	// gone is children that the service did not describe.
-	gone int
+	// missing counts children that the target no longer describes.
+	missing int
 }
 
-// costAfter is the way of jobs that were submitted.
+// costAfter adds up the cost of submitted jobs, from the times of their attempts.
 func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 	now := time.Now()
 	since, err := jobs.ParseTime("since", o.since, now)
@@ -76,19 +79,21 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.readWorld(ctx); err != nil {
+	if err := a.readState(ctx); err != nil {
 		return err
 	}
 	if a.runs, err = runsOf(con, call.Target); err != nil {
 		return err
 	}
-	for some := range slices.Chunk(ids, describedAtOnce) {
-		if err := a.add(ctx, some, ids); err != nil {
+	// all ids are passed on, because a child and its array may be in different
+	// chunks.
+	for page := range slices.Chunk(ids, describedAtOnce) {
+		if err := a.add(ctx, page, ids); err != nil {
 			return err
 		}
 	}
-	if a.gone > 0 {
-		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.gone, "child"), diag.Printable(call.Label))
+	if a.missing > 0 {
+		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.missing, "child"), diag.Printable(call.Label))
 	}
 	if call.Format == "json" {
 		return con.JSON(costDocument{Target: call.Kind(), Prices: newPriceTable(prices, a.allRates()), By: o.by, Rows: a.sums.Rows, Total: a.sums.Total})
@@ -96,21 +101,24 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 	return printSpent(con, a)
 }
 
-// substituteQueue is the queue whose machines and prices stand in for the local engine's.
-func substituteQueue(word string, call *jobs.Call, in *input.Input) (string, error) {
-	if !call.IsLocal() || word == "" {
+// substituteQueue returns the queue whose machines and prices replace those of
+// the local engine, from --queue. It returns "" at other targets, where --queue
+// selects jobs.
+func substituteQueue(queue string, call *jobs.Call, in *input.Input) (string, error) {
+	if !call.IsLocal() || queue == "" {
 		return "", nil
 	}
 	if in.Platform == nil {
-		return "", exit.Usage("--queue %s: there is no platform file that describes it", word).Try("name one: --platform FILE")
+		return "", exit.Usage("--queue %s: there is no platform file that describes it", queue).Try("name one: --platform FILE")
 	}
-	q, ok := in.Platform.Queue(word)
+	q, ok := in.Platform.Queue(queue)
 	if !ok || len(q.Environments) == 0 {
-		return "", exit.Usage("--queue %s: %s describes no computeEnvironments of it", word, in.PlatformFile).Try("describe them there; the file's queues are: %s", strings.Join(aliases(in), " "))
+		return "", exit.Usage("--queue %s: %s describes no computeEnvironments of it", queue, in.PlatformFile).Try("describe them there; the file's queues are: %s", strings.Join(aliases(in), " "))
 	}
 	return q.Name, nil
 }
 
+// aliases returns the names of the platform file's queues, for messages.
 func aliases(in *input.Input) (names []string) {
 	for _, q := range in.Platform.Queues {
 		names = append(names, cmp.Or(q.Alias, q.Name))
@@ -118,7 +126,8 @@ func aliases(in *input.Input) (names []string) {
 	return names
 }
 
-// costlyJobs are the ids of the jobs that the command line names.
+// costlyJobs returns the ids of the jobs that the command line names, without
+// repetitions. Without names it is the last submission.
 func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *jobs.Call, since time.Time) (ids []string, err error) {
 	words := slices.Concat(o.jobs, o.Paths)
 	if !since.IsZero() {
@@ -135,8 +144,8 @@ func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *job
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
 	queues := jobs.QueueNames(call.Target, call.Platform)
-	for _, word := range words {
-		id, err := jobs.ResolveFor(ctx, call.Target, o.Command, word, queues)
+	for _, queue := range words {
+		id, err := jobs.ResolveFor(ctx, call.Target, o.Command, queue, queues)
 		if err != nil {
 			return nil, err
 		}
@@ -147,16 +156,17 @@ func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *job
 	return ids, nil
 }
 
-// jobsSince lists the jobs of some names that were created since; of any, without names.
+// jobsSince lists the jobs with the given names that were created after since.
+// Without names it lists all jobs. A trailing * in a name is a wildcard.
 func jobsSince(ctx context.Context, call *jobs.Call, o costOptions, names []string, since time.Time) (ids []string, err error) {
 	if len(o.jobs) > 0 || o.submission != "" {
 		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", o.since)
 	}
 	filter := client.Filter{CreatedAfter: since}
-	if word := o.Queue; word != "" && !call.IsLocal() {
-		filter.Queues = []string{word}
+	if queue := o.Queue; queue != "" && !call.IsLocal() {
+		filter.Queues = []string{queue}
 	}
-	if filter, err = jobs.PlaceFilter(ctx, call.Target, "", call.Platform, filter); err != nil {
+	if filter, err = jobs.ResolveFilter(ctx, call.Target, "", call.Platform, filter); err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
@@ -181,34 +191,34 @@ func jobsSince(ctx context.Context, call *jobs.Call, o costOptions, names []stri
 	return ids, nil
 }
 
-// readWorld reads the queues and compute environments of the target. What it does not
-// say has no price, and the answer says why.
-func (a *account) readWorld(ctx context.Context) error {
+// readState queries the queues and compute environments of the target. Jobs in a
+// queue that it cannot read have no price, and the output explains why.
+func (a *account) readState(ctx context.Context) error {
 	if a.queue != "" {
 		return nil // the platform file describes it
 	}
-	a.world = &plan.TargetState{Target: a.Kind(), Region: a.Config.Region, Local: a.IsLocal()}
-	if a.world.Local {
-		a.world.Region = ""
+	a.state = &plan.TargetState{Target: a.Kind(), Region: a.Config.Region, Local: a.IsLocal()}
+	if a.state.Local {
+		a.state.Region = ""
 		return nil
 	}
 	var err error
-	if a.world.Queues, err = a.Queues(ctx); err != nil {
-		a.world.QueuesErr = exit.From(err).Message
+	if a.state.Queues, err = a.Queues(ctx); err != nil {
+		a.state.QueuesErr = exit.From(err).Message
 		return ctx.Err()
 	}
-	names := a.world.EnvironmentNames()
+	names := a.state.EnvironmentNames()
 	if len(names) == 0 {
 		return nil
 	}
-	if a.world.Environments, err = a.Call.Environments(ctx, names...); err != nil {
-		a.world.EnvironmentsErr = exit.From(err).Message
+	if a.state.Environments, err = a.Call.Environments(ctx, names...); err != nil {
+		a.state.EnvironmentsErr = exit.From(err).Message
 	}
 	return ctx.Err()
 }
 
-// runsOf is the submission of each job that the ledger knows, as its first job's name and
-// how many there are.
+// runsOf returns the name of each job's submission, by job id, from the ledger.
+// The name is the first job's, with the number of further jobs.
 func runsOf(con *term.Console, t *target.Target) (map[string]string, error) {
 	entries, err := session.Entries(con, t)
 	if err != nil {
@@ -234,8 +244,9 @@ func runsOf(con *term.Console, t *target.Target) (map[string]string, error) {
 	return runs, nil
 }
 
-// add adds some jobs, with all children of the arrays among them. all is every job that
-// is named, so that none counts twice.
+// add adds the cost of some jobs, and of all children if a job is an array. all
+// are the ids of every named job: a child whose array is also named must not
+// count twice.
 func (a *account) add(ctx context.Context, ids, all []string) error {
 	jobs, err := a.Recall(ctx, ids...)
 	if err != nil {
@@ -267,7 +278,7 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 	return nil
 }
 
-// addChildren adds the children of an array, a page at a time.
+// addChildren adds the cost of an array's children, a page at a time.
 func (a *account) addChildren(ctx context.Context, row *cost.Row, array string, rate cost.Rate) error {
 	page := make([]string, 0, describedAtOnce)
 	flush := func() error {
@@ -276,7 +287,7 @@ func (a *account) addChildren(ctx context.Context, row *cost.Row, array string, 
 		}
 		children, err := a.Describe(ctx, page...)
 		if missing, ok := errors.AsType[*client.MissingError](err); ok {
-			a.gone += len(missing.IDs)
+			a.missing += len(missing.IDs)
 		} else if err != nil {
 			return err
 		}
@@ -299,12 +310,14 @@ func (a *account) addChildren(ctx context.Context, row *cost.Row, array string, 
 	return flush()
 }
 
-// rate is what an hour of a job costs. Jobs that ask for the same in the same queue share it.
+// rate returns the hourly cost of a job. Jobs with the same requirements in the
+// same queue share the result.
 func (a *account) rate(d types.JobDetail) (cost.Rate, error) {
 	made, err := cost.PlanOf(d, a.queue)
 	if err != nil {
 		return cost.Rate{}, fmt.Errorf("read job %s: %w", aws.ToString(d.JobId), err)
 	}
+	// Equal definitions in the same queue have the same rate.
 	key, err := json.Marshal(made.Jobs[0].Register)
 	if err != nil {
 		return cost.Rate{}, err
@@ -313,11 +326,11 @@ func (a *account) rate(d types.JobDetail) (cost.Rate, error) {
 	r, ok := a.rates[at]
 	if !ok {
 		region, isLocal := "", false
-		if a.world != nil {
-			region, isLocal = a.world.Region, a.world.Local
+		if a.state != nil {
+			region, isLocal = a.state.Region, a.state.Local
 		}
-		r = cost.RateOf(made.Hold(a.world, a.in.Platform, a.prices).Jobs[0], a.prices, region, isLocal)
-		if isLocal { // whatever a platform file says of its queue
+		r = cost.RateOf(made.Review(a.state, a.in.Platform, a.prices).Jobs[0], a.prices, region, isLocal)
+		if isLocal { // even if a platform file describes a queue of this name
 			r = cost.Rate{Free: "this machine costs nothing"}
 		}
 		a.rates[at] = r
@@ -325,6 +338,7 @@ func (a *account) rate(d types.JobDetail) (cost.Rate, error) {
 	return r, nil
 }
 
+// allRates returns the cached rates, in no particular order.
 func (a *account) allRates() (rates []cost.Rate) {
 	for _, r := range a.rates {
 		rates = append(rates, r)
@@ -332,8 +346,10 @@ func (a *account) allRates() (rates []cost.Rate) {
 	return rates
 }
 
-// printSpent prints a line a group, then what the figures are made of.
+// printSpent prints one line per group, and below them how the figures are
+// calculated.
 func printSpent(con *term.Console, a *account) error {
+	// Local jobs have a price only with --queue.
 	isFree := a.queue == "" && a.IsLocal()
 	t := con.Table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
 	row := func(r *cost.Row) {
@@ -378,12 +394,12 @@ func printSpent(con *term.Console, a *account) error {
 	return con.Print(g.Text.String())
 }
 
-// secondsText is a sum of seconds as people read it.
+// secondsText formats a number of seconds.
 func secondsText(seconds float64) string {
 	return term.Short(time.Duration(seconds * float64(time.Second)))
 }
 
-// wasteText is the seconds of no use, and which part of all they are.
+// wasteText formats the wasted seconds and their percentage of the total.
 func wasteText(s cost.Spent) string {
 	if s.WasteSeconds() == 0 {
 		return "-"

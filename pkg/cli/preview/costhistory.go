@@ -22,31 +22,35 @@ import (
 )
 
 const (
-	// historyListed bounds the jobs of a definition that are listed, historyJobs those of
-	// them whose times count, and historyRuns their children.
+	// historyListed limits how many jobs of a definition are listed. The times of the
+	// latest historyJobs of them count, with at most historyRuns children.
 	historyListed, historyJobs, historyRuns = 1000, 20, 1000
 )
 
-// history looks up how long jobs like those of a plan took.
+// history finds how long earlier jobs with the definitions of a plan took. It
+// caches the answers; it is not safe for concurrent use.
 type history struct {
 	ctx context.Context
-	// t is nil where no one can be asked; why says why.
+	// t is nil if no target can be queried; why is the reason.
 	t   *target.Target
 	why string
-	// target is what people are told of it.
+	// target names the target in messages.
 	target string
-	// known is by queue and definition.
+	// known caches the answers, by queue and definition.
 	known map[string]cost.History
 	close func()
 }
 
-// openHistory opens the target for a look at earlier runs, if it can be reached.
+// openHistory opens the target to query earlier runs. If the target is not
+// reachable, the result answers with the reason. The caller calls close. The
+// queries of the whole plan share one time limit.
 func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input, w *plan.TargetState) (*history, error) {
 	h := &history{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
 		h.why = "earlier runs are unknown: " + w.Unreached
 		return h, nil
+	// Without a state directory there is no history to open.
 	case w.Local && neverRan(o):
 		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
 		return h, nil
@@ -60,7 +64,9 @@ func openHistory(whole context.Context, con *term.Console, o target.Options, in 
 	return h, nil
 }
 
-// of is how long the last SUCCEEDED runs of a job's definition took in its queue.
+// of returns how long the last SUCCEEDED runs of a job's definition took in its
+// queue. Failures are part of the answer, because an estimate without a lower
+// bound is still useful.
 func (h *history) of(j plan.JobReview) cost.History {
 	if h.t == nil {
 		return cost.History{Unknown: h.why}
@@ -71,9 +77,9 @@ func (h *history) of(j plan.JobReview) cost.History {
 	}
 	definition, _ = batch.SplitRevision(definition)
 	queue := aws.ToString(j.Submit.JobQueue)
-	none := fmt.Sprintf("no run of definition %s SUCCEEDED in queue %s, as far as %s knows", definition, batch.Name(queue), h.target)
-	if j.QueueThere.Asked && !j.QueueThere.Found {
-		return cost.History{Unknown: none}
+	noRun := fmt.Sprintf("no run of definition %s SUCCEEDED in queue %s, as far as %s knows", definition, batch.Name(queue), h.target)
+	if j.QueueReview.Asked && !j.QueueReview.Found {
+		return cost.History{Unknown: noRun}
 	}
 	key := queue + " " + definition
 	found, ok := h.known[key]
@@ -85,14 +91,15 @@ func (h *history) of(j plan.JobReview) cost.History {
 		case err != nil:
 			found = cost.History{Unknown: "earlier runs are unknown: " + exit.From(err).Message}
 		case found.Runs == 0:
-			found.Unknown = none
+			found.Unknown = noRun
 		}
 		h.known[key] = found
 	}
 	return found
 }
 
-// seconds are those of the last attempts of the last jobs; of arrays, of their children.
+// seconds returns the duration of the last attempt of each of the latest jobs,
+// and of the children of arrays among them.
 func (h *history) seconds(queue, definition string) (seconds []float64, err error) {
 	succeeded := []types.JobStatus{types.JobStatusSucceeded}
 	var jobs []types.JobSummary
@@ -104,6 +111,7 @@ func (h *history) seconds(queue, definition string) (seconds []float64, err erro
 			break
 		}
 	}
+	// The newest jobs are the best estimate.
 	slices.SortStableFunc(jobs, func(a, b types.JobSummary) int {
 		return cmp.Compare(aws.ToInt64(b.CreatedAt), aws.ToInt64(a.CreatedAt))
 	})
@@ -124,7 +132,10 @@ func (h *history) seconds(queue, definition string) (seconds []float64, err erro
 	return seconds, nil
 }
 
+// appendRun appends a job's duration in seconds. Jobs without both times are left
+// out.
 func appendRun(seconds []float64, job types.JobSummary) []float64 {
+	// Times are in milliseconds since 1970.
 	from, to := aws.ToInt64(job.StartedAt), aws.ToInt64(job.StoppedAt)
 	if from == 0 || to < from {
 		return seconds

@@ -38,12 +38,12 @@ func CostCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// PricesFlag names a file of prices.
+// PricesFlag is --prices, a file of prices that replaces the platform file's.
 func PricesFlag() cli.Flag {
 	return &cli.StringFlag{Name: "prices", Usage: "a `FILE` of newer prices, or of other Regions, on demand and on Spot, with the columns " + catalog.PricesHead + " (default: the platform file's prices)"}
 }
 
-// MaxCostFlag bounds what jobs may cost.
+// MaxCostFlag is --max-cost, which WithinCost applies.
 func MaxCostFlag() cli.Flag {
 	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or that have no upper bound; see batchctl cost"}
 }
@@ -95,7 +95,7 @@ func PlanCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// PlanFlags are the flags that change a plan.
+// PlanFlags are the flags that change a plan, beside those of input.Flags.
 func PlanFlags() []cli.Flag {
 	return append(input.VariationFlags(),
 		&cli.StringFlag{Name: "queue", Usage: "the `QUEUE` for jobs that do not name one: alias, name or ARN"})
@@ -116,7 +116,7 @@ func VerifyCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// Options are what a command line says about a plan.
+// Options are the flags that plan, cost, graph, verify and submit share.
 type Options struct {
 	input.Options
 	// Format is text or json, or another one that the command has; "" for the command's choice.
@@ -129,11 +129,12 @@ type Options struct {
 	Prices string
 	// MaxCost is the most that the jobs may cost, as written, in US dollars; "" sets no bound.
 	MaxCost string
-	// Offline says that no target is asked.
+	// Offline makes the command send no request to the target.
 	Offline bool
 }
 
-// OptionsOf reads input.Flags, PlanFlags and the flags that bound or repeat a plan.
+// OptionsOf reads input.Flags, PlanFlags and the flags that limit or repeat a
+// plan. Flags that a command does not have are zero.
 func OptionsOf(c *cli.Context) (Options, error) {
 	format, err := cmdline.OutputFormat(c)
 	if err != nil {
@@ -146,7 +147,7 @@ func OptionsOf(c *cli.Context) (Options, error) {
 		MaxCost: c.String("max-cost"), Offline: c.Bool("offline")}, nil
 }
 
-// with runs a command with its options.
+// with reads the options of a command and runs it.
 func with(run func(*cli.Context, Options) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		o, err := OptionsOf(c)
@@ -157,7 +158,7 @@ func with(run func(*cli.Context, Options) error) cli.ActionFunc {
 	}
 }
 
-// ofJobs are the options of a command that takes jobs in the place of files.
+// ofJobs converts the options of a command whose arguments are jobs.
 func (o Options) ofJobs(submission string) jobs.Options {
-	return jobs.Options{Command: o.Command, Words: o.Paths, Submission: submission, Format: o.Format, Target: o.Target}
+	return jobs.Options{Command: o.Command, Args: o.Paths, Submission: submission, Format: o.Format, Target: o.Target}
 }

@@ -23,12 +23,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// graphOptions are those of batchctl graph; without a Format, the ending of out decides.
+// graphOptions are the flags and arguments of graph. Without a Format, the
+// extension of out decides.
 type graphOptions struct {
 	Options
 	submission, out string
 }
 
+// drawGraph is batchctl graph: it draws files or a submission, to stdout or to
+// the file of --out.
 func drawGraph(ctx context.Context, con *term.Console, o graphOptions) error {
 	format, err := graphFormat(o)
 	if err != nil {
@@ -49,12 +52,13 @@ func drawGraph(ctx context.Context, con *term.Console, o graphOptions) error {
 	return err
 }
 
-// graphFormat is --output, else what the ending of --out's file stands for.
+// graphFormat returns --output, or the format that the extension of --out stands
+// for.
 func graphFormat(o graphOptions) (string, error) {
 	if o.Format != "" {
 		return o.Format, nil
 	}
-	switch ending := strings.ToLower(filepath.Ext(o.out)); ending {
+	switch extension := strings.ToLower(filepath.Ext(o.out)); extension {
 	case ".svg":
 		return "svg", nil
 	case ".dot", ".gv":
@@ -65,18 +69,19 @@ func graphFormat(o graphOptions) (string, error) {
 	return "", exit.Usage("--out %s: no graph format has this ending", o.out).Try("use .svg, .dot or .txt, or name the format: --output svg")
 }
 
-// graphOf is the graph of the files, or of a submission.
+// graphOf returns the graph of the files, or of the submission that --submission
+// names.
 func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Graph, error) {
 	if o.submission == "" {
 		in, err := input.Load(con, o.Options.Options)
 		if err != nil {
 			return nil, err
 		}
-		made, err := PlanForTarget(ctx, con, o.Options, in)
+		planned, err := PlanForTarget(ctx, con, o.Options, in)
 		if err != nil {
 			return nil, err
 		}
-		return planned(con, made), nil
+		return plannedGraph(con, planned), nil
 	}
 	if len(o.Paths) > 0 {
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", o.Paths[0]).Try("use one of them")
@@ -93,6 +98,8 @@ func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Gra
 	return submittedGraph(call.Known, asked), nil
 }
 
+// draw renders a graph. Text on a terminal fits its width and has colours; text
+// for a file has neither.
 func draw(con *term.Console, format, out string, g *graph.Graph) (string, error) {
 	switch format {
 	case "dot":
@@ -110,7 +117,8 @@ func draw(con *term.Console, format, out string, g *graph.Graph) (string, error)
 	return g.Text(o)
 }
 
-// styled colours a piece of a graph as the story of jobs is coloured.
+// styled colours a part of a graph. Statuses have the colours that follow and top
+// use.
 func styled(role, text string) string {
 	code := map[string]string{string(types.JobStatusSucceeded): "32", string(types.JobStatusFailed): "31", string(types.JobStatusRunning): "36",
 		graph.StemRole: term.StyleFaint, graph.NoteRole: term.StyleFaint}[role]
@@ -120,12 +128,15 @@ func styled(role, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// planned is the graph of a plan.
-func planned(con *term.Console, made *plan.Plan) *graph.Graph {
-	g := &graph.Graph{Name: shown(con, made.Name)}
+// plannedGraph returns the graph of a plan: jobs, dependencies, and the jobs of earlier
+// submissions that they depend on. Definitions without a submission are left out.
+func plannedGraph(con *term.Console, p *plan.Plan) *graph.Graph {
+	g := &graph.Graph{Name: shown(con, p.Name)}
+	// Names can occur in several files; a dependency means the last job before
+	// it.
 	latest := map[string]int{}
 	before := map[string]int{} // jobs of other submissions
-	for _, j := range made.Jobs {
+	for _, j := range p.Jobs {
 		if j.Submit == nil {
 			continue
 		}
@@ -153,9 +164,11 @@ func planned(con *term.Console, made *plan.Plan) *graph.Graph {
 	return g
 }
 
-// shown is a text that a picture may show: no credential and no control character.
+// shown masks credentials and control characters in a text of a graph.
 func shown(con *term.Console, text string) string { return diag.Printable(con.Redacted(text)) }
 
+// edgeType returns the label of a dependency. The condition of a step (always,
+// failure) replaces the type.
 func edgeType(j *plan.Job, typ string) string {
 	if j.When != "" {
 		return j.When
@@ -163,6 +176,7 @@ func edgeType(j *plan.Job, typ string) string {
 	return typ
 }
 
+// plannedNode returns the node of a job that would be submitted.
 func plannedNode(con *term.Console, j *plan.Job) graph.Node {
 	n := graph.Node{Name: shown(con, j.Name), Queue: shown(con, j.Queue.Queue)}
 	if j.Join {
@@ -185,7 +199,8 @@ func plannedNode(con *term.Console, j *plan.Job) graph.Node {
 	return n
 }
 
-// gpusOf says how many GPUs a job of one container asks for; "" for none.
+// gpusOf returns the GPU requirement of a job with one container, as "2 GPU"; ""
+// if it has none.
 func gpusOf(j *plan.Job) string {
 	if j.Register == nil || j.Register.ContainerProperties == nil {
 		return ""
@@ -198,8 +213,8 @@ func gpusOf(j *plan.Job) string {
 	return ""
 }
 
-// submittedGraph draws submitted jobs and what they wait for: at AWS Batch, or in the client
-// before they were submitted.
+// submittedGraph returns the graph of submitted jobs and their dependencies.
+// Unsubmitted steps, which batchctl submits later, are nodes too.
 func submittedGraph(jobs []once.Recalled, asked session.Asked) *graph.Graph {
 	g := &graph.Graph{Name: diag.Printable(asked.Title)}
 	at := map[string]int{}
@@ -242,6 +257,8 @@ func submittedGraph(jobs []once.Recalled, asked session.Asked) *graph.Graph {
 	return g
 }
 
+// submittedNode returns the node of a job at the target, with the statuses of its
+// children if it is an array.
 func submittedNode(job once.Recalled) graph.Node {
 	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(batch.Name(aws.ToString(job.JobQueue))), Status: string(job.Status)}
 	if size := batch.ArraySize(job.JobDetail); size > 0 {

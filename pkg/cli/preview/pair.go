@@ -9,19 +9,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Requests are what convert makes a job of, or makes of a job.
+// Requests are the AWS requests of one job, from which convert creates a job or
+// which it prints.
 type Requests struct {
 	document.Requests
-	// Name is what the job is called, and a definition alone.
+	// Name is the job's name, or the definition's if no submission uses it.
 	Name string
-	// File is what it stands in, that of the submission if it has one.
+	// File contains the submission, or the definition if there is no submission.
 	File *document.File
-	// Waives says that the job waives rules.
+	// Waives reports whether the job waives rules.
 	Waives bool
 }
 
-// Pair returns the requests of each job. Those of a job file belong together;
-// of native ones a submission belongs to the definition that it names.
+// Pair returns the requests of each job. The requests of a job file belong
+// together. With native files, a submission belongs to the definition that it
+// names.
 func Pair(files []*document.File, native bool) ([]Requests, error) {
 	var all []Requests
 	for _, f := range files {
@@ -40,7 +42,8 @@ func Pair(files []*document.File, native bool) ([]Requests, error) {
 	return join(all)
 }
 
-// join gives each submission the definition of the name that it says.
+// join adds to each submission the definition that it names. Definitions that no
+// submission uses come last.
 func join(all []Requests) (out []Requests, err error) {
 	definitions := map[string]*jsontree.Node{}
 	for _, r := range all {
@@ -52,6 +55,7 @@ func join(all []Requests) (out []Requests, err error) {
 		}
 		definitions[r.Name] = r.Register
 	}
+	// Several submissions can run one definition.
 	used := map[*jsontree.Node]bool{}
 	for _, r := range all {
 		if r.Submit != nil {
@@ -68,8 +72,9 @@ func join(all []Requests) (out []Requests, err error) {
 	return out, nil
 }
 
-// Pick returns the one job of the name, all of them without a name. A definition
-// that no submission runs would become a job that no one asked for.
+// Pick returns the requests of the named job, or of all jobs if name is "". It
+// refuses a definition that no submission uses, because it would become an
+// additional job.
 func Pick(all []Requests, name string) ([]Requests, error) {
 	if name != "" {
 		i := slices.IndexFunc(all, func(r Requests) bool { return r.Name == name })
@@ -79,7 +84,7 @@ func Pick(all []Requests, name string) ([]Requests, error) {
 		return all[i : i+1], nil
 	}
 	defined := slices.IndexFunc(all, func(r Requests) bool { return r.Submit == nil })
-	if defined > 0 { // behind submissions
+	if defined > 0 { // after submissions
 		unused := all[defined].Name
 		return nil, exit.Usage("no submission uses the job definition %s", unused).
 			Try(`the jobDefinition of one must be "%s", without a revision; or convert the definition alone: --job %s`, unused, unused)
@@ -87,7 +92,7 @@ func Pick(all []Requests, name string) ([]Requests, error) {
 	return all, nil
 }
 
-// Names lists the jobs.
+// Names returns the names of the jobs, separated by blanks.
 func Names(all []Requests) string {
 	var out []string
 	for _, r := range all {

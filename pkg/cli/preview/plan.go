@@ -23,7 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// Print says what becomes of a plan.
+// Print says where and what plan prints.
 type Print struct {
 	// Out is the path of a file for the plan as JSON; "" for none.
 	Out string
@@ -31,27 +31,29 @@ type Print struct {
 	Operation string
 }
 
-// PlanFiles prints the plan of the files that are named.
+// PlanFiles is batchctl plan: it plans the files, compares the plan with the
+// target, and prints both.
 func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error {
 	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
 	}
-	made, err := PlanForTarget(ctx, con, o, in)
+	planned, err := PlanForTarget(ctx, con, o, in)
 	if err != nil {
 		return err
 	}
 	if p.Operation != "" {
-		return printRequest(con, made, p.Operation)
+		return printRequest(con, planned, p.Operation)
 	}
-	v, err := review(ctx, con, o, in, made)
+	v, err := review(ctx, con, o, in, planned)
 	if err != nil {
 		return err
 	}
-	document, err := made.JSON(v)
+	document, err := planned.JSON(v)
 	if err != nil {
 		return err
 	}
+	// The same bytes go to --out and to stdout.
 	document = append(diag.PrintableJSON(document), '\n')
 	if p.Out != "" {
 		if err := writePlan(con, p.Out, document); err != nil {
@@ -63,10 +65,11 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 	} else {
 		err = printPlan(con, o, p.Out, v)
 	}
-	return cmp.Or(err, reviewCost(o, in, made, v, ""), planVerdict(o, v))
+	return cmp.Or(err, reviewCost(o, in, planned, v, ""), planVerdict(o, v))
 }
 
-// planVerdict is the exit code of a plan, after everything has been printed.
+// planVerdict returns the exit status of a plan, after everything has been
+// printed.
 func planVerdict(o Options, v *plan.Review) error {
 	if problems := v.Problems(); len(problems) > 0 {
 		return exit.Fail(exit.Problem, "%s: the target cannot carry out this plan now", term.Plural(len(problems), "problem"))
@@ -77,8 +80,10 @@ func planVerdict(o Options, v *plan.Review) error {
 	return nil
 }
 
-// PlanForTarget is makePlan for the target that the command line, the environment or the platform file
-// names. The target decides which queues there are, so an unknown one is reported before what follows from it.
+// PlanForTarget builds a plan for the target that the command line, the
+// environment or the platform file names. The target decides which queues exist,
+// so PlanForTarget reports an unknown target before BuildPlan reports problems
+// that follow from it.
 func PlanForTarget(ctx context.Context, con *term.Console, o Options, in *input.Input) (*plan.Plan, error) {
 	name := o.Target.NameFrom(in.Platform)
 	if !target.Exists(name, in.Platform) {
@@ -92,8 +97,8 @@ func PlanForTarget(ctx context.Context, con *term.Console, o Options, in *input.
 	return BuildPlan(ctx, con, o, in, name == target.Local)
 }
 
-// BuildPlan validates and plans. On the local engine a job that names no queue goes
-// to the engine's default queue, unless a platform file lists queues to choose from.
+// BuildPlan validates and plans. On the local engine, a job that names no queue
+// goes to the engine's default queue, unless a platform file lists queues.
 func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Input, isLocal bool) (*plan.Plan, error) {
 	if err := input.Complain(con, in.Problems); err != nil {
 		return nil, err
@@ -106,28 +111,29 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 	if build.Staging, err = o.Target.StagingOf(in.Platform, isLocal); err != nil {
 		return nil, err
 	}
+	// Reading local files is slow, so it comes after the cheap checks.
 	if build.Published, err = measure(ctx, in.Files, build.Staging); err != nil {
 		return nil, err
 	}
-	made, problems := plan.Build(in.Files, in.Platform, build)
+	planned, problems := plan.Build(in.Files, in.Platform, build)
 	if err := input.Complain(con, problems); err != nil {
 		return nil, err
 	}
-	if len(made.Jobs) == 0 {
+	if len(planned.Jobs) == 0 {
 		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(o.Paths, " ")).
 			Try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", o.Command)
 	}
 	NoteRequests(con, in.Files)
 	if o.Times > 1 {
-		if made, err = plan.Repeat(made, o.Times); err != nil {
+		if planned, err = plan.Repeat(planned, o.Times); err != nil {
 			return nil, exit.Usage("--count %d: %v", o.Times, err)
 		}
 	}
-	return made, nil
+	return planned, nil
 }
 
-// NoteRequests says of requests that make something else than a job that they
-// are not sent.
+// NoteRequests prints a note for each request in the files that creates something
+// other than a job. Such requests are not sent.
 func NoteRequests(con *term.Console, files []*document.File) {
 	for _, f := range files {
 		if f.Request != nil {
@@ -137,11 +143,12 @@ func NoteRequests(con *term.Console, files []*document.File) {
 	}
 }
 
-// printRequest prints one bare request, so that a shell can hand it on.
-func printRequest(con *term.Console, made *plan.Plan, operation string) error {
+// printRequest prints one request without anything around it, for
+// --cli-input-json.
+func printRequest(con *term.Console, planned *plan.Plan, operation string) error {
 	var found []plan.Request
 	var known []string
-	for _, r := range made.Requests() {
+	for _, r := range planned.Requests() {
 		if !slices.Contains(known, r.Operation) {
 			known = append(known, r.Operation)
 		}
@@ -158,17 +165,17 @@ func printRequest(con *term.Console, made *plan.Plan, operation string) error {
 	return exit.Usage("the plan has %d requests of %s", len(found), operation).Try("print them all: batchctl plan FILE --output json")
 }
 
-// nextCommand repeats the flags that shape the plan, so that what is sent is
-// what was shown.
+// nextCommand returns the command line of another command with the flags that
+// change the plan, so that it sends what was shown. It masks secrets.
 func nextCommand(o Options, verb string) string {
-	words := []string{"batchctl", verb}
-	words = append(words, o.Paths...)
+	args := []string{"batchctl", verb}
+	args = append(args, o.Paths...)
 	for _, f := range []struct{ name, value string }{
 		{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL}, {"queue", o.Queue},
 		{"platform", o.Target.Platform}, {"catalog", o.Catalog}, {"prices", o.Prices}, {"max-cost", o.MaxCost},
 	} {
 		if f.value != "" {
-			words = append(words, "--"+f.name, f.value)
+			args = append(args, "--"+f.name, f.value)
 		}
 	}
 	for _, f := range []struct {
@@ -176,21 +183,23 @@ func nextCommand(o Options, verb string) string {
 		values []string
 	}{{"parameters", o.Parameters}, {"set", o.Set}, {"env", o.Env}} {
 		for _, v := range f.values {
+			// The command line is printed, so it must not repeat a secret.
 			if name, value, ok := strings.Cut(v, "="); ok {
 				v = name + "=" + secret.Mask(name, value)
 			}
-			words = append(words, "--"+f.name, v)
+			args = append(args, "--"+f.name, v)
 		}
 	}
 	if o.KeepGoing {
-		words = append(words, "--keep-going")
+		args = append(args, "--keep-going")
 	}
-	for i, w := range words {
-		words[i] = term.Quoted(w)
+	for i, arg := range args {
+		args[i] = term.Quoted(arg)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(args, " ")
 }
 
+// bracket puts s into brackets after a blank; "" stays empty.
 func bracket(s string) string {
 	if s == "" {
 		return ""
@@ -198,6 +207,7 @@ func bracket(s string) string {
 	return " (" + s + ")"
 }
 
+// describeJob names a job with its kind, for the head of its part of the plan.
 func describeJob(j *plan.Job) string {
 	what := "job"
 	if j.Submit == nil {
@@ -209,7 +219,7 @@ func describeJob(j *plan.Job) string {
 	return what + " " + j.Name
 }
 
-// describeDefinition is what a job asks for, in a line.
+// describeDefinition returns a job's requirements and image in one line.
 func describeDefinition(j *plan.Job) string {
 	parts := []string{}
 	container := j.Register.ContainerProperties
@@ -229,10 +239,11 @@ func describeDefinition(j *plan.Job) string {
 	return term.JoinClauses(append(parts, aws.ToString(container.Image))...)
 }
 
-// measure reads what the files' jobs bring from this machine. place is the target's; "":
-// it has none, which the plan says.
-func measure(ctx context.Context, files []*document.File, place string) (map[string]plan.Published, error) {
-	if place == "" {
+// measure reads the local inputs of the files' jobs. location is where the target
+// stages files; if it is "", measure reads nothing, and the plan reports that
+// there is no location. The result maps local paths.
+func measure(ctx context.Context, files []*document.File, location string) (map[string]plan.Published, error) {
+	if location == "" {
 		return nil, nil
 	}
 	all := map[string]plan.Published{}
@@ -244,7 +255,7 @@ func measure(ctx context.Context, files []*document.File, place string) (map[str
 				if _, known := all[path]; known || path == "" {
 					continue
 				}
-				from, size, err := store.Measure(ctx, place, path)
+				from, size, err := store.Measure(ctx, location, path)
 				if err != nil && ctx.Err() != nil {
 					return nil, exit.Fail(exit.Interrupted, "interrupted while reading %s; nothing was sent", path)
 				}
@@ -258,7 +269,7 @@ func measure(ctx context.Context, files []*document.File, place string) (map[str
 	return all, nil
 }
 
-// DescribePublished says how much is sent.
+// DescribePublished returns the number and size of the files that are uploaded.
 func DescribePublished(p plan.Published) string {
 	return term.Plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
 }

@@ -23,33 +23,34 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// queryTimeout is how long a plan waits for its target. A plan has to be quick, and
-// says what it could not see.
+// queryTimeout limits how long a plan waits for its target. A plan must be quick;
+// it reports what it could not check.
 const queryTimeout = 5 * time.Second
 
-// review holds a plan against its target, the prices and the platform file.
-func review(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.Review, error) {
+// review compares a plan with its target, the prices and the platform file.
+func review(ctx context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) (*plan.Review, error) {
 	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
 		return nil, err
 	}
-	w, err := queryTarget(ctx, con, o, in, made)
+	w, err := queryTarget(ctx, con, o, in, planned)
 	if err != nil {
 		return nil, err
 	}
-	return ReviewOf(in, made, w, prices), nil
+	return ReviewOf(in, planned, w, prices), nil
 }
 
-// ReviewOf compares a plan with what its target says.
-func ReviewOf(in *input.Input, made *plan.Plan, w *plan.TargetState, prices *catalog.Prices) *plan.Review {
-	v := made.Hold(w, in.Platform, prices)
+// ReviewOf compares a plan with the state of its target, the prices and the
+// platform file's policy.
+func ReviewOf(in *input.Input, planned *plan.Plan, w *plan.TargetState, prices *catalog.Prices) *plan.Review {
+	v := planned.Review(w, in.Platform, prices)
 	if in.PlatformFile != "" {
 		v.Policy = plan.PolicyOf(in.Platform, in.PlatformFile, waivedIn(in.Problems))
 	}
 	return v
 }
 
-// waivedIn is the demands of the policy that the files are excepted from.
+// waivedIn returns the policy rules that the files waive.
 func waivedIn(problems diag.List) (list []plan.Waived) {
 	for _, d := range problems {
 		if d.Waived != nil && strings.HasPrefix(d.Rule, "policy-") {
@@ -59,41 +60,43 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 	return list
 }
 
-// queryTarget asks the target what the plan needs to know. Only a target that does not
-// exist is an error: what cannot be asked is reported in the answer.
-func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.Input, made *plan.Plan) (*plan.TargetState, error) {
+// queryTarget fetches the state of the target that the plan needs. Only a target
+// that does not exist, or a wrong account, is an error. What cannot be queried is
+// reported in the result.
+func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) (*plan.TargetState, error) {
 	name := o.Target.NameFrom(in.Platform)
 	var entry document.Target
 	if in.Platform != nil {
 		entry, _ = in.Platform.Target(name)
 	}
-	unasked := &plan.TargetState{Target: name, Local: name == target.Local, Region: o.Target.Override(entry).Region}
+	unqueried := &plan.TargetState{Target: name, Local: name == target.Local, Region: o.Target.Override(entry).Region}
 	if o.Offline {
-		unasked.Unreached = "--offline"
-		return unasked, nil
+		unqueried.Unreached = "--offline"
+		return unqueried, nil
 	}
-	if unasked.Local && neverRan(o.Target) {
-		return unasked, nil // an engine that no one has started yet has nothing
+	if unqueried.Local && neverRan(o.Target) {
+		return unqueried, nil // an engine that never ran has no definitions or queues
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	t, err := session.OpenNamed(ctx, con, o.Target, in.Platform, name, target.ToRead)
 	if err != nil {
 		f := exit.From(err)
-		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") { // which may be given where jobs are submitted
+		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") { // submit may run with a Region, such as in CI
 			return nil, err
 		}
-		unasked.Unreached = f.Message
-		return unasked, nil
+		unqueried.Unreached = f.Message
+		return unqueried, nil
 	}
-	w := targetState(ctx, t, made)
+	// The account in the answers may differ from accountId of the target.
+	w := targetState(ctx, t, planned)
 	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
 		return nil, target.WrongAccount(name, entry.AccountID, account, nil)
 	}
 	return w, t.Close()
 }
 
-// neverRan reports that there is no state directory of a local engine.
+// neverRan reports whether the local engine has no state directory.
 func neverRan(o target.Options) bool {
 	dir, err := o.Dir()
 	if err != nil {
@@ -103,9 +106,9 @@ func neverRan(o target.Options) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// targetState asks an open target.
-func targetState(ctx context.Context, t *target.Target, made *plan.Plan) *plan.TargetState {
-	w := t.TargetState(ctx, made)
+// targetState fetches the state from an open target.
+func targetState(ctx context.Context, t *target.Target, planned *plan.Plan) *plan.TargetState {
+	w := t.TargetState(ctx, planned)
 	w.Local, w.Target = t.IsLocal(), t.Kind()
 	if w.Local {
 		w.Region = ""
@@ -115,8 +118,9 @@ func targetState(ctx context.Context, t *target.Target, made *plan.Plan) *plan.T
 	return w
 }
 
-// PricesFor reads the prices in the file at path; if that is "", in the file that the
-// platform file names. nil stands for the prices that batchctl carries.
+// PricesFor reads the prices from the file at path. If path is "", it reads the
+// file that the platform file names. It returns nil for the prices that are part
+// of batchctl.
 func PricesFor(path string, in *input.Input) (*catalog.Prices, error) {
 	named := ""
 	if path == "" && in.Platform != nil && in.Platform.PricesFile != "" {
@@ -140,8 +144,8 @@ func PricesFor(path string, in *input.Input) (*catalog.Prices, error) {
 	return prices, nil
 }
 
-// writePlan writes the plan's document for submit --check. It holds whatever the
-// job file holds, so no one else may read it.
+// writePlan writes the plan's JSON for submit --check. The file can contain
+// secrets of the job file, so only its owner can read it.
 func writePlan(con *term.Console, path string, document []byte) error {
 	if err := newfile.Write(path, newfile.ForOwner, newfile.Bytes(document)); err != nil {
 		return err
@@ -150,17 +154,18 @@ func writePlan(con *term.Console, path string, document []byte) error {
 	return nil
 }
 
-// CheckPlan refuses to continue when the plan in a file is not what would be done
-// now: the files, the policy, the registered definitions, the queues or the compute
-// environments are not what they were. t is open, and nothing has been sent.
-func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, made *plan.Plan, path string) error {
+// CheckPlan returns an error if the plan in a file differs from the plan now: the
+// files, the policy, the registered definitions, the queues or the compute
+// environments have changed. t is open, and nothing has been sent.
+func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, planned *plan.Plan, path string) error {
 	then, err := check.AppendFile(nil, path)
 	if err != nil {
 		return input.Unreadable(err, input.MakePlan)
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	now, err := made.JSON(ReviewOf(in, made, targetState(ctx, t, made), nil))
+	// The state of the target contains no prices.
+	now, err := planned.JSON(ReviewOf(in, planned, targetState(ctx, t, planned), nil))
 	if err != nil {
 		return err
 	}
@@ -174,10 +179,10 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	if len(changes) == 0 {
 		return nil
 	}
-	fmt.Fprintf(con.Err, "since the plan %s was made:\n", diag.Printable(path))
+	fmt.Fprintf(con.Err, "since the plan %s was created:\n", diag.Printable(path))
 	for _, change := range changes {
 		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(change.String())))
 	}
-	return exit.Fail(exit.Change, "%s since the plan was made: nothing was sent", term.Plural(len(changes), "change")).
-		Try("look again: batchctl plan JOB_FILE --out %s", path)
+	return exit.Fail(exit.Change, "%s since the plan was created: nothing was sent", term.Plural(len(changes), "change")).
+		Try("plan again: batchctl plan JOB_FILE --out %s", path)
 }

@@ -18,30 +18,33 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// PlanPage is a plan as people read it: a label and what belongs to it a line.
+// PlanPage is the text output of a plan. Each line has a label and a text.
 type PlanPage struct {
 	Con   *term.Console
-	Width int
+	Width int // of the terminal, in columns; 0 in a pipe
 	Text  strings.Builder
 }
 
-// indentPlan is where the text beside the labels begins.
+// indentPlan is the column in which the text after the labels begins.
 const indentPlan = 12
 
-// Line adds a line.
+// Line adds a line. It masks credentials and control characters in the text, and
+// folds the line.
 func (g *PlanPage) Line(label, format string, args ...any) {
 	text := diag.Printable(g.Con.Redacted(fmt.Sprintf(format, args...)))
 	fmt.Fprintf(&g.Text, "%s\n", fold(fmt.Sprintf("%-*s%s", indentPlan, label, text), g.Width))
 }
 
-// More continues under the last line.
+// More adds a line without a label, which continues the last one.
 func (g *PlanPage) More(format string, args ...any) { g.Line("", format, args...) }
 
-// fold breaks a line at its blanks to fit a terminal; in a pipe nothing is broken.
+// fold breaks a line at blanks so that it fits the terminal. It breaks nothing in
+// a pipe.
 func fold(line string, width int) string {
 	if width <= 2*indentPlan || runewidth.StringWidth(line) <= width {
 		return line
 	}
+	// Continuation lines are indented by two more columns.
 	out, column := line[:indentPlan], indentPlan
 	for i, word := range strings.Fields(line[indentPlan:]) {
 		if i > 0 && column+1+runewidth.StringWidth(word) > width {
@@ -54,6 +57,8 @@ func fold(line string, width int) string {
 	return out
 }
 
+// printPlan prints a reviewed plan as text. out is the file that plan --out
+// wrote, for the next command.
 func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 	g := &PlanPage{Con: con, Width: term.Width(con.Out)}
 	g.target(v.Target)
@@ -69,24 +74,25 @@ func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 	return con.Print(g.Text.String())
 }
 
-// next is the command that continues from the plan.
+// next returns the command that continues after the plan.
 func next(o Options, out string, v *plan.Review) string {
 	command := nextCommand(o, "submit")
 	if out != "" {
 		command += " --check " + term.Quoted(out)
 	}
 	if len(v.Problems()) > 0 {
-		return "see to the problems above, then: " + command
+		return "fix the problems above, then: " + command
 	}
 	return command
 }
 
+// target adds the line of the target.
 func (g *PlanPage) target(w *plan.TargetState) {
 	g.Line("target", "%s", targetText(w))
 	g.Text.WriteString("\n")
 }
 
-// targetText names the target, and why it was not asked.
+// targetText names the target, and the reason if it was not queried.
 func targetText(w *plan.TargetState) string {
 	if w.Unreached == "" {
 		return w.Target
@@ -94,6 +100,8 @@ func targetText(w *plan.TargetState) string {
 	return w.Target + ", not checked: " + w.Unreached
 }
 
+// job adds the lines of one job: its requests, queue, machines, price and
+// dependencies.
 func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState) {
 	g.Text.WriteString(diag.Printable(g.Con.Redacted(describeJob(j.Job))) + "\n")
 	if j.Register != nil {
@@ -129,7 +137,8 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState) {
 	g.Text.WriteString("\n")
 }
 
-// array says what the children of an array differ in, as far as its requests do not.
+// array adds what the children of an array differ in, and what batchctl adds for
+// them.
 func (g *PlanPage) array(j *plan.Job) {
 	if j.Join {
 		g.Line("  inserted", "does nothing; AWS Batch allows at most 20 dependencies")
@@ -151,11 +160,10 @@ func (g *PlanPage) array(j *plan.Job) {
 	}
 }
 
-// longestChange bounds what is shown of a changed member, in characters.
+// longestChange is the most characters that are printed of a changed member.
 const longestChange = 400
 
-// cutChange shortens a change of a long text, such as the cells of an array, in its
-// middle.
+// cutChange shortens the middle of a long change, such as the cells of an array.
 func cutChange(text string) string {
 	letters := []rune(text)
 	if len(letters) <= longestChange {
@@ -165,9 +173,11 @@ func cutChange(text string) string {
 	return string(letters[:half]) + " ... " + string(letters[len(letters)-half:])
 }
 
-// manyChanges is how many changes of a definition are shown one by one.
+// manyChanges is the most changes of a definition that are printed one by one.
 const manyChanges = 20
 
+// definition adds whether the definition is registered already, and what would
+// change.
 func (g *PlanPage) definition(j plan.JobReview, w *plan.TargetState) {
 	d := j.Definition
 	switch d.Verdict {
@@ -194,26 +204,28 @@ func (g *PlanPage) definition(j plan.JobReview, w *plan.TargetState) {
 	case plan.DefinitionMissing:
 		g.Line("  uses", "a definition that does not exist")
 	case plan.DefinitionNotChecked:
-		g.More("not checked: what is registered%s", unlessSaid(d.Reason, w))
+		g.More("not checked: what is registered%s", reasonText(d.Reason, w))
 	}
 }
 
-// unlessSaid adds a reason, unless the target's own line gives it for all.
-func unlessSaid(reason string, w *plan.TargetState) string {
+// reasonText returns a reason in brackets. It returns "" if the target's own line
+// gives the reason for the whole plan.
+func reasonText(reason string, w *plan.TargetState) string {
 	if w.Unreached != "" {
 		return ""
 	}
 	return " (" + reason + ")"
 }
 
+// queue adds the state of the job's queue.
 func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
-	switch q := j.QueueThere; {
+	switch q := j.QueueReview; {
 	case !q.Asked:
-		g.More("not checked: the queue's state%s", unlessSaid(q.Reason, w))
+		g.More("not checked: the queue's state%s", reasonText(q.Reason, w))
 	case !q.Found && w.Local:
 		g.More("submit creates this queue on the local engine")
 	case !q.Found:
-		g.More("it is not there")
+		g.More("the queue does not exist")
 	case q.Status == types.JQStatusValid:
 		g.More("%s, %s", q.State, q.Status)
 	default:
@@ -221,10 +233,13 @@ func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
 	}
 }
 
+// environment adds whether the job can run on a compute environment, and why not.
+// The local engine is "this machine".
 func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.TargetState) {
+	// The local engine has one environment, which is this machine.
 	if w.Local && j.EnvironmentsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
 		where := "this machine"
-		if r.MaxvCpus > 0 { // not known while no engine runs
+		if r.MaxvCpus > 0 { // unknown while no engine runs
 			where += fmt.Sprintf(", %d vCPUs of it", r.MaxvCpus)
 		}
 		g.Line("  runs on", "%s", where)
@@ -246,15 +261,15 @@ func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.
 	case !r.Proven():
 		g.Line("  maybe on", "%s: %s", name, r.Reason)
 	default:
-		g.Line("  runs on", "%s: %s%s", name, holds(r, j.Need), headroom(r))
+		g.Line("  runs on", "%s: %s%s", name, fitText(r, j.Need), headroom(r))
 		if r.Reason != "" {
 			g.More("%s", r.Reason)
 		}
 	}
 }
 
-// holds says what holds the job: "4 fit on an m5.xlarge".
-func holds(r plan.EnvironmentFit, n plan.Need) string {
+// fitText says how the job fits on the machines, as "4 fit on m5.xlarge".
+func fitText(r plan.EnvironmentFit, n plan.Need) string {
 	if r.IsFargate() {
 		return "Fargate has " + n.Parts[0].Request.String()
 	}
@@ -273,6 +288,7 @@ func holds(r plan.EnvironmentFit, n plan.Need) string {
 	return strings.Join(parts, ", ")
 }
 
+// headroom says how many of the jobs run at the same time at maxvCpus.
 func headroom(r plan.EnvironmentFit) string {
 	if r.AtOnce == 0 {
 		return ""
@@ -284,6 +300,8 @@ func headroom(r plan.EnvironmentFit) string {
 	return text
 }
 
+// cost adds the price of a job: the least and the most, and how each is
+// calculated.
 func (g *PlanPage) cost(c *plan.Cost) {
 	switch {
 	case c == nil:
@@ -319,13 +337,13 @@ func (g *PlanPage) cost(c *plan.Cost) {
 	}
 }
 
-// spotNote says how far the Spot prices of a table can be trusted.
+// spotNote warns that Spot prices vary, with the days of the table's prices.
 func spotNote(prices *catalog.Prices) string {
 	return "Spot prices vary; the range is " + cmp.Or(prices.SpotBetween(), "that of "+cmp.Or(prices.Day(), "the table's day"))
 }
 
-// arithmetic shows how a bound comes about: "1/4 of m5.xlarge at $0.192/h x 1h =
-// $0.048".
+// arithmetic shows how a bound is calculated: "1/4 of m5.xlarge at $0.192/h x 1h
+// = $0.048".
 func arithmetic(c *plan.Cost, least bool) string {
 	var parts []string
 	for _, l := range c.Lines {
@@ -360,6 +378,8 @@ func arithmetic(c *plan.Cost, least bool) string {
 	return text
 }
 
+// lineOf shows the hourly price of one part: a share of an instance for the least
+// cost, a whole instance for the most.
 func lineOf(l plan.CostLine, least bool) string {
 	nodes := ""
 	if l.Nodes > 1 {
@@ -374,6 +394,8 @@ func lineOf(l plan.CostLine, least bool) string {
 	return fmt.Sprintf("%s%s at $%s/h", nodes, l.On, figure(l.Hour))
 }
 
+// between formats a range of US dollars, or one amount if both ends look the
+// same.
 func between(from, to float64) string {
 	if dollars(from) == dollars(to) {
 		return dollars(from)
@@ -381,7 +403,8 @@ func between(from, to float64) string {
 	return dollars(from) + " to " + dollars(to)
 }
 
-// dollars rounds to cents, and below a dollar to three figures that count.
+// dollars rounds to cents, and amounts below a dollar to three significant
+// figures.
 func dollars(usd float64) string {
 	if usd >= 1 || usd == 0 {
 		return fmt.Sprintf("$%.2f", usd)
@@ -393,9 +416,10 @@ func dollars(usd float64) string {
 	return "$" + figure(short)
 }
 
+// figure formats a number with as many digits as it needs.
 func figure(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// hours prints a timeout: 1h, 30m, 1h30m.
+// hours formats a number of hours: 1h, 30m, 1h30m.
 func hours(h float64) string {
 	text := time.Duration(h * float64(time.Hour)).Round(time.Second).String()
 	if short, ok := strings.CutSuffix(text, "m0s"); ok {
@@ -407,9 +431,11 @@ func hours(h float64) string {
 	return text
 }
 
-// total adds up the prices of several jobs.
+// total adds the sum of several jobs' prices, and how many jobs it does not
+// include.
 func (g *PlanPage) total(v *plan.Review) {
 	sum := v.Total()
+	// A total of one job would only repeat its price.
 	if sum.Priced+sum.Unbounded+sum.Unknown < 2 {
 		return
 	}
@@ -430,6 +456,7 @@ func (g *PlanPage) total(v *plan.Review) {
 	}
 }
 
+// policy adds the platform file's policy and the rules that are waived.
 func (g *PlanPage) policy(v *plan.PolicyReview) {
 	switch {
 	case v == nil:

@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/verify"
 )
 
+// checkNames returns the names of all checks, for the help.
 func checkNames() (names []string) {
 	for _, c := range verify.Checks() {
 		names = append(names, c.Name)
@@ -21,16 +22,19 @@ func checkNames() (names []string) {
 	return names
 }
 
+// verifyFiles is batchctl verify: it plans the files and checks at AWS what the
+// jobs need. With strict, a check that could not be done is a failure.
 func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool) error {
 	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
 	}
+	// The local engine creates what a plan names.
 	if o.Target.NameFrom(in.Platform) == target.Local {
 		return exit.Usage("verify queries AWS; the local engine needs only the file").
 			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(o, "verify"), strings.Join(o.Paths, " "))
 	}
-	made, err := BuildPlan(ctx, con, o, in, false)
+	planned, err := BuildPlan(ctx, con, o, in, false)
 	if err != nil {
 		return err
 	}
@@ -43,7 +47,7 @@ func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool)
 	if in.Platform != nil {
 		v.Types = in.Platform.Catalog
 	}
-	results, err := v.Run(ctx, made)
+	results, err := v.Run(ctx, planned)
 	if err != nil {
 		return err
 	}
@@ -58,6 +62,7 @@ func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool)
 	return verified(con, t, results, strict, nextCommand(o, "submit"))
 }
 
+// printResults prints one row per check.
 func printResults(con *term.Console, results []verify.Result) error {
 	t := con.Table("OUTCOME", "CHECK", "WHAT", "WHY")
 	for _, r := range results {
@@ -70,7 +75,7 @@ func printResults(con *term.Console, results []verify.Result) error {
 	return t.Flush()
 }
 
-// verified says what the checks add up to, and gives the exit code.
+// verified prints the number of results, and returns the exit status.
 func verified(con *term.Console, t *target.Target, results []verify.Result, strict bool, next string) error {
 	counts := map[verify.Outcome]int{}
 	for _, r := range results {

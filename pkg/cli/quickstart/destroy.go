@@ -27,22 +27,26 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// quickRemains is what there is of a quick start.
+// quickRemains is everything of a quick start that exists, and that destroy
+// deletes.
 type quickRemains struct {
-	stacks      *infra.Destruction
-	jobs        []types.JobSummary // that have not ended
+	stacks      *infra.Destruction // in the order of deletion
+	jobs        []types.JobSummary // unfinished ones
 	repository  string             // "" for none
-	tags        []string
-	definitions []once.Revision
-	streams     []logStream
+	tags        []string           // of the images in the repository
+	definitions []once.Revision    // of the benchmark's jobs
+	streams     []logStream        // of the jobs in the directory's memory
 }
 
+// logStream is one stream in CloudWatch Logs.
 type logStream struct{ group, name string }
 
-// batchLogs is the log group of jobs that name none (AWS Batch User Guide, "Using the
-// awslogs log driver").
+// batchLogs is the log group of jobs that name none (AWS Batch User Guide, "Using
+// the awslogs log driver").
 const batchLogs = "/aws/batch/job"
 
+// destroy is batchctl quickstart destroy. It lists what exists, asks, and deletes
+// it.
 func destroy(ctx context.Context, con *term.Console, o options) error {
 	if len(o.Paths) > 0 {
 		return exit.Usage("quickstart destroy takes no names").Try("it deletes everything with the prefix %s", o.prefix)
@@ -76,12 +80,12 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 	return q.remove(ctx, r)
 }
 
-// findPlatform finds the platform file that names the target: the quick start's own comes
-// first, so that the command needs no flags.
+// findPlatform finds the platform file that names the target. The quick start's
+// own file comes first, so that destroy needs no flags.
 func (q *sequence) findPlatform(in *input.Input) error {
 	var err error
-	said := q.o.Target.Platform+q.o.Target.Name+os.Getenv("BATCHCTL_TARGET") != "" || q.o.Target.NamesAWS()
-	if _, none := os.Stat(q.platformFile()); !said && none == nil {
+	isNamed := q.o.Target.Platform+q.o.Target.Name+os.Getenv("BATCHCTL_TARGET") != "" || q.o.Target.NamesAWS()
+	if _, statErr := os.Stat(q.platformFile()); !isNamed && statErr == nil {
 		err = in.UsePlatform(q.platformFile())
 	} else {
 		err = in.FindPlatform(q.o.Target)
@@ -92,7 +96,7 @@ func (q *sequence) findPlatform(in *input.Input) error {
 	return err
 }
 
-// remains finds out what there is, and lists it.
+// remains finds and lists everything of the quick start. It changes nothing.
 func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 	r := &quickRemains{}
 	var err error
@@ -102,15 +106,18 @@ func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 	if r.jobs, err = q.running(ctx, r.stacks.Queues); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
+	// CloudFormation keeps a repository that contains images, so destroy deletes
+	// it itself.
 	repository := quickstart.Repository(q.stacks.Prefix)
-	var there bool
-	if r.tags, there, err = q.stacks.Cloud.RepositoryTags(ctx, repository); err != nil {
+	var exists bool
+	if r.tags, exists, err = q.stacks.Cloud.RepositoryTags(ctx, repository); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
-	if there {
+	if exists {
 		r.repository = repository
 		r.stacks.Keeps = slices.DeleteFunc(r.stacks.Keeps, func(k infra.Kept) bool { return k.ID == repository })
 	}
+	// No revision is kept, also not the newest.
 	if r.definitions, _, err = q.t.Revisions(ctx, 0, quickstart.JobNames(q.stacks.Prefix)...); err != nil {
 		return nil, q.notRemoved(ctx, err)
 	}
@@ -120,7 +127,8 @@ func (q *sequence) remains(ctx context.Context) (*quickRemains, error) {
 	return r, q.list(r)
 }
 
-// running are the jobs in the stacks' queues that have not ended.
+// running returns the unfinished jobs in the stacks' queues. A queue that is
+// already deleted has none.
 func (q *sequence) running(ctx context.Context, queues []string) (list []types.JobSummary, err error) {
 	for _, queue := range queues {
 		for job, err := range q.t.List(ctx, client.Filter{Queues: []string{queue}}) {
@@ -138,12 +146,13 @@ func (q *sequence) running(ctx context.Context, queues []string) (list []types.J
 	return list, nil
 }
 
-// logs are the streams of the jobs that the directory remembers.
+// logs returns the log streams of the jobs whose ids are in the directory's
+// memory. Jobs that AWS Batch has forgotten are left out.
 func (q *sequence) logs(ctx context.Context) (streams []logStream, err error) {
 	for _, id := range q.memory.Logs {
 		known, err := q.t.Describe(ctx, id)
 		if err != nil {
-			continue // AWS Batch forgets jobs after a week, and their streams with them cannot be found
+			continue // AWS Batch forgets jobs after a week; their streams cannot be found then
 		}
 		names := map[string]bool{}
 		for _, a := range known[0].Attempts {
@@ -163,11 +172,12 @@ func (q *sequence) logs(ctx context.Context) (streams []logStream, err error) {
 	return streams, nil
 }
 
+// nothing reports whether there is nothing to delete.
 func (r *quickRemains) nothing() bool {
 	return len(r.stacks.Stacks)+len(r.jobs)+len(r.definitions)+len(r.streams) == 0 && r.repository == ""
 }
 
-// list says what will be removed.
+// list prints what will be deleted and kept.
 func (q *sequence) list(r *quickRemains) error {
 	t := &term.Table{Out: q.Err, Width: term.Width(q.Err)}
 	for _, j := range r.jobs {
@@ -194,8 +204,8 @@ func (q *sequence) list(r *quickRemains) error {
 	return t.Flush()
 }
 
-// remove removes it, in an order in which it can be begun again at any point, and proves
-// that nothing is left.
+// remove deletes everything, and checks that nothing is left. The order allows it
+// to start again after an interrupt at any point.
 func (q *sequence) remove(ctx context.Context, r *quickRemains) error {
 	for _, j := range r.jobs {
 		id := aws.ToString(j.JobId)
@@ -217,7 +227,7 @@ func (q *sequence) remove(ctx context.Context, r *quickRemains) error {
 			return q.notRemoved(ctx, err)
 		}
 	}
-	if r.repository != "" { // before its stack, whose template keeps what holds images
+	if r.repository != "" { // before its stack: the template keeps a repository with images
 		if err := q.stacks.Cloud.DeleteRepository(ctx, r.repository); err != nil {
 			return q.notRemoved(ctx, err)
 		}
@@ -229,7 +239,8 @@ func (q *sequence) remove(ctx context.Context, r *quickRemains) error {
 	return q.prove(ctx)
 }
 
-// prove looks at the account and says what is left of the quick start there.
+// prove queries the account again and returns an error if something is left. If
+// not, it deletes the directory's memory of the quick start.
 func (q *sequence) prove(ctx context.Context) error {
 	stacks, err := q.stacks.Left(ctx)
 	if err != nil {
@@ -254,7 +265,7 @@ func (q *sequence) prove(ctx context.Context) error {
 		left = append(left, term.Plural(len(definitions), "job definition"))
 	}
 	if len(left) > 0 {
-		return exit.Fail(exit.NotDone, "still there: %s", strings.Join(left, ", ")).Try("again: %s", q.again("destroy"))
+		return exit.Fail(exit.NotDone, "still exists: %s", strings.Join(left, ", ")).Try("again: %s", q.again("destroy"))
 	}
 	if err := q.memory.Forget(); err != nil {
 		return err
@@ -265,7 +276,7 @@ func (q *sequence) prove(ctx context.Context) error {
 	return nil
 }
 
-// notRemoved says why removing ended, and how to continue.
+// notRemoved explains why the deletion stopped, and how to continue.
 func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && !cloud.LogIn(err) && !rpc.Denied(err) {
 		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("continue: %s", q.again("destroy"))
@@ -273,14 +284,15 @@ func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	return cloud.StackFailure(ctx, err, q.statusCommand(), q.again("destroy"))
 }
 
+// isStackError reports whether cloud.StackFailure has its own text for err.
 func isStackError(err error) bool {
-	_, goesOn := errors.AsType[*infra.StillRunningError](err)
+	_, running := errors.AsType[*infra.StillRunningError](err)
 	_, failed := errors.AsType[*infra.FailedError](err)
 	_, draining := errors.AsType[*infra.DrainError](err)
-	return goesOn || failed || draining
+	return running || failed || draining
 }
 
-// printRemaining says what is still there and costs, and what removes it.
+// printRemaining prints what still exists and costs money, and how to delete it.
 func (q *sequence) printRemaining(o *quickstart.Offer) {
 	if q.o.destroyAfter {
 		return
@@ -289,5 +301,5 @@ func (q *sequence) printRemaining(o *quickstart.Offer) {
 	if o.Why == "" {
 		price = fmt.Sprintf("which costs %s USD an hour", cost.Figure(o.Hourly))
 	}
-	fmt.Fprintf(q.Err, "still there: %s, %s; machines stop on their own\ndelete everything: %s\n", strings.Join(o.Standing, " and "), price, q.again("destroy"))
+	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n", strings.Join(o.Standing, " and "), price, q.again("destroy"))
 }

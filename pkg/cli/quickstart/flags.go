@@ -41,18 +41,23 @@ func QuickstartCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// quickstartOut is --out. destroy needs it to find the platform file and the
+// memory.
 func quickstartOut() cli.Flag {
 	return &cli.StringFlag{Name: "out", Value: "quickstart", Usage: "the `DIRECTORY` for reports, platform file and state"}
 }
 
+// prefixFlag is --prefix.
 func prefixFlag() cli.Flag {
 	return &cli.StringFlag{Name: "prefix", Value: "batchctl-quickstart", Usage: "the `PREFIX` of all names"}
 }
 
+// yesFlag is --yes.
 func yesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
 }
 
+// quickstartFlags are the flags of quickstart that bench does not have.
 func quickstartFlags() []cli.Flag {
 	return []cli.Flag{
 		prefixFlag(), yesFlag(), preview.MaxCostFlag(),
@@ -73,24 +78,24 @@ func quickstartFlags() []cli.Flag {
 	}
 }
 
-// options are those of quickstart and of quickstart destroy.
+// options are the flags of quickstart and of quickstart destroy.
 type options struct {
-	benchmark.Options // its jobs, the target and the directory of the quick start
+	benchmark.Options // for its jobs, target and directory
 	prefix            string
 	yes, destroyAfter bool
 	stackParameters   []string // NAME=VALUE
-	// sizes are those of the matrices, imageSizes and batchSizes those of the images.
+	// sizes are the sizes of the matrices; imageSizes and batchSizes are for the images.
 	sizes, imageSizes, batchSizes string
-	cpuImage, gpuImage            string // the user's own; "" for those that are built
+	cpuImage, gpuImage            string // your own images; "" for those that batchctl builds
 	builder, registry, gpuBase    string
-	programs                      string // a directory; "" for that of batchctl
-	// given are the flags on the command line.
+	programs                      string // a directory; "" for the one that contains batchctl
+	// given reports whether a flag is on the command line.
 	given func(flag string) bool
-	// confirm asks a question, unless yes has answered it.
+	// confirm asks a question, unless yes is set.
 	confirm func(question string) (bool, error)
 }
 
-// with runs a command with its options.
+// with reads the options of a command and runs it.
 func with(con *term.Console, run func(context.Context, *term.Console, options) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		o, err := optionsOf(con, c)
@@ -101,6 +106,7 @@ func with(con *term.Console, run func(context.Context, *term.Console, options) e
 	}
 }
 
+// optionsOf reads the flags of quickstart, which include those of bench.
 func optionsOf(con *term.Console, c *cli.Context) (options, error) {
 	o, err := benchmark.OptionsOf(c)
 	return options{Options: o, prefix: c.String("prefix"), yes: c.Bool("yes"), destroyAfter: c.Bool("destroy-after"),

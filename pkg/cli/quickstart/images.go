@@ -17,14 +17,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/quickstart"
 )
 
-// images are the images of the jobs, and how they come to the hosts.
+// images are the images of the jobs, and how they reach the hosts.
 type images struct {
 	quickstart.Images
-	builder  *container.Images // nil where nothing has to be built
-	registry string            // "" for the stack's repository
+	builder  *container.Images // nil if no image has to be built
+	registry string            // from --registry; "" for the stack's repository
 }
 
-// offer says what will be built.
+// offer returns the lines about images in the offer: given, existing or to be
+// built.
 func (w *images) offer() (lines []string) {
 	for _, side := range []string{"CPU", "GPU"} {
 		if w.Given[side] != "" {
@@ -41,8 +42,8 @@ func (w *images) offer() (lines []string) {
 	return lines
 }
 
-// chooseImages finds out which images are needed, which are there, and that the others can
-// be built.
+// chooseImages decides which images are built, and which exist already. It fails
+// if images must be built and there is no builder.
 func (q *sequence) chooseImages(ctx context.Context) error {
 	w := &q.images
 	w.Given = map[string]string{"CPU": q.o.cpuImage, "GPU": q.o.gpuImage}
@@ -62,6 +63,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	if err := q.findPrograms(sides); err != nil {
 		return err
 	}
+	// An own registry is not queried; push finds out whether it has the image.
 	missing := w.registry != ""
 	if !missing {
 		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.parameters["RepositoryName"])
@@ -80,12 +82,13 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	w.builder, err = container.NewImages(ctx, q.o.builder)
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return exit.Fail(exit.NotDone, "images must be built, but %s", unavailable.Problem).
-			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (made where there is one: make image-gpu)")
+			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (make image-gpu builds one on a machine with podman or docker)")
 	}
 	return err
 }
 
-// findPrograms finds the programs of the images that the sides need.
+// findPrograms finds the programs for the images of these sides. They must be
+// built for Linux on x86_64.
 func (q *sequence) findPrograms(sides []string) error {
 	dir := q.o.programs
 	if dir == "" {
@@ -105,15 +108,17 @@ func (q *sequence) findPrograms(sides []string) error {
 	var ok bool
 	if q.images.Built, ok = programs.Images(sides, q.o.gpuBase); !ok {
 		return exit.Fail(exit.NotDone, "%s holds no batchctl-workloads for Linux on x86_64 that can reach a GPU: jobs on AWS need it in an image", dir).
-			Try("make it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or images that are there: --cpu-image IMAGE --gpu-image IMAGE", dir)
+			Try("build it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or use existing images: --cpu-image IMAGE --gpu-image IMAGE", dir)
 	}
 	return nil
 }
 
-// imageLog is what the builder told.
+// imageLog is the file with the builder's output, in the directory of the quick
+// start.
 const imageLog = "images.log"
 
-// pushImages builds and pushes what is not there.
+// pushImages builds and pushes the images that do not exist yet. It sets the
+// names of all of them.
 func (q *sequence) pushImages(ctx context.Context) error {
 	w := &q.images
 	if len(w.Built) == 0 {
@@ -141,16 +146,16 @@ func (q *sequence) pushImages(ctx context.Context) error {
 		case err != nil:
 			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("the output is in %s; continue: %s", log.Name(), q.again(""))
 		}
-		word := "pushed"
+		outcome := "pushed"
 		if image.Exists {
-			word = "there already"
+			outcome = "there already"
 		}
-		fmt.Fprintf(q.Err, "image %s: %s\n", diag.Printable(image.Name), word)
+		fmt.Fprintf(q.Err, "image %s: %s\n", diag.Printable(image.Name), outcome)
 	}
 	return nil
 }
 
-// repository is what images' names begin with.
+// repository returns the name of the images' repository without a tag.
 func (q *sequence) repository(ctx context.Context) (string, error) {
 	if q.images.registry != "" {
 		return q.images.registry + "/batchctl-workloads", nil
@@ -167,7 +172,9 @@ func (q *sequence) repository(ctx context.Context) (string, error) {
 	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").Try("see them: %s", q.statusCommand())
 }
 
-// push pushes an image, built from the program alone unless it is here.
+// push builds an image if this machine does not have it, and pushes it. It logs
+// in only to ECR; other registries use the builder's own login. An image that
+// --registry already has is not built again.
 func (w *images) push(ctx context.Context, q *sequence, image *quickstart.Image, log io.Writer) error {
 	if w.registry != "" && !w.builder.Has(ctx, image.Name) && w.builder.Pull(ctx, image.Name, log) == nil {
 		image.Exists = true
@@ -179,6 +186,8 @@ func (w *images) push(ctx context.Context, q *sequence, image *quickstart.Image,
 			return err
 		}
 	}
+	// ECR needs a token that is valid for 12 hours; other registries use the
+	// builder's login.
 	var login *container.Login
 	if w.registry == "" {
 		l, err := q.stacks.Cloud.LogInToRegistry(ctx)

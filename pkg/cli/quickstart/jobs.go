@@ -23,8 +23,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/quickstart"
 )
 
-// jobs says what the benchmark's jobs are: the reference jobs with the sizes of the
-// published table.
+// jobs sets the benchmark's jobs: the reference jobs with the sizes of the
+// published table. platform is the path of the platform file that names their
+// queues.
 func (q *sequence) jobs(isLocal bool, platform string) {
 	o := &q.bench.Options
 	o.Workloads, o.Platform = quickstart.Workloads(), platform
@@ -47,11 +48,14 @@ func (q *sequence) jobs(isLocal bool, platform string) {
 	}
 }
 
-// measure runs the benchmark, or continues with it, and writes the reports.
+// measure runs the benchmark, or continues it, and writes the reports. It records
+// each job before and after its submission, so that an interrupted quick start
+// finds its jobs again.
 func (q *sequence) measure(ctx context.Context) error {
 	b := q.bench
 	b.Target = q.t
 	q.jobs(false, q.platformFile())
+	// An interrupted quick start finds its jobs again, so they may continue.
 	b.Options.Keeps = true
 	if err := b.Load(ctx); err != nil {
 		return err
@@ -96,15 +100,16 @@ func (q *sequence) measure(ctx context.Context) error {
 	return b.Verdict()
 }
 
-// workOf is a hash of a plan's requests.
-func workOf(made *plan.Plan) (string, error) {
-	text, err := json.Marshal(made.Requests())
+// workOf returns a hash of a plan's requests, to recognize jobs of the same work.
+func workOf(planned *plan.Plan) (string, error) {
+	text, err := json.Marshal(planned.Requests())
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8]), err
 }
 
-// earlier are the jobs of a part that an earlier process submitted for the same work and
-// that have not failed; none where it has to be submitted.
+// earlier returns the jobs of a part that an earlier process submitted for the
+// same work and that have not failed. It returns nil if the part must be
+// submitted.
 func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work string) ([]once.Submitted, error) {
 	noted, ok := q.memory.Jobs[part.Label()]
 	if !ok || noted.Work != work {
@@ -121,6 +126,8 @@ func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work 
 		}
 	}
 	for _, j := range jobs {
+		// A job that failed or is forgotten has no result, so its part is
+		// submitted again.
 		known, err := q.t.Recall(ctx, j.ID)
 		if err != nil {
 			return nil, err
@@ -134,8 +141,9 @@ func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work 
 	return jobs, nil
 }
 
-// lost finds the job that a process asked for which ended before it could note the answer:
-// an open submission is completed, and then the ledger knows.
+// lost finds the job of an earlier process that ended before it recorded the
+// answer. It first resumes open submissions, so that the ledger contains the job.
+// asked is when that process began to submit.
 func (q *sequence) lost(ctx context.Context, part *benchmark.BenchPart, asked time.Time) ([]once.Submitted, error) {
 	open, err := q.t.Submissions.OpenRuns()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/quickstart"
 )
 
-// offer finds out what the quick start will cost, from the parameters of the stacks and
-// the plan of the jobs. Nothing has to be there for that.
+// offer calculates what the quick start will cost, from the parameters of the
+// stacks and the plan of the jobs. It needs no resource of the quick start.
 func (q *sequence) offer(ctx context.Context) (*quickstart.Offer, error) {
 	planned, err := q.planned(ctx)
 	if err != nil {
@@ -43,12 +43,15 @@ func (q *sequence) offer(ctx context.Context) (*quickstart.Offer, error) {
 	return o, nil
 }
 
-// planned is the benchmark as it would be submitted once the stacks are there.
+// planned returns the benchmark as it would be submitted when the stacks exist.
+// It needs a temporary platform file with their queues.
 func (q *sequence) planned(ctx context.Context) (*benchmark.Benchmark, error) {
 	text, _, err := infra.AddQueues(diag.NewSource("", "{}\n"), quickstart.Queues(q.stacks.Prefix, q.parameters))
 	if err != nil {
 		return nil, err
 	}
+	// The queues do not exist yet, so only a platform file can describe them to
+	// the plan.
 	file, err := os.CreateTemp(q.o.Dir, ".planned-*.json")
 	if err != nil {
 		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.o.Dir, exit.Cause(err))
@@ -65,15 +68,16 @@ func (q *sequence) planned(ctx context.Context) (*benchmark.Benchmark, error) {
 	return planned, planned.Load(ctx)
 }
 
-// within refuses what may cost more than --max-cost.
-func within(o *quickstart.Offer, word string) error {
-	if word == "" {
+// within returns an error if the offer may cost more than maxCost, or if its cost
+// is unknown. "" sets no limit.
+func within(o *quickstart.Offer, maxCost string) error {
+	if maxCost == "" {
 		return nil
 	}
-	limit, err := cost.ParseUSD(word)
+	limit, err := cost.ParseUSD(maxCost)
 	switch {
 	case err != nil:
-		return exit.Usage("--max-cost %s: %v", word, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
+		return exit.Usage("--max-cost %s: %v", maxCost, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	case o.Why != "":
 		return exit.Fail(exit.Problem, "cannot tell whether it stays within %s USD: %s; nothing was created", cost.Figure(limit), o.Why).
 			Try("give prices: --prices FILE, or leave --max-cost out")
@@ -84,7 +88,7 @@ func within(o *quickstart.Offer, word string) error {
 	return nil
 }
 
-// text is the offer for people.
+// text formats the offer.
 func (q *sequence) text(o *quickstart.Offer) string {
 	g := &preview.PlanPage{Con: q.Console, Width: term.Width(q.Err)}
 	var names []string

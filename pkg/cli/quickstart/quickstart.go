@@ -27,29 +27,34 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// The quick start is a sequence of what other commands do: infra deploy, an image, infra
-// outputs, bench, and at the end infra destroy. Here is the order, and what it needs to
-// know of itself to continue where it was cut off.
+// The quick start runs the steps of other commands: infra deploy, an image, infra outputs,
+// bench, and finally infra destroy. This file has their order, and what the quick start
+// records to continue after an interrupt.
 
-// sequence is a quick start on its way.
+// sequence is a running quick start.
 type sequence struct {
 	*term.Console
-	o          options
-	t          *target.Target
-	entry      document.Target // t as the platform file has it
-	stacks     *infra.Stacks
-	memory     *quickstart.Memory
-	parameters map[string]string // of the templates
+	o options
+	t *target.Target
+	// t's entry in the platform file
+	entry  document.Target
+	stacks *infra.Stacks
+	memory *quickstart.Memory
+	// of the templates, with defaults
+	parameters map[string]string
 	images     images
 	bench      *benchmark.Benchmark
-	// agreed says that the question was answered yes: from then on things are made.
+	// agreed reports that you confirmed the offer. Resources are created only after that.
 	agreed bool
 }
 
+// begin returns a quick start whose target is not open yet.
 func begin(con *term.Console, o options) *sequence {
 	return &sequence{Console: con, o: o, bench: &benchmark.Benchmark{Console: con, Options: o.Options}}
 }
 
+// run is batchctl quickstart. With --destroy-after it deletes everything, also
+// after an error, if anything may have been created.
 func run(ctx context.Context, con *term.Console, o options) error {
 	if len(o.Paths) > 0 {
 		return exit.Usage("quickstart takes no names").Try("it has one command: batchctl quickstart destroy")
@@ -76,14 +81,15 @@ func run(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	defer q.t.Close()
-	err := q.road(ctx)
+	err := q.runSteps(ctx)
 	if q.agreed && o.destroyAfter {
 		return errors.Join(err, q.removeAfter(ctx, err))
 	}
 	return err
 }
 
-// open finds target, directory, and what an earlier process has left there.
+// open opens the target, and reads the memory that an earlier process left in the
+// directory.
 func (q *sequence) open(ctx context.Context, platform *document.Platform) (err error) {
 	if q.t, err = session.OpenTarget(ctx, q.Console, q.o.Target, platform, target.ToChange); err != nil {
 		return err
@@ -101,7 +107,7 @@ func (q *sequence) open(ctx context.Context, platform *document.Platform) (err e
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
 		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action, term.Plural(len(proposal.Changes), "change"))
-		return true, nil // the question has been answered for all of them
+		return true, nil // the offer was confirmed for all stacks
 	}
 	q.stacks.Confirm = func(question string) (bool, error) {
 		fmt.Fprintf(q.Err, "%s yes: the quick start's own\n", diag.Printable(question))
@@ -110,8 +116,8 @@ func (q *sequence) open(ctx context.Context, platform *document.Platform) (err e
 	return nil
 }
 
-// road is the quick start from scratch to the summary.
-func (q *sequence) road(ctx context.Context) error {
+// runSteps runs all steps, from the offer to the summary.
+func (q *sequence) runSteps(ctx context.Context) error {
 	if err := q.prepare(ctx); err != nil {
 		return err
 	}
@@ -128,6 +134,7 @@ func (q *sequence) road(ctx context.Context) error {
 		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").Try("to see it without AWS: batchctl quickstart --target local")))
 	}
 	q.agreed = true
+	// From here on, destroy must find what this process creates.
 	if err := q.memory.Begin(q.t.Kind(), q.stacks.Prefix); err != nil {
 		return err
 	}
@@ -137,12 +144,13 @@ func (q *sequence) road(ctx context.Context) error {
 	if err := q.provide(ctx); err != nil {
 		return err
 	}
+	// Also after a failure, print what still costs money.
 	err = q.measure(ctx)
 	q.printRemaining(offer)
 	return err
 }
 
-// prepare reads everything that can be wrong before something is made.
+// prepare checks everything that can be wrong before something is created.
 func (q *sequence) prepare(ctx context.Context) error {
 	if err := benchmark.BeginReport(q.o.Dir); err != nil {
 		return err
@@ -160,7 +168,8 @@ func (q *sequence) prepare(ctx context.Context) error {
 	return q.chooseImages(ctx)
 }
 
-// provide brings the images to where the jobs find them and writes the platform file.
+// provide pushes the images, and writes a platform file with the queues of the
+// stacks.
 func (q *sequence) provide(ctx context.Context) error {
 	if err := q.pushImages(ctx); err != nil {
 		return err
@@ -180,8 +189,8 @@ func (q *sequence) provide(ctx context.Context) error {
 	return q.writePlatform(queues)
 }
 
-// writePlatform writes the quick start's own platform file, with which other commands find
-// its jobs: batchctl status --platform DIRECTORY/batchctl.json.
+// writePlatform writes the quick start's own platform file. With it, other
+// commands find the jobs: batchctl status --platform DIRECTORY/batchctl.json.
 func (q *sequence) writePlatform(queues []infra.Queue) error {
 	entry := map[string]string{"region": q.t.Config.Region}
 	of := q.o.Target.Override(q.entry)
@@ -201,16 +210,19 @@ func (q *sequence) writePlatform(queues []infra.Queue) error {
 	return newfile.Write(q.platformFile(), newfile.ForAll, newfile.Bytes([]byte(text)))
 }
 
+// quickTarget is the name of the target in that file.
 const quickTarget = "quickstart"
 
+// platformFile returns the path of that file.
 func (q *sequence) platformFile() string { return filepath.Join(q.o.Dir, document.PlatformFile) }
 
-// statusCommand is the command that shows the stacks, again the one that continues, or another one of
-// the quick start.
+// statusCommand returns the command line that shows the stacks.
 func (q *sequence) statusCommand() string {
 	return "batchctl infra status --prefix " + q.o.prefix + q.where()
 }
 
+// again returns the command line that continues the quick start, or with verb
+// another of its commands.
 func (q *sequence) again(verb string) string {
 	line := "batchctl quickstart"
 	if verb != "" {
@@ -225,7 +237,7 @@ func (q *sequence) again(verb string) string {
 	return line + q.where()
 }
 
-// where are the flags that lead to the target.
+// where returns the flags that select the target.
 func (q *sequence) where() string {
 	line := ""
 	for _, flag := range [][2]string{{"target", q.o.Target.Name}, {"profile", q.o.Target.Profile}, {"region", q.o.Target.Region}, {"endpoint-url", q.o.Target.EndpointURL}, {"platform", q.o.Target.Platform}} {
@@ -236,9 +248,10 @@ func (q *sequence) where() string {
 	return line
 }
 
-// quarters tells a stack's progress at each quarter, and what fails at once.
+// quarters returns a function that prints a stack's progress at each quarter, and
+// failures at once.
 func (q *sequence) quarters() func(infra.Progress) {
-	told := map[string]int{}
+	printed := map[string]int{}
 	return func(progress infra.Progress) {
 		if strings.HasSuffix(string(progress.Event.ResourceStatus), "_FAILED") {
 			cloud.StackEvent(q.Console, progress)
@@ -247,14 +260,15 @@ func (q *sequence) quarters() func(infra.Progress) {
 		if progress.Total == 0 {
 			return
 		}
-		if quarter := 4 * progress.Done / progress.Total; quarter > told[progress.Stack] && quarter < 4 {
-			told[progress.Stack] = quarter
+		if quarter := 4 * progress.Done / progress.Total; quarter > printed[progress.Stack] && quarter < 4 {
+			printed[progress.Stack] = quarter
 			fmt.Fprintf(q.Err, "  %d of %d\n", progress.Done, progress.Total)
 		}
 	}
 }
 
-// removeAfter is --destroy-after: it continues after Ctrl-C, and a second one ends it.
+// removeAfter deletes everything for --destroy-after. It also runs after Ctrl-C;
+// a second Ctrl-C stops it. why is the error of the run.
 func (q *sequence) removeAfter(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		var stop context.CancelFunc
@@ -262,7 +276,7 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 		defer stop()
 		fmt.Fprintf(q.Err, "interrupted; --destroy-after deletes everything. Press Ctrl-C again to keep it: %s\n", q.again("destroy"))
 	} else if why != nil {
-		fmt.Fprintln(q.Err, "--destroy-after removes what was made:")
+		fmt.Fprintln(q.Err, "--destroy-after deletes everything that was created:")
 	}
 	r, err := q.remains(ctx)
 	if err == nil {
@@ -271,7 +285,8 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 	return err
 }
 
-// local is the quick start without AWS: both benchmarks on the local engine.
+// local is the quick start without AWS: it runs both benchmarks on the local
+// engine.
 func (q *sequence) local(ctx context.Context, platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
 		if q.o.given(name) {

@@ -1,2 +1,2 @@
-// Package results collects what jobs left: results, outputs, heat maps and replays.
+// Package results contains the commands that collect what jobs produced: results, outputs, heat maps and replays.
 package results

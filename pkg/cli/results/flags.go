@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/heatmap"
 )
 
+// heatmapFlags are the flags of a heat map.
 func heatmapFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "heatmap", Usage: "draw a heat map to this `FILE`, .png or .svg"},
@@ -81,31 +82,32 @@ func ResultsCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// options are those of results.
+// options are the flags and arguments of results.
 type options struct {
 	jobs.Options
 	outputs, fetch, force bool
 	to                    string // a directory, for fetch
 	everyLine, exitCode   bool
-	heatmap, value, axes  string // a path, a column, two columns
+	heatmap, value, axes  string // a path, a column, two columns separated by a comma
 	combine               string
-	// given are the flags on the command line.
+	// given reports whether a flag is on the command line.
 	given func(flag string) bool
 }
 
+// optionsOf reads the flags of results.
 func optionsOf(c *cli.Context) (options, error) {
 	of, err := jobs.OptionsOf(c)
 	o := options{Options: of, outputs: c.Bool("outputs"), fetch: c.Bool("fetch"), force: c.Bool("force"), to: c.String("to"), everyLine: c.Bool("every-line"),
 		exitCode: c.Bool("exit-code"), heatmap: c.String("heatmap"), value: c.String("value"), axes: c.String("axes"), combine: c.String("combine"), given: c.IsSet}
 	if format := c.String("output"); (o.outputs || o.fetch) && format != "text" && format != "json" {
-		return o, exit.Usage("--outputs and --fetch print only text or json").Try("batchctl results %s --outputs --json", strings.Join(o.Words, " "))
+		return o, exit.Usage("--outputs and --fetch print only text or json").Try("batchctl results %s --outputs --json", strings.Join(o.Args, " "))
 	}
 	return o, err
 }
 
-// replayOptions are those of replay; its words are a job and a command.
+// replayOptions are the flags of replay. Args are a job and then its command.
 type replayOptions struct {
 	jobs.Options
-	dir string // where it runs; "" for a directory that is removed
+	dir string // where it runs; "" for a temporary directory
 	env []string
 }

@@ -13,16 +13,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/results"
 )
 
-// heatmapCall is what is asked for with --heatmap; nil for nothing.
+// heatmapCall is a request for a heat map. A nil *heatmapCall draws nothing.
 type heatmapCall struct {
 	path  string
-	axes  []string // two, or none
-	value string   // "": the only one
+	axes  []string // two column names; nil for the first two axes
+	value string   // "" for the only column with numbers
 	title string
 	heatmap.Combine
+	// begun before the results are read, so that an unwritable path fails early
 	file *newfile.File
 }
 
+// parseHeatmap checks the flags of a heat map and begins its file. It returns nil
+// without --heatmap. The caller calls drop.
 func parseHeatmap(o options) (*heatmapCall, error) {
 	h := &heatmapCall{path: o.heatmap, value: o.value, Combine: heatmap.Combine(o.combine)}
 	if h.path == "" {
@@ -44,20 +47,20 @@ func parseHeatmap(o options) (*heatmapCall, error) {
 			return nil, exit.Usage("--axes %s: a heat map has two axes", axes).Try("for example: --axes lr,seed")
 		}
 	}
-	h.title = strings.Join(o.Words, " ")
+	h.title = strings.Join(o.Args, " ")
 	var err error
 	h.file, err = newfile.Begin(h.path, newfile.ForAll)
 	return h, err
 }
 
-// drop removes what was begun and not drawn.
+// drop removes the file if it was not drawn.
 func (h *heatmapCall) drop() {
 	if h != nil {
 		h.file.Drop()
 	}
 }
 
-// draw draws the heat map of a table with so many axes.
+// draw draws the heat map of a table with this number of axes.
 func (h *heatmapCall) draw(t *results.Table, axes int) error {
 	if h == nil {
 		return nil
@@ -66,20 +69,20 @@ func (h *heatmapCall) draw(t *results.Table, axes int) error {
 	if err != nil {
 		return err
 	}
-	picture, err := h.fill(t, x, y, value)
+	grid, err := h.fill(t, x, y, value)
 	if err != nil {
 		return exit.Fail(exit.Problem, "draw the heat map: %v", err).Try("choose other columns: --axes X,Y --value COLUMN; they are: %s", strings.Join(t.Columns(), " "))
 	}
 	o := heatmap.Options{Title: h.title, Value: t.Columns()[value], Combine: h.Combine}
 	return h.file.Keep(func(w io.Writer) error {
 		if filepath.Ext(h.path) == ".svg" {
-			return picture.WriteSVG(w, o)
+			return grid.WriteSVG(w, o)
 		}
-		return picture.WritePNG(w, o)
+		return grid.WritePNG(w, o)
 	})
 }
 
-// columns finds the columns of the axes and of the value.
+// columns returns the columns of both axes and of the value.
 func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err error) {
 	all := t.Columns()
 	names := h.axes
@@ -107,8 +110,10 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	return at[0], at[1], at[2], nil
 }
 
-// onlyNumbers is the one column behind the axes that has numbers, but for the exit code.
+// onlyNumbers returns the only result column that contains numbers. Axes and the
+// columns that results adds itself do not count.
 func onlyNumbers(t *results.Table, axes int) (int, error) {
+	// These columns contain numbers but are no results.
 	own := []string{"index", "cell", "status", "exitCode"}
 	for i := range axes {
 		own = append(own, t.Axis(i))
@@ -131,7 +136,8 @@ func onlyNumbers(t *results.Table, axes int) (int, error) {
 	return slices.Index(t.Columns(), found[0]), nil
 }
 
-// fill makes the picture. The values of an axis stand in the order of the cells.
+// fill copies the table into a heat map. The values of an axis keep the order of
+// the cells. Rows without a number or a coordinate are left out.
 func (h *heatmapCall) fill(t *results.Table, x, y, value int) (*heatmap.Table, error) {
 	var axes [2]heatmap.Axis
 	for i, column := range []int{x, y} {
@@ -144,16 +150,16 @@ func (h *heatmapCall) fill(t *results.Table, x, y, value int) (*heatmap.Table, e
 			}
 		}
 	}
-	picture, err := heatmap.New(axes[0], axes[1])
+	grid, err := heatmap.New(axes[0], axes[1])
 	if err != nil {
 		return nil, err
 	}
 	for row := range t.Rows() {
 		if v, ok := row[value].Float(); ok && row[x].Kind != results.Absent && row[y].Kind != results.Absent {
-			if err := picture.Add(row[x].Text, row[y].Text, v); err != nil {
+			if err := grid.Add(row[x].Text, row[y].Text, v); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return picture, nil
+	return grid, nil
 }

@@ -29,36 +29,39 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// placesAtOnce is how many outputs are looked for at once.
-const placesAtOnce = 8
+// transfersAtOnce is the number of outputs that are listed or fetched at the same
+// time.
+const transfersAtOnce = 8
 
-// jobOutput is an output of one job or child, with its place known.
+// jobOutput is one output of a job or child, with its location.
 type jobOutput struct {
 	job   string // its name
-	index int    // of a child; -1 for what is none
+	index int    // of a child; -1 for a job that is not a child
 	stage.Output
-	// url is To, expanded; local where --fetch brings it.
+	// url is the expanded To; local is where --fetch writes it.
 	url, local string
-	// own says that Local names the child, so that each has a place of its own.
+	// own reports that Local contains the child's index or id, so that children do not
+	// overwrite each other.
 	own bool
-	// at is the place in the form that brings what was found.
+	// at is the URL in the form that Download needs for what was found, as a file or folder.
 	at    string
 	found []objects.Found
 }
 
-// outputRow is a file of an output, as JSON has it.
+// outputRow is one file of an output in the JSON output.
 type outputRow struct {
-	Job      string    `json:"job"`
-	Index    *int      `json:"index,omitempty"`
-	Name     string    `json:"name"`
-	Size     int64     `json:"size"`
+	Job      string    `json:"job"`             // name of the job
+	Index    *int      `json:"index,omitempty"` // of a child
+	Name     string    `json:"name"`            // relative to the output
+	Size     int64     `json:"size"`            // in bytes
 	Modified time.Time `json:"lastModified"`
 	URL      string    `json:"url"`
-	// Local is where it was fetched to.
+	// Local is the path that --fetch wrote.
 	Local string `json:"local,omitempty"`
 }
 
-// outputs lists what jobs uploaded, or fetches it.
+// outputs is batchctl results --outputs and --fetch: it lists the files that jobs
+// uploaded, or downloads them.
 func outputs(ctx context.Context, con *term.Console, o options) error {
 	for _, flag := range []string{"to", "force"} {
 		if o.given(flag) && !o.fetch {
@@ -78,6 +81,8 @@ func outputs(ctx context.Context, con *term.Console, o options) error {
 		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
 	}
 	store := storeOf(con, call.Target)
+	// Download then fails for a local file that differs, and accepts one with the
+	// same content.
 	store.NoReplace = !o.force
 	if err := store.find(ctx, outputs); err != nil {
 		return err
@@ -95,8 +100,8 @@ func outputs(ctx context.Context, con *term.Console, o options) error {
 	return fetchErr
 }
 
-// storeOf reaches what jobs of the target wrote. Jobs of the local engine may write to
-// S3 as well, with the user's own credentials.
+// storeOf returns the store of the target's outputs. Jobs of the local engine may
+// write to S3 with the user's own credentials.
 func storeOf(con *term.Console, t *target.Target) *resultStore {
 	s := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
 		if t.IsLocal() {
@@ -107,43 +112,49 @@ func storeOf(con *term.Console, t *target.Target) *resultStore {
 	return &resultStore{s}
 }
 
+// resultStore is a store with the methods of this command.
 type resultStore struct{ *objects.Store }
 
-// outputsOf are the outputs of the command's jobs, those of every child of an array.
+// outputsOf returns the outputs of the command's jobs, including those of every
+// child of an array.
 func outputsOf(ctx context.Context, call *jobs.Call) ([]*jobOutput, error) {
 	var all []*jobOutput
 	for _, job := range call.Known {
-		some, err := outputsOfJob(ctx, call, job.JobDetail)
+		outputs, err := outputsOfJob(ctx, call, job.JobDetail)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", client.DisplayName(aws.ToString(job.JobName)), err)
 		}
-		all = append(all, some...)
+		all = append(all, outputs...)
 	}
 	return all, nil
 }
 
+// outputsOfJob returns the outputs of one job. Each container declares them in
+// its own environment.
 func outputsOfJob(ctx context.Context, call *jobs.Call, job types.JobDetail) (all []*jobOutput, err error) {
+	// A container without the variable has no outputs.
 	for _, environment := range environmentsOf(job) {
 		text := session.ValueIn(environment, stage.Variable)
 		if text == "" {
 			continue
 		}
-		ones, err := instancesOf(ctx, call, job, text, environment)
+		instances, err := instancesOf(ctx, call, job, text, environment)
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range ones {
-			some, err := one.outputs()
+		for _, one := range instances {
+			outputs, err := one.outputs()
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, some...)
+			all = append(all, outputs...)
 		}
 	}
 	return all, nil
 }
 
-// environmentsOf are the environments of a job's containers.
+// environmentsOf returns the environments of all containers of a job, in each
+// form that a job can have.
 func environmentsOf(job types.JobDetail) (all [][]types.KeyValuePair) {
 	tasks := func(p *types.EcsPropertiesDetail) {
 		if p == nil {
@@ -176,20 +187,24 @@ func environmentsOf(job types.JobDetail) (all [][]types.KeyValuePair) {
 	return all
 }
 
-// instance is a job, or a child of an array, with the environment that it ran in.
+// instance is a job, or a child of an array, with the environment of its
+// container.
 type instance struct {
 	job         string
-	index       int
-	document    string
+	index       int    // of a child; -1 for a job that is not a child
+	document    string // the text of stage.Variable
 	environment map[string]string
 }
 
-// instancesOf are the job itself, or the children of an array.
+// instancesOf returns the job itself, or the children of an array. It rebuilds
+// the variables that AWS Batch and the launcher set in the container, because
+// DescribeJobs does not report them.
 func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, document string, environment []types.KeyValuePair) ([]instance, error) {
 	base := map[string]string{}
 	for _, v := range environment {
 		base[aws.ToString(v.Name)] = aws.ToString(v.Value)
 	}
+	// AWS Batch sets this variable from the queue that the job ran in.
 	base["AWS_BATCH_JQ_NAME"] = path.Base(aws.ToString(job.JobQueue))
 	name, id := client.DisplayName(aws.ToString(job.JobName)), aws.ToString(job.JobId)
 	of, err := session.FindSweep(ctx, call.Target, job)
@@ -201,7 +216,7 @@ func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, docu
 		e := map[string]string{"AWS_BATCH_JOB_ID": id, "AWS_BATCH_JOB_ATTEMPT": strconv.Itoa(max(1, len(job.Attempts)))}
 		text := document
 		if i >= 0 || of != nil {
-			// A place that goes by the index is that of the cell, in the container as here.
+			// The launcher sets the index to the cell's, so URLs that contain it do too.
 			cell := of.Cell(max(0, i))
 			e["AWS_BATCH_JOB_ARRAY_INDEX"], e[sweep.CellVariable] = strconv.Itoa(cell), strconv.Itoa(cell)
 			for k, value := range of.Values(max(0, i)) {
@@ -229,6 +244,8 @@ func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, docu
 		return []instance{one(index, id, job)}, nil
 	}
 	known := map[string]types.JobDetail{}
+	// Only this variable needs the children themselves; their ids follow from the
+	// array's.
 	if strings.Contains(document, "${AWS_BATCH_JOB_ATTEMPT}") {
 		ids := make([]string, size)
 		for i := range ids {
@@ -250,7 +267,7 @@ func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, docu
 	return all, nil
 }
 
-// outputs are those of an instance.
+// outputs returns all outputs of an instance.
 func (n instance) outputs() (all []*jobOutput, err error) {
 	d, err := stage.Parse(n.document)
 	if err != nil {
@@ -266,10 +283,10 @@ func (n instance) outputs() (all []*jobOutput, err error) {
 	return all, nil
 }
 
-// output is one of the outputs of an instance.
+// output expands the variables in one output of an instance.
 func (n instance) output(out stage.Output) (*jobOutput, error) {
-	look := func(name string) (string, bool) { value, ok := n.environment[name]; return value, ok }
-	names, _ := stage.Variables(out.Local) // Expand below says what is wrong with it
+	lookup := func(name string) (string, bool) { value, ok := n.environment[name]; return value, ok }
+	names, _ := stage.Variables(out.Local) // Expand below reports the error
 	o := &jobOutput{job: n.job, index: n.index, Output: out, own: slices.ContainsFunc(names, func(name string) bool {
 		return slices.Contains([]string{"AWS_BATCH_JOB_ID", "AWS_BATCH_JOB_ARRAY_INDEX", sweep.CellVariable}, name)
 	})}
@@ -277,22 +294,23 @@ func (n instance) output(out stage.Output) (*jobOutput, error) {
 		to   *string
 		from string
 	}{{&o.url, out.To}, {&o.From, out.From}, {&o.Local, out.Local}} {
-		expanded, err := stage.Expand(text.from, look)
+		expanded, err := stage.Expand(text.from, lookup)
 		if err != nil {
-			return nil, fmt.Errorf("the output %s: %w, as far as DescribeJobs tells", out.To, err)
+			return nil, fmt.Errorf("output %s: %w in the answer of DescribeJobs", out.To, err)
 		}
 		*text.to = expanded
 	}
 	return o, nil
 }
 
-// name is the output's name in its container.
+// name returns the base name of the output in its container.
 func (o *jobOutput) name() string { return path.Base(strings.TrimSuffix(o.From, "/")) }
 
-// find looks what is at the places of outputs.
+// find lists the files of all outputs. It returns the first error in the order of
+// the outputs.
 func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
 	errs := make([]error, len(outputs))
-	free := make(chan struct{}, placesAtOnce)
+	free := make(chan struct{}, transfersAtOnce)
 	var wait sync.WaitGroup
 	for i, o := range outputs {
 		free <- struct{}{}
@@ -310,6 +328,7 @@ func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
 	return nil
 }
 
+// writeOutputs prints one row per file.
 func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error {
 	rows := []outputRow{}
 	for _, o := range outputs {
@@ -340,8 +359,8 @@ func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error 
 	return t.Flush()
 }
 
-// placeOutputs decides where outputs go on the local disk. What jobs say of that may come
-// from anyone, so it stays below this directory, or below the one that is named.
+// placeOutputs sets the local path of each output. Job files may come from other
+// people, so paths stay below the current directory, or below dir.
 func placeOutputs(outputs []*jobOutput, dir string) error {
 	taken := map[string]bool{}
 	for _, o := range outputs {
@@ -354,10 +373,12 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 		} else if o.index >= 0 && !o.own {
 			local = ofChild(local, o.index)
 		}
+		// A backslash separates directories on Windows, so it is refused
+		// everywhere.
 		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
 			return exit.Fail(exit.NotDone, "output path %s is outside this directory", local).Try("choose a directory with --to DIRECTORY, or download it: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
-		// .git/hooks and .ssh/authorized_keys lie below this directory too
+		// .git/hooks and .ssh/authorized_keys may be below this directory
 		if dir == "" && slices.ContainsFunc(strings.Split(path.Clean(local), "/"), func(name string) bool { return strings.HasPrefix(name, ".") }) {
 			return exit.Fail(exit.NotDone, "output path %s is hidden", local).Try("name a directory: --to DIRECTORY")
 		}
@@ -373,7 +394,7 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 	return nil
 }
 
-// byJob is a place of the output's own: JOB/NAME, JOB/INDEX/NAME.
+// byJob returns a path for this output alone: JOB/NAME or JOB/INDEX/NAME.
 func (o *jobOutput) byJob(name string) string {
 	if o.index >= 0 {
 		name = strconv.Itoa(o.index) + "/" + name
@@ -381,7 +402,8 @@ func (o *jobOutput) byJob(name string) string {
 	return o.job + "/" + name
 }
 
-// ofChild is a place of an array's for one of its children: out/model.pt is out/3/model.pt.
+// ofChild inserts the index into an array's path: out/model.pt becomes
+// out/3/model.pt.
 func ofChild(local string, index int) string {
 	if strings.HasSuffix(local, "/") {
 		return local + strconv.Itoa(index) + "/"
@@ -389,11 +411,13 @@ func ofChild(local string, index int) string {
 	return path.Join(path.Dir(local), strconv.Itoa(index), path.Base(local))
 }
 
-// file is where a file of the output is fetched to; "" before that is decided.
+// file returns the local path of a file of the output; "" before placeOutputs.
 func (o *jobOutput) file(f objects.Found) string {
 	switch {
 	case o.local == "":
 		return ""
+	// The output is a single file, so local is a file name unless it ends with a
+	// slash.
 	case len(o.found) == 1 && o.found[0].URL == o.at:
 		if strings.HasSuffix(o.local, "/") {
 			return filepath.Join(o.local, f.Name)
@@ -403,12 +427,12 @@ func (o *jobOutput) file(f objects.Found) string {
 	return filepath.Join(o.local, filepath.FromSlash(f.Name))
 }
 
-// fetch brings outputs, several at once. What went wrong with one is no reason not to
-// fetch the others.
+// fetch downloads outputs, several at a time. An error of one does not stop the
+// others.
 func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs []*jobOutput) error {
 	var mu sync.Mutex
 	failed, differ := 0, false
-	free := make(chan struct{}, placesAtOnce)
+	free := make(chan struct{}, transfersAtOnce)
 	var wait sync.WaitGroup
 	for _, o := range outputs {
 		if len(o.found) == 0 {

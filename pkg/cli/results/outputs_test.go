@@ -30,8 +30,8 @@ func staged(to, local string) string {
 	return string(text)
 }
 
-// TestOutputPlaces: a job's outputs are where its containers put them, as far as
-// DescribeJobs tells.
+// TestOutputPlaces compares the URLs of outputs with those that the containers expand from the
+// variables in the answer of DescribeJobs.
 func TestOutputPlaces(t *testing.T) {
 	s := &sweep.Sweep{Kind: sweep.Matrix, Names: []string{"lr"}, Axes: []sweep.Axis{{Values: []string{"0.1", "0.2", "0.3"}}}, Templates: []string{stage.Variable}}
 	document := s.Document()
@@ -52,9 +52,9 @@ func TestOutputPlaces(t *testing.T) {
 		"cells again": {types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Size: aws.Int32(2)}, Container: &types.ContainerDetail{Environment: variables(
 			sweep.DocumentVariable, document, sweep.CellsVariable, "1-2", stage.Variable, staged("s3://b/${{ matrix.lr }}/${MATRIX_LR}/${BATCHCTL_CELL}/${AWS_BATCH_JOB_ARRAY_INDEX}", ""))}},
 			"s3://b/0.2/0.2/1/1 s3://b/0.3/0.3/2/2"},
-		"none":      {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, `{"version":1}`)}}, ""},
-		"not known": {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, staged("s3://b/${SECRET}", ""))}}, "error: ${SECRET}: the variable is not set in the container's environment, as far as DescribeJobs tells"},
-		"newer":     {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, `{"version":7}`)}}, "error: version 7"},
+		"none":           {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, `{"version":1}`)}}, ""},
+		"unset variable": {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, staged("s3://b/${SECRET}", ""))}}, "error: ${SECRET}: the variable is not set in the container's environment in the answer of DescribeJobs"},
+		"newer":          {types.JobDetail{Container: &types.ContainerDetail{Environment: variables(stage.Variable, `{"version":7}`)}}, "error: version 7"},
 	} {
 		test.job.JobId, test.job.JobName, test.job.JobQueue = aws.String("id"), aws.String("train"), aws.String("arn:aws:batch:us-east-1:123456789012:job-queue/queue")
 		call := &jobs.Call{Target: &target.Target{Name: target.AWS}, Known: []once.Recalled{{JobDetail: test.job}}}
@@ -75,7 +75,7 @@ func TestOutputPlaces(t *testing.T) {
 	}
 }
 
-// TestPlaceOutputs: where outputs are fetched to, and never out of the directory.
+// TestPlaceOutputs checks the local paths of outputs, which must stay in the directory.
 func TestPlaceOutputs(t *testing.T) {
 	output := func(index int, from, local string) *jobOutput {
 		o, err := instance{"train", index, "", map[string]string{"AWS_BATCH_JOB_ARRAY_INDEX": strconv.Itoa(index)}}.output(stage.Output{From: from, To: "s3://b/x", Local: local})

@@ -27,12 +27,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// replayJob is batchctl replay: it runs one attempt again as a local process or
+// container.
 func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 	a, x, flags, err := prepareReplay(ctx, con, o)
 	if err != nil {
 		return err
 	}
 	printReplay(con, a)
+	// The local GPUs decide what the replay can offer, and what its notes list.
 	gpus := hardware.GPUs()
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
@@ -43,7 +46,7 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 	}
 	exit, err := runReplay(ctx, con, a, x, dir, gpus)
 	if left := done(); left {
-		fmt.Fprintf(con.Err, "what it left: %s\n", diag.Printable(dir))
+		fmt.Fprintf(con.Err, "files of the replay: %s\n", diag.Printable(dir))
 	}
 	err = replayVerdict(ctx, con, a, exit, err)
 	if was := a.Original.Container; exit > 0 && was != nil && aws.ToInt32(was.ExitCode) != 0 {
@@ -52,49 +55,53 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 	return err
 }
 
-// prepareReplay finds the attempt, what runs it, and the flags that lead to its target.
+// prepareReplay returns the attempt, the executor, and the flags that select the
+// attempt's target in further commands.
 func prepareReplay(ctx context.Context, con *term.Console, options replayOptions) (*replay.Attempt, target.Executor, string, error) {
-	var none target.Executor
-	if len(options.Words) == 0 {
-		return nil, none, "", exit.Usage("replay needs a job").Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
+	var noExecutor target.Executor
+	if len(options.Args) == 0 {
+		return nil, noExecutor, "", exit.Usage("replay needs a job").Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
 	}
-	word, number, err := replay.Split(options.Words[0])
+	job, number, err := replay.Split(options.Args[0])
 	if err != nil {
-		return nil, none, "", exit.Usage("%v", err).Try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
+		return nil, noExecutor, "", exit.Usage("%v", err).Try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
 	}
 	environment, err := input.ParseEnvironment(options.env)
 	if err != nil {
-		return nil, none, "", err
+		return nil, noExecutor, "", err
 	}
-	o := replay.Options{Command: options.Words[1:]}
+	o := replay.Options{Command: options.Args[1:]}
 	for v := range environment.Children() {
 		con.Sources = append(con.Sources, v.Source)
 		o.Environment = append(o.Environment, types.KeyValuePair{Name: aws.String(v.Name), Value: aws.String(v.Str())})
 	}
+	// nil runs the job's own command; an empty command would replace it.
 	if len(o.Command) == 0 {
 		o.Command = nil
 	}
-	a, platform, err := findAttempt(ctx, con, options, word, number, o)
+	a, platform, err := findAttempt(ctx, con, options, job, number, o)
 	if err != nil {
-		return nil, none, "", err
+		return nil, noExecutor, "", err
 	}
 	x, err := replayExecutor(ctx, con, options.Target, platform)
 	return a, x, options.Target.FlagsTo(platform, options.Target.NameFrom(platform)), err
 }
 
-// findAttempt asks the target about the job. A child's array is asked for, too: it alone
-// knows how many children there are.
-func findAttempt(ctx context.Context, con *term.Console, options replayOptions, word string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
+// findAttempt describes the job at the target. For a child it also describes the
+// array, because only that has the size. number is the attempt; 0 is the last
+// one.
+func findAttempt(ctx context.Context, con *term.Console, options replayOptions, job string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
 	call, err := jobs.OpenFor(ctx, con, options.Options, target.ToRead)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer call.Close()
 	queues := jobs.QueueNames(call.Target, call.Platform)
-	id, err := jobs.ResolveFor(ctx, call.Target, options.Command, word, queues)
+	id, err := jobs.ResolveFor(ctx, call.Target, options.Command, job, queues)
 	if err != nil {
 		return nil, nil, err
 	}
+	// A child does not know the size of its array.
 	ids := []string{id}
 	if array, _, isChild := batch.SplitChildID(id); isChild {
 		ids = append(ids, array)
@@ -104,8 +111,8 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 		return nil, nil, err
 	}
 	if batch.ArraySize(jobs[0]) > 0 {
-		return nil, nil, exit.Usage("%s is an array of %d; choose one of its children", word, batch.ArraySize(jobs[0])).
-			Try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", word, call.Flags)
+		return nil, nil, exit.Usage("%s is an array of %d; choose one of its children", job, batch.ArraySize(jobs[0])).
+			Try("name a child: batchctl replay %[1]s:0%[2]s; those that failed: batchctl list --array %[1]s --status FAILED%[2]s", job, call.Flags)
 	}
 	if len(jobs) > 1 {
 		o.Parent = &jobs[1]
@@ -121,8 +128,8 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 	a, err := replay.Of(jobs[0], number, o)
 	if err != nil {
 		f := exit.Fail(exit.NotDone, "%v", err)
-		if made := len(jobs[0].Attempts); made > 0 && number > made {
-			return nil, nil, f.Try("name one that has finished: batchctl replay %s#%d%s", word, made, call.Flags)
+		if attempts := len(jobs[0].Attempts); attempts > 0 && number > attempts {
+			return nil, nil, f.Try("name one that has finished: batchctl replay %s#%d%s", job, attempts, call.Flags)
 		}
 		return nil, nil, f
 	}
@@ -130,7 +137,8 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 	return a, call.Platform, nil
 }
 
-// afterInputs lets another command find what the job's own finds: what was brought to it.
+// afterInputs puts the job's staging of inputs before another command, so that
+// the command finds the input files.
 func afterInputs(job types.JobDetail, command []string) []string {
 	if job.Container == nil {
 		return command
@@ -143,14 +151,15 @@ func afterInputs(job types.JobDetail, command []string) []string {
 	return append(before, command...)
 }
 
-// keepOutputs has the replay carry nothing away: its places are those of the job itself,
-// and what the job left there is not to be replaced.
+// keepOutputs removes the outputs from a replay, so that it does not overwrite
+// the files of the original attempt.
 func keepOutputs(con *term.Console, a *replay.Attempt) {
 	for i, v := range a.Environment {
 		d, err := stage.Parse(aws.ToString(v.Value))
 		if aws.ToString(v.Name) != stage.Variable || err != nil || len(d.Outputs) == 0 {
 			continue
 		}
+		// Inputs are still staged; the text keeps them.
 		d.Outputs = nil
 		text := document.StageText(&d)
 		a.Environment = slices.Clone(a.Environment)
@@ -159,9 +168,9 @@ func keepOutputs(con *term.Console, a *replay.Attempt) {
 	}
 }
 
-// launchedAs puts the launcher of a sweep's child before another command, so that it finds
-// the values of its cell, and references in its words are replaced. A child of a command
-// list has lines, and no values.
+// launchedAs puts the launcher of a sweep's child before another command, so that
+// the command gets the values of its cell and references in its arguments are
+// replaced. A command list has no values.
 func launchedAs(of *session.SweepOf, job types.JobDetail, command []string) []string {
 	if of == nil || of.Sweep == nil || of.Sweep.Kind == sweep.Commands || job.Container == nil {
 		return command
@@ -170,8 +179,8 @@ func launchedAs(of *session.SweepOf, job types.JobDetail, command []string) []st
 	return (&sweep.Sweep{Kind: sweep.Matrix, Launcher: launcher}).Command(command)
 }
 
-// replayExecutor is the executor of the local target, as its flags and the platform
-// file choose it.
+// replayExecutor opens the executor of the local target, as the flags and the
+// platform file choose it.
 func replayExecutor(ctx context.Context, con *term.Console, options target.Options, platform *document.Platform) (target.Executor, error) {
 	var entry document.Target
 	if platform != nil {
@@ -192,7 +201,7 @@ func replayExecutor(ctx context.Context, con *term.Console, options target.Optio
 	return x, err
 }
 
-// printReplay says what runs.
+// printReplay prints which attempt runs, and its image and timeout.
 func printReplay(con *term.Console, a *replay.Attempt) {
 	which := fmt.Sprintf("attempt %d of %d", a.Number, a.Attempts)
 	limit := "no timeout"
@@ -203,18 +212,20 @@ func printReplay(con *term.Console, a *replay.Attempt) {
 		diag.Printable(con.Redacted(term.JoinClauses(aws.ToString(a.Container.Image), limit))))
 }
 
-// replayDir is the directory to run in. done removes a new one that is left empty, and
-// reports whether something is left.
-func replayDir(asked string) (dir string, done func() bool, err error) {
-	if asked != "" {
-		return asked, func() bool { return false }, nil
+// replayDir returns the working directory. done removes a temporary one if it is
+// empty, and reports whether files are left.
+func replayDir(given string) (dir string, done func() bool, err error) {
+	if given != "" {
+		return given, func() bool { return false }, nil
 	}
 	dir, err = os.MkdirTemp("", "batchctl-replay-")
 	return dir, func() bool { return os.Remove(dir) != nil }, err
 }
 
-// runReplay runs the attempt with its output on stdout.
+// runReplay runs the attempt with its output on stdout. If stdout is not a file,
+// as in tests, it copies the output through a pipe.
 func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x attempt.Executor, dir string, gpus []string) (int, error) {
+	// The executor needs a file as the program's stdout.
 	log, isFile := con.Out.(*os.File)
 	if isFile {
 		return a.Run(ctx, x, dir, log, replay.RunOptions{GPUs: gpus})
@@ -229,8 +240,8 @@ func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x atte
 	return exit, errors.Join(err, to.Close(), <-copied, from.Close())
 }
 
-// replayVerdict says how it ended beside how it ended there. The exit code is that of a
-// job: 1 for one that failed.
+// replayVerdict prints how the replay and the original attempt ended. It exits
+// with exit.Problem if the replay failed.
 func replayVerdict(ctx context.Context, con *term.Console, a *replay.Attempt, code int, err error) error {
 	before := "without an exit code"
 	if c := a.Original.Container; c != nil && c.ExitCode != nil {

@@ -25,10 +25,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// resultLines is how many lines at the end of a log may hold a result.
+// resultLines is how many lines at the end of a log are searched for a result.
 const resultLines = 1000
 
-// printResults prints the table, or draws it.
+// printResults is batchctl results: it prints the table, or draws it as a heat
+// map.
 func printResults(ctx context.Context, con *term.Console, o options) error {
 	for _, flag := range []string{"to", "force"} {
 		if o.given(flag) {
@@ -57,24 +58,27 @@ func printResults(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	if h != nil && !o.given("output") && !o.given("json") {
-		return nil // the picture is what was asked for
+		return nil // the heat map replaces the table
 	}
 	return writeTable(con, call.Format, table)
 }
 
-// resultChild is a child whose result is wanted.
+// resultChild is a child whose result is read.
 type resultChild struct {
 	id string
 	results.Child
 }
 
-// cells are the children of the jobs, by cell, and the names of their values. Of two
-// children with one cell the later counts.
+// cells returns the children of the jobs, sorted by cell, and the names of the
+// axes. If two children have the same cell, such as in a retry, the newer job
+// counts.
 func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []string, children []resultChild, err error) {
 	jobs := slices.Clone(call.Known)
 	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
+	// Later jobs overwrite earlier ones, because jobs are sorted by their
+	// creation.
 	byCell := map[int]resultChild{}
 	found := false
 	for _, job := range jobs {
@@ -83,18 +87,18 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []stri
 			return nil, nil, err
 		}
 		if of == nil && len(jobs) > 1 {
-			continue // a step of a workflow that is no array
+			continue // a step of a workflow that is not an array
 		}
 		if found && !slices.Equal(axes, of.Names()) {
 			return nil, nil, exit.Usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
 				Try("name one of them, or those of one array")
 		}
 		axes, found = of.Names(), true
-		some, err := childrenOf(ctx, call, job.JobDetail, of)
+		jobChildren, err := childrenOf(ctx, call, job.JobDetail, of)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, child := range some {
+		for _, child := range jobChildren {
 			byCell[child.Cell] = child
 		}
 	}
@@ -107,8 +111,8 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []stri
 	return axes, children, nil
 }
 
-// childrenOf are the children of a job, in the order of their indices; a job that is no
-// array is its own only child.
+// childrenOf returns the children of a job, by index. A job that is not an array
+// is its own only child. Children that the service does not list are PENDING.
 func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *session.SweepOf) ([]resultChild, error) {
 	id, size := aws.ToString(job.JobId), batch.ArraySize(job)
 	if size == 0 {
@@ -122,6 +126,8 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 	for i := range children {
 		children[i] = resultChild{batch.ChildID(id, i), results.Child{Index: i, Cell: of.Cell(i), Values: of.Values(i), Status: string(types.JobStatusPending)}}
 	}
+	// A list has status and exit code; describing each child would cost a call
+	// per 100 of them.
 	for summary, err := range call.List(ctx, client.Filter{ArrayOf: id}) {
 		if err != nil {
 			return nil, err
@@ -138,7 +144,8 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 	return children, nil
 }
 
-// readResults reads the ends of the children's logs.
+// readResults reads the end of the children's logs, and returns the table.
+// Children that cannot have started have no log and are not read.
 func readResults(ctx context.Context, con *term.Console, options options, call *jobs.Call, axes []string, children []resultChild) (*results.Table, error) {
 	o := client.LogOptions{Tail: resultLines}
 	every := options.everyLine
@@ -154,7 +161,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 	outputs := map[string]*results.Output{}
 	table := results.New(axes, results.Options{ExitCode: options.exitCode, Mask: secret.Mask})
 	next := 0
-	// Logs come one after the other, so a child is complete when another one's begins.
+	// Logs arrive one after the other. A child is complete when the log of another begins.
 	add := func(until string) error {
 		for next < len(children) && children[next].id != until {
 			child := children[next]
@@ -176,7 +183,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		}
 		if err != nil {
 			unread++
-			fmt.Fprintf(con.Err, "batchctl: the log of %s: %s\n", batch.ShortID(line.Job), diag.Printable(err.Error()))
+			fmt.Fprintf(con.Err, "batchctl: log of %s: %s\n", batch.ShortID(line.Job), diag.Printable(err.Error()))
 			continue
 		}
 		if outputs[line.Job] == nil {
@@ -196,9 +203,11 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 	return table, nil
 }
 
-// widestValue is how many columns a value takes in a table for people.
+// widestValue is the width of a value in a table on a terminal, in columns.
 const widestValue = 60
 
+// writeTable prints the table. CSV and JSON are for programs, so they are not
+// masked for a terminal.
 func writeTable(con *term.Console, format string, t *results.Table) error {
 	write := map[string]func(io.Writer) error{"csv": t.WriteCSV, "json": t.WriteJSON, "markdown": t.WriteMarkdown,
 		"text": func(w io.Writer) error {

@@ -10,10 +10,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// Asked is what the ledger adds to jobs at a service: the jobs that they wait for in the
-// client, and, if all jobs of one submission are shown, its name and its other steps.
+// Asked is what the ledger adds to the description of jobs: the jobs that they
+// wait for in the client. If all jobs of one submission are shown, it also has
+// the submission's name and its other steps.
 type Asked struct {
-	// Steps are the jobs with a When and those in unsubmitted, by key.
+	// Steps are the jobs with a When and the steps in Unsubmitted, by key.
 	Steps map[string]step
 	// Title is the workflow's name.
 	Title string
@@ -21,21 +22,22 @@ type Asked struct {
 	Unsubmitted []step
 }
 
-// step is a job as it was asked for.
+// step is a job as its submission defined it.
 type step struct {
 	once.RunJob
-	// Key is the job's id, or a text that only this step has.
+	// Key is the job's id, or a unique text if it has none.
 	Key string
 	// WaitsFor are the keys of the jobs that it waits for.
 	WaitsFor []string
 }
 
-// Statuses of steps that were not submitted; AWS Batch has none for them.
+// Statuses of steps that are not submitted. AWS Batch does not know these steps.
 const (
 	statusSkipped types.JobStatus = "SKIPPED"
 	statusWaiting types.JobStatus = "WAITING"
 )
 
+// Status is SKIPPED or WAITING, for a step that is not submitted.
 func (s step) Status() types.JobStatus {
 	if s.Skipped != "" {
 		return statusSkipped
@@ -43,6 +45,7 @@ func (s step) Status() types.JobStatus {
 	return statusWaiting
 }
 
+// Note explains the status.
 func (s step) Note() string {
 	if s.Skipped != "" {
 		return "not needed: " + s.Skipped
@@ -50,7 +53,8 @@ func (s step) Note() string {
 	return "not submitted yet"
 }
 
-// AskedOf reads what the ledger knows about the jobs that are shown.
+// AskedOf reads what the ledger knows about the jobs that are shown. Without a
+// ledger it returns the zero Asked.
 func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 	var shown []string
 	for _, job := range jobs {
@@ -85,7 +89,7 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 	return a, nil
 }
 
-// isWhole reports whether the ids are those of all submitted jobs of the run, and no others.
+// isWhole reports whether the ids are exactly those of the run's submitted jobs.
 func isWhole(r once.Run, ids []string) bool {
 	shown := map[string]bool{}
 	for _, id := range ids {
@@ -100,8 +104,9 @@ func isWhole(r once.Run, ids []string) bool {
 	return len(shown) == 0
 }
 
-// ConditionsOf is asked without a name and without other steps, for a view of jobs that are
-// still being submitted. A ledger that cannot be read is reported by other calls.
+// ConditionsOf is AskedOf without a title and unsubmitted steps, for jobs that
+// are still being submitted. It ignores errors of the ledger, which other calls
+// report.
 func ConditionsOf(t *target.Target, ids []string) Asked {
 	var jobs []once.Recalled
 	for _, id := range ids {
@@ -111,6 +116,7 @@ func ConditionsOf(t *target.Target, ids []string) Asked {
 	return Asked{Steps: a.Steps}
 }
 
+// stepOf returns the step of job number at of a run.
 func stepOf(r once.Run, at int) step {
 	s := step{RunJob: r.Jobs[at], Key: keyOf(r, at)}
 	for _, e := range s.After {
@@ -124,6 +130,7 @@ func stepOf(r once.Run, at int) step {
 	return s
 }
 
+// keyOf returns the key of that step.
 func keyOf(r once.Run, at int) string {
 	if id := r.Jobs[at].ID; id != "" {
 		return id

@@ -1,2 +1,2 @@
-// Package session resolves the jobs that a command names, and keeps what earlier commands left to check.
+// Package session resolves the jobs that a command names, and does the checks that earlier commands left.
 package session

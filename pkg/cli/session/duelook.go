@@ -19,14 +19,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// checkDue does the check for duplicates that an earlier command left, for every run of the
-// target where it is due, and names those for which it is not due yet. What fails is
-// reported and left to the next command: this one has other work to do. Where requests may be
-// repeated, jobs that nothing was wrong with are checked once more, too.
+// checkDue does the checks for duplicates that earlier commands left for this
+// target, if they are due, and prints those that are due later. It reports
+// failures and leaves the check to the next command, because this command has
+// other work. Where requests may be replayed, it also checks jobs for which no
+// answer was missing.
 func checkDue(ctx context.Context, con *term.Console, o target.Options, t *target.Target) {
-	there := recheck(ctx, con, o, t)
+	checker := recheck(ctx, con, o, t)
 	if o.Resumes {
-		return // which does all that is open
+		return // resume does the checks of every open run
 	}
 	open, err := t.Submissions.OpenRuns()
 	if err != nil {
@@ -36,10 +37,10 @@ func checkDue(ctx context.Context, con *term.Console, o target.Options, t *targe
 		if r.Damage != nil || r.CheckDue.IsZero() || !t.Submissions.Covers(r.Target) && r.Target != t.Submissions.Target {
 			continue
 		}
-		if there == nil {
-			there = changing(ctx, con, o, t)
+		if checker == nil {
+			checker = changing(ctx, con, o, t)
 		}
-		if r.Target != there.Ledger.Target {
+		if r.Target != checker.Ledger.Target {
 			continue
 		}
 		if wait := time.Until(r.CheckDue); wait > 0 {
@@ -47,17 +48,18 @@ func checkDue(ctx context.Context, con *term.Console, o target.Options, t *targe
 				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.Flags)
 			continue
 		}
-		err := there.CheckDuplicates(ctx, r.Name)
+		err := checker.CheckDuplicates(ctx, r.Name)
 		_, locked := errors.AsType[*once.LockedError](err)
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
-			continue // it is done, or another process does it
+			continue // the check is done, or another process does it
 		}
 		con.Explain(exit.From(SubmitFailure(ctx, t, err)))
 	}
 }
 
-// recheck ends duplicates of jobs that earlier commands submitted and that turned up since. It
-// returns the client that it used; nil if it had nothing to check.
+// recheck ends duplicates of earlier jobs that have appeared since the last
+// check. It returns the client that it used, or nil if there was nothing to
+// check.
 func recheck(ctx context.Context, con *term.Console, o target.Options, t *target.Target) *once.Client {
 	if !t.Replayable {
 		return nil
@@ -65,18 +67,18 @@ func recheck(ctx context.Context, con *term.Console, o target.Options, t *target
 	if jobs, err := t.Submissions.Unverified(); err != nil || len(jobs) == 0 {
 		return nil // an error is reported where the command reads the ledger
 	}
-	there := changing(ctx, con, o, t)
-	err := there.RecheckDuplicates(ctx)
+	checker := changing(ctx, con, o, t)
+	err := checker.RecheckDuplicates(ctx)
 	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
 		con.Explain(exit.From(SubmitFailure(ctx, t, twice)))
 	} else if err != nil {
 		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.Redacted(err.Error())))
 	}
-	return there
+	return checker
 }
 
-// changing is a client for the target that may change it: its ledger knows the account, for
-// which a command that only reads has not asked.
+// changing returns a client that may change the target. Its ledger has the
+// account in its label; a command that only reads does not query the account.
 func changing(ctx context.Context, con *term.Console, o target.Options, t *target.Target) *once.Client {
 	ledger := target.LedgerIn(con, t.Submissions.Dir)
 	account, err := target.AccountsIn(ledger.Dir).Of(ctx, t.Config, target.AccountOf)
@@ -84,14 +86,14 @@ func changing(ctx context.Context, con *term.Console, o target.Options, t *targe
 		account = ""
 	}
 	ledger.Target = target.AWSLabel(cmp.Or(account, "(account not known)"), t.Config)
-	there := once.New(t.Config)
-	there.Ledger, there.Replayable = ledger, t.Replayable
-	target.SubmitsWith(con, o, there)
-	return there
+	checker := once.New(t.Config)
+	checker.Ledger, checker.Replayable = ledger, t.Replayable
+	target.SubmitsWith(con, o, checker)
+	return checker
 }
 
-// SubmitFailure gives the ways in which a submission fails their codes and says
-// how to continue.
+// SubmitFailure returns an exit.Failure for the error of a submission, with the
+// command that continues. It returns nil for nil.
 func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	if err == nil {
 		return nil
@@ -138,7 +140,7 @@ func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	return f
 }
 
-// runOf is the open run that an error is about.
+// runOf returns the open run that an error is about; "" if there is none.
 func runOf(err error) string {
 	if open, ok := errors.AsType[*once.OpenError](err); ok {
 		return open.Run
@@ -146,13 +148,14 @@ func runOf(err error) string {
 	return ""
 }
 
-// OpenTarget finds the target that the command line, the environment and the platform
-// file ask for, in this order.
+// OpenTarget opens the target that the command line, the environment or the
+// platform file names, in this order.
 func OpenTarget(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, why target.Need) (*target.Target, error) {
 	return OpenNamed(ctx, con, o, platform, o.NameFrom(platform), why)
 }
 
-// OpenNamed opens the target of a name, and does the check for duplicates that earlier commands left there.
+// OpenNamed opens the target with this name, and does the checks for duplicates
+// that earlier commands left there.
 func OpenNamed(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, name string, why target.Need) (*target.Target, error) {
 	t, err := target.Open(ctx, con, o, platform, name, why)
 	if err == nil && !t.IsLocal() {
@@ -161,7 +164,7 @@ func OpenNamed(ctx context.Context, con *term.Console, o target.Options, platfor
 	return t, err
 }
 
-// LeadOn gives an error about a job that is not there its next step.
+// LeadOn adds the next step to an error about a job that does not exist.
 func LeadOn(t *target.Target, err error) error {
 	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
 		return exit.Fail(exit.NotDone, "%v", missing).Try("see what there is: batchctl list%s", t.Flags)
@@ -172,8 +175,8 @@ func LeadOn(t *target.Target, err error) error {
 	return err
 }
 
-// ResolveWord is the client's, with the next step at this target where there is no such job.
-func ResolveWord(ctx context.Context, t *target.Target, word string, queues []string) (string, error) {
-	id, err := t.Client.Resolve(ctx, word, queues)
+// ResolveJob resolves an argument to a job id, with the next step in its errors.
+func ResolveJob(ctx context.Context, t *target.Target, arg string, queues []string) (string, error) {
+	id, err := t.Client.Resolve(ctx, arg, queues)
 	return id, LeadOn(t, err)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 )
 
-// PartOf is the index in a job's id, of a child (:3) or a node (#0); "" for a whole job.
+// PartOf returns the index part of a job id: ":3" of a child, "#0" of a node, ""
+// of a whole job.
 func PartOf(id string) string {
 	if i := strings.IndexAny(id, ":#"); i >= 0 {
 		return id[i:]
@@ -19,19 +20,20 @@ func PartOf(id string) string {
 	return ""
 }
 
-// JobName is a job's name, with the index of a child or node.
+// JobName returns a job's name with the index of a child or node.
 func JobName(name, id string) string {
 	part := PartOf(id)
 	return strings.TrimSuffix(name, part) + part
 }
 
-// NameOf is jobName of a described job.
+// NameOf is JobName for a described job.
 func NameOf(job types.JobDetail) string {
 	return JobName(aws.ToString(job.JobName), aws.ToString(job.JobId))
 }
 
-// Labels tell the lines of several jobs apart, by job id: each begins with the job's name,
-// with the index of a child or node, or with the short id where two jobs have one name.
+// Labels returns a distinct prefix for the log lines of each job, by job id. It
+// is the name with the index of a child or node, or the short id if two jobs have
+// the same name.
 func Labels(jobs []once.Submitted) map[string]string {
 	first := map[string]string{} // the job of each name, without an index
 	shared := map[string]bool{}
@@ -52,8 +54,8 @@ func Labels(jobs []once.Submitted) map[string]string {
 	return all
 }
 
-// Parts are the ids of an array's children, or of the nodes of a job of several, each of
-// which has a log of its own; none for any other job.
+// Parts returns the ids of an array's children or a multi-node job's nodes, each
+// of which has its own log. It returns nil for other jobs.
 func Parts(job types.JobDetail) (ids []string) {
 	id := aws.ToString(job.JobId)
 	for i := range batch.ArraySize(job) {
@@ -65,7 +67,7 @@ func Parts(job types.JobDetail) (ids []string) {
 	return ids
 }
 
-// IDs are the ids of jobs.
+// IDs returns the ids of jobs. Steps without an id are left out.
 func IDs(jobs []once.Submitted) []string {
 	var out []string
 	for _, j := range WithID(jobs) {
@@ -74,7 +76,7 @@ func IDs(jobs []once.Submitted) []string {
 	return out
 }
 
-// WithID keeps the jobs that have an id.
+// WithID returns the jobs that have an id.
 func WithID(jobs []once.Submitted) []once.Submitted {
 	var out []once.Submitted
 	for _, j := range jobs {

@@ -12,12 +12,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// checksKept is how long looks at a job are remembered after the last one.
+// checksKept is how long the observations of a job are kept after the last one.
 const checksKept = 7 * 24 * time.Hour
 
-// RememberLook puts what was seen of a job before into the bundle, and this look on
-// disk: a reason counts when it has stood, and the command that saw it first has
-// ended. Without a disk to write to, only this look counts.
+// RememberLook adds earlier observations of a job to the bundle, and stores this
+// one. explain trusts some reasons only after they have lasted for a while, which
+// may be longer than one command. If nothing can be stored, only this observation
+// counts.
 func RememberLook(t *target.Target, id string, b *explain.Bundle) {
 	if t.IsLocal() || strings.ContainsAny(id, `/\`) {
 		return
@@ -45,7 +46,7 @@ func RememberLook(t *target.Target, id string, b *explain.Bundle) {
 	}
 }
 
-// forgetLooks removes looks at jobs that no one has looked at for long.
+// forgetLooks removes observations that are older than checksKept.
 func forgetLooks(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// culprit is the job to explain when jobs have ended: the first that FAILED of those that
-// ran, since the others only waited for it. It is nil where none FAILED.
+// culprit returns the job to explain: the first that FAILED after it ran. The
+// others failed only because they depend on it. It returns nil if none FAILED.
 func culprit(jobs []types.JobDetail) *types.JobDetail {
 	var found *types.JobDetail
 	ran := func(job *types.JobDetail) bool { return !strings.HasPrefix(aws.ToString(job.StatusReason), "Depend") }
@@ -32,7 +32,8 @@ func culprit(jobs []types.JobDetail) *types.JobDetail {
 	return found
 }
 
-// ExplainNext is the command that says why jobs failed; "" where none did.
+// ExplainNext returns the command that explains why jobs failed; "" if none
+// FAILED.
 func ExplainNext(t *target.Target, jobs []types.JobDetail) string {
 	if job := culprit(jobs); job != nil {
 		return "batchctl explain " + batch.ShortID(aws.ToString(job.JobId)) + t.Flags
@@ -40,15 +41,15 @@ func ExplainNext(t *target.Target, jobs []types.JobDetail) string {
 	return ""
 }
 
-// PrintNext prints the next command after jobs that have ended, if one of them FAILED.
+// PrintNext prints that command, if a job FAILED.
 func PrintNext(con *term.Console, t *target.Target, jobs []types.JobDetail) {
 	if next := ExplainNext(t, jobs); next != "" {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(next))
 	}
 }
 
-// PrintNextOf is tellNext for jobs of which only the ids are known. That their states cannot
-// be had is no reason to hide how they ended.
+// PrintNextOf is PrintNext for jobs of which only the ids are known. It ignores
+// errors, which must not hide how the jobs ended.
 func PrintNextOf(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
 	known, err := t.Recall(ctx, IDs(jobs)...)
 	if err == nil {
@@ -56,7 +57,8 @@ func PrintNextOf(ctx context.Context, con *term.Console, t *target.Target, jobs 
 	}
 }
 
-// Live are the jobs that the service itself describes: only they can be explained.
+// Live returns the jobs that the service still describes. Only they can be
+// explained.
 func Live(jobs []once.Recalled) (all []types.JobDetail) {
 	for _, job := range jobs {
 		if !job.Forgotten {

@@ -12,18 +12,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
-// commonReasons are the status reasons that AWS Batch gives to every job that ended in the
-// usual way, whether it SUCCEEDED or FAILED: they tell nothing apart.
+// commonReasons are the status reasons that AWS Batch gives every job that ended
+// normally, whether SUCCEEDED or FAILED. They do not distinguish jobs.
 func commonReasons() []string {
 	return []string{"Essential container in task exited", "Array Child Job failed"}
 }
 
-// LedgerNote begins the reason of a listed job that only the ledger remembers.
+// LedgerNote is the beginning of the reason of a job that only the ledger
+// remembers.
 func LedgerNote(service string) string { return "from the ledger: " + service + " no longer has it" }
 
-// ListedReason is why a listed job waits or failed, in a line: its exit code and the
-// container's reason, how many children of an array failed, or the status reason where that
-// says more. It is empty for a job that SUCCEEDED.
+// ListedReason returns in one line why a listed job waits or failed: its exit
+// code and the container's reason, the number of failed children, or the status
+// reason if it says more. It is "" for a job that SUCCEEDED.
 func ListedReason(j types.JobSummary) string {
 	reason, note := aws.ToString(j.StatusReason), ""
 	if strings.HasPrefix(reason, "from the ledger: ") {
@@ -49,7 +50,7 @@ func ListedReason(j types.JobSummary) string {
 	return term.JoinClauses(note, reason, how)
 }
 
-// failedChildren is `3 of 10 failed` for an array of which that is known.
+// failedChildren returns "3 of 10 failed" for an array whose counts are known.
 func failedChildren(j types.JobSummary) string {
 	a := j.ArrayProperties
 	if a == nil || a.Index != nil || aws.ToInt32(a.Size) == 0 || a.StatusSummary == nil {
@@ -58,7 +59,7 @@ func failedChildren(j types.JobSummary) string {
 	return fmt.Sprintf("%d of %d failed", a.StatusSummary[string(types.JobStatusFailed)], *a.Size)
 }
 
-// summaryRollUp counts an array's children by state, where the list knows them.
+// summaryRollUp is RollUp for a listed array, if the list has its counts.
 func summaryRollUp(j types.JobSummary) string {
 	a := j.ArrayProperties
 	if a == nil || a.StatusSummary == nil {
@@ -67,7 +68,8 @@ func summaryRollUp(j types.JobSummary) string {
 	return RollUp(types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Index: a.Index, Size: a.Size, StatusSummary: a.StatusSummary}})
 }
 
-// RollUp counts an array's children by state.
+// RollUp returns the number of an array's children in each status; "" for other
+// jobs.
 func RollUp(job types.JobDetail) string {
 	if job.ArrayProperties == nil || aws.ToInt32(job.ArrayProperties.Size) == 0 || job.ArrayProperties.Index != nil {
 		return ""

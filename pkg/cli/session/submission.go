@@ -18,10 +18,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// A submission is what one command submitted together, as the ledger knows it: a
-// workflow's jobs, or one job.
+// A submission is the jobs that one command submitted together, as the ledger has them.
 
-// Entries reads the ledger's jobs of this target and names lines that it cannot read.
+// Entries reads the ledger's jobs of this target. It prints damaged lines and
+// leaves them out.
 func Entries(con *term.Console, t *target.Target) ([]once.Entry, error) {
 	entries, err := t.Submissions.Entries()
 	var damage *once.DamageError
@@ -33,7 +33,7 @@ func Entries(con *term.Console, t *target.Target) ([]once.Entry, error) {
 	return slices.DeleteFunc(entries, func(e once.Entry) bool { return !t.Submissions.Covers(e.Target) }), nil
 }
 
-// LastSubmission returns the jobs that were submitted last to this target.
+// LastSubmission returns the jobs of the newest submission to this target.
 func LastSubmission(con *term.Console, command string, t *target.Target) ([]once.Submitted, error) {
 	entries, err := Entries(con, t)
 	if err != nil {
@@ -45,31 +45,32 @@ func LastSubmission(con *term.Console, command string, t *target.Target) ([]once
 	return together(entries, len(entries)-1), nil
 }
 
-// SubmissionCalled finds a submission by a word: its file, or one of its jobs, of several
-// the newest. A name is a whole name.
-func SubmissionCalled(con *term.Console, t *target.Target, word string) ([]once.Submitted, error) {
+// SubmissionCalled finds a submission by its file, or by the name, id or run of
+// one of its jobs. If several match, it returns the newest. Names must match
+// completely.
+func SubmissionCalled(con *term.Console, t *target.Target, name string) ([]once.Submitted, error) {
 	entries, err := Entries(con, t)
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasSuffix(word, ".json") {
-		return submissionOf(con, t, entries, word)
+	if strings.HasSuffix(name, ".json") {
+		return submissionOf(con, t, entries, name)
 	}
 	var named []string
 	for i, e := range slices.Backward(entries) {
-		if e.Name == word || e.Run == word || len(word) >= 4 && strings.HasPrefix(e.ID, word) {
+		if e.Name == name || e.Run == name || len(name) >= 4 && strings.HasPrefix(e.ID, name) {
 			return together(entries, i), nil
 		}
 		named = append(named, e.Name)
 	}
-	f := exit.Fail(exit.NotDone, "the ledger has no submission with a job %s to this target", word)
-	if near := diag.Near(word, slices.Values(named)); near != "" {
+	f := exit.Fail(exit.NotDone, "the ledger has no submission with a job %s to this target", name)
+	if near := diag.Near(name, slices.Values(named)); near != "" {
 		return nil, f.Try("did you mean --submission %s?", near)
 	}
 	return nil, f.Try("see what there is: batchctl list%s", t.Flags)
 }
 
-// submissionOf finds the newest submission of the jobs that a file describes now.
+// submissionOf finds the newest submission of the jobs that a file contains now.
 func submissionOf(con *term.Console, t *target.Target, entries []once.Entry, path string) ([]once.Submitted, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("name a job of the submission instead: its name or short id")
@@ -101,10 +102,12 @@ func submissionOf(con *term.Console, t *target.Target, entries []once.Entry, pat
 	return nil, f.Try("see what there is: batchctl list%s", t.Flags)
 }
 
-// fileJobs is the jobs of a file, and whether each is in every submission of it: a step that
-// runs when others have ended may not be needed, and so may not what comes after it.
+// fileJobs are the names of a file's jobs. The value reports whether the job is
+// in every submission of the file. A step that runs when others have ended may be
+// skipped, and then the steps after it are, too.
 type fileJobs map[string]bool
 
+// jobsOf returns the jobs of a file; nil for a nil file.
 func jobsOf(file *document.File) fileJobs {
 	if file == nil {
 		return nil
@@ -113,6 +116,7 @@ func jobsOf(file *document.File) fileJobs {
 	for _, job := range file.Jobs {
 		w[job.Name] = job.When == ""
 	}
+	// Repeat until nothing changes: a job may come before the steps that it depends on.
 	for again := true; again; {
 		again = false
 		for _, job := range file.Jobs {
@@ -125,38 +129,39 @@ func jobsOf(file *document.File) fileJobs {
 	return w
 }
 
-// job is the job of the file that a submitted one belongs to, "" for none; between tells that
-// it is only a step before it.
+// job returns the job of the file to which a submitted job belongs; "" for an unknown one.
+// between reports that it is only an inserted step before that job.
 func (w fileJobs) job(name string) (of string, between bool) {
 	if _, ok := w[name]; ok {
 		return name, false
 	}
 	for job := range w {
-		if made, join := plan.IsMadeFor(name, job); made {
+		if isPart, join := plan.IsMadeFor(name, job); isPart {
 			return job, join
 		}
 	}
 	return "", false
 }
 
-// are reports whether these jobs are a submission of the file.
+// are reports whether these jobs are a complete submission of the file.
 func (w fileJobs) are(jobs []once.Submitted) bool {
-	there := map[string]bool{}
+	found := map[string]bool{}
 	for _, j := range jobs {
 		name, between := w.job(j.Name)
 		if name == "" {
 			return false
 		}
-		there[name] = there[name] || !between
+		found[name] = found[name] || !between
 	}
 	for name, always := range w {
-		if always && !there[name] {
+		if always && !found[name] {
 			return false
 		}
 	}
 	return true
 }
 
+// sortedNames returns the names of jobs in order.
 func sortedNames(jobs []once.Submitted) (names []string) {
 	for _, j := range jobs {
 		names = append(names, j.Name)
@@ -165,7 +170,8 @@ func sortedNames(jobs []once.Submitted) (names []string) {
 	return names
 }
 
-// together are the jobs of the submission of entry i, in the order of the file.
+// together returns the jobs of the submission that contains entry i, in the order
+// of the file.
 func together(entries []once.Entry, i int) (jobs []once.Submitted) {
 	for n, e := range entries {
 		if n == i || e.Run != "" && e.Run == entries[i].Run {
@@ -175,16 +181,17 @@ func together(entries []once.Entry, i int) (jobs []once.Submitted) {
 	return jobs
 }
 
-// manyWords is how many jobs a command line still names one by one.
-const manyWords = 4
+// manyJobs is the most jobs that a command line names one by one.
+const manyJobs = 4
 
-// WordsOf are how a next command names the jobs.
-func WordsOf(t *target.Target, jobs []once.Submitted) string {
+// ArgsFor returns the arguments with which a next command names the jobs, and the
+// flags of the target.
+func ArgsFor(t *target.Target, jobs []once.Submitted) string {
 	var short []string
 	for _, j := range jobs {
 		short = append(short, batch.ShortID(j.ID))
 	}
-	if len(jobs) > manyWords && t.Ledger != nil {
+	if len(jobs) > manyJobs && t.Ledger != nil {
 		entries, _ := t.Ledger.Own() // without a ledger every job is named
 		at := slices.IndexFunc(entries, func(e once.Entry) bool { return e.ID == jobs[0].ID })
 		if at >= 0 && len(together(entries, at)) == len(jobs) {

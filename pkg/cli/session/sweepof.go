@@ -18,14 +18,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// SweepOf is what the children of a submitted job differ in, as its environment says. A
-// nil one is that of a job whose children have nothing but an index.
+// SweepOf is what the children of a submitted job differ in, from its
+// environment. A nil *SweepOf means that they differ only in their index.
 type SweepOf struct {
-	Sweep *sweep.Sweep // nil: only cells
-	cells *sweep.Cells // nil: cell i is child i's
+	Sweep *sweep.Sweep // nil if there are only cells
+	cells *sweep.Cells // nil if cell i belongs to child i
 }
 
-// FindSweep reads the environment of a job; nil if it has no array and nothing of one.
+// FindSweep reads the sweep of a job from its environment. It returns nil if the
+// job is not an array and has no variables of one.
 func FindSweep(ctx context.Context, t *target.Target, job types.JobDetail) (*SweepOf, error) {
 	of := &SweepOf{}
 	document, err := launchDocument(ctx, t, job)
@@ -50,7 +51,8 @@ func FindSweep(ctx context.Context, t *target.Target, job types.JobDetail) (*Swe
 	return of, nil
 }
 
-// launchDocument is the text of a job's sweep; "" for a job without one.
+// launchDocument returns the text of a job's sweep; "" for a job without one.
+// Large documents are staged, and the environment has their URL.
 func launchDocument(ctx context.Context, t *target.Target, job types.JobDetail) (string, error) {
 	if text := variable(job, sweep.DocumentVariable); text != "" {
 		return text, nil
@@ -68,7 +70,8 @@ func launchDocument(ctx context.Context, t *target.Target, job types.JobDetail) 
 	return string(text), err
 }
 
-// openURL reads what was staged: a file on the local target, else an object.
+// openURL opens a staged text: a file on the local target, or else an object in
+// S3.
 func openURL(ctx context.Context, t *target.Target, url string) (io.ReadCloser, error) {
 	if t.IsLocal() {
 		return os.Open(url)
@@ -76,8 +79,8 @@ func openURL(ctx context.Context, t *target.Target, url string) (io.ReadCloser, 
 	return t.Objects().Open(ctx, url)
 }
 
-// PlannedSweep is what the children of a planned job differ in; nil for nothing, and for
-// what only the child reads.
+// PlannedSweep returns what the children of a planned job differ in. It returns
+// nil if they differ only in their index, or if only the child can read it.
 func PlannedSweep(j *plan.Job) *sweep.Sweep {
 	document := ""
 	if j.Register != nil && j.Register.ContainerProperties != nil {
@@ -91,12 +94,12 @@ func PlannedSweep(j *plan.Job) *sweep.Sweep {
 	}
 	s, err := sweep.Parse(document)
 	if err != nil {
-		return nil // a list of command lines on its own
+		return nil // the staged text is a list of commands
 	}
 	return s
 }
 
-// DescribeSweep says in a few words what children differ in: matrix lr x seed.
+// DescribeSweep returns what children differ in, such as "matrix lr x seed".
 func DescribeSweep(s *sweep.Sweep) string {
 	switch {
 	case s == nil:
@@ -109,7 +112,8 @@ func DescribeSweep(s *sweep.Sweep) string {
 	return fmt.Sprintf("%s %s", s.Kind, strings.Join(s.Names, " x "))
 }
 
-// variable is an environment variable of a job's container.
+// variable returns an environment variable of a job's container; "" if it is not
+// set.
 func variable(job types.JobDetail, name string) string {
 	if job.Container == nil {
 		return ""
@@ -117,6 +121,7 @@ func variable(job types.JobDetail, name string) string {
 	return ValueIn(job.Container.Environment, name)
 }
 
+// ValueIn returns the value of a variable in an environment; "" if it is not set.
 func ValueIn(environment []types.KeyValuePair, name string) string {
 	for _, v := range environment {
 		if aws.ToString(v.Name) == name {
@@ -126,6 +131,8 @@ func ValueIn(environment []types.KeyValuePair, name string) string {
 	return ""
 }
 
+// Names returns the names of the values that each cell has; nil for a nil
+// SweepOf.
 func (of *SweepOf) Names() []string {
 	if of == nil || of.Sweep == nil {
 		return nil
@@ -133,7 +140,7 @@ func (of *SweepOf) Names() []string {
 	return of.Sweep.Names
 }
 
-// Cell is the number of the cell of a child.
+// Cell returns the number of a child's cell.
 func (of *SweepOf) Cell(index int) int {
 	if of == nil || of.cells == nil {
 		return index
@@ -145,7 +152,7 @@ func (of *SweepOf) Cell(index int) int {
 	return cell
 }
 
-// Values are those of a child's cell, in the order of names.
+// Values returns the values of a child's cell, in the order of Names.
 func (of *SweepOf) Values(index int) []string {
 	cell := of.Cell(index)
 	if len(of.Names()) == 0 || cell >= of.Sweep.Len() {
@@ -154,8 +161,8 @@ func (of *SweepOf) Values(index int) []string {
 	return of.Sweep.Cell(cell)
 }
 
-// CellLine says for status what a child has of its array's matrix or table, or what the
-// children of an array differ in; "" where that is unknown.
+// CellLine returns the line of status about a child's values, or about what the
+// children of an array differ in. It returns "" if that is unknown.
 func CellLine(ctx context.Context, t *target.Target, job types.JobDetail) string {
 	of, err := FindSweep(ctx, t, job)
 	if err != nil || len(of.Names()) == 0 {

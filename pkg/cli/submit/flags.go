@@ -135,13 +135,15 @@ func SubmitCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// settleFlag bounds the look-up after an answer that is missing.
+// settleFlag is --settle, how long batchctl checks for a job after a missing
+// answer.
 func settleFlag() cli.Flag {
 	return &cli.DurationFlag{Name: "settle", Value: once.DefaultSettle,
 		Usage: "if an answer is missing, check for the job for this `DURATION` before it counts as not accepted"}
 }
 
-// delivers reads what commands that submit say about their answer.
+// delivers reads the flags that say how a command reports and follows the jobs
+// that it submits.
 func delivers(c *cli.Context, format string) deliverOptions {
 	return deliverOptions{format: format, idsFile: cmdline.IDsFile(c), wait: c.Bool("wait")}
 }

@@ -14,18 +14,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// keptRevisions is how many revisions of a definition gc leaves when nothing else
-// is asked for: enough to go back to what ran last month.
+// keptRevisions is the default of --keep: enough revisions to return to what ran
+// last month.
 const keptRevisions = 5
 
-// gcOptions are those of batchctl gc; its words are names of job definitions.
+// gcOptions are the flags of gc. Args are names of job definitions.
 type gcOptions struct {
 	jobs.Options
-	// keep is how many revisions of each definition stay.
+	// keep is how many of the newest revisions of each definition are kept.
 	keep   int
 	dryRun bool
 }
 
+// gc is batchctl gc. After a failed call it deletes nothing more, but prints a
+// row for everything.
 func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 	if o.keep < 1 {
 		return exit.Usage("--keep must be at least 1, not %d", o.keep).Try("use --keep 1 or more")
@@ -39,7 +41,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		return err
 	}
 	defer call.Close()
-	revisions, other, err := call.Revisions(ctx, o.keep, o.Words...)
+	revisions, other, err := call.Revisions(ctx, o.keep, o.Args...)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,8 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		}
 		rows = append(rows, row)
 	}
-	if len(o.Words) == 0 && failed == nil {
+	// Names select definitions, so only gc without names deletes anything else.
+	if len(o.Args) == 0 && failed == nil {
 		var more []target.Removed
 		more, failed = gcResources(ctx, con, call, o.dryRun)
 		rows = append(rows, more...)
@@ -78,8 +81,9 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 	return failed
 }
 
-// gcResources removes the consumable resources that bounded arrays. Who may not see any,
-// or asks a service that has none, has nothing to remove.
+// gcResources deletes the consumable resources that limited arrays. If the
+// resources cannot be listed, because of missing permissions or another service,
+// it prints that and deletes nothing.
 func gcResources(ctx context.Context, con *term.Console, call *jobs.Call, dryRun bool) (rows []target.Removed, failed error) {
 	resources, err := call.Resources(ctx)
 	if err != nil {
@@ -105,6 +109,7 @@ func gcResources(ctx context.Context, con *term.Console, call *jobs.Call, dryRun
 	return rows, failed
 }
 
+// printGC prints what was deleted and kept, as a table or JSON.
 func printGC(con *term.Console, format string, rows []target.Removed) error {
 	if format == "json" {
 		return con.MaskedJSON(rows)

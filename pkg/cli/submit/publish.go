@@ -22,57 +22,59 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// Files and directories of this machine that a job file names as inputs are published at
-// the target's staging place before anything is submitted. Where they come to lie follows
-// from their content, so it is known to the plan, and they are sent once.
+// Local files and directories that a job file names as inputs are uploaded to the target's
+// staging location before a job is submitted. Their URLs contain a hash of the content: the
+// plan knows them, and the same content is uploaded only once.
 
-// publish puts what the plan's jobs need from this machine to its places.
+// publish uploads the local inputs of the plan's jobs. For the local engine, it
+// copies them.
 func (s *Sending) publish(ctx context.Context) error {
 	done := map[string]bool{}
 	for _, j := range s.Plan.Jobs {
-		for _, want := range j.Published {
-			if done[want.Path] {
+		for _, local := range j.Published {
+			if done[local.Path] {
 				continue
 			}
-			done[want.Path] = true
-			place := slash.Dir(want.URL)
-			if bucket, ok := strings.CutPrefix(want.URL, "s3://"); ok {
-				place = "s3://" + slash.Dir(bucket)
-			} else if err := os.MkdirAll(filepath.FromSlash(place), 0o700); err != nil {
+			done[local.Path] = true
+			location := slash.Dir(local.URL)
+			if bucket, ok := strings.CutPrefix(local.URL, "s3://"); ok {
+				location = "s3://" + slash.Dir(bucket)
+			} else if err := os.MkdirAll(filepath.FromSlash(location), 0o700); err != nil {
 				return exit.Fail(exit.NotDone, "create the directory for inputs: %v", err)
 			}
-			in, moved, err := s.Target.Objects().Publish(ctx, place, want.Path)
+			in, moved, err := s.Target.Objects().Publish(ctx, location, local.Path)
 			switch {
 			case err != nil && ctx.Err() != nil:
-				return exit.Fail(exit.Interrupted, "interrupted while uploading %s; no job was accepted", want.Path).Try("nothing was created; submit again")
+				return exit.Fail(exit.Interrupted, "interrupted while uploading %s; no job was accepted", local.Path).Try("nothing was created; submit again")
 			case err != nil && objects.Missing(err):
-				return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err).Try(`make the bucket, or give the target another "staging" in the platform file`)
+				return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err).Try(`create the bucket, or give the target another "staging" in the platform file`)
 			case err != nil:
-				return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err)
-			case in.From != want.URL:
-				return exit.Fail(exit.Problem, "%s changed during the submission", want.Path).Try("submit again when it no longer changes")
+				return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err)
+			case in.From != local.URL:
+				return exit.Fail(exit.Problem, "%s changed during the submission", local.Path).Try("submit again when it no longer changes")
 			}
 			if s.Target.IsLocal() {
-				if err := os.Chtimes(want.URL, time.Time{}, time.Now()); err != nil { // it is in use again
-					return exit.Fail(exit.NotDone, "publish %s: %v", want.Path, err)
+				// gc deletes staged files by their age; this one is in use again.
+				if err := os.Chtimes(local.URL, time.Time{}, time.Now()); err != nil {
+					return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err)
 				}
 			}
 			sent := ""
 			switch {
-			case moved.Kept >= want.Files:
+			case moved.Kept >= local.Files:
 				sent = ", there already"
 			case moved.Kept > 0:
 				sent = fmt.Sprintf(", %d of them there already", moved.Kept)
 			}
-			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(want.Path), preview.DescribePublished(want), sent)
+			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(local.Path), preview.DescribePublished(local), sent)
 		}
 	}
 	return nil
 }
 
-// mayPlace refuses paths of containers that jobs as processes on this machine cannot have:
-// they would be this machine's own.
-func (s *Sending) mayPlace() error {
+// checkStagePaths refuses absolute container paths of jobs that run as processes.
+// They would be paths of the host.
+func (s *Sending) checkStagePaths() error {
 	var problems diag.List
 	for _, j := range s.Plan.Jobs {
 		if j.Places == nil || s.executorOf(j) != container.Process {
@@ -96,8 +98,8 @@ func (s *Sending) mayPlace() error {
 	return input.Complain(s.Console, slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))
 }
 
-// executorOf is how the local engine runs a job: as the job chose, else as the engine was
-// started.
+// executorOf returns how the local engine runs a job: as the job's tag says, or
+// else as the engine was started.
 func (s *Sending) executorOf(j *plan.Job) string {
 	chosen := ""
 	if j.Submit != nil {
@@ -110,9 +112,10 @@ func (s *Sending) executorOf(j *plan.Job) string {
 	return cmp.Or(chosen, name, container.Process)
 }
 
-// printOutputs says how results come to this machine.
-func printOutputs(con *term.Console, made *plan.Plan, id string) {
-	for _, j := range made.Jobs {
+// printOutputs prints how to download the results, if a job of the plan names
+// local paths for its outputs. id is a job id with the flags of the target.
+func printOutputs(con *term.Console, planned *plan.Plan, id string) {
+	for _, j := range planned.Jobs {
 		if j.Stage == nil {
 			continue
 		}

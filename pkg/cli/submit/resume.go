@@ -18,17 +18,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// resumeOptions are those of batchctl resume; its words name open runs.
+// resumeOptions are the flags of resume. Args are names of open runs.
 type resumeOptions struct {
 	jobs.Options
 	dryRun, drop, submitAgain bool
 }
 
+// resume is batchctl resume: it continues interrupted submissions, or with --drop
+// closes them.
 func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	dir, err := o.Target.Dir()
 	if err != nil {
 		return err
 	}
+	// The ledger is read before the target is known: open runs name their own
+	// targets.
 	if err := target.CheckStateDir(con, dir, target.ToRead); err != nil {
 		return err
 	}
@@ -36,7 +40,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	if open, err = chosen(open, o.Words); err != nil {
+	if open, err = chosen(open, o.Args); err != nil {
 		return err
 	}
 	if o.dryRun {
@@ -60,35 +64,36 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	return endResume(con, t, jobs, o.Format, err)
 }
 
-// chosen are the open runs that the words name; without words all.
-func chosen(open []once.OpenRun, words []string) ([]once.OpenRun, error) {
-	for _, w := range words {
-		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == w }) {
-			return nil, exit.Fail(exit.NotDone, "no open run is named %s", w).Try("see what is open: batchctl resume --dry-run")
+// chosen returns the open runs with these names, or all of them without names.
+func chosen(open []once.OpenRun, names []string) ([]once.OpenRun, error) {
+	for _, name := range names {
+		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == name }) {
+			return nil, exit.Fail(exit.NotDone, "no open run is named %s", name).Try("see what is open: batchctl resume --dry-run")
 		}
 	}
-	if len(words) == 0 {
+	if len(names) == 0 {
 		return open, nil
 	}
-	return slices.DeleteFunc(open, func(r once.OpenRun) bool { return !slices.Contains(words, r.Name) }), nil
+	return slices.DeleteFunc(open, func(r once.OpenRun) bool { return !slices.Contains(names, r.Name) }), nil
 }
 
-// resumeEach continues with the runs of this target. Those of another one are named:
-// a failure if they were asked for, or if there is nothing else.
+// resumeEach resumes the runs of this target. Runs of another target are an error
+// if their names were given, or if no run is of this target. Damaged runs are
+// reported and do not stop the others.
 func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []once.OpenRun) (jobs []once.Submitted, failed error) {
-	here := 0
+	resumed := 0
 	var damaged error
 	for _, r := range open {
 		if r.Damage != nil && !o.drop {
 			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).
-				Try("look what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.Flags))
+				Try("check what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.Flags))
 			continue
 		}
 		if r.Jobs > 0 && r.Target != t.Submissions.Target {
 			failed = errors.Join(failed, elsewhere(r, t))
 			continue
 		}
-		here++
+		resumed++
 		act := t.Resume
 		if o.drop {
 			act = func(_ context.Context, name string) ([]once.Submitted, error) { return t.Drop(name) }
@@ -102,12 +107,13 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []o
 			return jobs, errors.Join(err, damaged)
 		}
 	}
-	if here > 0 && len(o.Words) == 0 {
+	if resumed > 0 && len(o.Args) == 0 {
 		failed = nil
 	}
 	return jobs, errors.Join(damaged, failed)
 }
 
+// elsewhere is the error for a run of another target.
 func elsewhere(r once.OpenRun, t *target.Target) error {
 	hint := "choose that account and Region: --target, or AWS_PROFILE and AWS_REGION"
 	if r.Target == target.Local {
@@ -116,7 +122,7 @@ func elsewhere(r once.OpenRun, t *target.Target) error {
 	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, Target: r.Target, Current: t.Submissions.Target}).Try("%s", hint)
 }
 
-// endResume prints what has an id now, and what is open still.
+// endResume prints the jobs that were submitted, or the error.
 func endResume(con *term.Console, t *target.Target, jobs []once.Submitted, format string, err error) error {
 	if format == "json" {
 		if err := con.MaskedJSON(submittedRows(t, jobs)); err != nil {
@@ -132,21 +138,23 @@ func endResume(con *term.Console, t *target.Target, jobs []once.Submitted, forma
 	return nil
 }
 
+// openRow is an open run in the output of resume --dry-run.
 type openRow struct {
 	Run       string    `json:"run"`
 	Target    string    `json:"target"`
 	Began     time.Time `json:"began"`
 	Jobs      int       `json:"jobs"`
 	Accepted  int       `json:"accepted"`
-	Unknown   int       `json:"unknown"`
-	Unchecked int       `json:"unchecked"`
-	Waiting   int       `json:"waiting"`
-	// Checksums reports that each line of the run's log has one; logs of older versions have none.
+	Unknown   int       `json:"unknown"`   // jobs whose answer is missing
+	Unchecked int       `json:"unchecked"` // jobs that may have duplicates
+	Waiting   int       `json:"waiting"`   // jobs that batchctl submits when others have ended
+	// Checksums reports that each line of the run's log has one. Older versions of batchctl
+	// wrote none.
 	Checksums bool   `json:"checksums"`
 	Damage    string `json:"damage,omitempty"`
 }
 
-// printOpen lists open runs.
+// printOpen prints open runs, as a table or JSON.
 func printOpen(con *term.Console, open []once.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
@@ -163,7 +171,7 @@ func printOpen(con *term.Console, open []once.OpenRun, format string) error {
 		fmt.Fprintln(con.Err, "nothing to resume: every submission is complete")
 		return nil
 	}
-	t := con.Table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAIT FOR ENDS", "UNKNOWN", "TWINS POSSIBLE", "TARGET")
+	t := con.Table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAITING", "UNKNOWN", "MAYBE DUPLICATE", "TARGET")
 	for _, r := range rows {
 		t.Row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
 			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))

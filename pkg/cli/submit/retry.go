@@ -14,13 +14,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// retryOptions are those of batchctl retry.
+// retryOptions are the flags of retry.
 type retryOptions struct {
 	jobs.Options
 	deliverOptions
 	partial, dryRun bool
 }
 
+// retry is batchctl retry: it plans new jobs for the failed ones and submits them
+// as submit does.
 func retry(ctx context.Context, con *term.Console, o retryOptions) error {
 	why := target.ToChange
 	if o.dryRun {
@@ -31,22 +33,23 @@ func retry(ctx context.Context, con *term.Console, o retryOptions) error {
 		return err
 	}
 	defer call.Close()
-	made, err := call.Retry(ctx, session.IDs(call.Jobs), once.RetryOptions{Partial: o.partial})
+	planned, err := call.Retry(ctx, session.IDs(call.Jobs), once.RetryOptions{Partial: o.partial})
 	if err != nil {
 		return retryFailure(call.Target, err)
 	}
 	if o.dryRun {
-		document, err := made.JSON(nil)
+		document, err := planned.JSON(nil)
 		if err != nil {
 			return err
 		}
 		_, err = con.Out.Write(append(diag.PrintableJSON(document), '\n'))
 		return err
 	}
-	return deliver(ctx, con, o.deliverOptions, call.Target, made)
+	return deliver(ctx, con, o.deliverOptions, call.Target, planned)
 }
 
-// retryFailure gives the ways in which there is nothing to retry their codes.
+// retryFailure returns an exit.Failure for the errors that mean that there is
+// nothing to retry. It returns other errors unchanged.
 func retryFailure(t *target.Target, err error) error {
 	var (
 		nothing *once.NothingFailedError

@@ -23,17 +23,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// run is batchctl run: it opens the local engine in this process, submits the
+// plan and follows it.
 func run(ctx context.Context, con *term.Console, o preview.Options) error {
 	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
 	}
-	made, err := preview.BuildPlan(ctx, con, o, in, true)
+	planned, err := preview.BuildPlan(ctx, con, o, in, true)
 	if err != nil {
 		return err
 	}
-	// Whose reader has gone, as in run FILE | head, would be ended by SIGPIPE and leave its
-	// jobs without an engine; it ends them.
+	// If the reader of stdout ends, as in run FILE | head, SIGPIPE would kill this process,
+	// and the jobs would have no engine. With the signal caught, run ends the jobs.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
@@ -41,25 +43,26 @@ func run(ctx context.Context, con *term.Console, o preview.Options) error {
 	if err != nil {
 		return err
 	}
-	err = runPlan(ctx, con, t, made, o.Format)
+	err = runPlan(ctx, con, t, planned, o.Format)
 	if closeErr := t.Close(); err == nil && closeErr != nil {
 		err = exit.Fail(exit.NotDone, "close the local engine: %v", closeErr)
 	}
 	return err
 }
 
-// runPlan submits the plan, follows it, and leaves no job of it behind: nothing
-// runs once this process has ended.
-func runPlan(ctx context.Context, con *term.Console, t *target.Target, made *plan.Plan, format string) error {
+// runPlan submits the plan, follows it, and ends every job that is left. No job
+// may outlive this process, because the engine is part of it.
+func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, format string) error {
 	log := io.Writer(con.Out)
 	if format == "json" {
 		log = term.Unmasked(con.Err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &Sending{con, t, made}
-	list, code, err := s.Following(ctx, func(some []once.Submitted) (int, error) {
-		f := jobs.NewFollower(con, t, some, log)
+	s := &Sending{con, t, planned}
+	// When the reader of the log is gone, the run ends like after Ctrl-C.
+	list, code, err := s.Following(ctx, func(accepted []once.Submitted) (int, error) {
+		f := jobs.NewFollower(con, t, accepted, log)
 		f.UntilStuck, f.Unread = true, cancel
 		return f.Run(ctx)
 	})
@@ -74,12 +77,13 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, made *pla
 	if format == "json" {
 		err = errors.Join(jobs.PrintJobs(con, t, list), err)
 	}
-	lastWords(ctx, con, t, list)
-	printOutputs(con, made, batch.ShortID(list[0].ID)+t.Flags)
+	printNext(ctx, con, t, list)
+	printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags)
 	return err
 }
 
-// runEnd turns the ways in which a run ends into what is reported and returned.
+// runEnd ends the jobs that are left, and returns the error of the run. code is
+// the exit status if err is nil.
 func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []once.Submitted, code int, err error) error {
 	var stuck *jobs.ErrStuck
 	switch {
@@ -101,10 +105,12 @@ func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []onc
 	return errors.Join(err, EndAll(con, t, list, "the command stopped following it"))
 }
 
-// stopTime is longer than the 30 seconds between SIGTERM and SIGKILL.
+// stopTime limits the wait for jobs to end. It is longer than the 30 seconds
+// between SIGTERM and SIGKILL.
 const stopTime = 40 * time.Second
 
-// EndAll terminates what has not ended yet.
+// EndAll terminates the jobs that have not ended. It ignores interrupts of the
+// caller, and waits at most stopTime.
 func EndAll(con *term.Console, t *target.Target, jobs []once.Submitted, reason string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
@@ -117,9 +123,9 @@ func EndAll(con *term.Console, t *target.Target, jobs []once.Submitted, reason s
 	return errors.Join(failed...)
 }
 
-// lastWords prints the next command: what explains the job that FAILED, else what shows the
-// run again. After Ctrl-C there is nothing to explain.
-func lastWords(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
+// printNext prints the next command: explain for a job that FAILED, or else
+// status and logs. After Ctrl-C there is nothing to explain.
+func printNext(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
 	next := ""
 	if known, err := t.Recall(context.Background(), session.IDs(jobs)...); err == nil && ctx.Err() == nil {
 		next = session.ExplainNext(t, session.Live(known))

@@ -16,20 +16,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// Sending is a plan on its way to a target.
+// Sending submits a plan to a target.
 type Sending struct {
 	*term.Console
 	Target *target.Target
 	Plan   *plan.Plan
 }
 
-// prepare makes what the target lacks for the plan: the files on this machine, and the
-// queues of the local engine.
+// prepare creates what the plan needs at the target: the files from this machine,
+// and the queues of the local engine.
 func (s *Sending) prepare(ctx context.Context) error {
 	if !s.Target.IsLocal() {
 		return s.publish(ctx)
 	}
-	if err := s.mayPlace(); err != nil {
+	if err := s.checkStagePaths(); err != nil {
 		return err
 	}
 	if err := s.publish(ctx); err != nil {
@@ -38,8 +38,9 @@ func (s *Sending) prepare(ctx context.Context) error {
 	return s.Target.EnsureQueues(ctx, s.Plan)
 }
 
-// Now submits what can be submitted now, and says what has to wait in the client.
-// Together with an error it returns the jobs that were accepted before it.
+// Now submits the jobs that wait for no other job in the client, and prints which
+// steps remain for resume. Together with an error, it returns the jobs that were
+// accepted before it.
 func (s *Sending) Now(ctx context.Context) ([]once.Submitted, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
@@ -52,9 +53,9 @@ func (s *Sending) Now(ctx context.Context) ([]once.Submitted, error) {
 	return jobs, session.SubmitFailure(ctx, s.Target, err)
 }
 
-// Following submits everything and follows it: first what can be submitted now, then
-// what waited for its end, and so on. follow returns the exit code of the verdict on
-// some jobs, or why they are not followed on, which ends the submission, too.
+// Following submits all jobs and follows them: first those that can be submitted
+// now, then those that waited for their end, and so on. follow returns the exit
+// status of wave jobs. If it returns an error, Following submits no further job.
 func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (int, error)) (jobs []once.Submitted, code int, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, 0, err
@@ -67,12 +68,15 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 		code, err := follow(session.WithID(jobs))
 		return jobs, code, err
 	}
+	// Lines of the log then have the job's name, although the first wave may be
+	// one job.
 	s.Target.Several = true
 	submitting, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// An error of follow cancels the submission, but not ctx.
 	w := s.start(submitting)
-	for some := w.next(); len(some) > 0; some = w.next() {
-		more, failed := follow(some)
+	for wave := w.next(); len(wave) > 0; wave = w.next() {
+		more, failed := follow(wave)
 		if code = max(code, more); failed != nil {
 			cancel()
 			err = failed
@@ -81,29 +85,32 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 	}
 	jobs, failed := w.end()
 	printSkipped(s.Console, jobs)
-	// That something is left to resume is more to know than why no one waits for it.
+	// An open submission matters more than why the waiting ended: it must be resumed.
 	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
 		err = session.SubmitFailure(ctx, s.Target, failed)
 	}
 	return jobs, code, err
 }
 
-// HoldsBack reports whether jobs of the plan are submitted when others have ended.
+// HoldsBack reports whether batchctl submits wave jobs of the plan only after
+// others have ended.
 func (s *Sending) HoldsBack() bool {
 	return slices.ContainsFunc(s.Plan.Jobs, func(j *plan.Job) bool { return j.When != "" })
 }
 
-// waves are the jobs of a submission as they are accepted.
+// waves are the jobs of a submission in the groups in which they were accepted.
 type waves struct {
 	accepted chan once.Submitted
-	done     chan struct{}
-	// first is how many jobs wait for nothing in the client.
+	// closed when the submission has ended; jobs and err are set then
+	done chan struct{}
+	// first is how many jobs the first wave has: those that wait for nothing in the client.
 	first int
 	jobs  []once.Submitted
 	err   error
 }
 
-// start submits in the background.
+// start submits in the background. The channel has space for all jobs, so the
+// submission never waits for the reader.
 func (s *Sending) start(ctx context.Context) *waves {
 	w := &waves{accepted: make(chan once.Submitted, len(s.Plan.Jobs)), done: make(chan struct{}), first: s.free()}
 	s.Target.Accepted = func(j once.Submitted) {
@@ -118,8 +125,8 @@ func (s *Sending) start(ctx context.Context) *waves {
 	return w
 }
 
-// free counts the jobs that neither wait in the client nor come after one that
-// does, without definitions that are registered alone.
+// free counts the jobs that neither wait in the client nor come after a job that
+// does. Definitions without a submission do not count.
 func (s *Sending) free() (free int) {
 	held := map[string]bool{}
 	for _, j := range s.Plan.Jobs {
@@ -131,41 +138,41 @@ func (s *Sending) free() (free int) {
 	return free
 }
 
-// next are the jobs that were accepted since: the first time all that wait for nothing,
-// and then at least one. None: there are no more.
-func (w *waves) next() (some []once.Submitted) {
+// next returns the next jobs that were accepted: first all that wait for nothing,
+// then at least one at a time. It returns nil when the submission has ended.
+func (w *waves) next() (wave []once.Submitted) {
 	least := max(1, w.first)
 	w.first = 0
-	for len(some) < least {
+	for len(wave) < least {
 		select {
 		case j := <-w.accepted:
-			some = append(some, j)
+			wave = append(wave, j)
 			continue
 		default:
 		}
 		select {
 		case j := <-w.accepted:
-			some = append(some, j)
+			wave = append(wave, j)
 		case <-w.done:
-			return w.rest(some)
+			return w.rest(wave)
 		}
 	}
-	return w.rest(some)
+	return w.rest(wave)
 }
 
-// rest adds what is there already.
-func (w *waves) rest(some []once.Submitted) []once.Submitted {
+// rest adds the jobs that are accepted already, without waiting.
+func (w *waves) rest(wave []once.Submitted) []once.Submitted {
 	for {
 		select {
 		case j := <-w.accepted:
-			some = append(some, j)
+			wave = append(wave, j)
 		default:
-			return some
+			return wave
 		}
 	}
 }
 
-// end waits for the submission.
+// end waits for the submission and returns its result.
 func (w *waves) end() ([]once.Submitted, error) {
 	<-w.done
 	return w.jobs, w.err
@@ -180,7 +187,8 @@ func printSkipped(con *term.Console, jobs []once.Submitted) {
 	}
 }
 
-// printWaiting says which steps no one submits unless someone waits.
+// printWaiting names the steps that are submitted only if batchctl waits for
+// other jobs.
 func (s *Sending) printWaiting(w *once.Waiting) {
 	var names []string
 	for _, step := range w.Steps {

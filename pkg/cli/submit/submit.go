@@ -23,26 +23,27 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// submitOptions are those of batchctl submit.
+// submitOptions are the flags and arguments of submit.
 type submitOptions struct {
 	preview.Options
 	deliverOptions
 	// onFailure is onFailureResume or onFailureStop.
 	onFailure string
-	// check is the path of a plan that must still hold; "" for none.
+	// check is the path of a plan that must still be valid; "" for none.
 	check  string
 	dryRun bool
 }
 
-// deliverOptions say how the jobs that are submitted are told.
+// deliverOptions say how a command reports and follows the jobs that it submits.
 type deliverOptions struct {
 	format string
-	// idsFile is the path of a file for them; "" for none.
+	// idsFile is the path of a file for the jobs' ids; "" for none.
 	idsFile string
-	// wait follows them until they finish.
+	// wait makes the command follow the jobs until they finish.
 	wait bool
 }
 
+// submit is batchctl submit.
 func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 	if o.dryRun {
 		return dryRun(ctx, con, o.Options)
@@ -54,89 +55,94 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 	if err != nil {
 		return err
 	}
-	made, err := preview.PlanForTarget(ctx, con, o.Options, in)
+	planned, err := preview.PlanForTarget(ctx, con, o.Options, in)
 	if err != nil {
 		return err
 	}
-	if err := preview.WithinCost(ctx, con, o.Options, in, made); err != nil {
+	// All checks come before the first request that changes something.
+	if err := preview.WithinCost(ctx, con, o.Options, in, planned); err != nil {
 		return err
 	}
 	file, err := newfile.Begin(o.idsFile, newfile.ForAll)
 	if err != nil {
 		return err
 	}
-	file.Drop() // it can be written
+	file.Drop() // the file can be written; deliver writes it later
 	t, err := session.OpenTarget(ctx, con, o.Target, in.Platform, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
+	// The client then ends accepted jobs if a later one is rejected.
 	t.StopOnFailure = o.onFailure == onFailureStop
 	if o.check != "" {
-		if err := preview.CheckPlan(ctx, con, t, in, made, o.check); err != nil {
+		if err := preview.CheckPlan(ctx, con, t, in, planned, o.check); err != nil {
 			return err
 		}
 	}
 	if err := nameEarlier(con, t); err != nil {
 		return err
 	}
-	return deliver(ctx, con, o.deliverOptions, t, made)
+	return deliver(ctx, con, o.deliverOptions, t, planned)
 }
 
-// deliver submits the plan, says what came of it and follows it if that is asked for.
-func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, made *plan.Plan) error {
-	s := &Sending{con, t, made}
+// deliver submits the plan, prints and records the jobs, and follows them with
+// --wait.
+func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, planned *plan.Plan) error {
+	s := &Sending{con, t, planned}
 	d := &delivery{con: con, t: t, format: o.format, path: o.idsFile, whole: !o.wait || !s.HoldsBack()}
-	t.LeaveCheck = d.whole // the ids are printed before the wait for that
+	// Print the ids first; the check for duplicates waits.
+	t.LeaveCheck = d.whole
 	if !o.wait {
 		jobs, err := s.Now(ctx)
 		if err = errors.Join(err, d.deliver(jobs)); err != nil || len(session.WithID(jobs)) == 0 {
 			return err
 		}
-		if err := lateLook(ctx, con, t, jobs)(); err != nil {
+		if err := checkLate(ctx, con, t, jobs)(); err != nil {
 			return err
 		}
 		nextSteps(con, t, jobs)
-		printOutputs(con, made, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)
+		printOutputs(con, planned, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)
 		return nil
 	}
-	look := func() error { return nil }
-	jobs, code, err := s.Following(ctx, func(some []once.Submitted) (int, error) {
-		if err := d.deliver(some); err != nil {
+	check := func() error { return nil }
+	jobs, code, err := s.Following(ctx, func(accepted []once.Submitted) (int, error) {
+		if err := d.deliver(accepted); err != nil {
 			return 0, err
 		}
 		if d.whole {
-			look = lateLook(ctx, con, t, some)
+			check = checkLate(ctx, con, t, accepted)
 		}
-		return jobs.WaitFor(ctx, con, t, some, d.log())
+		return jobs.WaitFor(ctx, con, t, accepted, d.log())
 	})
 	if err == nil && code != exit.OK {
 		session.PrintNextOf(ctx, con, t, jobs)
 	}
 	err = errors.Join(err, d.end(jobs), exit.Silent(code))
-	if some := session.WithID(jobs); len(some) > 0 {
-		printOutputs(con, made, batch.ShortID(some[0].ID)+t.Flags)
+	if list := session.WithID(jobs); len(list) > 0 {
+		printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags)
 	}
-	looked := look()
-	if looked == nil {
+	duplicates := check()
+	if duplicates == nil {
 		return err
 	}
 	if err != nil {
 		con.Explain(exit.From(err))
 	}
-	return looked
+	return duplicates
 }
 
-// delivery tells what was submitted: on stdout, and in the file of --output.
+// delivery reports submitted jobs: on stdout, and in the file of --output.
 type delivery struct {
 	con          *term.Console
 	t            *target.Target
 	format, path string
-	whole        bool // tell is called once, with all jobs
+	whole        bool // deliver is called once, with all jobs
 	delivered    []once.Submitted
 }
 
-// log is where the logs of jobs go that are followed.
+// log returns the writer for the logs of followed jobs. It is stderr if stdout is
+// for JSON.
 func (d *delivery) log() io.Writer {
 	if d.format == "json" {
 		return d.con.Err
@@ -144,7 +150,7 @@ func (d *delivery) log() io.Writer {
 	return d.con.Out
 }
 
-// deliver prints jobs, and notes all so far in the file.
+// deliver prints jobs, and writes all jobs so far to the file.
 func (d *delivery) deliver(jobs []once.Submitted) error {
 	d.delivered = append(d.delivered, jobs...)
 	rows := submittedRows(d.t, d.delivered)
@@ -162,8 +168,8 @@ func (d *delivery) deliver(jobs []once.Submitted) error {
 	return errors.Join(err, encodeErr, newfile.Write(d.path, newfile.ForAll, newfile.Bytes(text)))
 }
 
-// end tells what has not been told: all jobs of JSON that came one after the other, and
-// those of a submission that no one could follow.
+// end prints what deliver could not: one JSON array of jobs that were accepted in
+// several waves, or the jobs of a submission that was never followed.
 func (d *delivery) end(jobs []once.Submitted) error {
 	if d.format == "json" && !d.whole {
 		return d.con.MaskedJSON(submittedRows(d.t, jobs))
@@ -174,13 +180,14 @@ func (d *delivery) end(jobs []once.Submitted) error {
 	return nil
 }
 
-// What becomes of a submission of several jobs of which one is refused.
+// Values of --on-failure, for a submission of several jobs of which one is rejected.
 const (
 	onFailureResume = "resume"
 	onFailureStop   = "stop"
 )
 
-// dryRun is plan, to which something to send is no news.
+// dryRun is submit --dry-run. It prints the plan, but exits with 0 if the plan
+// would change something.
 func dryRun(ctx context.Context, con *term.Console, o preview.Options) error {
 	err := preview.PlanFiles(ctx, con, o, preview.Print{})
 	if f, ok := errors.AsType[*exit.Failure](err); err != nil && (!ok || f.Code != exit.Change) {
@@ -190,8 +197,8 @@ func dryRun(ctx context.Context, con *term.Console, o preview.Options) error {
 	return nil
 }
 
-// openOf are the open runs of this target that the jobs belong to and of which a job may
-// be there twice.
+// openOf returns the open runs of this target that contain the jobs, and in which
+// a job may have a duplicate.
 func openOf(t *target.Target, jobs []once.Submitted) ([]once.OpenRun, error) {
 	all, err := t.Submissions.OpenRuns()
 	return slices.DeleteFunc(all, func(r once.OpenRun) bool {
@@ -199,8 +206,8 @@ func openOf(t *target.Target, jobs []once.Submitted) ([]once.OpenRun, error) {
 	}), err
 }
 
-// nameEarlier names earlier submissions that were interrupted: who
-// repeats one of them in place of resuming it has its jobs twice.
+// nameEarlier prints earlier submissions that were interrupted. If you repeat
+// such a submission instead of resuming it, its jobs run twice.
 func nameEarlier(con *term.Console, t *target.Target) error {
 	open, err := t.Submissions.OpenRuns()
 	if err != nil {
@@ -218,9 +225,9 @@ func nameEarlier(con *term.Console, t *target.Target) error {
 	return nil
 }
 
-// lateLook makes the last look for duplicates of jobs in the background, if it is due for any.
-// The function that it returns waits for that.
-func lateLook(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) func() error {
+// checkLate checks the jobs for late duplicates in the background, if such a
+// check is due. The returned function waits for the result.
+func checkLate(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) func() error {
 	open, err := openOf(t, jobs)
 	if err != nil || len(open) == 0 {
 		return func() error { return err }
@@ -236,7 +243,7 @@ func lateLook(ctx context.Context, con *term.Console, t *target.Target, jobs []o
 	return func() error { return <-done }
 }
 
-// printSubmitted prints a line per job on stdout: short id, name, queue.
+// printSubmitted prints one line per job on stdout: short id, name, queue.
 func printSubmitted(con *term.Console, jobs []once.Submitted) error {
 	var b strings.Builder
 	for _, j := range jobs {
@@ -252,12 +259,13 @@ func printSubmitted(con *term.Console, jobs []once.Submitted) error {
 	return con.Print(b.String())
 }
 
-// nextSteps ends the story with the commands that continue from here.
+// nextSteps prints the commands that continue from here.
 func nextSteps(con *term.Console, t *target.Target, jobs []once.Submitted) {
 	id := batch.ShortID(session.WithID(jobs)[0].ID) + t.Flags
 	fmt.Fprintf(con.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
 }
 
+// submittedRow is a submitted job in the JSON output.
 type submittedRow struct {
 	Name       string `json:"name"`
 	ID         string `json:"id,omitempty"`
@@ -265,10 +273,11 @@ type submittedRow struct {
 	Queue      string `json:"queue,omitempty"`
 	Definition string `json:"definition"`
 	ArraySize  int    `json:"arraySize,omitempty"`
-	Skipped    string `json:"skipped,omitempty"`
+	Skipped    string `json:"skipped,omitempty"` // why the step was not needed
 	Target     string `json:"target"`
 }
 
+// submittedRows returns the JSON rows of jobs. It is never nil.
 func submittedRows(t *target.Target, jobs []once.Submitted) []submittedRow {
 	rows := []submittedRow{}
 	for _, j := range jobs {

@@ -17,7 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// Streams are what a program talks through. Data goes to Out, the story to Err.
+// Streams are the streams of a program. Data goes to Out; messages and progress go to Err.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -26,13 +26,14 @@ type Streams struct {
 // Console is one run of the command line.
 type Console struct {
 	Streams
-	// Sources are the files whose credentials the story must not repeat.
+	// Sources are the files whose credentials messages must not repeat.
 	Sources []*diag.Source
-	// RawLog is --raw: what jobs wrote is printed unchanged.
+	// RawLog is --raw: the output of jobs is printed unchanged.
 	RawLog bool
 }
 
-// Explain says what went wrong and what to do next, if that has not been said.
+// Explain prints what went wrong and what to do next. A failure without a message
+// prints nothing.
 func (con *Console) Explain(f *exit.Failure) {
 	if f.Message != "" {
 		fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.Redacted(f.Message)))
@@ -42,7 +43,7 @@ func (con *Console) Explain(f *exit.Failure) {
 	}
 }
 
-// Indent moves every line but the first under the first.
+// Indent indents every line except the first.
 func Indent(s string) string {
 	body, end := strings.TrimSuffix(s, "\n"), ""
 	if body != s {
@@ -73,8 +74,8 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// Diff shows how a text would change. Credentials are shown as asterisks; a
-// diff with such a line is no patch any more, and the story says so.
+// Diff prints how a text would change. Credentials are shown as asterisks. Such a
+// diff is not a valid patch, so a note names the flag that makes the change.
 func (con *Console) Diff(src *diag.Source, text, instead string) error {
 	diff := diag.UnifiedDiff(src.Name, secret.Mask("", src.Text), secret.Mask("", text))
 	if diff != diag.UnifiedDiff(src.Name, src.Text, text) {
@@ -86,30 +87,30 @@ func (con *Console) Diff(src *diag.Source, text, instead string) error {
 	return con.Print(diff)
 }
 
-// TextOptions are how problems are printed to w.
+// TextOptions returns how problems are printed to w.
 func TextOptions(con *Console, w io.Writer) diag.TextOptions {
 	return diag.TextOptions{Color: Color(w), Width: Width(w)}
 }
 
-// Plural is a number and a word, with an s unless the number is 1.
-func Plural(n int, word string) string {
+// Plural returns a number and a noun, with an s unless the number is 1.
+func Plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + word
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Print prints a text for people, without what looks like a credential.
+// Print prints a text, and masks what looks like a credential.
 func (con *Console) Print(s string) error { return con.PrintUnmasked(secret.Mask("", s)) }
 
-// PrintUnmasked prints a text unchanged: a document, or what holds a credential on
-// purpose. docs/security.md lists those of jobs.
+// PrintUnmasked prints a text unchanged: a document, or a text that contains a
+// credential on purpose. docs/security.md lists those of jobs.
 func (con *Console) PrintUnmasked(s string) error {
 	_, err := io.WriteString(con.Out, s)
 	return err
 }
 
-// JSON prints data for machines: indented, and with < > & as they are.
+// JSON prints indented JSON. It does not escape < > &.
 func (con *Console) JSON(v any) error {
 	text, err := JSONText(v)
 	if err != nil {
@@ -119,8 +120,8 @@ func (con *Console) JSON(v any) error {
 	return err
 }
 
-// MaskedJSON is writeJSON without what looks like a credential, in the name of a
-// job or of a queue, say.
+// MaskedJSON is JSON without what looks like a credential, for example in the
+// name of a job or a queue.
 func (con *Console) MaskedJSON(v any) error {
 	text, err := JSONText(v)
 	if err != nil {
@@ -129,7 +130,7 @@ func (con *Console) MaskedJSON(v any) error {
 	return con.Print(string(text))
 }
 
-// JSONText is data for machines: indented, and with < > & as they are.
+// JSONText returns indented JSON. It does not escape < > &.
 func JSONText(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -139,10 +140,10 @@ func JSONText(v any) ([]byte, error) {
 	return diag.PrintableJSON(b.Bytes()), err
 }
 
-// Quoted is a word as a shell takes it.
-func Quoted(word string) string {
-	if !strings.ContainsAny(word, " \t\n'\"$`\\*?[]{}()<>|&;#!") {
-		return word
+// Quoted returns an argument quoted for a POSIX shell.
+func Quoted(arg string) string {
+	if !strings.ContainsAny(arg, " \t\n'\"$`\\*?[]{}()<>|&;#!") {
+		return arg
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

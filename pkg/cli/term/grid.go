@@ -15,8 +15,8 @@ type Segment struct{ Text, Style string }
 // Line is a line of the screen.
 type Line []Segment
 
-// Text is a line, or a cell, of one style. Whatever the text holds, it cannot
-// steer the terminal.
+// Text returns a line, or a cell, of one style. It escapes control characters in
+// s.
 func Text(s, style string) Line {
 	if s == "" {
 		return nil
@@ -24,7 +24,7 @@ func Text(s, style string) Line {
 	return Line{{diag.Printable(s), style}}
 }
 
-// Width is how many columns the line takes.
+// Width returns the width of the line in columns.
 func (l Line) Width() int {
 	n := 0
 	for _, s := range l {
@@ -33,7 +33,7 @@ func (l Line) Width() int {
 	return n
 }
 
-// Cut shortens a line to width columns and shows that something is missing.
+// Cut shortens a line to width columns, and ends it with an ellipsis.
 func (l Line) Cut(width int) Line {
 	if l.Width() <= width {
 		return l
@@ -42,7 +42,7 @@ func (l Line) Cut(width int) Line {
 	left := width
 	for _, s := range l {
 		w := runewidth.StringWidth(s.Text)
-		if w >= left { // there is more to come, in this span or the next one
+		if w >= left { // more text follows, in this segment or the next one
 			s.Text = runewidth.Truncate(s.Text+"…", left, "…")
 			return append(kept, s)
 		}
@@ -51,7 +51,7 @@ func (l Line) Cut(width int) Line {
 	return kept
 }
 
-// Pad makes a cell width columns wide.
+// Pad makes a cell width columns wide. right aligns it to the right.
 func (l Line) Pad(width int, right bool) Line {
 	blank := Segment{Text: strings.Repeat(" ", max(0, width-l.Width()))}
 	if right {
@@ -60,7 +60,7 @@ func (l Line) Pad(width int, right bool) Line {
 	return append(slices.Clip(l), blank)
 }
 
-// Render is the line as it is written, without blanks at its end.
+// Render returns the text of the line, without blanks at the end.
 func (l Line) Render(color bool) string {
 	var b strings.Builder
 	for _, s := range l {
@@ -77,24 +77,24 @@ func (l Line) Render(color bool) string {
 type Column struct {
 	Head  string
 	Right bool // aligned to the right
-	// Most bounds its width and least is what it may shrink to on a screen that is
-	// narrow; 0 stands for no bound, and for no shrinking.
+	// Most limits its width; 0 sets no limit. Least is the width to which it can shrink on a
+	// narrow screen; 0 prevents that.
 	Most, Least int
-	// Floor is the least width of a column that is there, for what changes its length.
+	// Floor is the smallest width of a column with cells, for texts of changing length.
 	Floor int
-	// Rank says how late it is shown on a screen that is too narrow even so.
+	// Rank orders columns for a screen that is still too narrow: the lowest is left out first.
 	Rank int
 }
 
-// Grid is a table that fits a width: columns without a cell are left out, wide ones
-// shrink, and then the least important ones go.
+// Grid is a table that fits a width. It leaves out empty columns, shrinks wide ones, and then
+// leaves out those with the lowest rank.
 type Grid struct {
 	Columns []Column
 	Rows    [][]Line
 }
 
-// Lines lays out the heading and the rows from first to before end. A width of 0
-// is that of a pipe: nothing is cut.
+// Lines returns the heading and the rows with index first <= i < end. A width of 0 is a pipe:
+// nothing is cut.
 func (g *Grid) Lines(width, first, end int) []Line {
 	widths := g.fit(width)
 	heading := make([]Line, len(g.Columns))
@@ -108,6 +108,7 @@ func (g *Grid) Lines(width, first, end int) []Line {
 	return lines
 }
 
+// layout returns one row as a line.
 func (g *Grid) layout(row []Line, widths []int) Line {
 	var l Line
 	for i, cell := range row {
@@ -122,7 +123,7 @@ func (g *Grid) layout(row []Line, widths []int) Line {
 	return l
 }
 
-// fit is the widths of the columns, 0 for those that are left out.
+// fit returns the widths of the columns; 0 for columns that are left out.
 func (g *Grid) fit(width int) []int {
 	natural := make([]int, len(g.Columns))
 	for i, c := range g.Columns {
@@ -149,8 +150,8 @@ func (g *Grid) fit(width int) []int {
 	return natural
 }
 
-// shrink takes what is too much from the columns that can give, always from the
-// widest of them.
+// shrink reduces the widest columns that have a Least until the row fits. It
+// returns false if it cannot fit.
 func (g *Grid) shrink(natural []int, width int) (widths []int, fits bool) {
 	widths = slices.Clone(natural)
 	over := -2 - width
@@ -174,7 +175,8 @@ func (g *Grid) shrink(natural []int, width int) (widths []int, fits bool) {
 	return widths, true
 }
 
-// drop leaves out the least important column, unless it is the last one.
+// drop leaves out the column with the lowest rank. It returns false if only one
+// is left.
 func (g *Grid) drop(natural []int) bool {
 	least, left := -1, 0
 	for i, w := range natural {
@@ -192,7 +194,7 @@ func (g *Grid) drop(natural []int) bool {
 	return true
 }
 
-// Share is a part of a bar: so many, drawn with a mark in a style.
+// Share is a part of a bar: its size, the mark that draws it, and the style of the mark.
 type Share struct {
 	n     int
 	mark  string
@@ -202,7 +204,7 @@ type Share struct {
 // Of returns a share of n parts, drawn with a mark in a style.
 func Of(n int, mark, style string) Share { return Share{n, mark, style} }
 
-// Bar draws shares of a whole on so many columns. What is there has at least one.
+// Bar draws shares of a whole, width columns wide. A share above 0 has at least one column.
 func Bar(width int, shares ...Share) Line {
 	total, most, left := 0, 0, width
 	for _, s := range shares {
@@ -220,7 +222,7 @@ func Bar(width int, shares ...Share) Line {
 			most = i
 		}
 	}
-	cells[most] += left // what rounding left over, or took too much
+	cells[most] += left // correct the rounding
 	drawn := Line{{Text: "["}}
 	for i, s := range shares {
 		if cells[i] > 0 {
@@ -230,11 +232,12 @@ func Bar(width int, shares ...Share) Line {
 	return append(drawn, Segment{Text: "]"})
 }
 
+// Styles of segments: SGR parameters (ECMA-48, section 8.3.117).
 const (
 	StyleTitle   = "1"
 	StyleFaint   = "2"
-	StyleWait    = "33"
-	StyleRun     = "36"
-	StyleGood    = "32"
+	StyleWait    = "33" // waiting jobs
+	StyleRun     = "36" // running jobs
+	StyleGood    = "32" // succeeded jobs
 	StyleFailure = "31"
 )

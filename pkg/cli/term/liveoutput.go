@@ -18,35 +18,34 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// LiveOutput tells on one stream what happens: lasting lines, and on a terminal a live
-// block below them that is redrawn. Log lines may go to another stream of the same
-// terminal, so everything passes through here and never tears.
+// LiveOutput writes permanent lines to one stream and, on a terminal, a live block below them
+// that it redraws. Log lines may go to another stream of the same terminal. All output passes
+// through here, so that lines and block do not mix. It is safe for concurrent use.
 type LiveOutput struct {
 	mu  sync.Mutex
 	err io.Writer
 	Log io.Writer
-	// batch holds lines of a log that are not written yet.
+	// batch has the lines of a log that are not written yet.
 	batch bytes.Buffer
-	// logText returns a line of a log as it is printed.
+	// logText formats a line of a log.
 	logText func(string) string
 	Live    bool
 	Color   bool
 	Size    func() (width, height int)
-	block   []Line // the live block; its last line begins with what turns
-	drawn   int    // how many lines of it stand on the terminal
+	block   []Line // the live block; the spinner is in its last line
+	drawn   int    // how many of its lines are on the terminal
 	frame   int
 	Lost    bool // a line of a log could not be written
-	// Unread, if there is one, is told that no one reads the log any more.
+	// Unread is called when the reader of the log has closed it, unless it is nil.
 	Unread func()
 }
 
-// NewLiveOutput returns a story on Err whose log lines go to log.
+// NewLiveOutput returns a LiveOutput that writes to Err, and log lines to log.
 func (con *Console) NewLiveOutput(log io.Writer) *LiveOutput {
 	return &LiveOutput{err: con.Err, Log: log, logText: con.LogText, Live: IsTerminal(con.Err), Color: Color(con.Err), Size: func() (int, int) { return sizeOf(con.Err) }}
 }
 
-// sizeOf returns the columns and lines of the terminal behind w; 80 by 24 where it
-// does not say.
+// sizeOf returns the columns and lines of the terminal behind w; 80 by 24 if it has none.
 func sizeOf(w io.Writer) (width, height int) {
 	if f, ok := Unmasked(w).(*os.File); ok {
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 && height > 0 {
@@ -56,12 +55,12 @@ func sizeOf(w io.Writer) (width, height int) {
 	return 80, 24
 }
 
-// Line writes a lasting line of the story.
+// Line writes a permanent line. It escapes control characters.
 func (s *LiveOutput) Line(format string, args ...any) {
 	s.Put(diag.Printable(fmt.Sprintf(format, args...)))
 }
 
-// Put writes a lasting line that holds nothing but printable text and our own
+// Put writes a permanent line that contains only printable text and our own
 // colours.
 func (s *LiveOutput) Put(text string) {
 	s.mu.Lock()
@@ -71,8 +70,8 @@ func (s *LiveOutput) Put(text string) {
 	s.draw()
 }
 
-// LogLine writes a line of a job's log. With more, the next line follows at once, and both are written together: to write
-// each on its own takes longer than to read it.
+// LogLine writes a line of a job's log. more means that the next line is available; both are
+// then written together, because a write per line takes longer than reading it.
 func (s *LiveOutput) LogLine(prefix, text string, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +91,7 @@ func (s *LiveOutput) LogLine(prefix, text string, more bool) {
 	s.draw()
 }
 
-// now replaces the live block; none removes it. In a pipe it does nothing.
+// now replaces the live block, or removes it without arguments. In a pipe it does nothing.
 func (s *LiveOutput) now(block ...Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +104,7 @@ func (s *LiveOutput) now(block ...Line) {
 	s.draw()
 }
 
-// erase takes the block off the terminal.
+// erase removes the block from the terminal.
 func (s *LiveOutput) erase() {
 	if s.drawn == 0 {
 		return
@@ -114,8 +113,8 @@ func (s *LiveOutput) erase() {
 	s.drawn = 0
 }
 
-// draw puts the block on the terminal as it is now. It never wraps, or it could not
-// be erased; what does not fit in height is counted.
+// draw writes the block to the terminal. It cuts lines, because erase cannot remove wrapped
+// ones, and counts the lines that do not fit the height.
 func (s *LiveOutput) draw() {
 	if !s.Live || len(s.block) == 0 {
 		return
@@ -132,11 +131,11 @@ func (s *LiveOutput) draw() {
 	s.drawn = len(block)
 }
 
-// EchoWidth is left free behind the block: a terminal writes ^C there, and must not
-// wrap for it.
+// EchoWidth is the space, in columns, that stays free after the block. A terminal echoes ^C
+// there, and must not wrap the line.
 const EchoWidth = 3
 
-// FitBlock keeps a block lower than the terminal: its last line always stays.
+// FitBlock shortens a block to less than the terminal's height. It keeps the last line.
 func FitBlock(block []Line, height int) []Line {
 	most := max(height-2, 1)
 	if len(block) <= most {
@@ -176,7 +175,7 @@ func (s *LiveOutput) Clock(block func() []Line) (stop func()) {
 	}
 }
 
-// Columns pads a name and short id so that states stand below one another.
+// Columns pads a name and a short id so that the statuses are in one column.
 func Columns(name, id string, nameWidth int) string {
 	return runewidth.FillRight(name, nameWidth) + "  " + runewidth.FillRight(id, 8)
 }
@@ -192,5 +191,5 @@ func JoinClauses(clauses ...string) string {
 	return strings.Join(kept, ", ")
 }
 
-// BatchSize is how many bytes of lines that follow at once are written together.
+// BatchSize is the most bytes of consecutive lines that are written together.
 const BatchSize = 64 << 10

@@ -6,9 +6,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// Redacted is a text for people without the credentials of the files that were
-// read for the command, and without what looks like one by its format. A service
-// may repeat in an error what a request held.
+// Redacted returns a text without the credentials of the files that the command has read, and
+// without what has the format of a credential. An error of a service may repeat parts of a
+// request.
 func (con *Console) Redacted(text string) string {
 	for _, src := range con.Sources {
 		text = src.Redact(text)
@@ -16,8 +16,8 @@ func (con *Console) Redacted(text string) string {
 	return secret.Mask("", text)
 }
 
-// MaskedWriter is the stream of the story: errors, notes and progress, anyone who wrote
-// their texts. Each write is a text of its own.
+// MaskedWriter masks credentials in messages. A credential must be in one write, or it is not
+// recognized.
 type MaskedWriter struct{ io.Writer }
 
 // Write writes a text without credentials.
@@ -28,8 +28,8 @@ func (w MaskedWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Unmasked returns the stream behind a masked one: for its properties, and for what a
-// job writes.
+// Unmasked returns the stream behind a masked one, for its properties and for the output of
+// jobs.
 func Unmasked(w io.Writer) io.Writer {
 	if m, ok := w.(MaskedWriter); ok {
 		return m.Writer

@@ -12,8 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// Table prints rows in columns. On a terminal the widest columns are cut to fit; in
-// a pipe nothing is.
+// Table prints rows in columns. On a terminal it cuts the widest columns; in a pipe it cuts
+// nothing.
 type Table struct {
 	Out   io.Writer
 	Width int
@@ -62,10 +62,10 @@ func (t *Table) Flush() error {
 	return err
 }
 
-// leastCut is the width below which no column is cut, so that short ids stay whole.
+// leastCut is the smallest width to which a column is cut. Short ids have that width.
 const leastCut = 8
 
-// shrink takes from the widest columns what is too much for the terminal.
+// shrink reduces the widest columns until the row fits the terminal.
 func (t *Table) shrink(widths []int) {
 	all := 2 * (len(widths) - 1) // the blanks between them
 	for _, w := range widths {
@@ -81,7 +81,7 @@ func (t *Table) shrink(widths []int) {
 	}
 }
 
-// Short prints a duration as people read it: 0.4s, 12s, 3m20s, 2h05m.
+// Short formats a duration: 0.4s, 12s, 3m20s, 2h5m.
 func Short(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -93,7 +93,7 @@ func Short(d time.Duration) string {
 	}
 }
 
-// Ago prints the time since an epoch-millisecond stamp, as Batch gives them.
+// Ago formats the time since a moment in milliseconds since 1970, as AWS Batch has them.
 func Ago(millis *int64, now time.Time) string {
 	if millis == nil {
 		return "-"
@@ -101,7 +101,8 @@ func Ago(millis *int64, now time.Time) string {
 	return Short(now.Sub(time.UnixMilli(*millis))) + " ago"
 }
 
-// Took prints how long something ran, or has run so far.
+// Took formats the time between two moments in milliseconds since 1970, or until now without
+// the second. It is "-" without the first.
 func Took(from, to *int64, now time.Time) string {
 	if from == nil || *from == 0 {
 		return "-"

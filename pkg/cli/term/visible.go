@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// LogText returns a line that a job wrote as it is printed. Without --raw its
-// control characters are visible: a job must not control the terminal of the person
-// who reads its log, now or later from a file.
+// LogText formats a line that a job wrote. Without --raw, it escapes control characters, so
+// that a job cannot control the terminal on which its log is read.
 func (con *Console) LogText(line string) string {
 	if con.RawLog {
 		return line
@@ -16,9 +15,10 @@ func (con *Console) LogText(line string) string {
 	return visible(line)
 }
 
-// visible returns a line of text with control characters as \x1b or \u202e. Tabs
-// and all other text of UTF-8 stay. A carriage return goes back to the beginning of
-// the line, as progress bars do, so only the text after the last one remains.
+// visible escapes control characters in a line, in Go's notation for bytes and
+// code points. Tabs and other UTF-8 text are unchanged. A carriage return goes to
+// the beginning of the line, as in progress bars, so only the text after the last
+// one remains.
 func visible(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
@@ -52,8 +52,8 @@ func visible(line string) string {
 	return b.String()
 }
 
-// controls reports whether a character controls a terminal or the direction of a
-// text instead of being text.
+// controls reports whether a character controls a terminal or the direction of
+// text: C0 and C1 controls and invisible format characters.
 func controls(r rune) bool {
 	switch {
 	case r == '\t':

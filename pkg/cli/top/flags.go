@@ -31,10 +31,10 @@ func TopCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// options are those of top; its words are queues.
+// options are the flags of top. Args are queues.
 type options struct {
 	jobs.Options
-	interval   string // as it was written
-	iterations int    // snapshots to print; 0: without end
-	printed    bool   // snapshots are asked for, whatever the output is
+	interval   string // as written
+	iterations int    // snapshots to print; 0 prints until interrupted
+	printed    bool   // --iterations is given: print snapshots even on a terminal
 }

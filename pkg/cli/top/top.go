@@ -14,12 +14,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// topFastest is the shortest interval: a look at AWS takes longer.
+// topFastest is the shortest interval. A query of AWS takes longer.
 const topFastest = 100 * time.Millisecond
 
-// topSlow is how long a look may take before what is shown is reported to be old.
+// topSlow is how much older than the interval a snapshot may be before the view
+// shows its age.
 const topSlow = 5 * time.Second
 
+// top is batchctl top: a live view on a terminal, or printed snapshots.
 func top(ctx context.Context, con *term.Console, o options) error {
 	interval, err := parseInterval(o.interval)
 	if err != nil {
@@ -34,26 +36,26 @@ func top(ctx context.Context, con *term.Console, o options) error {
 	return topPrinted(ctx, con, o, interval)
 }
 
-// parseInterval reads a duration, or a number of seconds.
-func parseInterval(word string) (time.Duration, error) {
-	interval, err := time.ParseDuration(word)
+// parseInterval parses a duration, or a number of seconds.
+func parseInterval(value string) (time.Duration, error) {
+	interval, err := time.ParseDuration(value)
 	if err != nil {
-		if interval, err = time.ParseDuration(word + "s"); err != nil {
-			return 0, exit.Usage("--interval %q is not a time", word).Try("write seconds, or a unit: --interval 5, --interval 1m")
+		if interval, err = time.ParseDuration(value + "s"); err != nil {
+			return 0, exit.Usage("--interval %q is not a time", value).Try("write seconds, or a unit: --interval 5, --interval 1m")
 		}
 	}
 	if interval < topFastest {
-		return 0, exit.Usage("--interval %s is too short", word).Try("the shortest is %s", topFastest)
+		return 0, exit.Usage("--interval %s is too short", value).Try("the shortest is %s", topFastest)
 	}
 	return interval, nil
 }
 
-// topLive shows the view on a terminal. What is reported meanwhile is kept, and told
-// when the view is left.
+// topLive shows the live view. It keeps messages of other packages, which would
+// destroy the screen, and prints them when the view is left.
 func topLive(ctx context.Context, con *term.Console, o options, out *os.File, interval time.Duration) error {
-	var said bytes.Buffer
-	behind := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &said}, Sources: con.Sources}
-	reader := &topReader{queueArgs: o.Words, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, behind, o.Options, target.ToRead) }}
+	var messages bytes.Buffer
+	quiet := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &messages}, Sources: con.Sources}
+	reader := &topReader{queueArgs: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, quiet, o.Options, target.ToRead) }}
 	program := &topProgram{
 		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, reader: reader,
 		pace: topPace{interval: interval},
@@ -63,25 +65,26 @@ func topLive(ctx context.Context, con *term.Console, o options, out *os.File, in
 	if closing := reader.close(); err == nil {
 		err = closing
 	}
-	if _, failed := said.WriteTo(con.Err); err == nil {
+	if _, failed := messages.WriteTo(con.Err); err == nil {
 		err = failed
 	}
 	return err
 }
 
-// topPrinted prints as many snapshots as are asked for.
+// topPrinted prints snapshots without a terminal.
 func topPrinted(ctx context.Context, con *term.Console, o options, interval time.Duration) error {
-	reader := &topReader{queueArgs: o.Words, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
+	reader := &topReader{queueArgs: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
 	defer reader.close()
-	look := func() (*topSnapshot, error) { return reader.read(ctx, nil) }
-	return printSnapshots(ctx, con, look, topPace{interval: interval}, o.iterations, o.Format)
+	read := func() (*topSnapshot, error) { return reader.read(ctx, nil) }
+	return printSnapshots(ctx, con, read, topPace{interval: interval}, o.iterations, o.Format)
 }
 
-// printSnapshots prints what wanted looks show; 0 are without end. Once one has
-// succeeded, those that fail are told and do not count.
-func printSnapshots(ctx context.Context, con *term.Console, look func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
+// printSnapshots prints the wanted number of snapshots; 0 prints until ctx ends.
+// If the first one fails, it returns the error. It prints later failures and does
+// not count them.
+func printSnapshots(ctx context.Context, con *term.Console, read func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
 	for printed := 0; ; {
-		snapshot, err := look()
+		snapshot, err := read()
 		switch {
 		case err != nil && (printed == 0 || ctx.Err() != nil):
 			return err
@@ -101,8 +104,8 @@ func printSnapshots(ctx context.Context, con *term.Console, look func() (*topSna
 	}
 }
 
-// printTop prints one snapshot: a JSON document, or text with a blank line before
-// each but the first.
+// printTop prints one snapshot: a JSON document, or text with a blank line
+// between two of them.
 func printTop(con *term.Console, s *topSnapshot, format string, again bool) error {
 	if format == "json" {
 		return con.MaskedJSON(s)
@@ -114,7 +117,7 @@ func printTop(con *term.Console, s *topSnapshot, format string, again bool) erro
 	return con.Print(text)
 }
 
-// pause waits, unless ctx ends before.
+// pause waits for d. It returns the cause if ctx ends before.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -124,16 +127,17 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// topPace says how long to wait before the next look.
+// topPace decides how long to wait before the next snapshot.
 type topPace struct {
 	interval time.Duration
-	failures int // looks that failed since the last answer
+	failures int // failed snapshots since the last answer
 }
 
-// topLongest bounds the pause after looks that failed.
+// topLongest limits the pause after failures.
 const topLongest = time.Minute
 
-// next takes the outcome of a look; the pause doubles with every failure.
+// next returns the pause after a snapshot with this error. It doubles with every
+// failure.
 func (p *topPace) next(err error) time.Duration {
 	if err == nil {
 		p.failures = 0

@@ -24,35 +24,36 @@ import (
 const (
 	// topJobs is how many jobs one snapshot shows.
 	topJobs = 1000
-	// topDetails is how many jobs are described for one snapshot: one call's worth.
+	// topDetails is how many jobs are described for one snapshot: the maximum of one
+	// DescribeJobs call.
 	topDetails = 100
-	// topQueues is how many queues one snapshot shows, and topAtOnce how many of them
-	// are looked at together: an account's requests are counted.
+	// topQueues is how many queues one snapshot shows, and topAtOnce how many of them are
+	// queried at the same time. AWS limits the request rate of an account.
 	topQueues = 50
 	topAtOnce = 4
-	// topPatience bounds one look at a target that does not answer.
+	// topPatience limits one snapshot of a target that does not answer.
 	topPatience = 30 * time.Second
 )
 
-// topSnapshot is one look at the queues of a target, and what `top --output json`
-// prints.
+// topSnapshot is the state of a target's queues at one time. top --output json
+// prints it.
 type topSnapshot struct {
 	Target string    `json:"target"`
 	Time   time.Time `json:"time"`
-	// Queues are those asked for, by name.
+	// Queues are the queues of the command line, or all, sorted by name.
 	Queues []topQueue `json:"queues"`
-	// Jobs are those that run or wait, running ones first and then the oldest.
+	// Jobs are the unfinished jobs: running ones first, and then the oldest.
 	Jobs []topJob `json:"jobs"`
-	// MoreJobs: the queues hold more than Jobs shows.
+	// MoreJobs reports that the queues have more jobs than Jobs shows.
 	MoreJobs bool `json:"moreJobs"`
-	// Note says what the service did not let us see.
+	// Note names data that the service did not provide, and why.
 	Note string `json:"note,omitempty"`
 }
 
-// topQueue is a queue, and the job that is next.
+// topQueue is a queue with its first job.
 type topQueue struct {
 	jobs.QueueState
-	// AtLeast are statuses whose number of jobs is a lower bound.
+	// AtLeast are the statuses whose number of jobs is only a lower bound.
 	AtLeast []types.JobStatus `json:"atLeast,omitempty"`
 	Head    *topHead          `json:"head,omitempty"`
 }
@@ -61,18 +62,18 @@ type topQueue struct {
 type topHead struct {
 	JobID   string `json:"jobId"`
 	JobName string `json:"jobName,omitempty"`
-	// Since is the earliest time at which it was first, in milliseconds since 1970.
+	// Since is the earliest time at which the job was first, in milliseconds since 1970.
 	Since        *int64 `json:"earliestTimeAtPosition,omitempty"`
 	StatusReason string `json:"statusReason,omitempty"`
 }
 
-// topJob is a job that runs or waits.
+// topJob is an unfinished job.
 type topJob struct {
 	Queue string                         `json:"jobQueue"`
 	Job   jobs.Native[*types.JobSummary] `json:"job"`
-	// Attempts is nil where the job was not described in this look.
+	// Attempts is the number of attempts; nil if this snapshot did not describe the job.
 	Attempts *int `json:"attempts,omitempty"`
-	// Allowed is the attempts of the job's retry strategy; 0 where it is unknown.
+	// Allowed is the number of attempts in the job's retry strategy; 0 if it is unknown.
 	Allowed int `json:"attemptsAllowed,omitempty"`
 }
 
@@ -80,7 +81,7 @@ func (j topJob) id() string              { return aws.ToString(j.Job.Shape.JobId
 func (j topJob) name() string            { return aws.ToString(j.Job.Shape.JobName) }
 func (j topJob) status() types.JobStatus { return j.Job.Shape.Status }
 
-// since is the start of a job that runs, and of others their creation.
+// since returns the start of a running job, and the creation of any other.
 func (j topJob) since() *int64 {
 	if s := j.Job.Shape; aws.ToInt64(s.StartedAt) > 0 && s.Status == types.JobStatusRunning {
 		return s.StartedAt
@@ -88,7 +89,8 @@ func (j topJob) since() *int64 {
 	return j.Job.Shape.CreatedAt
 }
 
-// children counts the children of an array by status; nil for other jobs.
+// children returns the number of an array's children by status; nil for other
+// jobs.
 func (j topJob) children() map[string]int32 {
 	if a := j.Job.Shape.ArrayProperties; a != nil && a.Index == nil && aws.ToInt32(a.Size) > 0 {
 		return a.StatusSummary
@@ -96,16 +98,16 @@ func (j topJob) children() map[string]int32 {
 	return nil
 }
 
-// topReader looks at a target again and again. It finds the local engine again
-// when that ended, or began.
+// topReader reads snapshots of a target. It reconnects when a local engine ends
+// or begins. It is not safe for concurrent use.
 type topReader struct {
 	open      func() (*jobs.Call, error)
-	queueArgs []string // the queues asked for; none stands for all
+	queueArgs []string // queues of the command line; empty for all
 	call      *jobs.Call
-	lost      bool // the last look failed
+	lost      bool // the last snapshot failed
 }
 
-// look takes one snapshot. The jobs of wanted are described first.
+// read takes one snapshot. It describes the jobs with the ids of wanted first.
 func (r *topReader) read(ctx context.Context, wanted []string) (*topSnapshot, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, topPatience, errors.New("no answer for "+term.Short(topPatience)))
 	defer cancel()
@@ -117,9 +119,10 @@ func (r *topReader) read(ctx context.Context, wanted []string) (*topSnapshot, er
 	return s, err
 }
 
-// connect opens the target, and opens it again where that may help: after a failure
-// there may be new credentials, or another engine; and an engine in this process only
-// shows what an ended one left on the disk.
+// connect opens the target. It opens it again after a failure, because there may
+// be new credentials or another engine. It also opens an engine in this process
+// again each time, because that only shows the state which an ended engine left
+// on the disk.
 func (r *topReader) connect() error {
 	if r.call != nil && !r.lost && r.call.Engine == nil {
 		return nil
@@ -133,6 +136,7 @@ func (r *topReader) connect() error {
 	return err
 }
 
+// close closes the target, if it is open.
 func (r *topReader) close() error {
 	if r.call == nil {
 		return nil
@@ -140,6 +144,7 @@ func (r *topReader) close() error {
 	return r.call.Close()
 }
 
+// snapshot reads the queues and their jobs, and describes some of the jobs.
 func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot, error) {
 	if err := r.connect(); err != nil {
 		return nil, err
@@ -153,12 +158,12 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 		queues = queues[:topQueues]
 		s.Note = fmt.Sprintf("the first %d of %d queues; name those that you mean: batchctl top QUEUE", topQueues, n)
 	}
-	looks, err := r.readQueues(ctx, queues)
+	statuses, err := r.readQueues(ctx, queues)
 	if err != nil {
 		return nil, err
 	}
 	for i, q := range queues {
-		s.add(q, looks[i])
+		s.add(q, statuses[i])
 	}
 	s.Time = time.Now()
 	slices.SortStableFunc(s.Jobs, firstInLife)
@@ -168,9 +173,10 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	return s, s.describe(ctx, r.call.Client, wanted)
 }
 
-// readQueues looks at the queues, at a few of them at a time.
+// readQueues queries the queues, topAtOnce at a time. An error stops the
+// remaining queries.
 func (r *topReader) readQueues(ctx context.Context, queues []jobs.QueueState) ([]*client.QueueStatus, error) {
-	looks, errs := make([]*client.QueueStatus, len(queues)), make([]error, len(queues))
+	statuses, errs := make([]*client.QueueStatus, len(queues)), make([]error, len(queues))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
@@ -179,25 +185,25 @@ func (r *topReader) readQueues(ctx context.Context, queues []jobs.QueueState) ([
 		turn <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turn }()
-			if looks[i], errs[i] = r.call.QueueStatus(ctx, q.Name); errs[i] != nil {
+			if statuses[i], errs[i] = r.call.QueueStatus(ctx, q.Name); errs[i] != nil {
 				stop()
 			}
 		})
 	}
 	all.Wait()
-	for _, err := range errs { // not one that only says that another one stopped it
+	for _, err := range errs { // prefer the error that stopped the others
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return nil, err
 		}
 	}
-	return looks, errors.Join(errs...)
+	return statuses, errors.Join(errs...)
 }
 
-// titleOf names the target as the screen's head does.
+// titleOf names the target for the head of the screen.
 func titleOf(call *jobs.Call) string {
 	switch {
 	case call.IsLocal() && call.Engine != nil:
-		return call.Label + " (no engine runs; this is what its directory holds)"
+		return call.Label + " (no engine runs; this is the content of its directory)"
 	case call.IsLocal() || call.Platform == nil:
 		return call.Label
 	}
@@ -213,16 +219,16 @@ func titleOf(call *jobs.Call) string {
 }
 
 // add adds a queue and its jobs.
-func (s *topSnapshot) add(q jobs.QueueState, look *client.QueueStatus) {
-	t := topQueue{QueueState: q, AtLeast: look.More}
-	s.MoreJobs = s.MoreJobs || len(look.More) > 0
-	for _, job := range look.Jobs {
+func (s *topSnapshot) add(q jobs.QueueState, status *client.QueueStatus) {
+	t := topQueue{QueueState: q, AtLeast: status.More}
+	s.MoreJobs = s.MoreJobs || len(status.More) > 0
+	for _, job := range status.Jobs {
 		s.Jobs = append(s.Jobs, topJob{Queue: q.Name, Job: jobs.Native[*types.JobSummary]{Shape: &job}})
 	}
-	t.Jobs = depthOf(look.Jobs)
-	switch snapshot := look.Snapshot; {
+	t.Jobs = depthOf(status.Jobs)
+	switch snapshot := status.Snapshot; {
 	case snapshot == nil:
-		s.Note = "capacity in use and heads of queues are not shown: " + look.SnapshotErr.Error()
+		s.Note = "capacity in use and heads of queues are not shown: " + status.SnapshotErr.Error()
 	default:
 		t.Utilization.Shape = snapshot.QueueUtilization
 		if snapshot.FrontOfQueue != nil && len(snapshot.FrontOfQueue.Jobs) > 0 {
@@ -233,7 +239,7 @@ func (s *topSnapshot) add(q jobs.QueueState, look *client.QueueStatus) {
 	s.Queues = append(s.Queues, t)
 }
 
-// depthOf counts jobs by status; of an array its children count.
+// depthOf counts jobs by status. Of an array, it counts the children.
 func depthOf(list []types.JobSummary) map[types.JobStatus]int {
 	depth := map[types.JobStatus]int{}
 	for _, status := range lifeOrder {
@@ -251,11 +257,11 @@ func depthOf(list []types.JobSummary) map[types.JobStatus]int {
 	return depth
 }
 
-// describe asks for what a list does not say: the attempts, and why the heads of
-// the queues wait. Jobs that have gone meanwhile are left as they were.
+// describe fetches what the list does not have: the attempts, and why the first
+// job of each queue waits. Jobs that no longer exist stay unchanged.
 func (s *topSnapshot) describe(ctx context.Context, c *once.Client, wanted []string) error {
-	details, err := c.Describe(ctx, s.asked(wanted)...)
-	if _, gone := errors.AsType[*client.MissingError](err); err != nil && !gone {
+	details, err := c.Describe(ctx, s.detailIDs(wanted)...)
+	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return err
 	}
 	byID := make(map[string]*types.JobDetail, len(details))
@@ -281,8 +287,8 @@ func (s *topSnapshot) describe(ctx context.Context, c *once.Client, wanted []str
 	return nil
 }
 
-// mask masks credentials in the texts that the live view shows. The screen is written
-// cell by cell, so a writer could not find them.
+// mask masks credentials in the texts of the live view. The screen is written in
+// pieces, in which a masking writer could not find them.
 func (s *topSnapshot) mask() {
 	mask := func(texts ...*string) {
 		for _, text := range texts {
@@ -309,9 +315,9 @@ func (s *topSnapshot) mask() {
 	}
 }
 
-// asked are the ids for one call: heads of queues, what is wanted, and then the
-// first jobs.
-func (s *topSnapshot) asked(wanted []string) []string {
+// detailIDs returns the ids for one DescribeJobs call: the first jobs of the queues, the
+// wanted jobs, and then the first listed ones.
+func (s *topSnapshot) detailIDs(wanted []string) []string {
 	listed := map[string]bool{}
 	for _, j := range s.Jobs {
 		listed[j.id()] = true
@@ -339,11 +345,12 @@ func (s *topSnapshot) asked(wanted []string) []string {
 	return ids
 }
 
-// lifeOrder is the statuses of jobs that have not ended, in the order of their life.
+// lifeOrder are the statuses of unfinished jobs, in the order of a job's life.
 var lifeOrder = [...]types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
 
-// firstInLife orders jobs: those that run first, with the arrays of which children
-// do, then those nearest to it, and of one status the oldest first.
+// firstInLife orders jobs by progress: running jobs come first, and arrays with
+// running children. Jobs with the same progress are ordered by age, the oldest
+// first.
 func firstInLife(a, b topJob) int {
 	return cmp.Or(
 		cmp.Compare(b.progress(), a.progress()),
@@ -351,12 +358,14 @@ func firstInLife(a, b topJob) int {
 	)
 }
 
+// oldestFirst orders jobs by the time of since, and then by id, so that the order
+// is stable between snapshots.
 func oldestFirst(a, b topJob) int {
 	return cmp.Or(cmp.Compare(aws.ToInt64(a.since()), aws.ToInt64(b.since())), cmp.Compare(a.id(), b.id()))
 }
 
-// progress is the place in a job's life, of an array that of its furthest child
-// which has not ended.
+// progress returns the index of the job's status in lifeOrder. For an array, it
+// is that of its most advanced unfinished child.
 func (j topJob) progress() int {
 	furthest := slices.Index(lifeOrder[:], j.status())
 	for i, status := range lifeOrder {

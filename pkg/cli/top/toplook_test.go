@@ -25,10 +25,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// faulty is an engine of which some operations answer with a fault instead.
+// faulty is an engine whose operations below path answer with a fault.
 type faulty struct {
 	aws.HTTPClient
-	path   string // of the operations, such as /v1/; "" is none
+	path   string // prefix of the operations, such as /v1/; "" for no faults
 	status int
 	code   string
 }
@@ -41,7 +41,7 @@ func (f *faulty) Do(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(`{"message":"not now"}`))}, nil
 }
 
-// aReader reads an engine in this process as if it were another's.
+// aReader returns a reader of an engine in this process, as if another process ran it.
 func aReader(t *testing.T) (*topReader, *faulty, *once.Client) {
 	dir := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -61,8 +61,8 @@ func aReader(t *testing.T) (*topReader, *faulty, *once.Client) {
 	}}, f, once.New(engine.Config(dir))
 }
 
-// What a service refuses now and then is an error of one look; what it always
-// refuses is left out, and said.
+// An operation that fails sometimes is an error of one snapshot. Data that the service always
+// denies is left out, with a note.
 func TestTopLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, fault, _ := aReader(t)
@@ -86,7 +86,7 @@ func TestTopLook(t *testing.T) {
 	})
 }
 
-// An account with many queues costs a bounded number of calls.
+// An account with many queues needs a limited number of calls.
 func TestTopLooksAtSomeOfManyQueues(t *testing.T) {
 	r, _, c := aReader(t)
 	for i := range topQueues {
@@ -104,7 +104,7 @@ func TestTopLooksAtSomeOfManyQueues(t *testing.T) {
 	}
 }
 
-// Snapshots that are printed continue after an answer that failed, not before one came.
+// Printed snapshots continue after a failure, unless the first one fails.
 func TestTopPrintsOnAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, firstFails := range []bool{true, false} {
@@ -138,21 +138,21 @@ func TestTopPrintsOnAfterAFailure(t *testing.T) {
 	})
 }
 
-// One call describes the heads of the queues, then what is on the screen, then the
-// first of the rest; of what has gone nothing.
+// One call describes the first jobs of the queues, then the jobs on the screen, then the first
+// of the others. It describes no job that has left the list.
 func TestTopAsksForWhatIsSeen(t *testing.T) {
 	s := aSnapshot()
 	for i := range 200 {
 		s.Jobs = append(s.Jobs, aJob("gpu", "more", types.JobStatusRunnable, time.Duration(10000+i)*time.Second))
 	}
 	seen := s.Jobs[200].id()
-	ids := s.asked([]string{"gone", seen})
+	ids := s.detailIDs([]string{"gone", seen})
 	if len(ids) != topDetails || ids[0] != s.Queues[0].Head.JobID || ids[1] != seen || ids[2] != s.Jobs[0].id() || slices.Contains(ids, "gone") {
 		t.Errorf("%d: %v", len(ids), ids[:3])
 	}
 }
 
-// Shares stand in the table of a queue that has them.
+// A queue with fair shares has them in its table.
 func TestQueuesWithShares(t *testing.T) {
 	var out bytes.Buffer
 	con := &term.Console{Streams: term.Streams{Out: &out}}

@@ -12,25 +12,25 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// topModel is what the live view knows and shows. It does no I/O: snapshots and
-// keys go in, lines for a screen of width and height come out.
+// topModel is the state of the live view. It does no I/O: it gets snapshots and
+// keys, and returns the lines of a screen.
 type topModel struct {
 	snapshot *topSnapshot // nil until the first answer
-	// failure is why the last look failed, retry when the next one is due.
+	// failure is why the last snapshot failed; retry is when the next one is due.
 	failure string
 	retry   time.Time
-	// fresh is the age from which a snapshot is reported to be old.
+	// fresh is the age from which the view marks a snapshot as old.
 	fresh time.Duration
 
 	width, height int
-	// color is whether lines may hold colours.
+	// color reports whether lines may have colours.
 	color bool
 
 	order  topOrder
 	filter string
-	typing bool // keys go to the filter
+	typing bool // keys edit the filter
 	help   bool
-	top    int // the first job that is shown, counted in those that match
+	top    int // index of the first job on the screen, among those that match
 }
 
 // topOrder is how the jobs are sorted.
@@ -41,14 +41,15 @@ const (
 	byAge
 	byName
 	byQueue
-	topOrders // how many there are
+	topOrders // the number of orders
 )
 
+// String describes the order in the footer.
 func (o topOrder) String() string {
 	return [...]string{"running first", "oldest first", "by name", "by queue"}[o]
 }
 
-// compare sorts jobs; what is equal stays in the snapshot's order.
+// compare orders two jobs. Equal jobs keep the order of the snapshot.
 func (o topOrder) compare(a, b topJob) int {
 	switch o {
 	case byAge:
@@ -61,25 +62,25 @@ func (o topOrder) compare(a, b topJob) int {
 	return 0
 }
 
-// take shows a new snapshot, with its credentials masked.
+// take shows a new snapshot, and masks credentials in it.
 func (m *topModel) take(s *topSnapshot) {
 	s.mask()
 	m.snapshot, m.failure = s, ""
 	m.scroll(0)
 }
 
-// fail keeps what is shown and says why there is nothing newer.
+// fail keeps the snapshot on the screen, and shows why there is no newer one.
 func (m *topModel) fail(why string, retry time.Time) {
 	m.failure, m.retry = diag.Printable(why), retry
 }
 
-// resize fits the view to another screen.
+// resize fits the view to a screen of another size.
 func (m *topModel) resize(width, height int) {
 	m.width, m.height = width, height
 	m.scroll(0)
 }
 
-// jobs are those that match the filter, in the order asked for.
+// jobs returns the jobs that match the filter, in the chosen order.
 func (m *topModel) jobs() []topJob {
 	if m.snapshot == nil {
 		return nil
@@ -93,7 +94,7 @@ func (m *topModel) jobs() []topJob {
 	return jobs
 }
 
-// visible are the ids of the jobs on the screen.
+// visible returns the ids of the jobs on the screen.
 func (m *topModel) visible() []string {
 	var ids []string
 	_, shown := m.window()
@@ -103,14 +104,14 @@ func (m *topModel) visible() []string {
 	return ids
 }
 
-// window is the jobs that match, and those of them for which there is room.
+// window returns the jobs that match, and those of them that fit on the screen.
 func (m *topModel) window() (all, shown []topJob) {
 	all = m.jobs()
 	from := min(m.top, len(all))
 	return all, all[from:min(from+m.visibleRows(len(all)), len(all))]
 }
 
-// scroll moves the window by so many jobs and keeps it within them.
+// scroll moves the window by a number of jobs, and keeps it within the list.
 func (m *topModel) scroll(by int) {
 	n := len(m.jobs())
 	m.top = max(0, min(m.top+by, n-m.visibleRows(n)))
@@ -119,7 +120,7 @@ func (m *topModel) scroll(by int) {
 // keyInterrupt is Ctrl-C.
 const keyInterrupt = "ctrl+c"
 
-// press does what a key stands for; leave is true when the view is to end.
+// press handles a key. It returns true if the key ends the view.
 func (m *topModel) press(k tea.KeyPressMsg) (leave bool) {
 	switch {
 	case k.String() == keyInterrupt:
@@ -135,7 +136,7 @@ func (m *topModel) press(k tea.KeyPressMsg) (leave bool) {
 	return false
 }
 
-// command is a key outside the filter.
+// command handles a key outside the filter.
 func (m *topModel) command(key string) (leave bool) {
 	page := max(1, m.visibleRows(len(m.jobs()))-1)
 	switch key {
@@ -165,7 +166,7 @@ func (m *topModel) command(key string) (leave bool) {
 	return false
 }
 
-// typeKey is a key within the filter, which holds while it is typed.
+// typeKey handles a key while the filter is edited. The filter applies at once.
 func (m *topModel) typeKey(k tea.KeyPressMsg) {
 	switch k.String() {
 	case "enter", "ctrl+j":

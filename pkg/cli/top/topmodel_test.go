@@ -29,7 +29,7 @@ import (
 
 var topNow = time.Date(2026, 3, 31, 14, 0, 0, 0, time.UTC)
 
-// before is a moment in milliseconds, so long before topNow.
+// before returns the time of d before topNow, in milliseconds.
 func before(d time.Duration) *int64 { return aws.Int64(topNow.Add(-d).UnixMilli()) }
 
 func aJob(queue, name string, status types.JobStatus, age time.Duration) topJob {
@@ -51,8 +51,8 @@ func aQueue(name string, capacity int32, used float64, list map[types.JobStatus]
 	return q
 }
 
-// aSnapshot is a busy afternoon: a queue that is full, one with shares, an idle one
-// that is disabled, and more jobs than a small screen holds.
+// aSnapshot has a full queue, one with fair shares, an idle disabled one, and more jobs than a
+// small screen shows.
 func aSnapshot() *topSnapshot {
 	full := aQueue("gpu", 64, 64, map[types.JobStatus]int{"RUNNING": 9, "RUNNABLE": 1000, "PENDING": 1})
 	full.AtLeast = []types.JobStatus{"RUNNABLE"}
@@ -77,7 +77,7 @@ func aSnapshot() *topSnapshot {
 	return s
 }
 
-// pressAll presses the keys of which a terminal sends these characters.
+// pressAll presses the keys for which a terminal sends these characters.
 func pressAll(m *topModel, keys string) {
 	for _, k := range keysOf(keys) {
 		m.press(k)
@@ -106,7 +106,7 @@ const (
 	leftBehind = 2 * time.Minute
 )
 
-// TestTopFrames holds whole screens to testdata/top; -update rewrites them.
+// TestTopFrames compares whole screens with testdata/top; -update rewrites them.
 func TestTopFrames(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -176,7 +176,7 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-// hostileText is what a service, or who submits jobs, may name things.
+// hostileText is a name that a service or another user could choose.
 func hostileText() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "train", "名前 😀", "\x1b[2J\x1b]0;title\a", "a\u202eb\u200b", "e\u0301\u0301", "\xff\xfe", strings.Repeat("長", 80)}))
 }
@@ -205,8 +205,8 @@ func hostileSnapshot() *rapid.Generator[*topSnapshot] {
 	})
 }
 
-// Whatever the service answers and the user types, a frame fills the screen, keeps
-// within it and holds nothing that steers a terminal but our own colours.
+// For any answer and any input, a frame has the size of the screen and contains no control
+// sequences except batchctl's own colours.
 func TestTopFrameKeepsToTheScreen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &topModel{color: rapid.Bool().Draw(t, "color")}
@@ -248,8 +248,8 @@ func checkFrame(t *rapid.T, m *topModel) {
 	}
 }
 
-// On a screen with room for it, every job can be scrolled to, and what is described
-// is what is seen.
+// On a screen that is large enough, you can scroll to every job, and the jobs on the screen
+// are the ones that are described.
 func TestTopScrollsThroughAllJobs(t *testing.T) {
 	m := &topModel{}
 	m.take(aSnapshot())
@@ -290,8 +290,7 @@ func TestTopScrollsThroughAllJobs(t *testing.T) {
 	}
 }
 
-// A credential in a name or a reason is not on the screen, not even a part of it that
-// has been cut.
+// No part of a credential in a name or a reason is on the screen, even after a cut.
 func TestTopMasksCredentials(t *testing.T) {
 	token := "ghp_" + secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789", 36)
 	s := aSnapshot()

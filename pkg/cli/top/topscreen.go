@@ -17,44 +17,44 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// topProgram runs the live view with Bubble Tea: it takes one look at a time, and
-// passes keys, sizes and snapshots to the model.
+// topProgram runs the live view with Bubble Tea. It takes one snapshot at a time,
+// and passes keys, sizes and snapshots to the model.
 type topProgram struct {
 	model  *topModel
 	reader *topReader
 	pace   topPace
-	say    func(error) string // an error as text for people
+	say    func(error) string // formats an error
 
-	reading context.Context // ends the look under way
-	readMu  sync.Mutex      // held during a look
+	reading context.Context // its end cancels the running snapshot
+	readMu  sync.Mutex      // held during a snapshot
 	err     error           // why the view ended; nil after q
 }
 
 // The messages of the view, besides keys and sizes.
 type (
-	topAnswer struct { // the outcome of one look
+	topAnswer struct { // the result of one snapshot
 		snapshot *topSnapshot
 		err      error
 	}
-	topDue   struct{} // the next look is due
+	topDue   struct{} // the next snapshot is due
 	topClock struct{} // a second has passed
 )
 
-// run shows the view on out until you leave it. It returns the error of a first look
-// that fails, or the cause of the end of ctx.
+// run shows the view on out until you leave it. It returns the error of the first
+// snapshot if that fails, or the cause of the end of ctx.
 func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error {
 	if !term.IsTerminal(in) {
 		// Ctrl-C is a signal then: the library must not change how the keyboard sends it.
 		in = nil
 	}
-	looks, stop := context.WithCancel(ctx)
-	p.reading = looks
+	reading, stop := context.WithCancel(ctx)
+	p.reading = reading
 	// Signals end ctx, so the library handles none. The model decides about colours, and
 	// uses no others than the 16 of ANSI.
 	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(quietTerminal{out}),
 		tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.ANSI)).Run()
 	stop()
-	p.readMu.Lock() // waits until the look under way has ended
+	p.readMu.Lock() // waits for the running snapshot
 	defer p.readMu.Unlock()
 	switch {
 	case ctx.Err() != nil:
@@ -67,10 +67,11 @@ func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error 
 	return p.err
 }
 
-// quietTerminal drops the library's queries. Over a slow connection, an answer can
-// arrive after the end, and the shell would read it as typed text.
+// quietTerminal drops the library's queries to the terminal. Over a slow connection, an
+// answer can arrive after the program has ended, and the shell would read it as input.
 type quietTerminal struct{ *os.File }
 
+// queries removes those control sequences.
 var queries = strings.NewReplacer(ansi.RequestModeSynchronizedOutput, "", ansi.RequestModeUnicodeCore, "", ansi.RequestKittyKeyboard, "")
 
 // Write writes text without queries. The library writes each query in one piece.
@@ -81,7 +82,7 @@ func (t quietTerminal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Init starts the first look and the clock.
+// Init starts the first snapshot and the clock.
 func (p *topProgram) Init() tea.Cmd { return tea.Batch(p.takeSnapshot(), clock()) }
 
 // clock redraws the view every second, for the times in it.
@@ -89,7 +90,7 @@ func clock() tea.Cmd {
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return topClock{} })
 }
 
-// Update takes a message.
+// Update handles a message.
 func (p *topProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -108,7 +109,7 @@ func (p *topProgram) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, nil
 }
 
-// View draws the model as it is now on the alternate screen.
+// View draws the model on the alternate screen.
 func (p *topProgram) View() tea.View {
 	v := tea.NewView(strings.Join(p.model.frame(time.Now()), "\n"))
 	v.AltScreen, v.DisableBracketedPasteMode = true, true
@@ -144,8 +145,8 @@ func (p *topProgram) takeSnapshot() tea.Cmd {
 	}
 }
 
-// take shows an answer and plans the next look. The error of a target that never
-// answered ends the view: there is nothing to show.
+// take shows a result and plans the next snapshot. If the target has never
+// answered, its error ends the view.
 func (p *topProgram) take(a topAnswer) tea.Cmd {
 	if a.err != nil && p.model.snapshot == nil {
 		return p.leave(a.err)

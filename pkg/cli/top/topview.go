@@ -16,10 +16,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
-// The screen, from above: a head, the queues, the jobs, a footer. The queues take
-// what the jobs do not need, and half of the room at least.
+// The screen has a head, the queues, the jobs and a footer. The queues take the lines that
+// the jobs do not need, and at least half of all.
 
-// frame is the screen: height lines of at most width columns.
+// frame returns the screen: height lines of at most width columns.
 func (m *topModel) frame(now time.Time) []string {
 	lines := []term.Line{m.head(now)}
 	switch {
@@ -41,7 +41,7 @@ func (m *topModel) frame(now time.Time) []string {
 	return frame
 }
 
-// plain is the same for a pipe: everything once, and nothing cut.
+// plain returns the view for a pipe, with all jobs and nothing cut.
 func (s *topSnapshot) plain() string {
 	m := &topModel{snapshot: s}
 	lines := append([]term.Line{m.head(s.Time)}, m.body(s.Time)...)
@@ -58,7 +58,7 @@ func (s *topSnapshot) plain() string {
 	return b.String()
 }
 
-// head names the target and the time of what is shown.
+// head names the target and the time of the snapshot.
 func (m *topModel) head(now time.Time) term.Line {
 	if m.snapshot == nil {
 		return term.Text("batchctl top", term.StyleTitle)
@@ -72,20 +72,20 @@ func (m *topModel) head(now time.Time) term.Line {
 	if m.width == 0 {
 		return append(append(left, term.Segment{Text: "  "}), term.Text(m.snapshot.Time.Format(time.RFC3339), "")...)
 	}
-	if room := m.width - at.Width() - 2; room > len("batchctl top") {
-		left = append(left.Cut(room).Pad(room+2, false), at...)
+	if space := m.width - at.Width() - 2; space > len("batchctl top") {
+		left = append(left.Cut(space).Pad(space+2, false), at...)
 	}
 	return left
 }
 
-// body is the queues and the jobs.
+// body returns the lines of the queues and the jobs.
 func (m *topModel) body(now time.Time) []term.Line {
 	all, shown := m.window()
 	first := min(m.top, len(all))
 	if m.height == 0 {
 		first, shown = 0, all
 	}
-	lines := append([]term.Line{nil}, m.queueLines(m.queueRoom(len(all)), now)...)
+	lines := append([]term.Line{nil}, m.queueLines(m.queueSpace(len(all)), now)...)
 	lines = append(lines, nil)
 	switch {
 	case len(all) > 0:
@@ -98,8 +98,8 @@ func (m *topModel) body(now time.Time) []term.Line {
 	return lines
 }
 
-// chrome is the lines that are neither a queue nor a job: the head, a blank line and
-// a heading for queues and jobs each, and the footer.
+// chrome returns the number of lines that show neither a queue nor a job: the
+// head, the footer, and a blank line and a heading each for queues and jobs.
 func (m *topModel) chrome() int {
 	if m.failure != "" || m.snapshot.Note != "" {
 		return 7
@@ -107,16 +107,16 @@ func (m *topModel) chrome() int {
 	return 6
 }
 
-// queueRoom is how many lines the queues may take beside n jobs; 0 is no bound.
-func (m *topModel) queueRoom(n int) int {
+// queueSpace returns how many lines the queues may take if there are n jobs; 0 sets no limit.
+func (m *topModel) queueSpace(n int) int {
 	if m.height == 0 {
 		return 0
 	}
-	room := m.height - m.chrome()
-	return max(1, room/2, room-max(n, 1))
+	space := m.height - m.chrome()
+	return max(1, space/2, space-max(n, 1))
 }
 
-// visibleRows is how many of n jobs have room.
+// visibleRows returns how many of n jobs fit on the screen.
 func (m *topModel) visibleRows(n int) int {
 	if m.snapshot == nil || m.height == 0 {
 		return n
@@ -125,11 +125,12 @@ func (m *topModel) visibleRows(n int) int {
 	for _, q := range m.snapshot.Queues {
 		queues += len(q.more()) + 1
 	}
-	return max(1, m.height-m.chrome()-min(max(queues, 1), m.queueRoom(n)))
+	return max(1, m.height-m.chrome()-min(max(queues, 1), m.queueSpace(n)))
 }
 
-// queueLines shows the queues in at most room lines, if need be those with jobs first.
-func (m *topModel) queueLines(room int, now time.Time) []term.Line {
+// queueLines returns at most space lines of queues. If not all fit, those with
+// jobs come first.
+func (m *topModel) queueLines(space int, now time.Time) []term.Line {
 	queues := m.snapshot.Queues
 	if len(queues) == 0 {
 		return []term.Line{term.Text("no queues", term.StyleFaint)}
@@ -141,14 +142,15 @@ func (m *topModel) queueLines(room int, now time.Time) []term.Line {
 		blocks[i] = append([]term.Line{rows[i+1]}, q.notes(now)...)
 		total += len(blocks[i])
 	}
-	if room > 0 && total > room {
-		return append(rows[:1:1], fitBlocks(queues, blocks, room)...)
+	if space > 0 && total > space {
+		return append(rows[:1:1], fitBlocks(queues, blocks, space)...)
 	}
 	return append(rows[:1:1], slices.Concat(blocks...)...)
 }
 
-// fitBlocks keeps whole queues, those with jobs first, and says how many are left out.
-func fitBlocks(queues []topQueue, blocks [][]term.Line, room int) []term.Line {
+// fitBlocks keeps complete queues, those with jobs first, and counts the others
+// in the last line.
+func fitBlocks(queues []topQueue, blocks [][]term.Line, space int) []term.Line {
 	order := make([]int, len(queues))
 	for i := range order {
 		order[i] = i
@@ -160,7 +162,7 @@ func fitBlocks(queues []topQueue, blocks [][]term.Line, room int) []term.Line {
 		if n < len(order)-1 {
 			last = 1 // for the line below
 		}
-		if len(kept)+len(blocks[i])+last > room {
+		if len(kept)+len(blocks[i])+last > space {
 			return append(kept, term.Text(fmt.Sprintf("and %d more queues; batchctl top QUEUE shows one", len(order)-n), term.StyleFaint))
 		}
 		kept = append(kept, blocks[i]...)
@@ -168,7 +170,7 @@ func fitBlocks(queues []topQueue, blocks [][]term.Line, room int) []term.Line {
 	return kept
 }
 
-// busy is how many jobs a queue holds.
+// busy returns the number of unfinished jobs of a queue.
 func (q topQueue) busy() int {
 	n := 0
 	for _, jobs := range q.Jobs {
@@ -177,6 +179,8 @@ func (q topQueue) busy() int {
 	return n
 }
 
+// queueGrid returns the table of queues. The ranks decide which columns a narrow
+// screen keeps.
 func queueGrid(queues []topQueue) *term.Grid {
 	g := &term.Grid{Columns: []term.Column{
 		{Head: "QUEUE", Most: 32, Least: 8, Rank: 9}, {Head: "STATE", Rank: 5},
@@ -197,7 +201,8 @@ func queueGrid(queues []topQueue) *term.Grid {
 	return g
 }
 
-// count is the number of a queue's jobs in a status, or a lower bound of it.
+// count formats the number of a queue's jobs in a status; "+" marks a lower
+// bound.
 func (q topQueue) count(status types.JobStatus) term.Line {
 	n := strconv.Itoa(q.Jobs[status])
 	if slices.Contains(q.AtLeast, status) {
@@ -210,7 +215,7 @@ func (q topQueue) count(status types.JobStatus) term.Line {
 	return term.Text(n, style)
 }
 
-// load is what the queue's jobs hold of its capacity.
+// load formats the capacity in use and the total.
 func (q topQueue) load() string {
 	used, ok := q.usedvCPUs()
 	switch {
@@ -222,6 +227,8 @@ func (q topQueue) load() string {
 	return q.InUse()
 }
 
+// usedvCPUs returns the vCPUs in use. It returns false if they are unknown, or if
+// the queue has another unit.
 func (q topQueue) usedvCPUs() (float64, bool) {
 	if u := q.Utilization.Shape; u != nil && len(u.TotalCapacityUsage) == 1 && aws.ToString(u.TotalCapacityUsage[0].CapacityUnit) == jobs.VCPUUnit {
 		return aws.ToFloat64(u.TotalCapacityUsage[0].Quantity), true
@@ -229,6 +236,7 @@ func (q topQueue) usedvCPUs() (float64, bool) {
 	return 0, false
 }
 
+// gauge draws the used part of the capacity; nil if either is unknown.
 func (q topQueue) gauge() term.Line {
 	used, ok := q.usedvCPUs()
 	if !ok || q.MaxvCpus == 0 {
@@ -239,14 +247,16 @@ func (q topQueue) gauge() term.Line {
 	return term.Bar(20, term.Of(n, "#", term.StyleRun), term.Of(int(q.MaxvCpus)*fine-n, ".", term.StyleFaint))
 }
 
-// more is the lines below a queue, without what changes with the time.
+// more returns the lines below a queue, without a time in them. visibleRows only
+// counts them.
 func (q topQueue) more() []term.Line { return q.notes(time.Time{}) }
 
-// notes are the lines below a queue: who is next and why it waits, and who holds what.
+// notes returns the lines below a queue: the next job and why it waits, and the capacity that
+// each fair share uses.
 func (q topQueue) notes(now time.Time) (notes []term.Line) {
 	if h := q.Head; h != nil {
-		who := strings.TrimSpace(h.JobName + " " + batch.ShortID(h.JobID))
-		note := append(term.Text("  next: ", term.StyleFaint), term.Text(who, "")...)
+		job := strings.TrimSpace(h.JobName + " " + batch.ShortID(h.JobID))
+		note := append(term.Text("  next: ", term.StyleFaint), term.Text(job, "")...)
 		if h.Since != nil {
 			note = append(note, term.Text(", first for "+since(h.Since, now), term.StyleFaint)...)
 		}
@@ -261,7 +271,7 @@ func (q topQueue) notes(now time.Time) (notes []term.Line) {
 	return notes
 }
 
-// since is the time from a moment on in whole seconds, so that columns stand still.
+// since formats the time since a moment in whole seconds, so that the columns do not move.
 func since(millis *int64, now time.Time) string {
 	if aws.ToInt64(millis) == 0 {
 		return ""
@@ -269,6 +279,8 @@ func since(millis *int64, now time.Time) string {
 	return term.Short(max(0, now.Sub(time.UnixMilli(*millis)).Truncate(time.Second)))
 }
 
+// jobGrid returns the table of jobs. The column of queues is empty if all jobs
+// are in the same one.
 func jobGrid(list []topJob, now time.Time) *term.Grid {
 	g := &term.Grid{Columns: []term.Column{
 		{Head: "STATUS", Rank: 8}, {Head: "NAME", Most: 40, Least: 10, Rank: 9}, {Head: "ID", Rank: 6}, {Head: "QUEUE", Most: 24, Least: 8, Rank: 2},
@@ -288,7 +300,8 @@ func jobGrid(list []topJob, now time.Time) *term.Grid {
 	return g
 }
 
-// attempts is the attempts that were made, of those allowed.
+// attempts formats the number of attempts, with the allowed number if that is not
+// 1.
 func (j topJob) attempts() string {
 	switch {
 	case j.Attempts == nil:
@@ -299,7 +312,8 @@ func (j topJob) attempts() string {
 	return strconv.Itoa(*j.Attempts)
 }
 
-// progressBar shows how many of an array's children have succeeded, failed and run.
+// progressBar draws how many of an array's children have succeeded, failed or
+// run, and counts the ended ones.
 func (j topJob) progressBar() (chart, count term.Line) {
 	a := j.Job.Shape.ArrayProperties
 	if a == nil || a.Index != nil || aws.ToInt32(a.Size) == 0 {
@@ -312,16 +326,17 @@ func (j topJob) progressBar() (chart, count term.Line) {
 	return chart, term.Text(fmt.Sprintf("%d/%d", good+bad, size), "")
 }
 
-// footer is the last lines: what went wrong, and where in the jobs we are.
+// footer returns the last lines: a failure or a note, and the position in the
+// list.
 func (m *topModel) footer(now time.Time) []term.Line {
 	var lines []term.Line
 	switch {
 	case m.failure != "":
-		again := "; asking again"
+		again := "; trying again"
 		if wait := m.retry.Sub(now).Round(time.Second); wait > 0 {
 			again = "; next try in " + wait.String()
 		}
-		// What comes next is seen on a narrow screen, too.
+		// Cut the failure on a narrow screen, not the time of the next try.
 		message := term.Text(m.failure, term.StyleFailure)
 		if m.width > 0 {
 			message = message.Cut(max(m.width/2, m.width-len(again)))
@@ -341,7 +356,8 @@ func (m *topModel) footer(now time.Time) []term.Line {
 	return append(lines, left)
 }
 
-// position says which of the jobs are on the screen, and how they are chosen.
+// position says which jobs are on the screen, and how they are chosen and
+// ordered.
 func (m *topModel) position() string {
 	if m.snapshot == nil {
 		return ""
@@ -350,17 +366,18 @@ func (m *topModel) position() string {
 	if len(all) == 0 {
 		return "no jobs"
 	}
-	place := fmt.Sprintf("jobs %d-%d of %d", m.top+1, m.top+len(shown), len(all))
+	text := fmt.Sprintf("jobs %d-%d of %d", m.top+1, m.top+len(shown), len(all))
 	if m.snapshot.MoreJobs {
-		place += " (the queues hold more)"
+		text += " (the queues hold more)"
 	}
 	named := ""
 	if m.filter != "" {
 		named = fmt.Sprintf("named %q", m.filter)
 	}
-	return term.JoinClauses(place, named, m.order.String())
+	return term.JoinClauses(text, named, m.order.String())
 }
 
+// helpLines are the keys and the marks of the view.
 func helpLines() []term.Line {
 	lines := []term.Line{nil}
 	for _, row := range [...][2]string{
