@@ -221,9 +221,9 @@ func (r *Report) judgeLibraries() {
 		r.note(r.CuBLAS.Missing+"; matrices are multiplied by batchctl's own kernels", r.CuBLAS.Remedy)
 	}
 	if r.NVML.Missing != "" {
-		text, remedy := r.NVML.Missing+"; clocks, power and errors are not known", r.NVML.Remedy
+		text, remedy := r.NVML.Missing+"; clocks, power and errors are unknown", r.NVML.Remedy
 		if !r.Host.capable("utility") {
-			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves NVML out: clocks, power and errors are not known"
+			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves NVML out: clocks, power and errors are unknown"
 			remedy = "set it to compute,utility"
 		}
 		r.note(text, remedy)

@@ -73,7 +73,7 @@ func (r *Report) driver() string {
 		parts = append(parts, "CUDA "+r.CUDA+" and older")
 	}
 	if len(parts) == 0 {
-		return "not known"
+		return "unknown"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -177,7 +177,7 @@ func (p *page) readings(now gpu.Readings, pci string) {
 	}
 }
 
-// of is "345 of 1980 MHz", as far as it is known.
+// of is text such as "345 of 1980 MHz", or the known part of it; "" if both values are nil.
 func of[T any](now, most *T, format, unit string) string {
 	switch {
 	case now == nil && most == nil:

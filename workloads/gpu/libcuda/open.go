@@ -44,8 +44,8 @@ func Open() (gpu.Driver, error) {
 	return d, nil
 }
 
-// load finds the library. One that is named but cannot be loaded is not replaced by
-// another, and a broken one is told from one that is not there.
+// load loads the library. It tries no other if BATCHCTL_LIBCUDA names one. The error distinguishes a
+// broken library from a missing one.
 func load() (uintptr, error) {
 	paths := libraryPaths
 	if path := os.Getenv(Variable); path != "" {
@@ -65,7 +65,7 @@ func load() (uintptr, error) {
 	if len(broken) > 0 {
 		return 0, &gpu.UnavailableError{
 			Binding: binding, Reason: "the NVIDIA driver's library cannot be loaded: " + strings.Join(broken, "; "),
-			Remedy: "use an image of this machine's architecture with a glibc that is new enough",
+			Remedy: "use an image for this machine's architecture with a glibc that is new enough",
 		}
 	}
 	return 0, gpu.NoLibrary(binding, paths[0]+" was not found")
