@@ -15,6 +15,7 @@ type Error struct {
 	Detail string
 }
 
+// Error names the call, the driver's code and its meaning.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: CUDA error %d (%s)", e.Call, e.Code, CodeName(e.Code))
 	if e.Detail != "" {
