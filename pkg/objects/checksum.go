@@ -17,16 +17,18 @@ import (
 	"github.com/minio/crc64nvme"
 )
 
-// algorithm is a way to a checksum.
+// algorithm is a checksum algorithm of S3.
 type algorithm struct {
 	name string
 	hash func() hash.Hash
 	// width and polynomial (bits reversed) describe a CRC, whose values for two pieces can be
-	// combined. They are 0 for a hash that has to see the bytes in order.
+	// combined. They are 0 for a hash that must read the bytes in order.
 	width      uint
 	polynomial uint64
 }
 
+// The algorithms that S3 may return for an object. MD5 is that of an ETag. The polynomials are the
+// reflected ones of CRC-64/NVME, CRC-32 and CRC-32C.
 var (
 	algorithmSHA256    = &algorithm{name: "SHA256", hash: sha256.New}
 	algorithmSHA1      = &algorithm{name: "SHA1", hash: sha1.New}
@@ -81,14 +83,14 @@ func (a *algorithm) power(n int64) uint64 {
 	return result
 }
 
-// checksum is a checksum from the source of a content; nil if there is none.
+// checksum is the expected checksum of a content, from its source; nil means unknown.
 type checksum struct {
 	*algorithm
 	sum []byte
 	// parts means that the sum is computed from the sums of parts.
 	parts bool
-	// perhaps means that the sum may be of something else: an ETag of an encrypted object looks
-	// like an MD5.
+	// perhaps means that the sum may not be the content's: an ETag of an encrypted object looks like
+	// an MD5. A mismatch then proves nothing.
 	perhaps bool
 }
 
@@ -101,7 +103,7 @@ func pinned(sha256 string) (*checksum, error) {
 	return &checksum{algorithm: algorithmSHA256, sum: sum}, nil
 }
 
-// answerChecksums are the checksum members in answers of S3.
+// answerChecksums are the members of HeadObject's and GetObject's answers that describe a checksum.
 type answerChecksums struct {
 	crc64nvme, crc32c, crc32, sha256, sha1 *string
 
@@ -111,7 +113,8 @@ type answerChecksums struct {
 	customer   *string
 }
 
-// checksum returns the best checksum in an answer of S3.
+// checksum returns the best checksum in an answer of S3, the CRC of 64 bits first, or nil. An ETag
+// counts as an MD5 unless the object was uploaded in parts or encrypted with the client's key.
 func (s answerChecksums) checksum() *checksum {
 	for _, c := range []struct {
 		*algorithm
@@ -138,13 +141,14 @@ func (s answerChecksums) checksum() *checksum {
 // verdict is the result of comparing a content with its checksum.
 type verdict int
 
+// A content is unverified if its source has no usable checksum.
 const (
 	wrong verdict = iota
 	verified
 	unverified
 )
 
-// judge compares a content's sum.
+// judge compares a content's sum with the expected one. c may be nil.
 func (c *checksum) judge(sum []byte) verdict {
 	switch {
 	case c == nil || c.parts:

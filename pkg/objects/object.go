@@ -18,13 +18,13 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// object is an S3 object, and what is known about it.
+// object is an S3 object with its known properties.
 type object struct {
 	location
 	size int64
 	etag string // "": any
 	sum  *checksum
-	// asked means that S3 was asked for sum.
+	// asked means that sum is from S3, even if it is nil.
 	asked    bool
 	modified time.Time
 	// expires is when a rule of the bucket removes it; zero if none does, or if that was not
@@ -49,8 +49,8 @@ func expiry(text string) time.Time {
 	return at
 }
 
-// withSums makes S3 return checksums. The member of the request that does so would also make the
-// SDK compute them.
+// withSums makes S3 return checksums. The request's own member for this would also make the SDK
+// compute them.
 func withSums(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Build.Add(middleware.BuildMiddlewareFunc("ChecksumMode", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
@@ -62,7 +62,7 @@ func withSums(o *s3.Options) {
 	})
 }
 
-// head requests the properties of an object.
+// head fetches the properties of an object. If its ETag is set, it fails for another version.
 func (s *Store) head(ctx context.Context, o *object) error {
 	release, err := s.slot(ctx)
 	if err != nil {
@@ -211,6 +211,7 @@ func (s *Store) list(ctx context.Context, below location, add func(*object) erro
 	}
 }
 
+// listPage fetches one page of a list.
 func (s *Store) listPage(ctx context.Context, below location, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
 	release, err := s.slot(ctx)
 	if err != nil {

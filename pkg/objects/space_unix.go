@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// space returns the device of a directory and its free space for this user.
+// space returns the device of a directory, and the bytes that this user may still write there.
 func space(dir string) (device uint64, free int64, known bool) {
 	var fs syscall.Statfs_t
 	info, err := os.Stat(dir)

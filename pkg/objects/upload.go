@@ -95,6 +95,7 @@ type sums struct {
 	sha256, crc []byte
 }
 
+// encode returns a sum as S3's headers have it.
 func encode(sum []byte) *string { return aws.String(base64.StdEncoding.EncodeToString(sum)) }
 
 // put uploads a file with one request.
@@ -133,7 +134,8 @@ func mediaType(name string) *string {
 	return nil
 }
 
-// partLength returns the length of the parts of an upload, in bytes.
+// partLength returns the length of the parts of an upload, in bytes: that of the Store, or as much as
+// maxParts requires, rounded up to a MiB.
 func (s *Store) partLength(size int64) int64 {
 	const step = 1 << 20
 	least := (size + maxParts - 1) / maxParts
@@ -172,6 +174,7 @@ func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at lo
 	return err
 }
 
+// sendPart uploads part number, from off on, and sets the sum of p.
 func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at location, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
 	release, err := s.slot(ctx)
 	if err != nil {
@@ -194,6 +197,7 @@ func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at loc
 	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: encode(p.sum)}, nil
 }
 
+// complete joins the parts to the object. crc is the checksum of the whole object, which S3 compares.
 func (s *Store) complete(ctx context.Context, at location, id *string, parts []types.CompletedPart, size int64, crc []byte) error {
 	_, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CompleteMultipartUploadOutput, error) {
 		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
@@ -266,6 +270,7 @@ type hashed struct {
 	sums
 }
 
+// sha is the SHA-256 in hex.
 func (h *hashed) sha() string { return hex.EncodeToString(h.sha256) }
 
 // hash computes the checksums of files, several concurrently.
@@ -299,6 +304,7 @@ type stoppable struct {
 	from io.Reader
 }
 
+// Read fails with the cause of the context's end.
 func (s *stoppable) Read(p []byte) (int, error) {
 	if s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
@@ -312,6 +318,7 @@ type once struct {
 	done map[string]bool
 }
 
+// first reports whether the name is new.
 func (o *once) first(name string) bool {
 	o.Lock()
 	defer o.Unlock()

@@ -14,6 +14,7 @@ import (
 // errStalled ends a connection that transfers nothing. The SDK retries after it.
 var errStalled error = &stalled{}
 
+// stalled has the methods by which the SDK and net/http recognise a timeout that may be retried.
 type stalled struct{}
 
 func (*stalled) Error() string        { return "the connection transferred nothing for too long" }
@@ -27,6 +28,7 @@ type watched struct {
 	stall time.Duration
 }
 
+// Do makes the request. The watch ends when the body of the answer is closed.
 func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	a := &alive{ctx: ctx, cancel: cancel, stall: w.stall}
@@ -56,6 +58,7 @@ type alive struct {
 	stall  time.Duration
 }
 
+// end stops the watch and releases the context.
 func (a *alive) end() {
 	a.timer.Stop()
 	a.cancel(nil)
@@ -69,11 +72,12 @@ func (a *alive) why(err error) error {
 	return err
 }
 
-// body is one direction of an exchange; the response ends it.
+// body is one direction of an exchange, whose bytes reset the timer. Closing the response's ends the
+// watch.
 type body struct {
 	io.ReadCloser
 	*alive
-	back bool
+	back bool // whether it is the response
 }
 
 func (b *body) Read(p []byte) (int, error) {

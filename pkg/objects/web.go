@@ -13,7 +13,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// webClient follows redirects only to https:// URLs.
+// webClient is Web or a client of its own; the caller limits its redirects.
 func (s *Store) webClient() *http.Client {
 	if s.Web != nil {
 		return s.Web
@@ -91,6 +91,7 @@ type web struct {
 	changed string // Last-Modified
 }
 
+// connect requests the file from off on, of the same version as before; see reader.
 func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.from.url, nil)
 	if err != nil {
@@ -121,6 +122,8 @@ func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, err
 	return w.answered(answer, off)
 }
 
+// answered returns the body of a usable answer, and where it ends. For others it is an error, errAgain
+// if a retry may help.
 func (w *web) answered(answer *http.Response, off int64) (io.ReadCloser, int64, error) {
 	switch {
 	case off == 0 && answer.StatusCode == http.StatusOK:
