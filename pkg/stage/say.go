@@ -33,7 +33,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Size formats a number of bytes for people.
+// Size formats a number of bytes, such as "1.5 MiB".
 func Size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
