@@ -86,7 +86,7 @@ func (a *Archive) Names(pattern string) (names []string) {
 // Has reports whether the archive has a file of that name.
 func (a *Archive) Has(name string) bool { return a.index(name) >= 0 }
 
-// Text returns a file of the archive. It fails the test if there is none of that name.
+// Text returns a file of the archive. It fails the test if the archive has no such file.
 func (a *Archive) Text(t testing.TB, name string) string {
 	t.Helper()
 	i := a.index(name)
