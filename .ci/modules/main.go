@@ -96,7 +96,7 @@ func built() ([]module, error) {
 	return append(modules, module{Path: standard, Version: "v" + strings.TrimPrefix(runtime.Version(), "go")}), nil
 }
 
-// entry is one file of the database, as far as it is used here: https://ossf.github.io/osv-schema/
+// entry is the used part of one file of the database: https://ossf.github.io/osv-schema/
 type entry struct {
 	ID        string
 	Withdrawn string
