@@ -32,7 +32,7 @@ func multiplyPortable[T Float](s *strip[T]) {
 	}
 }
 
-// put writes alpha times four sums to C from element at on, or adds them if the strip says so.
+// put writes alpha times four sums to C from element at on, or adds them if s.add is set.
 func (s *strip[T]) put(at int, v0, v1, v2, v3 T) {
 	c := s.c[at:][:4]
 	v0, v1, v2, v3 = s.alpha*v0, s.alpha*v1, s.alpha*v2, s.alpha*v3

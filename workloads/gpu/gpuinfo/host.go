@@ -124,7 +124,7 @@ func (s source) nodes() []string {
 }
 
 // library returns the path of a library: the one that a variable names, or the first in the
-// folders. It is "" if there is none.
+// folders. It is "" if no folder has it.
 func (s source) library(named, file string, folders []string) string {
 	if named != "" {
 		return named
