@@ -168,8 +168,10 @@ var constants struct{ even, odd Mem }
 
 func main() {
 	ConstraintExpr("amd64")
+	// They restore the order of quadwords after lane-wise packing of two vectors.
 	constants.even = qwordsOf("evenAVX512", 0, 1, 8, 9, 2, 3, 10, 11)
 	constants.odd = qwordsOf("oddAVX512", 4, 5, 12, 13, 6, 7, 14, 15)
+	// Every kernel is written once for each instruction set.
 	for _, v := range []isa{{"AVX2", 32}, {"AVX512", 64}} {
 		copies(v)
 		flip(v)

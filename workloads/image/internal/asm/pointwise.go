@@ -43,7 +43,7 @@ func scaleWords(v isa, name string, store func(from, to Op), fetch func(src Regi
 		"cut to 255. Either half of the 32 bits holds the 16-bit number.")
 	dst, src, n := arg("dst"), arg("src"), arg("n")
 	factor, more, less := v.spread("factor"), v.spread("more"), v.spread("less")
-	shift, none := count("shift"), v.reg()
+	shift, none := count("shift"), v.reg() // none is zero
 	v.zero(none)
 	loop("samples", n, v.bytes, func() {
 		fetch(src)

@@ -60,6 +60,7 @@ func resampleDown(v isa) {
 func resampleAlong(v isa) {
 	// The same channel of two neighbours side by side.
 	neighbours := v.bytesOf("neighbours", 0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, 0x80, 0x80, 0x80, 0x80)
+	// Removes the unused fourth byte of each pixel.
 	squeeze := GLOBL("squeeze"+v.name, RODATA|NOPTR)
 	for i, b := range []byte{0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80} {
 		DATA(i, U8(b))

@@ -19,7 +19,7 @@ type rgbTables struct {
 
 // rgbConstants defines the constants for v.
 func rgbConstants(v isa) rgbTables {
-	const no = 0x80
+	const no = 0x80 // VPSHUFB writes a zero for an index with the highest bit
 	pairs := []byte{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, no, no, no, no}
 	t := rgbTables{
 		tight: v.bytesOf("tight", 0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, no, no, no, no),

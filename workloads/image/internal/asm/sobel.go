@@ -267,7 +267,7 @@ func (e *edges) line(at Mem) Op {
 		VPABSW(falling, falling)
 		VPABSW(rising, rising)
 		VPMAXSW(rising, falling, falling)
-		halves[i] = falling
+		halves[i] = falling // the larger one is |gx| + |gy|
 	}
 	VPACKUSWB(halves[1], halves[0], halves[0])
 	VPSHUFB(e.zip, halves[0], halves[0])

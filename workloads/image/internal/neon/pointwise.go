@@ -20,7 +20,7 @@ func (f file) scaleWords() {
 	f.Function("scaleWordsNEON", "dst, src *byte, n int, factor, more, less uint32, shift uint64",
 		"scaleWordsNEON computes n bytes, a multiple of 32: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and cut to 255. Either half of the 32 bits holds the 16-bit number.")
 	f.Parameters("dst", "src", "n")
-	const factor, more, less, shift = 16, 17, 18, 19
+	const factor, more, less, shift = 16, 17, 18, 19 // registers
 	f.spread("factor", factor)
 	f.spread("more", more)
 	f.spread("less", less)
@@ -47,8 +47,8 @@ func (f file) scaleWords() {
 	f.Line("RET")
 }
 
-// linear writes the part that scale and toFloat share: of a register of samples, four
-// registers of sample*factor + offset as float32, from V4 on.
+// linear writes the part that scale and toFloat share. It loads a register of samples and computes
+// four registers of sample*factor + offset as float32, from V4 on.
 func (f file) linear(factor, offset int) {
 	f.Line("FMOVQ (R1), F0")
 	f.Line("ADD $%d, R1", block/2)

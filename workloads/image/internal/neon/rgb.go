@@ -103,6 +103,7 @@ func (f file) half() {
 			f.Pairwise("uadalp", "16b", 6+channel, 3+channel)
 			f.NarrowShift("rshrn", "8b", 6+channel, 6+channel, 2)
 		}
+		// VST3 interleaves the channels of 8 pixels again.
 		f.Line("VST3.P [V6.B8, V7.B8, V8.B8], 24(R0)")
 	})
 	f.Line("RET")
