@@ -47,6 +47,7 @@ type piece struct {
 // join returns the CRC of consecutive pieces. Shifting a CRC by the length of the next piece is a
 // product of polynomials over GF(2), modulo the CRC's polynomial.
 func (a *algorithm) join(pieces []piece) []byte {
+	// crc is the CRC of all pieces so far. The CRC of a following piece is added to the shifted one.
 	var crc uint64
 	for _, p := range pieces {
 		value := make([]byte, 8)
@@ -56,7 +57,7 @@ func (a *algorithm) join(pieces []piece) []byte {
 	return binary.BigEndian.AppendUint64(nil, crc)[8-a.width/8:]
 }
 
-// times multiplies polynomials whose highest bit is the constant term.
+// times multiplies two polynomials, modulo the CRC's. The highest bit is the constant term.
 func (a *algorithm) times(x, y uint64) (product uint64) {
 	for bit := uint64(1) << (a.width - 1); bit != 0; bit >>= 1 {
 		if x&bit != 0 {
@@ -71,7 +72,7 @@ func (a *algorithm) times(x, y uint64) (product uint64) {
 	return product
 }
 
-// power is the polynomial that shifts by n bytes.
+// power returns x^(8n) modulo the CRC's polynomial, which shifts a CRC by n bytes, by repeated squaring.
 func (a *algorithm) power(n int64) uint64 {
 	result, square := uint64(1)<<(a.width-1), uint64(1)<<(a.width-9)
 	for ; n > 0; n >>= 1 {
@@ -107,10 +108,10 @@ func pinned(sha256 string) (*checksum, error) {
 type answerChecksums struct {
 	crc64nvme, crc32c, crc32, sha256, sha1 *string
 
-	kind       types.ChecksumType
+	kind       types.ChecksumType // whether a sum is of the whole object or computed from parts
 	etag       string
 	encryption types.ServerSideEncryption
-	customer   *string
+	customer   *string // the algorithm of a key that the client provides
 }
 
 // checksum returns the best checksum in an answer of S3, the CRC of 64 bits first, or nil. An ETag

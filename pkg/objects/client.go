@@ -136,6 +136,7 @@ func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+			// The SDK's defaults are 3 attempts and a backoff of up to 20 s.
 			r.MaxAttempts = attempts
 			r.MaxBackoff = 10 * time.Second
 			r.RateLimiter = ratelimit.None // one budget for all connections runs out with the first cloud
@@ -156,6 +157,7 @@ func call[T any](ctx context.Context, s *Store, action string, at location, requ
 		return none, err
 	}
 	answer, err := request(c)
+	// A bucket in another Region: remember it for all later requests.
 	if other := elsewhere(err); other != "" && other != region {
 		s.clients.Lock()
 		s.clients.regions[at.bucket] = other
@@ -277,7 +279,7 @@ func otherCauses(action string) string {
 
 // arn returns the resource to name in a policy.
 func arn(at location, action, region string) string {
-	partition := "aws"
+	partition := "aws" // China and GovCloud have their own
 	switch {
 	case strings.HasPrefix(region, "cn-"):
 		partition = "aws-cn"
@@ -299,6 +301,7 @@ func reason(err error) string {
 	case strings.Contains(text, errStalled.Error()):
 		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err), attempts)
 	}
+	// The innermost error has the cause without the SDK's wrapping.
 	at := server(err)
 	for {
 		inner := errors.Unwrap(err)

@@ -132,6 +132,7 @@ func (d *dest) sum(name string, h hash.Hash) error {
 func hashAll(h io.Writer, from io.Reader) error {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
+	// Without these types CopyBuffer would call the hash's or the file's own method.
 	_, err := io.CopyBuffer(onlyWriter{h}, onlyReader{from}, buffer[:])
 	return err
 }
@@ -158,6 +159,7 @@ func (d *dest) create(name string, mode fs.FileMode) (*draft, error) {
 	if err := d.mkdir(dir); err != nil {
 		return nil, err
 	}
+	// A random name, so that concurrent writers of the same file do not collide.
 	temp := path.Join(dir, ".batchctl-"+strings.ToLower(rand.Text()[:16])+".part")
 	f, err := d.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -232,6 +234,7 @@ func equal(a, b io.Reader) (bool, error) {
 	defer buffers.Put(one)
 	defer buffers.Put(two)
 	for {
+		// ReadFull, because the two readers may return blocks of different lengths.
 		n, err := io.ReadFull(a, one[:])
 		m, otherErr := io.ReadFull(b, two[:])
 		if !bytes.Equal(one[:n], two[:m]) {
@@ -272,7 +275,7 @@ func (c conflicts) add(name, what string) error {
 // above records the directories above a file.
 func (c conflicts) above(name, what string) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		isFile, known := c[dir]
+		isFile, known := c[dir] // a known directory has known parents
 		if isFile {
 			return fmt.Errorf("%s: %q is both a file and a directory: %q is below it", what, dir, name)
 		}

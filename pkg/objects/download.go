@@ -109,7 +109,7 @@ func (t *download) prefix(ctx context.Context, from location) error {
 	var files []*object
 	var dirs []string
 	names := conflicts{}
-	marked := false
+	marked := false // whether the prefix exists as an empty directory
 	err := t.list(ctx, from, func(o *object) error {
 		name := o.key[len(from.key):]
 		switch dir, mark := strings.CutSuffix(name, "/"); {
@@ -140,7 +140,7 @@ func (t *download) prefix(ctx context.Context, from location) error {
 		return err
 	}
 	defer d.Close()
-	bytes := int64(0)
+	bytes := int64(0) // of files that do not exist with that size
 	for _, o := range files {
 		if d.size(o.key[len(from.key):]) != o.size {
 			bytes += o.size
@@ -162,6 +162,7 @@ func (t *download) prefix(ctx context.Context, from location) error {
 // object downloads one object to a name, unless the file already exists.
 func (t *download) object(ctx context.Context, d *dest, name string, o *object, want *checksum, mode fs.FileMode) error {
 	if d.size(name) == o.size {
+		// The list of a prefix has no checksums.
 		if !o.asked && want == nil {
 			if err := t.head(ctx, o); err != nil {
 				return err
@@ -261,6 +262,7 @@ func (t *download) whole(ctx context.Context, f *draft, o *object, want *checksu
 	}
 	defer release()
 	size := o.size
+	// The first answer sets the ETag and the checksum of o.
 	r := t.read(ctx, o, 0, -1)
 	defer r.Close()
 	if err := opened(r); err != nil {
@@ -305,6 +307,7 @@ func (t *download) large(ctx context.Context, f *draft, o *object, want *checksu
 	c := first(want, o.sum)
 	part := t.part()
 	pieces := make([]piece, (o.size+part-1)/part)
+	// Each range has its own CRC; hashes that need the bytes in order read the file afterwards.
 	err := each(ctx, len(pieces), t.atOnce(), func(ctx context.Context, i int) error {
 		release, err := t.slot(ctx)
 		if err != nil {
@@ -352,7 +355,7 @@ func (t *download) byParts(ctx context.Context, f *draft, o *object) (verdict, e
 	if err != nil || len(parts) == 0 {
 		return unverified, err
 	}
-	off, v := int64(0), verified
+	off, v := int64(0), verified // verified if all parts are
 	for _, p := range parts {
 		h := o.sum.hash()
 		if err := hashAll(h, io.NewSectionReader(f, off, p.length)); err != nil {

@@ -47,7 +47,7 @@ func (s *Store) List(ctx context.Context, url, own string) (found []Found, at st
 // listBucket is List for S3. It asks for the single object first, then for those below the prefix.
 // Without s3:ListBucket, a missing object is answered with 403.
 func (s *Store) listBucket(ctx context.Context, p location, own string) (found []Found, at string, err error) {
-	one, below := p, p
+	one, below := p, p // the single object, and the prefix
 	if p.key == "" || strings.HasSuffix(p.key, "/") {
 		one.key += own
 	} else {
@@ -59,6 +59,7 @@ func (s *Store) listBucket(ctx context.Context, p location, own string) (found [
 		if err == nil {
 			return []Found{{one.String(), one.base(), o.size, o.modified}}, one.String(), nil
 		}
+		// Not there, or not visible without s3:ListBucket: list below it.
 		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusForbidden {
 			return nil, "", err
 		}

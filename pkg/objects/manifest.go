@@ -66,6 +66,7 @@ func parseManifest(text []byte) ([]entry, error) {
 	names := conflicts{}
 	for i, line := range lines[1 : n-2] {
 		f, err := parseEntry(line)
+		// The order makes the text unique, and excludes duplicates.
 		if err == nil && i > 0 && files[i-1].path >= f.path {
 			err = errors.New("it is out of order")
 		}

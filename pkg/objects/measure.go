@@ -29,6 +29,7 @@ func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stag
 	if err != nil {
 		return stage.Input{}, stage.Moved{}, ended(ctx, err)
 	}
+	// The same Input as Publish returns, so that both give the same request.
 	moved := stage.Moved{Files: len(all)}
 	for _, f := range all {
 		moved.Bytes += f.size

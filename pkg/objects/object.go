@@ -79,6 +79,7 @@ func (s *Store) head(ctx context.Context, o *object) error {
 	if err != nil {
 		return err
 	}
+	// A server may ignore If-Match.
 	if o.etag != "" && aws.ToInt64(out.ContentLength) != o.size {
 		return fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.location)
 	}
@@ -93,7 +94,7 @@ func (s *Store) head(ctx context.Context, o *object) error {
 // read reads n bytes of an object from off on; -1 reads all of it, in one answer that also has the
 // checksum.
 func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
-	whole := n < 0
+	whole := n < 0 // the first answer then sets the object's properties
 	connect := func(ctx context.Context, at int64) (io.ReadCloser, int64, error) {
 		in := &s3.GetObjectInput{Bucket: &o.bucket, Key: &o.key}
 		if o.etag != "" {
@@ -115,6 +116,7 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 		if whole {
 			end = at + length
 		}
+		// A server that ignores the range would otherwise corrupt the file.
 		if in.Range != nil && (!strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-%d/", at, end-1)) || length != end-at) {
 			out.Body.Close()
 			return nil, 0, fmt.Errorf("%s: requested bytes %d to %d, got %d bytes of %q", o.location, at, end-1, length, aws.ToString(out.ContentRange))
@@ -149,6 +151,7 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 		out, err := call(ctx, s, "s3:GetObjectAttributes", o.location, func(c *s3.Client) (*s3.GetObjectAttributesOutput, error) {
 			return c.GetObjectAttributes(ctx, in)
 		})
+		// Any answer of S3 means no sums; a network error is an error.
 		if _, answered := errors.AsType[*Error](err); answered {
 			return nil, nil
 		}
@@ -173,7 +176,7 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 		}
 		in.PartNumberMarker = out.ObjectParts.NextPartNumberMarker
 	}
-	if total != o.size {
+	if total != o.size { // incomplete sums verify nothing
 		return nil, nil
 	}
 	return pieces, nil

@@ -47,6 +47,7 @@ func (r *reader) Read(p []byte) (int, error) {
 			}
 			n, err = r.body.Read(p)
 		}
+		// Bytes before an error count; the next call meets the error again.
 		if n > 0 {
 			r.off += int64(n)
 			r.store.carried.Add(int64(n))
@@ -90,7 +91,7 @@ func (r *reader) failed(err error) error {
 	if connected && r.end < 0 && errors.Is(err, io.EOF) {
 		return io.EOF // of a content of unknown length
 	}
-	if connected && r.off == r.end {
+	if connected && r.off == r.end { // all bytes arrived before the error
 		return nil
 	}
 	again, retryable := errors.AsType[errAgain](err)

@@ -46,7 +46,7 @@ func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
 	if !known {
 		return nil, nil
 	}
-	others := int64(0)
+	others := int64(0) // what other transfers will write to the same device
 	for other := range s.disk.needs {
 		if other.device == device {
 			others += max(0, other.left.Load())

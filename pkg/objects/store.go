@@ -100,6 +100,7 @@ func (s *Store) stall() time.Duration {
 // slot waits for one of the connections. The caller must call release.
 func (s *Store) slot(ctx context.Context) (release func(), err error) {
 	s.slots.Do(func() { s.slots.free = make(chan struct{}, s.atOnce()) })
+	// select chooses at random if both are ready.
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -248,7 +249,7 @@ func each(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int
 	defer cancel(nil)
 	var next atomic.Int64
 	var once sync.Once
-	var first error
+	var first error // set once, read after Wait
 	var wait sync.WaitGroup
 	for range min(n, atOnce) {
 		wait.Go(func() {

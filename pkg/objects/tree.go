@@ -36,7 +36,7 @@ func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stag
 type publication struct {
 	*Store
 	to    location
-	once  once
+	once  once // the hashes that are uploaded or in progress
 	moved tally
 }
 
@@ -122,7 +122,7 @@ func (p *publication) copied(ctx context.Context, t *download, at location, f *h
 		return err
 	}
 	defer t.free()
-	copied := *f.source
+	copied := *f.source // under its hash, and read-only
 	copied.name, copied.mode = f.sha(), 0o444
 	if err := t.file(ctx, d, &copied, t.pinned); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (t *download) tree(ctx context.Context, from location) error {
 		return err
 	}
 	at := from.above()
-	var root *os.Root
+	var root *os.Root // of a local tree; nil for S3
 	if from.bucket == "" {
 		if root, err = os.OpenRoot(at.path); err != nil {
 			return err

@@ -79,6 +79,7 @@ func (s *Store) send(ctx context.Context, f *source, at location, sums *sums) er
 	} else {
 		err = s.multipart(ctx, f, opened, at, sums)
 	}
+	// A changed file is the usual cause of a wrong checksum, so report that instead.
 	if e, ok := errors.AsType[*Error](err); ok && (e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch") {
 		if changed := f.unchanged(opened); changed != nil {
 			return changed
@@ -116,7 +117,7 @@ func (s *Store) put(ctx context.Context, f *source, opened *os.File, at location
 		in.ChecksumCRC64NVME = encode(h.Sum(nil))
 	}
 	_, err = call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.PutObjectOutput, error) {
-		in := in
+		in := in // each attempt reads the file from its beginning
 		in.Body = io.NewSectionReader(opened, 0, f.size)
 		return c.PutObject(ctx, &in)
 	})
@@ -152,7 +153,7 @@ func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at lo
 		return err
 	}
 	length := s.partLength(f.size)
-	pieces := make([]piece, (f.size+length-1)/length)
+	pieces := make([]piece, (f.size+length-1)/length) // their CRCs are joined to that of the object
 	parts := make([]types.CompletedPart, len(pieces))
 	err = each(ctx, len(pieces), s.atOnce(), func(ctx context.Context, i int) error {
 		off := int64(i) * length

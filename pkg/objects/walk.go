@@ -121,6 +121,7 @@ func sources(name string, left *leftovers) (files []*source, isDir bool, root *o
 	if err != nil {
 		return nil, false, nil, err
 	}
+	// os.Root keeps all later opens within the directory, also through links.
 	w := &walk{root: root, left: left}
 	if info.IsDir() {
 		err = w.dir(".", ".", []fs.FileInfo{info})
@@ -180,6 +181,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 	}
 	switch {
 	case info.IsDir():
+		// Only links can lead to a directory that contains them.
 		for _, one := range above {
 			if os.SameFile(one, info) {
 				return fileErrorf("%s is a link to a directory that contains it", w.full(name))
@@ -240,7 +242,7 @@ func (t *download) path(ctx context.Context, from location, left *leftovers) err
 	}
 	defer root.Close()
 	var d *dest
-	open := openDest
+	open := openDest // how to open the destination
 	if left != nil { // an output
 		open = openOutput
 	}

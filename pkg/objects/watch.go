@@ -32,6 +32,7 @@ type watched struct {
 func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	a := &alive{ctx: ctx, cancel: cancel, stall: w.stall}
+	// Every byte in either direction resets the timer; see body.
 	a.timer = time.AfterFunc(w.stall, func() { cancel(errStalled) })
 	r = r.WithContext(ctx)
 	if r.Body != nil && r.Body != http.NoBody {
@@ -40,6 +41,7 @@ func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	answer, err := w.inner.Do(r)
 	if err != nil {
 		if err = a.why(err); err == errStalled {
+			// The form of net/http's own errors, so that messages name the server.
 			err = &url.Error{Op: r.Method, URL: r.URL.Scheme + "://" + r.URL.Host, Err: errStalled}
 		}
 		a.end()

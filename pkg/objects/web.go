@@ -42,6 +42,7 @@ func (t *download) web(ctx context.Context, from location) error {
 		return err
 	}
 	defer release()
+	// A copy of the client, because CheckRedirect is this download's own.
 	w := &web{client: *t.webClient(), stall: &watched{stall: t.stall()}, from: from}
 	w.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Scheme != "https" {
@@ -58,7 +59,7 @@ func (t *download) web(ctx context.Context, from location) error {
 	if err := opened(r); err != nil {
 		return withName(err, from.String())
 	}
-	if r.end >= 0 {
+	if r.end >= 0 { // the server reports the size
 		if err := t.fits(d.Name(), r.end, from.String()); err != nil {
 			return err
 		}
@@ -127,6 +128,7 @@ func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, err
 func (w *web) answered(answer *http.Response, off int64) (io.ReadCloser, int64, error) {
 	switch {
 	case off == 0 && answer.StatusCode == http.StatusOK:
+		// A weak ETag cannot be used in If-Range (RFC 9110, 13.1.5).
 		if tag := answer.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") {
 			w.etag = tag
 		}
