@@ -26,6 +26,7 @@ func Describe(m Moved, took time.Duration) string {
 	return text
 }
 
+// count formats a number with its noun, such as "2 files".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

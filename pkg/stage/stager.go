@@ -149,6 +149,7 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 	stopped := s.untilSignal(func(os.Signal) bool { return true }, cancel)
 	defer stopped()
 
+	// done[i] is closed when input i has ended, also after an error.
 	done := make([]chan struct{}, len(d.Inputs))
 	for i := range done {
 		done[i] = make(chan struct{})

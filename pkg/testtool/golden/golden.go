@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
+// update is the flag -update of every test program that imports this package.
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
 
 // Updating reports whether expected files are rewritten.
@@ -129,6 +130,7 @@ func (a *Archive) Extract(t testing.TB, dir string) {
 	}
 }
 
+// set replaces or adds a file.
 func (a *Archive) set(name, text string) {
 	if i := a.index(name); i >= 0 {
 		a.archive.Files[i].Data = []byte(text)
@@ -137,6 +139,7 @@ func (a *Archive) set(name, text string) {
 	a.archive.Files = append(a.archive.Files, txtar.File{Name: name, Data: []byte(text)})
 }
 
+// index returns the position of a file, or -1.
 func (a *Archive) index(name string) int {
 	for i, f := range a.archive.Files {
 		if f.Name == name {
