@@ -17,9 +17,11 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("http://%s\n", listener.Addr())
+	// It runs until the journey kills it.
 	log.Fatal(http.Serve(listener, http.HandlerFunc(answer)))
 }
 
+// answer answers the two operations that the journey needs, and {} for any other.
 func answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch r.URL.Path {

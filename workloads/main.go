@@ -14,11 +14,13 @@ import (
 
 // The exit codes of the program. A retry strategy can match them with onExitCode.
 const (
+	// ExitOK is a completed run whose results are correct.
 	ExitOK = 0
 	// ExitFailed is failed work, a wrong result, or a stop by a signal.
 	ExitFailed = 1
-	ExitUsage  = 2
-	// ExitNoDevice is a device that is not there: another machine may have it.
+	// ExitUsage is a wrong command line.
+	ExitUsage = 2
+	// ExitNoDevice is a missing device. A retry on another machine may find it.
 	ExitNoDevice = 3
 )
 
@@ -46,6 +48,7 @@ func Main(ctx context.Context, platform gpu.Platform, args []string, stdout, std
 	return exitCode(err)
 }
 
+// dispatch runs the workload that the first argument names, or prints the help or the list.
 func dispatch(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		return measure.Usagef("which workload? (allowed: %s, list); see batchctl-workloads --help", strings.Join(names(), ", "))
@@ -69,7 +72,7 @@ func dispatch(ctx context.Context, platform gpu.Platform, args []string, stdout,
 	return measure.Unknown("workload", name, append(names(), "list"))
 }
 
-// flagFirst answers a flag before the workload with the line that works.
+// flagFirst is the usage error for a flag before the workload. It shows the command line that works.
 func flagFirst(args []string) error {
 	at := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(names(), arg) })
 	if at < 0 {
@@ -79,6 +82,7 @@ func flagFirst(args []string) error {
 	return measure.Usagef("the workload comes first: batchctl-workloads %s", strings.Join(moved, " "))
 }
 
+// named puts the workload's name before its error.
 func named(name string, err error) error {
 	if err == nil {
 		return nil
@@ -86,6 +90,7 @@ func named(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
+// exitCode maps an error of a workload to the exit code of the program.
 func exitCode(err error) int {
 	if err == nil {
 		return ExitOK
@@ -107,6 +112,7 @@ func names() []string {
 	return all
 }
 
+// table is the list of workloads, one indented line each, as help and list print it.
 func table() string {
 	var lines strings.Builder
 	for _, w := range All() {

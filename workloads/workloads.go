@@ -1,5 +1,5 @@
-// Package workloads is the table of programs that ship with batchctl: what the
-// reference jobs run, in the container image and on this machine alike.
+// Package workloads lists the programs that ship with batchctl. The reference jobs run
+// them, both in the container image and locally.
 package workloads
 
 import (
@@ -14,6 +14,7 @@ import (
 
 // Workload is one shipped program.
 type Workload struct {
+	// Name is the first command-line argument of batchctl-workloads.
 	Name string
 	// Doc is one line; Run with --help prints the whole help text.
 	Doc string

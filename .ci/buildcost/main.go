@@ -17,6 +17,7 @@ import (
 	"time"
 )
 
+// The limits; see the doc comment of the command.
 const (
 	mostBuild = 150 // CPU-seconds
 	mostStart = 8   // times an empty program
@@ -35,7 +36,10 @@ func main() {
 	}
 }
 
+// measure builds both programs below work and starts each that many times. It is an error if a limit is
+// exceeded.
 func measure(work string, starts int) error {
+	// Downloads are not part of the build.
 	if err := command(nil, "go", "mod", "download").Run(); err != nil {
 		return fmt.Errorf("download modules: %w", err)
 	}
@@ -56,6 +60,7 @@ func measure(work string, starts int) error {
 	if err := command(nil, "go", "build", "-o", empty, empty+".go").Run(); err != nil {
 		return fmt.Errorf("build the empty program: %w", err)
 	}
+	// The first line is the reference.
 	late, err := start(starts, [][]string{{empty}, {program, "version"}, {program, "validate", "jobs/matrix-cpu.json"}})
 	if err == nil && (slow || late) {
 		err = fmt.Errorf("a limit is exceeded")
@@ -63,9 +68,11 @@ func measure(work string, starts int) error {
 	return err
 }
 
-// build builds batchctl with an empty cache and prints the CPU-seconds, and those of the largest modules.
+// build builds batchctl with an empty cache and prints the CPU-seconds, and those of the largest parts.
+// slow means that the limit is exceeded.
 func build(work, program string) (slow bool, err error) {
 	graph := filepath.Join(work, "graph.json")
+	// The action graph has the CPU time of each step.
 	c := command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0"}, "go", "build", "-debug-actiongraph="+graph, "-o", program, "./cmd/batchctl")
 	began := time.Now()
 	if err := c.Run(); err != nil {
@@ -100,7 +107,7 @@ func build(work, program string) (slow bool, err error) {
 	return used > mostBuild, nil
 }
 
-// action is a step of a build, in what -debug-actiongraph writes.
+// action is a step of a build, from the file of -debug-actiongraph.
 type action struct {
 	Mode, Package   string
 	CmdUser, CmdSys time.Duration
@@ -121,9 +128,10 @@ func (a action) part() string {
 	return strings.Join(elements[:min(3, len(elements))], "/")
 }
 
-// start starts the programs in turns and prints their medians against the first one's.
+// start starts the programs in turns, so that a busy machine slows all of them, and prints their
+// medians with the ratio to the first one's. late means that a ratio exceeds the limit.
 func start(n int, lines [][]string) (late bool, err error) {
-	took := make([][]time.Duration, len(lines))
+	took := make([][]time.Duration, len(lines)) // by program, in the order of the starts
 	for range n {
 		for i, line := range lines {
 			began := time.Now()
@@ -147,6 +155,7 @@ func start(n int, lines [][]string) (late bool, err error) {
 	return late, nil
 }
 
+// command returns a command with additional variables, which prints its errors.
 func command(environment []string, name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Env = append(os.Environ(), environment...)

@@ -31,6 +31,7 @@ import (
 	"strings"
 )
 
+// The files that the command checks or writes.
 const (
 	listFile    = ".ci/modules/known.txt"
 	licenseFile = "THIRD_PARTY.md"
@@ -47,6 +48,7 @@ func main() {
 	}
 }
 
+// run writes one of the files, or checks both. The error joins all problems.
 func run(update string, licenses bool) error {
 	modules, err := built()
 	if err != nil {
@@ -69,11 +71,12 @@ func run(update string, licenses bool) error {
 	return errors.Join(append(problems, checkKnown(modules)...)...)
 }
 
-// module is a module that at least one of the builds compiles.
+// module is a module that at least one of the builds compiles. Dir is its folder in the module cache.
 type module struct{ Path, Version, Dir string }
 
 // built returns the modules compiled into the commands, sorted by path, and the standard library.
 func built() ([]module, error) {
+	// The modules differ by system.
 	seen := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		list := exec.Command("go", "list", "-deps", "-tags", "cuda", "-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/...")
@@ -96,7 +99,7 @@ func built() ([]module, error) {
 	return append(modules, module{Path: standard, Version: "v" + strings.TrimPrefix(runtime.Version(), "go")}), nil
 }
 
-// entry is one file of the database, as far as it is used here: https://ossf.github.io/osv-schema/
+// entry is the used part of one file of the database: https://ossf.github.io/osv-schema/
 type entry struct {
 	ID        string
 	Withdrawn string
@@ -108,7 +111,7 @@ type entry struct {
 	}
 }
 
-// writeKnown writes one line per module and affected range: "MODULE INTRODUCED FIXED ID", and
+// writeKnown writes the list from a clone of the database: one line per module and affected range: "MODULE INTRODUCED FIXED ID", and
 // "MODULE none" for a module without any.
 func writeKnown(clone string, modules []module) error {
 	files, err := filepath.Glob(filepath.Join(clone, "data", "osv", "*.json"))
@@ -125,11 +128,12 @@ func writeKnown(clone string, modules []module) error {
 		if err := json.Unmarshal(text, &e); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if e.Withdrawn != "" {
+		if e.Withdrawn != "" { // no longer a vulnerability
 			continue
 		}
 		for _, a := range e.Affected {
 			for _, r := range a.Ranges {
+				// Events come in pairs: introduced, fixed. Without a fix the range is open.
 				introduced := "0"
 				for i, event := range r.Events {
 					switch {
@@ -170,18 +174,18 @@ func checkKnown(modules []module) (problems []error) {
 		return []error{err}
 	}
 	defer file.Close()
-	covered := map[string]bool{}
+	covered := map[string]bool{} // the modules that the list covers
 	version := map[string]string{}
 	for _, m := range modules {
 		version[m.Path] = strings.TrimPrefix(m.Version, "v")
 	}
 	for in := bufio.NewScanner(file); in.Scan(); {
 		f := strings.Fields(in.Text())
-		if len(f) < 2 || f[0] == "#" {
+		if len(f) < 2 || f[0] == "#" { // a comment
 			continue
 		}
 		covered[f[0]] = true
-		if len(f) != 4 || version[f[0]] == "" {
+		if len(f) != 4 || version[f[0]] == "" { // "none", or a module that is no longer used
 			continue
 		}
 		v, introduced, fixed, id := version[f[0]], f[1], f[2], f[3]
@@ -211,6 +215,8 @@ func compare(a, b string) int {
 	return parts(preA, preB)
 }
 
+// parts orders two lists of identifiers between dots, numerically where both are numbers. A missing
+// identifier is 0.
 func parts(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range max(len(as), len(bs)) {
@@ -251,7 +257,7 @@ var known = []struct {
 	{"BSD-2-Clause", regexp.MustCompile(`Redistributions\s+in\s+binary\s+form`)},
 }
 
-// licenseTable is THIRD_PARTY.md.
+// licenseTable returns the text of THIRD_PARTY.md.
 func licenseTable(modules []module) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# Modules and licences\n\nThe modules compiled into batchctl, with their licences. `go run .ci/modules/main.go -licenses` writes this list, and `.ci/run` checks it.\n\n| module | version | licence |\n| --- | --- | --- |\n")
@@ -269,13 +275,14 @@ func licenseTable(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// licenseOf reads the licence from the files of the module's own directory.
+// licenseOf reads the licences from the LICENSE and COPYING files of the module's own directory. It is an
+// error if none is known.
 func licenseOf(m module) (string, error) {
 	files, err := os.ReadDir(m.Dir)
 	if err != nil {
 		return "", fmt.Errorf("the licence of %s: %w", m.Path, err)
 	}
-	found := map[string]bool{}
+	found := map[string]bool{} // a module may have several licences
 	for _, file := range files {
 		name := strings.ToUpper(file.Name())
 		if file.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") {

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	testtool.Main(m)
 }
 
-// TestSecondSignal: a driver may hang indefinitely in a call that nothing interrupts. Who
-// sends a second signal is not made to wait for it.
+// TestSecondSignal checks that a second signal ends the program although a driver hangs in a call that
+// cannot be interrupted.
 func TestSecondSignal(t *testing.T) {
 	library := filepath.Join(fakecuda.Build(t), "libcuda.so.1")
 	pipe := filepath.Join(t.TempDir(), "pipe")

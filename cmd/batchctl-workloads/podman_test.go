@@ -124,8 +124,8 @@ func (p *podman) make(t *testing.T, target, name string, settings ...string) *im
 	return p.inspect(t, name)
 }
 
-// importBase makes an image of the libraries of this machine that the program and those
-// in a folder need, in the places where they are here.
+// importBase creates an image with the local libraries that the program and those in a folder need, at
+// their local paths.
 func (p *podman) importBase(t *testing.T, name, folder string) *image {
 	t.Helper()
 	program := testtool.Program(t, "../batchctl-workloads")

@@ -11,9 +11,9 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
-// The whole road of a benchmark: both reference jobs on the local engine, the
-// GPU's in batchctl-workloads beside batchctl, by a driver that runs the kernels on the
-// CPU, and the report. Its times say nothing.
+// A complete benchmark: both reference jobs on the local engine, that of the GPU in the batchctl-workloads
+// in batchctl's folder with the fake driver, which runs the kernels on the CPU, and the report. Its
+// times mean nothing.
 func TestBenchOnGPU(t *testing.T) {
 	libraries := fakecuda.Build(t)
 	bin, dir := programs(t), t.TempDir()

@@ -16,8 +16,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// TestImage builds the image as people do, and has it bring batchctl to a directory of this
-// machine, as a job's first container does.
+// TestImage builds the image as users do, and has it copy batchctl to a local directory, as a job's first
+// container does.
 func TestImage(t *testing.T) {
 	testtool.Long(t)
 	for _, file := range []string{"Dockerfile", "../../Makefile"} {

@@ -28,8 +28,8 @@ func TestCollectLate(t *testing.T) {
 	}
 }
 
-// A command that asks for more garbage keeps what it asked for: when validate lost it at the
-// first collection, 10,000 files took a sixth longer.
+// A command keeps its own garbage collection target. When validate lost it at the first collection,
+// 10,000 files took a sixth longer.
 func TestCollectUsuallyKeepsWhatWasAskedFor(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(late))
 	if collectUsually(100); gcPercent() != 100 {

@@ -29,9 +29,9 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
-// The quick start from scratch to the summary, and away again: stacks, roles and ECR are
-// moto's, Batch and its logs the engine's of this repository, the registry a real one, and
-// the GPU a driver that runs the kernels on the CPU.
+// These tests run the quick start from scratch to the summary, and remove everything. Stacks, roles and
+// ECR are moto's, Batch and its logs the local engine's. The registry is a real one, and the GPU is the
+// fake driver, which runs the kernels on the CPU.
 
 // account is an AWS account of several servers, and a user at a command line.
 type account struct {
@@ -83,7 +83,7 @@ func (a *account) start(address string, environ []string, name string, args ...s
 	}
 }
 
-// free is an address that no one listens at.
+// free returns an unused local address.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,9 +94,9 @@ func free(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// mendedMoto is moto_server, which forgets the outputs and exports of a stack that a change
+// fixedMoto is moto_server, which forgets the outputs and exports of a stack that a change
 // set made, and finds numbers and lists different from what they were when they are kept.
-const mendedMoto = `
+const fixedMoto = `
 import sys
 from moto.cloudformation import models, parsing
 from moto.server import main
@@ -137,12 +137,12 @@ func newAccount(t *testing.T, bin string, gpus int) *account {
 	a := &account{t: t, dir: t.TempDir(), bin: bin, calls: map[string]int{}}
 	moto := free(t)
 	_, port, _ := net.SplitHostPort(moto)
-	a.start(moto, []string{"MOTO_EC2_LOAD_DEFAULT_AMIS=true"}, "python3", "-c", mendedMoto, "-H", "127.0.0.1", "-p", port)
+	a.start(moto, []string{"MOTO_EC2_LOAD_DEFAULT_AMIS=true"}, "python3", "-c", fixedMoto, "-H", "127.0.0.1", "-p", port)
 	engine := free(t)
 	state := filepath.Join(a.dir, "engine")
 	a.start(engine, []string{"BATCHCTL_STATE_DIR=" + state}, filepath.Join(bin, "batchctl"), "serve", "--listen", engine, "--vcpus", "64", "--memory", "65536", "--gpus", fmt.Sprint(gpus), "--allow-root")
 	var exports []byte
-	for { // the port is there before the engine says so
+	for { // the port is open before the engine prints it
 		var err error
 		if exports, err = a.command(filepath.Join(bin, "batchctl"), "env", "--state-dir", state).Output(); err == nil {
 			break
@@ -197,7 +197,7 @@ func (a *account) pass(server string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }}
 }
 
-// between stands before moto: it counts calls, and can take moto's place.
+// between is a proxy before moto: it counts calls, and can answer instead of moto.
 func (a *account) between(moto string) string {
 	pass := a.pass(moto)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -227,7 +227,7 @@ func (a *account) between(moto string) string {
 	return server.URL
 }
 
-// logs stands before the engine's CloudWatch Logs, which deletes nothing.
+// logs is a proxy before the engine's CloudWatch Logs, which deletes nothing.
 func (a *account) logs(engine string) string {
 	pass := a.pass(engine)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -247,7 +247,7 @@ func (a *account) logs(engine string) string {
 	return server.URL
 }
 
-// batch stands before the engine's AWS Batch.
+// batch is a proxy before the engine's AWS Batch.
 func (a *account) batch(engine string) string {
 	pass := a.pass(engine)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -385,7 +385,7 @@ const whileJobsRun = "while jobs run"
 // small are sizes that a slow machine computes at once.
 const small = " --sizes 32,64 --image-sizes 64 --batch 1 --parameters repeats=1"
 
-// TestQuickstart goes the whole road, and each time a part of it has been cut off.
+// TestQuickstart runs the complete quick start, and runs it again after interruptions at each step.
 func TestQuickstart(t *testing.T) {
 	testtool.Long(t)
 	testtool.Need(t, "moto_server", "podman", "docker-registry")
@@ -435,7 +435,7 @@ func TestQuickstart(t *testing.T) {
 	_, said = a.types(0, line)
 	a.wants(said, "stack trial-ecr: unchanged")
 	if strings.Contains(said, "continuing with job") || strings.Contains(said, "building with") {
-		t.Errorf("not begun anew:\n%s", said)
+		t.Errorf("not started again:\n%s", said)
 	}
 
 	// And all of it goes, the images of others in its repository too.
@@ -461,8 +461,8 @@ ecr.put_image(repositoryName="trial/batchctl-workloads", imageManifest=json.dump
 	a.wants(said, "nothing is left")
 }
 
-// TestQuickstartFaults are the ways in which it ends otherwise: each says why, keeps the other
-// side's figures, and leaves what destroy finds.
+// TestQuickstartFaults checks failures: each names its cause, keeps the other side's figures, and leaves
+// only what destroy finds.
 func TestQuickstartFaults(t *testing.T) {
 	testtool.Long(t)
 	testtool.Works(t, "python3", "-c", "import boto3, moto")

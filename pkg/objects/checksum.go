@@ -17,16 +17,18 @@ import (
 	"github.com/minio/crc64nvme"
 )
 
-// algorithm is a way to a checksum.
+// algorithm is a checksum algorithm of S3.
 type algorithm struct {
 	name string
 	hash func() hash.Hash
 	// width and polynomial (bits reversed) describe a CRC, whose values for two pieces can be
-	// combined. They are 0 for a hash that has to see the bytes in order.
+	// combined. They are 0 for a hash that must read the bytes in order.
 	width      uint
 	polynomial uint64
 }
 
+// The algorithms that S3 may return for an object. MD5 is that of an ETag. The polynomials are the
+// reflected ones of CRC-64/NVME, CRC-32 and CRC-32C.
 var (
 	algorithmSHA256    = &algorithm{name: "SHA256", hash: sha256.New}
 	algorithmSHA1      = &algorithm{name: "SHA1", hash: sha1.New}
@@ -45,6 +47,7 @@ type piece struct {
 // join returns the CRC of consecutive pieces. Shifting a CRC by the length of the next piece is a
 // product of polynomials over GF(2), modulo the CRC's polynomial.
 func (a *algorithm) join(pieces []piece) []byte {
+	// crc is the CRC of all pieces so far. The CRC of a following piece is added to the shifted one.
 	var crc uint64
 	for _, p := range pieces {
 		value := make([]byte, 8)
@@ -54,7 +57,7 @@ func (a *algorithm) join(pieces []piece) []byte {
 	return binary.BigEndian.AppendUint64(nil, crc)[8-a.width/8:]
 }
 
-// times multiplies polynomials whose highest bit is the constant term.
+// times multiplies two polynomials, modulo the CRC's. The highest bit is the constant term.
 func (a *algorithm) times(x, y uint64) (product uint64) {
 	for bit := uint64(1) << (a.width - 1); bit != 0; bit >>= 1 {
 		if x&bit != 0 {
@@ -69,7 +72,7 @@ func (a *algorithm) times(x, y uint64) (product uint64) {
 	return product
 }
 
-// power is the polynomial that shifts by n bytes.
+// power returns x^(8n) modulo the CRC's polynomial, which shifts a CRC by n bytes, by repeated squaring.
 func (a *algorithm) power(n int64) uint64 {
 	result, square := uint64(1)<<(a.width-1), uint64(1)<<(a.width-9)
 	for ; n > 0; n >>= 1 {
@@ -81,14 +84,14 @@ func (a *algorithm) power(n int64) uint64 {
 	return result
 }
 
-// checksum is a checksum from the source of a content; nil if there is none.
+// checksum is the expected checksum of a content, from its source; nil means unknown.
 type checksum struct {
 	*algorithm
 	sum []byte
 	// parts means that the sum is computed from the sums of parts.
 	parts bool
-	// perhaps means that the sum may be of something else: an ETag of an encrypted object looks
-	// like an MD5.
+	// perhaps means that the sum may not be the content's: an ETag of an encrypted object looks like
+	// an MD5. A mismatch then proves nothing.
 	perhaps bool
 }
 
@@ -101,17 +104,18 @@ func pinned(sha256 string) (*checksum, error) {
 	return &checksum{algorithm: algorithmSHA256, sum: sum}, nil
 }
 
-// answerChecksums are the checksum members in answers of S3.
+// answerChecksums are the members of HeadObject's and GetObject's answers that describe a checksum.
 type answerChecksums struct {
 	crc64nvme, crc32c, crc32, sha256, sha1 *string
 
-	kind       types.ChecksumType
+	kind       types.ChecksumType // whether a sum is of the whole object or computed from parts
 	etag       string
 	encryption types.ServerSideEncryption
-	customer   *string
+	customer   *string // the algorithm of a key that the client provides
 }
 
-// checksum returns the best checksum in an answer of S3.
+// checksum returns the best checksum in an answer of S3, the CRC of 64 bits first, or nil. An ETag
+// counts as an MD5 unless the object was uploaded in parts or encrypted with the client's key.
 func (s answerChecksums) checksum() *checksum {
 	for _, c := range []struct {
 		*algorithm
@@ -138,13 +142,14 @@ func (s answerChecksums) checksum() *checksum {
 // verdict is the result of comparing a content with its checksum.
 type verdict int
 
+// A content is unverified if its source has no usable checksum.
 const (
 	wrong verdict = iota
 	verified
 	unverified
 )
 
-// judge compares a content's sum.
+// judge compares a content's sum with the expected one. c may be nil.
 func (c *checksum) judge(sum []byte) verdict {
 	switch {
 	case c == nil || c.parts:

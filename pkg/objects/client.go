@@ -33,11 +33,11 @@ var (
 	bucketName = lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{2,254}$`)
 	// regionName keeps what an answer calls a Region from becoming another host.
 	regionName = lazy(`^[a-z]{2,8}(-[a-z0-9]+){1,4}$`)
-	// expecting is how a signature for the wrong Region is answered.
+	// expecting matches S3's message for a signature of the wrong Region.
 	expecting = lazy(`expecting '([a-z0-9-]+)'`)
 )
 
-// lazy compiles an expression when it is first needed: most runs of the program need none.
+// lazy compiles an expression on first use: most runs of the program need none.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
@@ -62,7 +62,8 @@ func objectURL(text string) (location, error) {
 	return location{bucket: bucket, key: key}, err
 }
 
-// client returns the client for a bucket's Region.
+// client returns the client for a bucket's Region, and that Region. Until an answer names another
+// one, it is the configuration's.
 func (s *Store) client(ctx context.Context, bucket string) (*s3.Client, string, error) {
 	cfg, err := s.configuration(ctx)
 	if err != nil {
@@ -86,6 +87,7 @@ func (s *Store) client(ctx context.Context, bucket string) (*s3.Client, string, 
 	return s.clients.of[region], region, nil
 }
 
+// configuration loads the AWS configuration once. A failed load is tried again at the next call.
 func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
 	s.config.Lock()
 	defer s.config.Unlock()
@@ -104,7 +106,8 @@ func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
 	return s.config.cfg, nil
 }
 
-// httpClient keeps as many connections open as the Store uses.
+// httpClient keeps as many idle connections open as the Store uses. A client of another type stays
+// unchanged.
 func (s *Store) httpClient(client aws.HTTPClient) aws.HTTPClient {
 	if client == nil {
 		client = awshttp.NewBuildableClient()
@@ -120,11 +123,12 @@ func (s *Store) httpClient(client aws.HTTPClient) aws.HTTPClient {
 	})
 }
 
+// newClient makes the client for a Region, with this package's checksums, retries and addresses.
 func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
 	return s3.NewFromConfig(cfg, func(o *s3.Options) {
 		o.Region = region
 		plain := false
-		if o.BaseEndpoint != nil { // which knows of no names for buckets
+		if o.BaseEndpoint != nil { // a custom endpoint has no DNS names for buckets
 			o.UsePathStyle = true
 			plain = strings.HasPrefix(*o.BaseEndpoint, "http://")
 		}
@@ -132,6 +136,7 @@ func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
+			// The SDK's defaults are 3 attempts and a backoff of up to 20 s.
 			r.MaxAttempts = attempts
 			r.MaxBackoff = 10 * time.Second
 			r.RateLimiter = ratelimit.None // one budget for all connections runs out with the first cloud
@@ -143,8 +148,8 @@ func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
 	})
 }
 
-// call makes a request in the bucket's Region, as far as it is known, and repeats it if an answer
-// names another Region.
+// call makes a request in the bucket's known Region, and repeats it if the answer names another.
+// action is the IAM action, for the error.
 func call[T any](ctx context.Context, s *Store, action string, at location, request func(c *s3.Client) (T, error)) (T, error) {
 	var none T
 	c, region, err := s.client(ctx, at.bucket)
@@ -152,6 +157,7 @@ func call[T any](ctx context.Context, s *Store, action string, at location, requ
 		return none, err
 	}
 	answer, err := request(c)
+	// A bucket in another Region: remember it for all later requests.
 	if other := elsewhere(err); other != "" && other != region {
 		s.clients.Lock()
 		s.clients.regions[at.bucket] = other
@@ -178,8 +184,8 @@ func elsewhere(err error) string {
 		// The HTTP client followed a 307 with a signature for the first host.
 		region = r.Response.Header.Get("X-Amz-Bucket-Region")
 	}
-	if said, ok := errors.AsType[smithy.APIError](err); ok && region == "" && said.ErrorCode() == "AuthorizationHeaderMalformed" {
-		if m := expecting().FindStringSubmatch(said.ErrorMessage()); m != nil {
+	if failure, ok := errors.AsType[smithy.APIError](err); ok && region == "" && failure.ErrorCode() == "AuthorizationHeaderMalformed" {
+		if m := expecting().FindStringSubmatch(failure.ErrorMessage()); m != nil {
 			region = m[1]
 		}
 	}
@@ -200,7 +206,10 @@ type Error struct {
 	cause  error
 }
 
+// Error names the location, the cause and the next step.
 func (e *Error) Error() string { return e.text }
+
+// Unwrap returns the SDK's error.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Missing reports whether err means that an object or a bucket does not exist.
@@ -227,12 +236,12 @@ func describeError(ctx context.Context, err error, action string, at location, r
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		e.Status = answer.HTTPStatusCode()
 	}
-	said, ok := errors.AsType[smithy.APIError](err)
+	failure, ok := errors.AsType[smithy.APIError](err)
 	if !ok {
 		e.text = fmt.Sprintf("%s: %s", at, reason(err))
 		return e
 	}
-	e.Code = said.ErrorCode()
+	e.Code = failure.ErrorCode()
 	switch {
 	case e.Status == http.StatusForbidden && (e.Code == "AccessDenied" || e.Code == "Forbidden" || e.Code == "AllAccessDisabled"):
 		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job, the policy of its jobRoleArn must allow it%s", at, action, arn(at, action, region), otherCauses(action))
@@ -249,8 +258,8 @@ func describeError(ctx context.Context, err error, action string, at location, r
 	case e.Code == "ExpiredToken":
 		e.text = fmt.Sprintf("%s: the credentials have expired: log in again with aws sso login", at)
 	default:
-		e.text = fmt.Sprintf("%s: s3 %s: %s: %s", at, strings.TrimPrefix(action, "s3:"), e.Code, said.ErrorMessage())
-		if e.Code == "" || said.ErrorMessage() == "" {
+		e.text = fmt.Sprintf("%s: s3 %s: %s: %s", at, strings.TrimPrefix(action, "s3:"), e.Code, failure.ErrorMessage())
+		if e.Code == "" || failure.ErrorMessage() == "" {
 			e.text = fmt.Sprintf("%s: s3 %s: HTTP %d %s", at, strings.TrimPrefix(action, "s3:"), e.Status, http.StatusText(e.Status))
 		}
 	}
@@ -270,7 +279,7 @@ func otherCauses(action string) string {
 
 // arn returns the resource to name in a policy.
 func arn(at location, action, region string) string {
-	partition := "aws"
+	partition := "aws" // China and GovCloud have their own
 	switch {
 	case strings.HasPrefix(region, "cn-"):
 		partition = "aws-cn"
@@ -283,7 +292,7 @@ func arn(at location, action, region string) string {
 	return fmt.Sprintf("arn:%s:s3:::%s/%s", partition, at.bucket, at.key)
 }
 
-// reason returns the informative part of the SDK's error.
+// reason returns the informative part of the SDK's error for a request without an answer from S3.
 func reason(err error) string {
 	text := err.Error()
 	switch {
@@ -292,6 +301,7 @@ func reason(err error) string {
 	case strings.Contains(text, errStalled.Error()):
 		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err), attempts)
 	}
+	// The innermost error has the cause without the SDK's wrapping.
 	at := server(err)
 	for {
 		inner := errors.Unwrap(err)
@@ -319,7 +329,8 @@ func server(err error) string {
 	return "S3"
 }
 
-// untrusted returns what is missing where no certificate of a server can be verified.
+// untrusted returns the remedy for a server certificate that cannot be verified; "" for any other
+// error.
 func untrusted(err error) string {
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, none := errors.AsType[x509.SystemRootsError](err)

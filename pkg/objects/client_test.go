@@ -67,7 +67,7 @@ func wired(w *wire, region string) *Store {
 	}}
 }
 
-// TestAddress: names of buckets under S3's certificate, and keys unchanged.
+// TestAddress checks that bucket names are covered by S3's certificate, and that keys are unchanged.
 func TestAddress(t *testing.T) {
 	for _, test := range []struct{ region, url, want string }{
 		{"eu-central-1", "s3://bucket/a/b", "https://bucket.s3.eu-central-1.amazonaws.com/a/b"},
@@ -92,8 +92,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestRegionIsNoHost: an answer cannot send credentials to a host of its choice, nor around
-// in circles.
+// TestRegionIsNoHost checks that an answer cannot send credentials to a host of its choice, nor in
+// circles.
 func TestRegionIsNoHost(t *testing.T) {
 	const here, there = "bucket.s3.eu-central-1.amazonaws.com", "bucket.s3.us-west-2.amazonaws.com"
 	for region, want := range map[string][]string{
@@ -113,8 +113,7 @@ func TestRegionIsNoHost(t *testing.T) {
 	}
 }
 
-// TestOtherRegion: what says where the bucket is is followed, by requests signed for that
-// Region, and remembered.
+// TestOtherRegion checks that the bucket's Region in an answer is used to sign later requests.
 func TestOtherRegion(t *testing.T) {
 	for name, refuse := range map[string]func(http.ResponseWriter, *http.Request){
 		"301": func(w http.ResponseWriter, _ *http.Request) {
@@ -172,7 +171,7 @@ func read(t *testing.T, s *Store, url string) string {
 	return string(the[[]byte](t)(io.ReadAll(r)))
 }
 
-// TestSentences: an error of S3 is reported with the next step.
+// TestSentences checks that an error of S3 is reported with the next step.
 func TestSentences(t *testing.T) {
 	for _, test := range []struct {
 		status   int
@@ -217,7 +216,7 @@ func TestSentences(t *testing.T) {
 	wants(t, err, "no more time")
 }
 
-// TestJoin holds the CRC of pieces to that of the whole.
+// TestJoin compares the CRC of joined pieces with that of the whole.
 func TestJoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.SampledFrom([]*algorithm{algorithmCRC64NVME, algorithmCRC32, algorithmCRC32C}).Draw(t, "algorithm")
@@ -243,7 +242,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// moto starts moto_server, an implementation of S3 that is not ours.
+// moto starts moto_server, an independent implementation of S3.
 func moto(t *testing.T) string {
 	t.Helper()
 	testtool.Long(t)
@@ -275,7 +274,7 @@ func moto(t *testing.T) string {
 	}
 }
 
-// TestMoto drives another project's server: odd keys, parts, ranges, pages, trees.
+// TestMoto uses an independent server: odd keys, parts, ranges, pages, trees.
 func TestMoto(t *testing.T) {
 	endpoint := moto(t)
 	for _, bucket := range []string{"here", "far.away"} {
@@ -339,7 +338,7 @@ func TestMoto(t *testing.T) {
 	same(t, "published", files(t, in.To), tree)
 }
 
-// keys lists a bucket without our own way of doing so.
+// keys lists a bucket with the SDK, not with this package.
 func keys(t *testing.T, endpoint, bucket string) []string {
 	t.Helper()
 	answer := the[*http.Response](t)(http.Get(endpoint + "/" + bucket + "?list-type=2"))

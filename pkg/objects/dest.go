@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// bufferSize is how much of a file is in memory for each connection, in bytes.
+// bufferSize is the memory for the bytes of each connection.
 const bufferSize = 256 << 10
 
+// buffers reuses the connections' buffers.
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// isAbs is for local paths, which on Windows do not begin with a slash.
+// isAbs reports whether a local path is absolute. On Windows such a path does not begin with a slash.
 func isAbs(name string) bool { return filepath.IsAbs(name) }
 
 // dest is a directory for files; no file can be written outside it.
@@ -35,6 +36,7 @@ type dest struct {
 // owner is a user of the machine, with the group.
 type owner struct{ uid, gid int }
 
+// openDest creates the directory, with its parents, and opens it.
 func openDest(dir string) (*dest, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("create the directory: %w", err)
@@ -46,19 +48,19 @@ func openDest(dir string) (*dest, error) {
 	return &dest{Root: root}, nil
 }
 
-// openPlace is openDest for outputs. What root in a container creates below a directory of another
-// user gets that owner: a user who runs jobs through a daemon could otherwise neither read nor
-// remove it. If the owner cannot be changed, it stays.
-func openPlace(dir string) (*dest, error) {
+// openOutput is openDest for outputs. Files that root in a container creates below another user's
+// directory get that user as owner. Otherwise a user who runs jobs through a daemon could neither read
+// nor remove them. If the owner cannot be changed, it stays.
+func openOutput(dir string) (*dest, error) {
 	dir = filepath.Clean(dir)
-	there := nearest(dir)
+	existing := nearest(dir)
 	d, err := openDest(dir)
 	if err != nil {
 		return nil, err
 	}
-	if d.give = another(there); d.give != nil {
-		for made := dir; made != there; made = filepath.Dir(made) {
-			_ = os.Lchown(made, d.give.uid, d.give.gid)
+	if d.give = another(existing); d.give != nil {
+		for created := dir; created != existing; created = filepath.Dir(created) {
+			_ = os.Lchown(created, d.give.uid, d.give.gid)
 		}
 	}
 	return d, nil
@@ -67,24 +69,25 @@ func openPlace(dir string) (*dest, error) {
 // full returns the path of a file of the directory, for messages.
 func (d *dest) full(name string) string { return filepath.Join(d.Name(), filepath.FromSlash(name)) }
 
+// mkdir creates a directory below d, with its parents, once. It may be called concurrently.
 func (d *dest) mkdir(dir string) error {
 	if dir == "." {
 		return nil
 	}
-	if _, made := d.dirs.Load(dir); made {
+	if _, exists := d.dirs.Load(dir); exists {
 		return nil
 	}
 	if err := d.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("create the directory %s: %w", d.full(dir), cause(err))
 	}
-	for made := dir; made != "." && d.give != nil; made = path.Dir(made) {
-		_ = d.Lchown(made, d.give.uid, d.give.gid)
+	for created := dir; created != "." && d.give != nil; created = path.Dir(created) {
+		_ = d.Lchown(created, d.give.uid, d.give.gid)
 	}
 	d.dirs.Store(dir, true)
 	return nil
 }
 
-// size returns the size of an existing file; -1 if there is none, or it is not a regular file.
+// size returns the size of an existing regular file in bytes; -1 if there is no such file.
 func (d *dest) size(name string) int64 {
 	info, err := d.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -93,13 +96,12 @@ func (d *dest) size(name string) int64 {
 	return info.Size()
 }
 
-// renew updates the date of a kept file, so that cleaning up old files keeps it as long as it is
-// used. A recent date stays: an older batchctl that is reading the file would take a new date for a
-// change.
+// renew updates the date of a kept file, so that a clean-up of old files does not remove one in use. A
+// recent date stays: an older batchctl that is reading the file would take a new date for a change.
 func (d *dest) renew(name string) error {
 	info, err := d.Stat(name)
 	if err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-		_ = d.Chtimes(name, time.Time{}, time.Now()) // a file of another user stays unchanged
+		_ = d.Chtimes(name, time.Time{}, time.Now()) // it fails for a file of another user
 	}
 	return err
 }
@@ -126,17 +128,23 @@ func (d *dest) sum(name string, h hash.Hash) error {
 	return hashAll(h, f)
 }
 
+// hashAll writes everything from a reader to a hash, through a pooled buffer.
 func hashAll(h io.Writer, from io.Reader) error {
 	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
+	// Without these types CopyBuffer would call the hash's or the file's own method.
 	_, err := io.CopyBuffer(onlyWriter{h}, onlyReader{from}, buffer[:])
 	return err
 }
 
-type onlyWriter struct{ io.Writer }
-type onlyReader struct{ io.Reader }
+// onlyWriter and onlyReader hide the methods WriteTo and ReadFrom, with which io.CopyBuffer would not
+// use the buffer.
+type (
+	onlyWriter struct{ io.Writer }
+	onlyReader struct{ io.Reader }
+)
 
-// draft is a file under a temporary name, until it is complete.
+// draft is a file under a temporary name, in the directory of its final one, until it is complete.
 type draft struct {
 	*os.File
 	dest       *dest
@@ -144,12 +152,14 @@ type draft struct {
 	done       bool
 }
 
-// create begins a file. The process's umask is subtracted from mode.
+// create begins a file. The process's umask applies to mode. The caller must call drop, which does
+// nothing after commit.
 func (d *dest) create(name string, mode fs.FileMode) (*draft, error) {
 	dir := path.Dir(name)
 	if err := d.mkdir(dir); err != nil {
 		return nil, err
 	}
+	// A random name, so that concurrent writers of the same file do not collide.
 	temp := path.Join(dir, ".batchctl-"+strings.ToLower(rand.Text()[:16])+".part")
 	f, err := d.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -179,7 +189,7 @@ func (f *draft) drop() {
 		return
 	}
 	_ = f.Close()
-	_ = f.dest.Remove(f.temp) // its name shows what it is, if it cannot be removed
+	_ = f.dest.Remove(f.temp) // if that fails, the name shows that it is temporary
 }
 
 // failed returns an error of writing, with the next step if there is one.
@@ -207,22 +217,24 @@ func cause(err error) error {
 
 // same reports whether an existing file has the draft's content.
 func (f *draft) same() (bool, error) {
-	there, err := f.dest.Open(f.name)
+	existing, err := f.dest.Open(f.name)
 	if err != nil {
 		return false, err
 	}
-	defer there.Close()
+	defer existing.Close()
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return false, err
 	}
-	return equal(there, f.File)
+	return equal(existing, f.File)
 }
 
+// equal reports whether two readers have the same content. It stops at the first difference.
 func equal(a, b io.Reader) (bool, error) {
 	one, two := buffers.Get().(*[bufferSize]byte), buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(one)
 	defer buffers.Put(two)
 	for {
+		// ReadFull, because the two readers may return blocks of different lengths.
 		n, err := io.ReadFull(a, one[:])
 		m, otherErr := io.ReadFull(b, two[:])
 		if !bytes.Equal(one[:n], two[:m]) {
@@ -240,7 +252,7 @@ func equal(a, b io.Reader) (bool, error) {
 	}
 }
 
-// below checks a name from outside that has to be a path below a directory.
+// below rejects a name from an object store or a list that is not a path below a directory.
 func below(name, what string) error {
 	if name == "." || !fs.ValidPath(name) || strings.ContainsRune(name, 0) || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return fmt.Errorf("%s: %q cannot be the name of a file below a directory: it has an empty part, . or .., or begins with a slash", what, name)
@@ -251,6 +263,7 @@ func below(name, what string) error {
 // conflicts rejects lists in which a name is both a file and a directory, or occurs twice.
 type conflicts map[string]bool // true: a file
 
+// add records a file.
 func (c conflicts) add(name, what string) error {
 	if _, twice := c[name]; twice {
 		return fmt.Errorf("%s: %q is both a file and a directory, or occurs twice", what, name)
@@ -259,9 +272,10 @@ func (c conflicts) add(name, what string) error {
 	return c.above(name, what)
 }
 
+// above records the directories above a file.
 func (c conflicts) above(name, what string) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		isFile, known := c[dir]
+		isFile, known := c[dir] // a known directory has known parents
 		if isFile {
 			return fmt.Errorf("%s: %q is both a file and a directory: %q is below it", what, dir, name)
 		}

@@ -1,5 +1,5 @@
-// Package objects copies files between this machine, Amazon S3 and HTTPS: complete and verified, or
-// not at all.
+// Package objects copies files between local paths, Amazon S3 and HTTPS URLs: complete and verified,
+// or not at all.
 //
 // A location is s3://bucket/key (one object), s3://bucket/prefix/ (everything below it), https://…,
 // or an absolute path. A download is written under a temporary name in its directory, and renamed
@@ -18,7 +18,7 @@
 // An upload has its CRC64NVME over the whole object, also in parts, and S3 rejects bytes that do
 // not match it. A download is compared with the first of these: the SHA-256 that the document pins;
 // the object's checksum over all of it; its checksums over its parts, if s3:GetObjectAttributes is
-// allowed; an ETag that is an MD5. If there is none, only the size is checked, and Moved.Unverified
+// allowed; an ETag that is an MD5. Without any of them, only the size is checked, and Moved.Unverified
 // counts the file.
 //
 // # Trees

@@ -19,15 +19,16 @@ const (
 	program   = 0o777
 )
 
-// download is one Bring.
+// download is one call of Store.Download, or the copy of one local output.
 type download struct {
 	*Store
 	in     stage.Input
 	pinned *checksum // by the document
 	moved  tally
-	need   *need
+	need   *need // the reserved space; nil before fits
 }
 
+// task starts a download. It checks the pinned checksum.
 func (s *Store) task(in stage.Input) (*download, error) {
 	t := &download{Store: s, in: in}
 	if in.SHA256 == "" {
@@ -38,25 +39,28 @@ func (s *Store) task(in stage.Input) (*download, error) {
 	return t, err
 }
 
-// fits checks the free space below a directory for files of these sizes. An existing file of the
-// same size will probably stay.
+// fits checks that the bytes fit the free space below a directory, and reserves it. Callers do not
+// count an existing file of the same size, which will probably stay.
 func (t *download) fits(dir string, bytes int64, what string) (err error) {
 	t.need, err = t.reserve(dir, bytes, what)
 	return err
 }
 
+// wrote reduces the reservation by the bytes that are now on the disk.
 func (t *download) wrote(n int64) {
 	if t.need != nil {
 		t.need.left.Add(-n)
 	}
 }
 
+// free ends the reservation.
 func (t *download) free() {
 	if t.need != nil {
 		t.release(t.need)
 	}
 }
 
+// mode is the mode of a new file, before the umask.
 func (t *download) mode() fs.FileMode {
 	if t.in.Executable {
 		return program
@@ -96,7 +100,8 @@ func (t *download) key(ctx context.Context, from location) error {
 	return t.object(ctx, d, name, o, t.pinned, t.mode())
 }
 
-// prefix downloads everything below a prefix.
+// prefix downloads everything below a prefix. It rejects keys that are no file names, before the first
+// download. An empty object whose key ends in a slash is a directory.
 func (t *download) prefix(ctx context.Context, from location) error {
 	if t.pinned != nil {
 		return fmt.Errorf("%s: sha256 applies only to a single file, not to a prefix", from)
@@ -104,7 +109,7 @@ func (t *download) prefix(ctx context.Context, from location) error {
 	var files []*object
 	var dirs []string
 	names := conflicts{}
-	marked := false
+	marked := false // whether the prefix exists as an empty directory
 	err := t.list(ctx, from, func(o *object) error {
 		name := o.key[len(from.key):]
 		switch dir, mark := strings.CutSuffix(name, "/"); {
@@ -135,7 +140,7 @@ func (t *download) prefix(ctx context.Context, from location) error {
 		return err
 	}
 	defer d.Close()
-	bytes := int64(0)
+	bytes := int64(0) // of files that do not exist with that size
 	for _, o := range files {
 		if d.size(o.key[len(from.key):]) != o.size {
 			bytes += o.size
@@ -157,6 +162,7 @@ func (t *download) prefix(ctx context.Context, from location) error {
 // object downloads one object to a name, unless the file already exists.
 func (t *download) object(ctx context.Context, d *dest, name string, o *object, want *checksum, mode fs.FileMode) error {
 	if d.size(name) == o.size {
+		// The list of a prefix has no checksums.
 		if !o.asked && want == nil {
 			if err := t.head(ctx, o); err != nil {
 				return err
@@ -184,6 +190,7 @@ func (t *download) object(ctx context.Context, d *dest, name string, o *object, 
 	return t.finish(f, o.String(), o.size, v)
 }
 
+// first returns want, or other if want is nil.
 func first(want, other *checksum) *checksum {
 	if want != nil {
 		return want
@@ -208,7 +215,7 @@ func (t *download) keep(d *dest, name string, size int64, c *checksum, mode fs.F
 	return true, nil
 }
 
-// finish renames a complete file to its name.
+// finish renames a complete file to its name, unless its checksum is wrong or NoReplace forbids it.
 func (t *download) finish(f *draft, from string, size int64, v verdict) error {
 	if v == wrong {
 		return fmt.Errorf("%s: the checksum does not match: download it again; if that fails too, the stored object is damaged or not the expected one", from)
@@ -234,7 +241,7 @@ func (t *download) finish(f *draft, from string, size int64, v verdict) error {
 	return nil
 }
 
-// small downloads an object with one request, whose answer has the checksum, too.
+// small downloads an object with one request, whose answer also has the checksum.
 func (t *download) small(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
 	c, sum, err := t.whole(ctx, f, o, want)
 	if err != nil {
@@ -255,6 +262,7 @@ func (t *download) whole(ctx context.Context, f *draft, o *object, want *checksu
 	}
 	defer release()
 	size := o.size
+	// The first answer sets the ETag and the checksum of o.
 	r := t.read(ctx, o, 0, -1)
 	defer r.Close()
 	if err := opened(r); err != nil {
@@ -273,7 +281,7 @@ func (t *download) whole(ctx context.Context, f *draft, o *object, want *checksu
 	return c, h.Sum(nil), nil
 }
 
-// opened connects a reader, retrying as often as is useful.
+// opened connects a reader, with retries.
 func opened(r *reader) error {
 	for {
 		err := r.open()
@@ -286,7 +294,7 @@ func opened(r *reader) error {
 	}
 }
 
-// large downloads an object in ranges.
+// large downloads an object in concurrent ranges, all of the version with the object's ETag.
 func (t *download) large(ctx context.Context, f *draft, o *object, want *checksum) (verdict, error) {
 	if !o.asked {
 		if err := t.head(ctx, o); err != nil {
@@ -299,6 +307,7 @@ func (t *download) large(ctx context.Context, f *draft, o *object, want *checksu
 	c := first(want, o.sum)
 	part := t.part()
 	pieces := make([]piece, (o.size+part-1)/part)
+	// Each range has its own CRC; hashes that need the bytes in order read the file afterwards.
 	err := each(ctx, len(pieces), t.atOnce(), func(ctx context.Context, i int) error {
 		release, err := t.slot(ctx)
 		if err != nil {
@@ -346,7 +355,7 @@ func (t *download) byParts(ctx context.Context, f *draft, o *object) (verdict, e
 	if err != nil || len(parts) == 0 {
 		return unverified, err
 	}
-	off, v := int64(0), verified
+	off, v := int64(0), verified // verified if all parts are
 	for _, p := range parts {
 		h := o.sum.hash()
 		if err := hashAll(h, io.NewSectionReader(f, off, p.length)); err != nil {
@@ -389,7 +398,7 @@ func (t *download) copy(f *draft, off, n int64, from io.Reader, h hash.Hash, wha
 	}
 }
 
-// withName adds a name to an error.
+// withName adds a name to an error that does not contain it.
 func withName(err error, what string) error {
 	if strings.Contains(err.Error(), what) {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// TestHolesStayHoles: a file of 5 GB with little in it takes little on disk after it was copied, too.
+// TestHolesStayHoles checks that the copy of a sparse file of 5 GB takes little space too.
 func TestHolesStayHoles(t *testing.T) {
 	const size = 5 << 30
 	_, s := memory(t)

@@ -15,6 +15,7 @@ import (
 // data.
 func stretch(f *os.File, from, size int64) (start, end int64) {
 	start, err := unix.Seek(int(f.Fd()), from, seekData)
+	// ENXIO: there is no data after from.
 	if err == unix.ENXIO || err == nil && start >= size {
 		return size, size
 	}

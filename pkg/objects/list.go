@@ -20,12 +20,12 @@ type Found struct {
 	Modified time.Time
 }
 
-// List returns what an output left at a location in S3 or on this machine: the file with that name,
-// or everything below it. own is the output's name in its container: where the location ends in a
-// slash, a file with that name is the whole output. at is the location in the form that Bring needs
-// for what was found. If there is nothing, nothing is found.
+// List returns the files of an output at a location in S3 or a local path: the file with that name, or
+// everything below it. own is the output's name in its container: if the location ends in a slash, a
+// file with that name is the whole output. at is the location from which Download gets the files. A
+// location without files is no error.
 func (s *Store) List(ctx context.Context, url, own string) (found []Found, at string, err error) {
-	p, err := parsePlace(url)
+	p, err := parseLocation(url)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -44,8 +44,10 @@ func (s *Store) List(ctx context.Context, url, own string) (found []Found, at st
 	return nil, "", errors.New("an https:// location cannot be listed")
 }
 
+// listBucket is List for S3. It asks for the single object first, then for those below the prefix.
+// Without s3:ListBucket, a missing object is answered with 403.
 func (s *Store) listBucket(ctx context.Context, p location, own string) (found []Found, at string, err error) {
-	one, below := p, p
+	one, below := p, p // the single object, and the prefix
 	if p.key == "" || strings.HasSuffix(p.key, "/") {
 		one.key += own
 	} else {
@@ -57,6 +59,7 @@ func (s *Store) listBucket(ctx context.Context, p location, own string) (found [
 		if err == nil {
 			return []Found{{one.String(), one.base(), o.size, o.modified}}, one.String(), nil
 		}
+		// Not there, or not visible without s3:ListBucket: list below it.
 		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusForbidden {
 			return nil, "", err
 		}
@@ -70,6 +73,7 @@ func (s *Store) listBucket(ctx context.Context, p location, own string) (found [
 	return found, below.String(), err
 }
 
+// listPath is List for a local path.
 func listPath(name string) ([]Found, error) {
 	files, _, root, err := sources(filepath.FromSlash(name), nil)
 	if errors.Is(err, fs.ErrNotExist) {

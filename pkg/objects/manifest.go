@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	// manifestHead and manifestEnd are the first and the last line.
 	manifestHead = "batchctl tree 1"
 	manifestEnd  = "end"
 	// manifestSuffix is that of a manifest's name, after its hash.
@@ -38,6 +39,7 @@ func manifest(files []entry) []byte {
 	return b.Bytes()
 }
 
+// line formats an entry without the line end.
 func (f entry) line() string {
 	mark := "-"
 	if f.executable {
@@ -46,7 +48,8 @@ func (f entry) line() string {
 	return fmt.Sprintf("%s %d %s %s", f.sha256, f.size, mark, strconv.Quote(f.path))
 }
 
-// parseManifest parses what manifest writes, and nothing else.
+// parseManifest parses a manifest. It accepts only the form that manifest writes, so that a tree has
+// one hash.
 func parseManifest(text []byte) ([]entry, error) {
 	lines := strings.Split(string(text), "\n")
 	if lines[0] != manifestHead {
@@ -63,6 +66,7 @@ func parseManifest(text []byte) ([]entry, error) {
 	names := conflicts{}
 	for i, line := range lines[1 : n-2] {
 		f, err := parseEntry(line)
+		// The order makes the text unique, and excludes duplicates.
 		if err == nil && i > 0 && files[i-1].path >= f.path {
 			err = errors.New("it is out of order")
 		}
@@ -80,6 +84,7 @@ func parseManifest(text []byte) ([]entry, error) {
 	return files, nil
 }
 
+// parseEntry parses a line. It rejects any other form of the same entry.
 func parseEntry(line string) (f entry, err error) {
 	fields := strings.SplitN(line, " ", 4)
 	if len(fields) != 4 {
@@ -102,7 +107,7 @@ func parseEntry(line string) (f entry, err error) {
 	return f, nil
 }
 
-// entries returns the lines for files.
+// entries returns the entries of files, in the order of their paths' bytes.
 func entries(files []hashed) []entry {
 	var all []entry
 	for _, f := range files {

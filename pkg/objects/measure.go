@@ -12,7 +12,7 @@ import (
 // Measure is Publish without publishing. It reads the files, and returns the Input that would
 // download them from the location, and how many there are. It makes no request.
 func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
-	to, err := parsePlace(at)
+	to, err := parseLocation(at)
 	if err == nil && to.url != "" {
 		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path", stage.Shown(at))
 	}
@@ -29,6 +29,7 @@ func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stag
 	if err != nil {
 		return stage.Input{}, stage.Moved{}, ended(ctx, err)
 	}
+	// The same Input as Publish returns, so that both give the same request.
 	moved := stage.Moved{Files: len(all)}
 	for _, f := range all {
 		moved.Bytes += f.size

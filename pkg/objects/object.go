@@ -18,13 +18,13 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// object is an S3 object, and what is known about it.
+// object is an S3 object with its known properties.
 type object struct {
 	location
 	size int64
 	etag string // "": any
 	sum  *checksum
-	// asked means that S3 was asked for sum.
+	// asked means that sum is from S3, even if it is nil.
 	asked    bool
 	modified time.Time
 	// expires is when a rule of the bucket removes it; zero if none does, or if that was not
@@ -49,8 +49,8 @@ func expiry(text string) time.Time {
 	return at
 }
 
-// withSums makes S3 return checksums. The member of the request that does so would also make the
-// SDK compute them.
+// withSums makes S3 return checksums. The request's own member for this would also make the SDK
+// compute them.
 func withSums(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Build.Add(middleware.BuildMiddlewareFunc("ChecksumMode", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
@@ -62,7 +62,7 @@ func withSums(o *s3.Options) {
 	})
 }
 
-// head requests the properties of an object.
+// head fetches the properties of an object. If its ETag is set, it fails for another version.
 func (s *Store) head(ctx context.Context, o *object) error {
 	release, err := s.slot(ctx)
 	if err != nil {
@@ -79,6 +79,7 @@ func (s *Store) head(ctx context.Context, o *object) error {
 	if err != nil {
 		return err
 	}
+	// A server may ignore If-Match.
 	if o.etag != "" && aws.ToInt64(out.ContentLength) != o.size {
 		return fmt.Errorf("%s: the object changed during the download: download it again, or use a different name for each version", o.location)
 	}
@@ -93,7 +94,7 @@ func (s *Store) head(ctx context.Context, o *object) error {
 // read reads n bytes of an object from off on; -1 reads all of it, in one answer that also has the
 // checksum.
 func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
-	whole := n < 0
+	whole := n < 0 // the first answer then sets the object's properties
 	connect := func(ctx context.Context, at int64) (io.ReadCloser, int64, error) {
 		in := &s3.GetObjectInput{Bucket: &o.bucket, Key: &o.key}
 		if o.etag != "" {
@@ -115,6 +116,7 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 		if whole {
 			end = at + length
 		}
+		// A server that ignores the range would otherwise corrupt the file.
 		if in.Range != nil && (!strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-%d/", at, end-1)) || length != end-at) {
 			out.Body.Close()
 			return nil, 0, fmt.Errorf("%s: requested bytes %d to %d, got %d bytes of %q", o.location, at, end-1, length, aws.ToString(out.ContentRange))
@@ -149,6 +151,7 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 		out, err := call(ctx, s, "s3:GetObjectAttributes", o.location, func(c *s3.Client) (*s3.GetObjectAttributesOutput, error) {
 			return c.GetObjectAttributes(ctx, in)
 		})
+		// Any answer of S3 means no sums; a network error is an error.
 		if _, answered := errors.AsType[*Error](err); answered {
 			return nil, nil
 		}
@@ -173,7 +176,7 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 		}
 		in.PartNumberMarker = out.ObjectParts.NextPartNumberMarker
 	}
-	if total != o.size {
+	if total != o.size { // incomplete sums verify nothing
 		return nil, nil
 	}
 	return pieces, nil
@@ -211,6 +214,7 @@ func (s *Store) list(ctx context.Context, below location, add func(*object) erro
 	}
 }
 
+// listPage fetches one page of a list.
 func (s *Store) listPage(ctx context.Context, below location, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
 	release, err := s.slot(ctx)
 	if err != nil {

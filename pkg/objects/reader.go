@@ -16,6 +16,7 @@ const breaks = 6
 // errAgain marks an error after which a retry is useful.
 type errAgain struct{ error }
 
+// Unwrap returns the error itself.
 func (e errAgain) Unwrap() error { return e.error }
 
 // reader reads a range of a content over as many connections as necessary.
@@ -26,12 +27,13 @@ type reader struct {
 	connect func(ctx context.Context, off int64) (body io.ReadCloser, end int64, err error)
 	off     int64
 
-	body   io.ReadCloser
-	end    int64
-	asked  bool
-	broken int
+	body   io.ReadCloser // nil while not connected
+	end    int64         // -1: unknown
+	asked  bool          // whether end is set
+	broken int           // failures in a row without a byte
 }
 
+// Read reads the next bytes, and reconnects if the connection breaks.
 func (r *reader) Read(p []byte) (int, error) {
 	for {
 		if r.asked && r.end >= 0 && r.off == r.end {
@@ -45,6 +47,7 @@ func (r *reader) Read(p []byte) (int, error) {
 			}
 			n, err = r.body.Read(p)
 		}
+		// Bytes before an error count; the next call meets the error again.
 		if n > 0 {
 			r.off += int64(n)
 			r.store.carried.Add(int64(n))
@@ -77,7 +80,8 @@ func (r *reader) open() error {
 	return nil
 }
 
-// failed closes a broken connection and waits before the next attempt; an error ends the reading.
+// failed closes a broken connection and waits before the next attempt: 0.1 s, doubled for each failure
+// in a row, with jitter. It returns an error if there is no next attempt.
 func (r *reader) failed(err error) error {
 	connected := r.body != nil
 	r.Close()
@@ -87,7 +91,7 @@ func (r *reader) failed(err error) error {
 	if connected && r.end < 0 && errors.Is(err, io.EOF) {
 		return io.EOF // of a content of unknown length
 	}
-	if connected && r.off == r.end {
+	if connected && r.off == r.end { // all bytes arrived before the error
 		return nil
 	}
 	again, retryable := errors.AsType[errAgain](err)

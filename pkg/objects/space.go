@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// moreSpace is how a container gets more disk.
+// moreSpace is the advice for a container whose disk is full.
 const moreSpace = "on Fargate request more ephemeralStorage (up to 200 GiB); on EC2 enlarge the root volume in the launch template of the compute environment, or mount a volume"
 
 // isFull reports whether a write failed for lack of space.
@@ -20,32 +20,33 @@ func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// disk tracks the space that running transfers still need.
+// disk tracks the space that running transfers still need, so that they do not count on the same
+// bytes.
 type disk struct {
 	sync.Mutex
 	needs map[*need]bool
 }
 
-// need is how many bytes a transfer will still write.
+// need is the number of bytes that a transfer will still write.
 type need struct {
 	device uint64
 	left   atomic.Int64
 }
 
-// reserve checks that n more bytes fit below a directory, besides other transfers. The need is nil
-// where the platform does not report free space.
+// reserve checks that n more bytes fit below a directory, in addition to other transfers. The need is
+// nil if the platform does not report free space. release ends it.
 func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
-	look := s.Space
-	if look == nil {
-		look = space
+	query := s.Space
+	if query == nil {
+		query = space
 	}
 	s.disk.Lock()
 	defer s.disk.Unlock()
-	device, free, known := look(nearest(dir))
+	device, free, known := query(nearest(dir))
 	if !known {
 		return nil, nil
 	}
-	others := int64(0)
+	others := int64(0) // what other transfers will write to the same device
 	for other := range s.disk.needs {
 		if other.device == device {
 			others += max(0, other.left.Load())
@@ -67,6 +68,7 @@ func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
 	return r, nil
 }
 
+// release ends a reservation.
 func (s *Store) release(n *need) {
 	s.disk.Lock()
 	defer s.disk.Unlock()

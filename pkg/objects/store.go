@@ -27,8 +27,8 @@ const (
 	stall = 30 * time.Second
 )
 
-// Store copies files. It is a stage.Carrier. Set its fields before use; each but Config may be
-// zero.
+// Store copies files. It is a stage.Transferer. Set its fields before use; all but Config may be
+// zero. Its methods may be called concurrently.
 type Store struct {
 	// Config returns the AWS configuration. It is called when S3 is first needed.
 	Config func(ctx context.Context) (aws.Config, error)
@@ -74,6 +74,7 @@ func Differs(err error) bool { return errors.Is(err, errReplaced) }
 // Transferred returns how many bytes have been transferred so far.
 func (s *Store) Transferred() int64 { return s.carried.Load() }
 
+// atOnce is Connections or its default.
 func (s *Store) atOnce() int {
 	if s.Connections > 0 {
 		return s.Connections
@@ -81,6 +82,7 @@ func (s *Store) atOnce() int {
 	return connections
 }
 
+// part is PartSize or its default.
 func (s *Store) part() int64 {
 	if s.PartSize > 0 {
 		return s.PartSize
@@ -95,9 +97,10 @@ func (s *Store) stall() time.Duration {
 	return stall
 }
 
-// slot waits for one of the connections.
+// slot waits for one of the connections. The caller must call release.
 func (s *Store) slot(ctx context.Context) (release func(), err error) {
 	s.slots.Do(func() { s.slots.free = make(chan struct{}, s.atOnce()) })
+	// select chooses at random if both are ready.
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -112,7 +115,7 @@ func (s *Store) slot(ctx context.Context) (release func(), err error) {
 // Download copies from a location to a local path. A To that ends in a slash is a directory for a
 // single file, which keeps its name.
 func (s *Store) Download(ctx context.Context, in stage.Input) (stage.Moved, error) {
-	from, err := parsePlace(in.From)
+	from, err := parseLocation(in.From)
 	if err != nil {
 		return stage.Moved{}, err
 	}
@@ -138,9 +141,9 @@ func (s *Store) Download(ctx context.Context, in stage.Input) (stage.Moved, erro
 
 // Upload copies a file, or the content of a directory, to a location. A directory goes below it. A
 // file goes to it, or, if it ends in a slash, below it under the file's name. If a file of a
-// directory cannot be copied, Take copies the rest and returns an error.
+// directory cannot be copied, Upload copies the others and returns an error.
 func (s *Store) Upload(ctx context.Context, out stage.Output) (stage.Moved, error) {
-	to, err := parsePlace(out.To)
+	to, err := parseLocation(out.To)
 	if err != nil {
 		return stage.Moved{}, err
 	}
@@ -181,10 +184,11 @@ func ended(ctx context.Context, err error) error {
 type location struct {
 	bucket, key string // of S3
 	url         string // https
-	path        string // on this machine
+	path        string // local
 }
 
-func parsePlace(text string) (location, error) {
+// parseLocation parses a URL or an absolute path. Exactly one of bucket, url and path is set.
+func parseLocation(text string) (location, error) {
 	switch {
 	case strings.HasPrefix(text, "s3://"):
 		bucket, key, err := ParseURL(text)
@@ -199,6 +203,7 @@ func parsePlace(text string) (location, error) {
 	return location{}, fmt.Errorf("%q is neither s3://bucket/key, https://… nor an absolute path", text)
 }
 
+// String is the location without the secret parts of a URL.
 func (p location) String() string {
 	switch {
 	case p.bucket != "":
@@ -226,22 +231,25 @@ type tally struct {
 	files, kept, unverified, bytes atomic.Int64
 }
 
+// sum returns the counts so far.
 func (t *tally) sum() stage.Moved {
 	return stage.Moved{Files: int(t.files.Load()), Bytes: t.bytes.Load(), Kept: int(t.kept.Load()), Unverified: int(t.unverified.Load())}
 }
 
+// file counts one complete file.
 func (t *tally) file(size int64) {
 	t.files.Add(1)
 	t.bytes.Add(size)
 }
 
-// each does n things, some concurrently, and stops at the first error.
+// each calls do for 0 to n-1 on up to atOnce goroutines. It stops at the first error, cancels the
+// context of the running calls, waits for them, and returns that error.
 func each(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
 	var once sync.Once
-	var first error
+	var first error // set once, read after Wait
 	var wait sync.WaitGroup
 	for range min(n, atOnce) {
 		wait.Go(func() {

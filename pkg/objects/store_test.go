@@ -151,8 +151,8 @@ func checks(body []byte) map[string]*s3mem.Object {
 	}
 }
 
-// TestBringObject fetches objects of each size with each checksum, finds them there the
-// second time, and finds out when a byte is wrong.
+// TestBringObject downloads objects of each size with each checksum, checks that a second download
+// keeps them, and that a wrong byte is found.
 func TestBringObject(t *testing.T) {
 	for _, n := range []int{0, 1, 64 << 10, 64<<10 + 1, big} {
 		body := content(n)
@@ -196,7 +196,7 @@ func TestBringObject(t *testing.T) {
 	}
 }
 
-// TestPinned holds what comes against the document's own checksum, whatever S3 says.
+// TestPinned compares downloads with the document's own checksum, whatever S3 reports.
 func TestPinned(t *testing.T) {
 	body := content(big)
 	for name, o := range checks(body) {
@@ -223,7 +223,7 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestParts holds an object against the checksums of its parts.
+// TestParts compares an object with the checksums of its parts.
 func TestParts(t *testing.T) {
 	body := content(big)
 	const cut = 100_000
@@ -247,7 +247,7 @@ func TestParts(t *testing.T) {
 	wants(t, err, "checksum does not match")
 }
 
-// TestBadNetwork cuts, stalls and refuses, and everything arrives.
+// TestBadNetwork checks that transfers succeed although connections break, stall or are refused.
 func TestBadNetwork(t *testing.T) {
 	body := content(big)
 	server, s := memory(t)
@@ -289,7 +289,7 @@ func TestBadNetwork(t *testing.T) {
 	}
 }
 
-// TestNoProgress gives a connection up that never brings anything.
+// TestNoProgress checks that a connection that never transfers anything is given up.
 func TestNoProgress(t *testing.T) {
 	server, s := memory(t)
 	server.Put("bucket/key", &s3mem.Object{Body: content(5000)})
@@ -329,7 +329,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestPrefix brings what pages of a list name, with what a console leaves behind.
+// TestPrefix downloads what the pages of a list name, with the marker objects of the S3 console.
 func TestPrefix(t *testing.T) {
 	server, s := memory(t)
 	server.Page = 3
@@ -341,8 +341,8 @@ func TestPrefix(t *testing.T) {
 	}
 	server.Put("bucket/pre/fix/", &s3mem.Object{})
 	server.Put("bucket/pre/fix/empty/", &s3mem.Object{})
-	server.Put("bucket/pre/fix/packed", &s3mem.Object{Body: []byte("as it is"), Header: http.Header{"Content-Encoding": {"gzip"}}})
-	want["packed"] = "as it is"
+	server.Put("bucket/pre/fix/packed", &s3mem.Object{Body: []byte("packed"), Header: http.Header{"Content-Encoding": {"gzip"}}})
+	want["packed"] = "packed"
 	server.Put("bucket/pre/fixed", &s3mem.Object{Body: []byte("not this")})
 	dir := t.TempDir()
 	moved := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir}))
@@ -362,8 +362,8 @@ func TestPrefix(t *testing.T) {
 	wants(t, err, "no such object", "s3://bucket/pre/fix/")
 }
 
-// TestHostileKeys refuses keys that leave the directory, or are two things, before a byte
-// comes.
+// TestHostileKeys checks that keys which leave the directory, or are both file and directory, are
+// rejected before any download.
 func TestHostileKeys(t *testing.T) {
 	for _, keys := range [][]string{{"../x"}, {"a/../../x"}, {"/x"}, {"a//b"}, {"a/./b"}, {"."}, {".."}, {"a\x00b"}, {"a", "a/b"}, {"a/b/", "a/b"}, {"a/b/c", "a/b"}, {"../"}, {"x/../"}} {
 		server, s := memory(t)
@@ -384,7 +384,7 @@ func TestHostileKeys(t *testing.T) {
 	}
 }
 
-// TestLinksInTheWay does not write through links that lead out of the directory.
+// TestLinksInTheWay checks that nothing is written through links out of the directory.
 func TestLinksInTheWay(t *testing.T) {
 	server, s := memory(t)
 	server.Put("bucket/p/link/file", &s3mem.Object{Body: []byte("x")})
@@ -397,7 +397,7 @@ func TestLinksInTheWay(t *testing.T) {
 	same(t, "outside", files(t, out), nil)
 }
 
-// TestInterrupted leaves no half file.
+// TestInterrupted checks that no incomplete file is left.
 func TestInterrupted(t *testing.T) {
 	server, s := memory(t)
 	server.Put("bucket/p/key", &s3mem.Object{Body: content(big)})
@@ -450,7 +450,7 @@ func TestSpace(t *testing.T) {
 	}
 }
 
-// TestNoReplace leaves what is there and differs.
+// TestNoReplace checks that an existing file with other content is kept.
 func TestNoReplace(t *testing.T) {
 	server, s := memory(t)
 	s.NoReplace = true
@@ -473,7 +473,7 @@ func TestNoReplace(t *testing.T) {
 	}
 }
 
-// TestTake uploads in one piece and in parts, whose checksum S3 can hold them to.
+// TestTake uploads in one piece and in parts, with checksums that S3 can compare.
 func TestTake(t *testing.T) {
 	server, s := memory(t)
 	body := content(2*minPart + 77)
@@ -507,8 +507,8 @@ func TestTake(t *testing.T) {
 	wants(t, err, "cannot write to a web server")
 }
 
-// TestUploadFaults sends again what a server would not take, and removes the parts of what
-// does not come to its end.
+// TestUploadFaults checks that rejected requests are sent again, and that the parts of a failed upload
+// are removed.
 func TestUploadFaults(t *testing.T) {
 	t.Parallel() // it waits between its tries
 	server, s := memory(t)

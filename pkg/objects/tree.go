@@ -20,7 +20,7 @@ import (
 // the bucket will remove it soon: jobs that wait or are retried must find it. Publish returns the
 // Input that downloads it, with all but To set. Kept counts existing files.
 func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
-	to, err := parsePlace(at)
+	to, err := parseLocation(at)
 	if err != nil || to.url != "" {
 		if err == nil {
 			err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path", stage.Shown(at))
@@ -32,13 +32,15 @@ func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stag
 	return in, p.moved.sum(), ended(ctx, err)
 }
 
+// publication is one call of Publish.
 type publication struct {
 	*Store
 	to    location
-	once  once
+	once  once // the hashes that are uploaded or in progress
 	moved tally
 }
 
+// publish uploads the files first and the manifest last, so that a manifest's files exist.
 func (p *publication) publish(ctx context.Context, name string) (in stage.Input, err error) {
 	files, isDir, root, err := sources(name, nil)
 	if err != nil {
@@ -108,8 +110,8 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 	return nil
 }
 
-// copied copies a file to a staging directory, readable by everyone, as a container may run as any
-// user.
+// copied copies a file to a staging directory, readable by all users, because a container may run as
+// any of them.
 func (p *publication) copied(ctx context.Context, t *download, at location, f *hashed) error {
 	d, err := openDest(filepath.Dir(at.path))
 	if err != nil {
@@ -120,7 +122,7 @@ func (p *publication) copied(ctx context.Context, t *download, at location, f *h
 		return err
 	}
 	defer t.free()
-	copied := *f.source
+	copied := *f.source // under its hash, and read-only
 	copied.name, copied.mode = f.sha(), 0o444
 	if err := t.file(ctx, d, &copied, t.pinned); err != nil {
 		return err
@@ -133,7 +135,7 @@ func (p *publication) copied(ctx context.Context, t *download, at location, f *h
 	return nil
 }
 
-// list writes the manifest.
+// list writes the manifest, unless S3 has it.
 func (p *publication) list(ctx context.Context, at location, text []byte) error {
 	if at.bucket != "" {
 		o := &object{location: at}
@@ -179,7 +181,7 @@ func (t *download) tree(ctx context.Context, from location) error {
 		return err
 	}
 	at := from.above()
-	var root *os.Root
+	var root *os.Root // of a local tree; nil for S3
 	if from.bucket == "" {
 		if root, err = os.OpenRoot(at.path); err != nil {
 			return err

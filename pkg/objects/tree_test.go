@@ -73,7 +73,7 @@ func unmarked(tree map[string]string) map[string]string {
 	return plain
 }
 
-// TestRoundTrips: Bring downloads what Take and Publish uploaded.
+// TestRoundTrips checks that Download returns what Upload and Publish uploaded.
 func TestRoundTrips(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the names are those of Unix")
@@ -127,7 +127,7 @@ func bring(rt *rapid.T, t *testing.T, s *Store, in stage.Input, want map[string]
 	}
 }
 
-// TestPublishSends only what is not there, and a content once.
+// TestPublishSends checks that only missing files are sent, and equal contents once.
 func TestPublishSends(t *testing.T) {
 	server, s := memory(t)
 	dir := t.TempDir()
@@ -173,7 +173,7 @@ func TestPublishSends(t *testing.T) {
 	}
 }
 
-// TestDamagedTree refuses a staging place that does not hold what the hashes say.
+// TestDamagedTree checks that a staging location whose files do not match their hashes is rejected.
 func TestDamagedTree(t *testing.T) {
 	server, s := memory(t)
 	dir := t.TempDir()
@@ -261,8 +261,8 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestPublishedAgainIsYoung: what is removed by its age is as old as the last submission that
-// needs it, not as the first.
+// TestPublishedAgainIsYoung checks that a file's date is that of the last submission that needs it, not
+// the first, because old files are removed.
 func TestPublishedAgainIsYoung(t *testing.T) {
 	_, s := memory(t)
 	dir, at := t.TempDir(), t.TempDir()
@@ -293,8 +293,8 @@ func TestPublishedAgainIsYoung(t *testing.T) {
 	the[stage.Moved](t)(s.Download(t.Context(), in))
 }
 
-// TestPublishBeforeTheEnd: what a rule of the bucket is to remove is sent again in the second
-// half of its life, with the list that names it, so that a job that waits finds it.
+// TestPublishBeforeTheEnd checks that an object which a bucket rule will remove is sent again in the
+// second half of its life, with the manifest, so that a waiting job finds it.
 func TestPublishBeforeTheEnd(t *testing.T) {
 	for date, want := range map[string]int{"Thu, 01 Jan 1970 00:00:00 GMT": 2, "Fri, 31 Dec 9999 00:00:00 GMT": 0, "never": 0} {
 		server, s := memory(t)
@@ -317,7 +317,7 @@ func TestPublishBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestWalk follows links within a directory, and names what it does not take.
+// TestWalk checks that links within a directory are followed, and other files are named.
 func TestWalk(t *testing.T) {
 	_, s := memory(t)
 	base := t.TempDir()

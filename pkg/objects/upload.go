@@ -79,6 +79,7 @@ func (s *Store) send(ctx context.Context, f *source, at location, sums *sums) er
 	} else {
 		err = s.multipart(ctx, f, opened, at, sums)
 	}
+	// A changed file is the usual cause of a wrong checksum, so report that instead.
 	if e, ok := errors.AsType[*Error](err); ok && (e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch") {
 		if changed := f.unchanged(opened); changed != nil {
 			return changed
@@ -95,6 +96,7 @@ type sums struct {
 	sha256, crc []byte
 }
 
+// encode returns a sum as S3's headers have it.
 func encode(sum []byte) *string { return aws.String(base64.StdEncoding.EncodeToString(sum)) }
 
 // put uploads a file with one request.
@@ -115,7 +117,7 @@ func (s *Store) put(ctx context.Context, f *source, opened *os.File, at location
 		in.ChecksumCRC64NVME = encode(h.Sum(nil))
 	}
 	_, err = call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.PutObjectOutput, error) {
-		in := in
+		in := in // each attempt reads the file from its beginning
 		in.Body = io.NewSectionReader(opened, 0, f.size)
 		return c.PutObject(ctx, &in)
 	})
@@ -133,7 +135,8 @@ func mediaType(name string) *string {
 	return nil
 }
 
-// partLength returns the length of the parts of an upload, in bytes.
+// partLength returns the length of the parts of an upload, in bytes: that of the Store, or as much as
+// maxParts requires, rounded up to a MiB.
 func (s *Store) partLength(size int64) int64 {
 	const step = 1 << 20
 	least := (size + maxParts - 1) / maxParts
@@ -150,7 +153,7 @@ func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at lo
 		return err
 	}
 	length := s.partLength(f.size)
-	pieces := make([]piece, (f.size+length-1)/length)
+	pieces := make([]piece, (f.size+length-1)/length) // their CRCs are joined to that of the object
 	parts := make([]types.CompletedPart, len(pieces))
 	err = each(ctx, len(pieces), s.atOnce(), func(ctx context.Context, i int) error {
 		off := int64(i) * length
@@ -172,6 +175,7 @@ func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at lo
 	return err
 }
 
+// sendPart uploads part number, from off on, and sets the sum of p.
 func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at location, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
 	release, err := s.slot(ctx)
 	if err != nil {
@@ -194,6 +198,7 @@ func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at loc
 	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: encode(p.sum)}, nil
 }
 
+// complete joins the parts to the object. crc is the checksum of the whole object, which S3 compares.
 func (s *Store) complete(ctx context.Context, at location, id *string, parts []types.CompletedPart, size int64, crc []byte) error {
 	_, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CompleteMultipartUploadOutput, error) {
 		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
@@ -266,6 +271,7 @@ type hashed struct {
 	sums
 }
 
+// sha is the SHA-256 in hex.
 func (h *hashed) sha() string { return hex.EncodeToString(h.sha256) }
 
 // hash computes the checksums of files, several concurrently.
@@ -299,6 +305,7 @@ type stoppable struct {
 	from io.Reader
 }
 
+// Read fails with the cause of the context's end.
 func (s *stoppable) Read(p []byte) (int, error) {
 	if s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
@@ -312,6 +319,7 @@ type once struct {
 	done map[string]bool
 }
 
+// first reports whether the name is new.
 func (o *once) first(name string) bool {
 	o.Lock()
 	defer o.Unlock()

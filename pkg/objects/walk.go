@@ -27,6 +27,7 @@ type source struct {
 	mode       fs.FileMode
 }
 
+// String is the file's path, for messages.
 func (f *source) String() string { return filepath.Join(f.root.Name(), filepath.FromSlash(f.file)) }
 
 // executable reports whether any user may execute the file.
@@ -61,9 +62,10 @@ func (f *source) unchanged(opened *os.File) error {
 	return nil
 }
 
-// fileError is an error of a single local file.
+// fileError is an error of a single local file, which does not stop the upload of others.
 type fileError struct{ error }
 
+// Unwrap returns the error itself.
 func (e *fileError) Unwrap() error { return e.error }
 
 func fileErrorf(format string, args ...any) error { return &fileError{fmt.Errorf(format, args...)} }
@@ -89,15 +91,15 @@ func (l *leftovers) take(err error) bool {
 	return true
 }
 
-// err reports which files were left, and how many were uploaded; nil if none were left.
-func (l *leftovers) err(carried int64) error {
+// err names the first file that was not uploaded, and counts the others; nil if all were.
+func (l *leftovers) err(uploaded int64) error {
 	switch l.n {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("%w; everything else was uploaded (files: %d)", l.first, carried)
+		return fmt.Errorf("%w; everything else was uploaded (files: %d)", l.first, uploaded)
 	}
-	return fmt.Errorf("%w; %d more were not uploaded; everything else was uploaded (files: %d)", l.first, l.n-1, carried)
+	return fmt.Errorf("%w; %d more were not uploaded; everything else was uploaded (files: %d)", l.first, l.n-1, uploaded)
 }
 
 // sources returns the files at a path: a single file, or all files below a directory, in the order
@@ -119,6 +121,7 @@ func sources(name string, left *leftovers) (files []*source, isDir bool, root *o
 	if err != nil {
 		return nil, false, nil, err
 	}
+	// os.Root keeps all later opens within the directory, also through links.
 	w := &walk{root: root, left: left}
 	if info.IsDir() {
 		err = w.dir(".", ".", []fs.FileInfo{info})
@@ -165,6 +168,7 @@ func (w *walk) dir(dir, name string, above []fs.FileInfo) error {
 	return nil
 }
 
+// entry adds a file, the files of a directory, or the target of a link.
 func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 	info, err := w.root.Lstat(file)
 	if err != nil {
@@ -177,6 +181,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 	}
 	switch {
 	case info.IsDir():
+		// Only links can lead to a directory that contains them.
 		for _, one := range above {
 			if os.SameFile(one, info) {
 				return fileErrorf("%s is a link to a directory that contains it", w.full(name))
@@ -190,6 +195,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 	return fileErrorf("%s is neither a file nor a directory, but %s: it cannot be copied", w.full(file), kindOf(info.Mode()))
 }
 
+// kindOf names the kind of a file that cannot be copied.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSocket != 0:
@@ -202,7 +208,7 @@ func kindOf(mode fs.FileMode) string {
 	return "something else"
 }
 
-// follow returns the target of a link, within the root.
+// follow returns the path and the properties of a link's target, which must be within the root.
 func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 	if info, err := w.root.Stat(file); err == nil {
 		return file, info, nil
@@ -228,7 +234,7 @@ func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 	return "", nil, fileErrorf("%s is a link that leads out of %s: copy its target, or remove the link", w.full(file), w.root.Name())
 }
 
-// path copies a local file or directory. Outputs have leftovers.
+// path copies a local file or directory. left is not nil for outputs.
 func (t *download) path(ctx context.Context, from location, left *leftovers) error {
 	files, isDir, root, err := sources(filepath.FromSlash(strings.TrimSuffix(from.path, "/")), left)
 	if err != nil {
@@ -236,9 +242,9 @@ func (t *download) path(ctx context.Context, from location, left *leftovers) err
 	}
 	defer root.Close()
 	var d *dest
-	open := openDest
+	open := openDest // how to open the destination
 	if left != nil { // an output
-		open = openPlace
+		open = openOutput
 	}
 	if isDir {
 		if t.pinned != nil {
@@ -337,19 +343,20 @@ func (t *download) holds(d *dest, name string, from *os.File, want *checksum) bo
 		h := want.hash()
 		return d.sum(name, h) == nil && want.judge(h.Sum(nil)) == verified
 	}
-	there, err := d.Open(name)
+	existing, err := d.Open(name)
 	if err != nil {
 		return false
 	}
-	defer there.Close()
-	same, err := equal(there, from)
+	defer existing.Close()
+	same, err := equal(existing, from)
 	if _, seekErr := from.Seek(0, io.SeekStart); seekErr != nil {
 		return false
 	}
 	return err == nil && same
 }
 
-// kernel copies in parts, so that it notices when the context ends. Holes stay holes.
+// kernel copies with the system's file copy, in parts, so that it notices the end of the context.
+// Holes stay holes.
 func (t *download) kernel(ctx context.Context, to *draft, from *os.File, size int64) error {
 	for done := int64(0); done < size; {
 		start, end := stretch(from, done, size)

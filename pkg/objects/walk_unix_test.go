@@ -28,8 +28,8 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// TestWhatStaysBehind: of a directory that is carried away all arrives that can, and what
-// cannot is named, whatever is wrong with it.
+// TestWhatStaysBehind checks that the upload of a directory copies every file that it can, and names the
+// others with the reason.
 func TestWhatStaysBehind(t *testing.T) {
 	server, s := memory(t)
 	dir := t.TempDir() + "/out"
@@ -58,7 +58,7 @@ func TestWhatStaysBehind(t *testing.T) {
 	}
 }
 
-// TestChangedWhileCarried: a log that is still written does not block the others.
+// TestChangedWhileCarried checks that a log which is still written does not block the other files.
 func TestChangedWhileCarried(t *testing.T) {
 	server, s := memory(t)
 	dir := t.TempDir()
@@ -77,8 +77,8 @@ func TestChangedWhileCarried(t *testing.T) {
 	}
 }
 
-// TestCarriedByRoot: what a container's root carries to a directory of a user is that user's,
-// the directories on the way with it; what was there before stays whose it was.
+// TestCarriedByRoot checks that files and directories which a container's root creates below a user's
+// directory belong to that user; existing ones keep their owner.
 func TestCarriedByRoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")
@@ -109,7 +109,7 @@ func TestCarriedByRoot(t *testing.T) {
 	}
 }
 
-// TestNamesInNoEncoding: what a container could not be brought is not published either.
+// TestNamesInNoEncoding checks that a file whose name cannot be downloaded is not published either.
 func TestNamesInNoEncoding(t *testing.T) {
 	_, s := memory(t)
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 // errStalled ends a connection that transfers nothing. The SDK retries after it.
 var errStalled error = &stalled{}
 
+// stalled has the methods by which the SDK and net/http recognise a timeout that may be retried.
 type stalled struct{}
 
 func (*stalled) Error() string        { return "the connection transferred nothing for too long" }
@@ -27,9 +28,11 @@ type watched struct {
 	stall time.Duration
 }
 
+// Do makes the request. The watch ends when the body of the answer is closed.
 func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	a := &alive{ctx: ctx, cancel: cancel, stall: w.stall}
+	// Every byte in either direction resets the timer; see body.
 	a.timer = time.AfterFunc(w.stall, func() { cancel(errStalled) })
 	r = r.WithContext(ctx)
 	if r.Body != nil && r.Body != http.NoBody {
@@ -38,6 +41,7 @@ func (w *watched) Do(r *http.Request) (*http.Response, error) {
 	answer, err := w.inner.Do(r)
 	if err != nil {
 		if err = a.why(err); err == errStalled {
+			// The form of net/http's own errors, so that messages name the server.
 			err = &url.Error{Op: r.Method, URL: r.URL.Scheme + "://" + r.URL.Host, Err: errStalled}
 		}
 		a.end()
@@ -56,6 +60,7 @@ type alive struct {
 	stall  time.Duration
 }
 
+// end stops the watch and releases the context.
 func (a *alive) end() {
 	a.timer.Stop()
 	a.cancel(nil)
@@ -69,11 +74,12 @@ func (a *alive) why(err error) error {
 	return err
 }
 
-// body is one direction of an exchange; the response ends it.
+// body is one direction of an exchange, whose bytes reset the timer. Closing the response's ends the
+// watch.
 type body struct {
 	io.ReadCloser
 	*alive
-	back bool
+	back bool // whether it is the response
 }
 
 func (b *body) Read(p []byte) (int, error) {

@@ -13,7 +13,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// webClient follows redirects only to https:// URLs.
+// webClient is Web or a client of its own; the caller limits its redirects.
 func (s *Store) webClient() *http.Client {
 	if s.Web != nil {
 		return s.Web
@@ -42,6 +42,7 @@ func (t *download) web(ctx context.Context, from location) error {
 		return err
 	}
 	defer release()
+	// A copy of the client, because CheckRedirect is this download's own.
 	w := &web{client: *t.webClient(), stall: &watched{stall: t.stall()}, from: from}
 	w.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Scheme != "https" {
@@ -58,7 +59,7 @@ func (t *download) web(ctx context.Context, from location) error {
 	if err := opened(r); err != nil {
 		return withName(err, from.String())
 	}
-	if r.end >= 0 {
+	if r.end >= 0 { // the server reports the size
 		if err := t.fits(d.Name(), r.end, from.String()); err != nil {
 			return err
 		}
@@ -91,6 +92,7 @@ type web struct {
 	changed string // Last-Modified
 }
 
+// connect requests the file from off on, of the same version as before; see reader.
 func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.from.url, nil)
 	if err != nil {
@@ -121,9 +123,12 @@ func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, err
 	return w.answered(answer, off)
 }
 
+// answered returns the body of a usable answer, and where it ends. For others it is an error, errAgain
+// if a retry may help.
 func (w *web) answered(answer *http.Response, off int64) (io.ReadCloser, int64, error) {
 	switch {
 	case off == 0 && answer.StatusCode == http.StatusOK:
+		// A weak ETag cannot be used in If-Range (RFC 9110, 13.1.5).
 		if tag := answer.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") {
 			w.etag = tag
 		}

@@ -1,4 +1,4 @@
-// Package replay runs one attempt of a job of AWS Batch again on this machine: with the same image,
+// Package replay runs one attempt of an AWS Batch job again locally: with the same image,
 // command, environment, index, limits and timeout. It reports what differs.
 package replay
 
@@ -150,14 +150,14 @@ func over(base, more []types.KeyValuePair) []types.KeyValuePair {
 // AWS Batch has not done so.
 func substitute(command []string, parameters map[string]string) ([]string, error) {
 	out := slices.Clone(command)
-	for i, word := range out {
-		name, ref := strings.CutPrefix(word, "Ref::")
+	for i, arg := range out {
+		name, ref := strings.CutPrefix(arg, "Ref::")
 		if !ref {
 			continue
 		}
 		value, ok := parameters[name]
 		if !ok {
-			return nil, fmt.Errorf("its command has %s, and the job has no parameter %s: write the complete command", word, name)
+			return nil, fmt.Errorf("its command has %s, and the job has no parameter %s: write the complete command", arg, name)
 		}
 		out[i] = value
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Split parses JOB, JOB:index, JOB#attempt and JOB:index#attempt. job is the part before the
-// attempt; attempt is 0 if there is none.
+// attempt; attempt is 0 if the reference has none.
 func Split(reference string) (job string, attempt int, err error) {
 	job, text, named := strings.Cut(reference, "#")
 	if job == "" {

@@ -60,6 +60,7 @@ var clusters = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
+// uuid is the expression for a UUID in a cluster's name.
 const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 // environmentOf returns the compute environment in which an attempt ran. Only the ARNs of its task

@@ -21,6 +21,7 @@ type Difference struct {
 	Why string
 }
 
+// String is one line of the report.
 func (d Difference) String() string { return d.What + ": " + d.Why }
 
 // Differences returns everything that differs when x runs the attempt on a machine with these GPUs,
@@ -54,13 +55,13 @@ var compared = []string{"secrets", "jobRoleArn", "executionRoleArn", "volumes (o
 // compare returns what differs on any machine but the original one. Like a replay, the local engine
 // runs attempts without roles, on this machine and with its files.
 func (a *Attempt) compare(job *types.JobDetail, o Options) []Difference {
-	_, here := model.RanBy(a.Original.Container)
+	_, local := model.RanBy(a.Original.Container)
 	all := slices.Concat(a.image(), a.secrets(o))
-	if !here {
+	if !local {
 		all = slices.Concat(all, a.roles(), a.volumes(), a.instance(job))
 	}
 	all = append(all, a.unknown()...)
-	if job.ConsumableResourceProperties != nil && !here {
+	if job.ConsumableResourceProperties != nil && !local {
 		for _, r := range job.ConsumableResourceProperties.ConsumableResourceList {
 			all = append(all, Difference{"consumableResources", aws.ToString(r.ConsumableResource) + " is not reserved for the replay"})
 		}
@@ -95,6 +96,7 @@ func (a *Attempt) secrets(o Options) []Difference {
 	return all
 }
 
+// roles reports the roles that the replay does not assume.
 func (a *Attempt) roles() []Difference {
 	var all []Difference
 	if role := aws.ToString(a.Container.JobRoleArn); role != "" {
@@ -106,6 +108,7 @@ func (a *Attempt) roles() []Difference {
 	return all
 }
 
+// volumes reports volumes with other content, or none, on this machine.
 func (a *Attempt) volumes() []Difference {
 	var all []Difference
 	for _, v := range a.Container.Volumes {
@@ -125,6 +128,7 @@ func (a *Attempt) volumes() []Difference {
 // architectures maps names of runtimePlatform to Go's.
 var architectures = map[string]string{"X86_64": "amd64", "ARM64": "arm64"}
 
+// instance reports the other machine, and another processor architecture.
 func (a *Attempt) instance(job *types.JobDetail) []Difference {
 	text := "an instance of a type that the job's description does not name"
 	if slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate) {

@@ -1,6 +1,6 @@
 // Package stage moves the files of a job: inputs before its program starts, outputs after it has
-// ended. It has the document that describes them, and the code that carries it out in the
-// container. A Carrier transfers the bytes.
+// ended. It has the document that lists them, and the code that acts on it in the container. A
+// Transferer copies the bytes.
 package stage
 
 import "context"
@@ -19,8 +19,8 @@ type Document struct {
 
 // Input is an object, a tree of objects or a file that is downloaded before the program starts.
 type Input struct {
-	// From is s3://bucket/key, s3://bucket/prefix/ (everything below it), https://… or, for a
-	// target on this machine, an absolute path. ${NAME} is replaced by a variable of the
+	// From is s3://bucket/key, s3://bucket/prefix/ (everything below it), https://… or, for the
+	// target local, an absolute path. ${NAME} is replaced by a variable of the
 	// container's environment.
 	From string `json:"from"`
 	// To is the path in the container: absolute, or relative to the working directory.

@@ -54,6 +54,7 @@ func Variables(text string) (names []string, err error) {
 	return names, err
 }
 
+// isName reports whether a text is a variable name of POSIX.
 func isName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -98,6 +99,7 @@ func (d Document) Expanded(look func(name string) (string, bool), dir string) (D
 	return expanded, expanded.apart()
 }
 
+// remote returns the location for a text of the document. It rejects a local path with "..".
 func remote(text string, look func(string) (string, bool)) (string, error) {
 	url, err := Expand(text, look)
 	switch {

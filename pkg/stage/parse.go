@@ -42,8 +42,8 @@ func Encode(d Document) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// Parse parses a document. An unknown version or member is an error: this batchctl could not carry
-// it out. Writers add only members that are needed, so an older reader rejects only what it cannot
+// Parse parses a document. An unknown version or member is an error, because this batchctl could not
+// act on it. Writers add only members that are needed, so an older reader rejects only what it cannot
 // do.
 func Parse(text string) (Document, error) {
 	if len(text) > MaxDocument {
@@ -131,7 +131,7 @@ func members(text []byte, names ...string) (map[string]json.RawMessage, error) {
 	return found, unknown
 }
 
-// check checks what does not depend on variables.
+// check checks the parts that do not depend on variables.
 func (d *Document) check() error {
 	for i, in := range d.Inputs {
 		if err := in.check(); err != nil {
@@ -146,6 +146,7 @@ func (d *Document) check() error {
 	return nil
 }
 
+// check rejects an input without locations, or with an invalid checksum.
 func (in *Input) check() error {
 	if in.From == "" || in.To == "" {
 		return errors.New(`"from" and "to" are needed`)
@@ -162,6 +163,7 @@ func (in *Input) check() error {
 	return nil
 }
 
+// check rejects an output without locations, or with an unknown outcome.
 func (out *Output) check() error {
 	if out.From == "" || out.To == "" {
 		return errors.New(`"from" and "to" are needed`)

@@ -137,7 +137,7 @@ func TestExpanded(t *testing.T) {
 	}
 	for _, test := range []struct {
 		d    Document
-		want string // of the error; "" is none
+		want string // of the error; "" means no error
 	}{
 		{Document{Inputs: []Input{{From: "s3://b/${ID}", To: "a//b/./c/"}}}, ""},
 		{Document{Inputs: []Input{{From: "s3://b/a/", To: "."}}}, ""},

@@ -26,6 +26,7 @@ func Describe(m Moved, took time.Duration) string {
 	return text
 }
 
+// count formats a number with its noun, such as "2 files".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -33,7 +34,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Size formats a number of bytes for people.
+// Size formats a number of bytes, such as "1.5 MiB".
 func Size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {

@@ -29,7 +29,8 @@ type Stager struct {
 	// Environ is the container's environment in the form of os.Environ; it has Variable.
 	Environ []string
 	// Dir is the working directory, an absolute path.
-	Dir     string
+	Dir string
+	// Carrier copies the files.
 	Carrier Transferer
 	// Exec replaces the process by the user's program, as syscall.Exec does. It is used if there
 	// are no outputs.
@@ -50,8 +51,10 @@ type Failure struct {
 	text string
 }
 
+// Error is the message.
 func (f *Failure) Error() string { return f.text }
 
+// failed returns a Failure.
 func failed(exit int, format string, args ...any) error {
 	return &Failure{exit, fmt.Sprintf(format, args...)}
 }
@@ -82,7 +85,7 @@ func (s *Stager) variable(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Run carries out the whole job. It returns the exit code for the process, and an error if the
+// Run downloads the inputs, runs the program and uploads the outputs. It returns the exit code for the process, and an error if the
 // failure did not come from the program; the caller prints it after "batchctl: ". If the program's
 // exit code is not 0, it is kept, whether or not the outputs can be uploaded.
 func (s *Stager) Run(ctx context.Context, args []string) (exit int, err error) {
@@ -96,6 +99,7 @@ func (s *Stager) Run(ctx context.Context, args []string) (exit int, err error) {
 	return exit, err
 }
 
+// run is Run with all failures as errors.
 func (s *Stager) run(ctx context.Context, args []string) (int, error) {
 	d, err := s.Document()
 	if err != nil {
@@ -145,6 +149,7 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 	stopped := s.untilSignal(func(os.Signal) bool { return true }, cancel)
 	defer stopped()
 
+	// done[i] is closed when input i has ended, also after an error.
 	done := make([]chan struct{}, len(d.Inputs))
 	for i := range done {
 		done[i] = make(chan struct{})
@@ -212,8 +217,10 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 // askedToEnd is a signal as the cause of an end.
 type askedToEnd struct{ signal os.Signal }
 
+// Error names the signal.
 func (a *askedToEnd) Error() string { return a.signal.String() }
 
+// exit is the exit code that a shell gives to the signal.
 func (a *askedToEnd) exit() int {
 	if number, ok := a.signal.(syscall.Signal); ok {
 		return sweep.ExitBySignal + int(number)
@@ -305,6 +312,7 @@ func join(errs []error) error {
 	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
+// say prints one line. It may be called concurrently.
 func (s *Stager) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

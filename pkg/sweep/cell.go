@@ -5,13 +5,12 @@ import (
 	"sort"
 )
 
-// MaxCells is the most cells of a sweep, and of the product of its axes. One array
-// of AWS Batch has at most 10,000 children, so it is a hundred arrays.
+// MaxCells is the most cells of a sweep, and of the product of its axes. One array of AWS Batch has
+// at most 10,000 children, so this is a hundred arrays.
 const MaxCells = 1_000_000
 
-// Count is the number of cells of the product of axes; 0 where there is no axis, or
-// one without values. It is not ok, and n is MaxCells+1, where there are more than
-// MaxCells.
+// Count is the number of cells of the product of axes; 0 without axes, or with an axis without values.
+// With more than MaxCells cells n is MaxCells+1, and ok is false.
 func Count(axes []Axis) (n int, ok bool) {
 	if len(axes) == 0 {
 		return 0, true
@@ -33,8 +32,8 @@ func Count(axes []Axis) (n int, ok bool) {
 	return n, n <= MaxCells
 }
 
-// Cell is the values of cell i, in the order of Names. It panics where i is not
-// from 0 to Len()-1; Commands and Plain have no values.
+// Cell returns the values of cell i, in the order of Names. It panics unless i is from 0 to Len()-1.
+// Commands and Plain have no values.
 func (s *Sweep) Cell(i int) []string {
 	product := s.product()
 	if row := i + len(s.Excluded) - product; row >= 0 {
@@ -50,13 +49,12 @@ func (s *Sweep) Cell(i int) []string {
 	return cell
 }
 
-// Slice is the lines that child i of Commands runs: Lines[from:to]. Of a list that is
-// elsewhere only the child knows the length; see the function Slice.
+// Slice returns the lines that child i of Commands runs: Lines[from:to]. If List is set, only the child
+// knows the number of lines; see the function Slice.
 func (s *Sweep) Slice(i int) (from, to int) { return Slice(len(s.Lines), i, s.Size) }
 
-// Slice is the lines that child i of n runs of a list of total lines: from
-// total*i/n to before total*(i+1)/n. So every line runs once, and no child has more
-// than one line more than another.
+// Slice returns the lines that child i of n runs of a list of total lines: from total*i/n up to
+// total*(i+1)/n. So every line runs once, and the children's numbers of lines differ by at most one.
 func Slice(total, i, n int) (from, to int) {
 	return share(total, i, n), share(total, i+1, n)
 }
@@ -68,5 +66,5 @@ func share(total, i, n int) int {
 	return int(q)
 }
 
-// rank is how many of the ascending places are below place.
+// rank returns how many of the ascending places are below place.
 func rank(places []int, place int) int { return sort.SearchInts(places, place) }

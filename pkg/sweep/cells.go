@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Cells is the cells of the children of one array, in the order of their indices: what
-// CellsVariable lists.
+// Cells is the list of CellsVariable: the cells of the children of one array, in the order of their
+// indices.
 type Cells struct {
-	from []int // of each range
-	end  []int // the indices before the end of each range
+	from []int // the first cell of each range
+	end  []int // the number of cells up to the end of each range
 }
 
 // FormatCells is the text of CellsVariable for cells, in their order: "3 7 9-12".
@@ -29,8 +29,7 @@ func FormatCells(cells []int) string {
 	return string(b)
 }
 
-// run is how many of the numbers, from the first one on, are each one more than the
-// one before.
+// run returns the length of the sequence of consecutive numbers at the beginning.
 func run(numbers []int) int {
 	n := 1
 	for n < len(numbers) && numbers[n] == numbers[0]+n {
@@ -49,13 +48,13 @@ func appendRange(b []byte, from, n int) []byte {
 	return b
 }
 
-// ParseCells reads the text of CellsVariable. It has at most MaxCells cells, each below
-// MaxCells.
+// ParseCells parses the text of CellsVariable. More than MaxCells cells, or a cell that is not below
+// MaxCells, is an error.
 func ParseCells(text string) (Cells, error) {
 	var c Cells
 	total := 0
-	for word := range strings.FieldsFuncSeq(text, isBlank) {
-		from, n, err := parseRange(word)
+	for field := range strings.FieldsFuncSeq(text, isBlank) {
+		from, n, err := parseRange(field)
 		if err != nil {
 			return Cells{}, err
 		}
@@ -68,13 +67,13 @@ func ParseCells(text string) (Cells, error) {
 	return c, nil
 }
 
-// isBlank tells what a shell splits words at.
+// isBlank reports whether a shell splits fields at the character.
 func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
 
-// parseRange reads "3" or "3-5": the first number, and how many there are. All are
-// below MaxCells.
-func parseRange(word string) (from, n int, err error) {
-	first, last, ranged := strings.Cut(word, "-")
+// parseRange parses "3" or "3-5". It returns the first number and the count. All numbers are below
+// MaxCells.
+func parseRange(text string) (from, n int, err error) {
+	first, last, ranged := strings.Cut(text, "-")
 	if from, err = parseNumber(first); err != nil {
 		return 0, 0, err
 	}
@@ -85,11 +84,12 @@ func parseRange(word string) (from, n int, err error) {
 		}
 	}
 	if to < from || to >= MaxCells {
-		return 0, 0, fmt.Errorf("invalid range of cells %q", word)
+		return 0, 0, fmt.Errorf("invalid range of cells %q", text)
 	}
 	return from, to - from + 1, nil
 }
 
+// errNumber ends the message of parseNumber's errors.
 var errNumber = errors.New("is not a number of at most 7 digits")
 
 // parseNumber reads a number as a document writes it: digits without a sign and without
@@ -116,7 +116,7 @@ func (c Cells) Len() int {
 	return c.end[len(c.end)-1]
 }
 
-// At is the cell of the child with index i; not ok where i is not from 0 to Len()-1.
+// At returns the cell of the child with index i. ok is false unless i is from 0 to Len()-1.
 func (c Cells) At(i int) (cell int, ok bool) {
 	if i < 0 || i >= c.Len() {
 		return 0, false

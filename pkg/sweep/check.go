@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Check tells what keeps a sweep from being one: a name, value or line that a Document
-// cannot hold, members that its kind does not have, no cells or too many. What
-// NewMatrix makes without slips, of valid names and values, passes.
+// Check returns an error for an invalid sweep: a name, value or line that a Document cannot contain,
+// members that its kind does not have, no cells or too many. A sweep of NewMatrix without slips and
+// with valid names and values passes.
 func (s *Sweep) Check() error {
 	var err error
 	switch s.Kind {
@@ -39,6 +39,7 @@ func (s *Sweep) Check() error {
 	return s.checkCells()
 }
 
+// checkMatrix checks the members of a matrix: its axes, their values, and the excluded places.
 func (s *Sweep) checkMatrix() error {
 	if len(s.Lines) > 0 || s.List != "" || s.KeepGoing {
 		return errors.New("only a command list has lines")
@@ -66,6 +67,7 @@ func (s *Sweep) checkMatrix() error {
 	return s.checkNames()
 }
 
+// checkTable checks the members of a table.
 func (s *Sweep) checkTable() error {
 	if len(s.Lines) > 0 || s.List != "" || s.KeepGoing {
 		return errors.New("only a command list has lines")
@@ -76,6 +78,7 @@ func (s *Sweep) checkTable() error {
 	return s.checkNames()
 }
 
+// checkNames checks the names, the variables and the rows of a matrix or a table.
 func (s *Sweep) checkNames() error {
 	for _, name := range s.Names {
 		if !ValidName(name) {
@@ -109,6 +112,7 @@ func (s *Sweep) checkNames() error {
 	return nil
 }
 
+// checkValues checks the values of an axis.
 func checkValues(name string, values []string) error {
 	if len(values) == 0 {
 		return fmt.Errorf("axis %q has no values", name)
@@ -121,6 +125,7 @@ func checkValues(name string, values []string) error {
 	return nil
 }
 
+// checkCommands checks the lines, or the location, of a command list.
 func (s *Sweep) checkCommands() error {
 	if len(s.Lines) > 0 && s.List != "" {
 		return errors.New("a command list has either lines or a URL, not both")
@@ -136,6 +141,7 @@ func (s *Sweep) checkCommands() error {
 	return nil
 }
 
+// checkCells checks the number of children.
 func (s *Sweep) checkCells() error {
 	if s.Kind != Matrix && s.Kind != Table && (s.Size < 1 || s.Size > MaxCells) {
 		return fmt.Errorf("size %d: want 1 to %d", s.Size, MaxCells)

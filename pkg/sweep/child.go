@@ -10,31 +10,31 @@ import (
 	"strings"
 )
 
-// indexVariable is what AWS Batch sets in the children of an array, from 0.
+// indexVariable is the variable that AWS Batch sets in the children of an array, from 0.
 const indexVariable = "AWS_BATCH_JOB_ARRAY_INDEX"
 
-// Child is what the shell programs are, in Go: it gives a child of an array its cell,
-// with the same environment, messages and exit codes. Launcher Binary runs it.
+// Child does in Go what the shell programs do: it gives a child of an array its cell, with the same
+// environment, messages and exit codes. The launcher Binary runs it.
 type Child struct {
-	// Environ is the container's environment, as os.Environ has it.
+	// Environ is the container's environment, in the form of os.Environ.
 	Environ []string
 	// Args is the user's command; Commands has none.
 	Args []string
-	// Open reads what is at an s3:// URL. Paths are opened without it.
+	// Open opens the object at an s3:// URL. Child opens paths itself.
 	Open func(ctx context.Context, url string) (io.ReadCloser, error)
 	// Exec replaces the process by the user's program, as syscall.Exec does.
 	Exec func(path string, argv, env []string) error
-	// Signals are handed on to the line of a command list that runs. After one, and
-	// after the end of the context, which the line gets as SIGTERM, no line is begun.
+	// Signals are forwarded to the running line of a command list. After a signal no other line
+	// starts. The end of the context has the same effect as SIGTERM.
 	Signals <-chan os.Signal
 	// Stdout and Stderr are those of the lines; files are passed on unchanged. Messages about
 	// the lines go to Stderr.
 	Stdout, Stderr io.Writer
 }
 
-// Run makes the child's cell and executes the user's program, or the child's lines. It
-// returns the exit code that the process is to end with, and the message where the
-// child did not come to the user's program: "batchctl: " goes before it.
+// Run computes the child's cell and executes the user's program, or the child's lines. It returns the
+// exit code for the process, and an error if the user's program did not start; the caller prints it
+// after "batchctl: ".
 func (c *Child) Run(ctx context.Context) (exit int, err error) {
 	err = c.run(ctx, &exit)
 	if e, ok := errors.AsType[*Ending](err); ok {
@@ -43,6 +43,7 @@ func (c *Child) Run(ctx context.Context) (exit int, err error) {
 	return exit, err
 }
 
+// run is Run with all failures as errors; exit is that of a command list.
 func (c *Child) run(ctx context.Context, exit *int) error {
 	env := environment(c.Environ)
 	cell, err := cellNumber(env)
@@ -68,8 +69,7 @@ func (c *Child) run(ctx context.Context, exit *int) error {
 	return Become(c.Exec, args, env.ofCell(s, cell))
 }
 
-// cellNumber is the number of the child's cell: its index, or what CellsVariable has
-// for that.
+// cellNumber returns the number of the child's cell: its index, or the index's entry in CellsVariable.
 func cellNumber(env environment) (int, error) {
 	text := env.get(indexVariable)
 	if text == "" {
@@ -94,37 +94,37 @@ func cellNumber(env environment) (int, error) {
 	return cell, nil
 }
 
-// document is the sweep that the environment holds or names.
+// document returns the sweep from the environment: its Document, or the one at its URL.
 func (c *Child) document(ctx context.Context, env environment) (*Sweep, error) {
-	text, place := env.get(DocumentVariable), DocumentVariable
+	text, source := env.get(DocumentVariable), DocumentVariable
 	if text == "" {
-		if place = env.get(URLVariable); place == "" {
+		if source = env.get(URLVariable); source == "" {
 			return nil, end(ExitUsage, "neither %s nor %s is set: submit the job with batchctl", DocumentVariable, URLVariable)
 		}
 		var err error
-		if text, err = c.read(ctx, place); err != nil {
+		if text, err = c.read(ctx, source); err != nil {
 			return nil, err
 		}
 	}
 	s, err := Parse(text)
 	if err != nil {
-		return nil, end(ExitUsage, "%s holds no whole document of version 1: submit the job again", place)
+		return nil, end(ExitUsage, "%s holds no whole document of version 1: submit the job again", source)
 	}
 	return s, nil
 }
 
-// read is the text at a path or an s3:// URL.
-func (c *Child) read(ctx context.Context, place string) (string, error) {
+// read returns the text at a path or an s3:// URL. More than MaxDocument bytes are an error.
+func (c *Child) read(ctx context.Context, location string) (string, error) {
 	var from io.ReadCloser
 	err := errors.New("neither a path nor an s3:// URL")
 	switch {
-	case strings.HasPrefix(place, "/"):
-		from, err = os.Open(place)
-	case strings.HasPrefix(place, "s3:") && c.Open != nil:
-		from, err = c.Open(ctx, place)
+	case strings.HasPrefix(location, "/"):
+		from, err = os.Open(location)
+	case strings.HasPrefix(location, "s3:") && c.Open != nil:
+		from, err = c.Open(ctx, location)
 	}
 	if err != nil {
-		return "", c.unreadable(place, err)
+		return "", c.unreadable(location, err)
 	}
 	defer from.Close()
 	var b strings.Builder
@@ -133,18 +133,18 @@ func (c *Child) read(ctx context.Context, place string) (string, error) {
 		err = fmt.Errorf("longer than %d bytes", MaxDocument)
 	}
 	if err != nil {
-		return "", c.unreadable(place, err)
+		return "", c.unreadable(location, err)
 	}
 	return b.String(), nil
 }
 
-// unreadable says the cause on its own line, as the shell and aws do.
-func (c *Child) unreadable(place string, cause error) error {
+// unreadable prints the cause on its own line, as the shell and aws do.
+func (c *Child) unreadable(location string, cause error) error {
 	fmt.Fprintf(c.Stderr, "%v\n", cause)
-	return end(ExitUsage, "cannot read %s", place)
+	return end(ExitUsage, "cannot read %s", location)
 }
 
-// environment is variables as "NAME=value". Of several of one name the last one holds.
+// environment is variables as "NAME=value". If a name occurs several times, the last one counts.
 type environment []string
 
 func (e environment) lookup(name string) (string, bool) {
@@ -161,7 +161,7 @@ func (e environment) get(name string) string {
 	return value
 }
 
-// with is the environment with one more variable, or another value for it.
+// with returns a copy of the environment in which a variable has the value.
 func (e environment) with(name, value string) environment {
 	changed := make(environment, 0, len(e)+1)
 	for _, variable := range e {
@@ -172,8 +172,8 @@ func (e environment) with(name, value string) environment {
 	return append(changed, name+"="+value)
 }
 
-// ofCell is the environment with the cell's values, and with references replaced where
-// the sweep names variables that have some.
+// ofCell returns the environment with the cell's values as variables, and with the references in
+// Templates replaced.
 func (e environment) ofCell(s *Sweep, cell int) environment {
 	for _, variable := range s.Templates {
 		if value, ok := e.lookup(variable); ok {

@@ -1,12 +1,12 @@
-# The beginning of both programs that run in a child: from the index to the number of
-# its cell, and the text of the document. cells.sh or lines.sh follows. What is sent is
-# this without comments and indentation, and with names of one letter (program.go).
+# The first part of both programs that run in a child: it computes the number of the
+# child's cell from the index, and the text of the document. cells.sh or lines.sh follows.
+# Jobs get this text without comments and indentation, with one-letter names (program.go).
 #
 # It runs before anything of the user's, in whatever shell the image calls sh: dash,
 # busybox, bash in POSIX mode. It uses what is built into every sh, so it needs
 # nothing of the image. Kubernetes replaces $(NAME) in a command and makes one dollar
-# sign of two, and Batch replaces Ref::name: none of these stand here, and the output of
-# a command is taken with backquotes.
+# sign of two, and Batch replaces Ref::name. So this program contains none of these, and
+# reads the output of a command with backquotes.
 #
 # The user's program must find its environment as it was, so all names of this program
 # begin with _ and none is exported; options and IFS end with exec. The document is cut
@@ -40,8 +40,8 @@ _lines() {
 		printf "$1\n" "$_line"
 	done
 }
-# The text at a path or URL, into _text. Backquotes drop the line breaks at the end, so
-# a slash stands behind them.
+# Reads the text at a path or URL into _text. Backquotes drop the line breaks at the end,
+# so a slash follows the text.
 _get() {
 	_bad="cannot read $1"
 	case $1 in

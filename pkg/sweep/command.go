@@ -31,9 +31,8 @@ func (s *Sweep) Command(command []string) []string {
 	return append([]string{"sh", "-c", program, "sh"}, command...)
 }
 
-// UserCommand is the user's part of a container's command, and what launches it. A
-// command that Command did not make for Shell or Binary is all the user's, and its
-// launcher is Image.
+// UserCommand returns the user's part of a container's command, and its launcher. A command that is not
+// from Command with Shell or Binary is the user's as a whole, and its launcher is Image.
 func UserCommand(command []string) ([]string, Launcher) {
 	if len(command) >= 4 && command[0] == "sh" && command[1] == "-c" && slices.Contains([]string{Program, LinesProgram}, command[2]) {
 		return command[4:], Shell

@@ -1,14 +1,13 @@
-// Package sweep gives the children of an array their values: the cells of a matrix or
-// of a table, or the slices of a command list. It computes the cell of a child, and
-// writes the text that a child reads, the Document, and the programs that read it:
-// those for a shell, and Child. Only Child does I/O or uses a clock.
+// Package sweep gives the children of an array their values: the cells of a matrix or a table, or the
+// slices of a command list. It computes the cell of a child. It writes the text that a child reads, the
+// Document, and has the programs that read it: two for a shell, and Child. Only Child does I/O or uses a
+// clock.
 //
 // # The document
 //
-// A Document is lines of text, and no line is empty. The first one holds the format's
-// version; the second one the kind and how many cells there are; the last one is "end",
-// so that a reader knows a text that was cut off. Between them, in this order and each
-// only where there is something to say:
+// A Document is lines of text, none of them empty. The first line has the format's version, the second
+// the kind and the number of cells. The last one is "end", so that a reader detects a truncated text.
+// Between them are these lines, in this order; each is optional:
 //
 //	keep going     the other lines of a command list run even after one failed
 //	list URL       where the command list is, if its lines are not here
@@ -42,6 +41,6 @@
 //	&9
 //	end
 //
-// A sweep has one Document, and Parse reads nothing else. Launcher and MaxParallel are
-// not in it: they say how the children run, not what they differ in.
+// A sweep has exactly one Document, and Parse accepts no other form. Launcher and MaxParallel are not in
+// it, because they describe how the children run, not how they differ.
 package sweep

@@ -4,14 +4,15 @@ import (
 	"strconv"
 )
 
+// Lines of a document without a value; see the package's documentation.
 const (
 	firstLine = "batchctl array 1"
 	lastLine  = "end"
 	keepLine  = "keep going"
 )
 
-// Document is the text from which a child makes its cell; see the package's
-// documentation for the format. Only that of a sweep that passes Check can be read.
+// Document returns the text from which a child computes its cell; see the package's documentation for
+// the format. Parse reads it if the sweep passes Check.
 func (s *Sweep) Document() string {
 	w := writer{b: make([]byte, 0, s.documentSize())}
 	w.line(firstLine, "")
@@ -43,7 +44,7 @@ func (s *Sweep) Document() string {
 	return string(w.b)
 }
 
-// documentSize is about as long as the Document gets.
+// documentSize estimates the length of the Document in bytes.
 func (s *Sweep) documentSize() int {
 	n := 200 + 8*len(s.Excluded)/4
 	for _, a := range s.Axes {
@@ -63,7 +64,7 @@ func (s *Sweep) documentSize() int {
 	return n
 }
 
-// rowPrefix begins the line of a row's value in column i.
+// rowPrefix returns the first character of the line with a row's value in column i.
 func rowPrefix(i int) string {
 	if i == 0 {
 		return "+"
@@ -81,8 +82,9 @@ func (w *writer) line(parts ...string) {
 	w.b = append(w.b, '\n')
 }
 
-func (w *writer) count(word string, n int) { w.line(word, " ", strconv.Itoa(n)) }
+func (w *writer) count(name string, n int) { w.line(name, " ", strconv.Itoa(n)) }
 
+// product writes the axes, and the places that are excluded.
 func (w *writer) product(s *Sweep) {
 	w.count("product", s.product())
 	for left := s.Excluded; len(left) > 0; {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// commands runs the child's slice of a command list, and returns the exit code: 0, or
-// that of the first line that failed.
+// commands runs the child's slice of a command list. It returns the exit code of the first line that
+// failed, or 0.
 func (c *Child) commands(ctx context.Context, s *Sweep, cell int, env environment) (exit int, err error) {
 	list := s.List
 	if list == "" {
@@ -71,7 +71,7 @@ type runner struct {
 	asked bool
 }
 
-// noteSignal takes note of a signal that came while no line ran.
+// noteSignal sets asked if a signal came while no line ran.
 func (r *runner) noteSignal(ctx context.Context) {
 	select {
 	case <-r.Signals:
@@ -82,7 +82,7 @@ func (r *runner) noteSignal(ctx context.Context) {
 	}
 }
 
-// run runs one line, and hands signals on to it.
+// run runs one line, and forwards signals to it.
 func (r *runner) run(ctx context.Context, line string) (exit int, err error) {
 	p := Process{Env: r.env, Stdout: r.Stdout, Stderr: r.Stderr, Signals: r.Signals}
 	exit, asked, err := p.Run(ctx, r.shell, []string{"sh", "-c", "--", line})

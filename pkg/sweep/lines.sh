@@ -25,8 +25,8 @@ _cr=`printf '\r'`
 _k=0
 _exit=0
 _asked=
-# $! is the line that runs, from the moment it is there. A signal before that finds
-# none, so it is looked for once more.
+# $! is the process of the running line as soon as it has started. A signal before that
+# finds no process, so the line below its start checks _asked.
 trap '_asked=1 _again=1;kill $! 2>&-' TERM
 for _line in $_text; do
 	case $_line in

@@ -83,7 +83,7 @@ func TestLinesInShells(t *testing.T) {
 			} else if place != "" {
 				env = append(env, ListVariable+"="+place)
 			}
-			if rapid.Bool().Draw(t, "go on") {
+			if rapid.Bool().Draw(t, "keep going") {
 				env = append(env, KeepGoingVariable+"=1")
 			}
 			env = append(env, DocumentVariable+"="+s.Document())

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Match is an exclude entry of a matrix: values by the index of their axis. It takes
-// every cell that has all of them, so an empty one takes all cells.
+// Match is an exclude entry of a matrix: values by the index of their axis. It matches every cell that
+// has all of them, so an empty one matches all cells.
 type Match map[int]string
 
-// Slip is something in the entries of a matrix that its user did not mean.
+// Slip is a probable mistake in the entries of a matrix.
 type Slip struct {
 	Kind SlipKind
 	// Entry is the index of the axis, or of the exclude or include entry.
 	Entry int
-	// Value is for SameValue the index of the second of two equal values, and for
-	// NoSuchValue the index of the axis that does not have the value.
+	// Value is the index of the second of two equal values (SameValue), or of the axis that does
+	// not have the value (NoSuchValue).
 	Value int
-	// Cell is for SameCell the number of the cell that is there already.
+	// Cell is the number of the existing cell (SameCell).
 	Cell int
 }
 
-// SlipKind says what a Slip is.
+// SlipKind is the kind of a Slip.
 type SlipKind int
 
 // The slips of a matrix.
 const (
-	// TooMany: the axes have more than MaxCells cells, or with the included ones; Entry
-	// is 0. No cells were looked at.
+	// TooMany: the axes, or the axes and the included cells, have more than MaxCells cells. Entry
+	// is 0, and nothing else was checked.
 	TooMany SlipKind = iota
 	// NoValues: the axis at Entry has no values.
 	NoValues
@@ -37,9 +37,9 @@ const (
 	// NoSuchValue: the exclude entry matches no cell of the product, since an axis does
 	// not have the value. In a product that is the only way to match nothing.
 	NoSuchValue
-	// SameCell: the include entry is a cell that the matrix has already.
+	// SameCell: the matrix already has the included cell.
 	SameCell
-	// WrongLength: the include entry has not one value for each axis.
+	// WrongLength: the include entry does not have one value for each axis.
 	WrongLength
 	// NoCells: nothing is left; Entry is 0.
 	NoCells
@@ -69,18 +69,19 @@ func NewMatrix(axes []Axis, exclude []Match, include [][]string) (*Sweep, []Slip
 	return &m.Sweep, m.slips
 }
 
-// matrix is what NewMatrix works on.
+// matrix is the state of NewMatrix.
 type matrix struct {
 	Sweep
 	slips []Slip
-	// values finds a value's index on each axis; strides is how far apart in the
-	// product the values of each axis are.
+	// values maps a value to its index, for each axis; strides is the distance in the product
+	// between neighbouring values of each axis.
 	values  []map[string]int
 	strides []int
-	// gone has a bit for each place that is excluded.
-	gone []uint64
+	// excludedBits has a bit for each place of the product, set if it is excluded.
+	excludedBits []uint64
 }
 
+// index fills values and strides, and reports the slips of the axes.
 func (m *matrix) index() {
 	m.values = make([]map[string]int, len(m.Axes))
 	m.strides = make([]int, len(m.Axes))
@@ -104,11 +105,11 @@ func (m *matrix) index() {
 	}
 }
 
-// exclude sets the bits of all entries. Entries that name the same axes take cells
-// apart from each other, unless they are equal; so the work is at most the product for
-// each choice of axes, however many entries there are.
+// exclude sets the bits of all entries, and then Excluded. Different entries with the same axes match
+// different cells, and equal ones are skipped. So the work is at most the product for each choice of
+// axes, for any number of entries.
 func (m *matrix) exclude(entries []Match, product int) {
-	m.gone = make([]uint64, (product+63)/64)
+	m.excludedBits = make([]uint64, (product+63)/64)
 	seen := map[string]bool{}
 	for e, match := range entries {
 		fixed, missing := m.fix(match)
@@ -122,22 +123,22 @@ func (m *matrix) exclude(entries []Match, product int) {
 		}
 	}
 	n := 0
-	for _, word := range m.gone {
+	for _, word := range m.excludedBits {
 		n += bits.OnesCount64(word)
 	}
 	if n == 0 {
 		return
 	}
 	m.Excluded = make([]int, 0, n)
-	for w, word := range m.gone {
+	for w, word := range m.excludedBits {
 		for ; word != 0; word &= word - 1 {
 			m.Excluded = append(m.Excluded, w*64+bits.TrailingZeros64(word))
 		}
 	}
 }
 
-// fix is the index of the value that the entry wants on each axis, -1 for any; and the
-// first axis that does not have the value, or -1.
+// fix returns the index of the entry's value on each axis, -1 for any, and the first axis that does not
+// have the value, or -1.
 func (m *matrix) fix(match Match) (fixed []int, missing int) {
 	fixed = make([]int, len(m.Axes))
 	missing = -1
@@ -157,11 +158,11 @@ func (m *matrix) fix(match Match) (fixed []int, missing int) {
 	return fixed, missing
 }
 
-// mark sets the bits of all places that agree with fixed from axis a on, place being
-// that of the axes before.
+// mark sets the bits of all places that match fixed from axis a on. place is the sum of the offsets of
+// the axes before a.
 func (m *matrix) mark(fixed []int, a, place int) {
 	if a == len(fixed) {
-		m.gone[place/64] |= 1 << (place % 64)
+		m.excludedBits[place/64] |= 1 << (place % 64)
 		return
 	}
 	if fixed[a] >= 0 {
@@ -173,8 +174,7 @@ func (m *matrix) mark(fixed []int, a, place int) {
 	}
 }
 
-// include looks for included cells that are there already, among the product and
-// those included before.
+// include reports included cells that are already in the product or were included before.
 func (m *matrix) include() {
 	inProduct := m.product() - len(m.Excluded)
 	seen := make(map[string]int, len(m.Rows))
@@ -183,12 +183,12 @@ func (m *matrix) include() {
 			m.slips = append(m.slips, Slip{Kind: WrongLength, Entry: r})
 			continue
 		}
-		if cell, there := m.find(row); there {
+		if cell, exists := m.find(row); exists {
 			m.slips = append(m.slips, Slip{Kind: SameCell, Entry: r, Cell: cell})
 			continue
 		}
 		k := rowKey(row)
-		if before, there := seen[k]; there {
+		if before, exists := seen[k]; exists {
 			m.slips = append(m.slips, Slip{Kind: SameCell, Entry: r, Cell: inProduct + before})
 			continue
 		}
@@ -196,7 +196,8 @@ func (m *matrix) include() {
 	}
 }
 
-// find is the number of the product's cell with the values of row.
+// find returns the number of the product's cell with the values of row. ok is false if the product has
+// no such cell, or it is excluded.
 func (m *matrix) find(row []string) (cell int, ok bool) {
 	place := 0
 	for a, value := range row {
@@ -206,13 +207,13 @@ func (m *matrix) find(row []string) (cell int, ok bool) {
 		}
 		place += v * m.strides[a]
 	}
-	if len(m.Axes) == 0 || m.gone[place/64]>>(place%64)&1 == 1 {
+	if len(m.Axes) == 0 || m.excludedBits[place/64]>>(place%64)&1 == 1 {
 		return 0, false
 	}
 	return place - rank(m.Excluded, place), true
 }
 
-// key tells the choices of values apart.
+// key returns a different text for each choice of values.
 func key(fixed []int) string {
 	var b []byte
 	for _, v := range fixed {
@@ -221,7 +222,7 @@ func key(fixed []int) string {
 	return string(b)
 }
 
-// rowKey tells rows apart, whatever their values hold.
+// rowKey returns a different text for each row, whatever its values contain.
 func rowKey(row []string) string {
 	var b strings.Builder
 	for _, value := range row {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// ValidName tells whether an axis or a column may be called so: a letter or "_", then
-// letters, digits, "_" and "-", all of ASCII.
+// ValidName reports whether a name is allowed for an axis or a column: a letter or "_", then letters,
+// digits, "_" and "-", all of ASCII.
 func ValidName(name string) bool {
 	for i, c := range []byte(name) {
 		if !isLetter(c) && (i == 0 || c != '-' && !isDigit(c)) {
@@ -26,16 +26,14 @@ func ValidVariable(name string) bool {
 	return ValidName(name) && !strings.Contains(name, "-")
 }
 
-// ValidValue tells whether a cell can have that value: UTF-8 without line breaks (LF,
-// CR) and NUL. An environment variable holds no NUL, and a Document has a value in one
-// line.
+// ValidValue reports whether a cell can have that value: UTF-8 without line breaks (LF, CR) and NUL. An
+// environment variable cannot contain NUL, and a Document has each value on one line.
 func ValidValue(value string) bool {
 	return utf8.ValidString(value) && !strings.ContainsAny(value, "\n\r\x00")
 }
 
-// Clash finds two names whose values would be in the same environment variable, as
-// those of "lr" and "LR" would: the names at i and j, i < j. It is not ok where all
-// are apart.
+// Clash finds two names with the same environment variable, such as "lr" and "LR": the names at i and j,
+// i < j. ok is false if all variables differ.
 func Clash(names []string) (i, j int, ok bool) {
 	first := map[string]int{}
 	for j, name := range names {
@@ -48,8 +46,8 @@ func Clash(names []string) (i, j int, ok bool) {
 	return 0, 0, false
 }
 
-// SplitLines is the lines of a command list. A line ends with LF or CRLF, the last one
-// also with the text. Blank lines count.
+// SplitLines returns the lines of a command list. A line ends with LF or CRLF; the last one may end
+// without either. Blank lines count.
 func SplitLines(list string) []string {
 	var lines []string
 	for line := range strings.Lines(list) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MaxDocument is the longest Document that is read, in bytes: a table of MaxCells rows
-// of 256 bytes each.
+// MaxDocument is the longest Document that Parse reads, in bytes: a table of MaxCells rows of 256 bytes
+// each.
 const MaxDocument = 256 << 20
 
 // Parse reads a Document. It is strict: any text that Document would not write is an error,
@@ -29,22 +29,21 @@ func Parse(document string) (*Sweep, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	// Numbers and ranges could be written in other ways, and the words that follow from
-	// the rest could differ from it.
+	// Numbers and ranges have other spellings, and redundant values could contradict the others.
 	if again := s.Document(); again[:len(again)-1] != body {
 		return nil, errors.New("not written by batchctl")
 	}
 	return s, nil
 }
 
-// reader hands out the lines of a document.
+// reader returns the lines of a document one by one.
 type reader struct {
 	left   string
-	number int // of the line that was handed out last, from 1
+	number int // of the last returned line, from 1
 	done   bool
 }
 
-// next is the next line; "" behind the last one, which no line of a document is.
+// next returns the next line; "" after the last one, because a document has no empty line.
 func (r *reader) next() string {
 	line, left, more := strings.Cut(r.left, "\n")
 	r.left, r.done = left, !more
@@ -52,7 +51,7 @@ func (r *reader) next() string {
 	return line
 }
 
-// take is what follows a prefix, if the next line begins with it; else the line stays.
+// take returns the text after the prefix if the next line begins with it; otherwise the line stays.
 func (r *reader) take(prefix string) (rest string, ok bool) {
 	if !strings.HasPrefix(r.left, prefix) {
 		return "", false
@@ -60,7 +59,7 @@ func (r *reader) take(prefix string) (rest string, ok bool) {
 	return r.next()[len(prefix):], true
 }
 
-// sweep reads all behind the first line.
+// sweep reads all lines after the first.
 func (r *reader) sweep() (*Sweep, error) {
 	kind, number, _ := strings.Cut(r.next(), " ")
 	n, err := parseNumber(number)
@@ -97,12 +96,12 @@ func (r *reader) product(s *Sweep) error {
 	if _, ok := r.take("product "); !ok {
 		return nil
 	}
-	for word, ok := r.take("-"); ok; word, ok = r.take("-") {
-		from, n, err := parseRange(word)
+	for places, ok := r.take("-"); ok; places, ok = r.take("-") {
+		from, n, err := parseRange(places)
 		if err != nil {
 			return err
 		}
-		// So that no two ranges can name one place, and all of them together are bounded.
+		// No two ranges may contain the same place, which also bounds their total.
 		if k := len(s.Excluded); k > 0 && from <= s.Excluded[k-1] {
 			return errors.New("the excluded places do not ascend")
 		}
@@ -123,8 +122,7 @@ func (r *reader) product(s *Sweep) error {
 	return nil
 }
 
-// rows reads the rows of a table, those that a matrix includes, or the lines of a
-// command list.
+// rows reads the rows of a table, the included cells of a matrix, or the lines of a command list.
 func (r *reader) rows(s *Sweep) error {
 	for first, ok := r.take("+"); ok; first, ok = r.take("+") {
 		if s.Kind == Commands {
@@ -135,7 +133,7 @@ func (r *reader) rows(s *Sweep) error {
 		for value, ok := r.take("&"); ok; value, ok = r.take("&") {
 			row = append(row, value)
 		}
-		// Here, not in Check: with many names, many short rows would take much room.
+		// Here and not in Check: with many names, many short rows would take much memory.
 		if len(row) != len(s.Names) {
 			return fmt.Errorf("a row has %d values for %d names", len(row), len(s.Names))
 		}

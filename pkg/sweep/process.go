@@ -24,13 +24,14 @@ const (
 	ExitAsked    = ExitBySignal + int(syscall.SIGTERM)
 )
 
-// Ending is why a process ends before the user's program began.
+// Ending is the reason why a process ends before the user's program has started.
 type Ending struct {
 	// Exit is the exit code of the process.
 	Exit int
 	text string
 }
 
+// Error is the message.
 func (e *Ending) Error() string { return e.text }
 
 func end(exit int, format string, args ...any) error {
@@ -54,6 +55,7 @@ func Become(exec func(path string, argv, env []string) error, args, env []string
 	return nil
 }
 
+// command returns the path of args[0].
 func command(args, env []string) (path string, err error) {
 	if len(args) == 0 {
 		return "", end(ExitUsage, "there is no command to run: give the job one")
@@ -61,7 +63,7 @@ func command(args, env []string) (path string, err error) {
 	return LookPath(env, args[0])
 }
 
-// asScript runs a script without a first line that names its interpreter as shells do.
+// asScript returns the command line for a script without a #! line, which shells run themselves.
 func asScript(path string, args []string) []string {
 	return append([]string{"sh", path}, args[1:]...)
 }
@@ -71,7 +73,7 @@ type Process struct {
 	Env            []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Signals are handed on.
+	// Signals are forwarded to the program.
 	Signals <-chan os.Signal
 }
 
@@ -122,10 +124,13 @@ type unstarted struct {
 	cause  error
 }
 
-func (u *unstarted) Error() string   { return u.ending.text }
+// Error is the message.
+func (u *unstarted) Error() string { return u.ending.text }
+
+// Unwrap returns the Ending and its cause.
 func (u *unstarted) Unwrap() []error { return []error{&u.ending, u.cause} }
 
-// exitCode is what a shell makes of how a process ended.
+// exitCode returns the exit code that a shell reports for a process. Any other error is returned.
 func exitCode(err error) (int, error) {
 	if err == nil {
 		return 0, nil
@@ -140,11 +145,11 @@ func exitCode(err error) (int, error) {
 	return failed.ExitCode(), nil
 }
 
-// defaultPath is where shells look when PATH is not set.
+// defaultPath is the search path of shells if PATH is not set.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// LookPath finds a program as the shell does: by the PATH of the environment that it
-// will have. An error is an *Ending.
+// LookPath finds a program as the shell does: by the PATH of env, the environment that the program will
+// have. An error is an *Ending.
 func LookPath(env []string, name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)
@@ -173,7 +178,7 @@ func LookPath(env []string, name string) (string, error) {
 	return "", found
 }
 
-// executable tells whether a file can be executed, as far as its mode says it.
+// executable is an error unless the file exists and its mode allows execution.
 func executable(file string) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -3,7 +3,7 @@
 package sweep
 
 // Program is the shell program that gives a child its cell and executes the user's
-// command: child.sh and cells.sh, without what only their readers need.
+// command: child.sh and cells.sh, without comments and indentation.
 const Program = "_a() { printf 'batchctl: %s\\n' \"$1\" >&2; }\n" +
 	"_b() {\n" +
 	"_a \"$1\"\n" +

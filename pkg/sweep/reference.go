@@ -2,8 +2,8 @@ package sweep
 
 import "strings"
 
-// opener and closer are around the name in a reference as Canonical writes it, which
-// is the only spelling that launchers replace.
+// opener and closer enclose the name in a reference as Canonical writes it, the only spelling that
+// launchers replace.
 const (
 	opener = "${{ matrix."
 	closer = " }}"
@@ -11,16 +11,15 @@ const (
 
 // Mention is a reference to a cell's value in a text.
 type Mention struct {
-	// Name is what stands for the name of an axis or a column; ValidName tells whether
-	// it can be one.
+	// Name is the name of an axis or a column. It may be invalid; see ValidName.
 	Name string
 	// From and To are the bytes of the whole reference: text[From:To].
 	From, To int
 }
 
-// References finds the references in a text, in their order: ${{ matrix.lr }}, with any
-// number of spaces and tabs, or none, inside the braces. One whose name is not valid
-// is found, too, so that it can be said. Other text in such braces is not ours.
+// References finds the references in a text, in their order: ${{ matrix.lr }}, with any number of spaces
+// and tabs inside the braces. It also finds references with an invalid name, so that callers can report
+// them. It ignores other text in such braces.
 func References(text string) []Mention {
 	var found []Mention
 	for at := 0; ; {
@@ -35,7 +34,7 @@ func References(text string) []Mention {
 			return found
 		}
 		inner := text[at : at+length]
-		// The one that is closed is the last that was opened.
+		// The closing braces belong to the last opening ones.
 		if again := strings.LastIndex(inner, "${{"); again >= 0 {
 			at += again
 			continue
@@ -47,7 +46,7 @@ func References(text string) []Mention {
 	}
 }
 
-// Canonical is the text with its valid references as Reference writes them.
+// Canonical returns the text with its valid references in the spelling of Reference.
 func Canonical(text string) string {
 	var b strings.Builder
 	at := 0
@@ -66,9 +65,8 @@ func Canonical(text string) string {
 	return b.String()
 }
 
-// Replace is a text as the child with cell i sees it: references, written as Reference
-// writes them, are replaced by the cell's values. References to other names stay, and so
-// does a value that looks like one.
+// Replace returns a text with the references, in the spelling of Reference, replaced by the values of
+// cell i. References to other names stay, and values that look like references are not replaced again.
 func (s *Sweep) Replace(i int, text string) string {
 	if len(s.Names) == 0 {
 		return text
@@ -76,6 +74,7 @@ func (s *Sweep) Replace(i int, text string) string {
 	return replace(text, s.Names, s.Cell(i))
 }
 
+// replace is Replace with the cell's names and values.
 func replace(text string, names, values []string) string {
 	var b strings.Builder
 	for {
@@ -85,13 +84,13 @@ func replace(text string, names, values []string) string {
 			return b.String()
 		}
 		text = rest
-		by := opener
+		value := opener
 		for i, name := range names {
 			if after, ok := strings.CutPrefix(rest, name); ok && strings.HasPrefix(after, closer) {
-				by, text = values[i], after[len(closer):]
+				value, text = values[i], after[len(closer):]
 				break
 			}
 		}
-		b.WriteString(by)
+		b.WriteString(value)
 	}
 }

@@ -70,7 +70,7 @@ func printer(args []string) []string {
 	return command
 }
 
-// ofPrinter sorts out what printer printed. What shells set by themselves is left out.
+// ofPrinter parses the output of printer. It omits the variables that shells set on their own.
 func ofPrinter(fields []string) outcome {
 	var o outcome
 	for _, field := range fields {
@@ -363,8 +363,8 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-// TestProgramIsFound holds Child's search for a program, and what it says when there
-// is none, against the shells'.
+// TestProgramIsFound compares Child's search for a program, and its message without one, with the
+// shells'.
 func TestProgramIsFound(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"plain": 0o600, "script": 0o700} {

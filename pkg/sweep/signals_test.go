@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestTermIsForwarded: a line gets the SIGTERM that its child gets, may end in its own
-// time, and no line is begun behind it.
+// TestTermIsForwarded checks that a line receives its child's SIGTERM and may take its time to end, and
+// that no line starts after it.
 func TestTermIsForwarded(t *testing.T) {
 	t.Run("go", func(t *testing.T) {
 		self, err := os.Executable()
@@ -53,7 +53,7 @@ func testTerm(t *testing.T, command func() *exec.Cmd) {
 					t.Fatal(err)
 				}
 			}
-			// It runs a program that waits to read what nobody writes.
+			// It runs a program that reads from a pipe without a writer.
 			line := "exec cat never"
 			if tt.trap != "" {
 				line = fmt.Sprintf("trap %s TERM; cat never & wait", quoted("echo trapped; "+tt.trap))

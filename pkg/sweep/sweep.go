@@ -2,7 +2,7 @@ package sweep
 
 import "strings"
 
-// Kind is where the children's differences come from.
+// Kind is the source of the differences between the children.
 type Kind string
 
 // The kinds of sweeps.
@@ -14,11 +14,11 @@ const (
 	Table Kind = "table"
 	// Commands is a list of command lines, of which each child runs a slice.
 	Commands Kind = "commands"
-	// Plain is an array whose children differ in their index alone.
+	// Plain is an array whose children differ only in their index.
 	Plain Kind = "plain"
 )
 
-// Launcher says what in the container turns an index into a cell.
+// Launcher is the program in the container that turns an index into a cell.
 type Launcher string
 
 // The launchers.
@@ -34,18 +34,18 @@ const (
 
 // The environment variables of a child.
 const (
-	// DocumentVariable holds the sweep's Document.
+	// DocumentVariable has the sweep's Document.
 	DocumentVariable = "BATCHCTL_ARRAY"
-	// URLVariable is where the Document is when it is too long for a request: an s3://
-	// URL, or the absolute path of a file.
+	// URLVariable is the location of a Document that is too long for a request: an s3:// URL, or
+	// the absolute path of a file.
 	URLVariable = "BATCHCTL_ARRAY_URL"
-	// CellsVariable lists the cells of the children of one array, in the order of
-	// their indices, where cell and index differ: "10000-19999", "3 7 9-12".
+	// CellsVariable lists the cells of the children of one array, in the order of their indices, if
+	// cell and index differ: "10000-19999", "3 7 9-12".
 	CellsVariable = "BATCHCTL_CELLS"
 	// CellVariable is set by the launcher: the number of the child's cell, from 0.
 	CellVariable = "BATCHCTL_CELL"
-	// SizeVariable and ListVariable are set with a command list: the number of
-	// children that share it, and where it is if it is not in the Document.
+	// SizeVariable and ListVariable are set with a command list: the number of children that share
+	// it, and its location if it is not in the Document.
 	SizeVariable = "ARRAY_SIZE"
 	ListVariable = "LIST_FILE_S3_PATH"
 	// KeepGoingVariable is 1 if a child runs the remaining lines after a failed one.
@@ -63,13 +63,13 @@ type Axis struct {
 // excluded ones; then Rows.
 type Sweep struct {
 	Kind Kind
-	// Axes are a matrix's; Names the columns of every cell: the axes' names, or the
-	// table's header.
+	// Axes are those of a matrix. Names are the columns of every cell: the axes' names, or the table's
+	// header.
 	Axes  []Axis
 	Names []string
 	// Excluded are the places in the full product that have no cell, ascending.
 	Excluded []int
-	// Rows are a table's, or the cells that a matrix includes; in the order of Names.
+	// Rows are those of a table, or the included cells of a matrix, in the order of Names.
 	Rows [][]string
 	// Lines are those of a command list. If the child reads the list on its own, List is its
 	// location (s3://bucket/key), and Lines is nil.
@@ -80,23 +80,23 @@ type Sweep struct {
 	// Templates are the environment variables whose values name a cell's value.
 	Templates []string
 	Launcher  Launcher
-	// MaxParallel is how many children may run at once; 0: any number.
+	// MaxParallel is the most children that may run at the same time; 0 means no limit.
 	MaxParallel int
 	// KeepGoing is for Commands: a child runs the remaining lines after a failed one.
 	KeepGoing bool
 }
 
-// VariablePrefix begins the environment variables that hold a cell's values.
+// VariablePrefix is the prefix of the environment variables with a cell's values.
 const VariablePrefix = "MATRIX_"
 
-// Variable is the environment variable that holds the value of an axis or a column:
-// learning-rate is MATRIX_LEARNING_RATE.
+// Variable returns the environment variable with the value of an axis or a column: learning-rate is
+// MATRIX_LEARNING_RATE.
 func Variable(name string) string {
 	return VariablePrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// Reference is how a command or an environment variable names the value of an axis or
-// column: ${{ matrix.lr }}.
+// Reference returns the text by which a command or an environment variable refers to the value of an axis
+// or column: ${{ matrix.lr }}.
 func Reference(name string) string { return "${{ matrix." + name + " }}" }
 
 // Len is the number of children: the cells, or Size.

@@ -36,6 +36,7 @@ func (r *record) program(pkg string, flags []string) func() (string, error) {
 	return r.built[key]
 }
 
+// build runs go build, and returns the program's path.
 func (r *record) build(pkg string, flags []string) (string, error) {
 	folder, err := r.programFolder()
 	if err != nil {
@@ -115,6 +116,7 @@ func (r *record) findShell() error {
 	return os.Setenv("PATH", os.Getenv("PATH")+string(os.PathListSeparator)+folder)
 }
 
+// removeFolder removes the programs at the end of the tests.
 func (r *record) removeFolder() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

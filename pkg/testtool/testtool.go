@@ -139,6 +139,7 @@ type record struct {
 	probes   map[string]func() error
 }
 
+// current is the record of this process.
 var current record
 
 func (r *record) start() {
@@ -245,6 +246,7 @@ func packageName() string {
 	return filepath.Base(at)
 }
 
+// moduleRoot returns the folder of go.mod at or above a folder, or "".
 func moduleRoot(at string) string {
 	for {
 		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
@@ -267,6 +269,7 @@ func Works(t testing.TB, program string, probe ...string) {
 	}
 }
 
+// probe returns the function that runs a probe at its first call.
 func (r *record) probe(program string, args []string) func() error {
 	r.lock()
 	defer r.mu.Unlock()

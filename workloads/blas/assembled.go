@@ -4,14 +4,15 @@ package blas
 
 import "unsafe"
 
-// multiplyInPlace and multiplyPacked are functions of the assembly, for A whose rows lie
-// in memory as they are, and for packed A.
+// multiplyInPlace and multiplyPacked are the signatures of the assembly kernels. The first reads
+// the rows of A in place, rs bytes apart; the second reads packed A.
 type (
 	multiplyInPlace[T Float] func(k, panels int, a *T, rs uintptr, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump, also uintptr)
 	multiplyPacked[T Float]  func(k, panels int, a *T, b, c *T, ldc uintptr, alpha *T, add bool, next *T, step, jump, also uintptr)
 )
 
-// assembled is a pair of functions as a kernel for tiles of mr x nr.
+// assembled makes a kernel for tiles of mr x nr from a pair of assembly functions. It checks the
+// slices and converts distances from elements to bytes.
 func assembled[T Float](mr, nr int, inPlace multiplyInPlace[T], packed multiplyPacked[T]) func(*strip[T]) {
 	bytes := unsafe.Sizeof(T(0))
 	return func(s *strip[T]) {
@@ -25,13 +26,15 @@ func assembled[T Float](mr, nr int, inPlace multiplyInPlace[T], packed multiplyP
 	}
 }
 
-// packPanels packs panels that are width bytes wide with a function of the assembly.
+// packPanels packs panels of width bytes with a function of the assembly. It first touches the last
+// elements, so that a short slice panics.
 func packPanels[T Float](pack func(dst, src *byte, ld uintptr, k, panels int, gap uintptr), width int, dst, src []T, ld, k, panels int) {
 	nr := width / size[T]()
 	_, _ = dst[k*panels*nr-1], src[(k-1)*ld+panels*nr-1]
 	pack((*byte)(unsafe.Pointer(&dst[0])), (*byte)(unsafe.Pointer(&src[0])), uintptr(ld*size[T]()), k, panels, uintptr(k*width))
 }
 
+// transposeFloat64 is kernel.transpose with the assembly for whole blocks of 4 columns.
 func transposeFloat64(dst []float64, gap int, src []float64, ld, k int) {
 	whole := k &^ 3
 	if whole > 0 {
@@ -41,6 +44,7 @@ func transposeFloat64(dst []float64, gap int, src []float64, ld, k int) {
 	transposeFrom(whole, dst, gap, src, ld, k)
 }
 
+// transposeFloat32 is kernel.transpose with the assembly for whole blocks of 4 columns.
 func transposeFloat32(dst []float32, gap int, src []float32, ld, k int) {
 	whole := k &^ 3
 	if whole > 0 {

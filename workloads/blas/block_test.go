@@ -8,8 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// Every element of C belongs to one task, and tasks begin at whole tiles, so that
-// an element's tile does not depend on how many tasks there are.
+// TestTasksCoverOnce checks that every element of C belongs to one task, and that tasks begin at
+// whole tiles. So the tile of an element does not depend on the number of tasks.
 func TestTasksCoverOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		side := rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, 700))
@@ -43,8 +43,8 @@ func TestTasksCoverOnce(t *testing.T) {
 	})
 }
 
-// A product takes its operands plus 5 %, from 1000 x 1000 on with 2 threads and
-// from 4000 on with 64.
+// TestMemory checks that a product takes at most its operands plus 5 %, from 1000 x 1000 on with 2
+// threads and from 4000 on with 64.
 func TestMemory(t *testing.T) {
 	for _, threads := range []int{1, 2, 4, 16, 64} {
 		for _, n := range []int{1000, 2000, 4000, 10000} {
@@ -62,7 +62,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// What a product is reported to pack into is what its goroutines take.
+// TestWorkspaceBytes checks that the reported workspace is what the goroutines allocate.
 func TestWorkspaceBytes(t *testing.T) {
 	t.Run("float64", testWorkspaceBytes[float64])
 	t.Run("float32", testWorkspaceBytes[float32])
@@ -87,7 +87,8 @@ func testWorkspaceBytes[T Float](t *testing.T) {
 	}
 }
 
-// A task's two parts are all that was left of it, once, and no more than half is given away.
+// TestSplit checks that the two parts of a task are exactly the rest of it, and that at most half
+// is given away.
 func TestSplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		side := rapid.IntRange(1, 3000)
@@ -139,8 +140,8 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-// Few cores have work for all of the time, and many for nearly all; also where one of them has
-// half the speed of the others. Few multiply for nearly all of it.
+// TestWorkIsEven checks that a few cores have work all of the time and many nearly all of it, even
+// if one core has half the speed of the others. A few cores multiply nearly all of the time.
 func TestWorkIsEven(t *testing.T) {
 	for _, threads := range []int{2, 3, 4, 8, 16, 32, 64, 96} {
 		least, leastProduct := 0.8, 0.75
@@ -169,9 +170,9 @@ func TestWorkIsEven(t *testing.T) {
 	}
 }
 
-// simulate computes a product in virtual time, on goroutines of which the first needs slowest
-// times as long as the others, and returns the shares of the time in which they pack or
-// multiply, and in which they multiply.
+// simulate computes a product in virtual time. The first goroutine needs slowest times as long as
+// the others. It returns the shares of the time in which goroutines pack or multiply (busy), and in
+// which they multiply (product).
 func simulate(b blocking, slowest float64) (busy, product float64) {
 	// Packing a panel takes as long as so many rows of its products (Emerald Rapids).
 	const packing = 90
@@ -235,8 +236,8 @@ func simulate(b blocking, slowest float64) (busy, product float64) {
 	return busy / whole, float64(b.m) * float64(b.n) * float64(b.k) / whole
 }
 
-// The panel on the right is the narrowest that holds what is left, and no wider
-// than the others.
+// TestLastPanel checks that the panel at the right edge is the narrowest that fits the remaining
+// columns, and no wider than the others.
 func TestLastPanel(t *testing.T) {
 	for _, isa := range Available() {
 		kernel := kernelFor[float64](isa)
@@ -249,8 +250,8 @@ func TestLastPanel(t *testing.T) {
 	}
 }
 
-// TestFollow holds that every row that the next strip reads is fetched in time, also where a
-// block of B has fewer panels than a strip has rows.
+// TestFollow checks that every row that the next strip reads is prefetched in time, even if a block
+// of B has fewer panels than a strip has rows.
 func TestFollow(t *testing.T) {
 	for _, rows := range []int{4, 8} {
 		for panels := leastPanels; panels <= 12; panels++ {

@@ -7,26 +7,25 @@ import (
 	"sync"
 )
 
-// Options say how a product is computed. The zero value is the best way.
+// Options choose how a product is computed. The zero value is the fastest choice.
 type Options struct {
-	// ISA is Best where it is empty. One that the machine lacks panics.
+	// ISA is the instruction set; empty means Best. Gemm panics if the machine lacks it.
 	ISA ISA
-	// Threads is the number of goroutines that compute, GOMAXPROCS where it is 0.
-	// Small products take fewer.
+	// Threads is the number of goroutines that compute; 0 means GOMAXPROCS. Small products use
+	// fewer.
 	Threads int
 }
 
-// Gemm computes C = alpha op(A) op(B) + beta C for row-major matrices: op(A) is
-// m x k, op(B) is k x n and C is m x n. op(X) is X or, with trans, its
-// transpose: then a holds k rows of m elements, and b n rows of k. Row i of a
-// begins at a[i*lda]; gaps between rows are neither read nor written.
+// Gemm computes C = alpha op(A) op(B) + beta C for row-major matrices: op(A) is m x k, op(B) is k x
+// n and C is m x n. op(X) is X or, with trans, its transpose: then a has k rows of m elements, and
+// b has n rows of k. Row i of a begins at a[i*lda]; gaps between rows are neither read nor written.
 //
-// As in BLAS, C is not read where beta is 0, and A and B are not where alpha or
-// k is. Everywhere else NaN and infinities propagate as in the sum written out.
-// C must not overlap A or B. Each element of C is a sum of at most k products and
-// the rounding of each depends on the shape alone, not on the threads.
+// As in BLAS, C is not read where beta is 0, and A and B are not read where alpha or k is 0.
+// Everywhere else NaN and infinities propagate as in the mathematical sum. C must not overlap A or
+// B. Each element of C is a sum of at most k products; its rounding depends on the shape alone, not
+// on the number of threads.
 //
-// Shapes that do not fit the slices panic.
+// Gemm panics if a shape does not fit its slice.
 func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, o Options) {
 	if fault := misfit(transA, transB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc); fault != "" {
 		panic("blas: " + fault)
@@ -45,7 +44,7 @@ func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b 
 	g.run()
 }
 
-// complete fills in what was left to this package.
+// complete fills in the defaults. It panics if the machine lacks the instruction set.
 func (o Options) complete() Options {
 	if o.ISA == "" {
 		o.ISA = Best()
@@ -59,7 +58,7 @@ func (o Options) complete() Options {
 	return o
 }
 
-// misfit says what is wrong with the shapes, "" where nothing is.
+// misfit describes what is wrong with the shapes; "" means that they fit.
 func misfit(transA, transB bool, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) string {
 	if min(m, n, k) < 0 {
 		return "a size is negative"
@@ -83,7 +82,7 @@ func misfit(transA, transB bool, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) s
 	return ""
 }
 
-// scale multiplies C by beta, and does not read it where that is 0.
+// scale multiplies C by beta. It does not read C where beta is 0.
 func scale[T Float](c []T, ldc, m, n int, beta T) {
 	if beta == 1 {
 		return
@@ -114,8 +113,8 @@ type product[T Float] struct {
 	tasks       *tasks
 }
 
-// run computes all tasks on as many goroutines as there may be. None waits for
-// another before all blocks of C are taken.
+// run computes all tasks on the planned number of goroutines, of which the caller is one. No
+// goroutine waits for another before all blocks of C are taken.
 func (g *product[T]) run() {
 	g.tasks = newTasks(g.blocking)
 	if g.blocking.threads == 1 {
@@ -130,11 +129,11 @@ func (g *product[T]) run() {
 	group.Wait()
 }
 
+// work is one goroutine: it takes tasks and computes them until none is left.
 func (g *product[T]) work() {
 	if g.blocking.threads < runtime.GOMAXPROCS(0) && float64(g.m)*float64(g.n)*float64(g.k) >= lockedWork {
-		// A goroutine that is interrupted after its 10 ms continues wherever a processor of the
-		// runtime is idle, on a core with nothing of its block of B in the cache. A
-		// thread stays; with no processor idle so does the goroutine, and for less.
+		// A preempted goroutine continues on any idle processor of the runtime, on a core whose
+		// cache has nothing of its block of B. A locked thread stays on its core.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 	}
@@ -151,8 +150,8 @@ func (g *product[T]) work() {
 	}
 }
 
-// tile computes one block of C: for each block along K, the block of B is packed
-// and all rows of A run past it.
+// task computes one block of C. For each pass along K it packs the block of B, and all rows of A
+// run past it.
 func (g *product[T]) task(w *workspace[T], t tile) {
 	if g.beta != 0 && !t.begun {
 		scale(g.c[t.row*g.ldc+t.col:], g.ldc, t.rows, t.cols, g.beta)
@@ -170,7 +169,7 @@ func (g *product[T]) task(w *workspace[T], t tile) {
 	}
 }
 
-// strip computes the rows of C from i on, at most mr.
+// strip computes the rows of C from i on, at most mr, for one pass.
 func (g *product[T]) strip(w *workspace[T], t tile, i, l, depth int) {
 	mr, nr := g.kernel.mr, g.kernel.nr
 	rows := min(mr, t.row+t.rows-i)
@@ -191,10 +190,10 @@ func (g *product[T]) strip(w *workspace[T], t tile, i, l, depth int) {
 	}
 }
 
-// tiles computes rows x cols of C from (i, j) on, with a kernel for mr x width. What
-// does not fill its tiles goes into tiles of its own, whose valid part is then moved
-// into C: what the padding of A and B multiplies to is dropped, so that an infinity
-// reaches its row and column and nothing else.
+// tiles computes rows x cols of C from (i, j) on, with a kernel for mr x width. A part that does
+// not fill whole tiles is computed in the workspace, and its valid elements are then moved into C.
+// The products of the padding of A and B are dropped, so that an infinity reaches only its row and
+// column.
 func (g *product[T]) tiles(w *workspace[T], multiply func(*strip[T]), width, i, j, rows, cols int) {
 	s := &w.strip
 	if rows == g.kernel.mr && cols == width {

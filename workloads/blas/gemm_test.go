@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// operand is a matrix inside a longer slice: guards before, between and behind
-// its rows, all of them NaN with a payload that no arithmetic makes.
+// operand is a matrix inside a longer slice, with guards before it, between its rows and after it:
+// NaNs with a payload that no arithmetic creates.
 type operand[T Float] struct {
 	whole          []T
 	data           []T
@@ -18,8 +18,8 @@ type operand[T Float] struct {
 	before         int
 }
 
-// newOperand fills a rows x cols matrix with numbers from [-1, 1). Row 0 begins
-// before elements into the slice.
+// newOperand fills a rows x cols matrix with numbers from [-1, 1). Row 0 begins before elements
+// into the slice.
 func newOperand[T Float](rng *rand.Rand, rows, cols, gap, before int) *operand[T] {
 	o := &operand[T]{rows: rows, cols: cols, ld: max(1, cols+gap), before: before}
 	length := max(0, (rows-1)*o.ld+cols)
@@ -36,7 +36,7 @@ func newOperand[T Float](rng *rand.Rand, rows, cols, gap, before int) *operand[T
 	return o
 }
 
-// guard is a quiet NaN whose payload tells it from those that arithmetic makes.
+// guard is a quiet NaN whose payload distinguishes it from the NaNs of arithmetic.
 func guard[T Float]() T {
 	if size[T]() == 4 {
 		return T(math.Float32frombits(0x7FC0BEEF))
@@ -63,7 +63,7 @@ func (o *operand[T]) at(i, j int, trans bool) float64 {
 	return float64(o.data[i*o.ld+j])
 }
 
-// touched names a guard that is not what it was, "" if all are.
+// touched names a guard that has changed, "" if none has.
 func (o *operand[T]) touched() string {
 	for i, v := range o.whole {
 		at := i - o.before
@@ -82,7 +82,7 @@ func unit[T Float]() float64 {
 	return 0x1p-53
 }
 
-// exact is the sum written out, compensated, so that its own error does not count.
+// exact is the sum with compensated rounding errors, so that its own error does not count.
 func exact[T Float](a, b *operand[T], transA, transB bool, i, j, k int) float64 {
 	var s, c float64
 	for l := range k {
@@ -107,8 +107,8 @@ type shape struct {
 	seed           uint64
 }
 
-// checkGemm computes one product and holds its elements against the exact ones,
-// and all that is not C against what it was.
+// checkGemm computes one product. It compares the elements with the exact ones, and checks that
+// everything outside C is unchanged.
 func checkGemm[T Float](t interface{ Fatalf(string, ...any) }, isa ISA, s shape) {
 	rng := rand.New(rand.NewPCG(s.seed, 1))
 	oriented := func(rows, cols, which int, trans bool) *operand[T] {
@@ -170,8 +170,8 @@ func drawShape(t *rapid.T) shape {
 	return s
 }
 
-// Any shape, stride, transposition, alignment and scale, on every instruction
-// set of this machine.
+// TestGemm checks any shape, stride, transposition, alignment and scale, on every instruction set
+// of the local machine.
 func TestGemm(t *testing.T) {
 	for _, isa := range Available() {
 		t.Run(string(isa)+"/float64", rapid.MakeCheck(func(t *rapid.T) { checkGemm[float64](t, isa, drawShape(t)) }))
@@ -179,7 +179,8 @@ func TestGemm(t *testing.T) {
 	}
 }
 
-// Products that are cut into many tasks along both sides, more than once along K.
+// TestGemmLarge checks products that are cut into many tasks along both sides, and more than once
+// along K.
 func TestGemmLarge(t *testing.T) {
 	for _, isa := range Available() {
 		for i, s := range []shape{
@@ -213,7 +214,8 @@ func FuzzGemm(f *testing.F) {
 	})
 }
 
-// The sum of an element does not depend on who computes it.
+// TestThreadsDoNotChangeTheResult checks that the sum of an element does not depend on the
+// goroutine that computes it.
 func TestThreadsDoNotChangeTheResult(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	const m, n, k = 123, 205, 600

@@ -10,9 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// The assembly in the repository is what its generator writes, byte for byte.
-// A copy of the generator runs, at the same place relative to its output, so
-// that the command in the first line is the same.
+// TestGenerated checks that the committed assembly is the output of its generator, byte for byte. A
+// copy of the generator runs at the same relative path, so that the command in the first line is
+// the same.
 func TestGenerated(t *testing.T) {
 	root := t.TempDir()
 	generator := filepath.Join(root, "internal", "asm")
@@ -36,7 +36,7 @@ func TestGeneratedForARM(t *testing.T) {
 	isWritten(t, root, "kernels_arm64.s", "kernels_arm64.go")
 }
 
-// isWritten holds files of the package against what a generator has put into a directory.
+// isWritten compares files of the package with the generator's output in dir.
 func isWritten(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -54,14 +54,14 @@ func isWritten(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// inDirectory is the go command of this test, in a directory of its own module.
+// inDirectory is the go command, run in another module's directory.
 func inDirectory(dir string, args ...string) *exec.Cmd {
 	command := goCommand(append([]string{"-C", dir}, args...)...)
 	command.Env = append(command.Env, "GOWORK=off", "GOFLAGS=-mod=mod")
 	return command
 }
 
-// goCommand is the go command for programs of this machine, whatever this test was built for.
+// goCommand is the go command that builds for the local machine, even if this test is cross-compiled.
 func goCommand(args ...string) *exec.Cmd {
 	command := exec.Command("go", args...)
 	command.Env = append(os.Environ(), "GOOS=", "GOARCH=")

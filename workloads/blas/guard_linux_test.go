@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// fenced returns n elements between two pages that cannot be touched: against
-// the one after them, or the one before them.
+// fenced returns n elements between two inaccessible pages: directly after the first or, with
+// behind, directly before the second.
 func fenced[T Float](t *testing.T, n int, behind bool) []T {
 	t.Helper()
 	page := os.Getpagesize()
@@ -31,7 +31,7 @@ func fenced[T Float](t *testing.T, n int, behind bool) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&memory[start])), n)
 }
 
-// testFences dies of a read or a write outside the operands.
+// testFences crashes on a read or a write outside the operands.
 func testFences[T Float](t *testing.T, isa ISA) {
 	for _, s := range [][3]int{{1, 1, 1}, {8, 48, 4}, {8, 24, 8}, {9, 25, 13}, {7, 47, 33}, {16, 100, 577}, {5, 3, 2}, {23, 71, 388}} {
 		m, n, k := s[0], s[1], s[2]

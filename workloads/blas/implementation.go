@@ -5,17 +5,17 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// Implementation is a BLAS for gonum whose Dgemm and Sgemm are Gemm; all
-// other routines are gonum's own. To give the whole of gonum its speed:
+// Implementation is a BLAS for gonum. Its Dgemm and Sgemm call Gemm; all other routines are gonum's
+// own. To use it for all of gonum:
 //
 //	blas64.Use(blas.Implementation{})
 //	blas32.Use(blas.Implementation{})
 //
-// Unlike gonum's own routines it does not skip elements of A that are zero: zero
-// times a NaN or an infinity is NaN, as in the sum written out.
+// Unlike gonum's own routines it does not skip elements of A that are zero: zero times a NaN or an
+// infinity is NaN, as in the mathematical sum.
 type Implementation struct {
 	gonum.Implementation
-	// Options hold for every product.
+	// Options apply to every product.
 	Options Options
 }
 
@@ -44,8 +44,8 @@ func (i Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32,
 	Gemm(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, i.Options)
 }
 
-// plain tells whether a call is a product and right. gonum answers the others:
-// what is empty costs nothing, and what is wrong gets its own words.
+// plain reports whether a call is a valid, non-empty product. gonum answers all other calls: empty
+// products cost nothing, and invalid ones panic with gonum's text.
 func plain(tA, tB blas.Transpose, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) bool {
 	known := func(t blas.Transpose) bool { return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans }
 	return known(tA) && known(tB) && min(m, n, k) > 0 &&

@@ -21,7 +21,7 @@ func caught(f func()) (got any) {
 	return nil
 }
 
-// The same calls, right and wrong ones, give what gonum gives: the same
+// TestImplementationIsGonums checks that valid and invalid calls give gonum's results: the same
 // numbers up to rounding, or the same panic.
 func TestImplementationIsGonums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -76,7 +76,7 @@ func TestImplementationIsGonums(t *testing.T) {
 	})
 }
 
-// width is the least distance between rows of a matrix that is r x c after the
+// width is the smallest distance between the rows of a matrix that is r x c after the
 // transposition.
 func width(t blas.Transpose, r, c int) int {
 	if t != blas.NoTrans {
@@ -101,7 +101,7 @@ func narrow(x []float64) []float32 {
 	return y
 }
 
-// use puts an implementation behind the whole of gonum for one test.
+// use makes gonum compute with an implementation for one test.
 func use(t *testing.T, i Implementation) {
 	blas64.Use(i)
 	blas32.Use(i)
@@ -111,7 +111,7 @@ func use(t *testing.T, i Implementation) {
 	})
 }
 
-// gonum's matrices and factorisations compute with it.
+// TestGonumUsesIt checks gonum's matrices and factorisations with this implementation.
 func TestGonumUsesIt(t *testing.T) {
 	for _, isa := range Available() {
 		t.Run(string(isa), func(t *testing.T) {

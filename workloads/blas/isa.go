@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// ISA is an instruction set that kernels are written for.
+// ISA is an instruction set that has kernels.
 type ISA string
 
 // The instruction sets. Portable is plain Go and runs everywhere; on arm64 the
@@ -20,22 +20,22 @@ const (
 	Portable ISA = "portable"
 )
 
-// ISAVariable is the environment variable that takes the better instruction
-// sets away from Best: avx2, neon or portable.
+// ISAVariable is the environment variable that limits Best to a set: avx512, avx2, neon or
+// portable.
 const ISAVariable = "BATCHCTL_BLAS_ISA"
 
-// Available lists the instruction sets of this machine, the best first.
+// Available lists the instruction sets that this machine can run, the best first.
 func Available() []ISA { return append(slices.Clone(supported()), Portable) }
 
-// Best is the instruction set that a product takes when none is asked for: the
-// best of this machine, or what ISAVariable says, read once. A value that the
-// machine cannot run leaves the best; LimitError tells of it.
+// Best is the instruction set of a product that asks for none: the best available one, or the one
+// that ISAVariable names, read once. If the machine cannot run that one, Best is the best
+// available, and LimitError reports the problem.
 func Best() ISA {
 	isa, _ := best()
 	return isa
 }
 
-// LimitError is not nil where ISAVariable says what this machine cannot run.
+// LimitError returns an error if ISAVariable names an instruction set that this machine cannot run.
 func LimitError() error {
 	_, err := best()
 	return err
@@ -43,6 +43,8 @@ func LimitError() error {
 
 var best = sync.OnceValues(func() (ISA, error) { return limited(os.Getenv(ISAVariable), Available()) })
 
+// limited returns the wanted instruction set, or the first available one if none is wanted or the
+// wanted one is unavailable; the latter is also an error.
 func limited(wanted string, available []ISA) (ISA, error) {
 	if wanted == "" {
 		return available[0], nil
@@ -50,9 +52,9 @@ func limited(wanted string, available []ISA) (ISA, error) {
 	if slices.Contains(available, ISA(wanted)) {
 		return ISA(wanted), nil
 	}
-	var words []string
+	var names []string
 	for _, isa := range available {
-		words = append(words, string(isa))
+		names = append(names, string(isa))
 	}
-	return available[0], fmt.Errorf("%s=%s: this machine has no such kernels (it has: %s)", ISAVariable, wanted, strings.Join(words, ", "))
+	return available[0], fmt.Errorf("%s=%s: this machine has no such kernels (it has: %s)", ISAVariable, wanted, strings.Join(names, ", "))
 }

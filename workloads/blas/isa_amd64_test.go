@@ -2,7 +2,7 @@ package blas
 
 import "testing"
 
-// What processors answer, and what a virtual machine leaves of it.
+// TestLevel2By reads the CPUID answers of real processors, and what virtual machines pass on.
 func TestLevel2By(t *testing.T) {
 	type answers = map[[2]uint32][4]uint32
 	for _, test := range []struct {

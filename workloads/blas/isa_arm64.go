@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+// supported lists NEON (Advanced SIMD) if the processor has it.
 func supported() []ISA {
 	if cpu.ARM64.HasASIMD {
 		return []ISA{NEON}
@@ -18,12 +19,12 @@ func supported() []ISA {
 	return nil
 }
 
-// level2 is the size in bytes of the second-level cache of one core, 0 where the system
-// does not tell: programs may not ask the processor itself, and Linux lists what it found.
+// level2 is the size in bytes of the second-level cache of one core, 0 if the system does not
+// report it. User programs cannot ask the processor; Linux lists the caches in sysfs.
 func level2() int { return level2In(os.DirFS("/sys/devices/system/cpu/cpu0/cache")) }
 
-// level2In reads a folder of caches as Linux has it (Documentation/ABI, sysfs-devices-system-cpu):
-// a cache that cores share is divided among them.
+// level2In reads a cache directory of Linux (Documentation/ABI, sysfs-devices-system-cpu). A shared
+// cache is divided among its cores.
 func level2In(caches fs.FS) int {
 	folders, err := fs.Glob(caches, "index*")
 	if err != nil {
@@ -46,8 +47,8 @@ func level2In(caches fs.FS) int {
 			return 0
 		}
 		sharing := 0
-		for _, word := range strings.Split(read("shared_cpu_map"), ",") {
-			mask, err := strconv.ParseUint(word, 16, 64)
+		for _, part := range strings.Split(read("shared_cpu_map"), ",") {
+			mask, err := strconv.ParseUint(part, 16, 64)
 			if err != nil {
 				return 0
 			}

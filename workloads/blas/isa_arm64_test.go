@@ -20,7 +20,7 @@ func TestLevel2In(t *testing.T) {
 		{"instructions beside data", append(first, cache("2", "Instruction", "512K", "1"), cache("2", "Data", "256K", "1")), 256 << 10},
 		{"none listed", first, 0},
 		{"no number", append(first, cache("2", "Unified", "many", "1")), 0},
-		{"nobody shares it", append(first, cache("2", "Unified", "512K", "")), 0},
+		{"one core has it", append(first, cache("2", "Unified", "512K", "")), 0},
 		{"no folder", nil, 0},
 	} {
 		files := fstest.MapFS{}

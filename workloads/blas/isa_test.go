@@ -48,7 +48,7 @@ func TestUnknownISAPanics(t *testing.T) {
 	Gemm(false, false, 1, 1, 1, 1, x, 1, x, 1, 0, []float64{0}, 1, Options{ISA: "sse"})
 }
 
-// A cache of a size that no processor has would say that CPUID is misread.
+// TestLevel2 checks that the cache has a plausible size; otherwise CPUID is misread.
 func TestLevel2(t *testing.T) {
 	if got := level2(); got != 0 && (got < 128<<10 || got > 64<<20) {
 		t.Errorf("the second-level cache has %d bytes", got)

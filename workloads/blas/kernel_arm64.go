@@ -1,6 +1,6 @@
 package blas
 
-// assembly returns the kernel for the type, if there is one.
+// assembly returns the kernel of the instruction set for the type, if it has one.
 func assembly[T Float](isa ISA) (kernel[T], bool) {
 	if isa != NEON {
 		return kernel[T]{}, false

@@ -6,84 +6,84 @@ package blas
 
 // multiplyF64AVX512 sets, or with add increases, 8 rows of C by alpha times A B, for 24 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX512(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX512Packed sets, or with add increases, 8 rows of C by alpha times A B, for 24 columns of each of the panels of B.
 // Element (i, l) of A lies i+8*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX512Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX512x2 sets, or with add increases, 8 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX512x2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX512x2Packed sets, or with add increases, 8 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 // Element (i, l) of A lies i+8*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX512x2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX512x1 sets, or with add increases, 8 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX512x1(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX512x1Packed sets, or with add increases, 8 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 // Element (i, l) of A lies i+8*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX512x1Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX512 sets, or with add increases, 8 rows of C by alpha times A B, for 48 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX512(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX512Packed sets, or with add increases, 8 rows of C by alpha times A B, for 48 columns of each of the panels of B.
 // Element (i, l) of A lies i+8*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX512Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX512x2 sets, or with add increases, 8 rows of C by alpha times A B, for 32 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX512x2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX512x2Packed sets, or with add increases, 8 rows of C by alpha times A B, for 32 columns of each of the panels of B.
 // Element (i, l) of A lies i+8*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX512x2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX512x1 sets, or with add increases, 8 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX512x1(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX512x1Packed sets, or with add increases, 8 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 // Element (i, l) of A lies i+8*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX512x1Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
@@ -108,84 +108,84 @@ func packRowsAVX512(dst *byte, src *byte, ld uintptr, k int, panels int, gap uin
 
 // multiplyF64AVX2 sets, or with add increases, 4 rows of C by alpha times A B, for 12 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX2Packed sets, or with add increases, 4 rows of C by alpha times A B, for 12 columns of each of the panels of B.
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX2x2 sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX2x2(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX2x2Packed sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX2x2Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX2x1 sets, or with add increases, 4 rows of C by alpha times A B, for 4 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX2x1(k int, panels int, a *float64, rs uintptr, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF64AVX2x1Packed sets, or with add increases, 4 rows of C by alpha times A B, for 4 columns of each of the panels of B.
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64AVX2x1Packed(k int, panels int, a *float64, b *float64, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX2 sets, or with add increases, 4 rows of C by alpha times A B, for 24 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX2Packed sets, or with add increases, 4 rows of C by alpha times A B, for 24 columns of each of the panels of B.
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX2x2 sets, or with add increases, 4 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX2x2(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX2x2Packed sets, or with add increases, 4 rows of C by alpha times A B, for 16 columns of each of the panels of B.
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX2x2Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX2x1 sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX2x1(k int, panels int, a *float32, rs uintptr, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)
 
 // multiplyF32AVX2x1Packed sets, or with add increases, 4 rows of C by alpha times A B, for 8 columns of each of the panels of B.
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32AVX2x1Packed(k int, panels int, a *float32, b *float32, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step uintptr, jump uintptr, also uintptr)

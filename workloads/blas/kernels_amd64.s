@@ -49,7 +49,7 @@ panel:
 	VPXORQ Z23, Z23, Z23
 	MOVQ   k+0(FP), R14
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R14), R15
 	CMPQ    R14, $0x000000b0
 	CMOVQGE R15, R14
@@ -59,7 +59,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R13)
 	PREFETCHT1   (R13)(R11*1)
 	ADDQ         R10, R13
@@ -878,7 +878,7 @@ panel:
 	VPXORQ Z23, Z23, Z23
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R11), R12
 	CMPQ    R11, $0x000000b0
 	CMOVQGE R12, R11
@@ -888,7 +888,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -1701,7 +1701,7 @@ panel:
 	VPXORQ Z15, Z15, Z15
 	MOVQ   k+0(FP), R14
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R14), R15
 	CMPQ    R14, $0x000000b0
 	CMOVQGE R15, R14
@@ -1711,7 +1711,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R13)
 	PREFETCHT1   (R13)(R11*1)
 	ADDQ         R10, R13
@@ -2337,7 +2337,7 @@ panel:
 	VPXORQ Z15, Z15, Z15
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R11), R12
 	CMPQ    R11, $0x000000b0
 	CMOVQGE R12, R11
@@ -2347,7 +2347,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -2967,7 +2967,7 @@ panel:
 	VPXORQ Z7, Z7, Z7
 	MOVQ   k+0(FP), R14
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R14), R15
 	CMPQ    R14, $0x000000b0
 	CMOVQGE R15, R14
@@ -2977,7 +2977,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R13)
 	PREFETCHT1   (R13)(R11*1)
 	ADDQ         R10, R13
@@ -3410,7 +3410,7 @@ panel:
 	VPXORQ Z7, Z7, Z7
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R11), R12
 	CMPQ    R11, $0x000000b0
 	CMOVQGE R12, R11
@@ -3420,7 +3420,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -3871,7 +3871,7 @@ panel:
 	VPXORQ Z23, Z23, Z23
 	MOVQ   k+0(FP), R14
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R14), R15
 	CMPQ    R14, $0x000000b0
 	CMOVQGE R15, R14
@@ -3881,7 +3881,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R13)
 	PREFETCHT1   (R13)(R11*1)
 	ADDQ         R10, R13
@@ -4700,7 +4700,7 @@ panel:
 	VPXORQ Z23, Z23, Z23
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R11), R12
 	CMPQ    R11, $0x000000b0
 	CMOVQGE R12, R11
@@ -4710,7 +4710,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -5523,7 +5523,7 @@ panel:
 	VPXORQ Z15, Z15, Z15
 	MOVQ   k+0(FP), R14
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R14), R15
 	CMPQ    R14, $0x000000b0
 	CMOVQGE R15, R14
@@ -5533,7 +5533,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R13)
 	PREFETCHT1   (R13)(R11*1)
 	ADDQ         R10, R13
@@ -6159,7 +6159,7 @@ panel:
 	VPXORQ Z15, Z15, Z15
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R11), R12
 	CMPQ    R11, $0x000000b0
 	CMOVQGE R12, R11
@@ -6169,7 +6169,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -6789,7 +6789,7 @@ panel:
 	VPXORQ Z7, Z7, Z7
 	MOVQ   k+0(FP), R14
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R14), R15
 	CMPQ    R14, $0x000000b0
 	CMOVQGE R15, R14
@@ -6799,7 +6799,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R13)
 	PREFETCHT1   (R13)(R11*1)
 	ADDQ         R10, R13
@@ -7232,7 +7232,7 @@ panel:
 	VPXORQ Z7, Z7, Z7
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -176(R11), R12
 	CMPQ    R11, $0x000000b0
 	CMOVQGE R12, R11
@@ -7242,7 +7242,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -7758,7 +7758,7 @@ TEXT ·packRowsAVX512(SB), NOSPLIT, $0-48
 row:
 	MOVQ CX, DI
 
-	// The processor fetches along a row by itself, but not the row after the next.
+	// The processor prefetches along a row on its own, but not the row after the next.
 	LEAQ (CX)(DX*2), R10
 	MOVQ AX, R8
 	MOVQ panels+32(FP), R9
@@ -7817,7 +7817,7 @@ panel:
 	VXORPS Y11, Y11, Y11
 	MOVQ   k+0(FP), R13
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R13), R14
 	CMPQ    R13, $0x00000070
 	CMOVQGE R14, R13
@@ -7827,7 +7827,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R12)
 	PREFETCHT1   (R12)(R10*1)
 	ADDQ         R9, R12
@@ -8303,7 +8303,7 @@ panel:
 	VXORPS Y11, Y11, Y11
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R11), R12
 	CMPQ    R11, $0x00000070
 	CMOVQGE R12, R11
@@ -8313,7 +8313,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -8789,7 +8789,7 @@ panel:
 	VXORPS Y7, Y7, Y7
 	MOVQ   k+0(FP), R13
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R13), R14
 	CMPQ    R13, $0x00000070
 	CMOVQGE R14, R13
@@ -8799,7 +8799,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R12)
 	PREFETCHT1   (R12)(R10*1)
 	ADDQ         R9, R12
@@ -9170,7 +9170,7 @@ panel:
 	VXORPS Y7, Y7, Y7
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R11), R12
 	CMPQ    R11, $0x00000070
 	CMOVQGE R12, R11
@@ -9180,7 +9180,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -9551,7 +9551,7 @@ panel:
 	VXORPS Y3, Y3, Y3
 	MOVQ   k+0(FP), R13
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R13), R14
 	CMPQ    R13, $0x00000070
 	CMOVQGE R14, R13
@@ -9561,7 +9561,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R12)
 	PREFETCHT1   (R12)(R10*1)
 	ADDQ         R9, R12
@@ -9827,7 +9827,7 @@ panel:
 	VXORPS Y3, Y3, Y3
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R11), R12
 	CMPQ    R11, $0x00000070
 	CMOVQGE R12, R11
@@ -9837,7 +9837,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -10115,7 +10115,7 @@ panel:
 	VXORPS Y11, Y11, Y11
 	MOVQ   k+0(FP), R13
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R13), R14
 	CMPQ    R13, $0x00000070
 	CMOVQGE R14, R13
@@ -10125,7 +10125,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R12)
 	PREFETCHT1   (R12)(R10*1)
 	ADDQ         R9, R12
@@ -10601,7 +10601,7 @@ panel:
 	VXORPS Y11, Y11, Y11
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R11), R12
 	CMPQ    R11, $0x00000070
 	CMOVQGE R12, R11
@@ -10611,7 +10611,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -11087,7 +11087,7 @@ panel:
 	VXORPS Y7, Y7, Y7
 	MOVQ   k+0(FP), R13
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R13), R14
 	CMPQ    R13, $0x00000070
 	CMOVQGE R14, R13
@@ -11097,7 +11097,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R12)
 	PREFETCHT1   (R12)(R10*1)
 	ADDQ         R9, R12
@@ -11468,7 +11468,7 @@ panel:
 	VXORPS Y7, Y7, Y7
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R11), R12
 	CMPQ    R11, $0x00000070
 	CMOVQGE R12, R11
@@ -11478,7 +11478,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -11849,7 +11849,7 @@ panel:
 	VXORPS Y3, Y3, Y3
 	MOVQ   k+0(FP), R13
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R13), R14
 	CMPQ    R13, $0x00000070
 	CMOVQGE R14, R13
@@ -11859,7 +11859,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R12)
 	PREFETCHT1   (R12)(R10*1)
 	ADDQ         R9, R12
@@ -12125,7 +12125,7 @@ panel:
 	VXORPS Y3, Y3, Y3
 	MOVQ   k+0(FP), R11
 
-	// First all steps but the last ones, where there are so many.
+	// First all steps but the last ones, if k is that large.
 	LEAQ    -112(R11), R12
 	CMPQ    R11, $0x00000070
 	CMOVQGE R12, R11
@@ -12135,7 +12135,7 @@ run:
 	JLT  rest
 
 steps:
-	// B is not fetched: the processor sees by itself that it is read in order.
+	// B needs no prefetch: the processor detects that it is read in order.
 	PREFETCHT1   (R10)
 	PREFETCHT1   (R10)(R8*1)
 	ADDQ         DI, R10
@@ -12491,7 +12491,7 @@ TEXT ·packRowsAVX2(SB), NOSPLIT, $0-48
 row:
 	MOVQ CX, DI
 
-	// The processor fetches along a row by itself, but not the row after the next.
+	// The processor prefetches along a row on its own, but not the row after the next.
 	LEAQ (CX)(DX*2), R10
 	MOVQ AX, R8
 	MOVQ panels+32(FP), R9

@@ -6,7 +6,7 @@ package blas
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64NEON(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
@@ -15,7 +15,7 @@ func multiplyF64NEON(k, panels int, a *float64, rs uintptr, b, c *float64, ldc u
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64NEONPacked(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
@@ -24,7 +24,7 @@ func multiplyF64NEONPacked(k, panels int, a *float64, b, c *float64, ldc uintptr
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64NEONx2(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
@@ -33,7 +33,7 @@ func multiplyF64NEONx2(k, panels int, a *float64, rs uintptr, b, c *float64, ldc
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64NEONx2Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
@@ -42,7 +42,7 @@ func multiplyF64NEONx2Packed(k, panels int, a *float64, b, c *float64, ldc uintp
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64NEONx1(k, panels int, a *float64, rs uintptr, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
@@ -51,7 +51,7 @@ func multiplyF64NEONx1(k, panels int, a *float64, rs uintptr, b, c *float64, ldc
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF64NEONx1Packed(k, panels int, a *float64, b, c *float64, ldc uintptr, alpha *float64, add bool, next *float64, step, jump, also uintptr)
@@ -60,7 +60,7 @@ func multiplyF64NEONx1Packed(k, panels int, a *float64, b, c *float64, ldc uintp
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32NEON(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
@@ -69,7 +69,7 @@ func multiplyF32NEON(k, panels int, a *float32, rs uintptr, b, c *float32, ldc u
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32NEONPacked(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
@@ -78,7 +78,7 @@ func multiplyF32NEONPacked(k, panels int, a *float32, b, c *float32, ldc uintptr
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32NEONx2(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
@@ -87,7 +87,7 @@ func multiplyF32NEONx2(k, panels int, a *float32, rs uintptr, b, c *float32, ldc
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32NEONx2Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
@@ -96,7 +96,7 @@ func multiplyF32NEONx2Packed(k, panels int, a *float32, b, c *float32, ldc uintp
 //
 // Element (i, l) of A lies rs*i bytes and l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32NEONx1(k, panels int, a *float32, rs uintptr, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)
@@ -105,7 +105,7 @@ func multiplyF32NEONx1(k, panels int, a *float32, rs uintptr, b, c *float32, ldc
 //
 // Element (i, l) of A lies i+4*l elements after a, row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.
 //
-// k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each 8 steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.
+// k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each 8 steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.
 //
 //go:noescape
 func multiplyF32NEONx1Packed(k, panels int, a *float32, b, c *float32, ldc uintptr, alpha *float32, add bool, next *float32, step, jump, also uintptr)

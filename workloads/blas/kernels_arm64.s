@@ -20,7 +20,7 @@ panel:
 	ADD R13, R4, R5
 	ADD R13, R5, R6
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -491,7 +491,7 @@ TEXT ·multiplyF64NEONPacked(SB), NOSPLIT, $0-96
 panel:
 	MOVD a+16(FP), R3
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -933,7 +933,7 @@ panel:
 	ADD R13, R4, R5
 	ADD R13, R5, R6
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -1287,7 +1287,7 @@ TEXT ·multiplyF64NEONx2Packed(SB), NOSPLIT, $0-96
 panel:
 	MOVD a+16(FP), R3
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -1612,7 +1612,7 @@ panel:
 	ADD R13, R4, R5
 	ADD R13, R5, R6
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 24(R11), PSTL1KEEP
@@ -1845,7 +1845,7 @@ TEXT ·multiplyF64NEONx1Packed(SB), NOSPLIT, $0-96
 panel:
 	MOVD a+16(FP), R3
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 24(R11), PSTL1KEEP
@@ -2049,7 +2049,7 @@ panel:
 	ADD R13, R4, R5
 	ADD R13, R5, R6
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -2520,7 +2520,7 @@ TEXT ·multiplyF32NEONPacked(SB), NOSPLIT, $0-96
 panel:
 	MOVD a+16(FP), R3
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -2962,7 +2962,7 @@ panel:
 	ADD R13, R4, R5
 	ADD R13, R5, R6
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -3316,7 +3316,7 @@ TEXT ·multiplyF32NEONx2Packed(SB), NOSPLIT, $0-96
 panel:
 	MOVD a+16(FP), R3
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 48(R11), PSTL1KEEP
@@ -3641,7 +3641,7 @@ panel:
 	ADD R13, R4, R5
 	ADD R13, R5, R6
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 24(R11), PSTL1KEEP
@@ -3874,7 +3874,7 @@ TEXT ·multiplyF32NEONx1Packed(SB), NOSPLIT, $0-96
 panel:
 	MOVD a+16(FP), R3
 	MOVD R14, R9
-	// The tile of C is on its way while the products are summed.
+	// The tile of C is prefetched while the products are summed.
 	MOVD R1, R11
 	PRFM 0(R11), PSTL1KEEP
 	PRFM 24(R11), PSTL1KEEP
@@ -4238,7 +4238,7 @@ row:
 	MOVD R0, R5
 	MOVD R1, R6
 	MOVD panels+32(FP), R7
-	// The processor fetches along a row by itself, but not the row after the next.
+	// The processor prefetches along a row on its own, but not the row after the next.
 	ADD R2<<1, R1, R8
 
 panel:

@@ -1,7 +1,7 @@
 package blas
 
-// packB packs rows l to l+depth of op(B), the columns of the task. The last
-// panel is as narrow as there is a kernel for, and filled up with zeros.
+// packB packs rows l to l+depth of op(B) for the columns of the task. The last panel is as narrow
+// as a kernel allows, and is filled with zeros.
 func (g *product[T]) packB(w *workspace[T], l, depth int, t tile) {
 	nr := g.kernel.nr
 	whole, rest := t.cols/nr, t.cols%nr
@@ -24,11 +24,10 @@ func (g *product[T]) packB(w *workspace[T], l, depth int, t tile) {
 	}
 }
 
-// placeA lets the strip have rows i to i+rows of op(A), from column l on. Whole
-// panels of a matrix that is not transposed are read where they lie: the kernel
-// takes one element of each row at a time, so packing would move them only to
-// read them once. The whole rows after these are fetched into the cache during so many
-// panels; 0 says that there are none.
+// placeA sets the strip's A to rows i to i+rows of op(A), from column l on. Whole panels of a
+// matrix that is not transposed are read in place: the kernel takes one element of each row at a
+// time, so packing would move them only to read them once. The kernel prefetches the following rows
+// during the given number of panels; 0 means that no rows follow.
 func (g *product[T]) placeA(w *workspace[T], i, rows, l, depth, panels int) {
 	s, mr := &w.strip, g.kernel.mr
 	s.step, s.jump, s.also = 0, 0, 0
@@ -52,9 +51,8 @@ func (g *product[T]) placeA(w *workspace[T], i, rows, l, depth, panels int) {
 	}
 }
 
-// follow lets the kernel fetch rows of memory, ld apart, as it goes through the panels: one row
-// with each, and two where there are fewer panels than rows, or the last rows would not be
-// fetched at all.
+// follow makes the kernel prefetch rows, ld apart, as it goes through the panels: one row with each
+// panel. With fewer panels than rows it is two rows, or the last rows would not be fetched.
 func (s *strip[T]) follow(next []T, rows, ld, step, panels int) {
 	s.next, s.step, s.jump = next, step, ld
 	if panels < rows {
@@ -62,8 +60,8 @@ func (s *strip[T]) follow(next []T, rows, ld, step, panels int) {
 	}
 }
 
-// packTransposed packs a panel whose elements for one step along K are the
-// elements of a column of src: width rows of it, ld apart, for depth steps.
+// packTransposed packs a panel from width rows of src, ld apart, for depth steps along K. The
+// elements of one step are a column of src.
 func packTransposed[T Float](k kernel[T], dst []T, gap int, src []T, ld, width, depth int) {
 	i := 0
 	for ; i+4 <= min(width, gap); i += 4 {
@@ -83,8 +81,8 @@ func packTransposed[T Float](k kernel[T], dst []T, gap int, src []T, ld, width, 
 	}
 }
 
-// packNarrow packs a panel whose elements for one step along K are width
-// neighbours in a row of src, and fills it up with zeros.
+// packNarrow packs a panel from rows of src, ld apart, for depth steps along K. The elements of one
+// step are width neighbours in a row; the rest of the panel is filled with zeros.
 func packNarrow[T Float](dst []T, gap int, src []T, ld, width, depth int) {
 	for l := range depth {
 		to := dst[l*gap:][:gap]

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Peak measures how many floating-point operations per second the machine does
-// with that many goroutines (GOMAXPROCS where that is 0), of which the caller is one, when
-// nothing but independent fused multiply-adds of whole vectors, held in registers, is
-// computed: the ceiling of every product with that instruction set. A fused multiply-add counts as two operations. With
-// Portable it is what compiled Go reaches on scalars.
+// Peak measures the floating-point operations per second of the machine on that many goroutines, of
+// which the caller is one (0 means GOMAXPROCS). It computes only independent fused multiply-adds of
+// whole vectors in registers: the upper limit of every product with that instruction set. A fused
+// multiply-add counts as two operations. With Portable it measures what compiled Go reaches on
+// scalars.
 //
-// It runs for about the duration. Measure it in the same run as what is
-// compared, because the clock drifts, and falls under wide vectors.
+// It runs for about the duration. Measure it in the same run as the product that you compare,
+// because the clock drifts, and is lower under wide vectors.
 func Peak[T Float](isa ISA, threads int, duration time.Duration) float64 {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -36,11 +36,11 @@ func Peak[T Float](isa ISA, threads int, duration time.Duration) float64 {
 	return sum
 }
 
-// sustained runs the loop in slices of some ten microseconds, since no
-// goroutine can be stopped inside one, until the time is over.
+// sustained repeats the loop until the duration is over, and returns operations per second. Each
+// call of the loop takes some ten microseconds, since a goroutine cannot be stopped inside one.
 func sustained(loop func(rounds int), operations float64, duration time.Duration) float64 {
 	const rounds = 5000
-	loop(rounds) // wide vectors are powered up first
+	loop(rounds) // the processor powers up its wide vectors first
 	start := time.Now()
 	for done := 1; ; done++ {
 		loop(rounds)
@@ -50,8 +50,8 @@ func sustained(loop func(rounds int), operations float64, duration time.Duration
 	}
 }
 
-// peakLoop returns the loop of an instruction set, the operations of one round,
-// and where the assembly leaves its sums.
+// peakLoop returns the loop of an instruction set, the operations of one round, and the slice in
+// which the assembly leaves its sums (nil for Portable).
 func peakLoop[T Float](isa ISA) (loop func(rounds int), operations float64, sums []T) {
 	if isa != Portable {
 		if loop, chains, bytes := assemblyPeak[T](isa); loop != nil {

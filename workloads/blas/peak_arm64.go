@@ -1,7 +1,7 @@
 package blas
 
-// assemblyPeak returns the loop of an instruction set, nil where it has none, how many
-// sums it keeps, and the bytes of the vector that it reads and leaves its sums in.
+// assemblyPeak returns the loop of an instruction set (nil if it has none), the number of its sums,
+// and the bytes of the vector that it reads and overwrites with its sums.
 func assemblyPeak[T Float](isa ISA) (loop func(rounds int, x *T), chains, bytes int) {
 	if isa != NEON {
 		return nil, 0, 0

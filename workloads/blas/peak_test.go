@@ -16,7 +16,7 @@ func TestPeak(t *testing.T) {
 	}
 }
 
-// The loop does as many multiply-adds as it is credited with: its sums say so.
+// TestPeakLoopCounts checks by the sums that the loop does as many multiply-adds as it counts.
 func TestPeakLoopCounts(t *testing.T) {
 	for _, isa := range Available() {
 		if isa == Portable {
@@ -32,7 +32,7 @@ func TestPeakLoopCounts(t *testing.T) {
 	}
 }
 
-// checkPeakLoop: n sums of rounds x x, put together as s0 + x (s1 + ... + s(n-1)).
+// checkPeakLoop checks n sums of rounds x x, which the loop adds up as s0 + x (s1 + ... + s(n-1)).
 func checkPeakLoop[T Float](t *testing.T, isa ISA, rounds int) {
 	loop, operations, x := peakLoop[T](isa)
 	chains := map[ISA]int{AVX512: 12, AVX2: 12, NEON: 24}[isa]

@@ -1,7 +1,6 @@
 package blas
 
-// A tile of 2 x 4 is as large as 16 registers allow, which amd64 has: 8 sums, 4
-// elements of B and 2 of A.
+// A tile of 2 x 4 fits the 16 registers of amd64: 8 sums, 4 elements of B and 2 of A.
 const (
 	portableRows    = 2
 	portableColumns = 4
@@ -33,7 +32,7 @@ func multiplyPortable[T Float](s *strip[T]) {
 	}
 }
 
-// put writes four sums into C, or adds them.
+// put writes alpha times four sums to C from element at on, or adds them if s.add is set.
 func (s *strip[T]) put(at int, v0, v1, v2, v3 T) {
 	c := s.c[at:][:4]
 	v0, v1, v2, v3 = s.alpha*v0, s.alpha*v1, s.alpha*v2, s.alpha*v3
@@ -43,6 +42,7 @@ func (s *strip[T]) put(at int, v0, v1, v2, v3 T) {
 	c[0], c[1], c[2], c[3] = v0, v1, v2, v3
 }
 
+// packPortable is kernel.packRows in plain Go.
 func packPortable[T Float](dst, src []T, ld, k, panels int) {
 	for l := range k {
 		row := src[l*ld:][:panels*portableColumns]
@@ -52,11 +52,12 @@ func packPortable[T Float](dst, src []T, ld, k, panels int) {
 	}
 }
 
+// transposePortable is kernel.transpose in plain Go.
 func transposePortable[T Float](dst []T, gap int, src []T, ld, k int) {
 	transposeFrom(0, dst, gap, src, ld, k)
 }
 
-// transposeFrom does what is left from element first on.
+// transposeFrom is kernel.transpose for the elements from first on, which the assembly leaves over.
 func transposeFrom[T Float](first int, dst []T, gap int, src []T, ld, k int) {
 	for l := first; l < k; l++ {
 		for i := range 4 {

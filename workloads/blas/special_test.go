@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kind tells apart what a sum can be: finite, NaN, or one of the infinities.
+// kind classifies a sum: finite, NaN, or one of the infinities.
 func kind(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -21,9 +21,9 @@ func kind(v float64) string {
 	return "finite"
 }
 
-// testSpecial puts NaN, infinities and zeros anywhere and wants of each element
-// what the sum written out is: zero times an infinity is NaN, and what is wrong
-// stays in its row and column although tiles are padded.
+// testSpecial puts NaN, infinities and zeros anywhere, and compares each element with the
+// mathematical sum. Zero times an infinity is NaN, and a special value stays in its row and column
+// although tiles are padded.
 func testSpecial[T Float](t *rapid.T, isa ISA) {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
 	m, n, k := rapid.IntRange(1, 30).Draw(t, "m"), rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "k")
@@ -65,7 +65,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// What BLAS says is not read may be anything.
+// TestWhatIsNotRead checks that operands which BLAS does not read may have any value.
 func TestWhatIsNotRead(t *testing.T) {
 	nan := math.NaN()
 	bad, good := []float64{nan, nan, nan, nan}, []float64{1, 2, 3, 4}

@@ -5,22 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// tasks hands a product's blocks to its goroutines, and when there are none left, parts
-// of those that others are still at: then all end at about the same time, also where a
-// core is slower than the others or is taken away for a while.
+// tasks hands a product's blocks to its goroutines. When no block is left, it hands out parts of
+// the blocks that others still compute. So all goroutines finish at about the same time, even if
+// one core is slower or is taken away for a while.
 type tasks struct {
 	blocking blocking
-	// wanted is whether someone waits for a part that no one has given yet. It is read
-	// at every strip, so it is outside of the lock.
+	// wanted is whether a goroutine waits for a part that no other has given yet. It is read at
+	// every strip, so it is outside the lock.
 	wanted atomic.Bool
 
 	mutex sync.Mutex
-	// changed is told when there is a part, and when there will be no more.
+	// changed is signalled when a part is available, and when no more parts will come.
 	changed sync.Cond
-	// next is the number of blocks handed out, parts what was split off.
+	// next is the number of blocks handed out; parts are split off and not yet taken.
 	next  int
 	parts []tile
-	// working is how many goroutines have a task, waiting how many wait for a part.
+	// working counts goroutines with a task, waiting those that wait for a part.
 	working, waiting int
 }
 
@@ -30,8 +30,8 @@ func newTasks(b blocking) *tasks {
 	return q
 }
 
-// take returns a task. It waits while others may give a part away, and says no
-// when there is nothing left. Who took a task says when it is done, by finish.
+// take returns a task, for which the caller must call finish. It waits while others may give a part
+// away, and returns false when nothing is left.
 func (q *tasks) take() (tile, bool) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -43,7 +43,7 @@ func (q *tasks) take() (tile, bool) {
 	}
 	q.waiting++
 	for len(q.parts) == 0 && q.working > 0 {
-		q.want()
+		q.updateWanted()
 		q.changed.Wait()
 	}
 	q.waiting--
@@ -52,12 +52,12 @@ func (q *tasks) take() (tile, bool) {
 	}
 	t := q.parts[len(q.parts)-1]
 	q.parts = q.parts[:len(q.parts)-1]
-	q.want()
+	q.updateWanted()
 	q.working++
 	return t, true
 }
 
-// finish says that a task is done.
+// finish ends a task that take returned. The last one wakes the goroutines that wait.
 func (q *tasks) finish() {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -67,8 +67,9 @@ func (q *tasks) finish() {
 	}
 }
 
-// share gives a part of a task away if someone waits for one, and returns what is left of
-// it. The next strip is at row i of the pass that begins at l.
+// share gives part of a task to a waiting goroutine, and returns the rest. It returns the whole
+// task if no goroutine waits or the part would be too small. The next strip is at row i of the pass
+// that begins at l.
 func (q *tasks) share(t tile, i, l int) tile {
 	kept, given, ok := q.blocking.split(t, i, l)
 	if !ok {
@@ -77,12 +78,13 @@ func (q *tasks) share(t tile, i, l int) tile {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	if q.waiting <= len(q.parts) {
-		return t // another was faster
+		return t // another goroutine gave its part first
 	}
 	q.parts = append(q.parts, given)
-	q.want()
+	q.updateWanted()
 	q.changed.Signal()
 	return kept
 }
 
-func (q *tasks) want() { q.wanted.Store(q.waiting > len(q.parts)) }
+// updateWanted recomputes wanted; the caller holds the lock.
+func (q *tasks) updateWanted() { q.wanted.Store(q.waiting > len(q.parts)) }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A product of a single block, parts of which go to three goroutines that waited for them
-// before its first strip, is the same to the last bit as that of one goroutine.
+// TestParts checks that a product of a single block, parts of which go to three waiting goroutines
+// before its first strip, equals the product of one goroutine to the last bit.
 func TestParts(t *testing.T) {
 	t.Run("float64", testParts[float64])
 	t.Run("float32", testParts[float32])

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Handles of the driver. Zero is none; the zero Stream is the default stream.
+// Handles of the driver. Zero is an invalid handle, except that the zero Stream is the default stream.
 type (
 	// Pointer is an address in a device's memory.
 	Pointer  uint64

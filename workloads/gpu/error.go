@@ -15,6 +15,7 @@ type Error struct {
 	Detail string
 }
 
+// Error names the call, the driver's code and its meaning.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: CUDA error %d (%s)", e.Call, e.Code, CodeName(e.Code))
 	if e.Detail != "" {
@@ -54,8 +55,8 @@ var codeNames = map[int]string{
 	801: "NOT_SUPPORTED", 802: "SYSTEM_NOT_READY", 803: "SYSTEM_DRIVER_MISMATCH", 804: "COMPAT_NOT_SUPPORTED_ON_DEVICE",
 }
 
-// spoils tells whether the context is of no use after the error: cuda.h says so of each
-// of these, and that the process has to be started again.
+// spoils reports whether the context is unusable after the error. According to cuda.h the process
+// must then be restarted.
 func (e *Error) spoils() bool {
 	switch e.Code {
 	case 214, CodeIllegalAddress, 702, 710, 714, 715, 716, 717, 718, 719:

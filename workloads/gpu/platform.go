@@ -97,22 +97,22 @@ type Readings struct {
 	// could not be, since the driver was loaded.
 	ECC            *bool  `json:"ecc,omitempty"`
 	ECCUncorrected *int64 `json:"eccUncorrected,omitempty"`
-	// MIG says that the GPU is divided into instances. Of one that is an instance, the
-	// memory is its own and the rest is the whole GPU's.
+	// MIG is whether the GPU is divided into instances. An instance has its own memory; its other
+	// readings are those of the whole GPU.
 	MIG *bool `json:"mig,omitempty"`
 	// The PCIe link: its generation and its lanes, now and at most.
 	PCIeGeneration    *int `json:"pcieGeneration,omitempty"`
 	PCIeWidth         *int `json:"pcieWidth,omitempty"`
 	MaxPCIeGeneration *int `json:"maxPcieGeneration,omitempty"`
 	MaxPCIeWidth      *int `json:"maxPcieWidth,omitempty"`
-	// Throttling holds the reasons for which clocks are held back now, in words.
+	// Throttling is the reasons why clocks are reduced now.
 	Throttling []Throttle `json:"throttling,omitempty"`
 }
 
-// Throttle is a reason for which a device's clocks are not at their highest.
+// Throttle is a reason why a device's clocks are below their maximum.
 type Throttle string
 
-// The reasons that NVML tells.
+// The reasons that NVML reports.
 const (
 	Idle              Throttle = "idle"
 	ApplicationClocks Throttle = "application clocks are set"

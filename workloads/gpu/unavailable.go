@@ -13,6 +13,7 @@ type UnavailableError struct {
 	Reason, Remedy string
 }
 
+// Error is the reason and the remedy, after the name of the binding.
 func (e *UnavailableError) Error() string {
 	text := e.Reason
 	if e.Remedy != "" {

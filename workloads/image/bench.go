@@ -10,41 +10,41 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// row is one operation over images of one or more shapes, as it is measured.
+// row is one line of the results: one operation over images of one or more shapes, with its times.
 type row struct {
 	op     Operation
 	kernel Kernel
-	// shape is that of all inputs so far; mixed when they differ.
+	// shape is that of all inputs so far; mixed is set when they differ.
 	shape  Shape
 	mixed  bool
 	images int
 	pixels int64
-	// bytes are those of all inputs and outputs, written those of the outputs alone.
+	// bytes is the size of all inputs and outputs, written the size of the outputs alone.
 	bytes, written int64
 	times          measure.Times
 	sum            uint32
-	// copied is how long copies of as many bytes took on the CPU, for each way to copy
-	// and each repeat.
+	// copied is how long CPU copies of the same number of bytes took, in seconds, for each way to
+	// copy and each repeat.
 	copied [copyWays][]float64
 	cards  cardRow
 }
 
-// runner is what every measurement needs.
+// runner is the configuration that every measurement shares.
 type runner struct {
 	params  Params
 	options measure.Options
 	engine  engine
 }
 
-// operate runs the row's operation on images of one shape, checks every output of every
-// run, adds the times to the row, and hands the last outputs to use.
+// operate runs the row's operation on images of one shape, checks every output of every run, and
+// adds the times to the row. It passes the last outputs to use, which must not keep them.
 func (r runner) operate(ctx context.Context, w *row, src []Image, use func(dst []Image) error) (err error) {
 	runtime.GC() // else the outputs of the row before could still take memory
 	dst, release, err := r.engine.images(w.op.output(r.params, src[0].Shape), len(src))
 	if err != nil {
 		return err
 	}
-	// What fails behind another error follows from it.
+	// An error of release after another error is a consequence of the first.
 	defer func() { err = cmp.Or(err, release()) }()
 	check := checker{tolerance: w.op.allowed(w.kernel, r.params), op: w.op, before: w.sum, expected: make([][]sample, len(src))}
 	err = measure.Parallel(ctx, r.options.Threads, len(src), 1, func(i, _ int) {
@@ -66,7 +66,7 @@ func (r runner) operate(ctx context.Context, w *row, src []Image, use func(dst [
 	return use(dst)
 }
 
-// time runs the row's operation on the engine and adds what was measured to the row.
+// time runs the row's operation on the engine and adds the measurements to the row.
 func (r runner) time(ctx context.Context, e engine, w *row, check *checker, dst, src []Image) (err error) {
 	work, err := e.prepare(w, r.params, dst, src)
 	if err != nil {
@@ -97,8 +97,8 @@ func (r runner) time(ctx context.Context, e engine, w *row, check *checker, dst,
 	return nil
 }
 
-// checker holds every run of one operation against the samples, and against
-// the checksum of the run before.
+// checker compares every run of one operation with the samples, and with the checksum of the run
+// before.
 type checker struct {
 	op          Operation
 	tolerance   float64
@@ -107,6 +107,8 @@ type checker struct {
 	ran         bool
 }
 
+// run checks the outputs of one run. It is an error if their pixels differ from those of an earlier
+// run.
 func (c *checker) run(dst []Image) error {
 	for i, m := range dst {
 		if err := c.op.check(c.tolerance, m, c.expected[i]); err != nil {
@@ -121,7 +123,8 @@ func (c *checker) run(dst []Image) error {
 	return nil
 }
 
-// spoil writes a pattern that no run may leave behind.
+// spoil overwrites the outputs before a run, so that the check finds every pixel that the run
+// does not write.
 func spoil(images []Image) {
 	for _, m := range images {
 		for y := range m.H {
@@ -133,7 +136,7 @@ func spoil(images []Image) {
 	}
 }
 
-// add adds the times of images of one shape.
+// add adds the times and the checksum of images of one shape to the row.
 func (w *row) add(src, dst []Image, times measure.Times, sum uint32) {
 	s := src[0].Shape
 	w.mixed = w.mixed || (w.images > 0 && w.shape != s)
@@ -147,7 +150,7 @@ func (w *row) add(src, dst []Image, times measure.Times, sum uint32) {
 	w.sum = sum
 }
 
-// addTo adds the repeats of one more image to those of a row.
+// addTo adds the seconds of each repeat to the sums of the row, which are nil at first.
 func addTo(sums *[]float64, seconds []float64) {
 	if *sums == nil {
 		*sums = make([]float64, len(seconds))
@@ -157,12 +160,12 @@ func addTo(sums *[]float64, seconds []float64) {
 	}
 }
 
-// result is the row as it is printed.
+// result turns the row into the result that is printed.
 func (w *row) result(p Params) measure.Result {
 	r := measure.Result{
 		Workload: "image", Operation: w.op.Name, Title: w.op.Title, Size: "mixed sizes", Batch: w.images,
 		Type: w.op.element(p), Parameters: w.op.parameters(p), Kernel: w.kernel.label(),
-		// Where none may differ from the reference every right output has the same pixels.
+		// With tolerance 0 every correct output has the same pixels.
 		Exact:    w.op.allowed(w.kernel, p) == 0,
 		Checksum: fmt.Sprintf("crc32c:%08x", w.sum), Verified: true,
 	}

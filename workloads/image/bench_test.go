@@ -28,7 +28,7 @@ func testRow(t *testing.T, op Operation, kernel string) *row {
 	return &row{op: op, kernel: k}
 }
 
-// unused is for outputs that no one looks at.
+// unused ignores the outputs.
 func unused([]Image) error { return nil }
 
 func testImages(t *testing.T, n int, s Shape) []Image {
@@ -43,8 +43,8 @@ func testImages(t *testing.T, n int, s Shape) []Image {
 	return all
 }
 
-// The pixels, and so the checksum, are the same for any number of threads and
-// for any kernel.
+// TestThreadsDoNotChangePixels checks that the pixels, and so the checksum, are the same for any
+// number of threads and for any kernel.
 func TestThreadsDoNotChangePixels(t *testing.T) {
 	src := testImages(t, 3, Shape{W: 31, H: 103, Channels: 3})
 	for _, op := range Operations() {
@@ -103,8 +103,8 @@ func TestRowAddsUp(t *testing.T) {
 	}
 }
 
-// A kernel that gets one pixel wrong, that skips its last row, or that gives
-// other pixels in every run must not get a time.
+// TestWrongKernelHasNoTime checks that no time is printed for a kernel that gets one pixel wrong,
+// skips its last row, or gives other pixels in every run.
 func TestWrongKernelHasNoTime(t *testing.T) {
 	right := mapRows(brightnessTable(testRunner(1).params))
 	runs := byte(0)
@@ -155,8 +155,8 @@ func TestOperateStops(t *testing.T) {
 	}
 }
 
-// Bands follow each other without a gap from long to short, and none is longer than what
-// may go by before a run checks whether it was stopped.
+// TestBands checks that bands have no gaps and become shorter, and that none delays a stop for
+// long.
 func TestBands(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 8, 9, 64, 103, 4096, 65535, 260_000} {
 		for _, threads := range []int{1, 2, 3, 16, 200} {
@@ -176,8 +176,8 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// The bandwidth of a copy is a limit of an operation that reads as much as it writes, and
-// a loose one of an operation that reads four bytes for each that it writes.
+// TestCopyBandwidthBindsCopies checks that copy bandwidth is a hard limit of an operation that
+// reads as much as it writes, and a soft one of an operation that reads four times as much.
 func TestCopyBandwidthBindsCopies(t *testing.T) {
 	whole, half := Shape{W: 10, H: 20, Channels: 3}, Shape{W: 5, H: 10, Channels: 3}
 	for _, test := range []struct {

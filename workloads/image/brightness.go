@@ -21,6 +21,7 @@ func brightness() Operation {
 	}
 }
 
+// brightnessTable is the output for each of the 256 levels. The kernels must give exactly these.
 func brightnessTable(p Params) *[256]byte {
 	var table [256]byte
 	for i := range table {
@@ -44,14 +45,15 @@ func mapRows(table *[256]byte) rows {
 	}
 }
 
+// brightnessReference is the definition in float64, rounded half up and clamped.
 func brightnessReference(p Params, _ Shape, src Image, x, y, channel int) float64 {
 	product := float64(float64(src.at(x, y, channel)) * p.Factor)
 	return math.Max(0, math.Min(255, math.Floor(product+p.Offset+0.5)))
 }
 
-// brightness looks for a kernel, and its numbers, that gives exactly the table:
-// first in words, then in float32, where a nudge of the offset may help a half
-// that falls on the wrong side. No table of all numbers can be had so.
+// brightness finds a kernel and its constants that give exactly the table. It tries 16-bit
+// arithmetic first, then float32 with small changes of the offset, which can correct halves
+// that round to the wrong side. It is false for the few tables that no kernel gives.
 func (v *simd) brightness(p Params, table *[256]byte) (linear, bool) {
 	if v == nil {
 		return linear{}, false
@@ -73,9 +75,9 @@ func (v *simd) brightness(p Params, table *[256]byte) (linear, bool) {
 	return linear{}, false
 }
 
-// inWords looks for the numbers of the kernel in words. It keeps as many bits
-// behind the point as 255 times the factor leaves, tries the factors next to
-// the right one, and takes the middle of the offsets that all samples allow.
+// inWords computes the constants of the 16-bit kernel: as many fraction bits as 255 times the
+// factor leaves, the factors nearest to the right one, and the middle of the offsets that give
+// every entry of the table. It is empty if no factor has such an offset.
 func (v *simd) inWords(p Params, table *[256]byte) []linear {
 	shift := 8
 	for ; shift > 0 && p.Factor*math.Ldexp(1, 8+shift) >= 1<<16; shift-- {

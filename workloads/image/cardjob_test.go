@@ -16,9 +16,9 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/pixels"
 )
 
-// fakeCards are two cards of the fake driver with as much memory in MiB. They are there
-// in a process of the test's own, because the driver reads the environment when a process
-// begins; in the first one the answer is nil.
+// fakeCards returns two cards of the fake driver, each with that much memory in MiB. They exist
+// only in a process of the test's own, because the driver reads the environment when a process
+// starts; in the first process the result is nil.
 func fakeCards(t *testing.T, mebibytes string) *cards {
 	t.Helper()
 	if os.Getenv(libcuda.Variable) == "" {
@@ -50,7 +50,7 @@ func fakeCards(t *testing.T, mebibytes string) *cards {
 	return e
 }
 
-// onCards runs a brightness whose work on the cards is another on images there.
+// onCards runs the operation brightness with other work on the cards in place of its kernel.
 func onCards(t *testing.T, e *cards, compute launch, images int) error {
 	t.Helper()
 	r := testRunner(2)
@@ -79,7 +79,8 @@ func onCards(t *testing.T, e *cards, compute launch, images int) error {
 	return err
 }
 
-// Work on a card that is not done, not all of it, or not always the same gets no time.
+// TestWrongCardKernelHasNoTime checks that no time is printed for work on a card that is missing,
+// incomplete, or not the same in every run.
 func TestWrongCardKernelHasNoTime(t *testing.T) {
 	e := fakeCards(t, "64")
 	if e == nil {
@@ -125,8 +126,8 @@ func TestWrongCardKernelHasNoTime(t *testing.T) {
 	}
 }
 
-// A batch that is many times larger than the card goes through it all the same, and a
-// stop is seen between rounds.
+// TestLargeBatch checks that a batch many times larger than the card's memory is computed, and that
+// a stop is noticed between rounds.
 func TestLargeBatch(t *testing.T) {
 	e := fakeCards(t, "1")
 	if e == nil {

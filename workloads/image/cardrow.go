@@ -5,22 +5,24 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// cardRow is what a row knows of GPUs: of each timed repeat, the sums over all its images.
+// cardRow is the GPU part of a row: for each timed repeat, the sums over all its images.
 type cardRow struct {
 	uuids []string
-	// shares are those of each repeat and card.
+	// shares are the times by repeat and card.
 	shares [][]share
-	// copied is how long copies to and from the cards took alone, in each repeat.
+	// copied is how long the copies to and from the cards took alone, in seconds for each repeat.
 	copied []float64
-	// bandwidths are how fast the cards copy within their memory, where that was measured.
+	// bandwidths are the rates of copies within the cards' memory in bytes per second, where
+	// measured.
 	bandwidths []float64
-	// peak is what the cards multiply and add, in operations per second; 0 where that
-	// does not bind the operation.
+	// peak is the cards' rate of multiplications and additions, in operations per second; 0 if it
+	// does not limit the operation.
 	peak float64
-	// alone is how long the first card took for everything.
+	// alone is how long the first card took for all images, in seconds for each repeat.
 	alone []float64
 }
 
+// add adds the times of one batch, by repeat and card, to the row.
 func (c *cardRow) add(all gpu.Cards, shares [][]share, copied []float64, bandwidth float64) {
 	if c.shares == nil {
 		c.shares = make([][]share, len(shares))
@@ -46,7 +48,7 @@ func (c *cardRow) add(all gpu.Cards, shares [][]share, copied []float64, bandwid
 	}
 }
 
-// splits are where each repeat's time went: of several cards, the longest of each part.
+// splits divides each repeat's time into its parts; of several cards, the longest of each part.
 func (c *cardRow) splits() []measure.Split {
 	var all []measure.Split
 	for _, cards := range c.shares {
@@ -61,8 +63,8 @@ func (c *cardRow) splits() []measure.Split {
 	return all
 }
 
-// complete adds the ceilings and what each card did to a result whose times are set and
-// whose repeats read and wrote that many bytes, and took that many operations.
+// complete adds the ceilings and each card's share to a result whose times are set. bytes is what
+// each repeat read and wrote, operations its floating-point operations.
 func (c *cardRow) complete(r *measure.Result, bytes int64, operations float64) {
 	if len(c.shares) == 0 {
 		return
@@ -86,7 +88,7 @@ func (c *cardRow) complete(r *measure.Result, bytes int64, operations float64) {
 	}
 }
 
-// median is what card i did in the middle.
+// median returns the median times of card i over the repeats.
 func (c *cardRow) median(i int, uuid string) measure.CardShare {
 	middle := func(of func(share) float64) float64 {
 		var all []float64

@@ -13,23 +13,24 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// cards is the engine of GPUs. Image i of a batch is computed by card i modulo their
-// number; cards need nothing of each other.
+// cards is the engine of GPUs. Card i%n computes image i of a batch, for n cards; the cards do not
+// depend on each other.
 type cards struct {
 	stations []*station
 	gpus     gpu.Cards
-	// launches are those that were made, so that the tables of a shape are on a card once.
+	// launches caches the prepared kernels, so that the tables of a shape are on a card only once.
 	launches map[launchKey]launch
 }
 
+// launchKey is everything that the tables of an operation depend on.
 type launchKey struct {
 	operation string
 	params    Params
 	dst, src  Shape
 }
 
-// station is a card with its queues: images come in on one, are computed on the next
-// and leave on the last.
+// station is a card with its queues: images are copied in on one, computed on the next and copied
+// out on the last.
 type station struct {
 	card             *gpu.Card
 	in, compute, out *gpu.Queue
@@ -38,7 +39,7 @@ type station struct {
 	memoryBudget     int64           // bytes that images may take
 }
 
-// newCards takes the cards, also where it fails.
+// newCards makes an engine of the cards. It owns them: it closes them if it fails.
 func newCards(all gpu.Cards) (*cards, error) {
 	e := &cards{gpus: all, stations: make([]*station, len(all)), launches: map[launchKey]launch{}}
 	err := all.Each(func(i int, c *gpu.Card) error {
@@ -51,7 +52,7 @@ func newCards(all gpu.Cards) (*cards, error) {
 	return e, nil
 }
 
-// open makes the queues and looks how much memory is free; an eighth of it is left to
+// open creates the queues and sets the memory budget: the free memory less an eighth, which is for
 // the kernels and their tables.
 func (s *station) open() error {
 	for _, q := range []**gpu.Queue{&s.in, &s.compute, &s.out} {
@@ -65,7 +66,7 @@ func (s *station) open() error {
 	return err
 }
 
-// peak is what the card multiplies and adds in float32 when nothing else limits it.
+// peak is the card's highest rate of float32 multiply-adds, in operations per second.
 func (s *station) peak() (float64, error) {
 	var err error
 	if s.fmaPeak == 0 {
@@ -99,7 +100,8 @@ func (e *cards) close() error {
 	return cmp.Or(err, e.gpus.Close())
 }
 
-// check asks for room for one input and one output, and whether there is a kernel.
+// check is an error unless each card has memory for one input and one output, and a kernel for
+// the operation.
 func (e *cards) check(op Operation, p Params, s Shape) error {
 	to := op.output(p, s)
 	least := slices.MinFunc(e.stations, func(a, b *station) int { return int(a.memoryBudget - b.memoryBudget) })
@@ -112,20 +114,22 @@ func (e *cards) check(op Operation, p Params, s Shape) error {
 	return err
 }
 
+// launch returns the operation's kernel for two shapes, with its tables, from the cache if it is
+// there.
 func (e *cards) launch(op Operation, p Params, dst, src Shape) (launch, error) {
 	key := launchKey{op.Name, p, dst, src}
-	if made, ok := e.launches[key]; ok {
-		return made, nil
+	if prepared, ok := e.launches[key]; ok {
+		return prepared, nil
 	}
-	made, err := op.card(p, dst, src)
+	prepared, err := op.card(p, dst, src)
 	if err == nil {
-		e.launches[key] = made
+		e.launches[key] = prepared
 	}
-	return made, err
+	return prepared, err
 }
 
-// images lie in pinned memory, those of a card one behind the other: a card copies from
-// and to such memory on its own, at full speed and while it computes.
+// images allocates the images in pinned memory, those of a card one after the other. A card
+// copies from and to such memory on its own, at full speed and while it computes.
 func (e *cards) images(s Shape, n int) ([]Image, func() error, error) {
 	all, count := make([]Image, n), len(e.stations)
 	slabs := make([]*gpu.HostMemory, count)
@@ -164,7 +168,7 @@ func (e *cards) alone(n int) engine {
 	return &cards{stations: e.stations[:1], gpus: e.gpus[:1], launches: e.launches}
 }
 
-// prepare takes the memory of the cards that get an image.
+// prepare allocates memory on every card that gets an image.
 func (e *cards) prepare(w *row, p Params, dst, src []Image) (job, error) {
 	compute, err := e.launch(w.op, p, dst[0].Shape, src[0].Shape)
 	if err != nil {
@@ -182,7 +186,7 @@ func (e *cards) prepare(w *row, p Params, dst, src []Image) (job, error) {
 	return j, nil
 }
 
-// every is each image whose number is first modulo count.
+// every returns the images first, first+count, first+2*count and so on.
 func every(images []Image, first, count int) []Image {
 	var all []Image
 	for i := first; i < len(images); i += count {
@@ -191,21 +195,22 @@ func every(images []Image, first, count int) []Image {
 	return all
 }
 
-// cardJob is an operation on the images of a batch, a part of them on each card.
+// cardJob is an operation on the images of a batch, divided among the cards.
 type cardJob struct {
 	gpus  gpu.Cards
 	rings []*ring
 	bytes int64
-	// shares are what each card did in each run.
+	// shares are the times by run and card, warm-up runs included.
 	shares [][]share
-	// copied is how long the same bytes took without being computed, in each run.
+	// copied is how long the copies alone took before each run, in seconds.
 	copied []float64
-	// bandwidth is how fast all cards copy within their memory, in bytes per second, and
-	// peak what they multiply and add in one, where the operation can be bound by that.
+	// bandwidth is the rate of copies within the memory of all cards, in bytes per second. peak is
+	// their rate of multiply-adds, in operations per second, if that can limit the operation.
 	bandwidth, peak float64
 	arithmetic      bool
 }
 
+// before measures the copies without the kernel, and overwrites the cards' memory.
 func (j *cardJob) before(ctx context.Context) error {
 	seconds := make([]float64, len(j.rings))
 	err := j.gpus.Each(func(i int, _ *gpu.Card) error {
@@ -217,6 +222,7 @@ func (j *cardJob) before(ctx context.Context) error {
 	return err
 }
 
+// run computes all images, each card its own, and returns when the last card has finished.
 func (j *cardJob) run(ctx context.Context) error {
 	all := make([]share, len(j.rings))
 	err := j.gpus.Each(func(i int, _ *gpu.Card) (err error) {
@@ -230,7 +236,7 @@ func (j *cardJob) run(ctx context.Context) error {
 	return measure.Unusable(err)
 }
 
-// after measures the limits once, which do not drift.
+// after measures the cards' limits once, because they do not drift. Small images have none.
 func (j *cardJob) after(context.Context) error {
 	if j.bandwidth > 0 || j.bytes < leastCopied {
 		return nil

@@ -21,8 +21,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// asProgram makes the test binary the workload itself: the driver, a library in C, reads
-// its environment when the process begins.
+// asProgram makes the test binary run the workload: the driver, a C library, reads its environment
+// when the process starts.
 const asProgram = "BATCHCTL_TEST_IMAGE"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(workloads.Main(context.Background(), platform, append([]string{"image"}, os.Args[1:]...), os.Stdout, os.Stderr))
 }
 
-// output is what one process of the workload left.
+// output is the result of one process of the workload.
 type output struct {
 	stdout, stderr string
 	code           int
@@ -53,7 +53,7 @@ func fake(t *testing.T, environment string, args ...string) output {
 	return output{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// rows are the result lines of a run that has to have been right.
+// rows returns the result lines of a run, which must have succeeded.
 func (o output) rows(t *testing.T) []measure.Result {
 	t.Helper()
 	if o.code != 0 || strings.Contains(o.stderr, "not given back") {
@@ -79,8 +79,8 @@ func sums(rows []measure.Result) map[string]string {
 	return all
 }
 
-// Except for the Gaussian, whose arithmetic is another, the pixels of any number of cards
-// are those of the CPU, whenever the driver does its work.
+// TestCardsGiveTheSamePixels checks that any number of cards gives the CPU's pixels, whenever the
+// driver does its work. The Gaussian is an exception: its arithmetic differs.
 func TestCardsGiveTheSamePixels(t *testing.T) {
 	args := []string{"--sizes", "1,34,131", "--batch", "1,3,9", "--scale", "0.7", "--sigma", "1.5", "--format", "json", "--repeats", "2"}
 	want := sums(fake(t, "", args...).rows(t))
@@ -106,7 +106,7 @@ func TestCardsGiveTheSamePixels(t *testing.T) {
 	}
 }
 
-// A row says where its time went, on which cards, and what bounds it.
+// TestCardRows checks that a row reports the parts of its time, its cards and its limits.
 func TestCardRows(t *testing.T) {
 	args := []string{"--device", "cuda", "--sizes", "200", "--batch", "2,9", "--operations", "sobel,gaussian-blur", "--format", "json", "--repeats", "3"}
 	for _, count := range []int{1, 4} {
@@ -152,7 +152,8 @@ func TestCardRows(t *testing.T) {
 	}
 }
 
-// One file or many, the images that are written are those of the CPU.
+// TestCardsWriteTheSameFiles checks that the written images are those of the CPU, for one file and
+// for many.
 func TestCardsWriteTheSameFiles(t *testing.T) {
 	in := t.TempDir()
 	fake(t, "", "--sizes", "40,61", "--batch", "2", "--operations", "brightness", "--output", in)
@@ -188,7 +189,7 @@ func TestCardsWriteTheSameFiles(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, no time is printed, and the message says what it was.
+// TestCardFaults checks that after any fault no time is printed, and the message names the fault.
 func TestCardFaults(t *testing.T) {
 	for _, test := range []struct {
 		environment, args string

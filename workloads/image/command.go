@@ -32,21 +32,21 @@ Operations:
 `
 
 const notes = `
-With --device cuda a time holds the copies to the GPUs and back, from and to pinned
-memory, beside which it says what the kernels took; the GPUs share the images of a
-batch, and one image goes in while another is computed. The first call of the first
-row holds the loading of the kernels, which the driver compiles for the GPU.
+With --device cuda a time includes the copies to the GPUs and back, from and to pinned
+memory; the time of the kernels alone is printed too. The GPUs share the images of a
+batch, and each copies one image while it computes another. The first call of the first
+row includes loading the kernels, which the driver compiles for the GPU.
 
 Pixels beyond the border are the nearest ones inside. Each operation reads the
 original image. A file gives one result named after the operation, such as
 cat.sobel.png, or cat.normalise.npy for float32s; with --input each operation runs once unless --repeats is given.
-A file is computed as its pixels are stored: a photo that only its EXIF orientation turns upright
-gives results that lie, since they have no EXIF data; turn it before (jpegtran, mogrify -auto-orient).
+Pixels are read in stored order, and results have no EXIF data. If a photo is upright only by its
+EXIF orientation, its results are rotated: rotate the file first (jpegtran, mogrify -auto-orient).
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `
 
-// config is the command line.
+// config is the parsed command line.
 type config struct {
 	sizes, batches []int
 	operations     []string
@@ -54,6 +54,7 @@ type config struct {
 	runner         runner
 }
 
+// flags returns the flag set that fills the configuration, with the defaults set.
 func (c *config) flags() *flag.FlagSet {
 	flags := measure.NewFlags("image")
 	*c = config{sizes: []int{2048, 4096}, batches: []int{1, 2, 4}, operations: operationNames()}
@@ -67,6 +68,7 @@ func (c *config) flags() *flag.FlagSet {
 	return flags
 }
 
+// register adds the flags of the operations' parameters and sets the defaults.
 func (p *Params) register(flags *flag.FlagSet) {
 	*p = Params{Sigma: 2, Scale: 0.75, Factor: 1.2, Offset: 10, Mean: 0.5, Deviation: 0.25}
 	measure.Float(flags, &p.Sigma, "sigma", "`N` standard deviation of gaussian-blur in pixels", 0.1, maxSigma)
@@ -87,7 +89,7 @@ func operationNames() []string {
 	return all
 }
 
-// kernelNames are those on the CPU, the best first.
+// kernelNames lists the CPU kernels of any operation, the best first.
 func kernelNames() []string {
 	var all []string
 	for _, op := range Operations() {
@@ -100,7 +102,8 @@ func kernelNames() []string {
 	return all
 }
 
-// complete checks flags against each other once all are known.
+// complete checks flags against each other after all are parsed, and sets the defaults that
+// depend on other flags.
 func (c *config) complete(flags *flag.FlagSet) error {
 	if measure.IsSet(flags, "scale") && (c.runner.params.Width > 0 || c.runner.params.Height > 0) {
 		return measure.Usagef("--scale and --width or --height contradict each other; give one of them")
@@ -125,8 +128,8 @@ func (c *config) complete(flags *flag.FlagSet) error {
 	return nil
 }
 
-// completeDevice chooses the kernel, and leaves out the operations that it does not
-// compute unless they were asked for.
+// completeDevice chooses the kernel for the device. It leaves out the operations that the kernel
+// lacks; if --operations named one, it is an error.
 func (c *config) completeDevice(flags *flag.FlagSet) error {
 	o := &c.runner.options
 	if o.Device == measure.CUDA {
@@ -165,8 +168,8 @@ func (c *config) completeDevice(flags *flag.FlagSet) error {
 	return nil
 }
 
-// Run is the program. Errors are a measure.UsageError, a measure.NoDeviceError,
-// or a failure of the work.
+// Run runs the workload with its command-line arguments. The error is a measure.UsageError,
+// a measure.NoDeviceError, or a failure of the work.
 func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error {
 	var c config
 	flags := c.flags()
@@ -193,7 +196,7 @@ func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, stde
 	return cmp.Or(err, c.runner.engine.close())
 }
 
-// open makes the engine for the device that was asked for.
+// open creates the engine for the device of the flags.
 func (c *config) open(platform gpu.Platform) (measure.Device, error) {
 	o := c.runner.options
 	if o.Device == measure.CPU {
@@ -208,7 +211,7 @@ func (c *config) open(platform gpu.Platform) (measure.Device, error) {
 	return device, err
 }
 
-// newRow begins a row with the kernel that was chosen.
+// newRow returns an empty row for the operation, with the kernel of the flags.
 func (c *config) newRow(op Operation) *row {
 	if c.runner.options.Device == measure.CUDA {
 		return &row{op: op, kernel: Kernel{Name: cardKernel}}
@@ -217,7 +220,7 @@ func (c *config) newRow(op Operation) *row {
 	return &row{op: op, kernel: kernel}
 }
 
-// selected returns the operations that were asked for, in that order.
+// selected returns the operations of the flags, in their order.
 func (c *config) selected() []Operation {
 	all := Operations()
 	var chosen []Operation
@@ -227,7 +230,7 @@ func (c *config) selected() []Operation {
 	return chosen
 }
 
-// reporter prints rows with what they all share.
+// reporter prints rows, and adds the device and the parameters that all of them share.
 type reporter struct {
 	printer *measure.Printer
 	device  measure.Device
@@ -245,6 +248,7 @@ func (r *reporter) print(w *row) error {
 	return r.printer.Print(result)
 }
 
+// help prints the usage text, the operations and the flags.
 func help(w io.Writer, flags *flag.FlagSet) error {
 	fmt.Fprint(w, usage)
 	for _, op := range Operations() {

@@ -114,7 +114,7 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-// One bad file fails the program, after the good ones are done.
+// TestFolderGoesOn checks that one bad file fails the program only after the good ones are done.
 func TestFolderGoesOn(t *testing.T) {
 	in, out := t.TempDir(), t.TempDir()
 	good := encoded(t, png.Encode, pattern(64, 64))
@@ -144,7 +144,8 @@ func TestGeneratedOutput(t *testing.T) {
 	}
 }
 
-// Floats have one format alone, so that names which differ in their endings would meet.
+// TestResultsOfOneName checks that inputs which differ only in their extension are rejected: float
+// results all get .npy.
 func TestResultsOfOneName(t *testing.T) {
 	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	put(t, filepath.Join(in, "cat.jpg"), encoded(t, asJPEG, pattern(9, 5)))
@@ -195,8 +196,8 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// readOnly is a folder in which no one makes a file, root included where the
-// system has one.
+// readOnly is a folder in which files cannot be created, not even by root if the system has such a
+// folder.
 func readOnly(t *testing.T) string {
 	if _, err := os.Stat("/proc/self"); err == nil {
 		return "/proc/self"
@@ -208,7 +209,7 @@ func readOnly(t *testing.T) string {
 	return folder
 }
 
-// What can be known before the work stops the program before any output.
+// TestErrorsBeforeTheWork checks that detectable errors stop the program before any output.
 func TestErrorsBeforeTheWork(t *testing.T) {
 	folder := t.TempDir()
 	line := put(t, filepath.Join(t.TempDir(), "line.png"), encoded(t, png.Encode, stdimage.NewGray(stdimage.Rect(0, 0, 300_000, 1))))

@@ -8,23 +8,22 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// copyWays is the number of ways to copy: with stores into the caches and, where
-// the processor has an instruction set of ours, past them. Which one is faster
-// depends on the machine and on how much fits its caches.
+// copyWays is the number of ways to copy: with stores into the caches and, if this package has
+// kernels for the processor, with stores past them. The faster one depends on the machine and
+// on how much fits its caches.
 const copyWays = 2
 
-// leastCopied is the size from which on a copy says something about memory; a
-// smaller one measures how fast goroutines start.
+// leastCopied is the smallest copy, in bytes, that measures memory; a smaller one measures how
+// fast goroutines start.
 const leastCopied = 1 << 20
 
 // copyBandwidth names the limit of memory, of the host or of a GPU.
 const copyBandwidth = "copy bandwidth"
 
-// copying is the ceiling of an operation that does nothing but read its input
-// and write its output once: as many bytes copied by the same number of
-// goroutines, half of them read and half of them written, between the very
-// buffers of the operation, before each of its runs. So it takes no more
-// memory, and finds as much of it in the caches.
+// copying measures the ceiling of an operation that only reads its input and writes its output
+// once. Before each run, the same number of goroutines copies the same number of bytes, half of
+// them read and half of them written. The copies use the operation's own buffers, so they need no
+// more memory and find the same data in the caches.
 type copying struct {
 	threads, warmup int
 	dst, src        []Image
@@ -34,6 +33,7 @@ type copying struct {
 
 func (c *copying) bytes() int64 { return sizeOf(c.src) + sizeOf(c.dst) }
 
+// sizeOf is the size of all images in bytes, padding included.
 func sizeOf(images []Image) int64 {
 	var all int64
 	for _, m := range images {
@@ -42,7 +42,7 @@ func sizeOf(images []Image) int64 {
 	return all
 }
 
-// run copies once in either way. What it leaves in dst is of no use.
+// run copies once in each way and overwrites dst. Runs of the warm-up are not counted.
 func (c *copying) run(ctx context.Context) {
 	c.runs++
 	if c.bytes() < leastCopied {
@@ -67,13 +67,13 @@ func (c *copying) run(ctx context.Context) {
 	}
 }
 
-// once copies from the inputs, which follow each other again and again. Where
-// that is more than the outputs hold, it writes those more than once, but never
-// a byte on two goroutines.
+// once copies half of bytes() from the inputs, repeated as needed, to the outputs. If that is
+// more than the outputs' size, it writes them more than once, but never a byte on two
+// goroutines at the same time.
 func (c *copying) once(ctx context.Context, move func(dst, src []byte)) error {
-	all, room := c.bytes()/2, sizeOf(c.dst)
-	for done := int64(0); done < all; done += room {
-		err := measure.Parallel(ctx, c.threads, int(min(room, all-done)), 1<<20, func(low, high int) {
+	all, capacity := c.bytes()/2, sizeOf(c.dst)
+	for done := int64(0); done < all; done += capacity {
+		err := measure.Parallel(ctx, c.threads, int(min(capacity, all-done)), 1<<20, func(low, high int) {
 			for low < high {
 				dst, src := at(c.dst, low), at(c.src, int(done)+low)
 				n := min(len(dst), len(src), high-low)
@@ -88,13 +88,14 @@ func (c *copying) once(ctx context.Context, move func(dst, src []byte)) error {
 	return nil
 }
 
-// at is what follows byte i in images of one shape, up to the end of an image.
+// at returns the bytes from i on to the end of an image. i counts through images of one shape,
+// and starts again at the first after the last.
 func at(images []Image, i int) []byte {
 	size := len(images[0].Pix)
 	return images[i/size%len(images)].Pix[i%size:]
 }
 
-// move copies src, whose length is that of dst, with the kernel where it can.
+// move copies src to dst, which has the same length, with the kernel for the aligned middle.
 func (v *simd) move(dst, src []byte, stream bool) {
 	step := 4 * v.bytes
 	head := min((v.bytes-int(uintptr(unsafe.Pointer(&dst[0]))%uintptr(v.bytes)))%v.bytes, len(dst))
@@ -111,8 +112,8 @@ func (v *simd) move(dst, src []byte, stream bool) {
 	copy(dst, src)
 }
 
-// ceiling compares the row, which took that many seconds, with the faster way
-// to copy. It is false when nothing was copied.
+// ceiling compares the row, which took that many seconds, with the faster way to copy. It is
+// false if the copies were too small to measure.
 func (w *row) ceiling(seconds float64) (measure.Ceiling, bool) {
 	best := 0.0
 	for _, all := range w.copied {

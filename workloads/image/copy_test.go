@@ -29,8 +29,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// The copies read and write every byte of the buffers about as often as the
-// operation, whatever the two sizes.
+// TestCopying checks that the copies read and write every byte of the buffers about as often as the
+// operation, for any two sizes.
 func TestCopying(t *testing.T) {
 	for _, sizes := range [][2]Shape{
 		{{W: 700, H: 500, Channels: 3}, {W: 700, H: 500, Channels: 3}},

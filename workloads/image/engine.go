@@ -6,36 +6,36 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// engine is what computes operations: this processor, or GPUs.
+// engine computes operations, on the processor or on GPUs.
 type engine interface {
-	// check is an error where the engine cannot compute the operation on images of that
-	// shape. It is asked before any work.
+	// check is an error if the engine cannot compute the operation on images of that shape. It
+	// is called before any work.
 	check(op Operation, p Params, s Shape) error
-	// images are n of one shape, of unknown pixels, where the engine reads and writes
-	// them best. They end with release.
+	// images allocates n images of one shape, with undefined pixels, in the memory that the
+	// engine reads and writes fastest. release frees them.
 	images(s Shape, n int) (all []Image, release func() error, err error)
-	// prepare makes the row's operation from src to dst ready to run.
+	// prepare returns a job that computes the row's operation from src to dst.
 	prepare(w *row, p Params, dst, src []Image) (job, error)
-	// alone is the same engine with one of its several devices, where n images give work
-	// to all of them; else nil.
+	// alone is the same engine with only its first device; nil unless it has several and n
+	// images give work to all of them.
 	alone(n int) engine
 	close() error
 }
 
 // job is one operation from images of one shape to others, ready to run any number of times.
 type job interface {
-	// before is called in front of every run and is not timed: it measures how fast the
-	// same bytes are copied, and spoils what a run writes beside dst.
+	// before is called before every run and is not timed. It measures how fast the same bytes
+	// are copied, and overwrites the memory that a run writes in addition to dst.
 	before(ctx context.Context) error
 	run(ctx context.Context) error
-	// after is called behind every run whose output was right, and is not timed either.
+	// after is called after every run with a correct output, and is not timed.
 	after(ctx context.Context) error
-	// report adds what was measured beside the times of the last repeats to the row.
+	// report adds the other measurements of the last repeats to the row.
 	report(w *row, repeats int)
 	close() error
 }
 
-// processor is the engine of goroutines.
+// processor is the engine that computes on goroutines.
 type processor struct{ threads, warmup int }
 
 func (processor) check(Operation, Params, Shape) error { return nil }
@@ -63,7 +63,7 @@ func (processor) alone(int) engine { return nil }
 
 func (processor) close() error { return nil }
 
-// processorJob computes by rows, or by whole images where a kernel has threads of its own.
+// processorJob computes by rows, or by whole images if a kernel has threads of its own.
 type processorJob struct {
 	dst, src []Image
 	threads  int

@@ -24,25 +24,25 @@ const jpegQuality = 92
 // codec reads and writes one file format.
 type codec struct {
 	magic string
-	// longest is the most pixels on a side that a file can hold.
+	// longest is the most pixels on a side that the format allows.
 	longest int
-	// densest is the number of pixels that one byte of a file can stand for.
+	// densest is the most pixels that one byte of a file can encode.
 	densest int64
-	// end is the last thing in a whole file, unless something follows the image.
+	// end is the end mark of a complete file; other bytes may follow it.
 	end    string
 	config func(io.Reader) (stdimage.Config, error)
 	decode func(io.Reader) (stdimage.Image, error)
 	encode func(io.Writer, stdimage.Image) error
 }
 
-// pngCodec: deflate makes at most 1032 bytes of one, and those hold at most eight
-// pixels each (https://zlib.net/zlib_tech.html, maximum compression factor).
+// pngCodec is the codec of PNG. Deflate expands a byte to at most 1032 bytes, each of at most eight
+// pixels (https://zlib.net/zlib_tech.html, maximum compression factor).
 func pngCodec() codec {
 	return codec{"\x89PNG\r\n\x1a\n", 1<<31 - 1, 8 * 1032, "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode, png.Encode}
 }
 
-// jpegCodec: every block of 8x8 samples takes at least one bit for its mean, and
-// subsampling makes at most 16 blocks of pixels out of one.
+// jpegCodec is the codec of JPEG. Every block of 8x8 samples takes at least one bit for its mean,
+// and with subsampling one block stands for at most 16 blocks of pixels.
 func jpegCodec() codec {
 	return codec{"\xff\xd8\xff", 1<<16 - 1, 8 * 64 * 16, "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode, func(w io.Writer, m stdimage.Image) error {
 		return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
@@ -54,13 +54,13 @@ type source struct {
 	path  string
 	codec codec
 	shape Shape
-	// decoding is what the decoder takes at most for a pixel, in bytes.
+	// decoding is the most memory that the decoder takes for a pixel, in bytes.
 	decoding int64
-	// ended says that the file has its end mark; without it, it is suspect.
+	// ended is whether the file has its end mark; without it, it may be cut short.
 	ended bool
 }
 
-// list names the images of a folder in order, or the one file that input is.
+// list returns the image files of a folder in order, or input itself if it is a file.
 func list(input string) ([]string, error) {
 	info, err := os.Stat(input)
 	if err != nil {
@@ -86,15 +86,15 @@ func list(input string) ([]string, error) {
 	return all, nil
 }
 
-// inspect reads no more than the header, so that a file which is no image, or
-// which claims a size that no memory holds, is known before any work.
+// inspect reads only the header of a file. So a file that is not an image, or that claims a
+// size beyond all memory, is rejected before any work.
 func inspect(path string) (source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return source{}, fmt.Errorf("read image: %w", err)
 	}
-	if !info.Mode().IsRegular() { // opening a named pipe would wait indefinitely for who writes to it
-		return source{}, fmt.Errorf("read image %s: it is no regular file; copy the image into one", path)
+	if !info.Mode().IsRegular() { // opening a named pipe waits for a writer
+		return source{}, fmt.Errorf("read image %s: not a regular file; copy the image into one", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -129,8 +129,9 @@ func inspect(path string) (source, error) {
 	return source{}, fmt.Errorf("read image %s: neither PNG nor JPEG (it begins with %q)", path, head)
 }
 
-// coefficients is what the decoder keeps of a progressive JPEG until it has read all of
-// it, in bytes for each pixel: an int32 for each sample. It is 0 for a JPEG of another kind.
+// coefficients is the memory in bytes per pixel that the decoder keeps of a progressive JPEG until
+// it has read all of it: an int32 for each sample. It is 0 for other JPEGs. The markers are those
+// of ITU-T T.81, table B.1.
 func coefficients(file io.ReaderAt) int64 {
 	const start, restart0, restart7, baseline, extended, progressive = 0xD8, 0xD0, 0xD7, 0xC0, 0xC1, 0xC2
 	in := bufio.NewReader(io.NewSectionReader(file, 0, 1<<62))
@@ -147,7 +148,7 @@ func coefficients(file io.ReaderAt) int64 {
 		case marker == 0xFF:
 			_ = in.UnreadByte() // it has just been read
 			continue
-		case marker == 0 || marker == start || restart0 <= marker && marker <= restart7: // nothing follows
+		case marker == 0 || marker == start || restart0 <= marker && marker <= restart7: // these markers have no segment
 			continue
 		}
 		var length [2]byte
@@ -164,9 +165,9 @@ func coefficients(file io.ReaderAt) int64 {
 	}
 }
 
-// samples is the bytes of an int32 for each sample of a pixel, after the head of a JPEG's frame: six
-// bytes, the last of which is the number of components, and three of each, the second
-// of which is how densely it is sampled across and down.
+// samples is the bytes per pixel of an int32 for each sample, from the frame header of a JPEG
+// (ITU-T T.81, B.2.2). After six bytes, the last of which is the number of components, each
+// component has three bytes. The second is its sampling factors, across and down.
 func samples(frame []byte) int64 {
 	most, sum := int64(1), int64(0)
 	for at := 6; at+3 <= len(frame); at += 3 {
@@ -176,17 +177,17 @@ func samples(frame []byte) int64 {
 	return (4*sum + most - 1) / most
 }
 
-// plausible refuses a file that is too small for what its header claims, before
-// anyone takes the memory: it is cut short, or made to exhaust who believes it.
+// plausible is an error if the file is too small for the pixels that its header claims: it is
+// cut short, or made to exhaust the reader's memory. It is called before any allocation.
 func plausible(file *os.File, c codec, pixels int64) error {
 	info, err := file.Stat()
 	if err != nil || pixels/c.densest <= info.Size() {
 		return err
 	}
-	return fmt.Errorf("a file of %d bytes cannot hold as many pixels; it is cut short, or no honest image", info.Size())
+	return fmt.Errorf("a file of %d bytes cannot hold as many pixels; it is cut short, or not a real image", info.Size())
 }
 
-// read decodes the file into m, which has its shape. Transparent pixels are laid over black.
+// read decodes the file into m, which has its shape. Transparent pixels are blended with black.
 func (s source) read(m Image) error {
 	file, err := os.Open(s.path)
 	if err != nil {
@@ -204,6 +205,7 @@ func (s source) read(m Image) error {
 	return nil
 }
 
+// endsWith reports whether the file's last bytes are the end mark.
 func endsWith(file *os.File, end string) bool {
 	info, err := file.Stat()
 	if err != nil || info.Size() < int64(len(end)) {
@@ -214,8 +216,8 @@ func endsWith(file *os.File, end string) bool {
 	return err == nil && string(tail) == end
 }
 
-// broken tells a file that lost its end from one that is wrong inside; the
-// decoders describe both by what they missed.
+// broken is the error for a file that cannot be decoded. It tells a truncated file from a
+// corrupt one, which the decoders' errors do not.
 func broken(path string, ended bool, err error) error {
 	if !ended {
 		return fmt.Errorf("read image %s: the file is cut short; copy it again", path)
@@ -223,6 +225,7 @@ func broken(path string, ended bool, err error) error {
 	return fmt.Errorf("read image %s: %w", path, err)
 }
 
+// fromStandard converts a decoded image of any colour model to RGB.
 func fromStandard(m Image, src stdimage.Image) {
 	rgba := stdimage.NewRGBA(stdimage.Rect(0, 0, m.W, m.H))
 	draw.Draw(rgba, rgba.Bounds(), src, src.Bounds().Min, draw.Src)
@@ -234,8 +237,8 @@ func fromStandard(m Image, src stdimage.Image) {
 	}
 }
 
-// copyBytes is what write takes besides the image: a copy of 4 bytes for each pixel, and
-// what the encoders take. Floats are written as they are.
+// copyBytes is the memory that write takes in addition to the image: a copy of 4 bytes for each
+// pixel, and the encoder's. Floats are written without a copy.
 func copyBytes(s Shape) int64 {
 	if s.Float {
 		return 0
@@ -243,6 +246,7 @@ func copyBytes(s Shape) int64 {
 	return 2 * s.Bytes()
 }
 
+// toStandard converts an image for the encoders; a grey one is not copied.
 func toStandard(m Image) stdimage.Image {
 	bounds := stdimage.Rect(0, 0, m.W, m.H)
 	if m.Channels == 1 {
@@ -265,8 +269,8 @@ func write(path string, c codec, m Image) error {
 	return replace(path, func(w io.Writer) error { return c.encode(w, toStandard(m)) })
 }
 
-// replace writes into a hidden file beside its place and renames it, so that
-// the name never holds half a file.
+// replace writes a hidden file in the same folder and renames it, so that path is never an
+// incomplete file.
 func replace(path string, encode func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -286,8 +290,8 @@ func replace(path string, encode func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
-// writeResult writes what an operation made of the file name: in the format of
-// codec, or as a .npy file where samples are float32. It returns the path.
+// writeResult writes the result of an operation on the named file: in the codec's format, or
+// as a .npy file if samples are float32. It returns the path.
 func writeResult(folder, name, operation string, c codec, m Image) (string, error) {
 	path := resultPath(folder, name, operation, m.Shape)
 	if !m.Float {
@@ -296,7 +300,7 @@ func writeResult(folder, name, operation string, c codec, m Image) (string, erro
 	return path, replace(path, func(w io.Writer) error { return encodeNPY(w, m) })
 }
 
-// resultPath is where the result of a shape goes.
+// resultPath is the path of the result of an operation on the named file.
 func resultPath(folder, name, operation string, s Shape) string {
 	if s.Float {
 		name = strings.TrimSuffix(name, filepath.Ext(name)) + ".npy"
@@ -304,8 +308,8 @@ func resultPath(folder, name, operation string, s Shape) string {
 	return outputPath(folder, name, operation)
 }
 
-// prepareOutput makes the folder and proves before the work that files can be
-// created in it.
+// prepareOutput creates the folder and checks before the work that it is writable and not the
+// input folder.
 func prepareOutput(folder, input string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("prepare --output: %w", err)
@@ -320,6 +324,7 @@ func prepareOutput(folder, input string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
+// same reports whether two paths are the same existing file or folder.
 func same(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

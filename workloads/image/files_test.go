@@ -100,8 +100,8 @@ func TestReadFormats(t *testing.T) {
 	}
 }
 
-// TestReadTurned holds what the help says: pixels count as they are stored, whatever EXIF says
-// of how to show them.
+// TestReadTurned checks that pixels are read in stored order, whatever EXIF says about the
+// orientation, and that the help reports it.
 func TestReadTurned(t *testing.T) {
 	upright := encoded(t, asJPEG, pattern(16, 8))
 	const turned = "\xff\xe1\x00\x22Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00" // 90 degrees
@@ -110,7 +110,7 @@ func TestReadTurned(t *testing.T) {
 		t.Errorf("%v, %v", s, err)
 	}
 	if out, _, err := run(t, "--help"); err != nil || !strings.Contains(out, "EXIF orientation") {
-		t.Errorf("%v: the help does not say so:\n%s", err, out)
+		t.Errorf("%v: the help does not mention EXIF:\n%s", err, out)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestReadTruncated(t *testing.T) {
 	}
 }
 
-// Bytes behind the image hide the end mark but harm nothing.
+// TestTrailingBytes checks that bytes after the image, which hide the end mark, do no harm.
 func TestTrailingBytes(t *testing.T) {
 	data := append(encoded(t, png.Encode, pattern(8, 8)), "more"...)
 	c := config{runner: runner{engine: processor{}}, operations: []string{"sobel"}}
@@ -220,7 +220,7 @@ func TestWriteRoundTrip(t *testing.T) {
 	}
 }
 
-// A failed encode leaves the old file, and nothing else.
+// TestWriteLeavesNoHalf checks that a failed encode keeps the old file, and leaves nothing else.
 func TestWriteLeavesNoHalf(t *testing.T) {
 	folder := t.TempDir()
 	path := put(t, filepath.Join(folder, "a.png"), []byte("old"))
@@ -275,7 +275,8 @@ func TestInspectAllReportsEveryFile(t *testing.T) {
 	}
 }
 
-// A small file that does hold a large image is compared with the memory.
+// TestInspectAgainstMemory checks that the memory of a small file with a large image is compared
+// with the limit.
 func TestInspectAgainstMemory(t *testing.T) {
 	black := stdimage.NewPaletted(stdimage.Rect(0, 0, 4000, 4000), color.Palette{color.Black})
 	path := put(t, filepath.Join(t.TempDir(), "black.png"), encoded(t, png.Encode, black))
@@ -293,7 +294,8 @@ func TestInspectAgainstMemory(t *testing.T) {
 	}
 }
 
-// The decoder keeps the coefficients of a progressive JPEG beside the picture.
+// TestInspectProgressive checks the memory of a progressive JPEG: the decoder keeps its
+// coefficients in addition to the image.
 func TestInspectProgressive(t *testing.T) {
 	data := encoded(t, asJPEG, pattern(16, 16))
 	frame := bytes.Index(data, []byte{0xFF, 0xC0})
@@ -310,7 +312,7 @@ func TestInspectProgressive(t *testing.T) {
 	}
 }
 
-// Generated images that are written take a copy of the largest one besides.
+// TestGeneratedAgainstMemory checks that written images count with a copy of the largest one.
 func TestGeneratedAgainstMemory(t *testing.T) {
 	for output, want := range map[string]string{"": "needs 114.4 MiB", "out": "needs 206.0 MiB"} {
 		c := config{runner: runner{engine: processor{}}, operations: []string{"resize-half"}, sizes: []int{4000}, batches: []int{2, 1}, output: output}

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A pipe that no one writes to would hold the program indefinitely, signals included.
+// TestInspectRegularFilesAlone checks that a pipe without a writer is rejected: opening it would
+// block indefinitely, and ignore signals.
 func TestInspectRegularFilesAlone(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Symlink(folder, filepath.Join(folder, "folder.png")); err != nil {
@@ -20,7 +21,7 @@ func TestInspectRegularFilesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"folder.png", "pipe.png"} {
-		if _, err := inspect(filepath.Join(folder, name)); err == nil || !strings.Contains(err.Error(), name+": it is no regular file") {
+		if _, err := inspect(filepath.Join(folder, name)); err == nil || !strings.Contains(err.Error(), name+": not a regular file") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// files runs every operation on each input file, one file at a time. All
-// headers are read first. A file that turns out bad later does not stop the
-// others, and the program ends with its error.
+// files runs every operation on each input file, one file at a time. It reads all headers
+// first. A file that fails later does not stop the others; its error is returned at the end.
 func (c *config) files(ctx context.Context, start func() (*reporter, error), stderr io.Writer) error {
 	sources, err := c.inspectAll(measure.AvailableMemory())
 	if err != nil {
@@ -47,6 +46,7 @@ func (c *config) files(ctx context.Context, start func() (*reporter, error), std
 	return errors.Join(append(problems, c.reportAll(report, rows))...)
 }
 
+// reportAll prints the rows that have images, and the total.
 func (c *config) reportAll(report *reporter, rows []*row) error {
 	for _, w := range rows {
 		if w.images == 0 {
@@ -59,7 +59,7 @@ func (c *config) reportAll(report *reporter, rows []*row) error {
 	return report.printer.Total()
 }
 
-// inspectAll reads the headers and reports every file that cannot be used.
+// inspectAll reads the headers. The error joins those of all unusable files.
 func (c *config) inspectAll(memory measure.Memory) ([]source, error) {
 	paths, err := list(c.input)
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *config) inspectAll(memory measure.Memory) ([]source, error) {
 	return all, errors.Join(problems...)
 }
 
-// inspectOne decodes a file without its end mark to see whether it is cut
-// short, since the header does not tell.
+// inspectOne checks one file's header, size and memory. It decodes a file without an end mark,
+// because only that shows whether it is cut short.
 func (c *config) inspectOne(path string, memory measure.Memory) (source, error) {
 	s, err := inspect(path)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 	return s, err
 }
 
-// checkSides refuses results that the file's format cannot hold, and, also where none are
-// written, those of which no number of bytes can be told.
+// checkSides rejects results that are larger than the file's format allows. If none are
+// written, PNG's limit applies, so that sizes in bytes do not overflow.
 func (c *config) checkSides(s source) error {
 	longest := pngCodec().longest
 	if c.output != "" {
@@ -113,7 +113,7 @@ func (c *config) checkSides(s source) error {
 	return nil
 }
 
-// checkNames refuses files of which one's result would take the place of the other's.
+// checkNames rejects input files whose results would have the same path.
 func (c *config) checkNames(sources []source) error {
 	of := map[string]string{}
 	for _, s := range sources {
@@ -128,14 +128,15 @@ func (c *config) checkNames(sources []source) error {
 	return nil
 }
 
-// memoryFor is the peak of one file: what decoding takes, 4 bytes of each pixel for
-// the copy without palette and subsampling, then input, output, and the copy of the
-// output on its way to a file.
+// memoryFor is the peak memory of one file in bytes: the decoder's, 4 bytes of each pixel for
+// the copy without palette and subsampling, the input, the output, and the copy of the output
+// for the encoder.
 func (c *config) memoryFor(s source) int64 {
 	pixels := int64(s.shape.W) * int64(s.shape.H)
 	return (s.decoding+4)*pixels + s.shape.Bytes() + c.largestOutput(s.shape, func(out Shape) int64 { return out.Bytes() + copyBytes(out) })
 }
 
+// oneFile decodes a file, runs every row's operation on it and writes the results.
 func (c *config) oneFile(ctx context.Context, s source, rows []*row) (err error) {
 	runtime.GC() // else the file before could still take memory
 	src, release, err := c.runner.engine.images(s.shape, 1)

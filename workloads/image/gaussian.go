@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// maxSigma keeps the weights of fixed point precise: with the 121 taps of sigma
-// 20 the result stays within one level of the float64 reference.
+// maxSigma keeps the fixed-point weights precise: with the 121 taps of sigma 20 the result is
+// within one level of the float64 reference.
 const maxSigma = 20
 
-// wordBits are the bits behind the point of the words that both passes add. They stand
-// for levels less 128, so that the sum of two of them fits 16 bits.
+// wordBits is the number of fraction bits in the 16-bit words of both passes. A word is a level
+// less 128, so that the sum of two fits 16 bits.
 const wordBits = 7
 
-// weightBits are those of the weights: what a multiplication of 16 bits shifts away.
+// weightBits is the number of fraction bits of the weights: VPMULHRSW shifts that many away.
 const weightBits = 15
 
 func gaussianBlur() Operation {
@@ -37,12 +37,13 @@ func gaussianBlur() Operation {
 	}
 }
 
+// gaussianRadius is the number of taps on either side of the centre: 3 sigma, rounded up.
 func gaussianRadius(sigma float64) int { return int(math.Ceil(3 * sigma)) }
 
-// gaussianWeights are the weights from the centre outwards, in units of 2^-weightBits.
-// The centre counts twice, so it stands with half its weight: term k is the sum of the
-// two samples k away, times weight k. Twice their sum is exactly 2^weightBits, so a flat
-// image stays as it is.
+// gaussianWeights are the weights from the centre outwards, in units of 2^-weightBits. Term k is
+// the sum of the two samples k away, times weight k. The centre counts twice this way, so its
+// weight is halved. Twice the sum of the weights is exactly 2^weightBits, so a flat image is
+// unchanged.
 func gaussianWeights(sigma float64) []int16 {
 	exact := make([]float64, gaussianRadius(sigma)+1)
 	sum := 0.0
@@ -66,8 +67,8 @@ func gaussianWeights(sigma float64) []int16 {
 	return words
 }
 
-// apportion rounds every value up or down so that all of them sum to the
-// total: those with the largest fractions go up (largest remainders).
+// apportion rounds every value up or down so that they sum to the total: those with the largest
+// fractions are rounded up (largest remainder method).
 func apportion(values []float64, total int32) []int32 {
 	rounded := make([]int32, len(values))
 	for i, v := range values {
@@ -92,18 +93,18 @@ func apportion(values []float64, total int32) []int32 {
 	return rounded
 }
 
-// term is the sum of two words times a weight, rounded: VPADDW and VPMULHRSW.
+// term is the sum of two words times a weight, rounded as VPADDW and VPMULHRSW do.
 func term(a, b, weight int16) int16 {
 	return int16((int32(a+b)*int32(weight) + 1<<(weightBits-1)) >> weightBits)
 }
 
-// toLevel rounds, and puts back the 128.
+// toLevel rounds a word to a level, and adds the 128 again.
 func toLevel(word int16) byte {
 	return byte(min(max((word+1<<(wordBits-1))>>wordBits, -128), 127) + 128)
 }
 
-// blur is the work on one band, tile by tile: each row along its line into words, and
-// then down the columns of those.
+// blur computes one band, tile by tile: each row along its line into words, and then down the
+// columns of words. A band uses one blur alone; the pool reuses it for others.
 type blur struct {
 	v        *simd
 	src      Image
@@ -111,30 +112,32 @@ type blur struct {
 	both     []int32 // each weight in both halves, as the kernels read them
 	channels int
 	pad      int
-	lines    [2][]byte // signed levels of two rows of the tile, with pad samples on either side
+	lines    [2][]byte // signed levels of two rows of the tile, with pad samples on each side
 
-	// starts are the samples at which tiles begin, and the end of a row. ring holds the words
-	// of the rows that the current one is made of, each where its number says, stride words apart.
+	// starts are the samples at which tiles begin, and the end of a row. ring is the words of the
+	// rows around the current one, stride words apart; slot is the index of a row.
 	starts []int
 	stride int
 	ring   []int16
-	// window points to the rows around the current one, those outside of the image to
-	// its first and last. It holds every pointer twice, so that they lie in order from any on.
+	// window points to the rows around the current one; rows outside the image are its first or
+	// last. It has every pointer twice, so that the rows are consecutive from any slot on.
 	window []*int16
 	sums   []int16 // of the portable kernel
 }
 
-// blurTile is how many bytes the words of a tile may take: as many as a first-level cache
-// has. A fourth more or less costs a tenth; no work is done twice for narrow tiles, but
-// each has calls of its own.
+// blurTile is the most bytes that the words of a tile take: the size of a first-level cache. A
+// fourth more or less costs a tenth of the speed. Narrower tiles repeat no work, but each has calls
+// of its own.
 const blurTile = 32 << 10
 
+// newBlur allocates the buffers for images of a shape; v is nil for the portable kernel, whose tile
+// is the whole row.
 func newBlur(v *simd, weights []int16, src Shape) *blur {
 	b := &blur{v: v, weights: weights, channels: src.Channels, pad: (len(weights) - 1) * src.Channels, starts: []int{0}}
 	end, block := src.W*src.Channels, 1
 	widest := end
 	if v != nil {
-		// Whole vectors of whole pixels, and the rest with the last of them.
+		// Tiles are whole vectors of whole pixels; the last one takes the rest of the row.
 		block = v.bytes
 		unit := block * src.Channels
 		width := max(1, blurTile/2/b.slots()/unit) * unit
@@ -159,7 +162,7 @@ func newBlur(v *simd, weights []int16, src Shape) *blur {
 	return b
 }
 
-// slots is the number of rows that an output row is made of.
+// slots is the number of input rows of an output row.
 func (b *blur) slots() int { return 2*len(b.weights) - 1 }
 
 func (b *blur) rows(dst Image, low, high int) {
@@ -168,8 +171,8 @@ func (b *blur) rows(dst Image, low, high int) {
 	}
 }
 
-// tile computes the samples left to right of the rows. A line is fetched one row before
-// it is used: a vector that begins within one that was just stored has to wait for it.
+// tile computes the samples left to right of the rows low to high. It prepares each line one row
+// ahead, because a vector load that overlaps a recent store has to wait for it.
 func (b *blur) tile(dst Image, low, high, left, right int) {
 	reach := len(b.weights) - 1
 	b.fetch(low-reach, left, right)
@@ -184,7 +187,7 @@ func (b *blur) tile(dst Image, low, high, left, right int) {
 	}
 }
 
-// load puts a row into the window, or the one that stands for it outside of the image.
+// load puts row y into the window; outside the image that is the first or last row.
 func (b *blur) load(y, n int) {
 	slot := b.row(y)
 	if y >= 0 && y < b.src.H {
@@ -194,20 +197,20 @@ func (b *blur) load(y, n int) {
 	b.window[at], b.window[at+b.slots()] = &slot[0], &slot[0]
 }
 
-// row are those of a row, or of the one that stands for it.
+// row is the words of row y; outside the image they are those of the first or last row.
 func (b *blur) row(y int) []int16 {
 	return b.ring[b.slot(min(max(y, 0), b.src.H-1))*b.stride:][:b.stride]
 }
 
-// slot is a row's in the ring and in the window, for rows above the image, too.
+// slot is the index of row y in the ring and in the window; y may be above the image.
 func (b *blur) slot(y int) int { return (y + b.slots()) % b.slots() }
 
-// rowsAhead is how many rows before its use a row of a tile is asked for: between rows
-// of a narrow tile lie too many bytes for the processor to see what comes next.
+// rowsAhead is how many rows ahead a tile prefetches. The rows of a narrow tile are too far apart
+// for the processor's own prefetcher.
 const rowsAhead = 4
 
-// fetch puts the samples left to right of a row into its line, and those that are beside
-// them, or the first and last pixel where there are none.
+// fetch writes the samples left to right of a row, as signed levels, to its line, with the
+// neighbours on both sides. Beyond the image these are copies of the first or last pixel.
 func (b *blur) fetch(y, left, right int) {
 	if y < 0 || y >= b.src.H {
 		return
@@ -216,7 +219,7 @@ func (b *blur) fetch(y, left, right int) {
 	from, to := max(left-b.pad, 0), min(right+b.pad, len(row))
 	within := row[from:to]
 	before := from - (left - b.pad)
-	behind := before + len(within)
+	after := before + len(within)
 	if b.v == nil {
 		for i, level := range within {
 			line[before+i] = level ^ 0x80
@@ -231,12 +234,12 @@ func (b *blur) fetch(y, left, right int) {
 	for i := before - 1; i >= 0; i-- {
 		line[i] = line[i+b.channels]
 	}
-	for i := behind; i < len(line); i++ {
+	for i := after; i < len(line); i++ {
 		line[i] = line[i-b.channels]
 	}
 }
 
-// along is the first pass, of the n samples of the line of row y.
+// along is the first pass: it blurs the n samples of the line of row y into words.
 func (b *blur) along(words []int16, y, n int) {
 	line := b.lines[y&1]
 	if b.v != nil {
@@ -255,7 +258,7 @@ func (b *blur) along(words []int16, y, n int) {
 	copy(words, b.sums)
 }
 
-// down is the second pass, for row y.
+// down is the second pass: it blurs the columns around row y into levels.
 func (b *blur) down(out []byte, y int) {
 	reach := len(b.weights) - 1
 	if b.v != nil {
@@ -277,9 +280,9 @@ func (b *blur) down(out []byte, y int) {
 	}
 }
 
-// blocks calls f for whole vectors of n samples: from which sample on, where their words
-// lie, and how many there are. Words lie by vectors, so the last vector, which overlaps
-// the one before when n is no multiple, has its own.
+// blocks calls f for whole vectors of n samples: at is the first sample, word the index of its
+// word, n the number of samples. If n is not a multiple of the vector, the last vector overlaps the
+// one before, and its words have a place of their own.
 func (b *blur) blocks(n int, f func(at, word, n int)) {
 	whole := n - n%b.v.bytes
 	f(0, 0, whole)

@@ -8,8 +8,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// generate draws one test image: gradients, ellipses and rectangles, and noise
-// over all of it. It depends on the seed and the number alone.
+// generate draws one test image: gradients, ellipses and rectangles, with noise. The pixels depend
+// only on the seed and the number.
 func generate(ctx context.Context, m Image, seed, number uint64, threads int) error {
 	shapes := randomShapes(m.Shape, rand.New(rand.NewPCG(seed, number<<32)))
 	return measure.Parallel(ctx, threads, m.H, 64, func(low, high int) {
@@ -23,6 +23,7 @@ func generate(ctx context.Context, m Image, seed, number uint64, threads int) er
 	})
 }
 
+// gradient fills row y: red grows to the right, green downwards, blue is their mean.
 func gradient(m Image, y int) {
 	row := m.Row(y)
 	for x := range m.W {
@@ -40,6 +41,7 @@ type shape struct {
 	colour     [3]byte
 }
 
+// randomShapes returns six ellipses and six rectangles, up to a third of the image each.
 func randomShapes(s Shape, rng *rand.Rand) []shape {
 	all := make([]shape, 12)
 	for i := range all {
@@ -52,6 +54,7 @@ func randomShapes(s Shape, rng *rand.Rand) []shape {
 	return all
 }
 
+// draw draws the part of the shape that is in row y.
 func (s shape) draw(m Image, y int) {
 	if y < s.y || y >= s.y+s.h {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// What go generate writes is what is committed, byte for byte. It needs the go
-// command and avo, from the module cache or the network.
+// TestGeneratedAssembly checks that the committed files are what go generate writes, byte for byte.
+// It needs the go command and avo, from the module cache or the network.
 func TestGeneratedAssembly(t *testing.T) {
 	copied := t.TempDir()
 	generator := filepath.Join(copied, "internal", "asm")
@@ -36,7 +36,7 @@ func TestGeneratedAssembly(t *testing.T) {
 	isCommitted(t, copied, "kernels_amd64.s", "kernels_amd64.go")
 }
 
-// The other directive's program has no module of its own, and runs where it is.
+// TestGeneratedForARM checks the other generator, which has no module of its own and runs in place.
 func TestGeneratedForARM(t *testing.T) {
 	written := t.TempDir()
 	command := exec.CommandContext(t.Context(), "go", "run", "./internal/neon", "-dir", written)
@@ -47,10 +47,11 @@ func TestGeneratedForARM(t *testing.T) {
 	isCommitted(t, written, "kernels_arm64.s", "kernels_arm64.go")
 }
 
-// forThisMachine is the environment for programs that run here, whatever this test was built for.
+// forThisMachine is the environment for programs that run here, even if this test is
+// cross-compiled.
 func forThisMachine() []string { return append(os.Environ(), "GOOS=", "GOARCH=") }
 
-// isCommitted holds files of the package against those that a generator wrote.
+// isCommitted compares files of the package with those that a generator wrote.
 func isCommitted(t *testing.T, written string, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -32,8 +32,8 @@ func (c *config) generated(ctx context.Context, start func() (*reporter, error),
 	return report.printer.Total()
 }
 
-// checkGenerated adds up the inputs and the outputs of the largest batch, with the copy in
-// which an image goes to a file, and asks the engine about every size.
+// checkGenerated compares the memory of the largest batch, with the copy for the encoder, with the
+// memory limit, and checks every size with the engine.
 func (c *config) checkGenerated(memory measure.Memory) error {
 	batch := int64(slices.Max(c.batches))
 	for _, size := range c.sizes {
@@ -54,7 +54,7 @@ func (c *config) checkGenerated(memory measure.Memory) error {
 	return nil
 }
 
-// largestOutput is the most that any of the operations takes for its output.
+// largestOutput is the largest output of the selected operations, in bytes.
 func (c *config) largestOutput(in Shape, bytes func(Shape) int64) int64 {
 	var most int64
 	for _, op := range c.selected() {
@@ -63,6 +63,7 @@ func (c *config) largestOutput(in Shape, bytes func(Shape) int64) int64 {
 	return most
 }
 
+// oneSize generates the images of one size, and measures every operation and batch on them.
 func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr io.Writer) (err error) {
 	src, release, err := c.runner.engine.images(Shape{W: size, H: size, Channels: 3}, slices.Max(c.batches))
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *config) oneSize(ctx context.Context, size int, report *reporter, stderr
 	return nil
 }
 
-// save writes the generated images and what became of them.
+// save writes the generated images and the results of the operation.
 func (c *config) save(op Operation, src, dst []Image, stderr io.Writer) error {
 	for i := range src {
 		name := fmt.Sprintf("generated-%v-%d.png", src[i].Shape, i+1)

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// resizeHalf is the rounded mean of each block of 2x2: (a + b + c + d + 2) / 4.
-// An odd width or height rounds up, the missing pixels are replicated.
+// resizeHalf is the rounded mean of each block of 2x2: (a + b + c + d + 2) / 4. An odd width or
+// height rounds up; the missing pixels are copies of the last ones.
 func resizeHalf() Operation {
 	return Operation{
 		Name: "resize-half", Title: "Half resize", Doc: "each 2x2 block becomes its rounded mean",
@@ -23,6 +23,7 @@ func resizeHalf() Operation {
 	}
 }
 
+// halfRows computes rows with the kernels of v, or without any if v is nil.
 func (v *simd) halfRows(dst, src Image, low, high int) {
 	stream := v != nil && src.Bytes() >= streamFrom
 	for y := low; y < high; y++ {
@@ -30,7 +31,7 @@ func (v *simd) halfRows(dst, src Image, low, high int) {
 		done := 0
 		if v != nil { // an odd last pixel is left over
 			done = src.W / 2
-			// The next two rows are fetched meanwhile.
+			// The kernel prefetches the next two rows.
 			ahead := min(2, src.H-1-2*y) * src.Stride
 			v.halfRow(out, above, below, done, uintptr(ahead), stream)
 		}
@@ -41,13 +42,14 @@ func (v *simd) halfRows(dst, src Image, low, high int) {
 	}
 }
 
-// halfRow computes n pixels of an output row, at least a quarter of a vector.
+// halfRow computes n pixels of an output row, at least a quarter of a vector. With stream, the
+// aligned middle is stored past the caches.
 func (v *simd) halfRow(out, above, below []byte, n int, ahead uintptr, stream bool) {
 	quarter := v.bytes / 4
 	part := func(from, to int) { v.half(&out[3*from], &above[6*from], &below[6*from], to-from) }
 	head, whole := 0, 0
 	if stream {
-		// Three bytes a pixel reach every alignment: 43 is the inverse of 3.
+		// Pixels of three bytes reach every alignment: 43 is the inverse of 3 modulo 64.
 		head = int(-uintptr(unsafe.Pointer(&out[0]))*43) & (v.bytes - 1)
 		whole = max(n-head, 0) / v.bytes * v.bytes
 	}
@@ -56,7 +58,7 @@ func (v *simd) halfRow(out, above, below []byte, n int, ahead uintptr, stream bo
 		return
 	}
 	v.halfStream(&out[3*head], &above[6*head], &below[6*head], ahead, whole)
-	// The ends overlap what has been stored, with the same values.
+	// The ends overlap the middle, with the same values.
 	if head > 0 {
 		cover(max(head, quarter), quarter, part)
 	}
@@ -66,6 +68,7 @@ func (v *simd) halfRow(out, above, below []byte, n int, ahead uintptr, stream bo
 	}
 }
 
+// halfRow is the portable kernel for one output row.
 func halfRow(out, above, below []byte, channels int) {
 	for x := 0; x < len(out); x += channels {
 		left := 2 * x

@@ -1,6 +1,6 @@
-// Package image is the workload that filters and resizes images, made or read
-// from PNG and JPEG files, on the CPU or on GPUs, and checks every output before
-// it prints a time.
+// Package image is the workload that filters and resizes images on the CPU or on GPUs, and
+// checks every output before it prints a time. The images are generated, or read from PNG and
+// JPEG files.
 //
 // Every operation reads pixels beyond the border as the nearest pixel inside
 // (border mode replicate).
@@ -18,7 +18,7 @@ import (
 // Shape is the size of an image and its channels: 3 for RGB, 1 for grey.
 type Shape struct {
 	W, H, Channels int
-	// Float says that samples are float32, little endian, instead of bytes.
+	// Float is whether samples are float32, little endian, instead of bytes.
 	Float bool
 }
 
@@ -34,6 +34,7 @@ func (s Shape) sampleBytes() int {
 	return 1
 }
 
+// String is the size, such as "640x480".
 func (s Shape) String() string { return fmt.Sprintf("%dx%d", s.W, s.H) }
 
 // Image holds samples of 8 bits, or float32s, the channels of a pixel side by
@@ -44,17 +45,18 @@ type Image struct {
 	Pix    []byte
 }
 
-// New returns a black image whose rows touch.
+// New returns a black image without padding after its rows.
 func New(s Shape) Image {
 	return Image{Shape: s, Stride: s.rowBytes(), Pix: measure.MakeAligned[byte](int(s.Bytes()))}
 }
 
-// Row is row y without the padding after it.
+// Row returns the bytes of row y without padding.
 func (m Image) Row(y int) []byte {
 	return m.Pix[y*m.Stride : y*m.Stride+m.rowBytes()]
 }
 
-// at is the sample at x, y with replicated borders; for references, not kernels.
+// at is the sample at x, y of an 8-bit image; beyond the border it is the nearest sample. It is
+// slow: only references use it.
 func (m Image) at(x, y, channel int) int {
 	x, y = min(max(x, 0), m.W-1), min(max(y, 0), m.H-1)
 	return int(m.Pix[y*m.Stride+x*m.Channels+channel])

@@ -9,24 +9,24 @@ package image
 //go:noescape
 func copyAVX2(dst *byte, src *byte, n int)
 
-// copyStreamAVX2 is copy with stores past the caches, that asks two pages before for what it reads; dst is aligned to the vector.
+// copyStreamAVX2 is copy with stores past the caches. It prefetches two pages ahead; dst is aligned to the vector.
 //
 //go:noescape
 func copyStreamAVX2(dst *byte, src *byte, n int)
 
-// flipAVX2 writes pix[i] - 128 to out for n bytes, whole vectors, and fetches what lies that many bytes ahead.
+// flipAVX2 writes pix[i] - 128 to out for n bytes, whole vectors, and prefetches the bytes ahead of them.
 //
 //go:noescape
 func flipAVX2(out *byte, pix *byte, ahead uintptr, n int)
 
 // gaussianDownAVX2 computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.
-// rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
+// rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.
 //
 //go:noescape
 func gaussianDownAVX2(out *byte, rows **int16, weights *int32, terms int, x int, n int)
 
 // gaussianAlongAVX2 computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,
-// rounded. Weights stand in both halves of an element. Of each lane the words of its lower half come first, and in a vector those of all lanes.
+// rounded. Both halves of a weight's element are equal. The words are in the order of VPUNPCK: first those of the lower half of each lane, then the others.
 //
 //go:noescape
 func gaussianAlongAVX2(out *int16, line *byte, weights *int32, terms int, step int, n int)
@@ -37,13 +37,13 @@ func gaussianAlongAVX2(out *int16, line *byte, weights *int32, terms int, step i
 func lumaAVX2(out *byte, pix *byte, n int)
 
 // sobelAVX2 computes n pixels, whole vectors, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above
-// and two at below, each apart bytes from its other, with one pixel more at either end.
+// and two at below, apart bytes from each other, with one more pixel at each end.
 //
 //go:noescape
 func sobelAVX2(out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 
-// sobelLumaAVX2 is sobel and luma in one: n pixels at pix, and down bytes from there, to two lines at next, too.
-// What lies ahead bytes from them is fetched into the cache.
+// sobelLumaAVX2 is sobel and luma in one: n pixels at pix, and n pixels down bytes after pix, go to the two lines at next.
+// The memory ahead bytes from them is prefetched.
 //
 //go:noescape
 func sobelLumaAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
@@ -58,8 +58,8 @@ func sobelLumaStreamAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out
 //go:noescape
 func halfAVX2(out *byte, above *byte, below *byte, n int)
 
-// halfStreamAVX2 is half of whole vectors, for what is too large for the caches: stores go past them, which fence orders,
-// and what lies ahead bytes from the pixels is fetched. out is aligned to the vector.
+// halfStreamAVX2 is half for whole vectors of images larger than the caches: stores go past them, which fence orders,
+// and the memory ahead bytes from the pixels is prefetched. out is aligned to the vector.
 //
 //go:noescape
 func halfStreamAVX2(out *byte, above *byte, below *byte, ahead uintptr, n int)
@@ -113,24 +113,24 @@ func resampleAlongAVX2(out *byte, line *int16, offsets *int32, weights *int16, p
 //go:noescape
 func copyAVX512(dst *byte, src *byte, n int)
 
-// copyStreamAVX512 is copy with stores past the caches, that asks two pages before for what it reads; dst is aligned to the vector.
+// copyStreamAVX512 is copy with stores past the caches. It prefetches two pages ahead; dst is aligned to the vector.
 //
 //go:noescape
 func copyStreamAVX512(dst *byte, src *byte, n int)
 
-// flipAVX512 writes pix[i] - 128 to out for n bytes, whole vectors, and fetches what lies that many bytes ahead.
+// flipAVX512 writes pix[i] - 128 to out for n bytes, whole vectors, and prefetches the bytes ahead of them.
 //
 //go:noescape
 func flipAVX512(out *byte, pix *byte, ahead uintptr, n int)
 
 // gaussianDownAVX512 computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.
-// rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
+// rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.
 //
 //go:noescape
 func gaussianDownAVX512(out *byte, rows **int16, weights *int32, terms int, x int, n int)
 
 // gaussianAlongAVX512 computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,
-// rounded. Weights stand in both halves of an element. Of each lane the words of its lower half come first, and in a vector those of all lanes.
+// rounded. Both halves of a weight's element are equal. The words are in the order of VPUNPCK: first those of the lower half of each lane, then the others.
 //
 //go:noescape
 func gaussianAlongAVX512(out *int16, line *byte, weights *int32, terms int, step int, n int)
@@ -141,13 +141,13 @@ func gaussianAlongAVX512(out *int16, line *byte, weights *int32, terms int, step
 func lumaAVX512(out *byte, pix *byte, n int)
 
 // sobelAVX512 computes n pixels, whole vectors, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above
-// and two at below, each apart bytes from its other, with one pixel more at either end.
+// and two at below, apart bytes from each other, with one more pixel at each end.
 //
 //go:noescape
 func sobelAVX512(out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 
-// sobelLumaAVX512 is sobel and luma in one: n pixels at pix, and down bytes from there, to two lines at next, too.
-// What lies ahead bytes from them is fetched into the cache.
+// sobelLumaAVX512 is sobel and luma in one: n pixels at pix, and n pixels down bytes after pix, go to the two lines at next.
+// The memory ahead bytes from them is prefetched.
 //
 //go:noescape
 func sobelLumaAVX512(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
@@ -162,8 +162,8 @@ func sobelLumaStreamAVX512(next *byte, pix *byte, down uintptr, ahead uintptr, o
 //go:noescape
 func halfAVX512(out *byte, above *byte, below *byte, n int)
 
-// halfStreamAVX512 is half of whole vectors, for what is too large for the caches: stores go past them, which fence orders,
-// and what lies ahead bytes from the pixels is fetched. out is aligned to the vector.
+// halfStreamAVX512 is half for whole vectors of images larger than the caches: stores go past them, which fence orders,
+// and the memory ahead bytes from the pixels is prefetched. out is aligned to the vector.
 //
 //go:noescape
 func halfStreamAVX512(out *byte, above *byte, below *byte, ahead uintptr, n int)
@@ -212,5 +212,5 @@ func resampleDownAVX512(out *int16, rows **byte, weights *int32, pairs int, x in
 //go:noescape
 func resampleAlongAVX512(out *byte, line *int16, offsets *int32, weights *int16, pairs int, n int, bias int32, shift uint64)
 
-// fence orders stores past the caches before what follows.
+// fence orders stores past the caches before later stores.
 func fence()

@@ -7,32 +7,32 @@ package image
 //go:noescape
 func copyNEON(dst, src *byte, n int)
 
-// flipNEON writes pix[i] - 128 to out for n bytes, a multiple of 32, and fetches what lies that many bytes ahead.
+// flipNEON writes pix[i] - 128 to out for n bytes, a multiple of 32, and prefetches the bytes ahead of them.
 //
 //go:noescape
 func flipNEON(out, pix *byte, ahead uintptr, n int)
 
-// gaussianAlongNEON computes n words of out, a multiple of 32. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15, rounded. Weights stand in both halves of an element.
+// gaussianAlongNEON computes n words of out, a multiple of 32. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15, rounded. Both halves of a weight's element are equal.
 //
 //go:noescape
 func gaussianAlongNEON(out *int16, line *byte, weights *int32, terms, step, n int)
 
-// gaussianDownNEON computes n bytes of out, a multiple of 32, from the words x and on of rows. rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.
+// gaussianDownNEON computes n bytes of out, a multiple of 32, from the words x and on of rows. rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.
 //
 //go:noescape
 func gaussianDownNEON(out *byte, rows **int16, weights *int32, terms, x, n int)
 
-// lumaNEON computes n pixels, a multiple of 32: (77 R + 150 G + 29 B + 128) / 256. What lies ahead bytes from the pixels is fetched.
+// lumaNEON computes n pixels, a multiple of 32: (77 R + 150 G + 29 B + 128) / 256. The memory ahead bytes from the pixels is prefetched.
 //
 //go:noescape
 func lumaNEON(out, pix *byte, ahead uintptr, n int)
 
-// sobelNEON computes n pixels, a multiple of 32, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above and two at below, each apart bytes from its other, with one pixel more at either end.
+// sobelNEON computes n pixels, a multiple of 32, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above and two at below, apart bytes from each other, with one more pixel at each end.
 //
 //go:noescape
 func sobelNEON(out, outBelow, above, below *byte, apart uintptr, n int)
 
-// halfNEON computes n pixels of the output, a multiple of 8: (a + b + c + d + 2) / 4. What lies ahead bytes from the pixels is fetched.
+// halfNEON computes n pixels of the output, a multiple of 8: (a + b + c + d + 2) / 4. The memory ahead bytes from the pixels is prefetched.
 //
 //go:noescape
 func halfNEON(out, above, below *byte, ahead uintptr, n int)

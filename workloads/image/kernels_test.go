@@ -29,9 +29,9 @@ func drawParams(t *rapid.T) Params {
 	}
 }
 
-// Every kernel, on odd sizes, one-pixel images and padded rows, computed in
-// bands of any height, is within the tolerance of its reference and writes
-// nothing behind its rows.
+// TestKernelsAgainstReference checks every kernel on odd sizes, one-pixel images and padded rows,
+// in bands of any height: it is within the tolerance of its reference, and writes nothing after its
+// rows.
 func TestKernelsAgainstReference(t *testing.T) {
 	for _, op := range Operations() {
 		for _, kernel := range op.kernels {
@@ -50,7 +50,7 @@ func TestKernelsAgainstReference(t *testing.T) {
 				compareAll(t, op, p, dst, src)
 				for i, v := range dst.Pix {
 					if i%dst.Stride >= dst.rowBytes() && v != before[i] {
-						t.Fatalf("wrote byte %d, behind a row", i)
+						t.Fatalf("wrote byte %d, after a row", i)
 					}
 				}
 			}))
@@ -58,7 +58,7 @@ func TestKernelsAgainstReference(t *testing.T) {
 	}
 }
 
-// fataler is what rapid.T and testing.T share.
+// fataler is the methods that rapid.T and testing.T share.
 type fataler interface{ Fatal(...any) }
 
 func compareAll(t fataler, op Operation, p Params, dst, src Image) {
@@ -79,8 +79,9 @@ func compareWithin(t fataler, op Operation, tolerance float64, p Params, dst, sr
 	}
 }
 
-// No blurred sample is more than one level from the float64 reference, rounded, and
-// those that are one away are as few as the rounding of each product explains.
+// TestGaussianPrecision checks that no blurred sample is more than one level from the rounded
+// float64 reference, and that no more are one level away than the rounding of each product
+// explains.
 func TestGaussianPrecision(t *testing.T) {
 	op := gaussianBlur() // all kernels give the same pixels, see TestKernelsAgree
 	src := randomImage(Shape{W: 120, H: 90, Channels: 3}, 0, 5)
@@ -128,8 +129,8 @@ func TestGaussianWeights(t *testing.T) {
 	}
 }
 
-// A flat image stays flat under every operation, also at the brightest level,
-// where an overflow would show.
+// TestFlatImages checks that a flat image stays flat under every operation, also at the brightest
+// level, where an overflow would show.
 func TestFlatImages(t *testing.T) {
 	p := Params{Sigma: 5, Scale: 1.7, Factor: 1, Deviation: 1}
 	for _, value := range []byte{0, 1, 128, 255} {
@@ -159,7 +160,7 @@ func TestFlatImages(t *testing.T) {
 	}
 }
 
-// Examples worked out by hand.
+// TestByHand checks examples that were computed by hand.
 func TestByHand(t *testing.T) {
 	grey := func(w int, values ...byte) Image {
 		m := New(Shape{W: w, H: len(values) / w, Channels: 3})
@@ -196,8 +197,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// Reductions by more than the taps of fixed point are computed in float64; those
-// just below are still within the tolerance.
+// TestStrongReductions checks reductions around the most taps of fixed point; stronger ones are
+// computed in float64.
 func TestStrongReductions(t *testing.T) {
 	src := randomImage(Shape{W: 2000, H: 3, Channels: 3}, 0, 7)
 	for y := range src.H {
@@ -240,7 +241,7 @@ func TestBilinearShape(t *testing.T) {
 	}
 }
 
-// Same size means same pixels.
+// TestResizeIdentity checks that a resize to the same size keeps the pixels.
 func TestResizeIdentity(t *testing.T) {
 	for n := 1; n < 300; n += 7 {
 		for name, f := range map[string]filter{"bilinear": bilinearTaps(n, n), "lanczos": lanczosTaps(n, n)} {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A run takes tiles and tables besides its input and its output: less than a
-// quarter of them together for an image as small as this one, garbage included
-// (and what the race detector makes pools forget).
+// TestMemory checks the memory that a run takes for tiles and tables: less than a quarter of input
+// and output together for an image as small as this one, with garbage (and with what the race
+// detector makes pools forget).
 func TestMemory(t *testing.T) {
 	src := randomImage(Shape{W: 1500, H: 1500, Channels: 3}, 0, 1)
 	p := Params{Sigma: 5, Scale: 0.5, Factor: 1.2, Offset: 10, Mean: 0.5, Deviation: 0.5}

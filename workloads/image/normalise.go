@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// normalise is (sample/255 - mean) / deviation as float32: what a network takes.
+// normalise is (sample/255 - mean) / deviation as float32, the usual input of a neural network.
 func normalise() Operation {
 	return Operation{
 		Name: "normalise", Title: "Normalise", Doc: "(sample/255 - --mean) / --deviation, as float32",
@@ -29,8 +29,8 @@ func normaliseLine(p Params) (factor, offset float32) {
 	return float32(1 / (255 * p.Deviation)), float32(-p.Mean / p.Deviation)
 }
 
-// normaliseTable holds the 256 outputs, each rounded once, as a fused
-// multiply-add does: float64 holds the product of two float32s exactly.
+// normaliseTable is the output for each of the 256 levels, rounded once as by a fused multiply-add:
+// float64 holds the product of two float32s exactly.
 func normaliseTable(p Params) *[256]uint32 {
 	factor, offset := normaliseLine(p)
 	var table [256]uint32
@@ -40,7 +40,7 @@ func normaliseTable(p Params) *[256]uint32 {
 	return &table
 }
 
-// normalise is the kernel if it gives exactly the table.
+// normalise returns the kernel, and whether it gives exactly the table.
 func (v *simd) normalise(p Params, table *[256]uint32) (linear, bool) {
 	if v == nil {
 		return linear{}, false
@@ -61,6 +61,7 @@ func (v *simd) normalise(p Params, table *[256]uint32) (linear, bool) {
 	return f, true
 }
 
+// mapFloats replaces every sample by its entry in the table, a float32.
 func mapFloats(table *[256]uint32) rows {
 	return func(dst, src Image, low, high int) {
 		for y := low; y < high; y++ {

@@ -11,11 +11,11 @@ import (
 // cardKernel is the name of the kernels on a GPU, those of package pixels.
 const cardKernel = "cuda"
 
-// launch puts the work on images in a card's memory on a queue.
+// launch queues the operation's kernel for images in a card's memory. It does not wait.
 type launch func(k *pixels.Kernels, q *gpu.Queue, dst, src pixels.Batch) error
 
-// onCard makes the tables of an operation for one pair of shapes. The error says why a
-// card cannot compute it.
+// onCard prepares the tables of an operation for one pair of shapes. The error says why a GPU
+// cannot compute it.
 type onCard func(p Params, dst, src Shape) (launch, error)
 
 func gaussianOnCard(p Params, _, _ Shape) (launch, error) {
@@ -25,8 +25,7 @@ func gaussianOnCard(p Params, _, _ Shape) (launch, error) {
 	}, nil
 }
 
-// gaussianFloats are the weights from the centre outwards; the centre and twice the
-// others are 1.
+// gaussianFloats are the weights from the centre outwards. The centre plus twice the others is 1.
 func gaussianFloats(sigma float64) []float32 {
 	exact := make([]float64, gaussianRadius(sigma)+1)
 	sum := 0.0
@@ -46,7 +45,8 @@ func sobelOnCard(Params, Shape, Shape) (launch, error) { return (*pixels.Kernels
 
 func halfOnCard(Params, Shape, Shape) (launch, error) { return (*pixels.Kernels).Half, nil }
 
-// resampleOnCard resizes with the very weights of the CPU, by the filters of each axis.
+// resampleOnCard resizes with the weights of the CPU kernels. taps makes the filter of an axis.
+// Reductions by too many taps are a usage error.
 func resampleOnCard(taps func(n, size int) filter) onCard {
 	return func(_ Params, dst, src Shape) (launch, error) {
 		across, down := taps(dst.W, src.W), taps(dst.H, src.H)
@@ -88,7 +88,7 @@ func normaliseOnCard(p Params, _, _ Shape) (launch, error) {
 	}, nil
 }
 
-// batchAt is images of one shape at an address of a card.
+// batchAt describes images of one shape at an address in a card's memory.
 func batchAt(p gpu.Pointer, s Shape, images int) pixels.Batch {
 	return pixels.Batch{Pointer: p, Width: s.W, Height: s.H, Channels: s.Channels, Images: images}
 }

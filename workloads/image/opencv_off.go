@@ -2,7 +2,6 @@
 
 package image
 
-// independent are the kernels of others for an operation that this build has: none
-// without the tag opencv. With it, cgo has to be on: a build that asks for OpenCV and
-// cannot have it does not compile.
+// independent returns the kernels of other libraries for an operation: none without the build
+// tag opencv. With the tag, the build fails if cgo or OpenCV is missing.
 func independent(string) []Kernel { return nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/image/opencv"
 )
 
-// independent are the kernels of others for an operation that this build has: OpenCV's
-// where it has the same operation.
+// independent returns the kernels of other libraries for an operation: OpenCV's, if it has the
+// same operation.
 func independent(operation string) []Kernel {
 	work, slack := openCV(operation)
 	if work == nil {
@@ -27,8 +27,9 @@ func independent(operation string) []Kernel {
 	}}
 }
 
-// openCV is OpenCV's way to an operation, and how far its definition is away from ours.
-// Its Lanczos has 8 taps and does not average before a reduction: that is another filter.
+// openCV returns OpenCV's function for an operation, and the slack for its different
+// definition; nil if it has none. Its Lanczos is a different filter: it has 8 taps and does not
+// average before a reduction.
 func openCV(operation string) (work func(p Params, threads int, dst, src opencv.Image) error, slack func(Params) float64) {
 	switch operation {
 	case "gaussian-blur":

@@ -25,8 +25,8 @@ func stripes(s Shape) Image {
 	return m
 }
 
-// OpenCV gives what the references say, within the documented tolerance, on every
-// pixel of odd and even sizes, padded rows, and any number of threads.
+// TestOpenCV checks that OpenCV gives the reference values, within the documented tolerance, on
+// every pixel of odd and even sizes, padded rows, and any number of threads.
 func TestOpenCV(t *testing.T) {
 	sources := []Image{
 		randomImage(Shape{W: 101, H: 75, Channels: 3}, 4, 5), stripes(Shape{W: 100, H: 76, Channels: 3}), stripes(Shape{W: 1, H: 33, Channels: 3}),
@@ -62,8 +62,8 @@ func TestOpenCV(t *testing.T) {
 	}
 }
 
-// OpenCV is an independent reference: its levels are others, by about as much as the
-// tolerances say.
+// TestOpenCVTolerance checks that OpenCV, an independent reference, differs by about as much as the
+// tolerances allow.
 func TestOpenCVTolerance(t *testing.T) {
 	p := Params{Sigma: 20, Scale: 1.7, Factor: 1.5, Offset: 10, Mean: 0.5, Deviation: 0.25}
 	src := randomImage(Shape{W: 203, H: 151, Channels: 3}, 0, 5)
@@ -113,7 +113,8 @@ func TestRunOpenCV(t *testing.T) {
 	}
 }
 
-// What OpenCV throws is an error, not the end of the process.
+// TestOpenCVErrors checks that an exception of OpenCV becomes an error and does not end the
+// process.
 func TestOpenCVErrors(t *testing.T) {
 	grey := opencv.Image{Pix: make([]byte, 4), Width: 2, Height: 2, Channels: 1, Stride: 2}
 	if err := opencv.Sobel(grey, grey, 1); err == nil || !strings.Contains(err.Error(), "OpenCV") {

@@ -9,11 +9,12 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// Params are the numbers that operations take.
+// Params are the parameters of the operations.
 type Params struct {
 	// Sigma is the standard deviation of the Gaussian in pixels.
 	Sigma float64
-	// Scale resizes, unless Width or Height is set; a zero one follows the other.
+	// Scale is output size over input size, unless Width or Height is set in pixels. If one of
+	// them is 0, it keeps the proportions.
 	Scale         float64
 	Width, Height int
 	// Factor and Offset change the brightness: sample*Factor + Offset.
@@ -22,28 +23,28 @@ type Params struct {
 	Mean, Deviation float64
 }
 
-// rows computes the rows low to high of dst. It may not touch other rows, so
-// that the result does not depend on how the rows are split.
+// rows computes the rows low to high of dst. It must not touch other rows: several goroutines
+// call it for different rows, and the result must not depend on how the rows are divided.
 type rows func(dst, src Image, low, high int)
 
-// Kernel is one way to compute an operation on the CPU: by rows, or, with threads of
-// its own, by whole images.
+// Kernel is one implementation of an operation on the CPU. It computes rows (prepare), or whole
+// images with threads of its own (whole).
 type Kernel struct {
 	Name string
-	// title is how results call it, if not by its name.
+	// title is its name in results, if it differs from Name.
 	title string
-	// prepare makes tables for one pair of shapes.
+	// prepare computes the tables for one pair of shapes.
 	prepare func(p Params, dst, src Shape) rows
 	whole   func(p Params, threads int, dst, src Image) error
-	// slack is added to the operation's tolerance: how far another definition is away.
+	// slack is added to the operation's tolerance if the kernel's definition differs, in levels.
 	slack func(Params) float64
 }
 
-// label is how results call the kernel.
+// label is the kernel's name in results.
 func (k Kernel) label() string { return cmp.Or(k.title, k.Name) }
 
-// Operation is one thing to do with an image. A faster kernel is a new element
-// of kernels; the reference and its tolerance hold for all of them.
+// Operation is one image operation. A faster kernel is a new element of kernels; the reference
+// and the tolerance apply to all of them.
 type Operation struct {
 	Name, Title, Doc string
 	kernels          []Kernel
@@ -51,16 +52,16 @@ type Operation struct {
 	card onCard
 	// output is the shape of the result.
 	output func(Params, Shape) Shape
-	// reference is the value of one sample, computed without the kernels' tricks.
+	// reference is the value of one sample by the operation's definition, in float64.
 	reference func(p Params, dst Shape, src Image, x, y, channel int) float64
-	// tolerance is the largest distance to the reference in levels; 0 is exact.
+	// tolerance is the largest allowed difference from the reference in levels; 0 is exact.
 	tolerance float64
-	// slack is added to the tolerance of an operation whose numbers decide it.
+	// slack is the part of the tolerance that depends on the parameters.
 	slack func(Params) float64
-	// work is the floating-point operations of one output sample by definition, of an
-	// operation that can be bound by them on a GPU; nil for one that only memory binds.
+	// work is the floating-point operations of one output sample by definition; nil for an
+	// operation that only memory limits on a GPU.
 	work func(Params) float64
-	// parameters are those that the results name.
+	// parameters are the parameters that results report.
 	parameters func(Params) map[string]float64
 }
 
@@ -69,8 +70,8 @@ func Operations() []Operation {
 	return []Operation{gaussianBlur(), sobel(), resizeHalf(), resizeBilinear(), resizeLanczos(), brightness(), normalise()}
 }
 
-// all are the operation's kernels on the CPU: those of this package, the best first,
-// and those of others that this build has.
+// all returns the operation's CPU kernels: those of this package, the best first, and then those
+// of other libraries.
 func (op Operation) all() []Kernel { return append(slices.Clone(op.kernels), independent(op.Name)...) }
 
 // find returns the kernel of that name.
@@ -91,7 +92,7 @@ func (op Operation) element(p Params) string {
 	return "uint8"
 }
 
-// allowed is how far an output of the kernel may be away from the reference, in levels.
+// allowed is the largest allowed difference of the kernel's output from the reference, in levels.
 func (op Operation) allowed(k Kernel, p Params) float64 {
 	tolerance := op.tolerance
 	for _, slack := range []func(Params) float64{op.slack, k.slack} {
@@ -121,9 +122,9 @@ func apply(ctx context.Context, threads int, f rows, dst, src []Image) error {
 	})
 }
 
-// bands are the bounds of what is computed at once of n rows. The first bands are long,
-// because each repeats work at its edges and begins with nothing fetched; they become
-// shorter towards the end, where they even out the speeds of the goroutines.
+// bands divides n rows into bands, each computed by one goroutine, and returns their bounds. The
+// first bands are long, because each repeats work at its edges and starts with cold caches. The
+// last ones are short, so that the goroutines finish at about the same time.
 func bands(n, threads int) []int {
 	bounds := []int{0}
 	for low := 0; low < n; {

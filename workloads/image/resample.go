@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// filter says what each output of one axis is made of: taps inputs from first
-// on, weighed, where inputs beyond the ends are the outermost ones. The number
-// of taps is even.
+// filter describes one axis of a resize: output i is the weighted sum of taps inputs from first[i]
+// on. Inputs beyond the ends are the outermost ones. The number of taps is even, because the
+// kernels take two at a time.
 type filter struct {
 	taps    int
 	first   []int
@@ -19,16 +19,16 @@ func newFilter(n, taps int) filter {
 	return filter{taps, make([]int, n), make([]float64, n*taps)}
 }
 
-// mostTaps keeps the weights of fixed point precise; stronger reductions are
-// computed in float64.
+// mostTaps keeps the fixed-point weights precise; stronger reductions are computed in float64.
 const mostTaps = 128
 
-// resampleBits are the bits behind the point of the line between the two
-// passes. Negative weights let it swing beyond 0 and 255.
+// resampleBits is the number of fraction bits of the line between the two passes. Negative weights
+// can make it less than 0 or more than 255, so 16 bits need the margin.
 const resampleBits = 6
 
-// fixed returns the weights in units of 2^-bits, each 16 bits wide, those of an
-// output with the sum 2^bits: as many bits as hold a sum of inputs of that size.
+// fixed returns the weights as 16-bit numbers in units of 2^-bits; those of an output sum to
+// 2^bits. bits is the largest number, up to most, with which a sum of inputs up to size fits 32
+// bits.
 func (f filter) fixed(most int, size float64) (weights []int32, bits int) {
 	largest, reach := 0.0, 0.0
 	for i := range f.first {
@@ -39,7 +39,7 @@ func (f filter) fixed(most int, size float64) (weights []int32, bits int) {
 		}
 		reach = max(reach, sum)
 	}
-	// A quarter is left for the rounding and for the weights' own.
+	// A quarter is the margin for the rounding of sums and weights.
 	for bits = most; largest*math.Ldexp(1, bits) > math.MaxInt16-1 || reach*size*math.Ldexp(1, bits) > 0.75*(1<<31); bits-- {
 	}
 	scaled := make([]float64, f.taps)
@@ -52,24 +52,25 @@ func (f filter) fixed(most int, size float64) (weights []int32, bits int) {
 	return weights, bits
 }
 
-// resampler resizes with one filter for each axis: for each output row down the
-// columns into a line, which stays in the cache, then along that line.
+// resampler resizes with one filter for each axis. For each output row it first sums down the
+// columns into a line, which stays in the cache, and then along that line.
 type resampler struct {
 	v            *simd
 	across, down filter
 	exact        bool // in float64
 
+	// The fixed-point weights of each pass, and their fraction bits.
 	downWeights, alongWeights []int32
 	downBits, alongBits       int
 
-	before, after int // pixels of padding
-	offsets       []int32
-	table         []int16
+	before, after int     // pixels of padding
+	offsets       []int32 // of resampleAlong: where each output's inputs begin, in bytes
+	table         []int16 // of resampleAlong: the weights
 
 	lines sync.Pool // of *resampleLines
 }
 
-// resampleLines is what one band needs.
+// resampleLines are the buffers of one band.
 type resampleLines struct {
 	line   []int16
 	inputs []*byte
@@ -78,7 +79,7 @@ type resampleLines struct {
 
 func (r *resampler) newLines(src Shape) *resampleLines {
 	n := src.W * src.Channels
-	// Two words more, which the last load of resampleAlong reads.
+	// The last load of resampleAlong reads two words more.
 	l := &resampleLines{line: make([]int16, (r.before+r.after)*src.Channels+n+2)}
 	if r.v != nil {
 		l.inputs = make([]*byte, r.down.taps)
@@ -88,6 +89,7 @@ func (r *resampler) newLines(src Shape) *resampleLines {
 	return l
 }
 
+// newResampler computes the tables for images of shape src; v is nil for the portable kernels.
 func newResampler(v *simd, across, down filter, src Shape) *resampler {
 	r := &resampler{v: v, across: across, down: down, exact: max(across.taps, down.taps) > mostTaps}
 	for _, first := range across.first {
@@ -106,8 +108,8 @@ func newResampler(v *simd, across, down filter, src Shape) *resampler {
 	return r
 }
 
-// makeTable lays out offsets and weights as resampleAlong reads them: pixels in
-// fours, each with a lane of eight words for a pair of taps.
+// makeTable lays out offsets and weights as resampleAlong reads them: groups of four pixels, each
+// with eight words for every pair of taps, of which six are used.
 func (r *resampler) makeTable(channels int) {
 	n, pairs := len(r.across.first), r.across.taps/2
 	padded := (n + 3) / 4 * 4
@@ -125,7 +127,7 @@ func (r *resampler) makeTable(channels int) {
 	}
 }
 
-// rows may run on several bands at once.
+// rows computes rows of dst. Several goroutines may call it at the same time.
 func (r *resampler) rows(dst, src Image, low, high int) {
 	if r.exact {
 		r.rowsExact(dst, src, low, high)
@@ -160,11 +162,12 @@ func (r *resampler) rows(dst, src Image, low, high int) {
 	}
 }
 
+// rounding returns the bias, half a unit, and the count of a rounding shift to the right.
 func rounding(shift int) (bias int32, count uint64) { return 1 << shift >> 1, uint64(shift) }
 
 func clamp(i, n int) int { return min(max(i, 0), n-1) }
 
-// pad replicates the first and the last pixel of the n elements at from.
+// pad fills the line before and after the n elements at from with their first and last pixel.
 func pad[T any](line []T, from, n, channels int) {
 	for i := range from {
 		line[i] = line[from+i%channels]
@@ -174,6 +177,7 @@ func pad[T any](line []T, from, n, channels int) {
 	}
 }
 
+// along is the second pass with vectors: four pixels at a time, the last ones in a buffer.
 func (r *resampler) along(out []byte, line []int16) {
 	bias, shift := rounding(r.alongBits + resampleBits)
 	n, pairs := len(r.across.first), r.across.taps/2
@@ -188,6 +192,7 @@ func (r *resampler) along(out []byte, line []int16) {
 	}
 }
 
+// downPortable is the first pass in plain Go: the weighted sum of rows for output row y.
 func (r *resampler) downPortable(line []int16, sums []int32, src Image, y int) {
 	bias, shift := rounding(r.downBits - resampleBits)
 	clear(sums)
@@ -201,6 +206,7 @@ func (r *resampler) downPortable(line []int16, sums []int32, src Image, y int) {
 	}
 }
 
+// alongPortable is the second pass in plain Go.
 func (r *resampler) alongPortable(out []byte, line []int16, channels int) {
 	bias, shift := rounding(r.alongBits + resampleBits)
 	for i, first := range r.across.first {
@@ -217,7 +223,7 @@ func (r *resampler) alongPortable(out []byte, line []int16, channels int) {
 	}
 }
 
-// rowsExact is the same in float64, for any number of taps.
+// rowsExact is rows in float64, for any number of taps.
 func (r *resampler) rowsExact(dst, src Image, low, high int) {
 	n, from := src.W*src.Channels, r.before*src.Channels
 	line := make([]float64, from+n+r.after*src.Channels)
@@ -244,7 +250,7 @@ func (r *resampler) rowsExact(dst, src Image, low, high int) {
 	}
 }
 
-// packPairs puts two weights in each element, the first in the low half.
+// packPairs packs two weights into each element, the first into the low half.
 func packPairs(weights []int32) []int32 {
 	pairs := make([]int32, len(weights)/2)
 	for i := range pairs {

@@ -2,6 +2,8 @@ package image
 
 import "math"
 
+// resizeParameters returns the parameters that decide the output size: the scale, or the sides
+// that are set.
 func resizeParameters(p Params) map[string]float64 {
 	if p.Width == 0 && p.Height == 0 {
 		return map[string]float64{"scale": p.Scale}
@@ -16,6 +18,8 @@ func resizeParameters(p Params) map[string]float64 {
 	return set
 }
 
+// resizedShape is the output shape. A side that is 0 keeps the proportions; each has at least
+// one pixel.
 func resizedShape(p Params, s Shape) Shape {
 	round := func(v float64) int { return max(1, int(math.Floor(v+0.5))) }
 	w, h := p.Width, p.Height
@@ -30,8 +34,8 @@ func resizedShape(p Params, s Shape) Shape {
 	return Shape{W: w, H: h, Channels: s.Channels}
 }
 
-// resizeBilinear interpolates between the four nearest pixels, pixel centres at
-// one half, no averaging before a reduction.
+// resizeBilinear interpolates between the four nearest pixels. Pixel centres are at one half, and a
+// reduction does not average (no antialiasing).
 func resizeBilinear() Operation {
 	return Operation{
 		Name: "resize-bilinear", Title: "Bilinear resize", Doc: "to --scale, or --width and --height",
@@ -44,11 +48,11 @@ func resizeBilinear() Operation {
 	}
 }
 
-// bilinearBits are those of a position between two samples.
+// bilinearBits is the number of fraction bits of a position between two samples.
 const bilinearBits = 14
 
-// bilinearTaps maps n outputs onto size inputs: output i has its centre at
-// (i + 1/2) size/n - 1/2, rounded to 2^-14 and at most at the outermost samples.
+// bilinearTaps is the filter from size inputs to n outputs. Output i has its centre at (i + 1/2)
+// size/n - 1/2, rounded to 2^-14 and limited to the outermost samples.
 func bilinearTaps(n, size int) filter {
 	f := newFilter(n, 2)
 	for i := range n {
@@ -72,13 +76,13 @@ func bilinearReference(_ Params, dst Shape, src Image, x, y, channel int) float6
 	return top*(1-fy) + bottom*fy
 }
 
-// lanczosRadius is the number of lobes on either side: Lanczos-3.
+// lanczosRadius is the number of lobes on each side: Lanczos-3.
 const lanczosRadius = 3
 
-// resizeLanczos is sinc(x) sinc(x/3), |x| < 3, stretched by the reduction so
-// that it averages what becomes one pixel (antialiased). Weights are divided by
-// their sum; pixel centres are at one half. C. E. Duchon, Lanczos filtering in
-// one and two dimensions, J. Appl. Meteor. 18 (1979).
+// resizeLanczos is sinc(x) sinc(x/3), |x| < 3. For a reduction it is stretched, so that it averages
+// the inputs of an output pixel (antialiasing). Weights are divided by their sum; pixel centres are
+// at one half. C. E. Duchon, Lanczos filtering in one and two dimensions, J. Appl. Meteor. 18
+// (1979).
 func resizeLanczos() Operation {
 	return Operation{
 		Name: "resize-lanczos", Title: "Lanczos resize", Doc: "Lanczos-3, antialiased, to --scale, or --width and --height",
@@ -91,6 +95,7 @@ func resizeLanczos() Operation {
 	}
 }
 
+// lanczosTaps is the filter from size inputs to n outputs.
 func lanczosTaps(n, size int) filter {
 	ratio := float64(size) / float64(n)
 	stretch := max(ratio, 1)
@@ -111,6 +116,7 @@ func lanczosTaps(n, size int) filter {
 	return f
 }
 
+// lanczos is the kernel sinc(x) sinc(x/3), 0 from |x| = 3 on.
 func lanczos(x float64) float64 {
 	switch {
 	case x == 0:

@@ -10,57 +10,59 @@ import (
 )
 
 const (
-	// ringSlots hold a chunk that comes in, one that is computed and one that leaves.
+	// ringSlots is the number of slots: one chunk is copied in, one is computed and one is copied
+	// out.
 	ringSlots = 3
-	// chunkBytes is what a chunk of small images should hold, input and output: enough
-	// that its copies take longer than the calls that start them.
+	// chunkBytes is the target size of a chunk of small images, input and output: its copies then
+	// take longer than the calls that start them.
 	chunkBytes = 16 << 20
-	// roundChunks are put on the queues at once; then the ring runs empty. It bounds the
-	// number of marks, and the time to a stop.
+	// roundChunks is the number of chunks that are queued at once; then the ring runs empty. It
+	// bounds the number of marks, and the time until a stop.
 	roundChunks = 128
-	// alignedTo is where images begin: what the driver itself aligns memory to.
+	// alignedTo is the alignment of images in bytes, as the driver aligns allocations.
 	alignedTo = 256
 )
 
-// ring is a card's memory for one operation: slots through which chunks of the batch go,
-// so that one comes in while another is computed and a third leaves.
+// ring is a card's memory for one operation: slots through which the chunks of a batch go. One
+// chunk is copied in while another is computed and a third is copied out.
 type ring struct {
 	*station
-	launch   launch
+	launch launch
+	// from and to are the shapes of inputs and outputs.
 	from, to Shape
 	chunks   []chunk
 	slots    []*gpu.Memory
 	marks    []*passage
 }
 
-// chunk is images that a slot takes at once.
+// chunk is the images that go through a slot together.
 type chunk struct{ dst, src []Image }
 
-// passage is the marks of one chunk on its way.
+// passage is the marks of one chunk: when its copy in, its kernel and its copy out begin and end.
 type passage struct{ comes, arrived, begins, computed, leaves, left *gpu.Mark }
 
 func (p *passage) all() []**gpu.Mark {
 	return []**gpu.Mark{&p.comes, &p.arrived, &p.begins, &p.computed, &p.leaves, &p.left}
 }
 
-// share is what one card did in one run: the time of it all, and the sums of its parts.
+// share is the work of one card in one run: the whole time in seconds, and the sums of its parts.
 type share struct {
 	seconds float64
 	measure.Split
 }
 
-// slotBytes is the size of a slot for that many images: the inputs, and the outputs
-// after them.
+// slotBytes is the size of a slot for that many images: the inputs, then the outputs.
 func slotBytes(from, to Shape, images int64) int64 {
 	return outputsAt(from, images) + align(images*to.Bytes())
 }
 
+// outputsAt is the offset of the outputs in a slot.
 func outputsAt(from Shape, images int64) int64 { return align(images * from.Bytes()) }
 
 func align(n int64) int64 { return (n + alignedTo - 1) / alignedTo * alignedTo }
 
-// newRing divides the images into chunks, smaller and fewer at a time where the card's
-// memory is short.
+// newRing divides the images into chunks. If the card's memory is short, chunks are smaller and
+// there are fewer slots.
 func newRing(s *station, compute launch, dst, src []Image) *ring {
 	r := &ring{station: s, launch: compute, from: src[0].Shape, to: dst[0].Shape}
 	size := min(max(chunkBytes/slotBytes(r.from, r.to, 1), 1), int64(len(src)))
@@ -76,7 +78,7 @@ func newRing(s *station, compute launch, dst, src []Image) *ring {
 	return r
 }
 
-// open takes the memory and makes the marks.
+// open allocates the slots and creates the marks. close frees them, also after an error.
 func (r *ring) open() (err error) {
 	size := int64(len(r.chunks[0].src))
 	for i := range r.slots {
@@ -112,7 +114,7 @@ func (r *ring) close() (err error) {
 	return err
 }
 
-// spoil writes what no run may leave behind into all of the ring.
+// spoil overwrites all slots, so that an output that the kernel does not write is found.
 func (r *ring) spoil() error {
 	for _, m := range r.slots {
 		if err := r.compute.Fill(m.Pointer, 0x5A, m.Bytes); err != nil {
@@ -122,7 +124,7 @@ func (r *ring) spoil() error {
 	return r.compute.Synchronize()
 }
 
-// run sends all chunks through the ring, and computes them unless only copies are wanted.
+// run sends all chunks through the ring and waits. Without computed it only copies them.
 func (r *ring) run(ctx context.Context, computed bool) (share, error) {
 	var did share
 	start := time.Now()
@@ -144,7 +146,7 @@ func (r *ring) run(ctx context.Context, computed bool) (share, error) {
 	return did, nil
 }
 
-// send puts a chunk, the i-th of its round, on the queues.
+// send queues the work of a chunk, the i-th of its round. It does not wait.
 func (r *ring) send(i int, c chunk, computed bool) error {
 	p := r.marks[i]
 	input := r.slots[i%len(r.slots)].Pointer
@@ -168,8 +170,8 @@ func (r *ring) send(i int, c chunk, computed bool) error {
 		func() error { return r.out.Record(p.left) },
 	}
 	if before := i - len(r.slots); before >= 0 {
-		// The slot's last chunk has to be computed before its input is overwritten, and
-		// to have left before its output is.
+		// The slot's previous chunk must be computed before its input is overwritten, and copied
+		// out before its output is.
 		if err := cmp.Or(r.in.Wait(r.marks[before].computed), r.compute.Wait(r.marks[before].left)); err != nil {
 			return err
 		}
@@ -182,7 +184,7 @@ func (r *ring) send(i int, c chunk, computed bool) error {
 	return nil
 }
 
-// copyIn puts copies of the images, one behind the other, on the queue.
+// copyIn queues copies of the images to the address to, one after the other.
 func copyIn(q *gpu.Queue, to gpu.Pointer, images []Image) error {
 	for _, piece := range pieces(images) {
 		if err := q.CopyIn(to, piece); err != nil {
@@ -193,6 +195,7 @@ func copyIn(q *gpu.Queue, to gpu.Pointer, images []Image) error {
 	return nil
 }
 
+// copyOut queues copies of the images from the address from, one after the other.
 func copyOut(q *gpu.Queue, images []Image, from gpu.Pointer) error {
 	for _, piece := range pieces(images) {
 		if err := q.CopyOut(piece, from); err != nil {
@@ -203,7 +206,7 @@ func copyOut(q *gpu.Queue, images []Image, from gpu.Pointer) error {
 	return nil
 }
 
-// pieces are the pixels of the images in as few slices as they lie in.
+// pieces returns the pixels of the images; images that are adjacent in memory share a slice.
 func pieces(images []Image) [][]byte {
 	var all [][]byte
 	for _, m := range images {
@@ -218,8 +221,8 @@ func pieces(images []Image) [][]byte {
 	return all
 }
 
-// finish waits for a round of that many chunks and adds up where its time went. It waits for
-// the last queue first, whose work waits for all other on its own.
+// finish waits for a round of that many chunks and adds the times of its parts to did. It waits
+// for the last queue first, whose work depends on all other.
 func (r *ring) finish(did *share, chunks int) error {
 	for _, q := range []*gpu.Queue{r.out, r.compute, r.in} {
 		if err := q.Synchronize(); err != nil {
@@ -241,8 +244,8 @@ func (r *ring) finish(did *share, chunks int) error {
 	return nil
 }
 
-// bandwidth is how fast the card copies within a slot, one half of it to the other: as
-// many bytes as a chunk reads and writes, and as near or far in its caches.
+// bandwidth is the card's rate of copies from one half of a slot to the other, in bytes per
+// second. It moves as many bytes as a chunk reads and writes, so caches have the same effect.
 func (r *ring) bandwidth() (float64, error) {
 	half := r.slots[0].Bytes / 2 / alignedTo * alignedTo
 	if half == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// Every image is in one chunk, in order, and what the slots take fits the card unless not
-// even one image does.
+// TestNewRing checks that every image is in one chunk, in order, and that the slots fit the card's
+// memory unless even one image does not.
 func TestNewRing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Shape{W: rapid.IntRange(1, 3000).Draw(t, "w"), H: rapid.IntRange(1, 3000).Draw(t, "h"), Channels: 3}
@@ -93,7 +93,7 @@ func TestGaussianFloats(t *testing.T) {
 	}
 }
 
-// A filter on a card is the one of the CPU, in narrower numbers.
+// TestFilterOnCard checks that a filter on a card is that of the CPU, in narrower numbers.
 func TestFilterOnCard(t *testing.T) {
 	for _, f := range []filter{bilinearTaps(7, 100), lanczosTaps(100, 7), lanczosTaps(7, 100)} {
 		weights, bits := f.fixed(15, math.MaxInt16)
@@ -122,7 +122,8 @@ func TestTooManyTaps(t *testing.T) {
 	}
 }
 
-// What several cards did in several repeats becomes a split, shares and an efficiency.
+// TestCardRow checks that the work of several cards in several repeats becomes a split, shares and
+// an efficiency.
 func TestCardRow(t *testing.T) {
 	cards := gpu.Cards{{Info: gpu.Info{UUID: "GPU-a"}}, {Info: gpu.Info{UUID: "GPU-b"}}}
 	one := func(seconds, kernel, in, out float64) share {

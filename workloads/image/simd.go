@@ -3,14 +3,14 @@ package image
 //go:generate go -C internal/asm run . -out ../../kernels_amd64.s -stubs ../../kernels_amd64.go -pkg image
 //go:generate go run ./internal/neon
 
-// simd is an instruction set with its kernels, which the generators in
-// internal/asm and internal/neon describe. A nil simd stands for portable Go.
+// simd is an instruction set with its kernels. The generators in internal/asm and internal/neon
+// document them. A nil simd means portable Go.
 type simd struct {
 	name string
-	// bytes is the size of a vector. What has fewer samples is left to portable Go.
+	// bytes is the size of a vector. Rows with fewer samples are left to portable Go.
 	bytes int
 
-	fence                      func() // orders stores past the caches before what follows
+	fence                      func() // orders stores past the caches before later stores
 	copy, copyStream           func(dst, src *byte, n int)
 	words, wordsStream         func(dst, src *byte, n int, factor, more, less uint32, shift uint64)
 	scale, scaleStream         func(dst, src *byte, n int, factor, offset float32)
@@ -27,9 +27,9 @@ type simd struct {
 	resampleAlong              func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64)
 }
 
-// kernels are one for each instruction set of this processor, the best first,
-// and then the portable one. Inputs narrower than a vector are computed by the
-// portable one of the same arithmetic, whatever was asked for.
+// kernels returns a kernel for each instruction set of the processor, the best first, and then the
+// portable one. Rows narrower than a vector always use the portable one, which has the same
+// arithmetic.
 func kernels(prepare func(v *simd, p Params, dst, src Shape) rows) []Kernel {
 	var all []Kernel
 	for _, v := range instructionSets() {
@@ -43,8 +43,8 @@ func kernels(prepare func(v *simd, p Params, dst, src Shape) rows) []Kernel {
 	return append(all, Kernel{Name: "go", prepare: func(p Params, dst, src Shape) rows { return prepare(nil, p, dst, src) }})
 }
 
-// cover calls f for whole blocks of n elements, which are one block at least.
-// The last block overlaps the one before when n is no multiple.
+// cover calls f for whole blocks of n elements; n is at least one block. The last block overlaps
+// the one before if n is not a multiple.
 func cover(n, block int, f func(from, to int)) {
 	whole := n - n%block
 	f(0, whole)

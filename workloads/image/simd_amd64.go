@@ -2,7 +2,8 @@ package image
 
 import "golang.org/x/sys/cpu"
 
-// instructionSets are those that this processor and its system have, the best first.
+// instructionSets returns those that the processor and the operating system support, the best
+// first.
 func instructionSets() []*simd {
 	var all []*simd
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL {
@@ -14,8 +15,8 @@ func instructionSets() []*simd {
 	return all
 }
 
-// avx512 takes Sobel's kernels from AVX2 where the processor lacks the instructions that
-// make luma: shuffles of bytes across a vector, and sums of four products.
+// avx512 returns the AVX-512 kernels. Sobel's are those of AVX2 if the processor lacks the
+// instructions for luma: byte shuffles across a vector (VBMI), and sums of four products (VNNI).
 func avx512(luma bool) *simd {
 	v := &simd{
 		name: "avx512", bytes: 64, fence: fence,
@@ -34,6 +35,7 @@ func avx512(luma bool) *simd {
 	return v
 }
 
+// avx2 returns the AVX2 kernels.
 func avx2() *simd {
 	return &simd{
 		name: "avx2", bytes: 32, fence: fence,

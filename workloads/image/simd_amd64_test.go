@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// The first processors with AVX-512 compute Sobel as those with AVX2.
+// TestSobelOfOlderProcessors checks that the first processors with AVX-512 compute Sobel with AVX2.
 func TestSobelOfOlderProcessors(t *testing.T) {
 	if !cpu.X86.HasAVX512BW {
 		testtool.Unsupported(t, "the processor has no AVX-512")

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// instructionSets are those that this processor and its system have.
+// instructionSets returns NEON if the processor has it.
 func instructionSets() []*simd {
 	if !cpu.ARM64.HasASIMD {
 		return nil
 	}
-	// A vector is two registers. No store goes past the caches: STNP, the only one that
-	// might, is a hint that most processors do not take.
+	// A vector is two registers. No store goes past the caches: STNP, the only candidate, is a
+	// hint that most processors ignore.
 	return []*simd{{
 		name: "neon", bytes: 32, fence: func() {},
 		copy: copyNEON, copyStream: copyNEON,
@@ -28,8 +28,8 @@ func instructionSets() []*simd {
 	}}
 }
 
-// sobelLumaNEON is sobel and the luma of the next two lines: n pixels at pix, and down bytes
-// from there, to two lines at next.
+// sobelLumaNEON computes sobel and the luma of the next two lines: n pixels at pix, and n pixels
+// down bytes after pix, go to the two lines at next.
 func sobelLumaNEON(next, pix *byte, down, ahead uintptr, out, outBelow, above, below *byte, apart uintptr, n int) {
 	lumaNEON(next, pix, ahead, n)
 	lumaNEON((*byte)(unsafe.Add(unsafe.Pointer(next), apart)), (*byte)(unsafe.Add(unsafe.Pointer(pix), down)), ahead, n)

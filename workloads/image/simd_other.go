@@ -2,5 +2,5 @@
 
 package image
 
-// instructionSets is empty: other processors have the portable kernels.
+// instructionSets returns none: other processors use the portable kernels.
 func instructionSets() []*simd { return nil }

@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// guarded is a view into noise: its rows begin at any byte, and nothing around
-// them may change.
+// guarded is an image inside noise: its rows begin at any byte, and the noise must not change.
 type guarded struct {
 	Image
 	all, before []byte
@@ -25,7 +24,7 @@ func drawGuarded(t *rapid.T, name string, s Shape) guarded {
 	return g
 }
 
-// wrote says which byte outside of the rows has changed.
+// wrote is an error if a byte outside the rows has changed.
 func (g guarded) wrote() error {
 	offset := 0
 	for i := range g.all {
@@ -43,8 +42,8 @@ func (g guarded) wrote() error {
 	return nil
 }
 
-// Every kernel gives the very pixels of the portable one, wherever rows begin
-// and end, and in bands of any height.
+// TestKernelsAgree checks that every kernel gives the pixels of the portable one, wherever rows
+// begin and end, and in bands of any height.
 func TestKernelsAgree(t *testing.T) {
 	for _, op := range Operations() {
 		portable := op.kernels[len(op.kernels)-1]
@@ -82,7 +81,7 @@ func TestKernelsAgree(t *testing.T) {
 	}
 }
 
-// Large images are stored past the caches; the pixels are the same.
+// TestStreams checks that large images, which are stored past the caches, have the same pixels.
 func TestStreams(t *testing.T) {
 	p := Params{Factor: 1.3, Offset: -7, Mean: 0.4, Deviation: 0.2}
 	noise := randomImage(Shape{W: 13 << 20, H: 1, Channels: 1}, 0, 3).Pix
@@ -113,7 +112,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// Any factor and offset give the table of the exact definition.
+// Any factor and offset must give the table of the exact definition.
 func FuzzBrightness(f *testing.F) {
 	f.Add(1.2, 10.0)
 	f.Add(0.5, 0.0)
@@ -137,7 +136,8 @@ func FuzzBrightness(f *testing.F) {
 	})
 }
 
-// Almost every factor and offset has a kernel; the rest is left to the table.
+// TestBrightnessHasKernels checks that almost every factor and offset has a kernel; the others use
+// the table.
 func TestBrightnessHasKernels(t *testing.T) {
 	for _, v := range instructionSets() {
 		missing, all := 0, 0
@@ -157,7 +157,8 @@ func TestBrightnessHasKernels(t *testing.T) {
 	}
 }
 
-// The numbers of the flags have a kernel of every kind: a wrong one would only be passed over.
+// TestPointwiseHasKernels checks that the default parameters have each kind of kernel. A wrong
+// kernel would only be skipped.
 func TestPointwiseHasKernels(t *testing.T) {
 	var ramp, got [256]byte
 	for i := range ramp {
@@ -168,7 +169,7 @@ func TestPointwiseHasKernels(t *testing.T) {
 	for _, v := range instructionSets() {
 		kinds := append(v.inWords(p, want), inFloats(v.scale, v.scaleStream, 1, float32(p.Factor), float32(p.Offset+0.5)))
 		if len(kinds) != 2 {
-			t.Errorf("%s: no kernel in words", v.name)
+			t.Errorf("%s: no 16-bit kernel", v.name)
 		}
 		for i, f := range kinds {
 			if f.plain(&got[0], &ramp[0], len(ramp)); got != *want {
@@ -181,7 +182,7 @@ func TestPointwiseHasKernels(t *testing.T) {
 	}
 }
 
-// An image wider than a tile of a kernel has the pixels of the portable one.
+// TestTiles checks that an image wider than a kernel's tile has the pixels of the portable kernel.
 func TestTiles(t *testing.T) {
 	for _, op := range []Operation{sobel(), gaussianBlur()} {
 		for _, kernel := range op.kernels {

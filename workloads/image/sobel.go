@@ -36,15 +36,16 @@ func sobel() Operation {
 	}
 }
 
-// sobelRows keeps three rows of luma and computes each row once for a band.
+// sobelRows is the portable kernel. It keeps three rows of luma, and computes the luma of each
+// row once for a band.
 func sobelRows(dst, src Image, low, high int) {
-	above, here, below := make([]int16, src.W+2), make([]int16, src.W+2), make([]int16, src.W+2)
+	above, middle, below := make([]int16, src.W+2), make([]int16, src.W+2), make([]int16, src.W+2)
 	lumaRow(above, src, low-1)
-	lumaRow(here, src, low)
+	lumaRow(middle, src, low)
 	for y := low; y < high; y++ {
 		lumaRow(below, src, y+1)
-		sobelRow(dst.Row(y), above, here, below)
-		above, here, below = here, below, above
+		sobelRow(dst.Row(y), above, middle, below)
+		above, middle, below = middle, below, above
 	}
 }
 
@@ -59,35 +60,36 @@ func lumaRow(line []int16, src Image, y int) {
 	pad(line, 1, src.W, 1)
 }
 
-func sobelRow(out []byte, above, here, below []int16) {
+// sobelRow computes one row from three lines of luma, which have one more pixel on each side.
+func sobelRow(out []byte, above, middle, below []int16) {
 	n := len(out)
-	above, here, below = above[:n+2], here[:n+2], below[:n+2]
+	above, middle, below = above[:n+2], middle[:n+2], below[:n+2]
 	for i := range n {
-		gx := above[i+2] - above[i] + 2*(here[i+2]-here[i]) + below[i+2] - below[i]
+		gx := above[i+2] - above[i] + 2*(middle[i+2]-middle[i]) + below[i+2] - below[i]
 		gy := below[i] + 2*below[i+1] + below[i+2] - above[i] - 2*above[i+1] - above[i+2]
 		out[i] = byte(min(max(gx, -gx)+max(gy, -gy), 255))
 	}
 }
 
-// edgeTile is the most columns that are computed at once: the lines of luma stay in the
-// first cache.
+// edgeTile is the number of columns that are computed together, so that the lines of luma stay in
+// the first-level cache.
 const edgeTile = 4096
 
-// edgeMargin is what lies before and behind a line of luma: the pixel on either side of
-// the tile, and what keeps lines aligned.
+// edgeMargin is the bytes before and after a line of luma: one pixel on each side of the tile, and
+// padding that keeps lines aligned.
 const edgeMargin = 64
 
-// edges is Sobel's operator with vectors: two rows out of four lines of luma, while the
-// next two lines are computed, so that the processor has memory to fetch at all times.
+// edges is Sobel's operator with vectors. It computes two rows from four lines of luma together
+// with the luma of the next two lines, so that memory is read all the time.
 type edges struct {
 	v           *simd
 	src         Image
 	left, right int // columns of the tile
-	// lines are a ring of six, in pairs side by side; first is the row of one of them.
+	// lines is a ring of six lines of luma, apart bytes each; first is the row of the first one.
 	lines []byte
 	apart int
 	first int
-	spare []byte
+	spare []byte // takes the second row of a pair at the end of a band
 }
 
 func newEdges(v *simd, src Shape) *edges {
@@ -122,7 +124,7 @@ func (e *edges) rows(dst Image, low, high int) {
 	}
 }
 
-// stream tells whether edges are stored past the caches.
+// stream reports whether edges are stored past the caches.
 func (e *edges) stream() bool { return e.src.Bytes() >= streamFrom }
 
 // pair computes rows y and y+1 and, if there are more, the luma of the next two.
@@ -158,17 +160,17 @@ func (e *edges) both(out, below []byte, y, n int) {
 		&out[0], &below[0], &e.line(y - 1)[0], &e.line(y + 1)[0], uintptr(e.apart), n)
 }
 
-// line begins at the first pixel of the tile in row y.
+// line returns the line of luma of row y, from the first pixel of the tile on.
 func (e *edges) line(y int) []byte { return e.lines[(y-e.first)%6*e.apart+edgeMargin:] }
 
-// luma fills columns of the lines of rows y and y+1.
+// luma computes columns of the lines of rows y and y+1.
 func (e *edges) luma(y, from, to int) {
 	for _, y := range []int{y, y + 1} {
 		e.v.luma(&e.line(y)[from], &e.src.Row(clamp(y, e.src.H))[3*(e.left+from)], to-from)
 	}
 }
 
-// ends fills the pixels beside the tile in the lines of rows y and y+1.
+// ends computes the pixel on each side of the tile in the lines of rows y and y+1.
 func (e *edges) ends(y int) {
 	for _, y := range []int{y, y + 1} {
 		row, line := e.src.Row(clamp(y, e.src.H)), e.lines[(y-e.first)%6*e.apart+edgeMargin-1:]
@@ -179,6 +181,7 @@ func (e *edges) ends(y int) {
 
 func aligned(b []byte, to int) bool { return uintptr(unsafe.Pointer(&b[0]))%uintptr(to) == 0 }
 
+// lumaOf is the luma of a pixel, rounded.
 func lumaOf(rgb []byte) byte {
 	return byte((lumaRed*int(rgb[0]) + lumaGreen*int(rgb[1]) + lumaBlue*int(rgb[2]) + 128) >> 8)
 }

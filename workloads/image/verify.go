@@ -6,17 +6,17 @@ import (
 	"math/rand/v2"
 )
 
-// sampledPixels of every output are compared with the reference.
+// sampledPixels is the number of pixels of every output that are compared with the reference.
 const sampledPixels = 512
 
-// sample is one value that the reference gave.
+// sample is the reference value of one sample of the output.
 type sample struct {
 	x, y, channel int
 	want          float64
 }
 
-// samples computes the reference at the corners, along the borders and at
-// random places; all pixels of a small image.
+// samples computes the reference at the corners, along the borders and at random positions; of a
+// small image, at all pixels.
 func (op Operation) samples(p Params, dst Shape, src Image, rng *rand.Rand) []sample {
 	var all []sample
 	for _, at := range samplePoints(dst, rng) {
@@ -27,6 +27,7 @@ func (op Operation) samples(p Params, dst Shape, src Image, rng *rand.Rand) []sa
 	return all
 }
 
+// samplePoints returns the positions (x, y) at which an output is checked.
 func samplePoints(s Shape, rng *rand.Rand) [][2]int {
 	var all [][2]int
 	if int64(s.W)*int64(s.H) <= sampledPixels {
@@ -45,11 +46,11 @@ func samplePoints(s Shape, rng *rand.Rand) [][2]int {
 	return all
 }
 
-// check compares an output with its samples.
+// check is an error if a sample of the output differs from the reference by more than tolerance.
 func (op Operation) check(tolerance float64, dst Image, all []sample) error {
 	for _, s := range all {
 		got := dst.value(s.x, s.y, s.channel)
-		if !(math.Abs(got-s.want) <= tolerance) { // so that NaN is wrong, too
+		if !(math.Abs(got-s.want) <= tolerance) { // NaN is wrong too
 			return fmt.Errorf("verify %s: pixel (%d, %d), channel %d is %v, the reference gives %.2f, tolerance %v",
 				op.Name, s.x, s.y, s.channel, got, s.want, tolerance)
 		}

@@ -95,7 +95,7 @@ func (d *brokenDriver) WaitEvent(s gpu.Stream, e gpu.Event) error {
 	return d.Driver.WaitEvent(s, e)
 }
 
-// outcome is what became of the program.
+// outcome is the result of one process of the program.
 type outcome struct {
 	stdout, stderr string
 	code           int
@@ -118,7 +118,7 @@ func onFake(t *testing.T, environment []string, args string) outcome {
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// rows runs the program and reads its rows; nothing else may have been said.
+// rows runs the program and reads its rows; it must print nothing else.
 func rows(t *testing.T, environment []string, args string) []measure.Result {
 	t.Helper()
 	out := onFake(t, environment, args+" --format json")
@@ -138,8 +138,8 @@ func rows(t *testing.T, environment []string, args string) []measure.Result {
 
 const everyType = " --type float32,float64,tf32,bfloat16"
 
-// Every type, by both kernels, on 1 to 8 cards, whose memory holds the matrices or
-// forces blocks and panels, whether the work on queues begins at once or late.
+// TestCards checks every type, by both kernels, on 1 to 8 cards. Their memory fits the matrices or
+// forces blocks and panels, and queued work begins at once or late.
 func TestCards(t *testing.T) {
 	for _, test := range []struct {
 		environment, args string
@@ -193,15 +193,16 @@ func checkRow(t *testing.T, r measure.Result, cards int, library bool) {
 	}
 }
 
-// What a copy in overwrites is needed no more when it is asked for, even where the products
-// before it have all been left for later.
+// TestCopiesWithoutDelay checks that a copy in overwrites only data that is no longer needed, even
+// if all products before it are delayed.
 func TestCopiesWithoutDelay(t *testing.T) {
 	for _, size := range []string{"300", "450"} { // the second in panels
 		rows(t, []string{asProgram + "=eager", "FAKECUDA_LATE=1", "FAKECUDA_MEM_MB=3"}, "--repeats 1 --type float64 --kernel builtin --sizes "+size)
 	}
 }
 
-// How a product is cut changes no bit of it, nor does the number of cards.
+// TestCutsChangeNothing checks that neither the cut of a product nor the number of cards changes a
+// bit of it.
 func TestCutsChangeNothing(t *testing.T) {
 	sums := map[string]string{}
 	for _, environment := range []string{"FAKECUDA_DEVICES=1", "FAKECUDA_DEVICES=3", "FAKECUDA_MEM_MB=3", "FAKECUDA_DEVICES=2 FAKECUDA_MEM_MB=3 FAKECUDA_LATE=1"} {
@@ -214,8 +215,8 @@ func TestCutsChangeNothing(t *testing.T) {
 	}
 }
 
-// Each panel and block comes in, and pinned memory is that of the matrices, or of the
-// slots where the matrices cannot be pinned.
+// TestCopies checks that each panel and block is copied in, and that pinned memory is that of the
+// matrices, or that of the slots if the matrices cannot be pinned.
 func TestCopies(t *testing.T) {
 	count := func(environment, args string) (in, out, pinned int) {
 		o := onFake(t, append(strings.Fields(environment), "FAKECUDA_TRACE=1"), args+" --type float64 --repeats 1 --warmup 0 --kernel builtin")
@@ -243,7 +244,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// What goes wrong is reported with its cause, ends with the right code, and leaves no time.
+// TestCardFailures checks that a failure is reported with its cause, exits with the right status,
+// and prints no time.
 func TestCardFailures(t *testing.T) {
 	for _, test := range []struct {
 		environment, args string
@@ -274,7 +276,8 @@ func TestCardFailures(t *testing.T) {
 	}
 }
 
-// A wrong product has no time, however it came about, and neither has one that was stopped.
+// TestWrongProductOfCards checks that no time is printed for a wrong product, whatever its cause,
+// nor for a stopped one.
 func TestWrongProductOfCards(t *testing.T) {
 	for _, test := range []struct{ broken, args, want string }{
 		{"wrong element", "--sizes 100 --type float32", "verify: element ("},
@@ -292,7 +295,8 @@ func TestWrongProductOfCards(t *testing.T) {
 	}
 }
 
-// Without a choice, cuBLAS that is not there is reported once; with one it is no failure.
+// TestKernelOfCards checks that missing cuBLAS is reported once if no kernel was chosen, and is no
+// failure.
 func TestKernelOfCards(t *testing.T) {
 	const none = "BATCHCTL_CUBLAS=/none/libcublas.so"
 	out := onFake(t, []string{none}, "--sizes 20,30 --repeats 1")
@@ -310,7 +314,8 @@ func TestKernelOfCards(t *testing.T) {
 	}
 }
 
-// The first call holds what is made once: the kernels are compiled before the first row.
+// TestFirstCallOfCards checks that the first call includes the setup: the kernels are compiled
+// before the first row.
 func TestFirstCallOfCards(t *testing.T) {
 	all := rows(t, nil, "--sizes 20,20 --repeats 1 --warmup 0")
 	if first := all[0]; !(first.FirstCall > first.Seconds[0]) {

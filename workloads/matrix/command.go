@@ -21,16 +21,16 @@ const usage = `Usage: batchctl-workloads matrix [flags]
 
 Multiply square random matrices, check every product, and print its time.
 
-Kernels of the CPU: avx512, avx2, neon and portable are batchctl's own, the best
-that this machine runs is the default; gonum is gonum's own routine.
-Kernels of GPUs: cublas where it is found, which is the default, and builtin.
+Kernels of the CPU: avx512, avx2, neon and portable are batchctl's own, and the
+best that this machine can run is the default; gonum is gonum's own routine.
+Kernels of GPUs: cublas, the default if it is found, and builtin.
 
-With --device cuda a time holds the copies to the GPUs and back, which overlap
-with the arithmetic; its parts stand beside it. Matrices that do not fit the
-GPUs' memory pass through it in blocks.
+With --device cuda a time includes the copies to the GPUs and back, which overlap
+with the arithmetic; its parts are printed too. Matrices that do not fit the
+GPUs' memory are computed in blocks.
 
 The peak is measured in the same run, before and after each repeat. The rate of
-the CPU's repeats is held against it, and that of the GPUs' kernels alone.
+the CPU's repeats is compared with it; on GPUs, the rate of the kernels alone.
 
 Examples:
   batchctl-workloads matrix --sizes 1000,2000,5000
@@ -47,13 +47,13 @@ sampled rows and Freivalds' check. With float32 and float64
 |error| <= 2 u K max|A| max|B|; tf32 and bfloat16 may lose 0.1 % and 1 % of the
 product's norm as well, and bfloat16 takes operands that are rounded before.
 
-Environment: BATCHCTL_BLAS_ISA=avx2, neon or portable holds the CPU's default
-back; CUDA_VISIBLE_DEVICES chooses GPUs.
+Environment: BATCHCTL_BLAS_ISA=avx2, neon or portable limits the CPU's default
+kernel; CUDA_VISIBLE_DEVICES chooses GPUs.
 
 Exit codes: 0 done, 1 failed or wrong result, 2 usage, 3 no such device.
 `
 
-// config is the command line.
+// config is the parsed command line.
 type config struct {
 	sizes   []int
 	types   []gpu.Precision
@@ -80,11 +80,11 @@ func kernelNames() []string {
 	return names
 }
 
-// check refuses what the device does not have.
+// check rejects flags that do not apply to the device.
 func (c *config) check(flags *flag.FlagSet) error {
 	if c.options.Device == measure.CUDA {
 		if !measure.IsSet(flags, "kernel") {
-			c.options.Kernel = "" // what there is
+			c.options.Kernel = "" // cuBLAS if it is found
 		} else if !slices.Contains(cardKernels, c.options.Kernel) {
 			return otherDevice("kernel", c.options.Kernel, measure.CUDA, cardKernels)
 		}
@@ -109,19 +109,19 @@ func (c *config) check(flags *flag.FlagSet) error {
 	return nil
 }
 
-// otherDevice refuses a word that belongs to the device that was not asked for.
-func otherDevice[T ~string](flag string, word T, kind measure.DeviceKind, allowed []T) error {
+// otherDevice is the error for a flag's value that belongs to the other device.
+func otherDevice[T ~string](flag string, value T, kind measure.DeviceKind, allowed []T) error {
 	other := measure.CUDA
 	if kind == measure.CUDA {
 		other = measure.CPU
 	}
-	return measure.Usagef("--%s %s is for --device %s (allowed with --device %s: %s)", flag, word, other, kind, joined(allowed))
+	return measure.Usagef("--%s %s is for --device %s (allowed with --device %s: %s)", flag, value, other, kind, joined(allowed))
 }
 
-func joined[T ~string](words []T) string {
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = string(w)
+func joined[T ~string](values []T) string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = string(v)
 	}
 	return strings.Join(all, ", ")
 }
@@ -136,8 +136,8 @@ func (c *config) products() []product {
 	return all
 }
 
-// Run is the program. Errors are a measure.UsageError, a measure.NoDeviceError,
-// or a failure of the work.
+// Run runs the workload with its command-line arguments. The error is a measure.UsageError,
+// a measure.NoDeviceError, or a failure of the work.
 func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error {
 	var c config
 	flags := c.flags()
@@ -155,6 +155,7 @@ func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, stde
 	return c.runOnProcessor(ctx, stdout)
 }
 
+// runOnProcessor measures all rows on the CPU, after the memory check.
 func (c *config) runOnProcessor(ctx context.Context, stdout io.Writer) error {
 	kernels := Kernels()
 	kernel := kernels[slices.IndexFunc(kernels, func(k Kernel) bool { return k.Name == c.options.Kernel })]
@@ -167,6 +168,7 @@ func (c *config) runOnProcessor(ctx context.Context, stdout io.Writer) error {
 	})
 }
 
+// runOnCards measures all rows on the GPUs, after the checks of precision and memory.
 func (c *config) runOnCards(ctx context.Context, platform gpu.Platform, stdout, stderr io.Writer) (err error) {
 	s, err := openStations(platform, c.options, stderr)
 	if err != nil {
@@ -182,24 +184,25 @@ func (c *config) runOnCards(ctx context.Context, platform gpu.Platform, stdout, 
 	})
 }
 
-// checkCards refuses before any work what the cards cannot compute or hold, or the host.
+// checkCards rejects, before any work, precisions that the cards lack, and sizes that do not fit
+// the memory of the cards or of the host.
 func (c *config) checkCards(s *stations, memory measure.Memory) error {
 	for _, kind := range c.types {
 		if err := s.supports(kind); err != nil {
 			return err
 		}
 	}
-	rooms, err := s.budgets()
+	budgets, err := s.budgets()
 	if err != nil {
 		return err
 	}
 	for _, p := range c.products() {
-		if _, err := plansFor(p, rooms); err != nil {
+		if _, err := plansFor(p, budgets); err != nil {
 			return err
 		}
 	}
 	return checkMemory(c.products(), memory, func(p product) int64 {
-		plans, err := plansFor(p, rooms)
+		plans, err := plansFor(p, budgets)
 		if err != nil {
 			return math.MaxInt64
 		}
@@ -207,7 +210,7 @@ func (c *config) checkCards(s *stations, memory measure.Memory) error {
 	})
 }
 
-// runAll prints one row after the other.
+// runAll measures and prints one row after the other, and stops at the first error.
 func (c *config) runAll(ctx context.Context, stdout io.Writer, device measure.Device, kernel string, row func(product) (measure.Result, error)) error {
 	printer, err := measure.NewPrinter(stdout, c.options.Format, device, kernel)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestRunJSON(t *testing.T) {
 	}
 }
 
-// Every kernel has its label, and is verified like the others.
+// TestRunEachKernel checks that every kernel has its label and is verified.
 func TestRunEachKernel(t *testing.T) {
 	for _, k := range Kernels() {
 		out, err := run(t, "--sizes 300 --type float32,float64 --repeats 1 --warmup 0 --threads 2 --kernel "+k.Name)
@@ -130,7 +130,7 @@ func TestCheckMemory(t *testing.T) {
 		{product{gpu.Float64, 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, the container leaves 24.0 GiB; choose --sizes of at most 32700"},
 		{product{gpu.Float64, 1_000_000}, 24 << 30, "needs 21.8 TiB"},
 		{product{gpu.Float32, 1000}, 1, "give the job more memory"},
-		{product{gpu.Float64, 40000}, 0, ""}, // not known
+		{product{gpu.Float64, 40000}, 0, ""}, // unknown
 	} {
 		memory.Bytes = test.bytes
 		err := checkMemory([]product{{gpu.Float32, 0}, test.product}, memory, matrices)
@@ -140,8 +140,8 @@ func TestCheckMemory(t *testing.T) {
 	}
 }
 
-// A product takes its matrices and what the goroutines pack into, and the advice is a
-// size that fits with both.
+// TestProcessorBytes checks that a product's memory is its matrices and the goroutines' workspace,
+// and that the advised size fits.
 func TestProcessorBytes(t *testing.T) {
 	bytes := func(p product) int64 { return processorBytes(p, blas.Best(), 2) }
 	for _, p := range []product{{gpu.Float64, 2000}, {gpu.Float32, 2000}} {
@@ -176,7 +176,7 @@ func TestWrongResultHasNoTime(t *testing.T) {
 	}
 }
 
-// A signal ends the program although the kernel would continue.
+// TestSignalInsideKernel checks that a signal ends the program although the kernel would continue.
 func TestSignalInsideKernel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	forever := make(chan struct{})

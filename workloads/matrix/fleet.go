@@ -10,32 +10,33 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// fleet is the engine on GPUs: each has its rows of A and C, and all of B.
+// fleet is the engine on GPUs. Each card has its own rows of A and C, and all of B.
 type fleet[T Float] struct {
 	*stations
 	product product
 	options measure.Options
-	// memory is what the host had before the first row.
+	// memory is the host's free memory before the first row.
 	memory measure.Memory
-	// c, a and b are what is checked, and images of them what the cards copy. Those of
-	// float32 and float64 are the same memory.
+	// c, a and b are the matrices that the check reads; images are the bytes that the cards copy.
+	// For float32 and float64 both are the same memory.
 	c, a, b   Matrix[T]
 	images    [3]image
 	pinned    []*gpu.HostMemory
 	pipelines []*pipeline
-	// seconds are those of each card's last run, shares what each did in every run that
-	// was timed.
+	// seconds are those of each card's last run; shares are the parts of every timed run, by card.
 	seconds []float64
 	shares  [][]measure.CardShare
 	peaks   []float64
 }
 
+// prepare plans the cards' work, allocates the memory and generates the operands; for bfloat16 it
+// rounds them.
 func (e *fleet[T]) prepare(ctx context.Context) error {
-	rooms, err := e.budgets()
+	budgets, err := e.budgets()
 	if err != nil {
 		return err
 	}
-	plans, err := plansFor(e.product, rooms)
+	plans, err := plansFor(e.product, budgets)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (e *fleet[T]) run(ctx context.Context) error {
 
 func (e *fleet[T]) splits() func() measure.Split { return e.split }
 
-// split is that of the card that took longest for each part, and keeps what each did.
+// split returns the longest time of each part over the cards, and records each card's share.
 func (e *fleet[T]) split() measure.Split {
 	var most measure.Split
 	for i, p := range e.pipelines {
@@ -91,7 +92,7 @@ func (e *fleet[T]) split() measure.Split {
 
 func (e *fleet[T]) operands() (c, a, b Matrix[T]) {
 	if e.product.kind == gpu.BFloat16 {
-		// Without a context nothing ends it early.
+		// It cannot fail: a background context is never done.
 		_ = e.eachRow(context.Background(), e.c, e.images[0], func(src []byte, row []T) { readRow(row, src) })
 	}
 	return e.c, e.a, e.b
@@ -105,7 +106,7 @@ func (e *fleet[T]) eachRow(ctx context.Context, m Matrix[T], as image, f func(da
 	})
 }
 
-// peak is what all cards together could compute.
+// peak measures the peak of all cards together, in GFLOP/s.
 func (e *fleet[T]) peak() error {
 	rates := make([]float64, len(e.all))
 	err := e.each(func(i int, s *station) (err error) {
@@ -116,8 +117,8 @@ func (e *fleet[T]) peak() error {
 	return err
 }
 
-// report holds the kernels to the peak: without the copies, which are in the time and the
-// rate of the row.
+// report adds the cards' shares, and compares the kernels with the peak: without the copies, which
+// the time and the rate of the row include.
 func (e *fleet[T]) report(r *measure.Result) {
 	r.Kernel = e.kernel(e.product.kind)
 	r.FirstCall += e.takeSetup()
@@ -125,13 +126,14 @@ func (e *fleet[T]) report(r *measure.Result) {
 		r.Ceilings = []measure.Ceiling{measure.NewCeiling(e.peakName(), measure.Median(e.peaks), "GFLOP/s", e.product.operations()/r.KernelSeconds/1e9)}
 	}
 	if len(e.all) == 1 {
-		return // the row says it
+		return // the row is the card's share
 	}
 	for _, runs := range e.shares {
 		r.Cards = append(r.Cards, medianShare(runs))
 	}
 }
 
+// medianShare is the median of each part over one card's runs.
 func medianShare(runs []measure.CardShare) measure.CardShare {
 	part := func(of func(measure.CardShare) float64) float64 {
 		values := make([]float64, len(runs))
@@ -149,7 +151,7 @@ func medianShare(runs []measure.CardShare) measure.CardShare {
 	}
 }
 
-// peakName is the units on which the peak is measured. cuBLAS computes on the same.
+// peakName names the units on which the peak is measured. cuBLAS uses the same ones.
 func (e *fleet[T]) peakName() string {
 	if e.all[0].kernels.OnTensorCores(e.product.kind) {
 		return "tensor peak"
@@ -167,16 +169,16 @@ func (e *fleet[T]) close() error {
 	return errors.Join(err, e.unpin())
 }
 
-// runCards measures one row on the GPUs. Beside several, the first of them computes alone
-// for the efficiency, where it holds the matrices whole: cut into panels it would do
-// other work, and on many cards take too long.
+// runCards measures one row on the GPUs. If there are several, the first also computes alone, for
+// the efficiency, unless the matrices do not fit its memory: in panels it would do different work,
+// and take too long.
 func (c *config) runCards(ctx context.Context, s *stations, p product, memory measure.Memory) (measure.Result, error) {
 	r, err := c.runFleet(ctx, s, p, memory)
 	if err != nil || len(s.all) == 1 {
 		return r, err
 	}
-	rooms, err := s.budgets()
-	if err != nil || 3*int64(p.size)*int64(p.size)*p.kind.Bytes() > rooms[0].bytes {
+	budgets, err := s.budgets()
+	if err != nil || 3*int64(p.size)*int64(p.size)*p.kind.Bytes() > budgets[0].bytes {
 		return r, err
 	}
 	alone, err := c.runFleet(ctx, s.first(1), p, memory)

@@ -7,8 +7,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// hostBytes is what the matrices take of the host's memory: bfloat16 is checked as
-// float32, and copied beside it.
+// hostBytes is the host memory of the matrices in bytes. bfloat16 needs a float32 matrix for the
+// check and a copy for the cards.
 func hostBytes(p product) int64 {
 	width := p.kind.Bytes()
 	if p.kind == gpu.BFloat16 {
@@ -17,14 +17,13 @@ func hostBytes(p product) int64 {
 	return 3 * int64(p.size) * int64(p.size) * width
 }
 
-// pinnable is whether the matrices of a product may be pinned: the system can move or
-// write out no page of theirs, so at least half of the memory is left to it.
+// pinnable reports whether the matrices of a product may be pinned. The system cannot move or swap
+// pinned pages, so at least half of the memory is left unpinned.
 func pinnable(p product, memory measure.Memory) bool {
 	return memory.Bytes == 0 || 2*hostBytes(p) <= memory.Bytes
 }
 
-// cardsBytes is what a product takes of the host's memory, with the pinned memory by way
-// of which it is copied.
+// cardsBytes is the host memory of a product in bytes, with the pinned staging memory for copies.
 func cardsBytes(p product, plans []plan, memory measure.Memory) int64 {
 	total := hostBytes(p)
 	for _, plan := range plans {
@@ -35,7 +34,7 @@ func cardsBytes(p product, plans []plan, memory measure.Memory) int64 {
 	return total
 }
 
-// allocate makes the matrices, pinned where they may be and the driver has the memory.
+// allocate creates the matrices, pinned if that is allowed and the driver has the memory.
 func (e *fleet[T]) allocate() (pinned bool, err error) {
 	n, width := e.product.size, e.product.kind.Bytes()
 	size := int64(n) * int64(n) * width
@@ -62,7 +61,7 @@ func (e *fleet[T]) allocate() (pinned bool, err error) {
 	return pinned, nil
 }
 
-// pin takes pinned memory for the three matrices, or none where there is not enough.
+// pin allocates pinned memory for all three matrices, or for none if there is not enough.
 func (e *fleet[T]) pin(size int64) (pinned bool, err error) {
 	err = e.cards[0].Do(func() error {
 		for range e.images {

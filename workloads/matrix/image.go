@@ -23,19 +23,19 @@ func (r rectangle) cols() int { return r.right - r.left }
 
 func (r rectangle) elements() int64 { return int64(r.rows()) * int64(r.cols()) }
 
-// line is the part of row i between the columns.
+// line returns the bytes of row i from column left up to right.
 func (m image) line(i, left, right int) []byte {
 	start := int64(i) * int64(m.cols)
 	return m.data[(start+int64(left))*m.width : (start+int64(right))*m.width]
 }
 
-// whole is a rectangle as wide as the matrix, where it lies.
+// whole returns the bytes of a rectangle that is as wide as the matrix, in place.
 func (m image) whole(r rectangle) []byte {
 	return m.data[int64(r.top)*int64(m.cols)*m.width : int64(r.bottom)*int64(m.cols)*m.width]
 }
 
-// pack copies row i of a rectangle to where it stands when its rows touch, and unpack
-// copies it back.
+// pack copies row i of a rectangle to its position in packed, where rows have no gap; unpack copies
+// it back.
 func (m image) pack(packed []byte, r rectangle, i int) {
 	copy(m.packedLine(packed, r, i), m.line(r.top+i, r.left, r.right))
 }
@@ -49,8 +49,8 @@ func (m image) packedLine(packed []byte, r rectangle, i int) []byte {
 	return packed[int64(i)*length:][:length]
 }
 
-// bytesOf and elementsOf see the same memory as the other. This machine and the cards
-// agree on the order of bytes: CUDA runs on little-endian machines alone.
+// bytesOf and elementsOf convert between views of the same memory. The host and the cards have the
+// same byte order, because CUDA runs only on little-endian machines.
 func bytesOf[T Float](elements []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(elements))), uintptr(len(elements))*unsafe.Sizeof(T(0)))
 }
@@ -59,7 +59,7 @@ func elementsOf[T Float](data []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data))/unsafe.Sizeof(T(0)))
 }
 
-// spoilBytes makes every element NaN, in each format: all bits are set.
+// spoilBytes sets all bits, which makes every element NaN in each format.
 func spoilBytes(data []byte) {
 	if len(data) > 0 {
 		data[0] = spoiled
@@ -69,9 +69,10 @@ func spoilBytes(data []byte) {
 	}
 }
 
+// spoiled is the byte of spoilBytes.
 const spoiled = 0xFF
 
-// toBFloat16 rounds to the upper half of a float32: to nearest, and to even from the middle.
+// toBFloat16 rounds to the upper half of a float32: to nearest, ties to even.
 func toBFloat16(v float32) uint16 {
 	bits := math.Float32bits(v)
 	if v != v {
@@ -82,7 +83,7 @@ func toBFloat16(v float32) uint16 {
 
 func fromBFloat16(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }
 
-// roundRow writes a row in bfloat16, and makes its elements what was written.
+// roundRow writes a row in bfloat16, and sets its elements to the rounded values.
 func roundRow[T Float](dst []byte, row []T) {
 	for j, v := range row {
 		bits := toBFloat16(float32(v))

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Rounding to bfloat16 takes the nearest of both neighbours, the even one in the middle.
+// TestBFloat16 checks that rounding takes the nearest neighbour, and the even one of two equally
+// near.
 func TestBFloat16(t *testing.T) {
 	for bits := range 1 << 16 {
 		v := fromBFloat16(uint16(bits))
@@ -45,7 +46,7 @@ func TestBFloat16(t *testing.T) {
 	}
 }
 
-// The operands are what the cards read, to the bit.
+// TestRoundRow checks that the operands are what the cards read, to the bit.
 func TestRoundRow(t *testing.T) {
 	row := []float32{0.1, -0.2, 1.0 / 3, 1, 0}
 	data := make([]byte, 2*len(row))
@@ -62,7 +63,8 @@ func TestRoundRow(t *testing.T) {
 	}
 }
 
-// A packed rectangle holds its elements row by row, and unpacking changes no others.
+// TestPack checks that a packed rectangle has its elements row by row, and that unpacking changes
+// no others.
 func TestPack(t *testing.T) {
 	m := image{data: make([]byte, 5*7*2), cols: 7, width: 2}
 	for i := range m.data {

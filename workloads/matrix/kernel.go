@@ -19,38 +19,37 @@ type Matrix[T Float] struct {
 	Data               []T
 }
 
-// New returns a zero matrix whose rows touch.
+// New returns a zero matrix without padding after its rows.
 func New[T Float](rows, cols int) Matrix[T] {
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: measure.MakeAligned[T](rows * cols)}
 }
 
-// Row is row i without the padding after it.
+// Row returns row i without padding.
 func (m Matrix[T]) Row(i int) []T {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols]
 }
 
-// columns is the part from left up to right.
+// columns returns the columns from left up to right, in the same memory.
 func (m Matrix[T]) columns(left, right int) Matrix[T] {
 	return Matrix[T]{Rows: m.Rows, Cols: right - left, Stride: m.Stride, Data: m.Data[left:]}
 }
 
-// Kernel is one way to compute C = A B on the CPU. A new kernel is a new row in
-// Kernels; verification, flags and output do not change.
+// Kernel is one implementation of C = A B on the CPU. A new kernel is a new row in Kernels;
+// verification, flags and output do not change.
 type Kernel struct {
 	Name string
-	// Title is how results call it, if not by its name.
+	// Title is its name in results, if it differs from Name.
 	Title string
-	// ISA is what the kernel's peak is measured with: what it uses, or, of a
-	// kernel of others, the best of the machine.
+	// ISA is the instruction set of its peak: the one that it uses or, for a kernel of another
+	// library, the machine's best.
 	ISA     blas.ISA
 	Float64 func(c, a, b Matrix[float64], threads int)
 	Float32 func(c, a, b Matrix[float32], threads int)
 }
 
-// Kernels lists every kernel that runs on this machine, the default first: those
-// of package blas by their instruction sets, the best first unless the
-// environment holds it back; "gonum", its own routine, whatever implementation
-// blas64.Use has put behind blas64; and, built with the tag openblas, "openblas".
+// Kernels lists every kernel that the machine can run, the default first: those of package blas,
+// the best instruction set first unless the environment limits it; "gonum", gonum's own routine,
+// whatever implementation blas64.Use has set; and, with the build tag openblas, "openblas".
 func Kernels() []Kernel {
 	all := []Kernel{packed(blas.Best())}
 	for _, isa := range blas.Available() {
@@ -71,7 +70,7 @@ func Kernels() []Kernel {
 	return all
 }
 
-// packed is package blas held to an instruction set.
+// packed is the kernel of package blas for an instruction set.
 func packed(isa blas.ISA) Kernel {
 	return Kernel{Name: string(isa), ISA: isa,
 		Float64: func(c, a, b Matrix[float64], threads int) { multiplyPacked(isa, c, a, b, threads) },
@@ -83,7 +82,7 @@ func multiplyPacked[T Float](isa blas.ISA, c, a, b Matrix[T], threads int) {
 		blas.Options{ISA: isa, Threads: threads})
 }
 
-// gonum starts as many goroutines as GOMAXPROCS says and offers no other way.
+// gonumFloat64 sets GOMAXPROCS for the call: gonum has no other limit on its goroutines.
 func gonumFloat64(c, a, b Matrix[float64], threads int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 	gonum.Implementation{}.Dgemm(gonumblas.NoTrans, gonumblas.NoTrans, a.Rows, b.Cols, a.Cols,

@@ -17,7 +17,7 @@ func padded[T Float](rows, cols, gap int) Matrix[T] {
 	return m
 }
 
-// testKernel holds a kernel against the sum written out, for any shape and stride.
+// testKernel compares a kernel with the mathematical sum, for any shape and stride.
 func testKernel[T Float](t *rapid.T, kernel func(c, a, b Matrix[T], threads int)) {
 	size := rapid.IntRange(1, 40)
 	m, k, n := size.Draw(t, "m"), size.Draw(t, "k"), size.Draw(t, "n")
@@ -58,7 +58,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// A NaN or an infinity in A reaches its row of C and no other.
+// TestKernelsKeepNaN checks that a NaN or an infinity in A reaches its row of C and no other.
 func TestKernelsKeepNaN(t *testing.T) {
 	for _, k := range Kernels() {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {

@@ -21,9 +21,8 @@ const (
 	noTrans  = 111
 )
 
-// independent are the kernels of others that this build has. OpenBLAS names
-// the core type that it chose for this machine: a wrong one halves its speed, and
-// OPENBLAS_CORETYPE in the environment decides before the processor does.
+// independent returns the kernels of other libraries. OpenBLAS reports the core type that it chose
+// for the machine: a wrong one halves its speed. OPENBLAS_CORETYPE in the environment overrides it.
 func independent() []Kernel {
 	return []Kernel{{Name: "openblas", Title: "openblas-" + C.GoString(C.openblas_get_corename()), Float64: openblasFloat64, Float32: openblasFloat32}}
 }

@@ -2,7 +2,6 @@
 
 package matrix
 
-// independent are the kernels of others that this build has: none without the
-// tag openblas. With it, cgo has to be on: a build that asks for OpenBLAS and
-// cannot have it does not compile.
+// independent returns the kernels of other libraries: none without the build tag openblas. With the
+// tag, the build fails if cgo or OpenBLAS is missing.
 func independent() []Kernel { return nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// rowBand is the number of rows that one goroutine takes at a time.
+// rowBand is the number of rows that one goroutine computes at a time.
 const rowBand = 16
 
 // fill writes numbers from [-1, 1). Every row has its own stream, so the
@@ -28,7 +28,7 @@ func fill[T Float](ctx context.Context, m Matrix[T], seed, stream uint64, thread
 	})
 }
 
-// spoil fills the matrix with NaN, which no check lets through.
+// spoil fills the matrix with NaN, which fails every check.
 func spoil[T Float](ctx context.Context, m Matrix[T], threads int) error {
 	nan := T(math.NaN())
 	return measure.Parallel(ctx, threads, m.Rows, rowBand, func(low, high int) {

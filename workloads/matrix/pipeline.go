@@ -9,44 +9,44 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// pipeline computes one card's rows of C: B comes in panel by panel, and past each the
-// blocks of A, while the block before is computed and the one before that goes out. All
-// calls are within the card's Do.
+// pipeline computes one card's rows of C. It copies B in panel by panel. For each panel it copies
+// the blocks of A in, while the previous block is computed and the one before that is copied out.
+// All calls are within the card's Do.
 type pipeline struct {
 	*station
 	plan    plan
 	kind    gpu.Precision
 	c, a, b image
-	// staged is whether copies go by way of pinned memory of the slots: because the
-	// matrices are not pinned, or because a rectangle of theirs is not in one piece.
+	// staged is whether copies go through pinned memory of the slots: because the matrices are not
+	// pinned, or because their rectangles are not contiguous.
 	staged  bool
 	threads int
-	// panel is where B is.
+	// panel is the card's memory for a panel of B.
 	panel *gpu.Memory
 	slots []*slot
 	next  int
-	// lastIn and lastOut are the ends of the last copies. The next one in the same
-	// direction waits for it on a queue of its own, so that its marks are around nothing else.
+	// lastIn and lastOut are the end marks of the last copies. The next copy in the same direction
+	// waits for that mark on its own queue, so that its own marks measure only itself.
 	lastIn, lastOut *gpu.Mark
 	split           measure.Split
 }
 
-// slot is the place of one block, and the queue on which it is copied.
+// slot is the memory for one block, and the queue of its copies.
 type slot struct {
 	queue *gpu.Queue
 	a, c  *gpu.Memory
-	// stageA and stageC are nil where the matrices themselves are copied.
+	// stageA and stageC are nil if the matrices themselves are copied.
 	stageA, stageC  *gpu.HostMemory
 	in, kernel, out interval
-	// copied is whether something comes in, and leaving what of C goes out; nil is nothing.
+	// copied is whether a copy in is queued; leaving is the part of C whose copy out is queued, or nil.
 	copied  bool
 	leaving *rectangle
 }
 
-// interval is two marks around one thing.
+// interval is two marks around one copy or kernel.
 type interval struct{ start, end *gpu.Mark }
 
-func newSpan(c *gpu.Card) (s interval, err error) {
+func newInterval(c *gpu.Card) (s interval, err error) {
 	if s.start, err = c.NewMark(); err == nil {
 		s.end, err = c.NewMark()
 	}
@@ -65,7 +65,7 @@ func (s interval) close() error {
 	return errors.Join(errs...)
 }
 
-// open takes the memory of the card, and the pinned one that the copies need.
+// open allocates the card's memory and the pinned staging memory.
 func (p *pipeline) open() (err error) {
 	if p.plan.rows() == 0 {
 		return nil
@@ -103,14 +103,14 @@ func (s *slot) open(c *gpu.Card, bytesA, bytesC int64, staged bool) (err error) 
 		return err
 	}
 	for _, span := range []*interval{&s.in, &s.kernel, &s.out} {
-		if *span, err = newSpan(c); err != nil {
+		if *span, err = newInterval(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// spoil makes everything NaN that a run writes on the card and on its way.
+// spoil fills the memory that a run writes, on the card and for staging, with NaN.
 func (p *pipeline) spoil() error {
 	for _, m := range p.memories() {
 		if err := p.compute.Fill(m.Pointer, spoiled, m.Bytes); err != nil {
@@ -135,7 +135,7 @@ func (p *pipeline) memories() []*gpu.Memory {
 	return all
 }
 
-// run computes the rows. Split is then where its time went.
+// run computes the rows and sets split.
 func (p *pipeline) run(ctx context.Context) error {
 	p.split, p.next, p.lastIn, p.lastOut = measure.Split{}, 0, nil, nil
 	if p.plan.rows() == 0 {
@@ -160,9 +160,9 @@ func (p *pipeline) run(ctx context.Context) error {
 	return nil
 }
 
-// loadPanel brings columns of B in: in one piece, or by way of the slots' memory for A.
+// loadPanel copies columns of B in: in one piece, or in pieces through the staging memory for A.
 func (p *pipeline) loadPanel(ctx context.Context, left, right int) error {
-	if err := p.compute.Synchronize(); err != nil { // the panel before is still multiplied with
+	if err := p.compute.Synchronize(); err != nil { // products may still read the previous panel
 		return err
 	}
 	piece := p.plan.depth
@@ -183,7 +183,7 @@ func (p *pipeline) loadPanel(ctx context.Context, left, right int) error {
 	return nil
 }
 
-// computeBlock puts one block of C on the queues: A in, the product, C out.
+// computeBlock queues the work of one block of C: A in, the product, C out.
 func (p *pipeline) computeBlock(ctx context.Context, r rectangle) error {
 	s, err := p.take(ctx)
 	if err != nil {
@@ -201,7 +201,8 @@ func (p *pipeline) computeBlock(ctx context.Context, r rectangle) error {
 	return nil
 }
 
-// take is the next slot, when its block is done and out. A stopped run takes none.
+// take returns the next slot, after its block has been copied out. It is an error if the run is
+// stopped.
 func (p *pipeline) take(ctx context.Context) (*slot, error) {
 	if err := measure.Stopped(ctx); err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func (p *pipeline) take(ctx context.Context) (*slot, error) {
 	return s, p.finish(ctx, s)
 }
 
-// finish takes the times of what a slot did, and its part of C.
+// finish adds the times of a slot's work to split, and copies its staged part of C to the matrix.
 func (p *pipeline) finish(ctx context.Context, s *slot) error {
 	times := []struct {
 		passed bool
@@ -239,7 +240,7 @@ func (p *pipeline) finish(ctx context.Context, s *slot) error {
 	return p.eachLine(ctx, *leaving, func(i int) { p.c.unpack(s.stageC.Data, *leaving, i) })
 }
 
-// copyIn puts a copy of a rectangle on the slot's queue.
+// copyIn queues the copy of a rectangle to the address to.
 func (p *pipeline) copyIn(ctx context.Context, s *slot, to gpu.Pointer, m image, r rectangle) error {
 	var from []byte
 	if p.staged {
@@ -258,7 +259,7 @@ func (p *pipeline) copyIn(ctx context.Context, s *slot, to gpu.Pointer, m image,
 	return p.compute.Wait(s.in.end)
 }
 
-// copyOut puts the copy of a block of C on the slot's queue, behind its product.
+// copyOut queues the copy of a block of C, after its product.
 func (p *pipeline) copyOut(s *slot, r rectangle) error {
 	to := p.c.whole(r)
 	if p.staged {
@@ -271,7 +272,7 @@ func (p *pipeline) copyOut(s *slot, r rectangle) error {
 	return s.mark(&p.lastOut, s.out, func() error { return s.queue.CopyOut(to, s.c.Pointer) })
 }
 
-// mark puts a copy between its marks, behind the last one in the same direction.
+// mark queues a copy between its marks, after the last one in the same direction.
 func (s *slot) mark(last **gpu.Mark, span interval, copy func() error) error {
 	if *last != nil {
 		if err := s.queue.Wait(*last); err != nil {
@@ -299,7 +300,7 @@ func (p *pipeline) product(s *slot, r rectangle) error {
 	return p.compute.Record(s.kernel.end)
 }
 
-// eachLine copies the rows of a rectangle on as many goroutines as the card may have.
+// eachLine calls f for each row of a rectangle, on the card's share of goroutines.
 func (p *pipeline) eachLine(ctx context.Context, r rectangle, f func(i int)) error {
 	return measure.Parallel(ctx, p.threads, r.rows(), rowBand, func(low, high int) {
 		for i := low; i < high; i++ {

@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// slotCount blocks are on a card at a time: while one is computed, the next comes in
-	// and the one before goes out.
+	// slotCount is the number of blocks on a card at a time: one is copied in, one is computed and
+	// one is copied out.
 	slotCount = 3
-	// tile is the rows and columns of C that one multiprocessor computes at once, and the
+	// tile is the rows and columns of C that one multiprocessor computes at once. It is the
 	// smallest block.
 	tile = 128
-	// leastTiles for each multiprocessor keep a block's last round, in which some have
-	// nothing to do, a small part of it.
+	// leastTiles is the fewest tiles of a block for each multiprocessor. In a block's last round
+	// some multiprocessors are idle; with enough tiles that round is a small part.
 	leastTiles = 4
-	// leastBlocks is how many blocks a card's rows are cut into where they can be: the
-	// first copy in and the last copy out, beside which nothing is computed, are one each.
+	// leastBlocks is the number of blocks into which a card's rows are cut if possible. Nothing is
+	// computed during the first copy in and the last copy out, which are one block each.
 	leastBlocks = 8
 )
 
 // plan is how one card computes its rows of C = A B: for each panel of columns of B, all
 // of its rows in blocks.
 type plan struct {
-	// The card has the rows of A and C from low up to high.
+	// The card computes the rows of A and C from low up to high.
 	low, high   int
 	depth, cols int
 	width       int64
@@ -35,7 +35,7 @@ type plan struct {
 	block, panel int
 }
 
-// bytes is what is taken of the card's memory.
+// bytes is the card memory that the plan takes.
 func (p plan) bytes() int64 {
 	return p.width * (int64(p.depth)*int64(p.panel) + p.slots()*(p.blockA()+p.blockC()))
 }
@@ -58,23 +58,23 @@ func (p plan) slots() int64 {
 // panelled is whether B, and with it C, is cut into columns.
 func (p plan) panelled() bool { return p.rows() > 0 && p.panel < p.cols }
 
-// budget is a card and what of its memory a plan may take.
+// budget is a card and the bytes of its memory that a plan may take.
 type budget struct {
 	card  gpu.Info
 	bytes int64
 }
 
-// plansFor cuts a square product for cards. The error says which card is too small, and
-// for what.
-func plansFor(p product, rooms []budget) ([]plan, error) {
-	all := make([]plan, len(rooms))
-	for i, r := range rooms {
+// plansFor divides a square product among the cards. The error names the card whose memory is too
+// small, and a size that fits.
+func plansFor(p product, budgets []budget) ([]plan, error) {
+	all := make([]plan, len(budgets))
+	for i, r := range budgets {
 		var err error
-		if all[i], err = planFor(p, i, len(rooms), r); err == nil {
+		if all[i], err = planFor(p, i, len(budgets), r); err == nil {
 			continue
 		}
 		fits := func(size int) bool {
-			_, err := planFor(product{p.kind, size}, i, len(rooms), r)
+			_, err := planFor(product{p.kind, size}, i, len(budgets), r)
 			return err == nil
 		}
 		card := measure.Memory{Bytes: r.bytes, Source: fmt.Sprintf("GPU %d (%s)", r.card.Ordinal, r.card.Name)}
@@ -95,11 +95,11 @@ func planFor(p product, i, n int, r budget) (plan, error) {
 	return all.fit(r.bytes)
 }
 
-// errDoesNotFit is a card on which not even the smallest block fits.
+// errDoesNotFit is the error for a card on which even the smallest block does not fit.
 var errDoesNotFit = errors.New("does not fit")
 
-// fit makes the blocks, and where that is not enough the panels, as small as the bytes
-// of the card's memory ask for.
+// fit reduces the blocks, and if that is not enough the panels, until the plan fits the bytes of
+// the card's memory.
 func (p plan) fit(bytes int64) (plan, error) {
 	small := p
 	small.block = min(p.block, tile)
@@ -125,8 +125,8 @@ func (p plan) with(block, panel int) plan {
 	return p
 }
 
-// largest is the largest number from low to high that fits, low where none does. It
-// takes whole tiles where it can.
+// largest returns the largest number from low to high that fits, or low if none does. It is high
+// or a multiple of tile where possible.
 func largest(low, high int, fits func(int) bool) int {
 	if fits(high) {
 		return high
@@ -139,8 +139,8 @@ func largest(low, high int, fits func(int) bool) int {
 	return low
 }
 
-// usable is the part of a card's free memory that is planned with. The rest is for the
-// workspace of cuBLAS, and for what the driver loses between allocations.
+// usable is the part of a card's free memory that plans may take. The rest is for the workspace of
+// cuBLAS and the fragmentation of the driver's allocations.
 func usable(free int64) int64 { return free / 10 * 9 }
 
 func divide(a, b int) int { return (a + b - 1) / b }

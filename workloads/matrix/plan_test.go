@@ -12,8 +12,8 @@ import (
 
 var kinds = []gpu.Precision{gpu.Float32, gpu.Float64, gpu.TF32, gpu.BFloat16}
 
-// Every row is one card's, what a card holds fits it, and only what cannot be cut smaller
-// is refused.
+// TestPlans checks that every row belongs to one card, that each plan fits its card, and that a
+// size is rejected only if it cannot be cut smaller.
 func TestPlans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := product{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.IntRange(1, 20000).Draw(t, "size")}
@@ -85,7 +85,7 @@ func TestCardTooSmall(t *testing.T) {
 	}
 }
 
-// What is copied by way of pinned memory takes it beside the matrices.
+// TestCardsBytes checks that staged copies count with their pinned memory.
 func TestCardsBytes(t *testing.T) {
 	p := product{gpu.BFloat16, 1000}
 	whole := plan{high: 1000, depth: 1000, cols: 1000, width: 2, block: 500, panel: 1000}

@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// processor is the engine on this machine's CPU.
+// processor is the engine on the local CPU.
 type processor[T Float] struct {
 	size    int
 	options measure.Options
@@ -38,7 +38,7 @@ func (e *processor[T]) splits() func() measure.Split { return nil }
 
 func (e *processor[T]) operands() (c, a, b Matrix[T]) { return e.c, e.a, e.b }
 
-// peakTime is how long the peak is measured before and after each repeat.
+// peakTime is the duration of each measurement of the peak, before and after each repeat.
 const peakTime = 20 * time.Millisecond
 
 func (e *processor[T]) peak() error {
@@ -53,8 +53,8 @@ func (e *processor[T]) report(r *measure.Result) {
 
 func (e *processor[T]) close() error { return nil }
 
-// processorBytes is what a product takes: the matrices, and what the goroutines pack
-// into. The kernels of others take no more.
+// processorBytes is the memory of a product: the matrices and the goroutines' workspace. The
+// kernels of other libraries take no more.
 func processorBytes(p product, isa blas.ISA, threads int) int64 {
 	o, n := blas.Options{ISA: isa, Threads: threads}, p.size
 	packed := blas.WorkspaceBytes[float64](n, n, n, o)

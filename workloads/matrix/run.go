@@ -22,8 +22,8 @@ func (p product) String() string { return fmt.Sprintf("%dx%d %s", p.size, p.size
 // operations is the additions and multiplications of the product.
 func (p product) operations() float64 { return 2 * math.Pow(float64(p.size), 3) }
 
-// checkMemory refuses sizes that do not fit before any work begins. The bytes
-// are what a product takes.
+// checkMemory rejects sizes that do not fit the memory, before any work. bytes returns the memory of
+// a product.
 func checkMemory(products []product, memory measure.Memory, bytes func(product) int64) error {
 	for _, p := range products {
 		fits := func(size int) bool { return bytes(product{p.kind, size}) <= memory.Bytes }
@@ -34,7 +34,8 @@ func checkMemory(products []product, memory measure.Memory, bytes func(product) 
 	return nil
 }
 
-// fitting advises the largest whole hundred below the size that fits, else what to do.
+// fitting is the advice for a size that does not fit: the largest multiple of 100 below it that
+// fits, or otherwise if none does.
 func fitting(size int, fits func(int) bool, otherwise string) string {
 	hundreds := sort.Search(size/100, func(i int) bool { return !fits(100 * (i + 1)) })
 	if hundreds == 0 {
@@ -45,24 +46,24 @@ func fitting(size int, fits func(int) bool, otherwise string) string {
 
 // engine computes the product of one row: the processor, or GPUs.
 type engine[T Float] interface {
-	// prepare makes A and B of the seed, and room for C, where the engine wants them.
+	// prepare generates A and B from the seed and allocates C, in the engine's memory.
 	prepare(ctx context.Context) error
-	// spoil makes C NaN, wherever the engine writes it.
+	// spoil fills C with NaN, in every memory where the engine writes it.
 	spoil(ctx context.Context) error
 	// run computes C. It may return early when the context ends.
 	run(ctx context.Context) error
-	// splits tells where the last run's time went; it is nil where nothing is copied.
+	// splits returns the function that divides the last run's time; nil on the CPU, which copies nothing.
 	splits() func() measure.Split
-	// peak measures what the arithmetic could do: often, because the clock drifts.
+	// peak measures the peak of the arithmetic. It is called often, because the clock drifts.
 	peak() error
-	// operands are C as the last run left it, and A and B.
+	// operands returns C of the last run, and A and B.
 	operands() (c, a, b Matrix[T])
-	// report adds what the engine knows to a row that has its times.
+	// report adds the kernel, the ceilings and the devices to a row that has its times.
 	report(r *measure.Result)
 	close() error
 }
 
-// multiplyAndTime makes one row.
+// multiplyAndTime measures one row and closes the engine.
 func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product, e engine[T]) (r measure.Result, err error) {
 	runtime.GC() // else the matrices of the row before could still take memory
 	defer func() {
@@ -90,8 +91,8 @@ func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
 	return r, nil
 }
 
-// closeAfter closes what worked. What failed says more than what could not be closed
-// after it; and what was stopped may still run, and is left to the end of the program.
+// closeAfter calls close and keeps the first error. A stopped engine may still run, so it is not
+// closed: the program is about to end.
 func closeAfter(ctx context.Context, close func() error, err *error) {
 	if ctx.Err() != nil {
 		return
@@ -101,7 +102,7 @@ func closeAfter(ctx context.Context, close func() error, err *error) {
 	}
 }
 
-// repeat runs the engine. Each run's C is NaN before it, and is checked.
+// repeat runs the engine. Before each run C is NaN; after it C is checked.
 func repeat[T Float](ctx context.Context, o measure.Options, p product, e engine[T]) (measure.Times, error) {
 	var spoiled error
 	var allowed *limits
@@ -132,7 +133,7 @@ func repeat[T Float](ctx context.Context, o measure.Options, p product, e engine
 	})
 }
 
-// fillOperands makes A and B of the seed.
+// fillOperands generates A and B from the seed.
 func fillOperands[T Float](ctx context.Context, o measure.Options, a, b Matrix[T]) error {
 	if err := fill(ctx, a, o.Seed, 1, o.Threads); err != nil {
 		return err
@@ -140,9 +141,9 @@ func fillOperands[T Float](ctx context.Context, o measure.Options, a, b Matrix[T
 	return fill(ctx, b, o.Seed, 2, o.Threads)
 }
 
-// orLeave runs f and returns early when the context ends. AWS Batch kills 30
-// seconds after it asks to stop, and one large product may take longer; f is
-// left running because the program is about to end.
+// orLeave runs f and returns early when the context ends. AWS Batch kills a job 30 seconds after it
+// asks it to stop, and one large product may take longer. f continues to run, because the program
+// is about to end.
 func orLeave(ctx context.Context, f func() (measure.Times, error)) (measure.Times, error) {
 	type result struct {
 		times measure.Times

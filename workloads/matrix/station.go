@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// cardKernels are those of --kernel with --device cuda.
+// cardKernels are the values of --kernel with --device cuda.
 var cardKernels = []string{cublas, builtin}
 
 const (
@@ -19,20 +19,21 @@ const (
 	builtin = "builtin"
 )
 
-// station is one card with what is made on it once. All calls are within the card's Do.
+// station is one card with its kernels and queue, which all rows share. All calls are within the
+// card's Do.
 type station struct {
 	card    *gpu.Card
 	kernels *gemm.Kernels
 	// compute is the queue of the products.
 	compute *gpu.Queue
-	// blas computes on the queue; nil leaves it to the kernels.
+	// blas computes on the queue; nil means that kernels compute.
 	blas gpu.Multiplier
 }
 
 func newStation(c *gpu.Card, blas gpu.BLAS) (*station, error) {
 	s := &station{card: c}
 	if err := s.open(blas); err != nil {
-		s.close() // the first error says why
+		s.close() // the first error is the cause
 		return nil, err
 	}
 	return s, nil
@@ -72,21 +73,21 @@ func (s *station) close() error {
 	return errors.Join(errs...)
 }
 
-// stations are the cards of one program, and what its rows say of them.
+// stations are the cards of one run, and their description in the rows.
 type stations struct {
 	cards  gpu.Cards
 	all    []*station
 	device measure.Device
 	// library is cuBLAS with its version, or empty.
 	library string
-	// setup is how long the kernels took to compile and cuBLAS to start. It is in the
-	// first call of the first row: that is where a library that loads what it needs when
-	// it needs it has them.
+	// setup is how long it took to compile the kernels and start cuBLAS, in seconds. It is part of
+	// the first call of the first row, like the lazy loading of other libraries.
 	setup float64
 }
 
-// openStations opens the cards, loads the kernels, and starts cuBLAS where the kernel is
-// not the built-in one. Without a choice of kernel, cuBLAS that cannot be had is reported once.
+// openStations opens the cards, loads the kernels, and starts cuBLAS unless the kernel is the
+// built-in one. If no kernel was chosen and cuBLAS is unavailable, it prints one line to stderr and
+// continues.
 func openStations(p gpu.Platform, o measure.Options, stderr io.Writer) (*stations, error) {
 	cards, device, err := measure.OpenCards(p, o)
 	if err != nil {
@@ -117,6 +118,8 @@ func (s *stations) open(p gpu.Platform, kernel string, stderr io.Writer) error {
 	return err
 }
 
+// openBLAS returns cuBLAS, or nil if the built-in kernels are to compute. It is an error if cuBLAS
+// was chosen and is unavailable.
 func openBLAS(p gpu.Platform, kernel string, stderr io.Writer) (gpu.BLAS, error) {
 	if kernel == builtin {
 		return nil, nil
@@ -135,12 +138,12 @@ func openBLAS(p gpu.Platform, kernel string, stderr io.Writer) (gpu.BLAS, error)
 	return nil, err
 }
 
-// first are the first n cards.
+// first returns the first n cards, without the setup time.
 func (s *stations) first(n int) *stations {
 	return &stations{cards: s.cards[:n], all: s.all[:n], device: s.device, library: s.library}
 }
 
-// takeSetup is the time of setup for the first that asks.
+// takeSetup returns the setup time the first time, and 0 afterwards.
 func (s *stations) takeSetup() float64 {
 	taken := s.setup
 	s.setup = 0
@@ -152,8 +155,8 @@ func (s *stations) each(f func(i int, s *station) error) error {
 	return s.cards.Each(func(i int, _ *gpu.Card) error { return f(i, s.all[i]) })
 }
 
-// supports is an error where a card cannot compute at that precision. cuBLAS is held to
-// the same: on a card without such tensor cores it would compute at another one.
+// supports is an error if a card cannot compute at that precision. It applies to cuBLAS too, which
+// would compute at another precision on a card without such tensor cores.
 func (s *stations) supports(p gpu.Precision) error {
 	refusals := make([]error, len(s.all))
 	err := s.each(func(i int, s *station) error {
@@ -168,7 +171,7 @@ func (s *stations) supports(p gpu.Precision) error {
 	return err
 }
 
-// kernel is what computes at that precision.
+// kernel is the name of the kernel for that precision.
 func (s *stations) kernel(p gpu.Precision) string {
 	if s.library != "" {
 		return s.library
@@ -176,7 +179,7 @@ func (s *stations) kernel(p gpu.Precision) string {
 	return s.all[0].kernels.Name(p)
 }
 
-// title is what computes, for the first line.
+// title is the kernel's name in the first line.
 func (s *stations) title() string {
 	if s.library != "" {
 		return s.library
@@ -184,7 +187,7 @@ func (s *stations) title() string {
 	return builtin
 }
 
-// budgets is what the cards' memory has free now.
+// budgets returns the memory that plans may take of each card now.
 func (s *stations) budgets() ([]budget, error) {
 	all := make([]budget, len(s.all))
 	err := s.each(func(i int, s *station) error {

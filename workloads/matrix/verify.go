@@ -14,7 +14,8 @@ import (
 const (
 	// directLimit is the size up to which every element is recomputed.
 	directLimit = 256
-	// sampledRows of a larger product are recomputed; Freivalds' check sees the rest.
+	// sampledRows is the number of rows that are recomputed of a larger product; Freivalds' check
+	// covers the others.
 	sampledRows = 16
 	// falseAlarm bounds the probability that Freivalds' check rejects a product
 	// whose every element is within tolerance.
@@ -23,15 +24,15 @@ const (
 	unit64 = 0x1p-53
 )
 
-// verify checks C = A B: every element of a small product, else sampled rows
-// and Freivalds' check over all of it. The seed must not have made the operands.
+// verify checks C = A B: every element of a small product, otherwise sampled rows and Freivalds'
+// check of all rows. The seed must differ from that of the operands.
 func verify[T Float](ctx context.Context, c, a, b Matrix[T], l limits, seed uint64, threads int) error {
 	rng := rand.New(rand.NewPCG(seed, 0xF4E1))
 	if err := checkRows(ctx, c, a, b, l, pickRows(c.Rows, rng), threads); err != nil || c.Rows <= directLimit {
 		return err
 	}
-	// Where elements may be off by a part of themselves, the rows' errors grow with their
-	// length, and one wrong element would not stand out of a long row.
+	// If errors may be relative to the elements, a row's error grows with its length, and one wrong
+	// element would be hidden in a long row.
 	segment := c.Cols
 	if l.share > 0 {
 		segment = divide(c.Cols, c.Cols/directLimit)
@@ -45,7 +46,7 @@ func verify[T Float](ctx context.Context, c, a, b Matrix[T], l limits, seed uint
 	return nil
 }
 
-// pickRows is all rows of a small matrix, else the first, the last and random ones.
+// pickRows returns all rows of a small matrix, otherwise the first, the last and random ones.
 func pickRows(rows int, rng *rand.Rand) []int {
 	if rows <= directLimit {
 		all := make([]int, rows)
@@ -61,11 +62,11 @@ func pickRows(rows int, rng *rand.Rand) []int {
 	return picked
 }
 
-// checkRows recomputes whole rows in float64, one product after the other.
+// checkRows compares whole rows with sums in float64.
 func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rows []int, threads int) error {
 	var found failure
 	offs, norms := make([]float64, len(rows)), make([]float64, len(rows)) // sums of squares
-	// One for each thread: those of all rows together are half a per cent of the operands.
+	// One buffer for each thread, because those of all rows would take half a per cent of the operands.
 	buffers := sync.Pool{New: func() any {
 		row := make([]float64, b.Cols)
 		return &row
@@ -100,16 +101,15 @@ func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rows [
 
 // freivalds checks C r = A (B r) for a random r, in O(N²).
 //
-// The elements of r have random signs and a size from 1/2 to 1, so that equal
-// errors do not cancel. A row of (C - AB) r is then a sum of independent terms of
-// random sign, none larger than the error of its element, and freivaldsBound says
-// how large it gets in a right product.
-// The sums are compensated, as if computed twice as precisely, so the check's
-// own rounding is that of storing B r, K unit max|A| max|B r|, and of the two
-// final sums; it is added to the bound.
+// The elements of r have random signs and a size from 1/2 to 1, so that equal errors do not cancel.
+// A row of (C - AB) r is then a sum of independent terms of random sign, none larger than the error
+// of its element. freivaldsBound is the largest value in a correct product. The sums are
+// compensated, as if computed twice as precisely. So the check's own error is the rounding of B r
+// when it is stored, K unit max|A| max|B r|, and that of the two final sums; it is added to the
+// bound.
 //
-// An element that is wrong by more than four times the bound is always found:
-// half of it reaches its row, and rounding can hide at most the bound.
+// An element that is wrong by more than four times the bound is always found: half of its error
+// reaches its row, and rounding can hide at most the bound.
 func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rng *rand.Rand, threads int) error {
 	r := randomSigns(b.Cols, rng)
 	br := make([]float64, b.Rows)
@@ -131,11 +131,10 @@ func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rng *r
 	return found.or(err)
 }
 
-// freivaldsBound is what (C - AB) r may be in a row of C. By Hoeffding's inequality
-// a sum of terms of random sign passes sqrt(2 ln(2 Rows/p)) times the root of the sum
-// of their squares in some row with a probability below p. That root is at most
-// the norm of a row whose every element is off by its limit, and, where the limits
-// have a share, that share of the row.
+// freivaldsBound is the bound on (C - AB) r in a row of C. By Hoeffding's inequality a sum of terms
+// of random sign exceeds sqrt(2 ln(2 Rows/p)) times the root of the sum of their squares in some
+// row with a probability below p. That root is at most the norm of a row whose every element has
+// the largest error and, if the limits have a share, that share of the row.
 func freivaldsBound[T Float](l limits, row []T, rows int) float64 {
 	n := float64(len(row))
 	spread := math.Sqrt(2 * math.Log(2*float64(rows)/falseAlarm))

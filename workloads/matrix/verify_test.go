@@ -102,8 +102,8 @@ func wrongElements[T Float](c Matrix[T], l limits, at [2]int) []T {
 	return all
 }
 
-// A product of other operands, a row that another has, and a part that was not written
-// are found at every precision, as is one that lost what half of its precision is.
+// TestVerifyFindsWholeErrors checks that wrong operands, a row of another, an unwritten part, and
+// half the precision are found at every precision.
 func TestVerifyFindsWholeErrors(t *testing.T) {
 	const n = 400
 	for kind, kernel := range map[gpu.Precision]func(c, a, b Matrix[float32], threads int){gpu.Float32: gonumFloat32, gpu.TF32: likeTF32, gpu.BFloat16: likeBFloat16} {
@@ -153,7 +153,7 @@ func TestVerifyFindsWholeErrors(t *testing.T) {
 	}
 }
 
-// Errors that cancel in a plain row sum must be found all the same.
+// TestFreivaldsFindsCancellingErrors checks that errors which cancel in a plain row sum are found.
 func TestFreivaldsFindsCancellingErrors(t *testing.T) {
 	c, a, b := multiplied(t, 300, gonumFloat64)
 	c.Row(150)[10] += 0.01
@@ -168,7 +168,8 @@ func TestFreivaldsFindsCancellingErrors(t *testing.T) {
 	}
 }
 
-// A kernel that forgets the last step of K everywhere, as a blocking slip does.
+// TestVerifyFindsMissingStep checks a kernel that misses the last step of K everywhere, as after a
+// blocking error.
 func TestVerifyFindsMissingStep(t *testing.T) {
 	c, a, b := multiplied(t, 300, gonumFloat32)
 	for i := range c.Rows {
@@ -203,7 +204,7 @@ func TestVerifyStops(t *testing.T) {
 	}
 }
 
-// The compensated sum keeps what a plain one loses.
+// TestDot checks that the compensated sum keeps what a plain one loses.
 func TestDot(t *testing.T) {
 	x := []float64{1e16, 1, -1e16, 0.1}
 	y := []float64{1, 1, 1, 10}

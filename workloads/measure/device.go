@@ -14,10 +14,10 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// DeviceKind is what a workload computes on.
+// DeviceKind is the kind of device that a workload computes on.
 type DeviceKind string
 
-// The device kinds a person can ask for with --device.
+// The values of --device.
 const (
 	CPU  DeviceKind = "cpu"
 	CUDA DeviceKind = "cuda"
@@ -50,14 +50,15 @@ func (d Device) String() string {
 	return text + ", " + d.Driver + " by " + d.Binding + ", " + strings.Join(d.UUIDs, " ")
 }
 
-// NoDeviceError says that the device asked for cannot be used here. Programs
-// exit with 3 for it, so that a retry strategy can tell it from failed work.
+// NoDeviceError is the error for a device that cannot be used on this machine. Programs exit with
+// status 3 for it, so that a retry strategy can tell it from failed work.
 type NoDeviceError struct {
-	// DeviceKind is empty where no --device asked for it.
+	// Kind is empty if no --device asked for the device.
 	Kind   DeviceKind
 	Reason string
 }
 
+// Error names the device, the reason, and the flag that avoids the device.
 func (e *NoDeviceError) Error() string {
 	if e.Kind == "" {
 		return e.Reason
@@ -65,13 +66,13 @@ func (e *NoDeviceError) Error() string {
 	return fmt.Sprintf("--device %s: %s; or run with --device cpu", e.Kind, e.Reason)
 }
 
-// Processor is this machine's CPU, used by that many goroutines.
+// Processor is the local CPU, used by that many goroutines.
 func Processor(threads int) Device {
 	return Device{Kind: CPU, Name: cpuName(os.DirFS("/")), Threads: threads}
 }
 
-// CheckBinding refuses a --binding that no machine can fix: one that this program, which
-// has others, does not have.
+// CheckBinding returns a UsageError for a --binding that this program does not have. Another
+// machine cannot fix that. A program without any binding accepts every name.
 func CheckBinding(p gpu.Platform, name string) error {
 	var names []string
 	for _, b := range p.Bindings {
@@ -83,9 +84,9 @@ func CheckBinding(p gpu.Platform, name string) error {
 	return Unknown("binding", name, names)
 }
 
-// OpenCards opens the GPUs that the options ask for: --gpus of them, by --binding. The
-// error is a NoDeviceError where they cannot be used here, and a UsageError for a binding
-// that this program does not have.
+// OpenCards opens the GPUs of the options: --gpus of them, by --binding. The error is a
+// NoDeviceError if they cannot be used on this machine, and a UsageError for a binding that this
+// program does not have.
 func OpenCards(p gpu.Platform, o Options) (gpu.Cards, Device, error) {
 	if err := CheckBinding(p, o.Binding); err != nil {
 		return nil, Device{}, err
@@ -115,7 +116,7 @@ func OpenCards(p gpu.Platform, o Options) (gpu.Cards, Device, error) {
 	return cards, device, nil
 }
 
-// noDevice keeps the reason of a GPU that is not there apart from work that failed.
+// noDevice turns the error of an unavailable GPU into a NoDeviceError.
 func noDevice(err error) error {
 	if missing, ok := errors.AsType[*gpu.UnavailableError](err); ok {
 		return &NoDeviceError{Kind: CUDA, Reason: missing.Error()}
@@ -123,8 +124,8 @@ func noDevice(err error) error {
 	return err
 }
 
-// Unusable tells kernels that are of no use to the driver or the card from work that
-// failed: another machine may have what they need, so it is a NoDeviceError.
+// Unusable turns the error of kernels that the driver or the card cannot load into a NoDeviceError,
+// because another machine may support them. The codes are those of cuda.h.
 func Unusable(err error) error {
 	const noBinaryForGPU, noCompiler, unsupportedPTX = 209, 221, 222
 	if fault, ok := errors.AsType[*gpu.Error](err); ok && slices.Contains([]int{noBinaryForGPU, noCompiler, unsupportedPTX}, fault.Code) {
@@ -133,8 +134,8 @@ func Unusable(err error) error {
 	return err
 }
 
-// cpuName reads the model from Linux; elsewhere, and on processors that do not
-// tell, the architecture has to do.
+// cpuName reads the processor's model from Linux; on other systems, and on processors without a
+// model name, it is the architecture.
 func cpuName(root fs.FS) string {
 	info, err := fs.ReadFile(root, "proc/cpuinfo")
 	if err != nil {

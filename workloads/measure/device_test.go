@@ -7,8 +7,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// TestOpenCardsRefuses: a binding that is misspelt is no machine's fault, so it has not
-// the exit code by which a job is tried on another one.
+// TestOpenCardsRefuses checks that a misspelt binding is a usage error. It must not have the exit
+// code by which a job is retried on another machine.
 func TestOpenCardsRefuses(t *testing.T) {
 	missing := gpu.Binding{Name: "libcuda", Open: func() (gpu.Driver, error) { return nil, &gpu.UnavailableError{Reason: "no driver"} }}
 	for _, c := range []struct {

@@ -1,4 +1,3 @@
-// Package measure is what every workload does around its kernels: it reads the
-// common flags, opens the device, looks at the memory, times checked runs and
-// prints their results.
+// Package measure is the part that all workloads share: it reads the common flags, opens the
+// device, checks the memory, times verified runs and prints their results.
 package measure

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// switches begin the names of the variables that change a library, a device or how much
-// of the machine a program takes, and so its times.
+// switches are the prefixes of the variables that change a library, a device or the resources of a
+// program, and so its times.
 var switches = []string{
 	"BATCHCTL_BLAS_ISA", "BATCHCTL_CUBLAS", "BATCHCTL_LIBCUDA", "BATCHCTL_NVML", "BLIS_", "CUBLAS_", "CUDA_", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT",
 	"MKL_", "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES", "OMP_", "OPENBLAS_", "OPENCV_",
 }
 
-// Environment is what decides a time beside device, kernel and versions: the clock, as
-// measured now, and every variable that is set and changes a library.
+// Environment returns what influences a time in addition to device, kernel and versions: the clock,
+// measured now, and every variable of switches that is set.
 func Environment() map[string]string {
 	all := map[string]string{"clock": fmt.Sprintf("%.1f GHz", clock())}
 	for _, entry := range os.Environ() {
@@ -44,10 +44,10 @@ var clock = sync.OnceValue(func() float64 {
 	return links / float64(max(best, 1))
 })
 
-// chainEnd keeps the compiler from leaving the chain out.
+// chainEnd keeps the compiler from removing the chain.
 var chainEnd uint64
 
-// chain makes n links, a multiple of 16, of one cycle each.
+// chain computes n dependent operations, a multiple of 16, of one cycle each.
 //
 //go:noinline
 func chain(x, y uint64, n int) uint64 {

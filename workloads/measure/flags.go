@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// UsageError is a command line that cannot be understood; programs exit with 2.
+// UsageError is the error for an invalid command line; programs exit with status 2.
 type UsageError struct{ Message string }
 
+// Error is the message.
 func (e *UsageError) Error() string { return e.Message }
 
 // Usagef returns a UsageError.
@@ -25,7 +26,7 @@ type Options struct {
 	Device DeviceKind
 	// GPUs is how many of the visible GPUs compute; 0 is all of them.
 	GPUs int
-	// Binding is the way to the CUDA driver; empty takes the first that works.
+	// Binding names the binding to the CUDA driver; empty means the first that works.
 	Binding string
 	Kernel  string
 	Threads int
@@ -58,8 +59,8 @@ func (o *Options) Register(flags *flag.FlagSet, kernels []string) {
 	OneOf(flags, &o.Format, "format", "`FORMAT` output, json is one object per line", Formats()...)
 }
 
-// Parse reads the command line. It returns flag.ErrHelp when help is wanted and
-// a UsageError otherwise. No workload takes operands, so any operand is an error.
+// Parse reads the command line. It returns flag.ErrHelp for --help, and a UsageError for an
+// invalid command line. No workload takes operands, so any operand is an error.
 func Parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -74,8 +75,8 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// explain puts the flag package's message into this program's words: two
-// dashes, and the near or allowed names.
+// explain rewrites the flag package's message: with two dashes, and with the similar or allowed
+// names.
 func explain(flags *flag.FlagSet, err error) string {
 	message := err.Error()
 	if name, found := strings.CutPrefix(message, "flag provided but not defined: -"); found {
@@ -93,7 +94,7 @@ func names(flags *flag.FlagSet) []string {
 	return all
 }
 
-// IsSet tells whether the command line named the flag.
+// IsSet reports whether the command line set the flag.
 func IsSet(flags *flag.FlagSet, name string) bool {
 	found := false
 	flags.Visit(func(f *flag.Flag) { found = found || f.Name == name })
@@ -114,22 +115,22 @@ func WriteFlags(w io.Writer, flags *flag.FlagSet) {
 }
 
 // WriteHelp prints a help text: the flags between what comes before and after them.
-func WriteHelp(w io.Writer, before string, flags *flag.FlagSet, behind string) error {
+func WriteHelp(w io.Writer, before string, flags *flag.FlagSet, after string) error {
 	fmt.Fprint(w, before)
 	WriteFlags(w, flags)
-	_, err := fmt.Fprint(w, behind)
+	_, err := fmt.Fprint(w, after)
 	return err
 }
 
-// Unknown says that a word is not among the allowed ones, with the near one.
-func Unknown(what, word string, allowed []string) error {
-	return Usagef("%s", unknown(what, word, allowed))
+// Unknown returns the UsageError for a name that is not allowed. It suggests the most similar one.
+func Unknown(what, name string, allowed []string) error {
+	return Usagef("%s", unknown(what, name, allowed))
 }
 
-func unknown(what, word string, allowed []string) string {
+func unknown(what, name string, allowed []string) string {
 	list := slices.Sorted(slices.Values(allowed))
-	message := fmt.Sprintf("unknown %s %s", what, word)
-	if near := Near(word, list); near != "" {
+	message := fmt.Sprintf("unknown %s %s", what, name)
+	if near := Near(name, list); near != "" {
 		message += fmt.Sprintf("; did you mean %s?", near)
 	}
 	return message + " (allowed: " + strings.Join(list, ", ") + ")"

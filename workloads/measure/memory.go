@@ -11,20 +11,19 @@ import (
 	"strings"
 )
 
-// Memory is what a workload may still take.
+// Memory is the memory that a workload may still allocate.
 type Memory struct {
-	// Bytes is 0 when this system does not tell.
+	// Bytes is 0 if the system does not report it.
 	Bytes int64
 	// Source names the limit, for messages.
 	Source string
 }
 
-// AvailableMemory is the least of what the machine has free and what the
-// control group leaves. In an AWS Batch container the control group holds the
-// job's memory.
+// AvailableMemory is the smaller of the machine's free memory and the rest of the control group's
+// limit. In an AWS Batch container the control group has the job's memory.
 func AvailableMemory() Memory { return available(os.DirFS("/")) }
 
-// Check is an error when what needs more bytes than there are. The advice says
+// Check is an error if what needs more bytes than are available. advice is the end of its message:
 // what to change.
 func (m Memory) Check(what string, bytes int64, advice string) error {
 	if m.Bytes == 0 || bytes <= m.Bytes {
@@ -61,18 +60,18 @@ func available(root fs.FS) Memory {
 			continue
 		}
 		used, _ := number(root, group.used)
-		// Pages of files count as used, but the kernel takes them back first.
+		// Cached file pages count as used, but the kernel reclaims them first.
 		cache, _ := field(root, group.stat, "inactive_file", "total_inactive_file")
 		consider(limit-max(used-cache, 0), "the container")
 	}
 	return best
 }
 
-// controlGroup holds the three files of one level.
+// controlGroup is the paths of the three files of one level.
 type controlGroup struct{ limit, used, stat string }
 
-// controlGroups lists every level from this process's group up to the root,
-// since each may carry a limit; version 2 and version 1 name the files differently.
+// controlGroups lists every level from this process's group up to the root, since each may have a
+// limit. Versions 2 and 1 of control groups name the files differently.
 func controlGroups(root fs.FS) []controlGroup {
 	data, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -113,7 +112,7 @@ func number(root fs.FS, name string) (int64, bool) {
 	return n, err == nil
 }
 
-// field reads the number behind the first of the keys that the file has.
+// field reads the number after the first of the keys that the file has.
 func field(root fs.FS, name string, keys ...string) (int64, bool) {
 	data, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -1,8 +1,7 @@
 package measure
 
-// Near returns the allowed word that a person most likely meant, or "" when
-// none is close: about one letter in three may differ, but none of three, so
-// that gpu does not become cpu.
+// Near returns the allowed name that you most likely meant, or "" if none is similar. About one
+// letter in three may differ, but none in a name of three, so that gpu does not become cpu.
 func Near(word string, allowed []string) string {
 	best, least := "", max(len(word)-1, 0)/3+1
 	for _, candidate := range allowed {
@@ -13,7 +12,7 @@ func Near(word string, allowed []string) string {
 	return best
 }
 
-// distance is Levenshtein's, in bytes, with one row of the table kept.
+// distance is the Levenshtein distance in bytes, computed with one row of the table.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -2,5 +2,5 @@
 
 package measure
 
-// adviseHuge has no system to ask.
+// adviseHuge does nothing: other systems have no such request.
 func adviseHuge([]byte) {}

@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Parallel splits 0..n into bands and calls f for each of them, once, on that
-// many goroutines, of which the caller is one. A done context ends it before the next
-// band, with an error.
+// Parallel divides 0..n into bands and calls f once for each, on that many goroutines, of which the
+// caller is one. When the context is done, it stops before the next band and returns an error.
 func Parallel(ctx context.Context, threads, n, band int, f func(low, high int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup

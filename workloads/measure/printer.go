@@ -13,8 +13,8 @@ import (
 // Format is how results are printed.
 type Format string
 
-// Text is lines for people and for tools that read "name: seconds"; JSON is one
-// Result object on each line.
+// Text is lines for readers and for tools that read "name: seconds". JSON is one Result object on
+// each line.
 const (
 	Text Format = "text"
 	JSON Format = "json"
@@ -23,7 +23,7 @@ const (
 // Formats lists every format, the default first.
 func Formats() []Format { return []Format{Text, JSON} }
 
-// Printer writes results as they come.
+// Printer writes results one by one, and their total.
 type Printer struct {
 	w      io.Writer
 	format Format
@@ -34,8 +34,8 @@ type Printer struct {
 	environment map[string]string
 }
 
-// NewPrinter returns a printer and, in the text format, writes the line that
-// says what computes.
+// NewPrinter returns a printer. In the text format it writes the line with the device, the kernel
+// and the versions.
 func NewPrinter(w io.Writer, format Format, device Device, kernel string) (*Printer, error) {
 	p := &Printer{w: w, format: format, environment: Environment()}
 	if format == JSON {
@@ -50,8 +50,8 @@ func NewPrinter(w io.Writer, format Format, device Device, kernel string) (*Prin
 	return p, err
 }
 
-// Print writes one result. It refuses one that was not verified: a time
-// without a checked result is worth nothing.
+// Print writes one result. A result that was not verified is an error, because its time means
+// nothing.
 func (p *Printer) Print(r Result) error {
 	if !r.Verified {
 		return fmt.Errorf("print %s %s: the result was not verified", r.Operation, r.Size)
@@ -69,8 +69,8 @@ func (p *Printer) Print(r Result) error {
 	return err
 }
 
-// Total ends the text with the sum of the medians, and marks a sum that includes rows
-// that are not a measurement. JSON has no such line.
+// Total writes the last line of the text: the sum of the medians, marked if it includes rows that are
+// not a measurement. JSON has no such line.
 func (p *Printer) Total() error {
 	if p.format == JSON {
 		return nil

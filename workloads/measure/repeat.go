@@ -9,15 +9,15 @@ import (
 
 // Times is how long the runs of a task took, in seconds.
 type Times struct {
-	// First is the very first run, with everything that is made once. It is not
-	// among Seconds unless there was no warm-up.
+	// First is the first run, with all one-time setup. Seconds includes it only if there was no
+	// warm-up.
 	First   float64
 	Seconds []float64
-	// Splits says of each of Seconds where it went; nil where nothing tells.
+	// Splits divides each of Seconds into its parts; nil if the task does not measure them.
 	Splits []Split
 }
 
-// Split is where the seconds of a run on a device went. The parts may overlap.
+// Split is the parts of a run's time on a device, in seconds. They may overlap.
 type Split struct{ Kernel, CopyIn, CopyOut float64 }
 
 // Task is what Repeat runs. Only Work is timed.
@@ -27,18 +27,18 @@ type Task struct {
 	Work  func(context.Context) error
 	// Check verifies the output against an independent reference.
 	Check func(context.Context) error
-	// Split says where the last run of Work went; nil where nothing tells.
+	// Split divides the time of the last run of Work; nil if it is not measured.
 	Split func() Split
 }
 
-// Repeat runs the task warmup+repeats times and returns the times of the runs behind
-// the warm-up. Every run is checked. A done context ends it between runs.
+// Repeat runs the task warmup+repeats times and returns the times of the runs after the warm-up.
+// Every run is checked. It stops between runs when the context is done.
 //
-// On the processor the runtime has as many processors as the options have threads
-// meanwhile. With one left over, it moves a goroutine that computes to another core each time
-// that it interrupts it, or waits; then this one's core falls asleep, and a busy host lets
-// a virtual core that wakes up share a core with another user for seconds: of
-// products of 1.5 s, one after the other, about half took 1.35 times as long.
+// For runs on the CPU it limits GOMAXPROCS to the threads of the options. With an idle processor
+// left over, the runtime moves a computing goroutine to another core each time that it preempts it,
+// or the goroutine waits. Then the old core falls asleep, and a busy host lets a waking virtual
+// core share a physical core with another user for seconds: of products of 1.5 s, one after the
+// other, about half took 1.35 times as long.
 func Repeat(ctx context.Context, o Options, t Task) (Times, error) {
 	if before := runtime.GOMAXPROCS(0); o.Device == CPU && o.Threads > 0 && o.Threads < before {
 		runtime.GOMAXPROCS(o.Threads)
@@ -72,7 +72,7 @@ func Repeat(ctx context.Context, o Options, t Task) (Times, error) {
 	return times, nil
 }
 
-// Stopped is nil while the context lives, and says afterwards why it ended.
+// Stopped returns nil until the context is done, and then an error with the cause.
 func Stopped(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

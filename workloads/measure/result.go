@@ -15,7 +15,7 @@ import (
 type Result struct {
 	Workload  string `json:"workload"`
 	Operation string `json:"operation"`
-	// Title is how the text line calls the operation.
+	// Title is the operation's name in the text line.
 	Title string `json:"title"`
 	// Size is the size as the text line shows it, such as "5000x5000".
 	Size   string `json:"size"`
@@ -32,11 +32,11 @@ type Result struct {
 	Seconds []float64 `json:"seconds"`
 	Median  float64   `json:"median"`
 	Min     float64   `json:"min"`
-	// FirstCall is the first run, with everything that is made once; it is in no
-	// other time unless there was no warm-up.
+	// FirstCall is the first run in seconds, with all one-time setup. Other times include it only if
+	// there was no warm-up.
 	FirstCall float64 `json:"firstCallSeconds"`
-	// Kernel and the copies are where the median repeat of a device went: medians of
-	// each part, which may overlap. The repeats hold the copies.
+	// KernelSeconds and the copies are the medians of the parts of a repeat on a device, which may
+	// overlap. The times of the repeats include the copies.
 	KernelSeconds  float64 `json:"kernelSeconds,omitempty"`
 	CopyInSeconds  float64 `json:"copyInSeconds,omitempty"`
 	CopyOutSeconds float64 `json:"copyOutSeconds,omitempty"`
@@ -52,25 +52,25 @@ type Result struct {
 	NotMeasured string `json:"notMeasured,omitempty"`
 	// Checksum is the CRC-32C of the output, "crc32c:" and eight digits.
 	Checksum string `json:"checksum"`
-	// Exact says that every right output has this checksum, on whatever device.
+	// Exact is whether every correct output has this checksum, on any device.
 	Exact bool `json:"exact"`
-	// Verified says that every repeat was checked against an independent reference.
+	// Verified is whether every repeat was compared with an independent reference.
 	Verified bool   `json:"verified"`
 	Device   Device `json:"device"`
 	Kernel   string `json:"kernel"`
 	// ISA is the instruction set that the kernel, or its ceiling, is for, such as avx512.
 	ISA      string   `json:"isa,omitempty"`
 	Versions Versions `json:"versions"`
-	// Environment is what else decides a time; see Environment.
+	// Environment is what else influences a time; see the function Environment.
 	Environment map[string]string `json:"environment,omitempty"`
-	// Cards is what each of several devices did.
+	// Cards is the share of each of several devices.
 	Cards []CardShare `json:"cards,omitempty"`
-	// Efficiency is the time of one device over that of all of them times their number,
-	// where both were measured.
+	// Efficiency is the time of one device divided by n times the time of n devices, if both were
+	// measured.
 	Efficiency float64 `json:"efficiency,omitempty"`
 }
 
-// CardShare is what one of several devices did of a row, as medians of seconds.
+// CardShare is the work of one of several devices on a row, as medians of seconds.
 type CardShare struct {
 	UUID    string  `json:"uuid"`
 	Seconds float64 `json:"seconds"`
@@ -79,7 +79,7 @@ type CardShare struct {
 	CopyOut float64 `json:"copyOutSeconds"`
 }
 
-// Versions are those of the parts that decide a time.
+// Versions are those of the software that influences a time.
 type Versions struct {
 	Go       string `json:"go"`
 	Gonum    string `json:"gonum"`
@@ -104,7 +104,7 @@ func BuildVersions() Versions {
 	return v
 }
 
-// SetTimes fills in the timed repeats and what follows from them.
+// SetTimes fills in the timed repeats and the values computed from them.
 func (r *Result) SetTimes(t Times) {
 	r.Seconds, r.Repeats, r.FirstCall = t.Seconds, len(t.Seconds), t.First
 	r.Median, r.Min = Median(t.Seconds), slices.Min(t.Seconds)

@@ -9,14 +9,16 @@ import (
 	"strings"
 )
 
-// value is a flag.Value made of its two directions.
+// value is a flag.Value made of a setter and a getter.
 type value struct {
 	set  func(string) error
 	text func() string
 }
 
+// Set parses the flag's argument.
 func (v value) Set(s string) error { return v.set(s) }
 
+// String is the default in the help text.
 func (v value) String() string {
 	if v.text == nil { // the flag package asks a zero value for its default
 		return ""
@@ -24,7 +26,7 @@ func (v value) String() string {
 	return v.text()
 }
 
-// one adds a flag for a single value and list one for values between commas.
+// one adds a flag for a single value; list adds one for values separated by commas.
 func one[T any](flags *flag.FlagSet, dst *T, name, usage string, parse func(string) (T, error)) {
 	set := func(s string) (err error) {
 		*dst, err = parse(s)
@@ -50,21 +52,21 @@ func list[T any](flags *flag.FlagSet, dst *[]T, name, usage string, parse func(s
 		return nil
 	}
 	text := func() string {
-		words := make([]string, len(*dst))
+		names := make([]string, len(*dst))
 		for i, v := range *dst {
-			words[i] = fmt.Sprint(v)
+			names[i] = fmt.Sprint(v)
 		}
-		return strings.Join(words, ",")
+		return strings.Join(names, ",")
 	}
 	flags.Var(value{set, text}, name, usage)
 }
 
-// OneOf adds a flag that takes one of the allowed words.
+// OneOf adds a flag whose argument is one of the allowed names.
 func OneOf[T ~string](flags *flag.FlagSet, dst *T, name, usage string, allowed ...T) {
 	one(flags, dst, name, usage+": "+join(allowed), word(name, allowed))
 }
 
-// ListOf adds a flag that takes allowed words between commas.
+// ListOf adds a flag whose argument is allowed names separated by commas.
 func ListOf[T ~string](flags *flag.FlagSet, dst *[]T, name, usage string, allowed ...T) {
 	list(flags, dst, name, usage+": "+join(allowed), word(name, allowed))
 }
@@ -74,7 +76,7 @@ func Int(flags *flag.FlagSet, dst *int, name, usage string, low, high int) {
 	one(flags, dst, name, usage, whole(low, high))
 }
 
-// Ints adds a flag for whole numbers between commas, each from low to high.
+// Ints adds a flag for whole numbers separated by commas, each from low to high.
 func Ints(flags *flag.FlagSet, dst *[]int, name, usage string, low, high int) {
 	list(flags, dst, name, usage, whole(low, high))
 }
@@ -109,12 +111,12 @@ func word[T ~string](name string, allowed []T) func(string) (T, error) {
 	}
 }
 
-func plain[T ~string](words []T) []string {
-	all := make([]string, len(words))
-	for i, w := range words {
+func plain[T ~string](names []T) []string {
+	all := make([]string, len(names))
+	for i, w := range names {
 		all[i] = string(w)
 	}
 	return all
 }
 
-func join[T ~string](words []T) string { return strings.Join(plain(words), ", ") }
+func join[T ~string](names []T) string { return strings.Join(plain(names), ", ") }

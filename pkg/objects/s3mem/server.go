@@ -1,5 +1,5 @@
-// Package s3mem is an in-memory S3 for tests and the benchmark, with what transfers need: ranges,
-// parts, lists, checksums, and faults on demand.
+// Package s3mem is an in-memory S3 for tests and the benchmark. It has what transfers need: ranges,
+// parts, lists and checksums. Tests can add faults to its answers.
 package s3mem
 
 import (
@@ -21,10 +21,10 @@ import (
 	"time"
 )
 
-// Object is a content and the headers that come with it.
+// Object is a content with the headers of its answers.
 type Object struct {
 	Body []byte
-	// ETag with its quotation marks; "" is the MD5 of the body.
+	// ETag includes its quotation marks; Put replaces "" by the MD5 of the body.
 	ETag string
 	// Header is sent with the object, checksums only if the request asks for them.
 	Header http.Header
@@ -32,7 +32,7 @@ type Object struct {
 	Parts string
 }
 
-// Fault is what goes wrong with one request. The zero Fault is no fault.
+// Fault changes the answer to one request. The zero Fault changes nothing.
 type Fault struct {
 	// Status and Code are the answer instead of anything else.
 	Status int
@@ -56,9 +56,9 @@ type Server struct {
 	Fault func(r *http.Request) Fault
 
 	mu      sync.Mutex
-	objects map[string]*Object // "bucket/key"
-	uploads map[string]map[int][]byte
-	asked   []string
+	objects map[string]*Object        // by "bucket/key"
+	uploads map[string]map[int][]byte // parts by upload id and number
+	asked   []string                  // see Asked
 }
 
 // Put stores an object; key is bucket/key.
@@ -108,6 +108,7 @@ func (s *Server) Uploads() int {
 	return len(s.uploads)
 }
 
+// ServeHTTP answers the requests of the SDK that package objects sends. It does not check signatures.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked = append(s.asked, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Range")))
@@ -128,7 +129,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	switch _, name, _ := strings.Cut(key, "/"); {
 	case r.Method == http.MethodPut && name == "":
-		// A bucket.
+		// CreateBucket: buckets need not exist.
 	case r.Method == http.MethodGet && name == "":
 		s.list(w, strings.TrimSuffix(key, "/"), query)
 	case r.Method == http.MethodPost && query.Has("uploads"):
@@ -149,6 +150,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// failed answers with an error in S3's form.
 func failed(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
@@ -187,6 +189,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	if r.Method == http.MethodHead {
 		return
 	}
+	// The stored body must not change.
 	if f.Flip > 0 && f.Flip <= len(body) {
 		body = bytes.Clone(body)
 		body[f.Flip-1] ^= 1
@@ -195,7 +198,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	case f.Cut > 0 && f.Cut < len(body):
 		_, _ = w.Write(body[:f.Cut])
 		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) // closes the connection
 	case f.Stall > 0 && f.Stall < len(body):
 		_, _ = w.Write(body[:f.Stall])
 		_ = http.NewResponseController(w).Flush()
@@ -205,7 +208,8 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	}
 }
 
-// byteRange parses bytes=from-to.
+// byteRange parses bytes=from-to and bytes=from-. ok is false for a header that a content of that
+// size cannot satisfy.
 func byteRange(text string, size int) (from, to int, ok bool) {
 	first, last, found := strings.Cut(strings.TrimPrefix(text, "bytes="), "-")
 	from, err := strconv.Atoi(first)
@@ -229,7 +233,7 @@ func (s *Server) put(w http.ResponseWriter, r *http.Request, key string, query u
 			failed(w, http.StatusNotFound, "NoSuchUpload")
 			return
 		}
-		number, _ := strconv.Atoi(query.Get("partNumber"))
+		number, _ := strconv.Atoi(query.Get("partNumber")) // the SDK always sends it
 		s.uploads[id][number] = body
 		return
 	}
@@ -254,6 +258,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) (body []byte, e
 	return body, `"` + hex.EncodeToString(sum[:]) + `"`, true
 }
 
+// checksums returns the headers of an upload that S3 stores with the object.
 func checksums(from http.Header) http.Header {
 	kept := http.Header{}
 	for name, values := range from {
@@ -264,12 +269,14 @@ func checksums(from http.Header) http.Header {
 	return kept
 }
 
+// begin starts a multipart upload; put stores its parts and complete ends it.
 func (s *Server) begin(w http.ResponseWriter, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.uploads == nil {
 		s.uploads = map[string]map[int][]byte{}
 	}
+	// The number of requests is unique, because this one is counted.
 	id := fmt.Sprintf("upload-%d", len(s.asked))
 	s.uploads[id] = map[int][]byte{}
 	_ = xml.NewEncoder(w).Encode(struct {
@@ -305,6 +312,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, key, id string
 		return
 	}
 	sum := md5.Sum(body)
+	// S3 computes another MD5 here, but clients rely only on the form: a sum, "-", the number of parts.
 	etag := fmt.Sprintf(`"%x-%d"`, sum, len(in.Part))
 	s.Put(key, &Object{Body: body, ETag: etag, Header: checksums(r.Header)})
 	s.mu.Lock()
@@ -316,22 +324,27 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, key, id string
 	}{Key: key, ETag: etag})
 }
 
+// attributes answers GetObjectAttributes. An object without Parts is answered as without the
+// permission.
 func (s *Server) attributes(w http.ResponseWriter, key string) {
 	o := s.Get(key)
 	if o == nil || o.Parts == "" {
-		failed(w, http.StatusForbidden, "AccessDenied")
+		failed(w, http.StatusForbidden, "AccessDenied") // also for a missing object
 		return
 	}
 	fmt.Fprintf(w, `<GetObjectAttributesResponse><ETag>%s</ETag><ObjectParts>%s</ObjectParts></GetObjectAttributesResponse>`, strings.Trim(o.ETag, `"`), o.Parts)
 }
 
+// listed is an object in the answer of ListObjectsV2.
 type listed struct {
 	Key, ETag    string
 	Size         int
 	LastModified time.Time
 }
 
+// list answers ListObjectsV2, a page at a time. The token is the last key of the page before.
 func (s *Server) list(w http.ResponseWriter, bucket string, query url.Values) {
+	// All buckets share one sorted list of keys.
 	prefix := bucket + "/" + query.Get("prefix")
 	page := s.Page
 	if page == 0 {
@@ -358,7 +371,7 @@ func (s *Server) list(w http.ResponseWriter, bucket string, query url.Values) {
 			out.IsTruncated = true
 			break
 		}
-		out.NextContinuationToken = name
+		out.NextContinuationToken = name // removed below if this is the last page
 		o := s.Get(key)
 		out.Contents = append(out.Contents, listed{url.QueryEscape(name), o.ETag, len(o.Body), time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)})
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
+// update is the flag -update of every test program that imports this package.
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
 
 // Updating reports whether expected files are rewritten.
@@ -86,7 +87,7 @@ func (a *Archive) Names(pattern string) (names []string) {
 // Has reports whether the archive has a file of that name.
 func (a *Archive) Has(name string) bool { return a.index(name) >= 0 }
 
-// Text returns a file of the archive. It fails the test if there is none of that name.
+// Text returns a file of the archive. It fails the test if the archive has no such file.
 func (a *Archive) Text(t testing.TB, name string) string {
 	t.Helper()
 	i := a.index(name)
@@ -129,6 +130,7 @@ func (a *Archive) Extract(t testing.TB, dir string) {
 	}
 }
 
+// set replaces or adds a file.
 func (a *Archive) set(name, text string) {
 	if i := a.index(name); i >= 0 {
 		a.archive.Files[i].Data = []byte(text)
@@ -137,6 +139,7 @@ func (a *Archive) set(name, text string) {
 	a.archive.Files = append(a.archive.Files, txtar.File{Name: name, Data: []byte(text)})
 }
 
+// index returns the position of a file, or -1.
 func (a *Archive) index(name string) int {
 	for i, f := range a.archive.Files {
 		if f.Name == name {

@@ -14,9 +14,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
-// TestTagged does what a user does: it makes the replacement of the CUDA toolkit and
-// builds with it, here the tests of the binding, which drive the driver that stands in
-// for a GPU. The race detector brings the checks of pointers with it.
+// TestTagged builds as a user does, with the replacement of the CUDA toolkit. It builds the tests of
+// the binding and runs them with the fake driver. The race detector also enables cgo's pointer checks.
 func TestTagged(t *testing.T) {
 	testtool.Long(t)
 	testtool.Need(t, "gcc")

@@ -19,8 +19,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/libcuda"
 )
 
-// fake makes Open load the driver that stands in for one, which reads its settings when
-// it is initialised.
+// fake makes Open load the fake driver, which reads its settings when it is initialised.
 func fake(t *testing.T, settings ...string) {
 	t.Helper()
 	t.Setenv(Variable, filepath.Join(fakecuda.Build(t), "libcuda.so.1"))

@@ -69,9 +69,8 @@ func Open() (gpu.Driver, error) {
 	return nil, gpu.NotStarted(binding, code)
 }
 
-// start loads the library and returns what its cuInit answers. A library that is named but
-// cannot be loaded is not replaced by another, and a broken one is told from one that is
-// not there.
+// start loads the library and returns the result of its cuInit. It tries no other library if the
+// environment names one. The error distinguishes a broken library from a missing one.
 func start() (code int, err error) {
 	if C.imported() == 0 {
 		return 0, nil // cu has called it before main, and would have ended the program
@@ -93,7 +92,7 @@ func start() (code int, err error) {
 	if len(broken) > 0 {
 		return 0, &gpu.UnavailableError{
 			Binding: binding, Reason: "the NVIDIA driver's library cannot be loaded: " + strings.Join(broken, "; "),
-			Remedy: "use an image of this machine's architecture with a glibc that is new enough",
+			Remedy: "use an image for this machine's architecture with a glibc that is new enough",
 		}
 	}
 	return 0, gpu.NoLibrary(binding, paths[0]+" was not found")

@@ -14,10 +14,11 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
+// remedy is the advice for a missing library.
 const remedy = "take an image that has it, such as one from nvidia/cuda:12.6.3-runtime-ubuntu24.04, or let BATCHCTL_CUBLAS name a libcublas.so"
 
-// libraryPaths are where the library is looked for: by the loader, then where CUDA is installed.
-// The newest comes first; one from before 11 has no TF32 and no bfloat16.
+// libraryPaths are the possible paths of the library: the loader's search path, then CUDA's folder.
+// The newest comes first. Versions before 11 have no TF32 and no bfloat16.
 func libraryPaths() []string {
 	var all []string
 	for _, folder := range []string{"", "/usr/local/cuda/lib64/"} {
@@ -28,8 +29,8 @@ func libraryPaths() []string {
 	return all
 }
 
-// Open loads cuBLAS: the library that $BATCHCTL_CUBLAS names, or else the newest that is
-// found. The error is a *gpu.UnavailableError. It needs no GPU; a Multiplier does.
+// Open loads cuBLAS: the library that $BATCHCTL_CUBLAS names, or else the newest that it finds. The
+// error is a *gpu.UnavailableError. Open needs no GPU; a Multiplier does.
 func Open() (gpu.BLAS, error) {
 	address, err := load()
 	if err != nil {
@@ -46,6 +47,7 @@ func Open() (gpu.BLAS, error) {
 	return &library{f, version}, nil
 }
 
+// load returns the handle of the library. It tries no other path if BATCHCTL_CUBLAS names one.
 func load() (uintptr, error) {
 	// The loader keeps its last message for each thread.
 	runtime.LockOSThread()
@@ -62,7 +64,7 @@ func load() (uintptr, error) {
 		if err == nil {
 			return address, nil
 		}
-		// Any other message is of a library that is there, such as one without its libcublasLt.
+		// Any other message means that the library exists but is broken, such as without its libcublasLt.
 		if !strings.HasPrefix(err.Error(), path+": cannot open shared object file") {
 			return 0, unavailable("cuBLAS cannot be loaded: "+err.Error(), remedy)
 		}
@@ -74,7 +76,7 @@ func unavailable(reason, remedy string) error {
 	return &gpu.UnavailableError{Binding: "cuBLAS", Reason: reason, Remedy: remedy}
 }
 
-// functions are those of the library. All return a cublasStatus_t.
+// functions are those of the library that Multiply needs. All return a cublasStatus_t.
 type functions struct {
 	property  func(which int32, value *int32) int32
 	create    func(*uintptr) int32
@@ -107,8 +109,8 @@ func bind(library uintptr) (functions, error) {
 	return f, nil
 }
 
-// version asks for the three parts of the version (libraryPropertyType 0, 1, 2). They need
-// no handle, and cublasGetVersion's one number has another base in 11 than in 12.
+// version reads the three parts of the version (libraryPropertyType 0, 1, 2), which needs no handle.
+// The single number of cublasGetVersion has different bases in versions 11 and 12.
 func (f functions) version() (string, error) {
 	var parts [3]int32
 	for i := range parts {
@@ -119,6 +121,7 @@ func (f functions) version() (string, error) {
 	return fmt.Sprintf("cuBLAS %d.%d.%d", parts[0], parts[1], parts[2]), nil
 }
 
+// library implements gpu.BLAS.
 type library struct {
 	f       functions
 	version string
@@ -126,6 +129,7 @@ type library struct {
 
 func (l *library) Version() string { return l.version }
 
+// NewMultiplier creates a cuBLAS handle for the context of the calling thread, on the stream.
 func (l *library) NewMultiplier(s gpu.Stream) (gpu.Multiplier, error) {
 	m := &multiplier{f: l.f}
 	if err := check("cublasCreate", l.f.create(&m.handle)); err != nil {

@@ -4,7 +4,7 @@ package cublas
 
 import "github.com/batchctl/batchctl/workloads/gpu"
 
-// Open says that cuBLAS cannot be loaded here.
+// Open returns a *gpu.UnavailableError: cuBLAS cannot be loaded on this system.
 func Open() (gpu.BLAS, error) {
 	return nil, &gpu.UnavailableError{Binding: "cuBLAS", Reason: "cuBLAS is loaded on Linux alone, on amd64 and arm64"}
 }

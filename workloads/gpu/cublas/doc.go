@@ -1,2 +1,2 @@
-// Package cublas multiplies matrices by cuBLAS, loaded when the program runs.
+// Package cublas multiplies matrices with NVIDIA's cuBLAS, which it loads at run time.
 package cublas

@@ -10,6 +10,7 @@ type Error struct {
 	Status int
 }
 
+// Error names the call, the status and its meaning.
 func (e *Error) Error() string {
 	s, known := statuses[e.Status]
 	if !known {
@@ -22,7 +23,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// statuses are the names in cublas_api.h, without their prefix, and what they mean here.
+// statuses are the names in cublas_api.h, without their prefix, and their usual cause.
 var statuses = map[int]struct{ name, meaning string }{
 	1:  {"NOT_INITIALIZED", "there is no usable GPU, or the driver is too old for this cuBLAS"},
 	3:  {"ALLOC_FAILED", "the device has no memory left for its workspace; take smaller matrices"},
@@ -35,7 +36,7 @@ var statuses = map[int]struct{ name, meaning string }{
 	16: {"LICENSE_ERROR", ""},
 }
 
-// check makes an error of what a call returned.
+// check returns an error for a status that is not CUBLAS_STATUS_SUCCESS.
 func check(call string, status int32) error {
 	if status == 0 {
 		return nil

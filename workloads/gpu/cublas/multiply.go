@@ -11,7 +11,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// arithmetic is a precision in cuBLAS's terms: a cudaDataType of all three matrices, and a
+// arithmetic is a precision in cuBLAS's terms: the cudaDataType of all three matrices, and the
 // cublasComputeType_t.
 type arithmetic struct{ element, compute int32 }
 
@@ -29,6 +29,7 @@ const (
 	defaultAlgorithm = -1
 )
 
+// arithmetics are the supported precisions. cuBLAS sums bfloat16 in float32.
 var arithmetics = map[gpu.Precision]arithmetic{
 	gpu.Float32:  {float32Type, compute32},
 	gpu.TF32:     {float32Type, compute32TF32},
@@ -36,14 +37,14 @@ var arithmetics = map[gpu.Precision]arithmetic{
 	gpu.Float64:  {float64Type, compute64},
 }
 
-// multiplier is a cublasHandle_t. It is used on the thread of its card.
+// multiplier is a cublasHandle_t. All calls must be on the thread of its card.
 type multiplier struct {
 	f      functions
 	handle uintptr
 }
 
-// Multiply puts C = A B on the stream. cuBLAS reads matrices by columns, and so sees the
-// transposed ones: what it is asked for is C^T = B^T A^T.
+// Multiply queues C = A B on the stream. cuBLAS is column-major, so it sees the transposed matrices,
+// and the call computes C^T = B^T A^T.
 func (m *multiplier) Multiply(p gpu.Precision, c, a, b gpu.Pointer, rows, columns, inner int) error {
 	how, known := arithmetics[p]
 	if !known {
@@ -57,7 +58,7 @@ func (m *multiplier) Multiply(p gpu.Precision, c, a, b gpu.Pointer, rows, column
 			return fmt.Errorf("multiply %d x %d by %d x %d: cuBLAS takes sides from 1 to %d", rows, inner, inner, columns, math.MaxInt32)
 		}
 	}
-	// The scalars are of the type that is computed in. The call reads them before it returns.
+	// The scalars have the compute type. The call reads them before it returns.
 	one, zero := unsafe.Pointer(new(float32(1))), unsafe.Pointer(new(float32(0)))
 	if p == gpu.Float64 {
 		one, zero = unsafe.Pointer(new(float64(1))), unsafe.Pointer(new(float64(0)))
@@ -67,9 +68,9 @@ func (m *multiplier) Multiply(p gpu.Precision, c, a, b gpu.Pointer, rows, column
 		b, how.element, n, a, how.element, k, zero, c, how.element, n, how.compute, defaultAlgorithm))
 }
 
-// overridden refuses a precision that NVIDIA_TF32_OVERRIDE makes another one, because a
-// result would bear the wrong name: 0 turns TF32 off in NVIDIA's libraries, as NVIDIA
-// documents, and 1 lets it compute what was asked for in float32.
+// overridden is an error if NVIDIA_TF32_OVERRIDE changes the precision, because the result would have
+// the wrong name. 0 turns TF32 off in NVIDIA's libraries, as NVIDIA documents; 1 makes them compute
+// float32 in TF32.
 func overridden(p gpu.Precision, value string) error {
 	if value == "" || p != gpu.TF32 && p != gpu.Float32 || (p == gpu.TF32) == (value != "0") {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// bench is a queue with a library of the probe kernels, and memory on both sides.
+// bench is a queue with a library of the probe kernels, and memory on the host and the device.
 type bench struct {
 	t       *testing.T
 	c       *gpu.Card
@@ -20,11 +20,13 @@ type bench struct {
 	device  *gpu.Memory
 }
 
+// newBench allocates size bytes on each side.
 func newBench(t *testing.T, c *gpu.Card, size int64) *bench {
 	t.Helper()
 	return &bench{t, c, get(c.NewQueue())(t), get(c.Load(probe))(t), get(c.AllocHost(size))(t), get(c.Alloc(size))(t)}
 }
 
+// close frees everything; tests call it only when they succeed.
 func (b *bench) close() {
 	b.t.Helper()
 	must(b.t, errors.Join(b.device.Free(), b.host.Free(), b.library.Close(), b.q.Close()))
@@ -35,7 +37,7 @@ func (b *bench) kernel(name string, shared int) *gpu.Kernel {
 	return get(b.library.Kernel(name, shared))(b.t)
 }
 
-// put copies numbers to the device, from that byte on, and take copies as many back.
+// put copies numbers to byte at of the device's memory; take waits and copies count numbers back.
 func (b *bench) put(at int, numbers []uint32) {
 	b.t.Helper()
 	for i, n := range numbers {
@@ -56,13 +58,16 @@ func (b *bench) take(at, count int) []uint32 {
 	return numbers
 }
 
+// testBadPTX checks that invalid PTX is an error, and that a library loads after it.
 func testBadPTX(t *testing.T, c *gpu.Card) {
+	// Drivers differ in the code: CUDA_ERROR_INVALID_IMAGE or CUDA_ERROR_INVALID_PTX.
 	const invalidImage, invalidPTX = 200, 218
 	_, err := c.Load("this is no PTX")
 	wantCode(t, "load", err, invalidImage, invalidPTX)
 	must(t, get(c.Load(probe))(t).Close())
 }
 
+// testNotFound checks the error for unknown kernels and variables.
 func testNotFound(t *testing.T, c *gpu.Card) {
 	l := get(c.Load(probe))(t)
 	_, err := l.Kernel("probe_nothing", 0)
@@ -75,6 +80,7 @@ func testNotFound(t *testing.T, c *gpu.Card) {
 	must(t, l.Close())
 }
 
+// testConstant writes a table to constant memory and has a kernel read it.
 func testConstant(t *testing.T, c *gpu.Card) {
 	b := newBench(t, c, 64)
 	table, size, err := b.library.Variable("probe_table")
@@ -87,6 +93,7 @@ func testConstant(t *testing.T, c *gpu.Card) {
 		want[i] = uint32(i*i + 7)
 	}
 	b.put(0, want)
+	// By way of the device's memory, because the binding has no other copy to a variable.
 	must(t, b.q.CopyOver(table, b.device.Pointer, size))
 	must(t, b.q.Fill(b.device.Pointer, 0, 64))
 	must(t, b.q.Launch(b.kernel("probe_constant", 0), gpu.Dim{1, 1, 1}, gpu.Dim{16, 1, 1}, 0, b.device.Pointer))
@@ -96,9 +103,10 @@ func testConstant(t *testing.T, c *gpu.Card) {
 	b.close()
 }
 
+// testArguments passes extreme values of each argument type through a kernel.
 func testArguments(t *testing.T, c *gpu.Card) {
 	b := newBench(t, c, 40)
-	k := b.kernel("probe_arguments", 0)
+	k := b.kernel("probe_arguments", 0) // writes its arguments to memory
 	for _, want := range []struct {
 		a int32
 		b uint32
@@ -112,6 +120,7 @@ func testArguments(t *testing.T, c *gpu.Card) {
 	} {
 		must(t, b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{1, 1, 1}, 0, b.device.Pointer, want.a, want.b, want.c, want.d, want.e))
 		got := b.take(0, 10)
+		// The kernel widens each argument to 64 bits, and writes them as pairs of words.
 		cells := make([]uint64, 5)
 		for i := range cells {
 			cells[i] = uint64(got[2*i]) | uint64(got[2*i+1])<<32
@@ -124,9 +133,12 @@ func testArguments(t *testing.T, c *gpu.Card) {
 	b.close()
 }
 
+// testIndices has every thread write its indices, so that grid and block reach the device unchanged.
 func testIndices(t *testing.T, c *gpu.Card) {
 	grid, block := gpu.Dim{3, 2, 4}, gpu.Dim{4, 3, 2}
+	// Each thread writes its 12 numbers: thread, block, block size and grid size.
 	var want []uint32
+	// The order of the output is that of the threads' numbers.
 	each(grid, func(bx, by, bz uint32) {
 		each(block, func(tx, ty, tz uint32) {
 			want = append(want, tx, ty, tz, bx, by, bz, block[0], block[1], block[2], grid[0], grid[1], grid[2])
@@ -140,7 +152,7 @@ func testIndices(t *testing.T, c *gpu.Card) {
 	b.close()
 }
 
-// each goes through a grid or a block as the numbers of its members do.
+// each calls f for every member of a grid or a block, x fastest.
 func each(d gpu.Dim, f func(x, y, z uint32)) {
 	for z := range d[2] {
 		for y := range d[1] {
@@ -151,8 +163,8 @@ func each(d gpu.Dim, f func(x, y, z uint32)) {
 	}
 }
 
-// testSharedMemory takes as much of it as a block may have, which is above what it may
-// have without asking first.
+// testSharedMemory uses as much shared memory as a block may have. That is more than a kernel gets
+// without setting an attribute first.
 func testSharedMemory(t *testing.T, c *gpu.Card) {
 	shared := c.Info.SharedBytes
 	b := newBench(t, c, int64(2*shared))
@@ -161,7 +173,9 @@ func testSharedMemory(t *testing.T, c *gpu.Card) {
 		in[i] = uint32(i)*2654435761 + 1
 		want[len(in)-1-i] = in[i]
 	}
+	// The kernel reverses the numbers by way of shared memory, from the first half to the second.
 	out := b.device.Pointer + gpu.Pointer(shared)
+	// 48 KiB is the limit without the attribute.
 	for _, bytes := range []int{1 << 10, 48 << 10, shared} {
 		n := bytes / 4
 		b.put(0, in[len(in)-n:])
@@ -171,7 +185,7 @@ func testSharedMemory(t *testing.T, c *gpu.Card) {
 		}
 	}
 	if shared > 48<<10 {
-		other := get(c.Load(probe))(t) // where no one has asked for more
+		other := get(c.Load(probe))(t) // in which the attribute is not set
 		k := get(other.Kernel("probe_reverse", 0))(t)
 		err := b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, shared, out, b.device.Pointer, int32(shared/4))
 		wantCode(t, "shared memory that was not asked for", err, gpu.CodeInvalidValue)
@@ -180,9 +194,12 @@ func testSharedMemory(t *testing.T, c *gpu.Card) {
 	b.close()
 }
 
+// testBadLaunch checks that launches with an invalid grid, block or argument type are errors, and
+// that the context still works afterwards.
 func testBadLaunch(t *testing.T, c *gpu.Card) {
 	b := newBench(t, c, 64)
 	k := b.kernel("probe_constant", 0)
+	// At most 1024 threads in a block, no size of 0, and at most 65535 blocks in y and z.
 	for _, test := range []struct{ grid, block gpu.Dim }{
 		{gpu.Dim{1, 1, 1}, gpu.Dim{1025, 1, 1}}, {gpu.Dim{0, 1, 1}, gpu.Dim{16, 1, 1}}, {gpu.Dim{1, 1, 1}, gpu.Dim{16, 0, 1}}, {gpu.Dim{1, 65536, 1}, gpu.Dim{16, 1, 1}},
 	} {
@@ -191,6 +208,7 @@ func testBadLaunch(t *testing.T, c *gpu.Card) {
 	if err := b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{16, 1, 1}, 0, 5); err == nil {
 		t.Error("an int is taken as an argument")
 	}
+	// The context is still usable after these errors.
 	must(t, b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{16, 1, 1}, 0, b.device.Pointer))
 	must(t, b.q.Synchronize())
 	b.close()

@@ -10,11 +10,12 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// random fills the bytes from a seed.
+// random fills b with bytes that depend on the seed.
 func random(b []byte, seed byte) {
 	rand.NewChaCha8([32]byte{seed}).Read(b)
 }
 
+// testMemory checks free and total memory, and the alignment and distance of allocations.
 func testMemory(t *testing.T, c *gpu.Card) {
 	before, total, err := c.Driver().MemoryInfo()
 	must(t, err)
@@ -22,6 +23,7 @@ func testMemory(t *testing.T, c *gpu.Card) {
 		t.Errorf("%d of %d bytes are free, and the device has %d", before, total, c.Info.Memory)
 	}
 	const size = 8 << 20
+	// The driver aligns allocations to 256 bytes; package image relies on it.
 	one, other := get(c.Alloc(size))(t), get(c.Alloc(size))(t)
 	if apart := max(one.Pointer, other.Pointer) - min(one.Pointer, other.Pointer); apart < size || one.Pointer%256 != 0 || other.Pointer%256 != 0 {
 		t.Errorf("memory at %#x and %#x, want places of %d bytes at multiples of 256", one.Pointer, other.Pointer, size)
@@ -34,17 +36,20 @@ func testMemory(t *testing.T, c *gpu.Card) {
 	wantCode(t, "free what is not held", c.Driver().Free(0x1234500), gpu.CodeInvalidValue)
 }
 
+// testOutOfMemory checks the error for an allocation that is too large, and one after it.
 func testOutOfMemory(t *testing.T, c *gpu.Card) {
 	_, err := c.Alloc(2 * c.Info.Memory)
 	wantCode(t, "allocate twice of what there is", err, gpu.CodeOutOfMemory)
 	if !strings.Contains(err.Error(), " free: ") {
 		t.Errorf("the error does not say what is free: %v", err)
 	}
+	// The error does not spoil the context.
 	must(t, get(c.Alloc(1<<20))(t).Free())
 }
 
+// testPinnedMemory checks that pinned memory has the requested size and keeps its content.
 func testPinnedMemory(t *testing.T, c *gpu.Card) {
-	m := get(c.AllocHost(1<<20 + 3))(t)
+	m := get(c.AllocHost(1<<20 + 3))(t) // not a multiple of a page
 	if len(m.Data) != 1<<20+3 {
 		t.Fatalf("%d bytes", len(m.Data))
 	}
@@ -57,8 +62,8 @@ func testPinnedMemory(t *testing.T, c *gpu.Card) {
 	must(t, m.Free())
 }
 
-// testCopies takes bytes to the card, within it, and back, to odd places whose
-// neighbours have to stay.
+// testCopies copies bytes to the card, within it, and back, at odd offsets. Bytes beside them must
+// not change.
 func testCopies(t *testing.T, c *gpu.Card) {
 	const size, length, from, to = 1 << 16, 12345, 77, 4099
 	q := get(c.NewQueue())(t)
@@ -66,7 +71,7 @@ func testCopies(t *testing.T, c *gpu.Card) {
 	in, out := host.Data[:size], host.Data[size:]
 	random(in, 2)
 	random(out, 3)
-	want := bytes.Clone(out)
+	want := bytes.Clone(out) // the expected bytes on the device
 	must(t, q.CopyIn(one.Pointer, in))
 	must(t, q.CopyIn(other.Pointer, out))
 	must(t, q.CopyOver(other.Pointer+to, one.Pointer+from, length))
@@ -74,6 +79,7 @@ func testCopies(t *testing.T, c *gpu.Card) {
 	must(t, q.Synchronize())
 	copy(want[to:], in[from:from+length])
 	copy(want[101:], in[5:12])
+	// Copy back all but three bytes at each end, which must stay zero.
 	clear(out)
 	must(t, q.CopyOut(out[3:size-3], other.Pointer+3))
 	must(t, q.Synchronize())
@@ -82,6 +88,7 @@ func testCopies(t *testing.T, c *gpu.Card) {
 	if !bytes.Equal(out, want) {
 		t.Error("the copies changed bytes")
 	}
+	// Copies of no bytes are allowed, whatever the address.
 	if err := errors.Join(q.CopyIn(1, nil), q.CopyOut(nil, 1)); err != nil {
 		t.Errorf("a copy of nothing: %v", err)
 	}
@@ -89,11 +96,13 @@ func testCopies(t *testing.T, c *gpu.Card) {
 	must(t, errors.Join(host.Free(), one.Free(), other.Free(), q.Close()))
 }
 
+// testFill checks that Fill sets exactly the bytes that it is given.
 func testFill(t *testing.T, c *gpu.Card) {
 	const size = 1 << 12
 	q := get(c.NewQueue())(t)
 	host, device := get(c.AllocHost(size))(t), get(c.Alloc(size))(t)
 	must(t, q.Fill(device.Pointer, 0xff, size))
+	// Odd offset and length.
 	must(t, q.Fill(device.Pointer+5, 0x21, 1000))
 	must(t, q.CopyOut(host.Data, device.Pointer))
 	must(t, q.Synchronize())

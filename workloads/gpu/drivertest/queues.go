@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// steps is what probe_steps does to a number.
+// steps computes in Go what the kernel probe_steps does to a number.
 func steps(x, add uint32, times int) uint32 {
 	for range times {
 		x = x*1664525 + add
@@ -17,13 +17,13 @@ func steps(x, add uint32, times int) uint32 {
 	return x
 }
 
-// testStreams has two queues work on the same numbers in turn, each round longer than it
-// takes to start the next, so that they are right only where marks hold the queues.
+// testStreams has two queues work on the same numbers in turn. Each round takes longer than starting
+// the next, so the result is right only if marks make the queues wait.
 func testStreams(t *testing.T, c *gpu.Card) {
-	const count, times, rounds = 256, 2000, 6
+	const count, times, rounds = 256, 2000, 6 // numbers, steps in a launch, launches of each queue
 	b := newBench(t, c, 4*count)
 	other, k := get(c.NewQueue())(t), b.kernel("probe_steps", 0)
-	there, back := get(c.NewMark())(t), get(c.NewMark())(t)
+	forward, back := get(c.NewMark())(t), get(c.NewMark())(t)
 	want := make([]uint32, count)
 	for i := range want {
 		want[i] = uint32(i)
@@ -35,23 +35,26 @@ func testStreams(t *testing.T, c *gpu.Card) {
 			want[i] = steps(want[i], add, times)
 		}
 	}
+	// In each round one queue computes, records a mark, and the other waits for it.
 	for round := range uint32(rounds) {
 		launch(b.q, 2*round)
-		must(t, errors.Join(b.q.Record(there), other.Wait(there)))
+		must(t, errors.Join(b.q.Record(forward), other.Wait(forward)))
 		launch(other, 2*round+1)
 		must(t, errors.Join(other.Record(back), b.q.Wait(back)))
 	}
 	if got := b.take(0, count); !slices.Equal(got, want) {
 		t.Error("the queues did not wait for each other")
 	}
-	must(t, errors.Join(there.Close(), back.Close(), other.Close()))
+	must(t, errors.Join(forward.Close(), back.Close(), other.Close()))
 	b.close()
 }
 
+// testElapsed checks the time between two marks, and the error for marks that were not recorded.
 func testElapsed(t *testing.T, c *gpu.Card) {
 	const invalidHandle = 400
 	b := newBench(t, c, 4*256)
 	start, end := get(c.NewMark())(t), get(c.NewMark())(t)
+	// CUDA_ERROR_INVALID_HANDLE is the documented error for events without a record.
 	_, err := end.Since(start)
 	wantCode(t, "time between marks that were not recorded", err, invalidHandle)
 	must(t, b.q.Fill(b.device.Pointer, 1, 4*256))
@@ -59,6 +62,7 @@ func testElapsed(t *testing.T, c *gpu.Card) {
 	must(t, b.q.Launch(b.kernel("probe_steps", 0), gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, 0, b.device.Pointer, uint32(1), int32(1000)))
 	must(t, b.q.Record(end))
 	must(t, b.q.Synchronize())
+	// A wide range: only nonsense is an error here, not a slow device.
 	if seconds := get(end.Since(start))(t); seconds < 0 || seconds > 60 {
 		t.Errorf("the kernel took %g s", seconds)
 	}
@@ -66,7 +70,8 @@ func testElapsed(t *testing.T, c *gpu.Card) {
 	b.close()
 }
 
-// testTogether has n devices compute at the same time, each its own numbers.
+// testTogether has n devices compute different numbers at the same time. It is skipped on a machine
+// with fewer devices.
 func testTogether(t *testing.T, d gpu.Driver, n int) {
 	t.Run(fmt.Sprintf("Cards%d", n), func(t *testing.T) {
 		if count := get(d.DeviceCount())(t); count < n {
@@ -78,6 +83,7 @@ func testTogether(t *testing.T, d gpu.Driver, n int) {
 				t.Errorf("card %d is device %d", i, c.Info.Ordinal)
 			}
 			for round := range uint32(3) {
+				// A different number for each card and round, so that a mix-up is noticed.
 				add := 100*uint32(i) + round
 				b := newBench(t, c, 4)
 				b.put(0, []uint32{add})

@@ -10,9 +10,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// Run opens the driver and tries every call of it on the first device, and work on 1, 4
-// and 8 devices at once where there are as many. It fails where the driver cannot be
-// opened.
+// Run opens the driver and tests every call on the first device, and work on 1, 4 and 8 devices at
+// the same time if there are as many. The test fails if the driver cannot be opened.
 func Run(t *testing.T, open func() (gpu.Driver, error)) {
 	d, err := open()
 	if err != nil {
@@ -33,6 +32,7 @@ func Run(t *testing.T, open func() (gpu.Driver, error)) {
 	} {
 		t.Run(test.name, func(t *testing.T) { onCard(t, d, test.f) })
 	}
+	// The sizes of common GPU instances.
 	for _, n := range []int{1, 4, 8} {
 		testTogether(t, d, n)
 	}
@@ -45,7 +45,7 @@ func onCard(t *testing.T, d gpu.Driver, f func(*testing.T, *gpu.Card)) {
 		t.Fatal(err)
 	}
 	defer func() {
-		// What a failed test has left behind is no news.
+		// After a failed test, an error of Close is only a consequence.
 		if err := c.Close(); err != nil && !t.Failed() {
 			t.Error(err)
 		}
@@ -63,7 +63,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// get is the value that comes without an error, and ends the test otherwise.
+// get returns a function that returns the value, or ends the test if there was an error. The two
+// calls let it take both results of another call.
 func get[T any](value T, err error) func(t *testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -81,6 +82,7 @@ func wantCode(t *testing.T, what string, err error, codes ...int) {
 	}
 }
 
+// testVersion checks the name of the binding and the driver's version.
 func testVersion(t *testing.T, d gpu.Driver) {
 	if d.Binding() == "" {
 		t.Error("the binding has no name")
@@ -90,18 +92,20 @@ func testVersion(t *testing.T, d gpu.Driver) {
 	}
 }
 
+// uuids and pcis match the UUID and the PCI address of a device, as nvidia-smi prints them.
 var (
 	uuids = regexp.MustCompile(`^GPU-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	pcis  = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}$`)
 )
 
+// testDevices checks the description of every device: each has plausible values and its own UUID.
 func testDevices(t *testing.T, d gpu.Driver) {
 	count := get(d.DeviceCount())(t)
 	all := get(gpu.Devices(d))(t)
 	if count < 1 || len(all) != count {
 		t.Fatalf("there are %d devices, and %d of them are described", count, len(all))
 	}
-	seen := map[string]bool{}
+	seen := map[string]bool{} // UUIDs
 	for i, info := range all {
 		if info.Ordinal != i || info.Name == "" || !uuids.MatchString(info.UUID) || seen[info.UUID] || !pcis.MatchString(info.PCI) {
 			t.Errorf("device %d is %+v", i, info)
@@ -113,9 +117,11 @@ func testDevices(t *testing.T, d gpu.Driver) {
 	}
 }
 
+// testNoSuchDevice checks the error for ordinals without a device, and for an unknown attribute.
 func testNoSuchDevice(t *testing.T, d gpu.Driver) {
 	const invalidDevice = 101
 	count := get(d.DeviceCount())(t)
+	// CUDA_ERROR_INVALID_DEVICE, whichever call is first to use the ordinal.
 	for _, ordinal := range []int{-1, count} {
 		_, err := d.DeviceName(ordinal)
 		wantCode(t, "name", err, invalidDevice)
@@ -128,7 +134,7 @@ func testNoSuchDevice(t *testing.T, d gpu.Driver) {
 	wantCode(t, "unknown attribute", err, gpu.CodeInvalidValue)
 }
 
-// testNoContext calls on a thread without a context while another has one.
+// testNoContext checks the error of a call on a thread without a context, while another thread has one.
 func testNoContext(t *testing.T, d gpu.Driver) {
 	c := get(gpu.Open(d, 0))(t)
 	done := make(chan error, 2)

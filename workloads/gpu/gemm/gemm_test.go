@@ -18,8 +18,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/libcuda"
 )
 
-// onCard runs f within Do of a card of that compute capability, which the driver that
-// stands in for one has, with the kernels loaded.
+// onCard runs f within Do of a card of that compute capability, of the fake driver, with the
+// kernels loaded.
 func onCard(t *testing.T, capability int, f func(t *testing.T, b *bench)) {
 	t.Helper()
 	if os.Getenv(sanitized) == "" {

@@ -12,12 +12,12 @@ import (
 )
 
 // Doc is the workload in one line.
-const Doc = "say what this job sees of its GPUs, and what keeps it from them"
+const Doc = "show the GPUs that this job can use, and what is wrong with them"
 
 const usage = `Usage: batchctl-workloads gpu-info [flags]
 
-Print the driver, the libraries and every GPU that this job sees, with their state
-now, and say what is missing or wrong and what helps.
+Print the driver, the libraries and every GPU that this job sees, with their present
+state. Report what is missing or wrong, and what to do about it.
 
 Examples:
   batchctl-workloads gpu-info
@@ -27,17 +27,18 @@ Flags:
 `
 
 const exits = `
-Environment: BATCHCTL_CUBLAS and BATCHCTL_NVML name other libraries than those found.
+Environment: BATCHCTL_CUBLAS and BATCHCTL_NVML name libraries to use instead.
 
 Exit codes: 0 a GPU can be used, 1 failed, 2 usage, 3 no GPU can be used.
 `
 
-// config is the command line.
+// config is the parsed command line.
 type config struct {
 	format  measure.Format
 	binding string
 }
 
+// flags returns the flag set that fills the configuration, with the defaults set.
 func (c *config) flags() *flag.FlagSet {
 	flags := measure.NewFlags("gpu-info")
 	c.format = measure.Text
@@ -46,12 +47,13 @@ func (c *config) flags() *flag.FlagSet {
 	return flags
 }
 
-// Run is the program. It prints what is known in any case. Errors are a
-// measure.UsageError, or a measure.NoDeviceError where no GPU can be used.
+// Run runs the workload. It always prints its report. The error is a measure.UsageError, or a
+// measure.NoDeviceError if no GPU can be used.
 func Run(ctx context.Context, platform gpu.Platform, args []string, stdout, _ io.Writer) error {
 	return run(ctx, platform, machine(), args, stdout)
 }
 
+// run is Run on a machine whose files and environment are from the source.
 func run(ctx context.Context, platform gpu.Platform, from source, args []string, stdout io.Writer) error {
 	var c config
 	flags := c.flags()
@@ -73,7 +75,8 @@ func run(ctx context.Context, platform gpu.Platform, from source, args []string,
 	return r.err()
 }
 
-// gather asks beside the context, because a driver with a broken device may never answer.
+// gather collects the report, and returns early when the context is done: a driver with a broken
+// device may never answer.
 func (c *config) gather(ctx context.Context, platform gpu.Platform, from source) (*Report, error) {
 	done := make(chan *Report, 1)
 	go func() { done <- gather(platform, c.binding, from) }()
@@ -92,7 +95,7 @@ func (c *config) print(w io.Writer, r *Report) error {
 	return r.text(w)
 }
 
-// err says in one line that no GPU can be used, with the first problem and what helps.
+// err is nil if a GPU can be used, and otherwise names the first problem and its remedy in one line.
 func (r *Report) err() error {
 	if r.Usable > 0 {
 		return nil

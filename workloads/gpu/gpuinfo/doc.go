@@ -1,2 +1,3 @@
-// Package gpuinfo is the workload that says what a job sees of its GPUs, and what is missing.
+// Package gpuinfo is the workload that reports the GPUs that a job can use, and explains what is
+// missing.
 package gpuinfo

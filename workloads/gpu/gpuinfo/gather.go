@@ -9,10 +9,11 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// gather asks everything that can be asked. What fails is part of the answer.
+// gather queries the driver, the libraries and every device. Failures become part of the report.
 func gather(p gpu.Platform, binding string, from source) *Report {
 	r := &Report{Host: from.host(), Devices: []Device{}, Problems: []Problem{}}
 	r.connect(p.Bindings, binding)
+	// After connect, because NVML's devices are compared with CUDA's.
 	r.cublas(p)
 	r.manage(p)
 	for _, d := range r.Devices {
@@ -24,7 +25,7 @@ func gather(p gpu.Platform, binding string, from source) *Report {
 	return r
 }
 
-// connect opens the first binding that works, or the wanted one, and looks at its devices.
+// connect opens the first binding that works, or the wanted one, and queries its devices.
 func (r *Report) connect(bindings []gpu.Binding, wanted string) {
 	r.Bindings = []Part{}
 	for _, b := range bindings {
@@ -47,7 +48,7 @@ func (r *Report) connect(bindings []gpu.Binding, wanted string) {
 	}
 }
 
-// fail notes why the part is not there.
+// fail records why the part is not available, and reports whether err is an error.
 func (p *Part) fail(err error) bool {
 	if missing, ok := errors.AsType[*gpu.UnavailableError](err); ok {
 		p.Missing, p.Remedy = missing.Reason, missing.Remedy
@@ -57,9 +58,9 @@ func (p *Part) fail(err error) bool {
 	return err != nil
 }
 
-// query describes the devices that the driver sees.
+// query adds the devices that the driver lists, each with its free memory.
 func (r *Report) query(driver gpu.Driver) {
-	version, err := driver.Version()
+	version, err := driver.Version() // 1000*major + 10*minor
 	if err != nil {
 		r.problem("the driver does not tell its version: "+err.Error(), "")
 		return
@@ -85,7 +86,7 @@ func (r *Report) query(driver gpu.Driver) {
 	}
 }
 
-// free opens the device, as a workload would, and asks what of its memory is free.
+// free opens the device, as a workload does, and returns its free memory in bytes.
 func free(driver gpu.Driver, ordinal int) (size int64, err error) {
 	card, err := gpu.Open(driver, ordinal)
 	if err != nil {
@@ -98,6 +99,7 @@ func free(driver gpu.Driver, ordinal int) (size int64, err error) {
 	return size, errors.Join(err, card.Close())
 }
 
+// cublas loads cuBLAS and records its version, or why it is missing.
 func (r *Report) cublas(p gpu.Platform) {
 	r.CuBLAS.Name = "cuBLAS"
 	if p.BLAS == nil {
@@ -109,7 +111,7 @@ func (r *Report) cublas(p gpu.Platform) {
 	}
 }
 
-// manage adds what NVML knows to the devices, and those that CUDA does not see.
+// manage adds NVML's readings to the devices, and the devices that CUDA does not see.
 func (r *Report) manage(p gpu.Platform) {
 	r.NVML.Name = "NVML"
 	if p.Management == nil {
@@ -134,19 +136,20 @@ func (r *Report) manage(p gpu.Platform) {
 	for i := range r.Devices {
 		r.Devices[i].read(nvml)
 	}
-	if len(r.seen()) > 0 { // a GPU that is divided is there as its instances
+	if len(r.seen()) > 0 { // a divided GPU is listed as its instances
 		r.Devices = slices.DeleteFunc(r.Devices, func(d Device) bool { return d.Ordinal == nil && divided(d) })
 	}
 	r.NVML.fail(nvml.Close())
 }
 
-// read adds NVML's readings.
+// read adds NVML's readings to the device. A device that CUDA does not see also gets its name and
+// memory from NVML.
 func (d *Device) read(nvml gpu.Management) {
 	readings, err := nvml.Readings(d.UUID)
 	if err != nil {
 		d.Unread = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	if readings.UUID == "" { // it was not found at all
+	if readings.UUID == "" { // NVML does not know the device
 		return
 	}
 	d.Readings = &readings

@@ -234,7 +234,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A driver that never answers does not hold the program when it is told to stop.
+// TestStopped checks that a driver which never answers does not block a stop.
 func TestStopped(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	forever := make(chan struct{})

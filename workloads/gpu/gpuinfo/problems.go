@@ -9,11 +9,11 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// Level says how bad a problem is.
+// Level is the severity of a problem.
 type Level string
 
-// Wrong keeps a job from its GPUs, or lets it compute wrong results. Notable makes it
-// slower, or shows less of the machine, than it could be.
+// Wrong prevents a job from using its GPUs, or makes its results wrong. Notable makes the job slower,
+// or hides part of the machine.
 const (
 	Wrong   Level = "problem"
 	Notable Level = "note"
@@ -22,20 +22,22 @@ const (
 // Problem is one finding.
 type Problem struct {
 	Level Level `json:"level"`
-	// Text is what was found, and Remedy what helps; empty where nothing simple does.
+	// Text is the finding. Remedy is what to do; empty if nothing simple helps.
 	Text   string `json:"text"`
 	Remedy string `json:"remedy,omitempty"`
 }
 
+// problem adds a finding of level Wrong.
 func (r *Report) problem(text, remedy string) {
 	r.Problems = append(r.Problems, Problem{Wrong, text, remedy})
 }
 
+// note adds a finding of level Notable.
 func (r *Report) note(text, remedy string) {
 	r.Problems = append(r.Problems, Problem{Notable, text, remedy})
 }
 
-// judge looks for problems in what was gathered, those first that keep a job from its GPUs.
+// judge derives the problems from the report. Those of level Wrong come first.
 func (r *Report) judge() {
 	if len(r.seen()) == 0 {
 		r.judgeAbsence()
@@ -48,17 +50,18 @@ func (r *Report) judge() {
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return -strings.Compare(string(a.Level), string(b.Level)) })
 }
 
-// seen are the devices that CUDA sees.
+// seen returns the devices that CUDA sees.
 func (r *Report) seen() []Device {
 	return slices.DeleteFunc(slices.Clone(r.Devices), func(d Device) bool { return d.Ordinal == nil })
 }
 
+// How a job definition, or a container, asks for a GPU.
 const (
 	askInJob  = `ask for a GPU in the job: add {"type":"GPU","value":"1"} to its resourceRequirements`
 	askDocker = "start the container with --gpus all (docker), or --device nvidia.com/gpu=all (podman)"
 )
 
-// askFor says how this job asks for a GPU.
+// askFor is the advice that fits this host.
 func (h Host) askFor() string {
 	if h.Batch {
 		return askInJob
@@ -66,8 +69,8 @@ func (h Host) askFor() string {
 	return askDocker
 }
 
-// judgeAbsence says why CUDA sees no device: the first cause that can be proved, or else
-// what each binding says.
+// judgeAbsence reports why CUDA sees no device: the first cause with proof, or else the error of each
+// binding.
 func (r *Report) judgeAbsence() {
 	if len(r.Bindings) == 0 {
 		r.problem("this program is built without a way to a GPU", "take the GPU image of batchctl-workloads, or, for jobs on this machine, put batchctl-workloads beside batchctl")
@@ -87,7 +90,7 @@ func (r *Report) judgeAbsence() {
 	}
 }
 
-// judgeBindings repeats what the bindings say that were tried.
+// judgeBindings reports the errors of the bindings that were tried.
 func (r *Report) judgeBindings() {
 	for _, b := range r.Bindings {
 		switch {
@@ -99,7 +102,8 @@ func (r *Report) judgeBindings() {
 	}
 }
 
-// cause is what files and environment prove to be wrong where CUDA sees no device.
+// cause is the reason, proved by files and environment, why CUDA sees no device. It is "" if they
+// prove nothing. The order of the cases matters: each assumes that those before it do not apply.
 func (h Host) cause() (text, remedy string) {
 	visible, set := h.Environment["NVIDIA_VISIBLE_DEVICES"]
 	nodes, here := strings.Join(h.Nodes, ", "), h.CUDA != ""
@@ -124,8 +128,8 @@ func (h Host) cause() (text, remedy string) {
 	return "", ""
 }
 
-// hides tells whether CUDA_VISIBLE_DEVICES leaves no device: CUDA reads the list up to the
-// first word that names none.
+// hides reports whether CUDA_VISIBLE_DEVICES hides every device: CUDA reads the list up to the first
+// invalid element.
 func (r *Report) hides(list string) bool {
 	first, _, _ := strings.Cut(list, ",")
 	if strings.HasPrefix(first, "MIG-") {
@@ -136,11 +140,12 @@ func (r *Report) hides(list string) bool {
 		return len(r.Devices) > 0 && !slices.ContainsFunc(r.Devices, named)
 	}
 	ordinal, err := strconv.Atoi(first)
+	// A node for each GPU exists even if CUDA hides it.
 	return err != nil || ordinal < 0 || ordinal >= len(r.Host.Nodes)
 }
 
-// capable tells whether the container was given that capability of the driver. Without
-// the variable NVIDIA's runtime gives compute and utility.
+// capable reports whether the container has that capability of the driver. Without the variable
+// NVIDIA's container runtime grants compute and utility.
 func (h Host) capable(what string) bool {
 	value, set := h.Environment["NVIDIA_DRIVER_CAPABILITIES"]
 	if !set || value == "" {
@@ -150,6 +155,7 @@ func (h Host) capable(what string) bool {
 	return slices.Contains(all, what) || slices.Contains(all, "all")
 }
 
+// judgeDevice reports the problems of one device that CUDA sees.
 func (r *Report) judgeDevice(d Device) {
 	name := fmt.Sprintf("GPU %d", *d.Ordinal)
 	if d.Failure != "" {
@@ -166,6 +172,7 @@ func (r *Report) judgeDevice(d Device) {
 	}
 }
 
+// judgeReadings reports memory errors, a narrow PCIe link, MIG and reduced clocks.
 func (r *Report) judgeReadings(name string, now gpu.Readings) {
 	if now.ECCUncorrected != nil && *now.ECCUncorrected > 0 {
 		r.problem(fmt.Sprintf("%s had %d memory errors that ECC could not correct", name, *now.ECCUncorrected), "replace the machine, or reset the GPU")
@@ -183,6 +190,7 @@ func (r *Report) judgeReadings(name string, now gpu.Readings) {
 	}
 }
 
+// throttleRemedies are what to do about a reason, or what it means; other reasons have none.
 var throttleRemedies = map[gpu.Throttle]string{
 	gpu.ApplicationClocks: "nvidia-smi -rac on the machine gives them free",
 	gpu.SyncBoost:         "it waits for the slowest GPU of its group",
@@ -191,7 +199,7 @@ var throttleRemedies = map[gpu.Throttle]string{
 	gpu.PowerBrake:        "the machine's power supply asks for it: replace the machine",
 }
 
-// judgeHidden says which GPUs are here that CUDA does not see, where it sees some.
+// judgeHidden reports GPUs that CUDA does not see although it sees others.
 func (r *Report) judgeHidden() {
 	seen := len(r.seen())
 	if seen == 0 || slices.ContainsFunc(r.Devices, divided) {
@@ -209,10 +217,10 @@ func (r *Report) judgeHidden() {
 	r.problem(text, "look into dmesg of the machine for Xid errors: a GPU may have failed")
 }
 
-// divided tells whether MIG is on, so that devices are not whole GPUs.
+// divided reports whether MIG is on, so that devices are not whole GPUs.
 func divided(d Device) bool { return d.Readings != nil && d.Readings.MIG != nil && *d.Readings.MIG }
 
-// judgeLibraries says what a job with a GPU has to do without.
+// judgeLibraries reports missing libraries, if there is a GPU to use them.
 func (r *Report) judgeLibraries() {
 	if len(r.seen()) == 0 {
 		return
@@ -221,9 +229,9 @@ func (r *Report) judgeLibraries() {
 		r.note(r.CuBLAS.Missing+"; matrices are multiplied by batchctl's own kernels", r.CuBLAS.Remedy)
 	}
 	if r.NVML.Missing != "" {
-		text, remedy := r.NVML.Missing+"; clocks, power and errors are not known", r.NVML.Remedy
+		text, remedy := r.NVML.Missing+"; clocks, power and errors are unknown", r.NVML.Remedy
 		if !r.Host.capable("utility") {
-			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves NVML out: clocks, power and errors are not known"
+			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves NVML out: clocks, power and errors are unknown"
 			remedy = "set it to compute,utility"
 		}
 		r.note(text, remedy)

@@ -10,13 +10,14 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// columns is the longest line, which fits most views of a log; labels are before the text.
+// columns is the longest line, which fits most log views; labels is the width of the labels.
 const (
 	columns = 100
 	labels  = 16
 )
 
-// text prints the report in aligned lines, the problems last, where a log is read first.
+// text prints the report in aligned lines. The problems come last, because logs are read from the
+// end.
 func (r *Report) text(w io.Writer) error {
 	var p page
 	p.line("GPUs", r.verdict())
@@ -43,6 +44,7 @@ func (r *Report) text(w io.Writer) error {
 	return err
 }
 
+// verdict is the number of usable GPUs and of problems, such as "1 of 2 can be used, 1 problem".
 func (r *Report) verdict() string {
 	text := fmt.Sprintf("%d of %d can be used", r.Usable, len(r.Devices))
 	if len(r.Devices) == 0 {
@@ -64,6 +66,7 @@ func (r *Report) verdict() string {
 	return text
 }
 
+// driver is the versions of the driver and of CUDA, as far as NVML and CUDA report them.
 func (r *Report) driver() string {
 	var parts []string
 	if r.Driver != "" {
@@ -73,12 +76,12 @@ func (r *Report) driver() string {
 		parts = append(parts, "CUDA "+r.CUDA+" and older")
 	}
 	if len(parts) == 0 {
-		return "not known"
+		return "unknown"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// text is a binding: what it calls itself, or why it is not used.
+// text describes a binding: its version, or why it is not used.
 func (p Part) text() string {
 	if p.Missing != "" {
 		return p.Name + ": " + p.Missing
@@ -86,9 +89,10 @@ func (p Part) text() string {
 	return p.Version
 }
 
-// state is a library: its version, or why it is not used.
+// state describes a library: its version, or why it is not used.
 func (p Part) state() string { return p.Version + p.Missing }
 
+// text is the line about the host: container, kernel module, device files and libcuda.
 func (h Host) text() string {
 	kind := "no sign of a container"
 	switch {
@@ -112,9 +116,10 @@ func (h Host) text() string {
 	return strings.Join([]string{kind, module, nodes, library}, ", ")
 }
 
-// page is lines with a label each.
+// page is the text output: lines with a label each.
 type page struct{ strings.Builder }
 
+// line adds a labelled text, wrapped; its other lines have no label.
 func (p *page) line(label, text string) {
 	for i, part := range wrap(text, columns-labels) {
 		if i > 0 {
@@ -124,6 +129,7 @@ func (p *page) line(label, text string) {
 	}
 }
 
+// device adds the lines about one GPU.
 func (p *page) device(d Device) {
 	if d.Ordinal != nil {
 		p.line(fmt.Sprintf("GPU %d", *d.Ordinal), d.Name)
@@ -141,6 +147,7 @@ func (p *page) device(d Device) {
 	p.readings(*d.Readings, d.PCI)
 }
 
+// ability is the compute capability, the multiprocessors, and the precisions that are missing.
 func (d Device) ability() string {
 	text := fmt.Sprintf("%s, %d multiprocessors", d.Capability, d.Multiprocessors)
 	if d.capability < oldestTensorDevice {
@@ -149,6 +156,7 @@ func (d Device) ability() string {
 	return text
 }
 
+// memory is the total and, if it is known, the free memory.
 func (d Device) memory() string {
 	text := gib(d.MemoryBytes)
 	if d.FreeBytes > 0 {
@@ -157,8 +165,10 @@ func (d Device) memory() string {
 	return text
 }
 
+// gib formats a size in bytes.
 func gib(size int64) string { return fmt.Sprintf("%.1f GiB", float64(size)/(1<<30)) }
 
+// readings adds NVML's readings of one device, a line for each group that has any.
 func (p *page) readings(now gpu.Readings, pci string) {
 	clocks := join(of(now.GraphicsMHz, now.MaxGraphicsMHz, "%d", " MHz"), after("memory ", of(now.MemoryMHz, now.MaxMemoryMHz, "%d", " MHz")))
 	link := join(after("generation ", of(now.PCIeGeneration, now.MaxPCIeGeneration, "%d", "")), of(now.PCIeWidth, now.MaxPCIeWidth, "%d", " lanes"), pci)
@@ -177,7 +187,7 @@ func (p *page) readings(now gpu.Readings, pci string) {
 	}
 }
 
-// of is "345 of 1980 MHz", as far as it is known.
+// of is text such as "345 of 1980 MHz", or the known part of it; "" if both values are nil.
 func of[T any](now, most *T, format, unit string) string {
 	switch {
 	case now == nil && most == nil:
@@ -190,6 +200,7 @@ func of[T any](now, most *T, format, unit string) string {
 	return value(now, format) + " of " + value(most, format) + unit
 }
 
+// value formats a reading; "" if the device does not have it.
 func value[T any](v *T, format string) string {
 	if v == nil {
 		return ""
@@ -207,6 +218,7 @@ func onOff(on *bool) string {
 	return "off"
 }
 
+// after puts a prefix before a text, unless the text is empty.
 func after(before, text string) string {
 	if text == "" {
 		return ""
@@ -214,13 +226,13 @@ func after(before, text string) string {
 	return before + text
 }
 
-// join joins what is not empty.
+// join joins the parts that are not empty.
 func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// wrap breaks a text into lines of at most that width, between words, and within a word
-// that is longer than a line: a list of UUIDs breaks at its commas.
+// wrap breaks a text into lines of at most that width, between words. A word that is longer than a
+// line is broken too: a list of UUIDs at its commas.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

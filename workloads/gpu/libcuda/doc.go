@@ -1,11 +1,10 @@
-// Package libcuda reaches the CUDA driver by loading libcuda.so.1 when the program runs,
-// without cgo. A program that imports it is linked to the C library of the system: it
-// does not start in an image without one, or with another than glibc.
+// Package libcuda is a binding to the CUDA driver that loads libcuda.so.1 at run time, without cgo. A
+// program that imports it is linked to the system's C library: it starts only in an image with glibc.
 package libcuda
 
-// Variable is the environment variable with the path of the library to load. Without it,
-// the library is where the system, NVIDIA's container runtime or WSL puts it.
+// Variable is the environment variable with the path of the library to load. Without it, Open tries
+// the paths of the system, NVIDIA's container runtime and WSL.
 const Variable = "BATCHCTL_LIBCUDA"
 
-// binding is the name of this way to the driver.
+// binding is the name of this binding.
 const binding = "libcuda"

@@ -21,10 +21,10 @@ const (
 	jitErrorLogSize = 6 // CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
 )
 
-// driver is a gpu.Driver.
+// driver implements gpu.Driver, one method for each call of the API; gpu.Driver documents them.
 type driver struct{ functions }
 
-// check makes an error of a result.
+// check returns an error for a result that is not CUDA_SUCCESS.
 func check(call string, c code) error {
 	if c == 0 {
 		return nil
@@ -32,11 +32,13 @@ func check(call string, c code) error {
 	return &gpu.Error{Call: call, Code: int(c)}
 }
 
-// text is a string as C has it.
+// text returns a zero-terminated copy of s for C.
 func text(s string) *byte { return &append([]byte(s), 0)[0] }
 
+// Binding names this package.
 func (d *driver) Binding() string { return binding }
 
+// Version may be called before cuInit.
 func (d *driver) Version() (int, error) {
 	var version int32
 	err := check("cuDriverGetVersion", d.driverGetVersion(&version))
@@ -49,7 +51,7 @@ func (d *driver) DeviceCount() (int, error) {
 	return int(count), err
 }
 
-// device is the handle of an ordinal.
+// device returns the CUdevice of an ordinal.
 func (d *driver) device(ordinal int) (int32, error) {
 	var device int32
 	err := check("cuDeviceGet", d.deviceGet(&device, int32(ordinal)))
@@ -68,12 +70,13 @@ func (d *driver) DeviceName(ordinal int) (string, error) {
 	return untilZero(name), nil
 }
 
-// untilZero is what is in a buffer of C.
+// untilZero returns the string in a buffer that C has filled.
 func untilZero(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	return string(b)
 }
 
+// DeviceUUID formats the bytes as nvidia-smi prints them.
 func (d *driver) DeviceUUID(ordinal int) (string, error) {
 	device, err := d.device(ordinal)
 	if err != nil {
@@ -106,6 +109,7 @@ func (d *driver) DeviceMemory(ordinal int) (int64, error) {
 	return int64(size), err
 }
 
+// RetainPrimaryContext creates the context of a device, or adds a reference to it.
 func (d *driver) RetainPrimaryContext(ordinal int) (gpu.Context, error) {
 	device, err := d.device(ordinal)
 	if err != nil {
@@ -124,10 +128,12 @@ func (d *driver) ReleasePrimaryContext(ordinal int) error {
 	return check("cuDevicePrimaryCtxRelease", d.primaryContextRelease(device))
 }
 
+// SetCurrent sets the context of the calling thread; 0 sets none.
 func (d *driver) SetCurrent(c gpu.Context) error {
 	return check("cuCtxSetCurrent", d.contextSetCurrent(c))
 }
 
+// MemoryInfo is about the device of the current context, in bytes.
 func (d *driver) MemoryInfo() (free, total int64, err error) {
 	var f, t uint64
 	err = check("cuMemGetInfo", d.memGetInfo(&f, &t))
@@ -142,6 +148,7 @@ func (d *driver) Alloc(size int64) (gpu.Pointer, error) {
 
 func (d *driver) Free(p gpu.Pointer) error { return check("cuMemFree", d.memFree(p)) }
 
+// AllocHost allocates pinned memory. It is not write-combined, because the host reads it too.
 func (d *driver) AllocHost(size int64) (unsafe.Pointer, error) {
 	var p unsafe.Pointer
 	err := check("cuMemHostAlloc", d.memHostAlloc(&p, uint64(size), 0))
@@ -166,9 +173,10 @@ func (d *driver) Fill(dst gpu.Pointer, value byte, size int64, s gpu.Stream) err
 	return check("cuMemsetD8Async", d.memset(dst, value, uint64(size), s))
 }
 
+// LoadModule compiles PTX for the device. The error has the compiler's log.
 func (d *driver) LoadModule(ptx string) (gpu.Module, error) {
 	log := make([]byte, 8192)
-	var pinned runtime.Pinner // values holds its address as a number
+	var pinned runtime.Pinner // values has its address as a number, which the garbage collector does not see
 	pinned.Pin(&log[0])
 	defer pinned.Unpin()
 	options := []int32{jitErrorLog, jitErrorLogSize}
@@ -183,12 +191,14 @@ func (d *driver) LoadModule(ptx string) (gpu.Module, error) {
 
 func (d *driver) UnloadModule(m gpu.Module) error { return check("cuModuleUnload", d.moduleUnload(m)) }
 
+// Function finds a kernel by its name in the PTX.
 func (d *driver) Function(m gpu.Module, name string) (gpu.Function, error) {
 	var f gpu.Function
 	err := check("cuModuleGetFunction", d.moduleGetFunction(&f, m, text(name)))
 	return f, err
 }
 
+// Global finds a variable of a module, and its size in bytes.
 func (d *driver) Global(m gpu.Module, name string) (gpu.Pointer, int64, error) {
 	var p gpu.Pointer
 	var size uint64
@@ -196,17 +206,20 @@ func (d *driver) Global(m gpu.Module, name string) (gpu.Pointer, int64, error) {
 	return p, int64(size), err
 }
 
+// AllowShared lets a kernel use more than 48 KiB of dynamic shared memory.
 func (d *driver) AllowShared(f gpu.Function, size int) error {
 	return check("cuFuncSetAttribute", d.functionSetAttribute(f, maxDynamicShared, int32(size)))
 }
 
+// Launch queues a kernel. Each of args points to the value of one parameter.
 func (d *driver) Launch(f gpu.Function, grid, block gpu.Dim, shared int, s gpu.Stream, args []unsafe.Pointer) error {
-	// The call keeps args alive, and so what they point to, which is on the heap because
-	// it has come through an interface, and stays where it is.
+	// The call keeps args alive, and with them their targets. Those are on the heap, which does not
+	// move, because they have passed through an interface.
 	c := d.launchKernel(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], uint32(shared), s, unsafe.SliceData(args), nil)
 	return check("cuLaunchKernel", c)
 }
 
+// NewStream creates a stream that does not wait for the default stream.
 func (d *driver) NewStream() (gpu.Stream, error) {
 	var s gpu.Stream
 	err := check("cuStreamCreate", d.streamCreate(&s, streamNonBlocking))
@@ -217,10 +230,12 @@ func (d *driver) DestroyStream(s gpu.Stream) error {
 	return check("cuStreamDestroy", d.streamDestroy(s))
 }
 
+// Synchronize waits for all work on the stream, and returns the errors of its kernels.
 func (d *driver) Synchronize(s gpu.Stream) error {
 	return check("cuStreamSynchronize", d.streamSynchronize(s))
 }
 
+// WaitEvent makes later work on the stream wait for the event; the caller does not wait.
 func (d *driver) WaitEvent(s gpu.Stream, e gpu.Event) error {
 	return check("cuStreamWaitEvent", d.streamWaitEvent(s, e, 0))
 }
@@ -237,6 +252,7 @@ func (d *driver) Record(e gpu.Event, s gpu.Stream) error {
 	return check("cuEventRecord", d.eventRecord(e, s))
 }
 
+// Elapsed returns milliseconds.
 func (d *driver) Elapsed(start, end gpu.Event) (float32, error) {
 	var milliseconds float32
 	err := check("cuEventElapsedTime", d.eventElapsed(&milliseconds, start, end))

@@ -11,8 +11,8 @@ import (
 // code is a CUresult.
 type code int32
 
-// functions are those of libcuda, as cuda.h declares them. CUdevice is an int32, size_t
-// a uint64.
+// functions are those of libcuda that the workloads use, with the types of cuda.h: CUdevice is an
+// int32, size_t a uint64.
 type functions struct {
 	driverGetVersion func(version *int32) code
 	init             func(flags uint32) code
@@ -57,15 +57,15 @@ type functions struct {
 	eventElapsed func(milliseconds *float32, start, end gpu.Event) code
 }
 
-// symbol is a pointer to a member of functions, and the names under which the library
-// may have it, the best first.
+// symbol is a pointer to a member of functions, and the names that the library may have for it, the
+// preferred one first.
 type symbol struct {
 	call  any
 	names []string
 }
 
-// symbols lists them all. Where cuda.h defines a name as another with
-// _v2, the plain symbol is an older function with other types.
+// symbols lists every member of functions. If cuda.h defines a name as another with _v2, the plain
+// symbol is an older function with other types.
 func (f *functions) symbols() []symbol {
 	return []symbol{
 		{&f.driverGetVersion, []string{"cuDriverGetVersion"}},

@@ -13,14 +13,14 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// libraryPaths are where libcuda is: where the loader looks, which is what NVIDIA's container
-// runtime sees to, a mount of Kubernetes and older runtimes, and WSL.
+// libraryPaths are the possible paths of libcuda: the loader's search path, which NVIDIA's container
+// runtime sets up; the mount of Kubernetes and older runtimes; and WSL.
 var libraryPaths = []string{"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
 
-// Open loads the library and initialises the driver. Where there is no usable GPU the
-// error is a *gpu.UnavailableError that says what is missing.
+// Open loads the library and initialises the driver. If there is no usable GPU the error is a
+// *gpu.UnavailableError that names what is missing.
 func Open() (gpu.Driver, error) {
-	// What dlerror says belongs to the thread of the call before it.
+	// dlerror returns the last error of the calling thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	library, err := load()
@@ -44,8 +44,8 @@ func Open() (gpu.Driver, error) {
 	return d, nil
 }
 
-// load finds the library. One that is named but cannot be loaded is not replaced by
-// another, and a broken one is told from one that is not there.
+// load loads the library. It tries no other if BATCHCTL_LIBCUDA names one. The error distinguishes a
+// broken library from a missing one.
 func load() (uintptr, error) {
 	paths := libraryPaths
 	if path := os.Getenv(Variable); path != "" {
@@ -65,14 +65,14 @@ func load() (uintptr, error) {
 	if len(broken) > 0 {
 		return 0, &gpu.UnavailableError{
 			Binding: binding, Reason: "the NVIDIA driver's library cannot be loaded: " + strings.Join(broken, "; "),
-			Remedy: "use an image of this machine's architecture with a glibc that is new enough",
+			Remedy: "use an image for this machine's architecture with a glibc that is new enough",
 		}
 	}
 	return 0, gpu.NoLibrary(binding, paths[0]+" was not found")
 }
 
-// bind finds the functions. A library without one of them is of a driver that is too old,
-// which it says if it can.
+// bind resolves the functions. A library that lacks one belongs to a driver that is too old; the
+// error has its version if the library can report it.
 func (d *driver) bind(library uintptr) error {
 	for _, f := range d.symbols() {
 		address := find(library, f.names)
@@ -95,7 +95,7 @@ func (d *driver) bind(library uintptr) error {
 	return nil
 }
 
-// find is the address of the first of the names that there is, or 0.
+// find returns the address of the first name that the library has, or 0.
 func find(library uintptr, names []string) uintptr {
 	for _, name := range names {
 		if address, err := purego.Dlsym(library, name); err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// Open answers that there is no way to a GPU on this system.
+// Open returns a *gpu.UnavailableError: this system has no binding to a GPU.
 func Open() (gpu.Driver, error) {
 	return nil, &gpu.UnavailableError{
 		Binding: binding, Reason: "GPUs are reached on Linux with amd64 or arm64, and this is " + runtime.GOOS + " with " + runtime.GOARCH,

@@ -1,2 +1,3 @@
-// Package nvml asks NVML, loaded when the program runs, what nvidia-smi shows.
+// Package nvml reads what nvidia-smi shows from NVML, NVIDIA's management library, which it loads at
+// run time.
 package nvml

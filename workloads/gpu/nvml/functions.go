@@ -9,7 +9,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// handle is an nvmlDevice_t.
+// handle is an nvmlDevice_t: a GPU or a MIG instance.
 type handle uintptr
 
 // Signatures that several functions of NVML share. All return an nvmlReturn_t.
@@ -21,8 +21,8 @@ type (
 	text    = func(device handle, text *byte, size uint32) int32
 )
 
-// functions are those of the library. The first group is in every NVML; one of the
-// second is nil where the library is too old, or too new, to have it.
+// functions are those of the library. Every NVML has the first group. A function of the second group
+// is nil if the library is too old, or too new, to have it.
 type functions struct {
 	initialise, shutdown plain
 	errorString          func(code int32) string
@@ -46,7 +46,7 @@ type functions struct {
 	throttling                     func(handle, *uint64) int32
 }
 
-// The structs of nvml.h that are filled in.
+// The structs of nvml.h that the library fills in.
 type (
 	// pciInfo is nvmlPciInfo_t: the address as old drivers write it, five numbers, and the
 	// address of today, such as 00000000:17:00.0.
@@ -76,7 +76,7 @@ const (
 	textSize = 96 // the longest that NVML fills in: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE
 )
 
-// bindAll finds the functions. The error names one without which nothing can be asked.
+// bindAll resolves the functions. The error names a missing function of the first group.
 func bindAll(library uintptr) (functions, error) {
 	var f functions
 	for _, s := range []struct {
@@ -125,7 +125,7 @@ func bindAll(library uintptr) (functions, error) {
 	return f, nil
 }
 
-// into returns what makes *f the C function at an address.
+// into returns a function that sets *f to the C function at an address.
 func into[F any](f *F) func(uintptr) {
 	return func(address uintptr) { purego.RegisterFunc(f, address) }
 }

@@ -14,19 +14,20 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// libraryPaths are where the library is looked for: by the loader, then where container
-// runtimes of older kinds and WSL put it.
+// libraryPaths are the possible paths of the library: the loader's search path, and where older
+// container runtimes and WSL put it.
 var libraryPaths = []string{
 	"libnvidia-ml.so.1",
 	"/usr/local/nvidia/lib64/libnvidia-ml.so.1",
 	"/usr/lib/wsl/lib/libnvidia-ml.so.1",
 }
 
+// remedy is the advice for a library that is missing in a container.
 const remedy = "give the container the capability utility: NVIDIA_DRIVER_CAPABILITIES=compute,utility"
 
-// Open loads and initialises NVML: the library that $BATCHCTL_NVML names, or else the
-// driver's. The error is a *gpu.UnavailableError where it is not there, and a *Error where
-// it cannot be initialised. Close ends it.
+// Open loads and initialises NVML: the library that $BATCHCTL_NVML names, or else the driver's. The
+// error is a *gpu.UnavailableError if the library is missing, and a *Error if it cannot be
+// initialised. The caller must call Close.
 func Open() (gpu.Management, error) {
 	library, err := load()
 	if err != nil {
@@ -43,6 +44,7 @@ func Open() (gpu.Management, error) {
 	return m, nil
 }
 
+// load returns the handle of the library. It tries no other path if BATCHCTL_NVML names one.
 func load() (uintptr, error) {
 	// The loader keeps its last message for each thread.
 	runtime.LockOSThread()
@@ -66,6 +68,7 @@ func load() (uintptr, error) {
 	return 0, unavailable("NVML is not here: libnvidia-ml.so.1 is not found", remedy)
 }
 
+// unavailable is the error for a library that cannot be used.
 func unavailable(reason, remedy string) error {
 	return &gpu.UnavailableError{Binding: "NVML", Reason: reason, Remedy: remedy}
 }
@@ -73,10 +76,12 @@ func unavailable(reason, remedy string) error {
 // management is NVML, initialised. The library may be called from any thread.
 type management struct{ f functions }
 
+// DriverVersion is the version of the kernel driver, such as 570.124.06.
 func (m *management) DriverVersion() (string, error) {
 	return m.text("nvmlSystemGetDriverVersion", m.f.driverVersion)
 }
 
+// Devices lists the UUIDs of all GPUs, including those that CUDA does not see.
 func (m *management) Devices() ([]string, error) {
 	var count uint32
 	if err := m.check("nvmlDeviceGetCount", m.f.count(&count)); err != nil {
@@ -97,9 +102,10 @@ func (m *management) Devices() ([]string, error) {
 	return all, nil
 }
 
+// Close shuts NVML down. No other method may be called after it.
 func (m *management) Close() error { return m.check("nvmlShutdown", m.f.shutdown()) }
 
-// text calls a function that fills in a text that ends with a zero.
+// text calls a function that fills in a zero-terminated text.
 func (m *management) text(call string, f func(*byte, uint32) int32) (string, error) {
 	text := make([]byte, textSize)
 	if err := m.check(call, f(&text[0], textSize)); err != nil {
@@ -108,7 +114,7 @@ func (m *management) text(call string, f func(*byte, uint32) int32) (string, err
 	return goText(text), nil
 }
 
-// check makes an error of what a call returned.
+// check returns an error for a result that is not NVML_SUCCESS.
 func (m *management) check(call string, code int32) error {
 	if code == success {
 		return nil
@@ -116,8 +122,8 @@ func (m *management) check(call string, code int32) error {
 	return &Error{Call: call, Code: int(code), Text: m.f.errorString(code)}
 }
 
-// find finds a device by the driver's UUID. The driver gives an instance of MIG the form
-// of a GPU's; NVML calls it MIG-, and is asked for the GPU that it is part of.
+// find finds a device by the driver's UUID. For a MIG instance it returns the instance and its GPU;
+// instance is 0 for a whole GPU. The driver's UUIDs of instances begin with GPU-, NVML's with MIG-.
 func (m *management) find(uuid string) (whole, instance handle, err error) {
 	code := m.f.byUUID(uuid, &whole)
 	rest, renamed := strings.CutPrefix(uuid, "GPU-")

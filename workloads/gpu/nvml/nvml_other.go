@@ -4,7 +4,7 @@ package nvml
 
 import "github.com/batchctl/batchctl/workloads/gpu"
 
-// Open says that NVML cannot be loaded here.
+// Open returns a *gpu.UnavailableError: NVML cannot be loaded on this system.
 func Open() (gpu.Management, error) {
 	return nil, &gpu.UnavailableError{Binding: "NVML", Reason: "NVML is loaded on Linux alone, on amd64 and arm64"}
 }

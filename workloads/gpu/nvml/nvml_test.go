@@ -73,7 +73,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// The driver's UUID of an instance is not one that NVML knows as it is.
+// TestInstanceInLibrary checks that an instance is found: its UUID in the driver differs from NVML's.
 func TestInstanceInLibrary(t *testing.T) {
 	t.Setenv("FAKENVML_MIG", "1")
 	m, folder := open(t)

@@ -9,6 +9,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
+// Readings reads everything about one device. The error joins those of single readings; the others
+// are valid. A MIG instance has the readings of its GPU, except for the memory.
 func (m *management) Readings(uuid string) (gpu.Readings, error) {
 	whole, instance, err := m.find(uuid)
 	if err != nil {
@@ -26,6 +28,7 @@ func (m *management) Readings(uuid string) (gpu.Readings, error) {
 		PCIeWidth: r.number("PCIe width", m.f.pcieWidth), MaxPCIeWidth: r.number("highest PCIe width", m.f.maxPCIWidth),
 		Throttling: r.throttling(),
 	}
+	// Only the memory of an instance is its own.
 	if instance != 0 {
 		r.device = instance
 	}
@@ -33,14 +36,15 @@ func (m *management) Readings(uuid string) (gpu.Readings, error) {
 	return all, errors.Join(r.errs...)
 }
 
-// reader reads one device and keeps what failed.
+// reader reads one device and collects the errors. Its methods return nil or "" for a value that
+// the library, the device or an error does not provide.
 type reader struct {
 	m      *management
 	device handle
 	errs   []error
 }
 
-// ok tells whether a reading is there. One that the device does not support is left out.
+// ok reports whether a reading succeeded. A reading that the device does not support is no error.
 func (r *reader) ok(what string, code int32) bool {
 	if code != success && code != notSupported {
 		r.errs = append(r.errs, fmt.Errorf("read the %s: %s", what, r.m.f.errorString(code)))
@@ -119,7 +123,7 @@ func (r *reader) throttling() []gpu.Throttle {
 	return throttles(reasons)
 }
 
-// watts makes watts of NVML's milliwatts.
+// watts converts NVML's milliwatts.
 func watts(milliwatts *int) *float64 {
 	if milliwatts == nil {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
-// reasons are the bits of nvmlDeviceGetCurrentClocksThrottleReasons, from the lowest, as
+// reasons are in the order of the bits of nvmlDeviceGetCurrentClocksThrottleReasons, from the lowest, as
 // nvml.h names them (nvmlClocksThrottleReason..., nvmlClocksEventReason... since 535).
 var reasons = []gpu.Throttle{
 	gpu.Idle, gpu.ApplicationClocks, gpu.PowerCap, gpu.HardwareSlowdown, gpu.SyncBoost,
 	gpu.SoftwareThermal, gpu.HardwareThermal, gpu.PowerBrake, gpu.DisplayClocks,
 }
 
-// throttles puts a set of bits into words.
+// throttles lists the reasons of a set of bits. An unknown bit is listed by its number.
 func throttles(set uint64) []gpu.Throttle {
 	var all []gpu.Throttle
 	for ; set != 0; set &= set - 1 {

@@ -24,8 +24,7 @@ type bench struct {
 	queue   *gpu.Queue
 }
 
-// onCard runs f on a card of the driver that stands in for one; unless a test has set
-// another, of the sanitized one.
+// onCard runs f on a card of the fake driver, or of the sanitized one that a test has set.
 func onCard(t *testing.T, f func(b *bench)) {
 	t.Helper()
 	if os.Getenv(libcuda.Variable) == "" {

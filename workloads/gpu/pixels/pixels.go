@@ -117,7 +117,8 @@ func (k *Kernels) upload(q *gpu.Queue, data []byte) (*gpu.Memory, error) {
 	return m, nil
 }
 
-// Kernels count bytes of a row and rows in 32 bits, with room for what they add.
+// mostWidth and mostHeight leave a margin below 32 bits, in which the kernels count the bytes of a row
+// and the rows.
 const mostWidth, mostHeight = 1 << 28, 1 << 30
 
 // samples is the number of samples of all images.
@@ -125,6 +126,7 @@ func (b Batch) samples() int64 {
 	return int64(b.Width) * int64(b.Height) * int64(b.Channels) * int64(b.Images)
 }
 
+// String describes the batch for messages.
 func (b Batch) String() string {
 	return fmt.Sprintf("%d images of %dx%d with %d channels", b.Images, b.Width, b.Height, b.Channels)
 }

@@ -71,7 +71,7 @@ func TestPTXKernels(t *testing.T) {
 		}
 		for name, body := range all {
 			if _, ok := want[name]; !ok {
-				t.Errorf("nobody launches %s", name)
+				t.Errorf("%s is never launched", name)
 			}
 			for _, bad := range []string{".local", "call.uni", ".f64"} {
 				if strings.Contains(body, bad) {
@@ -82,13 +82,13 @@ func TestPTXKernels(t *testing.T) {
 	}
 }
 
-// TestPTXInstructions counts those for which the kernels are written as they are.
+// TestPTXInstructions counts the instructions that the kernels are written to produce.
 func TestPTXInstructions(t *testing.T) {
 	for _, test := range []struct {
 		source, kernel, instruction string
 		count                       int
 	}{
-		// Four loads on their way, and one for the rest; the last bytes, one by one, look up a 0 too.
+		// Four loads in flight, and one for the rest; the last bytes, one by one, read a 0 too.
 		{"pointwise", "pixels_copy", `ld\.global\S*\.v4\.u32`, 5},
 		{"pointwise", "pixels_copy", `st\.global\.v4\.u32`, 5},
 		{"pointwise", "pixels_table", `ld\.global\S*\.v4\.u32`, 5},

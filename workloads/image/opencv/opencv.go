@@ -17,8 +17,8 @@ import (
 	"unsafe"
 )
 
-// Image is samples of 8 bits, or float32s, the channels of a pixel side by side. Row y
-// starts at Pix[y*Stride]; the stride is in bytes. It is package image's.
+// Image is an image of package image: samples of 8 bits, or float32s, the channels of a pixel
+// adjacent. Row y starts at Pix[y*Stride]; the stride is in bytes.
 type Image struct {
 	Pix                             []byte
 	Width, Height, Channels, Stride int
@@ -74,7 +74,7 @@ func call(dst, src Image, f func(dst, src C.image) *C.char) error {
 	return errors.New(C.GoString(message))
 }
 
-// pinned is the image as C reads it; the pixels stay where they are until pins are undone.
+// pinned returns the image for C; pins keep the pixels in place until they are released.
 func (m Image) pinned(pins *runtime.Pinner) C.image {
 	pins.Pin(&m.Pix[0])
 	isFloat := C.int(0)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// word writes an instruction by its code, with its name beside it in the words of Arm.
+// word writes an instruction by its code, with Arm's mnemonic in a comment.
 func (f *File) word(code uint32, format string, values ...any) {
 	f.Line("WORD $0x%08X // %s", code, fmt.Sprintf(format, values...))
 }
@@ -16,8 +16,8 @@ type Lane struct{ Register, Index int }
 // widths are the bits of elements, as instructions number them.
 var widths = []string{"b", "h", "s", "d"}
 
-// shape reads an arrangement as "8h": the number of the element's width, and whether it
-// fills a register.
+// shape reads an arrangement such as "8h": the index of the element's width in widths, and
+// whether it fills a register. It panics on an unknown one.
 func shape(arrangement string) (width uint32, whole bool) {
 	at := slices.Index(widths, arrangement[len(arrangement)-1:])
 	if at < 0 {
@@ -26,7 +26,7 @@ func shape(arrangement string) (width uint32, whole bool) {
 	return uint32(at), arrangement == []string{"16b", "8h", "4s", "2d"}[at]
 }
 
-// fullOf is the whole arrangement of the width.
+// fullOf returns the arrangement of a whole register of that width.
 func fullOf(width uint32) string { return []string{"16b", "8h", "4s", "2d"}[width] }
 
 func bit(set bool, at int) uint32 {
@@ -36,7 +36,7 @@ func bit(set bool, at int) uint32 {
 	return 0
 }
 
-// code finds an instruction in its table.
+// code returns the code of an instruction. It panics on an unknown name.
 func code(table map[string]uint32, name string) uint32 {
 	c, ok := table[name]
 	if !ok {
@@ -117,8 +117,8 @@ func (f *File) ByElement(name string, bytes, d, n int, x Lane) {
 		"%s v%d.%s, v%d.%s, v%d.%s[%d]", name, d, fullOf(width), n, fullOf(width), x.Register, widths[width], x.Index)
 }
 
-// Narrow writes d = n, cut to elements half as wide. The arrangement is that of d; a whole
-// one means its upper half.
+// Narrow writes d = n, saturated to elements half as wide. The arrangement is that of d; a
+// whole one means its upper half.
 func (f *File) Narrow(name, arrangement string, d, n int) {
 	width, whole := shape(arrangement)
 	f.word(0x0E200800|bit(whole, 30)|code(narrow, name)|width<<22|uint32(n)<<5|uint32(d),
@@ -132,7 +132,7 @@ func (f *File) NarrowShift(name, arrangement string, d, n, shift int) {
 		"%s v%d.%s, v%d.%s, #%d", second(name, whole), d, arrangement, n, fullOf(width+1), shift)
 }
 
-// ShiftCut writes d = n shifted to the left and cut to the most that unsigned elements hold.
+// ShiftCut writes d = n shifted to the left, saturated to unsigned elements.
 func (f *File) ShiftCut(arrangement string, d, n, shift int) {
 	width, whole := shape(arrangement)
 	f.word(0x2F007400|bit(whole, 30)|uint32(8<<width+shift)<<16|uint32(n)<<5|uint32(d),

@@ -26,9 +26,10 @@ func main() {
 	}
 }
 
+// serve fills the bucket with random bytes, prints the address and serves until stdin ends.
 func serve(large, small, size int) error {
-	server := &s3mem.Server{Discard: true}
-	source := rand.NewChaCha8([32]byte{1})
+	server := &s3mem.Server{Discard: true} // uploads take no memory
+	source := rand.NewChaCha8([32]byte{1}) // the same bytes in every run
 	put := func(key string, n int) {
 		body := make([]byte, n)
 		_, _ = source.Read(body)
@@ -38,7 +39,7 @@ func serve(large, small, size int) error {
 	for i := range small {
 		put(fmt.Sprintf("bench/small/%02d/%04d", i%100, i), size)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port
 	if err != nil {
 		return err
 	}

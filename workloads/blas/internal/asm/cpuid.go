@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// cpuid writes the instruction as a function: golang.org/x/sys/cpu does not
-// tell the sizes of caches.
+// cpuid writes the instruction as a function, because golang.org/x/sys/cpu does not report the
+// sizes of caches.
 func cpuid() {
 	TEXT("cpuid", NOSPLIT, "func(leaf, index uint32) (eax, ebx, ecx, edx uint32)")
 	Doc("cpuid executes CPUID for a leaf and its index.")

@@ -10,15 +10,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// isa is one instruction set: how wide its vectors are and how many registers
-// a tile of C may fill.
+// isa is one instruction set: the width of its vectors and the registers that a tile of C
+// may fill.
 type isa struct {
-	name string
+	name string // the suffix of the functions' names
 	// vector is the width in bytes.
 	vector int
 	// rows and columns (in vectors) of the tile of C that stays in registers:
 	// 24 accumulators of 32 registers with AVX-512, 12 of 16 with AVX2. Either
-	// leaves room for a row of B and an element of A, and 3 columns need the
+	// leaves registers for a row of B and an element of A, and 3 columns need the
 	// fewest loads for a multiply-add: (rows + 3) for 3 rows.
 	rows, columns int
 }
@@ -28,6 +28,7 @@ var (
 	avx2   = isa{name: "AVX2", vector: 32, rows: 4, columns: 3}
 )
 
+// register allocates a vector register.
 func (s isa) register() reg.VecVirtual {
 	if s.vector == 64 {
 		return ZMM()
@@ -44,10 +45,10 @@ func (s isa) zero(r reg.VecVirtual) {
 	}
 }
 
-// element is an element type and the instructions for it.
+// element is an element type and its instructions.
 type element struct {
-	name, goType string
-	bytes        int
+	name, goType string // the suffix of the functions' names, the type of their arguments
+	bytes        int    // of an element
 	broadcast    func(ops ...operand.Op)
 	// fma231 is d += a b, fma213 is d = d b + m.
 	fma231 func(ops ...operand.Op)
@@ -56,6 +57,7 @@ type element struct {
 	load   func(ops ...operand.Op)
 }
 
+// elements are the element types that every kernel is written for.
 var elements = []element{
 	{"F64", "float64", 8, VBROADCASTSD, VFMADD231PD, VFMADD213PD, VMULPD, VMOVUPD},
 	{"F32", "float32", 4, VBROADCASTSS, VFMADD231PS, VFMADD213PS, VMULPS, VMOVUPS},
@@ -65,6 +67,7 @@ func main() {
 	ConstraintExpr("amd64")
 	for _, s := range []isa{avx512, avx2} {
 		for _, e := range elements {
+			// The kernel of whole panels, and those of two columns of vectors and of one.
 			for columns := s.columns; columns > 0; columns-- {
 				multiply(s, e, columns, false)
 				multiply(s, e, columns, true)

@@ -11,32 +11,31 @@ import (
 const (
 	// unroll is the number of steps along K between two tests for the end.
 	unroll = 8
-	// late is how many steps the fetching of a row of the tile of C takes. What is
-	// fetched earlier has left the first-level cache again when it is used: 192 bytes of B
-	// come in a step. tail is how many steps follow, in which the last lines arrive: one
-	// takes some 12 cycles.
+	// late is the number of steps along K in which one row of the tile of C is prefetched. Lines
+	// that are prefetched earlier have left the first-level cache before they are used, because
+	// every step loads 192 bytes of B. tail is the number of steps after that, in which the last
+	// lines arrive: one step takes some 12 cycles.
 	late, tail = 16, 48
-	// lines is how many lines of C are fetched in unroll steps: all rows of a tile, at most 192
-	// bytes, have up to four.
+	// lines is the number of lines of C that are prefetched in unroll steps: all rows of a tile, at
+	// most 192 bytes, have up to four.
 	lines = 4 * unroll / late
 )
 
-// tile is what the parts of multiply share.
+// tile is the state that the parts of multiply share: the sizes and the registers.
 type tile struct {
 	isa
 	element
-	// packed is whether the elements of A for a step lie together, else those of a row do.
+	// packed is whether the elements of A of one step are adjacent; otherwise those of a row are.
 	packed bool
-	acc    [][]reg.VecVirtual
-	// b stands at step k of the panel of B, a[i/4] at that of row i of A; the rows between are
-	// away from it by multiples of rs.
+	acc    [][]reg.VecVirtual // the accumulators, by row and column of the tile
+	// b points to step k of the panel of B, a[i/4] to step k of row i of A. The rows between are
+	// multiples of rs away from it; r3 is 3*rs.
 	a         []reg.GPVirtual
 	b, rs, r3 reg.GPVirtual
 }
 
-// multiply writes the function that multiplies one panel of A by some of B, whose
-// panels are as many vectors wide as there are columns: all of the tile, or fewer
-// for what is left at the right of C.
+// multiply writes the function that multiplies a strip of A by some panels of B. The panels are
+// columns vectors wide: the whole tile, or fewer for the right edge of C.
 func multiply(s isa, e element, columns int, packed bool) {
 	name := "multiply" + e.name + s.name
 	if columns < s.columns {
@@ -55,7 +54,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 	Doc(
 		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, s.rows, nr),
 		place+", row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
-		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.", unroll),
+		fmt.Sprintf("k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each %d steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.", unroll),
 	)
 	t := &tile{isa: s, element: e, packed: packed}
 	t.b = Load(Param("b"), GP64()).(reg.GPVirtual)
@@ -70,6 +69,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 			t.a = append(t.a, GP64())
 		}
 	}
+	// One accumulator for each row and vector of the tile.
 	for range s.rows {
 		line := make([]reg.VecVirtual, s.columns)
 		for j := range line {
@@ -82,6 +82,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 	tileRow := GP64()
 	stepBytes := s.columns * s.vector
 
+	// For each panel of B the strip of A is read again from its first column.
 	Label("panel")
 	Load(Param("a"), t.a[0])
 	for i := range t.a[1:] {
@@ -97,23 +98,25 @@ func multiply(s isa, e element, columns int, packed bool) {
 		}
 	}
 	Load(Param("k"), k)
-	Comment("First all steps but the last ones, where there are so many.")
+	Comment("First all steps but the last ones, if k is that large.")
 	early := GP64()
 	last := late*s.rows + tail
 	LEAQ(Mem{Base: k, Disp: -last}, early)
 	CMPQ(k, U32(uint32(last)))
 	CMOVQGE(early, k)
 
+	// unroll steps along K at a time; fetch walks through the memory for the next call.
 	Label("run")
 	SUBQ(Imm(unroll), k)
 	JLT(LabelRef("rest"))
 	Label("steps")
-	Comment("B is not fetched: the processor sees by itself that it is read in order.")
+	Comment("B needs no prefetch: the processor detects that it is read in order.")
 	ahead(fetch, stride, also)
 	t.steps(unroll)
 	SUBQ(Imm(unroll), k)
 	JGE(LabelRef("steps"))
 
+	// The last k%unroll steps, one by one.
 	Label("rest")
 	ADDQ(Imm(unroll), k)
 	JEQ(LabelRef("done"))
@@ -122,6 +125,8 @@ func multiply(s isa, e element, columns int, packed bool) {
 	DECQ(k)
 	JNE(LabelRef("single"))
 
+	// A short k has no prefetch of C. Otherwise tileRow is still at c after the early steps:
+	// prefetch C during the next steps, and run the tail.
 	Label("done")
 	CMPQ(argument("k"), U32(uint32(last)))
 	JLT(LabelRef("store"))
@@ -149,6 +154,7 @@ func multiply(s isa, e element, columns int, packed bool) {
 	MOVQ(U32(tail), k)
 	JMP(LabelRef("run"))
 
+	// The tile is complete: store it, and move to the next panel and columns of C.
 	Label("store")
 	t.store(c, ldc)
 	ADDQ(I32(stepBytes), c)
@@ -162,14 +168,14 @@ func multiply(s isa, e element, columns int, packed bool) {
 	RET()
 }
 
-// ahead fetches two lines of what follows into the second-level cache.
+// ahead prefetches two lines of the next call's A into the second-level cache.
 func ahead(line, stride, also reg.Register) {
 	PREFETCHT1(Mem{Base: line})
 	PREFETCHT1(Mem{Base: line, Index: also, Scale: 1})
 	ADDQ(stride, line)
 }
 
-// argument is where the function was given an integer.
+// argument returns the address of an integer argument, for instructions that use it in memory.
 func argument(name string) Op {
 	found, err := Param(name).Resolve()
 	if err != nil {
@@ -178,8 +184,8 @@ func argument(name string) Op {
 	return found.Addr
 }
 
-// steps adds the products of n columns of A and rows of B. The columns are constants away from
-// registers that move once for all of them: an addition for each would cost little on a core of
+// steps adds the products of n columns of A and rows of B. Addresses are constant offsets from
+// registers that move once for all n. An addition for each column would cost little on a core of
 // its own, and up to 8 % on one that is shared with another thread.
 func (t *tile) steps(n int) {
 	for u := range n {
@@ -206,7 +212,7 @@ func (t *tile) steps(n int) {
 	}
 }
 
-// at addresses element (i, u) of A from the current step on.
+// at is the address of element (i, u) of A, counted from the current step.
 func (t *tile) at(i, u int) Mem {
 	if t.packed {
 		return Mem{Base: t.a[0], Disp: (u*t.rows + i) * t.bytes}
@@ -221,7 +227,7 @@ func (t *tile) at(i, u int) Mem {
 	return m
 }
 
-// store puts alpha times the accumulators into C, or adds them to it.
+// store writes alpha times the accumulators to C, or adds them to it.
 func (t *tile) store(c, ldc reg.Register) {
 	alpha, at := t.register(), GP64()
 	Load(Param("alpha"), at)
@@ -231,6 +237,7 @@ func (t *tile) store(c, ldc reg.Register) {
 	Load(Param("add"), add)
 	TESTB(add, add)
 	JNE(LabelRef("add"))
+	// C = alpha * sums
 	for i, line := range t.acc {
 		for j, r := range line {
 			t.mul(alpha, r, r)
@@ -241,6 +248,7 @@ func (t *tile) store(c, ldc reg.Register) {
 		}
 	}
 	JMP(LabelRef("stored"))
+	// C += alpha * sums
 	Label("add")
 	for i, line := range t.acc {
 		for j, r := range line {

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// packRows writes the function that packs B where its rows lie in memory as
-// they are wanted. It copies bytes, so one serves both element types.
+// packRows writes the function that packs rows of B that are not transposed. It copies
+// bytes, so one function serves both element types.
 func packRows(s isa) {
 	width := s.columns * s.vector
 	TEXT("packRows"+s.name, NOSPLIT, "func(dst, src *byte, ld uintptr, k, panels int, gap uintptr)")
@@ -22,10 +22,11 @@ func packRows(s isa) {
 	Label("row")
 	from, to, left, soon := GP64(), GP64(), GP64(), GP64()
 	MOVQ(src, from)
-	Comment("The processor fetches along a row by itself, but not the row after the next.")
+	Comment("The processor prefetches along a row on its own, but not the row after the next.")
 	LEAQ(Mem{Base: src, Index: ld, Scale: 2}, soon)
 	MOVQ(dst, to)
 	Load(Param("panels"), left)
+	// from is in the row of src, to in the row's part of each panel.
 	Label("panel")
 	for at := 0; at < width; at += 64 {
 		PREFETCHT1(Mem{Base: soon, Disp: at})
@@ -51,8 +52,8 @@ func packRows(s isa) {
 	RET()
 }
 
-// transposeLoop writes what the transpositions share: a loop over blocks of 4
-// columns of 4 rows. It leaves the functions that address row and column.
+// transposeLoop writes the part that the transpositions share: a loop over blocks of 4 columns of 4
+// rows. block writes the body; row and column give it the addresses.
 func transposeLoop(name, goType string, bytes int, block func(row, column func(i int) Mem)) {
 	TEXT(name, NOSPLIT, "func(dst *"+goType+", gap uintptr, src *"+goType+", ld uintptr, blocks int)")
 	Pragma("noescape")
@@ -88,12 +89,15 @@ func transposeLoop(name, goType string, bytes int, block func(row, column func(i
 	RET()
 }
 
+// transpose64 writes the transposition of 4x4 float64s: pairs by unpacking, then halves of
+// vectors by VPERM2F128.
 func transpose64() {
 	transposeLoop("transposeF64", "float64", 8, func(row, column func(int) Mem) {
 		r := [4]reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
 		for i := range r {
 			VMOVUPD(row(i), r[i])
 		}
+		// Elements of rows 0 and 1, and of 2 and 3, in pairs: columns 0 and 2 low, 1 and 3 high.
 		low01, high01, low23, high23 := YMM(), YMM(), YMM(), YMM()
 		VUNPCKLPD(r[1], r[0], low01)
 		VUNPCKHPD(r[1], r[0], high01)
@@ -111,12 +115,15 @@ func transpose64() {
 	})
 }
 
+// transpose32 writes the transposition of 4x4 float32s: single elements by unpacking, then
+// pairs.
 func transpose32() {
 	transposeLoop("transposeF32", "float32", 4, func(row, column func(int) Mem) {
 		r := [4]reg.VecVirtual{XMM(), XMM(), XMM(), XMM()}
 		for i := range r {
 			VMOVUPS(row(i), r[i])
 		}
+		// Elements of rows 0 and 1, and of 2 and 3, in pairs: columns 0 and 1 low, 2 and 3 high.
 		low01, high01, low23, high23 := XMM(), XMM(), XMM(), XMM()
 		VUNPCKLPS(r[1], r[0], low01)
 		VUNPCKHPS(r[1], r[0], high01)

@@ -10,7 +10,7 @@ import (
 // latency of two multiply-adds per cycle, and few enough for AVX2.
 const peakChains = 12
 
-// peak writes the loop that does nothing but fused multiply-adds.
+// peak writes the loop that only computes fused multiply-adds.
 func peak(s isa, e element) {
 	TEXT("peak"+e.name+s.name, NOSPLIT, "func(rounds int, x *"+e.goType+")")
 	Pragma("noescape")
@@ -26,12 +26,14 @@ func peak(s isa, e element) {
 		acc[i] = s.register()
 		s.zero(acc[i])
 	}
+	// No accumulator depends on another, so only the throughput limits a round.
 	Label("round")
 	for _, r := range acc {
 		e.fma231(v, v, r)
 	}
 	DECQ(rounds)
 	JNE(LabelRef("round"))
+	// The stored vector depends on every accumulator, so that a test can check all of them.
 	for _, r := range acc[1:] {
 		e.fma231(v, r, acc[0])
 	}

@@ -16,27 +16,28 @@ const (
 	panelBytes = tileColumns * vector
 	// unroll is the number of steps along K between two tests for the end.
 	unroll = 8
-	// firstB and firstA are the registers behind the accumulators.
+	// firstB and firstA are the first registers of B and of A, after the accumulators.
 	firstB, firstA = tileRows * tileColumns, tileRows*tileColumns + tileColumns
 )
 
-// element is an element type and how instructions name it.
+// element is an element type and its names in instructions.
 type element struct {
 	name, goType string
 	bytes        int
-	// arrangement is a whole vector of it, load the instruction that loads one.
+	// arrangement names a whole vector of it, load the instruction that loads one element.
 	arrangement, load string
 }
 
+// elements are the element types that every kernel is written for.
 var elements = []element{
 	{"F64", "float64", 8, "D2", "FMOVD"},
 	{"F32", "float32", 4, "S4", "FMOVS"},
 }
 
-// multiply writes the function that multiplies a strip of A by some panels of B, which are
-// that many vectors wide: all of the tile, or fewer for what is left at the right of C.
+// multiply writes the function that multiplies a strip of A by some panels of B. The panels are
+// columns vectors wide: the whole tile, or fewer for the right edge of C.
 //
-// R0 is in B, R1 at the tile of C, R3 to R6 at the rows of A (R3 alone where it is packed).
+// R0 points into B, R1 to the tile of C, R3 to R6 to the rows of A (R3 alone if it is packed).
 func (f *file) multiply(e element, columns int, packed bool) {
 	name := "multiply" + e.name + "NEON"
 	if columns < tileColumns {
@@ -51,7 +52,7 @@ func (f *file) multiply(e element, columns int, packed bool) {
 	f.Function(name, fmt.Sprintf("k, panels int, a *%[1]s%[2]s, b, c *%[1]s, ldc uintptr, alpha *%[1]s, add bool, next *%[1]s, step, jump, also uintptr", e.goType, rs),
 		fmt.Sprintf("%s sets, or with add increases, %d rows of C by alpha times A B, for %d columns of each of the panels of B.", name, tileRows, nr),
 		place+", row i of C ldc*i bytes after c. The panels of B are packed and follow each other, k rows of that many columns each.",
-		fmt.Sprintf("k and panels are at least 1. From next on memory is fetched into the cache for the call after this one: step bytes further for each %d steps along k, and jump bytes further for each panel; and with it what lies also bytes after it.", unroll),
+		fmt.Sprintf("k and panels are at least 1. For the next call, memory from next on is prefetched: step bytes further for each %d steps along k, and jump bytes further for each panel. also is the distance in bytes of a second line that is prefetched with each.", unroll),
 	)
 	f.Line("MOVD %s, R8", f.Parameter("panels"))
 	f.Line("MOVD %s, R0", f.Parameter("b"))
@@ -65,6 +66,7 @@ func (f *file) multiply(e element, columns int, packed bool) {
 		f.Line("MOVD %s, R13", f.Parameter("rs"))
 	}
 
+	// For each panel of B the strip of A is read again from its first column.
 	f.Label("panel")
 	f.Line("MOVD %s, R3", f.Parameter("a"))
 	rows := 1
@@ -75,8 +77,9 @@ func (f *file) multiply(e element, columns int, packed bool) {
 		}
 	}
 	f.Line("MOVD R14, R9")
-	f.Comment("The tile of C is on its way while the products are summed.")
+	f.Comment("The tile of C is prefetched while the products are summed.")
 	f.Line("MOVD R1, R11")
+	// A row has up to 96 bytes, which touch two or three lines of 64.
 	for i := range tileRows {
 		last := columns*vector - 8
 		for at := 0; at < last; at += 48 {
@@ -92,6 +95,7 @@ func (f *file) multiply(e element, columns int, packed bool) {
 	f.Line("SUBS $%d, R7", unroll)
 	f.Line("BLT rest")
 
+	// unroll steps along K at a time; R9 walks through the memory for the next call.
 	f.Label("steps")
 	f.Line("ADD R16, R9, R12")
 	f.Line("PRFM (R9), PLDL2KEEP")
@@ -101,6 +105,7 @@ func (f *file) multiply(e element, columns int, packed bool) {
 	f.Line("SUBS $%d, R7", unroll)
 	f.Line("BGE steps")
 
+	// The last k%unroll steps, one by one.
 	f.Label("rest")
 	f.Line("ADDS $%d, R7", unroll)
 	f.Line("BEQ store")
@@ -110,6 +115,7 @@ func (f *file) multiply(e element, columns int, packed bool) {
 	f.Line("SUBS $1, R7")
 	f.Line("BNE single")
 
+	// The tile is complete: store it, and move to the next columns of C.
 	f.Label("store")
 	f.store(e, columns)
 	f.Line("ADD $%d, R1", columns*vector)
@@ -119,9 +125,9 @@ func (f *file) multiply(e element, columns int, packed bool) {
 	f.Line("RET")
 }
 
-// steps adds the products of n columns of A and rows of B, and moves the registers that stand
-// in them once for all. A that is not packed comes element by element: two registers take
-// turns, and the processor's renaming makes more of them.
+// steps adds the products of n columns of A and rows of B, and then advances the pointers once for
+// all n. Elements of unpacked A are loaded one by one into two registers in turn, which the
+// processor renames to more.
 func (f *file) steps(e element, columns int, packed bool, n int) {
 	for u := range n {
 		f.Load(0, u*columns*vector, firstB, columns)
@@ -131,10 +137,10 @@ func (f *file) steps(e element, columns int, packed bool, n int) {
 			for i := range a {
 				a[i] = neon.Lane{Register: firstA + i%2}
 			}
-		case e.bytes == 8:
+		case e.bytes == 8: // four float64s of packed A fill two registers
 			f.Load(3, u*tileRows*e.bytes, firstA, 2)
 			a = [tileRows]neon.Lane{{Register: firstA}, {Register: firstA, Index: 1}, {Register: firstA + 1}, {Register: firstA + 1, Index: 1}}
-		default:
+		default: // four float32s fill one
 			f.Line("FMOVQ %d(R3), F%d", u*tileRows*e.bytes, firstA+u%2)
 			for i := range a {
 				a[i] = neon.Lane{Register: firstA + u%2, Index: i}
@@ -159,7 +165,7 @@ func (f *file) steps(e element, columns int, packed bool, n int) {
 	}
 }
 
-// store puts alpha times the accumulators into C, or adds them to it.
+// store writes alpha times the accumulators to C, or adds them to it.
 func (f *file) store(e element, columns int) {
 	alpha := neon.Lane{Register: firstA}
 	f.Line("MOVD %s, R12", f.Parameter("alpha"))
@@ -167,6 +173,7 @@ func (f *file) store(e element, columns int) {
 	f.Line("MOVBU %s, R12", f.Parameter("add"))
 	f.Line("MOVD R1, R11")
 	f.Line("CBNZ R12, add")
+	// C = alpha * sums
 	for i := range tileRows {
 		for j := range columns {
 			f.ByElement("fmul", e.bytes, i*columns+j, i*columns+j, alpha)
@@ -177,6 +184,7 @@ func (f *file) store(e element, columns int) {
 		}
 	}
 	f.Line("B stored")
+	// C += alpha * sums
 	f.Label("add")
 	for i := range tileRows {
 		f.Load(11, 0, firstB, columns)

@@ -4,7 +4,7 @@ package main
 // multiply-adds per cycle (Neoverse V1 and V2, Apple's M1).
 const chains = 24
 
-// peak writes the loop that does nothing but fused multiply-adds.
+// peak writes the loop that only computes fused multiply-adds.
 func (f *file) peak(e element) {
 	name := "peak" + e.name + "NEON"
 	f.Function(name, "rounds int, x *"+e.goType,
@@ -17,12 +17,14 @@ func (f *file) peak(e element) {
 	f.Line("MOVD %s, R1", f.Parameter("x"))
 	f.Line("FMOVQ (R1), F%d", chains)
 	f.Clear(0, chains)
+	// No accumulator depends on another, so only the throughput limits a round.
 	f.Label("round")
 	for i := range chains {
 		fma(chains, chains, i)
 	}
 	f.Line("SUBS $1, R0")
 	f.Line("BNE round")
+	// The stored vector depends on every accumulator, so that a test can check all of them.
 	for i := 1; i < chains; i++ {
 		fma(chains, i, 0)
 	}

@@ -22,12 +22,12 @@ const (
 		ArrayCreate ArrayGetDescriptor Array3DCreate Array3DGetDescriptor TexRefSetAddress TexRefGetAddress
 		StreamDestroy EventDestroy LinkCreate LinkAddData LinkAddFile`
 	third = "TexRefSetAddress2D"
-	// recent has a second version too, of the same form. A driver older than CUDA 11.4
-	// may have the first alone.
+	// recent functions have a second version with the same signature. A driver older than CUDA 11.4
+	// may have only the first.
 	recent = "DeviceGetUuid DevicePrimaryCtxRelease DevicePrimaryCtxReset DevicePrimaryCtxSetFlags"
 )
 
-// symbol is the name under which the driver has the function that is meant.
+// symbol returns the driver's symbol for the function that a name means today.
 func symbol(name string) string {
 	short := strings.TrimPrefix(name, "cu")
 	switch {
@@ -39,7 +39,7 @@ func symbol(name string) string {
 	return name
 }
 
-// older is the symbol that does as well where the driver has not the other.
+// older returns the symbol to use if the driver lacks the first; it may be the same.
 func older(name string) string {
 	if slices.Contains(strings.Fields(recent), strings.TrimPrefix(name, "cu")) {
 		return name
@@ -47,7 +47,7 @@ func older(name string) string {
 	return symbol(name)
 }
 
-// Macros that the declarations have lost too.
+// prologue is the beginning of the header, with macros that the declarations have lost too.
 const prologue = `/* Made by workloads/gpu/cu/toolkit of batchctl. Do not commit or pass on: the declarations are NVIDIA's. */
 #ifndef BATCHCTL_CUDA_H
 #define BATCHCTL_CUDA_H
@@ -61,13 +61,14 @@ const prologue = `/* Made by workloads/gpu/cu/toolkit of batchctl. Do not commit
 
 `
 
-// firstDeclaration is where in the file NVIDIA's part begins: before it stands what the
-// headers of one machine's libc declare.
+// firstDeclaration is the line where NVIDIA's part of the file begins. The part before it is from the
+// libc headers of the machine that made the file.
 const firstDeclaration = "typedef uint32_t cuuint32_t;"
 
+// declared matches the declaration of a driver function.
 var declared = regexp.MustCompile(`\b(cu[A-Z]\w*)\(`)
 
-// header makes a cuda.h of the declarations, and returns the functions in it.
+// header turns the declarations into a cuda.h, and returns the names of its functions.
 func header(declarations []byte) (text []byte, functions []string, err error) {
 	start := bytes.Index(declarations, []byte(firstDeclaration))
 	if start < 0 {
@@ -86,7 +87,7 @@ func header(declarations []byte) (text []byte, functions []string, err error) {
 	return b.Bytes(), functions, nil
 }
 
-// names are what the expression's group finds, each once, sorted.
+// names returns the matches of the expression's group, sorted and without duplicates.
 func names(expression *regexp.Regexp, text []byte) []string {
 	var all []string
 	for _, m := range expression.FindAllSubmatch(text, -1) {

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 )
 
+// compat is a header that lets gorgonia.org/cu compile against CUDA 13.
+//
 //go:embed c/compat13.h
 var compat []byte
 
-// installed is a cuda.h for CUDA 13, which serves older ones as well, before the header
-// and the library of a toolkit. That library is the driver's: a program that is linked
-// with it does not start without one.
+// installed puts a cuda.h for CUDA 13, which also works with older ones, before the header and the
+// library of an installed toolkit. That library is the driver's: a program that is linked with it
+// does not start without a driver.
 func installed(cuda string) (product, error) {
 	cuda, err := filepath.Abs(cuda)
 	if err != nil {

@@ -1,15 +1,14 @@
-// Command toolkit makes what "go build -tags cuda" needs in place of NVIDIA's CUDA
+// Command toolkit creates what "go build -tags cuda" needs instead of NVIDIA's CUDA
 // toolkit: cuda.h and libcuda.a, from what the module gorgonia.org/cu ships. It prints
 // the settings of cgo for the shell:
 //
 //	eval "$(go run ./workloads/gpu/cu/toolkit)"
 //	go build -tags cuda ./cmd/batchctl-workloads
 //
-// A program that is linked with that libcuda.a starts without a driver and can say why
-// there is no GPU. With -cuda FOLDER a toolkit that is installed is used instead, and
-// only a header that lets gorgonia.org/cu compile against CUDA 13 is made. What is made
-// goes into the user's cache, or where -o says. It may not be committed or passed on: the
-// declarations are NVIDIA's.
+// A program that is linked with that libcuda.a starts without a driver and can report why there is no
+// GPU. With -cuda FOLDER it uses an installed toolkit, and creates only a header that lets
+// gorgonia.org/cu compile against CUDA 13. The files go into your cache folder, or the folder of -o.
+// Do not commit them or pass them on: the declarations are NVIDIA's.
 package main
 
 import (
@@ -23,6 +22,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// run is main with its environment as arguments; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("toolkit", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -35,7 +35,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if flags.NArg() > 0 {
+	if flags.NArg() > 0 { // no operands
 		flags.Usage()
 		return 2
 	}
@@ -48,7 +48,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// prepare makes the files and returns the settings of cgo.
+// prepare writes the files and returns the settings of cgo.
 func prepare(output, cuda string) (settings, error) {
 	env, err := goEnv()
 	if err != nil {

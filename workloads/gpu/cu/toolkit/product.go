@@ -9,18 +9,18 @@ import (
 	"slices"
 )
 
-// product is a folder for cgo to find things in.
+// product is the content of a folder in which cgo finds the header and the library.
 type product struct {
 	files map[string][]byte
-	// finish does in the folder what is left when the files are there.
+	// finish completes the folder after the files are written; it may be nil.
 	finish func(folder string) error
-	// includes and libraries are folders that have the rest.
+	// includes and libraries are further folders for the compiler and the linker.
 	includes, libraries []string
-	// depends are what else decides over what is compiled.
+	// depends is the other input of the compilation, for the sum.
 	depends [][]byte
 }
 
-// sum changes with whatever a program that is built with the product depends on.
+// sum is a hash of everything in the product that a program's build depends on.
 func (p product) sum() string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
@@ -32,7 +32,8 @@ func (p product) sum() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:6])
 }
 
-// put writes the product into the folder, or, without one, into the user's cache.
+// put writes the product into the folder, or into the user's cache if folder is "". It returns the
+// absolute path.
 func (p product) put(folder string) (string, error) {
 	if folder == "" {
 		return p.cache()
@@ -44,8 +45,8 @@ func (p product) put(folder string) (string, error) {
 	return folder, p.write(folder)
 }
 
-// cache has a folder for each product. It gets its name when it is complete, so that any
-// number of programs may make it at once.
+// cache writes the product to its folder in the user's cache, unless it exists. The folder gets its
+// name when it is complete, so several programs may do this at the same time.
 func (p product) cache() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -90,9 +91,9 @@ func (p product) write(folder string) error {
 	return p.finish(folder)
 }
 
-// settings has the flags before those that are set already, so that no other cuda.h and
-// libcuda are found first. The macro is for the go command's cache, which knows a flag's
-// value, and nothing of the files in a folder that it names.
+// settings puts the product's flags before those that are already set, so that no other cuda.h and
+// libcuda are found first. The macro invalidates the go command's cache, which depends on the flags,
+// but not on the files in the folders that they name.
 func (p product) settings(folder string, env environment) settings {
 	cflags := []string{"-DBATCHCTL_CUDA_TOOLKIT=0x" + p.sum()}
 	for _, include := range append([]string{folder}, p.includes...) {

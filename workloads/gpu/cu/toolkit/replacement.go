@@ -13,15 +13,18 @@ import (
 	"strings"
 )
 
+// The packages whose calls of the driver the library must have.
 const (
 	upstream = "gorgonia.org/cu"
 	binding  = "github.com/batchctl/batchctl/workloads/gpu/cu"
 )
 
+// shim is the source of libcuda.a: it loads the driver at run time.
+//
 //go:embed c/shim.c
 var shim []byte
 
-// replacement is a cuda.h and a libcuda.a that have what cu and the binding use.
+// replacement is a cuda.h and a libcuda.a with the functions that gorgonia.org/cu and the binding use.
 func replacement(env environment) (product, error) {
 	module, own, err := sources()
 	if err != nil {
@@ -40,7 +43,7 @@ func replacement(env environment) (product, error) {
 	if err != nil {
 		return product{}, err
 	}
-	// Functions of cu's own look like the driver's, but the header has none of them.
+	// cu's own functions are named like the driver's, but the header does not have them.
 	called = slices.DeleteFunc(called, func(name string) bool { return !slices.Contains(functions, name) })
 	return product{
 		files:   map[string][]byte{"cuda.h": text, "symbols.h": symbols(called), "shim.c": shim},
@@ -49,8 +52,7 @@ func replacement(env environment) (product, error) {
 	}, nil
 }
 
-// sources are the folders of the module, which is downloaded where it is not yet, and of
-// the binding.
+// sources returns the folders of the module, which is downloaded if necessary, and of the binding.
 func sources() (module, own string, err error) {
 	out, err := goCommand("mod", "download", "-json", upstream)
 	if err != nil {
@@ -64,13 +66,13 @@ func sources() (module, own string, err error) {
 	return downloaded.Dir, strings.TrimSpace(string(out)), err
 }
 
-// callers are the files that call the driver, and how it looks in them.
+// callers are the patterns of files that call the driver, and of the calls in them.
 var callers = map[string]*regexp.Regexp{
 	"*.go": regexp.MustCompile(`\bC\.(cu[A-Z]\w*)\(`),
 	"*.c":  regexp.MustCompile(`\b(cu[A-Z]\w*)\(`),
 }
 
-// calls are the names of the functions that the files in the folders call.
+// calls returns the names of the functions that the files in the folders call.
 func calls(folders ...string) ([]string, error) {
 	var all []string
 	for _, folder := range folders {
@@ -92,7 +94,7 @@ func calls(folders ...string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// symbols is the table that shim.c includes. cuInit is not in it: the shim has its own.
+// symbols is the table that shim.c includes. It omits cuInit, which the shim defines itself.
 func symbols(functions []string) []byte {
 	functions = slices.DeleteFunc(functions, func(name string) bool { return name == "cuInit" })
 	b := []byte("#define SYMBOLS(X)")

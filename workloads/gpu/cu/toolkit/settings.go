@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// environment is what of "go env" matters here.
+// environment is the part of "go env" that the toolkit uses.
 type environment struct {
 	CC, AR, CGO_CFLAGS, CGO_LDFLAGS string
 }
@@ -38,7 +38,7 @@ type settings struct {
 	cflags, ldflags string
 }
 
-// String is the settings as a shell reads them.
+// String formats the settings as shell commands.
 func (s settings) String() string {
 	return fmt.Sprintf("export CGO_ENABLED=1\nexport CGO_CFLAGS=%s\nexport CGO_LDFLAGS=%s\n", quote(s.cflags), quote(s.ldflags))
 }
@@ -47,7 +47,7 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// flags are flags as the go command reads them, and after them those that are set.
+// flags joins the list, quoted as the go command expects, and appends the flags that are already set.
 func flags(list []string, set string) string {
 	for i, flag := range list {
 		if strings.ContainsAny(flag, " \t") {

@@ -1,5 +1,5 @@
-// Command ptx compiles CUDA C for a target: go run ../cuda/ptx sm_70 gemm.cu [FOLDER].
-// It is for "go generate"; the text goes next to the source.
+// Command ptx compiles CUDA C to PTX for a target: go run ../cuda/ptx sm_70 gemm.cu. "go generate"
+// calls it. The PTX is written to the source's folder.
 package main
 
 import (
@@ -15,7 +15,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: ptx sm_70|sm_80 FILE.cu")
 		os.Exit(2)
 	}
-	source := os.Args[2]
+	source := os.Args[2] // relative to the package of the directive
 	if err := cuda.Compile(source, cuda.Target(os.Args[1]), filepath.Dir(source)); err != nil {
 		fmt.Fprintln(os.Stderr, "ptx:", err)
 		os.Exit(1)

@@ -8,13 +8,14 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// finishDown rounds four accumulators that lie in the order of VPUNPCK, makes
-// words of them and stores those in the order of the columns.
+// finishDown rounds four accumulators in the order of VPUNPCK, narrows them to words and stores
+// the words in the order of the columns. low and top are the permutations that restore it.
 type finishDown struct {
 	v                     isa
 	bias, shift, low, top VecVirtual
 }
 
+// finisher loads the constants of finishDown from the parameters bias and shift.
 func (v isa) finisher() finishDown {
 	f := finishDown{v: v, bias: v.spread("bias"), shift: count("shift")}
 	if v.wide() {
@@ -25,8 +26,10 @@ func (v isa) finisher() finishDown {
 	return f
 }
 
+// store writes the words of four accumulators to out from column x on.
 func (f finishDown) store(sums []VecVirtual, out, x Register) {
 	v := f.v
+	// Add half a unit and shift: rounding to nearest.
 	for _, s := range sums {
 		VPADDD(f.bias, s, s)
 		VPSRAD(f.shift, s, s)
@@ -48,17 +51,18 @@ func (f finishDown) store(sums []VecVirtual, out, x Register) {
 	v.store(second, Mem{Base: out, Index: x, Scale: 2, Disp: v.bytes})
 }
 
-// weigh adds the pairs of words, times the pairs of weights, to the sums.
+// weigh multiplies the pairs of words by the pairs of weights and adds them to the sums. It
+// overwrites pairs.
 func weigh(weights, pairs Op, sums Op) {
 	VPMADDWD(weights, pairs, pairs)
 	VPADDD(pairs, sums, sums)
 }
 
-// flip makes levels signed: 128 less.
+// flip writes the function that makes levels signed by subtracting 128.
 func flip(v isa) {
 	sign := v.bytesOf("sign", 0x80)
 	v.begin("flip", "out, pix *byte, ahead uintptr, n int",
-		"writes pix[i] - 128 to out for n bytes, whole vectors, and fetches what lies that many bytes ahead.")
+		"writes pix[i] - 128 to out for n bytes, whole vectors, and prefetches the bytes ahead of them.")
 	out, pix, ahead, n := arg("out"), arg("pix"), arg("ahead"), arg("n")
 	loop("columns", n, v.bytes, func() {
 		all := v.reg()
@@ -80,14 +84,15 @@ func (v isa) xor(with, r Op) {
 	}
 }
 
-// gaussianAlong is the first pass: along a line of signed levels, to words in units of
-// 1/128 level. Those of a vector of levels lie in the order of VPUNPCK.
+// gaussianAlong writes the first pass: along a line of signed levels, to words in units of 1/128
+// level. The words of a vector of levels are in the order of VPUNPCK, which gaussianDown undoes.
 func gaussianAlong(v isa) {
 	scale := v.bytesOf("scale", 128)
 	v.begin("gaussianAlong", "out *int16, line *byte, weights *int32, terms, step, n int",
 		"computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,",
-		"rounded. Weights stand in both halves of an element. Of each lane the words of its lower half come first, and in a vector those of all lanes.")
+		"rounded. Both halves of a weight's element are equal. The words are in the order of VPUNPCK: first those of the lower half of each lane, then the others.")
 	out, line, weights, terms, step, n := arg("out"), arg("line"), arg("weights"), arg("terms"), arg("step"), arg("n")
+	// A pair of levels times 128 each is their sum in units of 1/128.
 	factor := v.reg()
 	v.load(scale, factor)
 	for _, vectors := range []int{2, 1} { // of levels
@@ -99,6 +104,7 @@ func gaussianAlong(v isa) {
 		for _, s := range sums {
 			v.zero(s)
 		}
+		// left and right move away from the centre, one term at a time.
 		left, right, weight, more := GP64(), GP64(), GP64(), GP64()
 		MOVQ(line, left)
 		MOVQ(line, right)
@@ -108,11 +114,11 @@ func gaussianAlong(v isa) {
 			w := v.reg()
 			VPBROADCASTD(Mem{Base: weight}, w)
 			for i := range vectors {
-				before, behind, high := v.reg(), v.reg(), v.reg()
+				before, after, high := v.reg(), v.reg(), v.reg()
 				v.load(Mem{Base: left, Disp: i * v.bytes}, before)
-				v.load(Mem{Base: right, Disp: i * v.bytes}, behind)
-				VPUNPCKHBW(behind, before, high)
-				VPUNPCKLBW(behind, before, before)
+				v.load(Mem{Base: right, Disp: i * v.bytes}, after)
+				VPUNPCKHBW(after, before, high)
+				VPUNPCKLBW(after, before, before)
 				for j, r := range []VecVirtual{before, high} {
 					VPMADDUBSW(r, factor, r)
 					VPMULHRSW(w, r, r)
@@ -123,6 +129,7 @@ func gaussianAlong(v isa) {
 			ADDQ(step, right)
 			ADDQ(Imm(4), weight)
 		})
+		// The order of VPUNPCK costs nothing here: gaussianDown packs it back.
 		for i, s := range sums {
 			v.store(s, Mem{Base: out, Disp: i * v.bytes})
 		}
@@ -135,16 +142,16 @@ func gaussianAlong(v isa) {
 	end()
 }
 
-// gaussianDown is the second pass: down the columns of words, to levels.
+// gaussianDown writes the second pass: down the columns of words, to levels.
 func gaussianDown(v isa) {
 	sign, half := v.bytesOf("top", 0x80), v.bytesOf("round", 64, 0)
 	v.begin("gaussianDown", "out *byte, rows **int16, weights *int32, terms, x, n int",
 		"computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.",
-		"rows points to the middle one: term k is the sum of the rows k before and k behind it, times weight k.")
+		"rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.")
 	out, rows, weights, terms, x, n := arg("out"), arg("rows"), arg("weights"), arg("terms"), arg("x"), arg("n")
 	steps := []int{2, 1}
 	if v.wide() {
-		steps = []int{4, 2, 1} // there are registers enough
+		steps = []int{4, 2, 1} // AVX-512 has 32 registers
 	}
 	for _, vectors := range steps { // of levels
 		count := strconv.Itoa(vectors)
@@ -155,21 +162,22 @@ func gaussianDown(v isa) {
 		for _, s := range sums {
 			v.zero(s)
 		}
+		// up and down move away from the middle row, one term at a time.
 		up, down, weight, left := GP64(), GP64(), GP64(), GP64()
 		MOVQ(rows, up)
 		MOVQ(rows, down)
 		MOVQ(weights, weight)
 		MOVQ(terms, left)
 		loop("terms"+count, left, 1, func() {
-			before, behind := GP64(), GP64()
+			before, after := GP64(), GP64()
 			MOVQ(Mem{Base: up}, before)
-			MOVQ(Mem{Base: down}, behind)
+			MOVQ(Mem{Base: down}, after)
 			w := v.reg()
 			VPBROADCASTD(Mem{Base: weight}, w)
 			for i, s := range sums {
 				r := v.reg()
 				v.load(Mem{Base: before, Index: x, Scale: 2, Disp: i * v.bytes}, r)
-				VPADDW(Mem{Base: behind, Index: x, Scale: 2, Disp: i * v.bytes}, r, r)
+				VPADDW(Mem{Base: after, Index: x, Scale: 2, Disp: i * v.bytes}, r, r)
 				VPMULHRSW(w, r, r)
 				VPADDW(r, s, s)
 			}
@@ -177,6 +185,7 @@ func gaussianDown(v isa) {
 			ADDQ(Imm(8), down)
 			ADDQ(Imm(4), weight)
 		})
+		// Round, shift, saturate to signed levels and add the 128 again.
 		for i := 0; i < len(sums); i += 2 {
 			for _, s := range sums[i : i+2] {
 				VPADDW(half, s, s)

@@ -1,4 +1,4 @@
-// The program asm writes the vector kernels of the image workload: the same
+// Command asm writes the vector kernels of the image workload: the same
 // kernels for AVX2 and for AVX-512 (F, BW, VL, and for Sobel VBMI and VNNI), in Go
 // assembly.
 //
@@ -17,6 +17,7 @@ type isa struct {
 	bytes int
 }
 
+// wide reports whether v is AVX-512, whose instructions differ in places.
 func (v isa) wide() bool { return v.bytes == 64 }
 
 // reg allocates a vector register.
@@ -27,6 +28,7 @@ func (v isa) reg() VecVirtual {
 	return YMM()
 }
 
+// regs allocates n vector registers.
 func (v isa) regs(n int) []VecVirtual {
 	all := make([]VecVirtual, n)
 	for i := range all {
@@ -49,6 +51,7 @@ func (v isa) store(from, to Op) { v.load(from, to) }
 // stream stores past the caches; the address is aligned to the vector.
 func (v isa) stream(from, to Op) { VMOVNTDQ(from, to) }
 
+// zero clears a register.
 func (v isa) zero(r Op) {
 	if v.wide() {
 		VPXORQ(r, r, r)
@@ -57,13 +60,14 @@ func (v isa) zero(r Op) {
 	}
 }
 
-// begin opens a function that every instruction set has.
+// begin starts the variant of a function for v. The first paragraph of doc follows its name.
 func (v isa) begin(name, signature string, doc ...string) {
 	TEXT(name+v.name, NOSPLIT, "func("+signature+")")
 	Pragma("noescape")
 	Doc(append([]string{name + v.name + " " + doc[0]}, doc[1:]...)...)
 }
 
+// end returns from the function. VZEROUPPER avoids penalties of later SSE instructions.
 func end() {
 	VZEROUPPER()
 	RET()
@@ -101,7 +105,7 @@ func (v isa) fillWords(n uint32) VecVirtual {
 	return v.fill(r)
 }
 
-// count loads a parameter as the count of a vector shift.
+// count loads a parameter as the count of a vector shift, which is in an XMM register.
 func count(name string) VecVirtual {
 	r := XMM()
 	at, err := Param(name).Resolve()
@@ -112,11 +116,11 @@ func count(name string) VecVirtual {
 	return r
 }
 
-// step32 is the constant of an addition; the assembler shortens a small one.
+// step32 is n as the constant of an addition; the assembler shortens a small one.
 func step32(n int) Constant { return U32(n) }
 
-// fetch asks for n bytes that lie ahead bytes further to be in the second cache, and for
-// those just ahead to be in the first.
+// fetch prefetches the n bytes that are ahead bytes further into the second-level cache, and the
+// bytes just ahead into the first.
 func (v isa) fetch(at, ahead Register, n int) {
 	for i := 0; i < n; i += 64 {
 		PREFETCHT1(Mem{Base: at, Index: ahead, Scale: 1, Disp: i})
@@ -124,7 +128,7 @@ func (v isa) fetch(at, ahead Register, n int) {
 	}
 }
 
-// loop repeats body as long as n, which body's step makes smaller, is above 0.
+// loop runs body, subtracts step from n, and repeats while n is above 0.
 func loop(label string, n Register, step int, body func()) {
 	Label(label)
 	body()
@@ -132,7 +136,7 @@ func loop(label string, n Register, step int, body func()) {
 	JG(LabelRef(label))
 }
 
-// bytesOf makes a constant of the vector's size by repeating its bytes.
+// bytesOf defines a constant of the vector's size that repeats the pattern.
 func (v isa) bytesOf(name string, pattern ...byte) Mem {
 	m := GLOBL(name+v.name, RODATA|NOPTR)
 	for i := range v.bytes {
@@ -141,7 +145,7 @@ func (v isa) bytesOf(name string, pattern ...byte) Mem {
 	return m
 }
 
-// dwordsOf makes a constant of 32-bit numbers.
+// dwordsOf defines a constant of 32-bit numbers.
 func dwordsOf(name string, values ...uint32) Mem {
 	m := GLOBL(name, RODATA|NOPTR)
 	for i, x := range values {
@@ -150,6 +154,7 @@ func dwordsOf(name string, values ...uint32) Mem {
 	return m
 }
 
+// qwordsOf defines a constant of 64-bit numbers.
 func qwordsOf(name string, values ...uint64) Mem {
 	m := GLOBL(name, RODATA|NOPTR)
 	for i, x := range values {
@@ -158,13 +163,15 @@ func qwordsOf(name string, values ...uint64) Mem {
 	return m
 }
 
-// constants are those that several kernels of AVX-512 share.
+// constants are the permutations that several AVX-512 kernels share.
 var constants struct{ even, odd Mem }
 
 func main() {
 	ConstraintExpr("amd64")
+	// They restore the order of quadwords after lane-wise packing of two vectors.
 	constants.even = qwordsOf("evenAVX512", 0, 1, 8, 9, 2, 3, 10, 11)
 	constants.odd = qwordsOf("oddAVX512", 4, 5, 12, 13, 6, 7, 14, 15)
+	// Every kernel is written once for each instruction set.
 	for _, v := range []isa{{"AVX2", 32}, {"AVX512", 64}} {
 		copies(v)
 		flip(v)
@@ -180,7 +187,7 @@ func main() {
 		resampleAlong(v)
 	}
 	TEXT("fence", NOSPLIT, "func()")
-	Doc("fence orders stores past the caches before what follows.")
+	Doc("fence orders stores past the caches before later stores.")
 	SFENCE()
 	RET()
 	Generate()

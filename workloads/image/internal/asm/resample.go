@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// resampleDown weighs rows two by two.
+// resampleDown writes the first pass: it weighs rows two by two into a line of words.
 func resampleDown(v isa) {
 	v.begin("resampleDown", "out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64",
 		"computes out[x:end], whole vectors of bytes: rows holds two rows for each element of weights, which",
@@ -20,6 +20,7 @@ func resampleDown(v isa) {
 	for _, s := range sums {
 		v.zero(s)
 	}
+	// For each pair of rows and weights: interleave the rows' samples, and multiply and add pairs.
 	row, weight, left := GP64(), GP64(), GP64()
 	MOVQ(rows, row)
 	MOVQ(weights, weight)
@@ -33,6 +34,7 @@ func resampleDown(v isa) {
 		v.load(Mem{Base: at, Index: x, Scale: 1}, below)
 		w := v.reg()
 		VPBROADCASTD(Mem{Base: weight}, w)
+		// The samples of the two rows side by side, so that one instruction weighs both.
 		both := [2]VecVirtual{v.reg(), v.reg()}
 		VPUNPCKLBW(below, above, both[0])
 		VPUNPCKHBW(below, above, both[1])
@@ -53,10 +55,12 @@ func resampleDown(v isa) {
 	end()
 }
 
-// resampleAlong gives each output pixel a lane: red, green, blue and nothing.
+// resampleAlong writes the second pass, along a line of words. Each output pixel has a lane: red,
+// green, blue and an unused element.
 func resampleAlong(v isa) {
 	// The same channel of two neighbours side by side.
 	neighbours := v.bytesOf("neighbours", 0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, 0x80, 0x80, 0x80, 0x80)
+	// Removes the unused fourth byte of each pixel.
 	squeeze := GLOBL("squeeze"+v.name, RODATA|NOPTR)
 	for i, b := range []byte{0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80} {
 		DATA(i, U8(b))
@@ -70,10 +74,12 @@ func resampleAlong(v isa) {
 	v.load(neighbours, shuffle)
 	VMOVDQU(squeeze, narrowing)
 	v.zero(none)
+	// Four pixels at a time: one vector of AVX-512, two of AVX2.
 	vectors := 64 / v.bytes
 	sums := v.regs(vectors)
 	at := []Register{GP64(), GP64(), GP64(), GP64()}
 	Label("pixels")
+	// The addresses of the first input of four outputs.
 	for i, r := range at {
 		MOVLQSX(Mem{Base: offsets, Disp: 4 * i}, r)
 		ADDQ(line, r)
@@ -84,6 +90,7 @@ func resampleAlong(v isa) {
 	more := GP64()
 	MOVQ(pairs, more)
 	loop("taps", more, 1, func() {
+		// Two taps of RGB words for each pixel: 12 bytes, of which 16 are read.
 		for i, s := range sums {
 			r := v.reg()
 			VMOVDQU(Mem{Base: at[i*4/vectors]}, r.AsX())
@@ -104,6 +111,7 @@ func resampleAlong(v isa) {
 		}
 		ADDQ(Imm(64), weights)
 	})
+	// Round, shift and saturate to bytes, and remove the unused fourth channel.
 	pixels := XMM()
 	for _, s := range sums {
 		VPADDD(bias, s, s)

@@ -8,17 +8,18 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// rgbTables are the constants of the kernels that take pixels apart.
+// rgbTables are the constants of the kernels that separate the channels of pixels.
 type rgbTables struct {
 	pairs Mem    // the same channel of two pixels side by side
 	tight Mem    // twice six bytes and a gap of two to twelve bytes
-	pick  [2]Mem // AVX-512: twelve bytes to a lane, even and odd ones
+	pick  [2]Mem // AVX-512: twelve bytes to a lane, of the even and of the odd groups
 	close Mem    // lanes of twelve bytes without the gaps
 	ones  Mem    // bytes
 }
 
+// rgbConstants defines the constants for v.
 func rgbConstants(v isa) rgbTables {
-	const no = 0x80
+	const no = 0x80 // VPSHUFB writes a zero for an index with the highest bit
 	pairs := []byte{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, no, no, no, no}
 	t := rgbTables{
 		tight: v.bytesOf("tight", 0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, no, no, no, no),
@@ -47,8 +48,8 @@ func rgbConstants(v isa) rgbTables {
 	return t
 }
 
-// dozens are the shuffles of the even and of the odd groups of AVX2; the last
-// group begins four bytes later in its lane.
+// dozens defines the shuffles of the even and of the odd groups for AVX2. The last group begins
+// four bytes later in its lane.
 func dozens(name string, lane []byte) Mem {
 	m := GLOBL(name, RODATA|NOPTR)
 	for i := range 64 {
@@ -61,8 +62,8 @@ func dozens(name string, lane []byte) Mem {
 	return m
 }
 
-// groups loads the even and the odd groups of twelve bytes, one to a lane: 96
-// bytes with AVX-512, 48 with AVX2. Nothing else is read.
+// groups loads groups of twelve bytes, four pixels, one to a lane: 96 bytes with AVX-512, 48 with
+// AVX2. It reads no other bytes.
 type groups struct {
 	v       isa
 	t       rgbTables
@@ -70,6 +71,7 @@ type groups struct {
 	shuffle [2]VecVirtual
 }
 
+// groups loads the constants into registers; shuffle is applied to each group.
 func (v isa) groups(t rgbTables, shuffle Mem) groups {
 	g := groups{v: v, t: t}
 	for i := range 2 {
@@ -90,11 +92,12 @@ func (v isa) groups(t rgbTables, shuffle Mem) groups {
 	return g
 }
 
-// load returns the even and the odd groups.
+// load returns the even and the odd groups, shuffled.
 func (g groups) load(from Mem) [2]VecVirtual {
 	v := g.v
 	all := [2]VecVirtual{v.reg(), v.reg()}
 	if v.wide() {
+		// Two loads of 64 bytes, 32 apart, cover the 96 bytes.
 		low, high := v.reg(), v.reg()
 		v.load(from, low)
 		v.load(from.Offset(32), high)
@@ -114,8 +117,8 @@ func (g groups) load(from Mem) [2]VecVirtual {
 	return all
 }
 
-// half is the rounded mean of each block of 2x2 pixels. halfStream makes whole vectors of
-// four steps, fetches both rows ahead and stores past the caches.
+// half writes the rounded mean of each block of 2x2 pixels. halfStream joins four steps to three
+// whole vectors, prefetches both rows and stores past the caches.
 func half(v isa, t rgbTables) {
 	signature := "out, above, below *byte, n int"
 	v.begin("half", signature, "computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.")
@@ -123,6 +126,7 @@ func half(v isa, t rgbTables) {
 	m := v.means(t)
 	near := v.reg()
 	v.load(t.close, near)
+	// A step reads six bytes of each row for a pixel, and writes three.
 	loop("pixels", n, v.bytes/4, func() {
 		r := m.of(Mem{Base: above}, Mem{Base: below})
 		VPERMD(r, near, r)
@@ -134,8 +138,8 @@ func half(v isa, t rgbTables) {
 	end()
 
 	v.begin("halfStream", "out, above, below *byte, ahead uintptr, n int",
-		"is half of whole vectors, for what is too large for the caches: stores go past them, which fence orders,",
-		"and what lies ahead bytes from the pixels is fetched. out is aligned to the vector.")
+		"is half for whole vectors of images larger than the caches: stores go past them, which fence orders,",
+		"and the memory ahead bytes from the pixels is prefetched. out is aligned to the vector.")
 	out, above, below, ahead, n := arg("out"), arg("above"), arg("below"), arg("ahead"), arg("n")
 	m = v.means(t)
 	joint := v.joiner()
@@ -146,6 +150,7 @@ func half(v isa, t rgbTables) {
 		for i := range 4 {
 			at := 3 * v.bytes / 2 * i
 			r := m.of(Mem{Base: above, Disp: at}, Mem{Base: below, Disp: at})
+			// The second to fourth result each complete one full vector.
 			joint.place(i, r)
 			if i > 0 {
 				joint.fill(i, before, r)
@@ -160,13 +165,14 @@ func half(v isa, t rgbTables) {
 	end()
 }
 
-// means are those of 2x2 pixels: of a quarter of a vector of pixels, in twelve bytes of
-// each lane.
+// means computes the means of 2x2 pixels: a quarter of a vector of pixels, in twelve bytes of each
+// lane.
 type means struct {
 	g                groups
 	ones, two, tight VecVirtual
 }
 
+// means loads the constants into registers.
 func (v isa) means(t rgbTables) means {
 	m := means{g: v.groups(t, t.pairs), ones: v.reg(), tight: v.reg()}
 	v.load(t.ones, m.ones)
@@ -175,8 +181,10 @@ func (v isa) means(t rgbTables) means {
 	return m
 }
 
+// of returns the means of the pixels at above and below.
 func (m means) of(above, below Mem) VecVirtual {
 	a, b := m.g.load(above), m.g.load(below)
+	// Sums of horizontal neighbours, then of both rows, plus 2, divided by 4.
 	for i := range a {
 		VPMADDUBSW(m.ones, a[i], a[i])
 		VPMADDUBSW(m.ones, b[i], b[i])
@@ -203,15 +211,16 @@ func (v isa) storeHalf(r VecVirtual, out Register) {
 	VMOVQ(top, Mem{Base: out, Disp: 16})
 }
 
-// joiner makes three vectors of four that hold twelve bytes in each lane.
+// joiner makes three full vectors of four vectors with twelve bytes in each lane.
 type joiner struct {
 	v     isa
 	index []VecVirtual
 }
 
+// joiner loads the permutations into registers.
 func (v isa) joiner() joiner {
 	j := joiner{v: v}
-	all := [][]uint32{ // AVX2: where the dwords of each of the four go
+	all := [][]uint32{ // AVX2: the positions of the dwords of each of the four
 		{0, 1, 2, 4, 5, 6, 6, 6}, {2, 4, 5, 6, 6, 6, 0, 1}, {5, 6, 6, 6, 0, 1, 2, 4}, {6, 6, 0, 1, 2, 4, 5, 6},
 	}
 	if v.wide() { // of two vectors, the end of one and the beginning of the next
@@ -233,14 +242,14 @@ func (v isa) joiner() joiner {
 	return j
 }
 
-// place brings the dwords of vector i to their places.
+// place moves the dwords of vector i to their final positions (AVX2 only).
 func (j joiner) place(i int, r Op) {
 	if !j.v.wide() {
 		VPERMD(r, j.index[i], r)
 	}
 }
 
-// fill completes the vector before vector i.
+// fill completes the vector before vector i with dwords of r, which is vector i.
 func (j joiner) fill(i int, before, r Op) {
 	if j.v.wide() {
 		VPERMT2D(r, j.index[i-1], before)

@@ -7,19 +7,20 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// edgeConstants are those of luma and sobel.
+// edgeConstants are the constants of luma and sobel.
 type edgeConstants struct {
 	dots    [2]Mem // red, green, blue and green of a pixel; of a load that begins four pixels early
 	weights Mem    // of a pixel's bytes
 	ones    Mem    // words
 	bias    Mem    // half a level, for words and for dwords
-	linear  Mem    // AVX-512: the order of the pixels behind packing
+	linear  Mem    // AVX-512: restores the order of the pixels after packing
 	twos    Mem
-	zip     Mem // bytes of the lower and the upper half of a lane in turns
+	zip     Mem // interleaves the bytes of the lower and the upper half of a lane
 }
 
+// edgeTables defines the constants for v.
 func edgeTables(v isa) edgeConstants {
-	// Green in two parts: 255 times each pair of weights fits a signed word.
+	// Green has two weights, 51 + 99 = 150: 255 times each pair of weights fits a signed word.
 	t := edgeConstants{
 		weights: v.bytesOf("lumaWeights", 77, 51, 29, 99),
 		twos:    v.bytesOf("twoBytes", 2),
@@ -49,7 +50,7 @@ func edgeTables(v isa) edgeConstants {
 	return t
 }
 
-// toLuma turns as many pixels as a vector has bytes into luma.
+// toLuma converts as many pixels as a vector has bytes to luma.
 type toLuma struct {
 	v isa
 	t edgeConstants
@@ -59,6 +60,7 @@ type toLuma struct {
 	odd                   Register // mask of bytes
 }
 
+// toLuma loads the constants into registers, for AVX-512.
 func (v isa) toLuma(t edgeConstants) toLuma {
 	l := toLuma{v: v, t: t}
 	if !v.wide() {
@@ -71,6 +73,7 @@ func (v isa) toLuma(t edgeConstants) toLuma {
 	v.load(t.weights, l.weights)
 	v.load(t.bias, l.bias)
 	v.load(t.linear, l.linear)
+	// The mask selects the upper byte of each word.
 	mask := GP64()
 	MOVQ(U64(0xAAAAAAAAAAAAAAAA), mask)
 	l.odd = K()
@@ -78,12 +81,14 @@ func (v isa) toLuma(t edgeConstants) toLuma {
 	return l
 }
 
+// step writes the luma of the pixels at pix to out.
 func (l toLuma) step(pix, out Mem) {
 	if l.v.wide() {
 		l.stepWide(pix, out)
 		return
 	}
 	v := l.v
+	// Four groups of eight pixels: shuffle to R, G, B, G, multiply, and add pairs twice.
 	var words [2]VecVirtual
 	for half := range words {
 		var dwords [2]VecVirtual
@@ -92,7 +97,7 @@ func (l toLuma) step(pix, out Mem) {
 			r := v.reg()
 			early := 0
 			dots := l.t.dots[0]
-			if group == 3 { // no byte behind the pixels is read
+			if group == 3 { // no byte after the pixels is read
 				early, dots = 4, l.t.dots[1]
 			}
 			VBROADCASTI128(pix.Offset(12*group), r)
@@ -112,12 +117,14 @@ func (l toLuma) step(pix, out Mem) {
 	v.store(words[0], out)
 }
 
+// stepWide is step for AVX-512: the dot product of each pixel's bytes and weights is one
+// instruction.
 func (l toLuma) stepWide(pix, out Mem) {
 	v := l.v
 	var dwords [4]VecVirtual
 	for i := range dwords {
 		at, dots := 48*i, l.dots[0]
-		if i >= 2 { // no byte behind the pixels is read
+		if i >= 2 { // no byte after the pixels is read
 			at, dots = at-16, l.dots[1]
 		}
 		p, sum := v.reg(), v.reg()
@@ -136,8 +143,8 @@ func (l toLuma) stepWide(pix, out Mem) {
 	v.store(low, out)
 }
 
-// dot is VPDPBUSD, which avo does not know: it adds the products of four unsigned with
-// four signed bytes.
+// dot is VPDPBUSD, which avo lacks: it adds the products of four unsigned with four signed bytes
+// to sum.
 func dot(signed, unsigned, sum Op) {
 	Instruction(&ir.Instruction{
 		Opcode: "VPDPBUSD", Operands: []Op{signed, unsigned, sum},
@@ -145,7 +152,7 @@ func dot(signed, unsigned, sum Op) {
 	})
 }
 
-// luma is for the first lines of a band.
+// luma writes the function for the first lines of a band; sobelLuma computes the others.
 func luma(v isa, t edgeConstants) {
 	v.begin("luma", "out, pix *byte, n int", "computes n pixels, whole vectors of bytes: (77 R + 150 G + 29 B + 128) / 256.")
 	out, pix, n := arg("out"), arg("pix"), arg("n")
@@ -158,10 +165,10 @@ func luma(v isa, t edgeConstants) {
 	end()
 }
 
-// sobel computes two rows of edges out of four lines of luma, and sobelLuma the next two
-// lines meanwhile. With the sums B of 2x2 pixels, B(right, below) - B(left, above) is half
-// the sum of the gradients and B(right, above) - B(left, below) half their difference, and
-// |gx| + |gy| is the greater one of |gx + gy| and |gx - gy|.
+// sobel writes the functions that compute two rows of edges from four lines of luma; sobelLuma
+// computes the next two lines in the same loop. With the sums B of 2x2 pixels, B(right, below) -
+// B(left, above) is half the sum of the gradients and B(right, above) - B(left, below) half their
+// difference. |gx| + |gy| is the maximum of |gx + gy| and |gx - gy|.
 func sobel(v isa, t edgeConstants) {
 	for _, kind := range []struct {
 		name  string
@@ -174,9 +181,9 @@ func sobel(v isa, t edgeConstants) {
 		}
 		v.begin(kind.name, signature, map[string][]string{
 			"sobel": {"computes n pixels, whole vectors, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above",
-				"and two at below, each apart bytes from its other, with one pixel more at either end."},
-			"sobelLuma": {"is sobel and luma in one: n pixels at pix, and down bytes from there, to two lines at next, too.",
-				"What lies ahead bytes from them is fetched into the cache."},
+				"and two at below, apart bytes from each other, with one more pixel at each end."},
+			"sobelLuma": {"is sobel and luma in one: n pixels at pix, and n pixels down bytes after pix, go to the two lines at next.",
+				"The memory ahead bytes from them is prefetched."},
 			"sobelLumaStream": {"is sobelLuma with stores past the caches, which fence orders; out and outBelow are aligned to the vector."},
 		}[kind.name]...)
 		var l toLuma
@@ -186,6 +193,7 @@ func sobel(v isa, t edgeConstants) {
 		}
 		out, outBelow, above, below, apart, n := arg("out"), arg("outBelow"), arg("above"), arg("below"), arg("apart"), arg("n")
 		e := v.edges(t)
+		// Each iteration computes one vector of both rows.
 		loop("pixels", n, v.bytes, func() {
 			if kind.luma {
 				l.step(Mem{Base: pix}, Mem{Base: next})
@@ -210,35 +218,39 @@ func sobel(v isa, t edgeConstants) {
 	}
 }
 
-// edges takes one line of luma after the other. It computes words: of each line the
-// sums of two neighbours, doubled, for the pairs that begin before, at and behind an
-// even pixel, and of two lines the sums of those.
+// edges takes one line of luma after the other. For each line it computes words: the doubled sums
+// of two neighbours, for the pairs that begin before, at and after an even pixel. sums are those
+// of two lines together.
 type edges struct {
 	v           isa
 	twos, zip   Op
 	pairs, sums []VecVirtual
 }
 
+// edges loads the constants into registers.
 func (v isa) edges(t edgeConstants) *edges {
 	e := &edges{v: v, twos: v.reg(), zip: t.zip}
 	v.load(t.twos, e.twos)
-	if v.wide() { // there are registers enough
+	if v.wide() { // AVX-512 has 32 registers
 		e.zip = v.reg()
 		v.load(t.zip, e.zip)
 	}
 	return e
 }
 
+// begin starts a new block of columns.
 func (e *edges) begin() { e.pairs, e.sums = nil, nil }
 
-// line returns the edges of the line before, if there are two.
+// line takes the next line and returns the edges of the one before, nil for the first two.
 func (e *edges) line(at Mem) Op {
 	v := e.v
+	// The sums of two neighbours, from three overlapping loads.
 	pairs := v.regs(3)
 	for i, p := range pairs {
 		v.load(at.Offset(i-1), p)
 		VPMADDUBSW(e.twos, p, p)
 	}
+	// pairs of the line before becomes, in place, the sums of both lines.
 	above, below := e.sums, e.pairs
 	for i, p := range below {
 		VPADDW(pairs[i], p, p)
@@ -255,7 +267,7 @@ func (e *edges) line(at Mem) Op {
 		VPABSW(falling, falling)
 		VPABSW(rising, rising)
 		VPMAXSW(rising, falling, falling)
-		halves[i] = falling
+		halves[i] = falling // the larger one is |gx| + |gy|
 	}
 	VPACKUSWB(halves[1], halves[0], halves[0])
 	VPSHUFB(e.zip, halves[0], halves[0])

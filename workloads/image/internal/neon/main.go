@@ -1,5 +1,6 @@
-// Command neon writes the arm64 kernels of package image into a directory, as package
-// internal/asm does the others: kernels_arm64.s and the declarations kernels_arm64.go.
+// Command neon writes the arm64 kernels of package image into a directory: the assembly
+// kernels_arm64.s and its declarations kernels_arm64.go. Command internal/asm writes those for
+// amd64.
 package main
 
 import (
@@ -8,11 +9,11 @@ import (
 	"github.com/batchctl/batchctl/workloads/internal/neon"
 )
 
-// block is what the package takes for a vector: two registers, so that a quarter of it is
-// eight pixels.
+// block is the size in bytes of what the package treats as a vector: two registers, so that a
+// quarter of it is eight pixels.
 const block = 32
 
-// file is what the kernels are written into.
+// file collects the kernels.
 type file struct{ *neon.File }
 
 func main() {
@@ -33,7 +34,7 @@ func main() {
 	})
 }
 
-// loop repeats body as long as register r, which it makes smaller by step, is above 0.
+// loop runs body, subtracts step from register r, and repeats while r is above 0.
 func (f file) loop(label string, r, step int, body func()) {
 	f.Label(label)
 	body()
@@ -41,8 +42,8 @@ func (f file) loop(label string, r, step int, body func()) {
 	f.Line("BGT %s", label)
 }
 
-// widths repeats body for several blocks at a time, and then for one: as long as that many
-// bytes are left in register r.
+// widths runs body for several blocks at a time, and then for fewer, while that many bytes are
+// left in register r. The suffix makes the labels of body unique.
 func (f file) widths(r int, widest int, body func(blocks int, suffix string)) {
 	for blocks := widest; blocks > 0; blocks /= 2 {
 		suffix := strconv.Itoa(blocks)
@@ -54,9 +55,11 @@ func (f file) widths(r int, widest int, body func(blocks int, suffix string)) {
 		f.Line("B columns%s", suffix)
 		f.Label("over" + suffix)
 	}
+	// Fewer bytes than a block are left to the caller.
 	f.Line("RET")
 }
 
+// copy writes the copy that measures the ceiling.
 func (f file) copy() {
 	f.Function("copyNEON", "dst, src *byte, n int", "copyNEON copies n bytes, a multiple of 128.")
 	f.Parameters("dst", "src", "n")
@@ -69,7 +72,7 @@ func (f file) copy() {
 	f.Line("RET")
 }
 
-// widen writes a register of bytes as two of words.
+// widen writes the conversion of a register of bytes to two registers of words.
 func (f file) widen(from, low, high int) {
 	f.Line("VUXTL V%d.B8, V%d.H8", from, low)
 	f.Line("VUXTL2 V%d.B16, V%d.H8", from, high)

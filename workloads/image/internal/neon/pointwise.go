@@ -1,24 +1,26 @@
 package main
 
-// spread fills a register with a parameter of 32 bits.
+// spread fills a register with copies of a 32-bit parameter.
 func (f file) spread(name string, to int) {
 	f.Line("MOVWU %s, R8", f.Parameter(name))
 	f.Line("VDUP R8, V%d.S4", to)
 }
 
-// rightShift fills a register with a parameter as the count of a shift to the right.
+// rightShift fills a register with the negated parameter: NEON shifts to the right by negative
+// counts.
 func (f file) rightShift(name, arrangement string, to int) {
 	f.Line("MOVD %s, R8", f.Parameter(name))
 	f.Line("NEG R8, R8")
 	f.Line("VDUP R8, V%d.%s", to, arrangement)
 }
 
-// scaleWords needs half the instructions of scale, for what 16 bits can tell.
+// scaleWords writes the 16-bit variant of scale, which needs fewer instructions. Not every factor
+// and offset has one.
 func (f file) scaleWords() {
 	f.Function("scaleWordsNEON", "dst, src *byte, n int, factor, more, less uint32, shift uint64",
 		"scaleWordsNEON computes n bytes, a multiple of 32: sample*factor/256 + more - less, each step cut to 0..65535, shifted right and cut to 255. Either half of the 32 bits holds the 16-bit number.")
 	f.Parameters("dst", "src", "n")
-	const factor, more, less, shift = 16, 17, 18, 19
+	const factor, more, less, shift = 16, 17, 18, 19 // registers
 	f.spread("factor", factor)
 	f.spread("more", more)
 	f.spread("less", less)
@@ -27,6 +29,7 @@ func (f file) scaleWords() {
 		f.Line("FMOVQ (R1), F0")
 		f.Line("ADD $%d, R1", block/2)
 		f.widen(0, 1, 2)
+		// Each half: the product of 32 bits, its upper 24, and saturating steps on words.
 		for half, arrangement := range []string{"8b", "16b"} {
 			samples, words := 1+half, 5+half
 			f.Long("umull", "4h", 3, samples, factor)
@@ -44,8 +47,8 @@ func (f file) scaleWords() {
 	f.Line("RET")
 }
 
-// linear writes the part that scale and toFloat share: of a register of samples, four
-// registers of sample*factor + offset as float32, from V4 on.
+// linear writes the part that scale and toFloat share. It loads a register of samples and computes
+// four registers of sample*factor + offset as float32, from V4 on.
 func (f file) linear(factor, offset int) {
 	f.Line("FMOVQ (R1), F0")
 	f.Line("ADD $%d, R1", block/2)
@@ -58,11 +61,13 @@ func (f file) linear(factor, offset int) {
 			f.Line("VUXTL2 V%d.H8, V3.S4", samples)
 		}
 		f.Convert("ucvtf", 3, 3)
+		// The offset is the start of the sum: VFMLA adds to its destination.
 		f.Line("VORR V%d.B16, V%d.B16, V%d.B16", offset, offset, 4+i)
 		f.Line("VFMLA V%d.S4, V3.S4, V%d.S4", factor, 4+i)
 	}
 }
 
+// scale writes the function that computes bytes in float32.
 func (f file) scale() {
 	f.Function("scaleNEON", "dst, src *byte, n int, factor, offset float32",
 		"scaleNEON computes n bytes, a multiple of 32: sample*factor + offset as one float32, cut to 0..255 and to an integer.")
@@ -72,6 +77,7 @@ func (f file) scale() {
 	f.spread("offset", offset)
 	f.loop("samples", 2, block/2, func() {
 		f.linear(factor, offset)
+		// Towards zero, then saturated to words and to bytes.
 		for i := range 4 {
 			f.Convert("fcvtzs", 4+i, 4+i)
 			f.Narrow("sqxtn", []string{"4h", "8h"}[i%2], 8+i/2, 4+i)
@@ -85,6 +91,7 @@ func (f file) scale() {
 	f.Line("RET")
 }
 
+// toFloat writes the function that computes float32s.
 func (f file) toFloat() {
 	f.Function("toFloatNEON", "dst, src *byte, n int, factor, offset float32",
 		"toFloatNEON computes n samples, a multiple of 32: sample*factor + offset as float32.")

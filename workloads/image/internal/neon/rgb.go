@@ -1,9 +1,9 @@
 package main
 
-// luma computes the weighted sum of each pixel's three bytes.
+// luma writes the function of the weighted sum of each pixel's three bytes.
 func (f file) luma() {
 	f.Function("lumaNEON", "out, pix *byte, ahead uintptr, n int",
-		"lumaNEON computes n pixels, a multiple of 32: (77 R + 150 G + 29 B + 128) / 256. What lies ahead bytes from the pixels is fetched.")
+		"lumaNEON computes n pixels, a multiple of 32: (77 R + 150 G + 29 B + 128) / 256. The memory ahead bytes from the pixels is prefetched.")
 	f.Parameters("out", "pix", "ahead", "n")
 	weights := []int{77, 150, 29}
 	for i, w := range weights {
@@ -12,6 +12,7 @@ func (f file) luma() {
 	f.loop("pixels", 3, block/2, func() {
 		f.Line("ADD R2, R1, R4")
 		f.Line("PRFM (R4), PLDL2KEEP")
+		// VLD3 separates the channels of 16 pixels.
 		f.Line("VLD3.P 48(R1), [V0.B16, V1.B16, V2.B16]")
 		for half, arrangement := range []string{"8b", "16b"} {
 			for i := range weights {
@@ -29,13 +30,13 @@ func (f file) luma() {
 	f.Line("RET")
 }
 
-// sobel computes two rows of edges out of four lines of luma. With the sums B of 2x2 pixels,
+// sobel writes the function that computes two rows of edges from four lines of luma. With the sums B of 2x2 pixels,
 // B(right, below) - B(left, above) is half the sum of the gradients and B(right, above) -
-// B(left, below) half their difference, and |gx| + |gy| is the greater one of |gx + gy|
+// B(left, below) half their difference, and |gx| + |gy| is the maximum of |gx + gy|
 // and |gx - gy|.
 func (f file) sobel() {
 	f.Function("sobelNEON", "out, outBelow, above, below *byte, apart uintptr, n int",
-		"sobelNEON computes n pixels, a multiple of 32, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above and two at below, each apart bytes from its other, with one pixel more at either end.")
+		"sobelNEON computes n pixels, a multiple of 32, of two rows: |gx| + |gy|, at most 255. Two lines of luma begin at above and two at below, apart bytes from each other, with one more pixel at each end.")
 	f.Parameters("out", "outBelow", "above", "below", "apart", "n")
 	f.Comment("The four lines begin at R2, R6, R3 and R7, and one pixel earlier.")
 	f.Line("SUB $1, R2")
@@ -58,7 +59,7 @@ func (f file) sobel() {
 				f.Long("uaddl", "8b", pairs(i)+2*side, 16+side, 17+side)
 				f.Long("uaddl", "16b", pairs(i)+2*side+1, 16+side, 17+side)
 			}
-			if i == 0 {
+			if i == 0 { // two lines make the first sums, three the first edges
 				continue
 			}
 			for j := range 4 {
@@ -74,6 +75,7 @@ func (f file) sobel() {
 				f.Same("umax", "8h", 20, 20, 21)
 				f.Narrow("uqxtn", arrangement, 22, 20)
 			}
+			// Doubled, because the sums here are half of the gradients'; saturated at 255.
 			f.ShiftCut("16b", 22, 22, 1)
 			f.Line("FMOVQ F22, (R%d)", i-2)
 			f.Line("ADD $%d, R%d", block/2, i-2)
@@ -82,23 +84,26 @@ func (f file) sobel() {
 	f.Line("RET")
 }
 
-// half is the rounded mean of each block of 2x2 pixels.
+// half writes the function of the rounded mean of each block of 2x2 pixels.
 func (f file) half() {
 	f.Function("halfNEON", "out, above, below *byte, ahead uintptr, n int",
-		"halfNEON computes n pixels of the output, a multiple of 8: (a + b + c + d + 2) / 4. What lies ahead bytes from the pixels is fetched.")
+		"halfNEON computes n pixels of the output, a multiple of 8: (a + b + c + d + 2) / 4. The memory ahead bytes from the pixels is prefetched.")
 	f.Parameters("out", "above", "below", "ahead", "n")
 	f.loop("pixels", 4, block/4, func() {
 		for line := 1; line <= 2; line++ {
 			f.Line("ADD R3, R%d, R5", line)
 			f.Line("PRFM (R5), PLDL2KEEP")
 		}
+		// VLD3 separates the channels of 16 pixels of both rows.
 		f.Line("VLD3.P 48(R1), [V0.B16, V1.B16, V2.B16]")
 		f.Line("VLD3.P 48(R2), [V3.B16, V4.B16, V5.B16]")
+		// Sums of horizontal neighbours of both rows, divided by 4 with rounding.
 		for channel := range 3 {
 			f.Pairwise("uaddlp", "16b", 6+channel, channel)
 			f.Pairwise("uadalp", "16b", 6+channel, 3+channel)
 			f.NarrowShift("rshrn", "8b", 6+channel, 6+channel, 2)
 		}
+		// VST3 interleaves the channels of 8 pixels again.
 		f.Line("VST3.P [V6.B8, V7.B8, V8.B8], 24(R0)")
 	})
 	f.Line("RET")
