@@ -53,7 +53,7 @@ type editRecord struct {
 //	file, line, column, endLine, endColumn, severity, rule, message, hint
 //
 // in this order, all of them always. Lines and columns count from 1, columns in
-// Unicode code points, and the end is exclusive. A problem that has no place
+// Unicode code points, and the end is exclusive. A problem without a location
 // has an empty file and zeros. severity is "error" or "warning"; hint may be
 // empty. After these, a problem with a fix has a fix with a message and
 // its edits, sorted and apart; each has the members
