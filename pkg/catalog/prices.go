@@ -27,17 +27,18 @@ const PricesRegion = "us-east-1"
 //go:embed prices.csv
 var pricesCSV string
 
-// PricesHead is the header of a price file: one price a line, in US dollars an
-// hour. Lines before it may name its day and origin: "# date: 2026-07-20" and
-// "# source: ...", and what its prices on Spot lie between: "# spot: ...". An item is an instance type, or one of FargateItems or StandingItems. With "spot:"
-// before it, it is what the item costs on Spot, and may be a range: 0.035-0.061.
+// PricesHead is the header of a price file: one price a line, in US dollars an hour. Lines
+// before it may have its date and origin, "# date: 2026-07-20" and "# source: ...", and
+// describe the range of its Spot prices, "# spot: ...". An item is an instance type, or
+// one of FargateItems or HourlyItems. With "spot:" before it, it has a Spot price, which
+// may be a range: 0.035-0.061.
 const PricesHead = "region,item,usd_per_hour"
 
 // SpotItem is the prefix of an item with a Spot price.
 const SpotItem = "spot:"
 
-// FargateItems returns what a price file calls the parts of Fargate's price: a
-// vCPU and a GB of memory by platform, and a GB of storage beyond FargateStorageGB.
+// FargateItems returns the items of Fargate's price in a price file: a vCPU and a GB of
+// memory by platform, and a GB of storage beyond FargateStorageGB.
 func FargateItems() []string {
 	items := []string{fargateStorage}
 	for _, platform := range []string{X86, Arm, Windows} {

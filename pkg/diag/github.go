@@ -8,7 +8,7 @@ import (
 )
 
 // WriteGitHub writes one workflow command a line for every problem, which GitHub
-// Actions shows as an annotation at its place
+// Actions shows as an annotation at its location
 // (https://docs.github.com/actions/reference/workflow-commands-for-github-actions):
 //
 //	::error file=job.json,line=7,col=13,endLine=7,endColumn=16,title=memory-min-4::memory must be at least 4 MiB; write "4" or more

@@ -53,16 +53,16 @@ type editRecord struct {
 //	file, line, column, endLine, endColumn, severity, rule, message, hint
 //
 // in this order, all of them always. Lines and columns count from 1, columns in
-// Unicode code points, and the end is exclusive. A problem that has no place
+// Unicode code points, and the end is exclusive. A problem without a location
 // has an empty file and zeros. severity is "error" or "warning"; hint may be
 // empty. After these, a problem with a fix has a fix with a message and
-// its edits, sorted and apart; each has the members
+// its edits, sorted and without overlaps; each has the members
 //
 //	start, end, line, column, endLine, endColumn, text
 //
 // and replaces the bytes from start to before end by text; a fix whose edits would
-// show a credential is left out. A problem that is waived, and fails nothing, has
-// waived with the reason, and until if it ends. Characters that could steer a
+// show a credential is left out. A waived problem, which fails nothing, has
+// waived with the reason, and until if it ends. Characters that can control a
 // terminal are written as \u escapes, those of credentials as asterisks. The error
 // is that of w.
 func WriteJSON(w io.Writer, l List) error {

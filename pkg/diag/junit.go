@@ -49,13 +49,13 @@ type junitText struct {
 	Text string `xml:",cdata"`
 }
 
-// WriteJUnit writes the problems as JUnit test results, in the form that the
-// surefire plugin writes and that Jenkins, GitLab and others read: one test
-// suite a file, with one test a rule that found something there. An error fails
-// the test; a warning passes, with its text in system-out, because it does not
-// fail the run either; if all that the rule found is waived, the test is skipped. files are the names of all files that were checked: one
-// without problems has one passed test. Suites are sorted by name, and no times
-// are written. The error is that of w.
+// WriteJUnit writes the problems as JUnit test results, in the form of the surefire
+// plugin, which Jenkins, GitLab and others read. Each file is a test suite, with one test
+// for each rule that found something in it. An error fails the test. A warning passes,
+// with its text in system-out, because it does not fail the run either. If all problems of
+// the rule are waived, the test is skipped. files are the names of all checked files: one
+// without problems has one passed test. Suites are sorted by name, and have no times. The
+// error is that of w.
 func WriteJUnit(w io.Writer, l List, files []string) error {
 	return writeJUnit(w, l, Report{Files: files})
 }

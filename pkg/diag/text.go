@@ -27,7 +27,7 @@ const (
 )
 
 // WriteText writes the problems for people, in the order of the list: the
-// short form, the source line with the place underlined, the hint, and the fix
+// short form, the source line with the problem underlined, the hint, and the fix
 // where the hint does not say the same.
 //
 //	job.json:7:13: memory must be at least 4 MiB [memory-min-4]
@@ -35,11 +35,11 @@ const (
 //	    |             ^~~
 //	    = help: write "4" or more
 //
-// What looks like a credential is written as asterisks, in the source line and in
-// the other texts. A problem without a source has no source line. One that is waived
-// takes a line: there is nothing to be done about it. Whatever the texts hold, the
-// only control characters that reach w are line ends, the tabs of the source
-// line, and with Color the colour codes. The error is that of w.
+// A probable credential is written as asterisks, in the source line and in the other
+// texts. A problem without a source has no source line. A waived problem takes one line,
+// because it needs no action. Whatever the texts contain, the only control characters in
+// the output are line ends, the tabs of the source line, and with Color the colour codes.
+// The error is that of w.
 func WriteText(w io.Writer, l List, o TextOptions) error {
 	p := printer{w: bufio.NewWriter(w), color: o.Color, width: o.Width}
 	if p.width <= 0 {

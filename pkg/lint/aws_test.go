@@ -12,9 +12,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// The requests of testdata/aws have the members and the shape of those that AWS
-// prints in its documents; names and texts are ours. What AWS shows as an example
-// is no mistake. An archive is one page, and its files are a run.
+// The requests of testdata/aws have the members and the structure of requests in AWS's
+// documents; names and texts are different. An example of AWS is not a mistake. An archive
+// is one page, and its files are checked together.
 var awsExamples = map[string]struct {
 	page string
 	// warnings is what deserves a look all the same, in any of the files.
@@ -100,8 +100,8 @@ func TestExamplesOfAWS(t *testing.T) {
 	}
 }
 
-// The pages in one run, as in a directory with all of them: what belongs to one page
-// is not compared with another.
+// All pages are checked together, as in a directory with all of them: the files of one
+// page are not compared with those of another.
 func TestAllExamplesOfAWSAtOnce(t *testing.T) {
 	var files []*document.File
 	for _, page := range golden.Glob(t, "testdata/aws/*.txtar") {

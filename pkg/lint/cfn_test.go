@@ -52,7 +52,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// capitalised is a native value as a template of CloudFormation has it.
+// capitalised returns a native value in the form of a CloudFormation template.
 func capitalised(n *jsontree.Node, s *shape.Shape) *jsontree.Node {
 	out := n.Clone()
 	if !n.Is(jsontree.Object) && !n.Is(jsontree.Array) {
@@ -81,13 +81,13 @@ func capitalised(n *jsontree.Node, s *shape.Shape) *jsontree.Node {
 	return out
 }
 
-// asTemplateText is a native request as a template with one resource.
+// asTemplateText returns a native request as a template with one resource.
 func asTemplateText(root *jsontree.Node, kind document.Kind) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(string(kind), "Register"), "Create")
 	return fmt.Sprintf(`{"Resources":{"It":{"Type":%q,"Properties":%s}}}`, "AWS::Batch::"+name, capitalised(root, shape.Of(kind)).AppendJSON(nil))
 }
 
-// inTemplates reports whether CloudFormation creates what requests of the kind do.
+// inTemplates reports whether CloudFormation has resources for requests of the kind.
 func inTemplates(kind document.Kind) bool {
 	return kind != document.KindSubmitJob && shape.Of(kind) != nil
 }
@@ -135,8 +135,8 @@ func TestRulesInTemplates(t *testing.T) {
 	}
 }
 
-// What only CloudFormation knows is neither right nor wrong: with any values of a
-// template taken away, nothing is found that was not there.
+// Values that only CloudFormation knows are neither right nor wrong: without any values of
+// a template, no new problem appears.
 func TestUnknownValues(t *testing.T) {
 	type base struct {
 		text  string
@@ -193,8 +193,7 @@ func TestUnknownValues(t *testing.T) {
 	})
 }
 
-// unknownAt is a copy of a tree with a reference to nothing in place of what a path
-// leads to.
+// unknownAt returns a copy of a tree with a reference to nothing at a path.
 func unknownAt(n *jsontree.Node, path []string) *jsontree.Node {
 	if len(path) == 0 {
 		unknown := jsontree.NewObject(nil)
@@ -231,8 +230,8 @@ func rulesIn(text string) map[string]string {
 	return out
 }
 
-// yamlOf writes a value as YAML behind a key or a dash: functions by their short form
-// where it is possible, texts of several lines as literal blocks.
+// yamlOf writes a value as YAML after a key or a dash: functions in their short form if
+// possible, and texts of several lines as literal blocks.
 func yamlOf(n *jsontree.Node, indent int) string {
 	pad := strings.Repeat(" ", indent+2)
 	short := ""
@@ -284,7 +283,7 @@ func onlyFunction(n *jsontree.Node) bool {
 	return false
 }
 
-// A template says the same in YAML as in JSON, and the same is found in it.
+// A template has the same problems in YAML as in JSON.
 func TestTemplatesInYAML(t *testing.T) {
 	tried := 0
 	texts := exampleTexts()
@@ -326,7 +325,7 @@ func TestTemplatesInYAML(t *testing.T) {
 	}
 }
 
-// No template makes a rule panic or point outside of it.
+// No template causes a panic of a rule, or a problem outside its text.
 func FuzzTemplate(f *testing.F) {
 	for _, archive := range golden.Glob(f, "testdata/templates/*.txtar") {
 		f.Add(archive.Text(f, "template.yaml"))
@@ -344,8 +343,8 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// The AWS CDK writes the type of an environment in small letters. Hosts of an
-// unmanaged one join the cluster that their script names.
+// The AWS CDK writes the type of an environment in lower case. Hosts of an unmanaged
+// environment join the cluster that their script names.
 func TestScriptsOfUnmanagedHosts(t *testing.T) {
 	for kind, want := range map[string]bool{"UNMANAGED": false, "unmanaged": false, "MANAGED": true, "managed": true} {
 		_, found := loadText(t, "t.yaml", `

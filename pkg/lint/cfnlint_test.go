@@ -10,8 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// cfn-lint holds templates against the types of CloudFormation's registry. What only
-// AWS Batch says, when the stack is made or when its jobs wait, is found here.
+// cfn-lint compares templates with the types of CloudFormation's registry. Problems that
+// AWS Batch reports only when the stack is created, or when its jobs wait, are found here.
 func TestBeyondCfnLint(t *testing.T) {
 	testtool.Long(t)
 	testtool.Works(t, "cfn-lint", "--version")

@@ -11,9 +11,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 )
 
-// places are where people write credentials: %[1]s is a name and %[2]s the credential
-// as JSON. least is the share that has to be found, in per cent; named places tell
-// that the value is a credential.
+// credentialPlaces are the members in which people write credentials: %[1]s is a name and
+// %[2]s the credential as JSON. least is the share that must be found, in per cent. Named
+// members show that the value is a credential.
 var credentialPlaces = []struct {
 	name  string
 	least int

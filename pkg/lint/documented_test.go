@@ -33,8 +33,7 @@ func TestDocumentRulesAreDescribed(t *testing.T) {
 	}
 }
 
-// Whatever is reported about the files that the packages below are tested with has
-// an entry.
+// Every problem of the test files of the lower packages has an entry.
 func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 	rules := map[string]bool{}
 	hold := func(name, text string, read func(string) (*diag.Source, error)) {
@@ -89,8 +88,8 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 	}
 }
 
-// A link of a source leads to a page that AWS has: of an operation, or of a
-// structure of the model.
+// A link of a source leads to a page of AWS: of an operation, or of a structure of the
+// model.
 func TestLinksOfSources(t *testing.T) {
 	native, err := schemas.FS.ReadFile("native.schema.json")
 	if err != nil {

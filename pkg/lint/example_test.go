@@ -39,7 +39,7 @@ func exampleTexts() (texts []string) {
 	return texts
 }
 
-// isSingle reports whether the files are one document and nothing that is checked with it.
+// isSingle reports whether the files are one document without others.
 func isSingle(l examples.Files) bool {
 	_, platform := l.Platform()
 	return len(l.Documents()) == 1 && !platform
@@ -73,7 +73,7 @@ func loadRun(t *testing.T, l examples.Files) (docs []*document.File, platform *d
 	return docs, platform, problems
 }
 
-// loadSource loads a file of any kind, those of operations that no file holds too.
+// loadSource loads a file of any kind, including operations that no file contains.
 func loadSource(src *diag.Source, p *document.Platform, read func(string) (*diag.Source, error)) (*document.File, diag.List) {
 	root, _ := jsontree.Parse(src)
 	if kind := operation(root); kind != "" && !document.IsYAML(src) {
@@ -82,7 +82,7 @@ func loadSource(src *diag.Source, p *document.Platform, read func(string) (*diag
 	return document.Load(src, document.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
 }
 
-// findingBy finds what can be read.
+// findingBy finds the inputs that can be read.
 func findingBy(read func(string) (*diag.Source, error)) func(document, path string) (document.Found, error) {
 	if read == nil {
 		return nil
@@ -96,7 +96,7 @@ func findingBy(read func(string) (*diag.Source, error)) func(document, path stri
 	}
 }
 
-// operation knows a request of an operation that no file holds.
+// operation returns the operation of a request that no file contains.
 func operation(root *jsontree.Node) document.Kind {
 	switch {
 	case root.Get("jobId") != nil && root.Get("reason") != nil:
@@ -165,7 +165,7 @@ func TestGoodExamples(t *testing.T) {
 	}
 }
 
-// Examples are shown as `batchctl fmt` writes them.
+// Examples have the format of `batchctl fmt`.
 func TestExamplesAreFormatted(t *testing.T) {
 	for _, e := range examples.All() {
 		archive := golden.Read(t, filepath.Join("examples", e.Path()))
@@ -179,7 +179,7 @@ func TestExamplesAreFormatted(t *testing.T) {
 	}
 }
 
-// An archive that belongs to no rule would never be read.
+// An archive without a rule would never be read.
 func TestEveryExampleBelongsToARule(t *testing.T) {
 	for _, e := range examples.All() {
 		if r, ok := Lookup(e.Rule); !ok || r.Scope != e.Topic {

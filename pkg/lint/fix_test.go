@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint/examples"
 )
 
-// apply makes the edits of a fix.
+// apply applies the edits of a fix.
 func apply(text string, f *diag.Fix) string {
 	edits := slices.SortedFunc(slices.Values(f.Edits), func(a, b diag.Edit) int { return b.Span.Start - a.Span.Start })
 	for _, e := range edits {
@@ -28,7 +28,7 @@ func TestFixesMend(t *testing.T) {
 	for _, r := range Rules() {
 		bad := example(t, r.Name).Bad
 		text := bad[0].Text
-		for _, d := range mendable(t, bad) {
+		for _, d := range fixable(t, bad) {
 			fixes[d.Rule] = true
 			fixed := apply(text, d.Fix)
 			root, problems := jsontree.Parse(diag.NewSource("fixed.json", fixed))
@@ -46,9 +46,9 @@ func TestFixesMend(t *testing.T) {
 	}
 }
 
-// mendable is the problems of one file that carry a fix. Those that another file
-// takes part in are left out.
-func mendable(t *testing.T, bad examples.Files) diag.List {
+// fixable returns the problems of one file that have a fix, without those that involve
+// another file.
+func fixable(t *testing.T, bad examples.Files) diag.List {
 	if !isSingle(bad) {
 		return nil
 	}
@@ -64,8 +64,8 @@ func alone(t *testing.T, text string) diag.List {
 	return Settle(append(problems, Check([]*document.File{f}, nil, Rules())...))
 }
 
-// Whatever member or element is removed, and whatever is inserted, the text
-// stays JSON with one child fewer or more.
+// After the removal of any member or element, and after any insertion, the text is JSON
+// with one child fewer or more.
 func TestEditsKeepJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blank := rapid.SampledFrom([]string{"", " ", "\n  ", "\t", "\r\n "})
@@ -110,7 +110,7 @@ func same(t *rapid.T, text string, children int) {
 	}
 }
 
-// A fix belongs to the text that it edits, or to none.
+// A fix is for the text that it edits, or for none.
 func TestFixesStayInside(t *testing.T) {
 	for _, e := range examples.All() {
 		for _, f := range e.Bad {
@@ -131,8 +131,8 @@ func TestFixesStayInside(t *testing.T) {
 	}
 }
 
-// A definition for Fargate without platformCapabilities gets a report, and keeps what
-// it has for Fargate.
+// A definition for Fargate without platformCapabilities is reported, and keeps its members
+// for Fargate.
 func TestFargateForgotten(t *testing.T) {
 	for _, member := range []string{
 		`"networkConfiguration": { "assignPublicIp": "ENABLED" }`,

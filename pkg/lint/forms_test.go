@@ -10,16 +10,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Rules look at the native form only. These tests hold that this is enough:
-// each bad example is found in the other form too, at the same text.
+// Rules read only the native form. These tests check that this is enough: each bad example
+// is found in the other form too, at the same text.
 
-// nativeOnly is the rules that the wrapping makes void: what the compact job
-// supplies is not missing, a submission resolves references, names of definitions
-// are not those of submitJob, and steps in between stand for many dependencies.
+// nativeOnly lists the rules that the wrapping makes useless: a member that the compact
+// job adds is not missing, a submission resolves references, names of definitions are not
+// those of submitJob, and intermediate jobs replace many dependencies.
 var nativeOnly = []string{"ref-without-default", "jobdef-name-required", "jobdef-type-required", "jobdef-container-needs-block", "container-image-required",
 	"jobdef-multinode-needs-nodeproperties", "submit-required", "submit-size-max", "submit-jobdefinition-format", "submit-arn-region-mismatch", "dep-max-20"}
 
-// The native example stands inside a compact job's jobDefinition or submitJob.
+// The native example is inside a compact job's jobDefinition or submitJob.
 func TestNativeExamplesInsideACompactJob(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {
@@ -69,7 +69,7 @@ func wrap(f *document.File, text string) string {
 
 func at(d diag.Diagnostic) string { return d.Source.Text[d.Span.Start:d.Span.End] }
 
-// What a compact example stands for breaks the rule as a native file too.
+// The requests of a compact example break the rule as native files too.
 func TestCompactExamplesLowered(t *testing.T) {
 	n := 0
 	for _, r := range Rules() {

@@ -26,8 +26,8 @@ func TestPathNames(t *testing.T) {
 	}
 }
 
-// A rule that is not run would have found nothing. Held on every file there is
-// with a mistake, all rules at once, and on pairs of such files.
+// A rule that is skipped would have found nothing. This is checked for every file with a
+// mistake, for all rules together, and for pairs of such files.
 func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
 	skipped, found := 0, 0
 	before := &document.File{}
@@ -35,7 +35,7 @@ func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
 		file := loaded(e.Bad)
 		files := []*document.File{file, before}
 		before = file
-		skipped += holdGates(t, files, nil)
+		skipped += checkGates(t, files, nil)
 		found += len(Check(files, nil, Rules()))
 	}
 	if skipped == 0 || found == 0 {
@@ -47,9 +47,8 @@ func TestOnlyRulesThatFindNothingAreNotRun(t *testing.T) {
 	}
 }
 
-// holdGates runs the rules that are passed over for the files, and returns how many
-// those are.
-func holdGates(t *testing.T, files []*document.File, platform *document.Platform) (skipped int) {
+// checkGates runs the rules that are skipped for the files, and returns their number.
+func checkGates(t *testing.T, files []*document.File, platform *document.Platform) (skipped int) {
 	t.Helper()
 	p := &Pass{}
 	p.begin(files, platform)

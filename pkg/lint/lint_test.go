@@ -39,7 +39,7 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
-// A definition that a submission of the same run names is checked with it.
+// A definition is checked together with a submission of the same run that names it.
 func TestSubmissionAgainstItsDefinition(t *testing.T) {
 	definition := file(`{ "jobDefinitionName": "train", "type": "container", "containerProperties": {
 		"image": "registry.example.com/train:1", "command": ["train", "Ref::epochs"],
@@ -73,8 +73,8 @@ func TestImageTag(t *testing.T) {
 	}
 }
 
-// No document, of whatever kind it is taken for, makes a rule panic, and every
-// finding has a place inside its text.
+// No document of any kind causes a panic of a rule, and every problem has a location
+// inside its text.
 func FuzzCheck(f *testing.F) {
 	for _, text := range exampleTexts() {
 		f.Add(text)
@@ -118,7 +118,8 @@ func inside(t *testing.T, found diag.List) {
 	}
 }
 
-// All rules over a thousand files with a platform, as in a directory's check.
+// This measures all rules for a thousand files with a platform, as in a check of a
+// directory.
 func BenchmarkCheck(b *testing.B) {
 	platform := platformOf(b, "stuck-memory-gt-instance")
 	var files []*document.File
@@ -133,8 +134,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// Files that are compared with each other, of few directories and of many: what one file
-// costs must not grow with their number.
+// Files that are compared with each other, in few and in many directories: the time for
+// one file must not grow with their number.
 func BenchmarkDirectories(b *testing.B) {
 	for _, queues := range []bool{false, true} {
 		for _, directories := range []int{10, 100} {

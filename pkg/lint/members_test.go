@@ -14,8 +14,8 @@ import (
 	"github.com/batchctl/batchctl/schemas"
 )
 
-// nativeSchema makes documents of native.schema.json, which schemas/native_test.go
-// holds to the SDK.
+// nativeSchema generates documents of native.schema.json, which schemas/native_test.go
+// compares with the SDK.
 type nativeSchema struct {
 	defs map[string]any
 	// members counts what a document uses.
@@ -29,7 +29,7 @@ func (s *nativeSchema) resolve(def map[string]any) map[string]any {
 	return def
 }
 
-// example is a value with every member that the definition has.
+// example returns a value with every member of the definition.
 func (s *nativeSchema) example(def map[string]any) any {
 	def = s.resolve(def)
 	if values, ok := def["enum"].([]any); ok {
@@ -66,8 +66,8 @@ func (s *nativeSchema) object(def map[string]any) any {
 	return object
 }
 
-// Each request can hold every member that the API has: nothing is unknown, of
-// another type or lost on the way to the request.
+// Each request can have every member of the API: none is unknown, of another type, or lost
+// in the request.
 func TestEveryMemberOfTheAPI(t *testing.T) {
 	text, err := schemas.FS.ReadFile("native.schema.json")
 	if err != nil {
@@ -121,8 +121,8 @@ func TestEveryMemberOfTheAPI(t *testing.T) {
 	}
 }
 
-// takesAll loads a document that must be of the kind and have no member that is
-// unknown or of another type.
+// takesAll loads a document that must be of the kind and have no member that is unknown or
+// of another type.
 func takesAll(t *testing.T, text string, kind document.Kind) *document.File {
 	t.Helper()
 	f, found := document.Load(diag.NewSource("all.json", text), document.Options{})
@@ -139,8 +139,8 @@ func takesAll(t *testing.T, text string, kind document.Kind) *document.File {
 	return f
 }
 
-// What is of another type is refused wherever it stands: the same documents, with
-// one value each turned into something else.
+// A value of another type is rejected at any location: the same documents, with one value
+// each replaced.
 func TestEveryMemberHasItsType(t *testing.T) {
 	text, err := schemas.FS.ReadFile("native.schema.json")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// The promises of --fix for every file, however broken: a fix solves its problem, text
-// that could be read can still be read, and fixing ends.
+// What --fix guarantees for every file, even a badly broken one: a fix solves its problem,
+// readable text stays readable, and fixing ends.
 
 // failer is a test, a property or a fuzz target.
 type failer interface {
@@ -26,7 +26,7 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// checked is a text with its problems, as --fix sees it.
+// checked is a text with its problems, as --fix checks it.
 type checked struct {
 	src      *diag.Source
 	platform *document.Platform
@@ -66,7 +66,7 @@ func ourPlatform(t testing.TB) *document.Platform {
 	return f.Platform
 }
 
-// count is how often the same problem is reported for the text.
+// count returns how often the same problem is reported for the text.
 func (c checked) count(d diag.Diagnostic) (n int) {
 	for _, p := range c.problems {
 		if p.Rule == d.Rule && p.Message == d.Message {
@@ -76,14 +76,14 @@ func (c checked) count(d diag.Diagnostic) (n int) {
 	return n
 }
 
-// at reports whether the same problem is reported at that place.
+// at reports whether the same problem is reported at that location.
 func (c checked) at(d diag.Diagnostic, place int) bool {
 	return slices.ContainsFunc(c.problems, func(p diag.Diagnostic) bool {
 		return p.Rule == d.Rule && p.Message == d.Message && p.Span.Start == place
 	})
 }
 
-// moved returns where a place of the text is after the edits.
+// moved returns the location of a text after the edits.
 func moved(place int, edits []diag.Edit) int {
 	by := 0
 	for _, e := range edits {
@@ -94,9 +94,9 @@ func moved(place int, edits []diag.Edit) int {
 	return place + by
 }
 
-// holdFixes fails unless every fix of the text does what it promises, alone and
-// together with the others, until nothing is left to fix.
-func holdFixes(t failer, text string, platform *document.Platform) {
+// checkFixes fails unless every fix of the text does what --fix guarantees, alone and
+// together with the others, until no fix is left.
+func checkFixes(t failer, text string, platform *document.Platform) {
 	t.Helper()
 	now := checkText(text, platform)
 	seen := map[string]bool{}
@@ -126,8 +126,8 @@ func holdFixes(t failer, text string, platform *document.Platform) {
 	}
 }
 
-// lostIn returns what the fixes of one round lost: a letter of a text that is not
-// JSON, or a scalar of one that is. A value may be spelled in another way.
+// lostIn returns what the fixes of one round lost: a letter of a text that is not JSON, or
+// a scalar of a text that is. The spelling of a value may change.
 func lostIn(before checked, after string) string {
 	if before.slips > 0 {
 		old, now := letterCount(otherNumbers().ReplaceAllString(before.src.Text, "")), letterCount(after)
@@ -154,14 +154,14 @@ func lostIn(before checked, after string) string {
 	return ""
 }
 
-// constants are the words of other languages, and of JSON, for null.
+// constants are the names of other languages, and of JSON, for null.
 var constants = strings.NewReplacer("None", "", "nil", "", "null", "", "undefined", "")
 
-// otherNumbers are those that JSON spells in another way: 01 and 0x10.
+// otherNumbers are numbers that JSON spells in another way: 01 and 0x10.
 var otherNumbers = lazy(`\b0[0-9A-Fa-fxX]+\b`)
 
-// letterCount counts the letters and digits of a text, in small letters. Escapes and the
-// words for null do not count.
+// letterCount counts the letters and digits of a text, in lower case, without escapes and
+// the names for null.
 func letterCount(text string) map[rune]int {
 	count := map[rune]int{}
 	for _, r := range strings.ToLower(constants.Replace(text)) {
@@ -172,7 +172,7 @@ func letterCount(text string) map[rune]int {
 	return count
 }
 
-// scalarsOf returns the values of a document that hold something.
+// scalarsOf returns the values of a document that are not empty.
 func scalarsOf(n *jsontree.Node) (all []string) {
 	if n == nil {
 		return nil
@@ -212,8 +212,8 @@ func holdEachFix(t failer, now checked) {
 	}
 }
 
-// realTexts is the files that the repository has: good ones, and broken ones of
-// every kind.
+// realTexts returns the files of the repository: valid ones, and broken ones of every
+// kind.
 func realTexts(t testing.TB) (texts []string) {
 	t.Helper()
 	for _, text := range exampleTexts() {
@@ -247,8 +247,8 @@ func realTexts(t testing.TB) (texts []string) {
 func TestFixesHold(t *testing.T) {
 	platform := ourPlatform(t)
 	for _, text := range realTexts(t) {
-		holdFixes(t, text, nil)
-		holdFixes(t, text, platform)
+		checkFixes(t, text, nil)
+		checkFixes(t, text, platform)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestSeveralVolumes(t *testing.T) {
 	}
 }
 
-// mutations are what goes wrong when people write JSON.
+// mutations are common mistakes in JSON that people write.
 var mutations = []string{",", ",,", ":", "=", "\"", "'", "{", "}", "[", "]", "//", "/* x */", "#", "\n", " ", "1", "-", ".", "e", "null", "true", "True", "\\", "\\u0000", "\t", "é", "\x00", "a", "\"a\": 1,", "\"\"", "{}", "[]", "0"}
 
 func TestFixesHoldForBrokenFiles(t *testing.T) {
@@ -282,11 +282,11 @@ func TestFixesHoldForBrokenFiles(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "mutations") {
 			text = mutated(t, text, words, members)
 		}
-		holdFixes(t, text, rapid.SampledFrom([]*document.Platform{nil, platform}).Draw(t, "platform"))
+		checkFixes(t, text, rapid.SampledFrom([]*document.Platform{nil, platform}).Draw(t, "platform"))
 	})
 }
 
-// wordsOf is the names and values below a node, as JSON.
+// wordsOf returns the names and values below a node, as JSON.
 func wordsOf(n *jsontree.Node) (words []string) {
 	for c := range n.Children() {
 		if c.Name != "" {
@@ -300,7 +300,7 @@ func wordsOf(n *jsontree.Node) (words []string) {
 	return words
 }
 
-// membersOf is the short members of the objects below a node, as JSON.
+// membersOf returns the short members of the objects below a node, as JSON.
 func membersOf(n *jsontree.Node) (members []string) {
 	for c := range n.Children() {
 		if n.Is(jsontree.Object) && c.Span.End-c.Span.Start < 200 {
@@ -386,8 +386,8 @@ func FuzzFixes(f *testing.F) {
 	platform := ourPlatform(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) < 8<<10 {
-			holdFixes(t, text, nil)
-			holdFixes(t, text, platform)
+			checkFixes(t, text, nil)
+			checkFixes(t, text, platform)
 		}
 	})
 }

@@ -116,5 +116,5 @@ func isTrue(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "tr
 
 func isFalse(n *jsontree.Node) bool { return n.Is(jsontree.Bool) && n.Text == "false" }
 
-// gpuKey is the name of NVIDIA's device plugin for GPUs in Kubernetes.
+// gpuKey is the resource name that NVIDIA's device plugin gives to GPUs in Kubernetes.
 const gpuKey = "nvidia.com/gpu"

@@ -9,7 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// needing is a container that asks for so many vCPUs.
+// needing returns a container that requests a number of vCPUs.
 func needing(member string, vcpus int) string {
 	return fmt.Sprintf(`%q: { "resourceRequirements": [{ "type": "VCPU", "value": "%d" }] }`, member, vcpus)
 }
@@ -18,7 +18,7 @@ func nodesOf(ranges ...string) string {
 	return fmt.Sprintf(`"nodeProperties": { "numNodes": 8, "mainNode": 0, "nodeRangeProperties": [%s] }`, strings.Join(ranges, ", "))
 }
 
-// What a job asks for in all, in every form that a job can have.
+// The total request of a job, in every form of a job.
 func TestDemands(t *testing.T) {
 	const list = `[{ "containers": [{ "name": "a", "resourceRequirements": [{ "type": "VCPU", "value": "2" }] }, { "name": "b", "resourceRequirements": [{ "type": "VCPU", "value": "3" }] }] }]`
 	pod := func(member, name, list string, cpu any) string {

@@ -41,8 +41,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// A value that AWS has added since the API model was taken warns; another one
-// that is not in the list errs, with the near word.
+// A value that AWS has added since the date of the API model is a warning. Any other value
+// that is not in the list is an error, with a similar value as the hint.
 func TestValuesNewerThanTheModel(t *testing.T) {
 	const job = `{ "jobDefinitionName": "a", "type": "container", "platformCapabilities": [%q], "containerProperties": { "image": "a:1" } }`
 	const environment = `{ "computeEnvironmentName": "a", "type": "MANAGED", "computeResources": { "type": %q, "allocationStrategy": %q } }`
@@ -72,7 +72,7 @@ func TestValuesNewerThanTheModel(t *testing.T) {
 	}
 }
 
-// What was written with a wrong type was left out, and is not missing.
+// A member that was dropped because of its type is not missing.
 func TestUnreadIsNotMissing(t *testing.T) {
 	f, problems := document.Load(diag.NewSource("t.json", `{ "jobDefinitionName": "a", "type": "container", "timeout": { "attemptDurationSeconds": 60 },
 		"containerProperties": { "image": ["busybox:1"], "environment": [{ "name": 1, "value": "x" }],

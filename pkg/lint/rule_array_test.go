@@ -7,7 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// foundOf is what the rules find in one job file.
+// foundOf returns the problems that the rules find in one job file.
 func foundOf(t *testing.T, text string, platform *document.Platform) diag.List {
 	t.Helper()
 	f, problems := document.Load(diag.NewSource("job.json", text), document.Options{Platform: platform, Read: variantFile})
@@ -19,7 +19,7 @@ func sweepJob(array, more string) string {
 		"array": ` + array + more + ` }`
 }
 
-// The policy counts all cells, in however many arrays they run.
+// The policy counts all cells, even if they run in several arrays.
 func TestPolicyCountsCells(t *testing.T) {
 	platform := &document.Platform{Policy: document.Policy{MaxArraySize: 5}}
 	for array, want := range map[string]int{
@@ -37,8 +37,7 @@ func TestPolicyCountsCells(t *testing.T) {
 	}
 }
 
-// What is in the place of a value that a child will have is neither a credential nor
-// an unused parameter.
+// A reference to the value of a child is neither a credential nor an unused parameter.
 func TestRulesTakeReferences(t *testing.T) {
 	for _, more := range []string{
 		`, "environment": { "DB_PASSWORD": "${{ matrix.a }}", "TOKEN": "${{matrix.b}}" }`,

@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// foundIn loads documents under paths, and returns the rules that find something,
-// each with the file it finds it in.
+// foundIn loads documents under paths, and returns the rules that find something, each
+// with the file of the problem.
 func foundIn(t *testing.T, o document.Options, docs ...[2]string) []string {
 	t.Helper()
 	return ruleAndFile(checkDocs(o, docs...))

@@ -225,7 +225,7 @@ func checkWhenDependencies(p *Pass) {
 	}
 }
 
-// checkWhenPossible reports a dependency that excludes the job's own condition.
+// checkWhenPossible reports a dependency because of which a job can never run.
 func checkWhenPossible(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.To != nil && e.To.When == document.WhenFailure && e.When == "" && e.neverRuns() {

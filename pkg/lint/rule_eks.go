@@ -14,8 +14,7 @@ import (
 const eksContainer = "EksContainer"
 
 // eksRules returns the rules about the pods of jobs on EKS. AWS Batch accepts a part of
-// the Kubernetes API, and is stricter: memory in Mi only, and requests that equal their
-// limits.
+// the Kubernetes API, and is stricter: memory is in Mi, and its request equals its limit.
 func eksRules() []*Rule {
 	return []*Rule{
 		check("eks-containers-required", Medium, pods, checkPodContainers,

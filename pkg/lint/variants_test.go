@@ -222,7 +222,7 @@ func (v variant) check(t *testing.T) {
 	found := Settle(append(problems, Check(files, platform, Rules())...))
 	found.Sort()
 	mine := byRule(found, v.rule)
-	holdGates(t, files, platform)
+	checkGates(t, files, platform)
 	for _, d := range found {
 		if d.Rule != v.rule && !slices.Contains(v.also, d.Rule) {
 			t.Errorf("found too: %v", d)

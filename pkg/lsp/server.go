@@ -36,12 +36,11 @@ type Options struct {
 // the stream.
 var ErrNoShutdown = errors.New("the client left without shutdown")
 
-// Serve is a language server for job, workflow, platform and AWS request files.
-// It reads the client's messages from in and writes its own to out, both as LSP
-// 3.17 frames them, until the client sends exit, in ends or ctx is done. A client
-// that follows the protocol gets nil; else the error is ErrNoShutdown, that of a
-// stream, or that of ctx. When ctx ends, a pending read of in continues until in is
-// closed.
+// Serve is a language server for job, workflow, platform and AWS request files. It reads
+// the client's messages from in and writes its own to out, both in the frames of LSP 3.17,
+// until the client sends exit, in ends or ctx is done. The error is nil for a client that
+// follows the protocol; otherwise it is ErrNoShutdown, that of a stream, or that of ctx.
+// After the end of ctx, a pending read of in continues until in is closed.
 //
 // Texts that batchctl does not read (see document.Recognize) get no diagnostics, so you
 // can attach the server to every JSON file.

@@ -15,7 +15,7 @@ import (
 // Text is user data as the instance reads it. Each byte has its location in the file, even
 // if JSON escapes, YAML indentation, Fn::Join or base64 are between them.
 type Text struct {
-	// Source is the file that the places are in; nil for a text without one.
+	// Source is the file of the locations; nil for a text without one.
 	Source *diag.Source
 	// Plain is true if the file contains the text itself where EC2 expects base64.
 	Plain bool

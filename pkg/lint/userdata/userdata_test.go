@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
-// hostNamed is the host that the name of a case in testdata speaks of.
+// hostNamed returns the host that the name of a case in testdata describes.
 func hostNamed(name string) Host {
 	return Host{Batch: strings.HasPrefix(name, "batch-"), GPU: strings.Contains(name, "-gpu")}
 }
