@@ -113,11 +113,11 @@ func TestWatchExpired(t *testing.T) {
 		f, l, c := newExpiring(t, "ExpiredTokenException")
 		l.out = true
 		f.Jobs["1"] = clienttest.Life("a", clienttest.At(0, "RUNNING", ""))
-		var told []error
-		c.Warn = func(err error) { told = append(told, err) }
+		var messages []error
+		c.Warn = func(err error) { messages = append(messages, err) }
 		got, err := watched(t.Context(), c, "1")
-		if !Expired(err) || len(got) != 1 || l.loads != 2 || len(told) != 1 || !Expired(told[0]) {
-			t.Errorf("%q, %v after %d loads; told %v", got, err, l.loads, told)
+		if !Expired(err) || len(got) != 1 || l.loads != 2 || len(messages) != 1 || !Expired(messages[0]) {
+			t.Errorf("%q, %v after %d loads; warnings %v", got, err, l.loads, messages)
 		}
 		if d := time.Since(f.Start); d > time.Hour+time.Minute {
 			t.Errorf("gave up after %v", d)

@@ -189,12 +189,12 @@ func TestLogsElsewhere(t *testing.T) {
 			// Among other jobs it is also reported at once, and not as a problem of the service.
 			client.Warn = func(err error) { t.Errorf("warning: %v", err) }
 			began := time.Now()
-			var said []string
+			var warnings []string
 			for _, err := range client.MergedLogs(t.Context(), []string{"1"}, LogOptions{}) {
-				said = append(said, fmt.Sprint(err))
+				warnings = append(warnings, fmt.Sprint(err))
 			}
-			if waited := time.Since(began); len(said) != 1 || !strings.Contains(said[0], c.want) || waited > time.Minute {
-				t.Errorf("%q after %v, want %s", said, waited, c.want)
+			if waited := time.Since(began); len(warnings) != 1 || !strings.Contains(warnings[0], c.want) || waited > time.Minute {
+				t.Errorf("%q after %v, want %s", warnings, waited, c.want)
 			}
 		})
 	}
@@ -334,8 +334,8 @@ func TestLogsLate(t *testing.T) {
 func TestLogsTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
-		var told []error
-		c.Warn = func(err error) { told = append(told, err) }
+		var messages []error
+		c.Warn = func(err error) { messages = append(messages, err) }
 		f.Jobs["1"] = withLogs("s", clienttest.Life("a", clienttest.At(0, "RUNNING", ""), clienttest.At(time.Hour, "SUCCEEDED", "")))
 		f.Events["s"] = growing("", 0, 50)
 		throttles := clienttest.Times(30, clienttest.Reply(400, "ThrottlingException", `{"__type":"ThrottlingException","message":"Rate exceeded"}`))
@@ -346,8 +346,8 @@ func TestLogsTrouble(t *testing.T) {
 		if len(got) != 50 || err != nil {
 			t.Errorf("%d lines, %v", len(got), err)
 		}
-		if len(told) != 2 || !Throttled(told[0]) || Throttled(told[1]) {
-			t.Errorf("told %v", told)
+		if len(messages) != 2 || !Throttled(messages[0]) || Throttled(messages[1]) {
+			t.Errorf("warnings %v", messages)
 		}
 	})
 }

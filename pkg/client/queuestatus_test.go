@@ -22,19 +22,19 @@ func TestQueueStatus(t *testing.T) {
 		clienttest.Listed(idB, "b", "gpu", "RUNNING", 4),
 		clienttest.Listed(idC, "d", "cpu", "SUCCEEDED", 3),
 	}
-	look, err := c.QueueStatus(t.Context(), "cpu")
+	status, err := c.QueueStatus(t.Context(), "cpu")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, j := range look.Jobs {
+	for _, j := range status.Jobs {
 		got = append(got, *j.JobName)
 	}
-	if !slices.Equal(got, []string{"c", "a"}) || !slices.Equal(look.More, []types.JobStatus{"RUNNABLE"}) {
-		t.Errorf("jobs %v, more %v", got, look.More)
+	if !slices.Equal(got, []string{"c", "a"}) || !slices.Equal(status.More, []types.JobStatus{"RUNNABLE"}) {
+		t.Errorf("jobs %v, more %v", got, status.More)
 	}
-	if look.Snapshot == nil || *look.Snapshot.FrontOfQueue.Jobs[0].JobArn != "cpu" || look.SnapshotErr != nil {
-		t.Errorf("%+v", look)
+	if status.Snapshot == nil || *status.Snapshot.FrontOfQueue.Jobs[0].JobArn != "cpu" || status.SnapshotErr != nil {
+		t.Errorf("%+v", status)
 	}
 	if f.Count("ListJobs") != 5 || f.Count("GetJobQueueSnapshot") != 1 {
 		t.Errorf("calls: %v", f.Calls)
@@ -46,9 +46,9 @@ func TestQueueStatus(t *testing.T) {
 func TestQueueStatusOfAChangingJob(t *testing.T) {
 	f, c := newFake(t)
 	f.Listed = []types.JobSummary{clienttest.Listed(idA, "a", "cpu", "RUNNABLE", 1), clienttest.Listed(idA, "a", "cpu", "RUNNING", 1)}
-	look, err := c.QueueStatus(t.Context(), "cpu")
-	if err != nil || len(look.Jobs) != 1 || look.Jobs[0].Status != "RUNNING" {
-		t.Errorf("%+v, %v", look, err)
+	status, err := c.QueueStatus(t.Context(), "cpu")
+	if err != nil || len(status.Jobs) != 1 || status.Jobs[0].Status != "RUNNING" {
+		t.Errorf("%+v, %v", status, err)
 	}
 }
 
@@ -68,16 +68,16 @@ func TestQueueStatusWithoutASnapshot(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, client := newFake(t)
 			f.Faults["GetJobQueueSnapshot"] = clienttest.Times(9, c.fault)
-			look, err := client.QueueStatus(t.Context(), "cpu")
-			if c.denied != (err == nil) || c.denied && look.SnapshotErr == nil {
-				t.Errorf("%s: %+v, %v", c.name, look, err)
+			status, err := client.QueueStatus(t.Context(), "cpu")
+			if c.denied != (err == nil) || c.denied && status.SnapshotErr == nil {
+				t.Errorf("%s: %+v, %v", c.name, status, err)
 			}
 		})
 	}
 	f, c := newFake(t)
 	f.Faults["ListJobs"] = clienttest.Times(9, clienttest.Reply(403, "AccessDeniedException", `{"message":"no"}`))
 	if _, err := c.QueueStatus(t.Context(), "cpu"); err == nil {
-		t.Error("a look without jobs")
+		t.Error("a status without jobs")
 	} else if _, ok := errors.AsType[*RefusedError](err); !ok {
 		t.Error(err)
 	}

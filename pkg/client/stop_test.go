@@ -136,7 +136,7 @@ func TestStopAll(t *testing.T) {
 			t.Errorf("%q, %d denied", lines, denied)
 		}
 		if !isMissing(got[4].Err) {
-			t.Errorf("gone: %v", got[4].Err)
+			t.Errorf("missing job: %v", got[4].Err)
 		}
 		if n := f.Count("DescribeJobs"); n > 3 {
 			t.Errorf("%d DescribeJobs for five jobs", n)

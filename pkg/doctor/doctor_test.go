@@ -82,7 +82,7 @@ func TestHangs(t *testing.T) {
 			}
 			for _, what := range c.unread {
 				if !slices.ContainsFunc(r.Unread, func(u Unread) bool { return u.What == what && strings.Contains(u.Why, "no answer") }) {
-					t.Errorf("%s: that %s did not answer is not said: %+v", c.name, what, r.Unread)
+					t.Errorf("%s: no report that %s did not answer: %+v", c.name, what, r.Unread)
 				}
 			}
 			if c.finds != "" && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == c.finds }) {
@@ -143,11 +143,11 @@ func TestDenied(t *testing.T) {
 	}
 	for _, what := range want {
 		if !slices.ContainsFunc(r.Unread, func(u Unread) bool { return u.What == what && u.Denied }) {
-			t.Errorf("that %s is for root is not said: %+v", what, r.Unread)
+			t.Errorf("no report that %s needs root: %+v", what, r.Unread)
 		}
 	}
 	if !strings.Contains(r.Text(false), "sudo batchctl doctor") {
-		t.Error("the text does not say that root sees more")
+		t.Error("the text does not mention that root can check more")
 	}
 }
 
@@ -158,7 +158,7 @@ func TestNotRegular(t *testing.T) {
 	root["etc/ecs/ecs.config"] = &fstest.MapFile{Mode: fs.ModeNamedPipe | 0o644}
 	r := examine(t, h)
 	if !slices.Contains(r.Unread, Unread{What: "/etc/ecs/ecs.config", Why: "not a regular file"}) {
-		t.Errorf("not said: %+v", r.Unread)
+		t.Errorf("not reported: %+v", r.Unread)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	if n := r.Count(Problem); n < 4 {
-		t.Errorf("only %d problems: the lines were not looked at", n)
+		t.Errorf("only %d problems: the lines were not checked", n)
 	}
 	job := readFixture(t, "job-metadata")
 	job.files["@env"] += "AWS_SECRET_ACCESS_KEY=" + secrets[1] + "\n"
@@ -297,7 +297,7 @@ func FuzzCloudInit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if s, err := readStatus(text); err == nil && s.done && !strings.Contains(text, "modules-final") && !strings.Contains(text, `\`) {
-			t.Errorf("%q says that it has ended", text)
+			t.Errorf("%q counts as ended", text)
 		}
 		_, _ = readResult(text)
 		readXids(lines(text))

@@ -58,11 +58,11 @@ func readFixture(t testing.TB, name string) fixture {
 			continue
 		}
 		if file.Name == "@remove" {
-			for _, gone := range strings.Split(strings.TrimSpace(string(file.Data)), "\n") {
-				if _, ok := f.files[gone]; !ok {
-					t.Fatalf("%s: @remove %s: the base has none", name, gone)
+			for _, removed := range strings.Split(strings.TrimSpace(string(file.Data)), "\n") {
+				if _, ok := f.files[removed]; !ok {
+					t.Fatalf("%s: @remove %s: the base has no such file", name, removed)
 				}
-				delete(f.files, gone)
+				delete(f.files, removed)
 			}
 			continue
 		}
@@ -210,7 +210,7 @@ func TestFixtures(t *testing.T) {
 		}
 		for _, found := range r.Findings {
 			if found.Severity != OK && (found.Why == "" || found.Remedy == "" || found.Topic == "" || !slices.Contains(Severities(), found.Severity)) {
-				t.Errorf("%s: %s says no why, no remedy or no topic: %+v", name, found.ID, found)
+				t.Errorf("%s: %s has no why, no remedy or no topic: %+v", name, found.ID, found)
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func TestEveryFinding(t *testing.T) {
 			shown[id] = true
 		}
 	}
-	said := map[string]bool{}
+	ids := map[string]bool{}
 	paths, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -239,20 +239,20 @@ func TestEveryFinding(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range id.FindAllStringSubmatch(string(text), -1) {
-			said[m[1]] = true
+			ids[m[1]] = true
 		}
 	}
-	if len(said) < 40 {
-		t.Fatalf("only %d ids found in the source", len(said))
+	if len(ids) < 40 {
+		t.Fatalf("only %d ids found in the source", len(ids))
 	}
-	for _, id := range slices.Sorted(maps.Keys(said)) {
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		if !shown[id] {
 			t.Errorf("no fixture finds %s", id)
 		}
 	}
 	for id := range shown {
-		if !said[id] {
-			t.Errorf("a fixture finds %s, which the source does not say", id)
+		if !ids[id] {
+			t.Errorf("a fixture finds %s, which is not in the source", id)
 		}
 	}
 }

@@ -133,10 +133,10 @@ func TestTime(t *testing.T) {
 	firm := false
 	for minute := int64(0); minute <= 12; minute++ {
 		b.At = start + minute*60_000
-		look := b.Looks[0]
-		look.At = b.At
+		sample := b.Looks[0]
+		sample.At = b.At
 		if minute > 0 {
-			b.Looks = append(b.Looks, look)
+			b.Looks = append(b.Looks, sample)
 		} else {
 			b.Looks = b.Looks[:1]
 		}
@@ -152,7 +152,7 @@ func TestTime(t *testing.T) {
 	// The reason disappeared for a moment, so the time starts again.
 	b.Looks[len(b.Looks)-2].Reason = ""
 	if a := Explain(b); a.Firm() {
-		t.Errorf("firm although the reason was gone: %+v", a.Verdict)
+		t.Errorf("firm although the reason had disappeared: %+v", a.Verdict)
 	}
 }
 

@@ -54,8 +54,8 @@ func (e *NotServingError) Error() string {
 // Unwrap returns the cause.
 func (e *NotServingError) Unwrap() error { return e.Err }
 
-// Connect finds the engine that serves the state directory dir and checks that it answers. If there
-// is none, the error is a *NotServingError.
+// Connect finds the engine that serves the state directory dir and checks that it answers. If no
+// engine serves it, the error is a *NotServingError.
 func Connect(dir string) (Connection, error) {
 	c, err := readConnection(dir)
 	if err != nil {

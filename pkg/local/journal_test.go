@@ -84,7 +84,7 @@ func TestOpenKeepsTheTornPart(t *testing.T) {
 	}
 	defer e.Close(t.Context())
 	if got, _ := os.ReadFile(filepath.Join(dir, "journal.torn")); !bytes.Equal(got, torn) {
-		t.Errorf("journal.torn holds %q, want %q", got, torn)
+		t.Errorf("journal.torn has %q, want %q", got, torn)
 	}
 	if !strings.Contains(log.String(), "bytes=20") {
 		t.Errorf("the log does not report that 20 bytes were cut off: %s", log.String())

@@ -139,7 +139,7 @@ func TestKillsWithoutTheJournal(t *testing.T) {
 	w.environment = w.environment[:len(w.environment)-1]
 	w.peace()
 	if len(w.lost()) == 0 {
-		t.Errorf("none of %d jobs is lost without a journal", len(w.acked))
+		t.Errorf("all of %d jobs survived without a journal", len(w.acked))
 	}
 }
 

@@ -326,7 +326,7 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("a client that has gone is waited for")
+		t.Error("the engine waits for a client that has disconnected")
 	}
 	stranger.CloseIdleConnections()
 	silent.Close()
@@ -481,10 +481,10 @@ func roundOfResources(t *testing.T, must func(out any, args ...string)) {
 		t.Errorf("%s is not among the clusters %v", of, clusters.ClusterArns)
 	}
 	must(nil, "batch", "delete-compute-environment", "--compute-environment", "small")
-	var gone struct{ Clusters []struct{ Status string } }
-	must(&gone, "ecs", "describe-clusters", "--clusters", environments.ComputeEnvironments[0].EcsClusterArn)
-	if len(gone.Clusters) != 1 || gone.Clusters[0].Status != "INACTIVE" {
-		t.Errorf("the cluster of a deleted environment: %+v", gone)
+	var removed struct{ Clusters []struct{ Status string } }
+	must(&removed, "ecs", "describe-clusters", "--clusters", environments.ComputeEnvironments[0].EcsClusterArn)
+	if len(removed.Clusters) != 1 || removed.Clusters[0].Status != "INACTIVE" {
+		t.Errorf("the cluster of a deleted environment: %+v", removed)
 	}
 	must(nil, "batch", "create-consumable-resource", "--consumable-resource-name", "licence", "--total-quantity", "3")
 	var resource struct{ TotalQuantity int }

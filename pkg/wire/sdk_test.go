@@ -63,7 +63,7 @@ func batchOperations(t *testing.T) []operation {
 		all = append(all, operation{m.Name, method.Type().In(1).Elem(), method.Type().Out(0).Elem(), call})
 	}
 	if len(all) != 45 {
-		t.Fatalf("service/batch has %d operations, the table of routes was made for 45", len(all))
+		t.Fatalf("service/batch has %d operations, but the table of routes has 45", len(all))
 	}
 	return all
 }
@@ -263,7 +263,7 @@ func TestNoShapeIsRecursive(t *testing.T) {
 		case reflect.Struct:
 			for _, p := range path {
 				if p == t {
-					return fmt.Errorf("%s holds itself", t)
+					return fmt.Errorf("%s contains itself", t)
 				}
 			}
 			for _, m := range members(t) {

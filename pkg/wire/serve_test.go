@@ -49,7 +49,7 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("Path(RunJob) = %s %s", method, path)
 	}
 	if name, ok := LogsOperation("DynamoDB_20120810.GetItem"); ok {
-		t.Errorf("LogsOperation takes %s of another service", name)
+		t.Errorf("LogsOperation accepts %s of another service", name)
 	}
 	if name, ok := ClusterOperation("AmazonEC2ContainerServiceV20141113.ListClusters"); !ok || name != "ListClusters" {
 		t.Errorf("ClusterOperation: %q, %v", name, ok)

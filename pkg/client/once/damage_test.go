@@ -174,16 +174,16 @@ func TestZeroedLog(t *testing.T) {
 // TestFlippedLog flips a bit of every byte of a run's log (of every seventh in a short run).
 func TestFlippedLog(t *testing.T) {
 	atEach(t, func(t *testing.T, d *damagedRun, at int) {
-		told := ""
-		d.c.Progress = func(text string) { told += text + "\n" }
+		messages := ""
+		d.c.Progress = func(text string) { messages += text + "\n" }
 		log := bytes.Clone(d.log)
 		log[at] ^= 1 << (at % 8)
 		refused, err := d.resume(t, log)
 		if err != nil || refused != (at < d.intents()) {
 			t.Fatalf("byte %d (%q became %q): refused %v, %v", at, d.log[at], log[at], refused, err)
 		}
-		if last := at == len(log)-1; !refused && !last && !strings.Contains(told, d.name+".jsonl: line ") {
-			t.Fatalf("byte %d: not reported: %s", at, told)
+		if last := at == len(log)-1; !refused && !last && !strings.Contains(messages, d.name+".jsonl: line ") {
+			t.Fatalf("byte %d: not reported: %s", at, messages)
 		}
 	})
 }
@@ -214,8 +214,8 @@ func TestUnsealedLog(t *testing.T) {
 // others are read.
 func TestDamagedRecords(t *testing.T) {
 	l := &Ledger{Dir: t.TempDir(), Target: here}
-	var told []string
-	l.Damaged = func(d *DamageError) { told = append(told, filepath.Base(d.Path)+fmt.Sprint(d.Lines)) }
+	var messages []string
+	l.Damaged = func(d *DamageError) { messages = append(messages, filepath.Base(d.Path)+fmt.Sprint(d.Lines)) }
 	for _, p := range []string{"/a/batchctl.json", "/b/batchctl.json"} {
 		if err := l.RememberPlatform("site", p); err != nil {
 			t.Fatal(err)
@@ -243,7 +243,7 @@ func TestDamagedRecords(t *testing.T) {
 	if runs, err := l.RunsOf(clienttest.TestID(2)); err != nil || len(runs) != 1 || runs[0].ID != "r2" {
 		t.Error(runs, err)
 	}
-	if got := strings.Join(told, " "); got != "targets.jsonl[1] runs.jsonl[1]" {
+	if got := strings.Join(messages, " "); got != "targets.jsonl[1] runs.jsonl[1]" {
 		t.Error(got)
 	}
 }
@@ -252,10 +252,10 @@ func TestDamagedRecords(t *testing.T) {
 // not.
 func TestLostRecords(t *testing.T) {
 	for _, file := range []struct {
-		name string
-		cut  func(text []byte) []byte
-		told string
-		left int
+		name     string
+		cut      func(text []byte) []byte
+		messages string
+		left     int
 	}{
 		{"empty", func([]byte) []byte { return nil }, "[1]", 0},
 		{"zeros", func(text []byte) []byte { return make([]byte, len(text)) }, "[1]", 0},
@@ -281,12 +281,12 @@ func TestLostRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			entries, err := l.Entries()
-			told := ""
+			messages := ""
 			if damage, ok := errors.AsType[*DamageError](err); ok && damage.Path == l.path() {
-				told, err = fmt.Sprint(damage.Lines), nil
+				messages, err = fmt.Sprint(damage.Lines), nil
 			}
-			if err != nil || told != file.told || len(entries) != file.left {
-				t.Errorf("%d entries, %v, damaged lines %s, want %d and %s", len(entries), err, told, file.left, file.told)
+			if err != nil || messages != file.messages || len(entries) != file.left {
+				t.Errorf("%d entries, %v, damaged lines %s, want %d and %s", len(entries), err, messages, file.left, file.messages)
 			}
 		})
 	}

@@ -43,7 +43,7 @@ func TestClearAnswers(t *testing.T) {
 				c.Replayable, c.TakesOnce = path.replayable, path.takesOnce
 				_, err := c.Submit(t.Context(), pipeline())
 				if n, took := f.Count("ListJobs"), time.Since(f.Start); err != nil || n != path.looks || took != path.took {
-					t.Errorf("%v, %d looks in %v", err, n, took)
+					t.Errorf("%v, %d checks in %v", err, n, took)
 				}
 				if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
 					t.Error(open, err)

@@ -182,7 +182,7 @@ func TestResourcesToCollect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		look := func() (lines []string) {
+		kept := func() (lines []string) {
 			t.Helper()
 			all, err := c.Resources(t.Context())
 			if err != nil {
@@ -193,17 +193,17 @@ func TestResourcesToCollect(t *testing.T) {
 			}
 			return lines
 		}
-		if got, want := look(), []string{"batchctl-33333333-a created less than a day ago", "batchctl-44444444-b created less than a day ago"}; !slices.Equal(got, want) {
+		if got, want := kept(), []string{"batchctl-33333333-a created less than a day ago", "batchctl-44444444-b created less than a day ago"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		time.Sleep(minResourceAge)
-		if got, want := look(), []string{"batchctl-33333333-a", "batchctl-44444444-b used by job held (" + batch.ShortID(jobs[0].ID) + ")"}; !slices.Equal(got, want) {
+		if got, want := kept(), []string{"batchctl-33333333-a", "batchctl-44444444-b used by job held (" + batch.ShortID(jobs[0].ID) + ")"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if _, err := c.Stop(t.Context(), jobs[0].ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := look(), []string{"batchctl-33333333-a", "batchctl-44444444-b"}; !slices.Equal(got, want) {
+		if got, want := kept(), []string{"batchctl-33333333-a", "batchctl-44444444-b"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		for range 2 {

@@ -74,7 +74,7 @@ func TestResume(t *testing.T) {
 		start := time.Now()
 		jobs, err = c.Resume(t.Context(), run.Name)
 		if waited := time.Since(start); waited > DefaultSettle { // one wait for all jobs that may have been sent
-			t.Errorf("looked for %v", waited)
+			t.Errorf("searched for %v", waited)
 		}
 		if err != nil || len(jobs) != 3 || len(f.Submitted) != 3 || jobs[1].ID != clienttest.TestID(2) || jobs[1].Definition != definitionARN+"b:1" {
 			t.Errorf("%+v, %v", jobs, err)
@@ -244,8 +244,8 @@ func TestDuplicates(t *testing.T) {
 		f, c := newFake(t)
 		withLedger(t, c)
 		c.LeaveCheck = true
-		var told []string
-		c.Progress = func(text string) { told = append(told, text) }
+		var messages []string
+		c.Progress = func(text string) { messages = append(messages, text) }
 		f.Faults["SubmitJob"] = []clienttest.Fault{clienttest.LostEOF}
 		hidden := time.Now().Add(30 * time.Second) // later than the client searches
 		f.Hidden = func(id string) bool { return id == clienttest.TestID(1) && time.Now().Before(hidden) }
@@ -263,8 +263,8 @@ func TestDuplicates(t *testing.T) {
 		if !strings.HasPrefix(f.Stopped[clienttest.TestID(1)], "CancelJob batchctl: twin of "+clienttest.TestID(2)) || f.Stopped[clienttest.TestID(2)] != "" {
 			t.Errorf("stopped %v", f.Stopped)
 		}
-		if last := told[len(told)-1]; !strings.Contains(last, "was accepted twice") || !strings.Contains(last, "was RUNNABLE") {
-			t.Errorf("told %q", told)
+		if last := messages[len(messages)-1]; !strings.Contains(last, "was accepted twice") || !strings.Contains(last, "was RUNNABLE") {
+			t.Errorf("messages %q", messages)
 		}
 		if runs, _ := c.Ledger.OpenRuns(); len(runs) > 0 {
 			t.Errorf("%+v", runs)

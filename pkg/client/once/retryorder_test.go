@@ -137,7 +137,7 @@ func TestInOrder(t *testing.T) {
 		types.JobDependency{Type: types.ArrayJobDependencySequential, JobId: aws.String("gone")})})
 	want = []string{"c-1of2[2]: itself SEQUENTIAL", "c-2of2[2]: itself SEQUENTIAL, c-1of2"}
 	if got := waiting(&plan.Plan{Jobs: jobs}); err != nil || !slices.Equal(got, want) {
-		t.Errorf("a sequence said twice: %v, %q", err, got)
+		t.Errorf("a sequence given twice: %v, %q", err, got)
 	}
 
 	pair := func(make, use string) []*runAgain {

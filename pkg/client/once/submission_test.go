@@ -54,7 +54,7 @@ func TestStamped(t *testing.T) {
 	}
 	in.ContainerOverrides = &types.ContainerOverrides{Command: []string{strings.Repeat("x", plan.MaxOverrides-plan.OverridesReserve-20)}}
 	if out := stamped(in, id, true, true); len(out.ContainerOverrides.Environment) != 0 {
-		t.Error("the variable takes the last of the room")
+		t.Error("the variable was added although it does not fit")
 	}
 	for i := range client.TagLimit {
 		in.Tags[clienttest.TestID(i)] = "x"

@@ -63,9 +63,9 @@ func TestSubmitTakesTheNewestEqualRevision(t *testing.T) {
 	}
 	again := f.Definitions[0]
 	again.Revision, again.JobDefinitionArn = aws.Int32(7), aws.String(definitionARN+"train:7")
-	gone := again
-	gone.Revision, gone.JobDefinitionArn, gone.Status = aws.Int32(9), aws.String(definitionARN+"train:9"), aws.String("INACTIVE")
-	f.Definitions = append([]types.JobDefinition{again, gone}, f.Definitions...)
+	removed := again
+	removed.Revision, removed.JobDefinitionArn, removed.Status = aws.Int32(9), aws.String(definitionARN+"train:9"), aws.String("INACTIVE")
+	f.Definitions = append([]types.JobDefinition{again, removed}, f.Definitions...)
 	got, err := c.Submit(t.Context(), planOf(j))
 	if err != nil || got[0].Definition != definitionARN+"train:7" {
 		t.Errorf("%+v, %v", got, err)
@@ -325,12 +325,12 @@ func TestSubmitTellsOnceWhatWasUnclear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t)
 		f.Faults["SubmitJob"] = []clienttest.Fault{clienttest.LostEmpty}
-		var told []string
-		c.Progress = func(text string) { told = append(told, text) }
+		var messages []string
+		c.Progress = func(text string) { messages = append(messages, text) }
 		j := job("a", "x")
 		j.Register = nil
-		if _, err := c.Submit(t.Context(), planOf(j)); err != nil || !slices.Contains(told, "job a: no clear answer (the answer has no job id); checking whether it was accepted") {
-			t.Errorf("%q, %v", told, err)
+		if _, err := c.Submit(t.Context(), planOf(j)); err != nil || !slices.Contains(messages, "job a: no clear answer (the answer has no job id); checking whether it was accepted") {
+			t.Errorf("%q, %v", messages, err)
 		}
 	})
 }

@@ -210,10 +210,10 @@ func TestEverything(t *testing.T) {
 	inCalm(t, func(t *testing.T, s *service, _ *workers) {
 		submitPast(t, s)
 		c := withLedger(t, New(s.Config()))
-		area, told := &stageArea{}, []string(nil)
+		area, messages := &stageArea{}, []string(nil)
 		var mu sync.Mutex
 		c.Stage = area.put
-		c.Accepted = func(s Submitted) { mu.Lock(); told = append(told, s.Name); mu.Unlock() }
+		c.Accepted = func(s Submitted) { mu.Lock(); messages = append(messages, s.Name); mu.Unlock() }
 		jobs, err := c.Submit(t.Context(), everything())
 		if err != nil {
 			t.Fatal(err)
@@ -227,8 +227,8 @@ func TestEverything(t *testing.T) {
 		if area.calls != 2 || area.texts["s3://b/two"] != "the text of s3://b/two" {
 			t.Errorf("%d calls, %q", area.calls, area.texts)
 		}
-		if len(jobs) != 12 || len(told) != 12 {
-			t.Errorf("%d jobs, told of %d", len(jobs), len(told))
+		if len(jobs) != 12 || len(messages) != 12 {
+			t.Errorf("%d jobs, reported %d", len(jobs), len(messages))
 		}
 		if open, err := os.ReadDir(c.Ledger.openDir()); len(open) > 0 || err != nil {
 			t.Errorf("left %v, %v", open, err)

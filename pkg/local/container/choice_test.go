@@ -58,7 +58,7 @@ func TestChosen(t *testing.T) {
 			got = x.String()
 		}
 		if !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s, job says %q: %s; want %s", c.program, c.name, got, c.want)
+			t.Errorf("%s, job chooses %q: %s; want %s", c.program, c.name, got, c.want)
 		}
 		if c.program != Process && choice.String() != "podman 9.9" {
 			t.Errorf("%s is %s", c.program, choice)
@@ -75,7 +75,7 @@ func TestChosenLater(t *testing.T) {
 	t.Setenv("PATH", dir)
 	choice := newChoice(t, Process, false)
 	if _, err := choice.Chosen(t.Context(), Either); err == nil {
-		t.Error("nothing is there, and was chosen")
+		t.Error("an executor was chosen although no program is installed")
 	}
 	if err := os.WriteFile(filepath.Join(dir, Podman), []byte("#!/bin/sh\necho 9.9\n"), 0o700); err != nil {
 		t.Fatal(err)

@@ -27,21 +27,21 @@ func TestUnavailable(t *testing.T) {
 
 // TestNextStep runs a program that fails as the real ones do when they cannot reach their daemon.
 func TestNextStep(t *testing.T) {
-	for said, want := range map[string]string{
+	for output, want := range map[string]string{
 		"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?":    "start the daemon",
 		"permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock": "usermod -aG docker",
 		"something else": "see: docker version",
 	} {
 		dir := emptyDir(t)
-		script := "#!/bin/sh\necho 'WARNING: first' >&2\necho '" + said + "' >&2\nexit 1\n"
+		script := "#!/bin/sh\necho 'WARNING: first' >&2\necho '" + output + "' >&2\nexit 1\n"
 		if err := os.WriteFile(filepath.Join(dir, Docker), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("PATH", dir)
 		_, err := New(t.Context(), Options{Program: Docker, Dir: dir})
 		unavailable, ok := errors.AsType[*UnavailableError](err)
-		if !ok || unavailable.Problem != "docker does not work: "+said || !strings.Contains(unavailable.Hint, want) {
-			t.Errorf("%s: %#v", said, err)
+		if !ok || unavailable.Problem != "docker does not work: "+output || !strings.Contains(unavailable.Hint, want) {
+			t.Errorf("%s: %#v", output, err)
 		}
 	}
 }
@@ -63,14 +63,14 @@ func TestUnusable(t *testing.T) {
 
 func TestExplained(t *testing.T) {
 	failed := exec.Command("false").Run()
-	for said, want := range map[string]string{
+	for output, want := range map[string]string{
 		"":                             "exit status 1",
 		"Error: no such thing\n":       "no such thing",
 		"warn\nlast\n":                 "last",
 		"docker: bad flag\nSee 'x'.\n": "docker: bad flag",
 	} {
-		if got := explained(failed, said); got.Error() != want {
-			t.Errorf("%q: %v", said, got)
+		if got := explained(failed, output); got.Error() != want {
+			t.Errorf("%q: %v", output, got)
 		}
 	}
 	if got := explained(os.ErrNotExist, "said"); !errors.Is(got, os.ErrNotExist) {

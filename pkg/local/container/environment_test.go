@@ -63,7 +63,7 @@ func TestHandover(t *testing.T) {
 			way = "line"
 		}
 		if way != c.way {
-			t.Errorf("%.40q goes %q, want %q", text, way, c.way)
+			t.Errorf("%.40q is passed by %q, want %q", text, way, c.way)
 		}
 	}
 	twice := environment(attempt.Attempt{Environment: pairs([][2]string{{"A", "1"}, {"A", "2\n3"}, {"A", "4"}})})

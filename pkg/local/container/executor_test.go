@@ -81,12 +81,12 @@ func (r *trial) said(t *testing.T) string {
 // want compares an outcome with an exit code, a log, and the beginning of an error.
 func (o outcome) want(t *testing.T, exit int, log, reason string) {
 	t.Helper()
-	said := ""
+	got := ""
 	if o.err != nil {
-		said = o.err.Error()
+		got = o.err.Error()
 	}
-	if o.exit != exit || sorted(o.log) != sorted(log) || !strings.HasPrefix(said, reason) || said != "" && reason == "" {
-		t.Errorf("exit %d, reason %q, log:\n%swant exit %d, reason %q, log:\n%s", o.exit, said, o.log, exit, reason, log)
+	if o.exit != exit || sorted(o.log) != sorted(log) || !strings.HasPrefix(got, reason) || got != "" && reason == "" {
+		t.Errorf("exit %d, reason %q, log:\n%swant exit %d, reason %q, log:\n%s", o.exit, got, o.log, exit, reason, log)
 	}
 	if started := reason == "" || strings.HasPrefix(reason, "OutOfMemory"); started != (o.started == 1) || o.started > 1 {
 		t.Errorf("Started was called %d times", o.started)
@@ -167,11 +167,11 @@ func reportedMemory(t *testing.T, x *Executor) bool {
 	if x.kind != Docker {
 		return true
 	}
-	told, err := x.quickly("events", "--since", "10m", "--until", "0s", "--filter", "event=oom")
+	messages, err := x.quickly("events", "--since", "10m", "--until", "0s", "--filter", "event=oom")
 	if err != nil {
 		t.Error(err)
 	}
-	return told != ""
+	return messages != ""
 }
 
 // testEnd ends attempts as the engine does: with time to end, and without.

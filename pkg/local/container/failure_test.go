@@ -44,19 +44,19 @@ func testOutputLost(t *testing.T, x *Executor) {
 	noting, dir := noted(t, x, `echo "$1"`)
 	r := newTrial(t, noting, `"command": ["/job", "wait"]`)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	said := "batchctl: output may be missing here: " + x.kind + " start ended with exit code -1, earlier than the container or with another result\n"
+	output := "batchctl: output may be missing here: " + x.kind + " start ended with exit code -1, earlier than the container or with another result\n"
 	var ending sync.WaitGroup
 	r.a.Started = func(string) {
 		ending.Go(func() {
 			eventually(t, "the job waits", func() bool { return r.said(t) == "waiting\n" })
 			killCall(t, dir, "start\n")
-			eventually(t, "the log says it", func() bool { return r.said(t) == "waiting\n"+said })
+			eventually(t, "the log says it", func() bool { return r.said(t) == "waiting\n"+output })
 			cancel(errors.New("job terminated"))
 		})
 	}
 	o := r.run(t, ctx)
 	ending.Wait()
-	o.want(t, 3, "waiting\n"+said, "")
+	o.want(t, 3, "waiting\n"+output, "")
 }
 
 // killCall kills the one call of a noted program that has the given note.

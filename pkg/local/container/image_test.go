@@ -101,7 +101,7 @@ func TestImages(t *testing.T) {
 			name := host + "/team/workloads:cpu-1"
 			var story bytes.Buffer
 			if i.Has(t.Context(), name) {
-				t.Error("it is there before it is built")
+				t.Error("the image exists before it is built")
 			}
 			if err := i.Build(t.Context(), Build{Name: name, Platform: "linux/amd64", Dockerfile: "ARG WHAT\nFROM scratch\nARG WHAT\nLABEL what=$WHAT\nCOPY program /\n", Dir: dir, Args: []string{"WHAT=x"}}, &story); err != nil {
 				t.Fatalf("%v\n%s", err, &story)
@@ -129,7 +129,7 @@ func TestImages(t *testing.T) {
 				t.Errorf("the registry has %s: %v", text, err)
 			}
 			if strings.Contains(story.String(), password) {
-				t.Error("the story holds the password")
+				t.Error("the output contains the password")
 			}
 			for _, secret := range []string{password, base64.StdEncoding.EncodeToString([]byte("AWS:" + password))} {
 				if found, err := exec.Command("grep", "-rlF", secret, home, os.TempDir()).Output(); err == nil {

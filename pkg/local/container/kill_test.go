@@ -104,7 +104,7 @@ func testKilledEngine(t *testing.T, program string) {
 	}
 	var id string
 	if _, err := fmt.Fscanln(out, &id); err != nil {
-		t.Fatalf("the engine did not say the job's id: %v", err)
+		t.Fatalf("the engine did not print the job's id: %v", err)
 	}
 	eventually(t, "the job runs", func() bool {
 		logs, _ := filepath.Glob(filepath.Join(dir, "logs", "*"))

@@ -149,8 +149,8 @@ func testInputsAndOutputs(t *testing.T, x *Executor) {
 	}
 	own := dir + "/" + OutputsDir + "/job:3"
 	for _, c := range []struct {
-		members, said string
-		exit          int
+		members, output string
+		exit            int
 	}{
 		{`"command": ["/job", "read", "` + dir + "/" + sum + `"], "user": "1234:99", "readonlyRootFilesystem": true`, "data\n", 0},
 		{`"command": ["/job", "read", "` + dir + "/" + strings.Repeat("c", 64) + `"]`, "open " + dir + "/" + strings.Repeat("c", 64) + ": no such file or directory\n", 1},
@@ -161,7 +161,7 @@ func testInputsAndOutputs(t *testing.T, x *Executor) {
 		r.a.Job = "job:3"
 		r.a.Environment = stagedAttempt(t, stage.Document{Inputs: []stage.Input{{From: dir + "/" + sum, To: "/in"}},
 			Outputs: []stage.Output{{From: "/out", To: dir + "/outputs/${AWS_BATCH_JOB_ID}/0/"}}}).Environment
-		r.run(t, t.Context()).want(t, c.exit, c.said, "")
+		r.run(t, t.Context()).want(t, c.exit, c.output, "")
 	}
 	if text, err := os.ReadFile(own + "/result"); err != nil || string(text) != "written\n" {
 		t.Errorf("what the job wrote: %q, %v", text, err)

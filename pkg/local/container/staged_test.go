@@ -77,12 +77,12 @@ func testStaged(t *testing.T, x *Executor) {
 	if err := os.WriteFile(path, []byte("cells\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ members, said string }{
+	for _, c := range []struct{ members, output string }{
 		{`"command": ["/job", "read", "` + path + `"], "user": "1234:99", "readonlyRootFilesystem": true`, "cells\n"},
 		{`"command": ["/job", "write", "` + path + `"]`, path + " false\n"},
 	} {
 		r := newTrial(t, x, c.members)
 		r.a.Environment = pairs([][2]string{{"BATCHCTL_ARRAY_URL", path}})
-		r.run(t, t.Context()).want(t, 0, c.said, "")
+		r.run(t, t.Context()).want(t, 0, c.output, "")
 	}
 }

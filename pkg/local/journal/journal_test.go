@@ -176,7 +176,7 @@ func TestAppendOnFullDisk(t *testing.T) {
 		}
 		f.space = 1 << 20
 		if _, err := j.Append([]byte(records[0])); err != nil {
-			t.Fatalf("space is back, and append says %v", err)
+			t.Fatalf("append with free space: %v", err)
 		}
 		got, whole, err := readAll(f.data)
 		if diff := cmp.Diff(append(kept, records[0]), got); err != nil || diff != "" || whole != int64(len(f.data)) {
@@ -240,7 +240,7 @@ func TestSyncsAreShared(t *testing.T) {
 	}
 	group.Wait()
 	if f.syncs != 1 {
-		t.Errorf("%d waiters made %d syncs, want 1: everything was written before the first", last, f.syncs)
+		t.Errorf("%d waiters caused %d syncs, want 1: everything was written before the first", last, f.syncs)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestAppendWhileTheDiskWorks(t *testing.T) {
 			t.Error(err)
 		}
 		if got, want := f.text(), string(appendFrame(nil, []byte("first")))+string(appendFrame(nil, []byte("second"))); got != want {
-			t.Errorf("the file holds %q, want %q", got, want)
+			t.Errorf("the file has %q, want %q", got, want)
 		}
 		go func() { <-f.working; f.done <- true }()
 		if err := j.Sync(second); err != nil {
@@ -351,6 +351,6 @@ func TestWaitingRecordFails(t *testing.T) {
 		t.Errorf("the journal continues: %v", err)
 	}
 	if got := f.text(); got != string(appendFrame(nil, []byte("first"))) {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file has %q", got)
 	}
 }

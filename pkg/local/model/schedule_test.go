@@ -288,7 +288,7 @@ func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 			}
 			total += d.Task.Job.Need.MilliCPU
 			if used[d.Environment] += d.Task.Job.Need.MilliCPU; used[d.Environment] > d.Environment.limit() {
-				t.Fatalf("%s holds %d of %d", d.Environment.Name, used[d.Environment], d.Environment.limit())
+				t.Fatalf("environment %s uses %d of %d", d.Environment.Name, used[d.Environment], d.Environment.limit())
 			}
 			for _, n := range d.Task.Job.Consumes {
 				licences += n.Quantity

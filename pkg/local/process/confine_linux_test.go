@@ -86,7 +86,7 @@ func TestMemoryWatch(t *testing.T) {
 		}
 		tight := watch.add(group, 32<<20)
 		if len(watch.old()) != 0 {
-			t.Error("measured at the first look")
+			t.Error("measured at the first check")
 		}
 		for _, l := range tooLarge(watch.old()) {
 			watch.kill(l)

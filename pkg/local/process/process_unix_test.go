@@ -119,7 +119,7 @@ func TestProcessEnvironmentIsSmall(t *testing.T) {
 		t.Errorf("the user's keys are in the job's environment: %q", lines)
 	}
 	if r := execute(t, attempt.Attempt{Command: []string{"sh", "-c", "pwd; echo \"$CUDA_VISIBLE_DEVICES $NVIDIA_VISIBLE_DEVICES\""}, Directory: directory}, nil); r.log != directory+"\n void\n" {
-		t.Errorf("in %s the job said %q", directory, r.log)
+		t.Errorf("in %s the job printed %q", directory, r.log)
 	}
 }
 
