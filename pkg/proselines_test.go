@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// The longest sentence of a message, in words, and the widest comment line, in columns with tabs
-// of four. Help texts have the same limit of words, in pkg/cli.
+// The most words of a sentence in a message, and the most columns of a comment line, with tabs of one.
+// Help texts have the same limit of words, in pkg/cli.
 const (
 	mostWords   = 24
 	mostColumns = 120
