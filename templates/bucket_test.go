@@ -48,7 +48,7 @@ func only(found bool) []string {
 	return nil
 }
 
-// Every bucket has its policy, and what is staged where the roles may read it expires.
+// Every bucket has its policy, and staged objects that the roles can read expire.
 func TestBuckets(t *testing.T) {
 	for _, template := range everyTemplate() {
 		o := parse(t, template.Body)

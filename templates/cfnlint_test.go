@@ -21,20 +21,20 @@ var notIn = map[string][]string{
 	"budget": {"us-gov-west-1"}, // AWS Budgets is not there
 }
 
-// cfnLint returns what cfn-lint says about files in the given Regions; nothing is good.
+// cfnLint returns the problems that cfn-lint finds in files in the given Regions; "" means none.
 func cfnLint(t *testing.T, regions []string, files ...string) string {
 	t.Helper()
 	testtool.Long(t)
 	testtool.Need(t, "cfn-lint")
 	lint := exec.Command("cfn-lint", slices.Concat([]string{"--regions"}, regions, []string{"--"}, files)...)
-	said, err := lint.CombinedOutput()
+	problems, err := lint.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if err != nil && len(said) == 0 {
+	if err != nil && len(problems) == 0 {
 		return err.Error()
 	}
-	return string(said)
+	return string(problems)
 }
 
 func TestCfnLint(t *testing.T) {
@@ -51,16 +51,16 @@ func TestCfnLint(t *testing.T) {
 			continue
 		}
 		regions := slices.DeleteFunc(slices.Clone(lintRegions), func(r string) bool { return slices.Contains(notIn[template.Name], r) })
-		if said := cfnLint(t, regions, name); said != "" {
-			t.Errorf("%v: %s", regions, said)
+		if problems := cfnLint(t, regions, name); problems != "" {
+			t.Errorf("%v: %s", regions, problems)
 		}
 	}
-	if said := cfnLint(t, lintRegions, everywhere...); said != "" {
-		t.Error(said)
+	if problems := cfnLint(t, lintRegions, everywhere...); problems != "" {
+		t.Error(problems)
 	}
 }
 
-// That it looks: a launch template with a slip in it is found.
+// This checks the linter itself: it finds a mistake in a launch template.
 func TestCfnLintFinds(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "bad.json")
@@ -68,8 +68,8 @@ func TestCfnLintFinds(t *testing.T) {
 	if err := os.WriteFile(name, body, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said := cfnLint(t, lintRegions[:1], name); !regexp.MustCompile(`(?m)^E3030 .*always`).MatchString(said) {
-		t.Errorf("found %q", said)
+	if problems := cfnLint(t, lintRegions[:1], name); !regexp.MustCompile(`(?m)^E3030 .*always`).MatchString(problems) {
+		t.Errorf("found %q", problems)
 	}
 }
 

@@ -51,7 +51,7 @@ func allProtocols(r resource) []string {
 	}))
 }
 
-// noEgress: a group without a rule lets everything out.
+// noEgress reports a group without an egress rule, which allows all outgoing traffic.
 func noEgress(r resource) []string {
 	return one(r.kind == "AWS::EC2::SecurityGroup" && len(direction(r, "Egress")) == 0)
 }

@@ -234,7 +234,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// refusal says why a parameter would not take its own default, or that it takes anything.
+// refusal returns why a parameter rejects its own default, or that it accepts any value.
 func refusal(p object) string {
 	fallback, has := p["Default"]
 	text := ""

@@ -20,7 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// aws is the address of an AWS that is not ours: moto_server.
+// aws is the address of moto_server.
 type aws string
 
 // moto starts moto_server. Where tools are required its absence fails the test.
@@ -133,8 +133,8 @@ func (a aws) create(t *testing.T, template Template, parameters map[string]strin
 	return outputs
 }
 
-// TestMoto makes all stacks in their order on an AWS that is not ours, which resolves the
-// imports and refuses what does not exist, and looks at what came of it.
+// TestMoto creates all stacks in their order on moto, which resolves the imports and rejects unknown
+// ones, and checks the resources.
 func TestMoto(t *testing.T) {
 	t.Parallel()
 	a := moto(t)
@@ -206,8 +206,8 @@ func checkQueues(t *testing.T, a aws, outputs map[string]string) {
 	}
 }
 
-// checkLaunchTemplate holds the user data that arrived to what was rendered here, so that
-// the rendering of the other tests is CloudFormation's.
+// checkLaunchTemplate compares moto's user data with that of render, so that the other tests render as
+// CloudFormation does.
 func checkLaunchTemplate(t *testing.T, a aws, id string) {
 	t.Helper()
 	var versions struct {
@@ -247,8 +247,8 @@ func TestPackage(t *testing.T) {
 		t.Helper()
 		command := exec.Command("aws", append([]string{"cloudformation"}, arguments...)...)
 		command.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+string(a), "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_DEFAULT_REGION=us-east-1", "AWS_CONFIG_FILE=/dev/null")
-		if said, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("aws cloudformation %s: %v\n%s", arguments[0], err, said)
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("aws cloudformation %s: %v\n%s", arguments[0], err, output)
 		}
 	}
 	out := filepath.Join(t.TempDir(), "packaged.json")

@@ -65,8 +65,8 @@ func TestPolicySizes(t *testing.T) {
 	}
 }
 
-// What is staged in the bucket: jobs read it and carry their outputs there, and submitters
-// write it and look what came, wherever the jobs' own data is.
+// Staged objects in the bucket: jobs read them and upload outputs there; submitters write them and list
+// the outputs, wherever the jobs' own data is.
 func TestStagingPolicies(t *testing.T) {
 	const object, bucket = "arn:aws:s3:::b/", "arn:aws:s3:::b"
 	for _, test := range []struct {

@@ -2,7 +2,7 @@ package templates
 
 import "testing"
 
-// A network that is there already is named as a whole, or a new one would be made beside it.
+// An existing network must be named completely, because otherwise a new one would be created as well.
 func TestExistingNetwork(t *testing.T) {
 	const vpc, subnets, routes = "ExistingVpcId", "ExistingSubnetIds", "ExistingRouteTableIds"
 	for _, test := range []struct {

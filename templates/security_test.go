@@ -279,7 +279,7 @@ func trustAnyone(r resource) []string {
 	})
 }
 
-// trustAccount wants every service that takes a role to say for whom.
+// trustAccount requires that every service which assumes a role names the account.
 func trustAccount(r resource) []string {
 	return where(trusts(r), func(s statement) bool {
 		return at(s.object["Principal"], "Service") != nil && at(s.object, "Condition", "StringEquals", "aws:SourceAccount") == nil

@@ -163,12 +163,12 @@ type host struct {
 	scripts   []string
 }
 
-// outcome is what the scripts left: files, calls of the stand-ins in order, and what was
-// said. Files below /at-restart are those that Docker would have found when it restarted.
+// outcome is the result of the scripts: files, calls of the fake programs in order, and the
+// output. Files below /at-restart are those that Docker would find when it restarts.
 type outcome struct {
-	root string
-	said string
-	err  error
+	root   string
+	output string
+	err    error
 }
 
 // start runs a host's user data as root of the local file system under an
@@ -219,8 +219,8 @@ exit $status`
 	if os.Geteuid() != 0 {
 		arguments = append([]string{"--map-root-user"}, arguments...)
 	}
-	said, err := exec.Command("unshare", arguments...).CombinedOutput()
-	text, ready := strings.CutPrefix(string(said), "ready\n")
+	output, err := exec.Command("unshare", arguments...).CombinedOutput()
+	text, ready := strings.CutPrefix(string(output), "ready\n")
 	if !ready {
 		testtool.Missing(t, "a mount namespace with an overlay: %v: %s", err, text)
 	}
@@ -249,7 +249,7 @@ func TestFirstStart(t *testing.T) {
 		},
 	})
 	if o.err != nil {
-		t.Fatalf("%v: %s", o.err, o.said)
+		t.Fatalf("%v: %s", o.err, o.output)
 	}
 	if got, want := o.read(t, "calls"), "nvidia-smi\nsystemctl restart docker --no-block\n"; got != want {
 		t.Errorf("called\n%swant\n%s", got, want)
@@ -275,8 +275,8 @@ func TestFirstStart(t *testing.T) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
-	if !strings.Contains(o.said, "gpu-host: 2 GPU(s), driver 570.133.20:\n") {
-		t.Errorf("said:\n%s", o.said)
+	if !strings.Contains(o.output, "gpu-host: 2 GPU(s), driver 570.133.20:\n") {
+		t.Errorf("output:\n%s", o.output)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestFirstStartECS(t *testing.T) {
 	scripts := userData(t, "ecs", "GpuLaunchTemplate")
 	o := start(t, host{scripts: append(scripts, scripts[1]), nvidiaSMI: twoGPUs})
 	if o.err != nil {
-		t.Fatalf("%v: %s", o.err, o.said)
+		t.Fatalf("%v: %s", o.err, o.output)
 	}
 	if got, want := o.read(t, "etc/ecs/ecs.config"), "ECS_CLUSTER=batchctl\nECS_ENABLE_GPU_SUPPORT=true\n"+
 		`ECS_INSTANCE_ATTRIBUTES={"batchctl.gpu.count":"2","batchctl.gpu.driver":"570.133.20"}`+"\n"; got != want {
@@ -308,16 +308,16 @@ func TestFirstStartWithoutDriver(t *testing.T) {
 	if got := o.read(t, "etc/docker/daemon.json") + o.read(t, "etc/ecs/ecs.config"); got != "" {
 		t.Errorf("configured\n%s", got)
 	}
-	if !strings.Contains(o.said, "gpu-host: ERROR: nvidia-smi does not answer: NVIDIA-SMI has failed") {
-		t.Errorf("said:\n%s", o.said)
+	if !strings.Contains(o.output, "gpu-host: ERROR: nvidia-smi does not answer: NVIDIA-SMI has failed") {
+		t.Errorf("output:\n%s", o.output)
 	}
 }
 
 // Attributes that are not understood are left alone, and the rest is done.
 func TestFirstStartAttributes(t *testing.T) {
 	o := start(t, host{scripts: userData(t, "gpu-host", "GpuLaunchTemplate"), nvidiaSMI: twoGPUs, files: map[string]string{"etc/ecs/ecs.config": "ECS_INSTANCE_ATTRIBUTES=$a\n"}})
-	if got := o.read(t, "at-restart/ecs.config"); got != "ECS_ENABLE_GPU_SUPPORT=true\nECS_INSTANCE_ATTRIBUTES=$a\n" || !strings.Contains(o.said, "not JSON") {
-		t.Errorf("%s\n%s", got, o.said)
+	if got := o.read(t, "at-restart/ecs.config"); got != "ECS_ENABLE_GPU_SUPPORT=true\nECS_INSTANCE_ATTRIBUTES=$a\n" || !strings.Contains(o.output, "not JSON") {
+		t.Errorf("%s\n%s", got, o.output)
 	}
 }
 
@@ -330,7 +330,7 @@ func TestFirstStartFlags(t *testing.T) {
 	})
 	var settings object
 	if err := json.Unmarshal([]byte(o.read(t, "etc/docker/daemon.json")), &settings); err != nil {
-		t.Fatalf("%v: %s", err, o.said)
+		t.Fatalf("%v: %s", err, o.output)
 	}
 	if settings["default-runtime"] != nil || at(settings, "runtimes", "nvidia") == nil {
 		t.Errorf("daemon.json: %v", settings)

@@ -190,7 +190,7 @@ const podmanFailed = 125
 type answer struct {
 	command string
 	code    int
-	said    string
+	output  string
 }
 
 // run starts a container that may do as little as one can.
@@ -214,11 +214,11 @@ func (i *image) run(t *testing.T, options []string, args ...string) answer {
 func (a answer) want(t *testing.T, code int, texts ...string) {
 	t.Helper()
 	if a.code != code {
-		t.Errorf("%s: exit code %d, want %d: %s", a.command, a.code, code, a.said)
+		t.Errorf("%s: exit code %d, want %d: %s", a.command, a.code, code, a.output)
 	}
 	for _, text := range texts {
-		if !strings.Contains(a.said, text) {
-			t.Errorf("%s: %q is not in: %s", a.command, text, a.said)
+		if !strings.Contains(a.output, text) {
+			t.Errorf("%s: %q is not in: %s", a.command, text, a.output)
 		}
 	}
 }

@@ -87,12 +87,12 @@ func newPodman(t *testing.T) func(t *testing.T, command ...string) string {
 		t.Helper()
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Env = environ
-		var said, story strings.Builder
-		cmd.Stdout, cmd.Stderr = &said, &story
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		if err := cmd.Run(); err != nil {
-			t.Fatalf("%s: %v\n%s%s", strings.Join(command, " "), err, &said, &story)
+			t.Fatalf("%s: %v\n%s%s", strings.Join(command, " "), err, &stdout, &stderr)
 		}
-		return said.String()
+		return stdout.String()
 	}
 	info := exec.Command("podman", "info")
 	info.Env = environ

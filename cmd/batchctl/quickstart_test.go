@@ -53,8 +53,8 @@ func (a *account) start(address string, environ []string, name string, args ...s
 	a.t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = a.dir, append(os.Environ(), environ...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		a.t.Fatal(err)
 	}
@@ -63,8 +63,8 @@ func (a *account) start(address string, environ []string, name string, args ...s
 	a.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
-		if at := strings.Index(said.String(), "Traceback"); a.t.Failed() && at >= 0 {
-			a.t.Logf("%s: %s", name, said.String()[at:min(said.Len(), at+4000)])
+		if at := strings.Index(output.String(), "Traceback"); a.t.Failed() && at >= 0 {
+			a.t.Logf("%s: %s", name, output.String()[at:min(output.Len(), at+4000)])
 		}
 	})
 	for {
@@ -75,7 +75,7 @@ func (a *account) start(address string, environ []string, name string, args ...s
 		select {
 		case err := <-ended:
 			ended <- err
-			a.t.Fatalf("%s: %v\n%s", name, err, &said)
+			a.t.Fatalf("%s: %v\n%s", name, err, &output)
 		case <-a.t.Context().Done():
 			a.t.Fatalf("%s does not answer", name)
 		case <-time.After(20 * time.Millisecond):
@@ -270,7 +270,7 @@ func (a *account) batch(engine string) string {
 }
 
 // types runs a command line that has to end with a code.
-func (a *account) types(code int, line string) (out, said string) {
+func (a *account) types(code int, line string) (out, output string) {
 	a.t.Helper()
 	cmd := a.command(filepath.Join(a.bin, "batchctl"), strings.Fields(line)...)
 	var stdout, stderr bytes.Buffer
@@ -286,7 +286,7 @@ func (a *account) types(code int, line string) (out, said string) {
 
 // interrupts runs a command line and sends SIGINT once it says a text, or once it asks how its
 // jobs are where the text is whileJobsRun; it has to end with 130.
-func (a *account) interrupts(line, at string) (said string) {
+func (a *account) interrupts(line, at string) (output string) {
 	a.t.Helper()
 	cmd := a.command(filepath.Join(a.bin, "batchctl"), strings.Fields(line)...)
 	pipe, err := cmd.StderrPipe()
@@ -397,19 +397,19 @@ func TestQuickstart(t *testing.T) {
 	line := "quickstart --prefix trial --yes --builder podman --gpu-base localhost/base:here --registry " + registry + "/team --published" + small + motoParameters +
 		" --env BATCHCTL_LIBCUDA=" + libraries + "/libcuda.so.1 --env BATCHCTL_CUBLAS=" + libraries + "/libcublas.so.12"
 
-	_, said := a.types(1, line+" --max-cost 0.5")
-	a.wants(said, "creates     5 CloudFormation stacks trial-NAME: network, iam, ecr, gpu-host, batch", "USD at most", "a NAT gateway", "the limit is 0.5; nothing was created")
+	_, output := a.types(1, line+" --max-cost 0.5")
+	a.wants(output, "creates     5 CloudFormation stacks trial-NAME: network, iam, ecr, gpu-host, batch", "USD at most", "a NAT gateway", "the limit is 0.5; nothing was created")
 	if a.calls["CreateChangeSet"] > 0 {
 		t.Error("a stack was begun")
 	}
 
 	// Cut off after a stack, within the images, and while jobs run, it continues each time.
 	for _, at := range []string{"stack trial-network: created", "stack trial-gpu-host: created", "building with podman", "image " + registry + "/team/batchctl-workloads:gpu-", whileJobsRun} {
-		said = a.interrupts(line, at)
-		a.wants(said, "quickstart")
+		output = a.interrupts(line, at)
+		a.wants(output, "quickstart")
 	}
-	out, said := a.types(0, line)
-	a.wants(said, "stack trial-network: unchanged", "stack trial-batch: unchanged", "continuing with job", "still there: a NAT gateway and its address, which costs 0.05 USD an hour",
+	out, output := a.types(0, line)
+	a.wants(output, "stack trial-network: unchanged", "stack trial-batch: unchanged", "continuing with job", "still there: a NAT gateway and its address, which costs 0.05 USD an hour",
 		"delete everything: batchctl quickstart destroy --prefix trial")
 	a.wants(out, "GPU seconds", "Matrix multiplication 64x64 (float32)", "Gaussian blur 64x64 batch 1", "Published elsewhere", "Decision", "trial-matrix-cpu", "trial-image-gpu")
 	if strings.Contains(out, " none  ") {
@@ -432,10 +432,10 @@ func TestQuickstart(t *testing.T) {
 	}
 
 	// A second benchmark is measured again, on what is there.
-	_, said = a.types(0, line)
-	a.wants(said, "stack trial-ecr: unchanged")
-	if strings.Contains(said, "continuing with job") || strings.Contains(said, "building with") {
-		t.Errorf("not started again:\n%s", said)
+	_, output = a.types(0, line)
+	a.wants(output, "stack trial-ecr: unchanged")
+	if strings.Contains(output, "continuing with job") || strings.Contains(output, "building with") {
+		t.Errorf("not started again:\n%s", output)
 	}
 
 	// And all of it goes, the images of others in its repository too.
@@ -445,10 +445,10 @@ ecr = boto3.client("ecr", endpoint_url=os.environ["AWS_ENDPOINT_URL"], region_na
 manifest = {"schemaVersion": 2, "mediaType": "application/vnd.docker.distribution.manifest.v2+json", "config": {"mediaType": "x", "size": 1, "digest": "sha256:" + "0"*64}, "layers": []}
 ecr.put_image(repositoryName="trial/batchctl-workloads", imageManifest=json.dumps(manifest), imageTag="cpu-1")
 `)
-	_, said = a.types(2, "quickstart destroy --prefix trial")
-	a.wants(said, "needs a confirmation, and there is no terminal")
-	_, said = a.types(0, "quickstart destroy --prefix trial --yes")
-	a.wants(said, "delete stack trial-batch delete stack trial-gpu-host", "delete repository trial/batchctl-workloads with 1 image", "deregister job definition trial-matrix-cpu:1", "delete 8 log streams in /aws/batch/job",
+	_, output = a.types(2, "quickstart destroy --prefix trial")
+	a.wants(output, "needs a confirmation, and there is no terminal")
+	_, output = a.types(0, "quickstart destroy --prefix trial --yes")
+	a.wants(output, "delete stack trial-batch delete stack trial-gpu-host", "delete repository trial/batchctl-workloads with 1 image", "deregister job definition trial-matrix-cpu:1", "delete 8 log streams in /aws/batch/job",
 		"nothing is left in aws 123456789012 us-east-1")
 	if len(a.deleted) != 8 {
 		t.Errorf("log streams deleted: %q", a.deleted)
@@ -457,8 +457,8 @@ ecr.put_image(repositoryName="trial/batchctl-workloads", imageManifest=json.dump
 	if n := strings.Count(out, "NOT_DEPLOYED"); n != strings.Count(out, `"stack"`) {
 		t.Errorf("stacks are left:\n%s", out)
 	}
-	_, said = a.types(0, "quickstart destroy --prefix trial --yes")
-	a.wants(said, "nothing is left")
+	_, output = a.types(0, "quickstart destroy --prefix trial --yes")
+	a.wants(output, "nothing is left")
 }
 
 // TestQuickstartFaults checks failures: each names its cause, keeps the other side's figures, and leaves
@@ -486,40 +486,40 @@ func TestQuickstartFaults(t *testing.T) {
 		}
 	}
 	refuse("ExecuteChangeSet", "ValidationError", "no more stacks")
-	_, said := a.types(3, line)
-	a.wants(said, "no more stacks")
+	_, output := a.types(3, line)
+	a.wants(output, "no more stacks")
 	refuse("CreateChangeSet", "ExpiredToken", "The security token included in the request is expired")
-	_, said = a.types(3, line)
-	a.wants(said, "log in: aws sso login; then: batchctl quickstart --prefix trial")
+	_, output = a.types(3, line)
+	a.wants(output, "log in: aws sso login; then: batchctl quickstart --prefix trial")
 	refuse("", "", "")
 
 	// Removed after half a deployment, and by the run itself, which was interrupted.
 	a.interrupts(line, "stack trial-iam: created")
-	_, said = a.types(0, "quickstart destroy --prefix trial --yes")
-	a.wants(said, "delete stack trial-iam", "nothing is left")
-	said = a.interrupts(line+" --destroy-after", "stack trial-iam: created")
-	a.wants(said, "interrupted; --destroy-after deletes everything", "nothing is left")
+	_, output = a.types(0, "quickstart destroy --prefix trial --yes")
+	a.wants(output, "delete stack trial-iam", "nothing is left")
+	output = a.interrupts(line+" --destroy-after", "stack trial-iam: created")
+	a.wants(output, "interrupted; --destroy-after deletes everything", "nothing is left")
 
 	// A GPU job that does not start in time, and a CPU job that fails: the image job's
 	// figures are there.
-	out, said := a.types(5, line+" --start-limit 15s")
-	a.wants(said, "trial-matrix-gpu", "it did not start in time", "answer still normal")
+	out, output := a.types(5, line+" --start-limit 15s")
+	a.wants(output, "trial-matrix-gpu", "it did not start in time", "answer still normal")
 	a.wants(out, "Nothing was measured on the GPU side: the job had not started after 15s", "Matrix multiplication 64x64 (float32)")
 	text, err := os.ReadFile(filepath.Join(a.dir, "quickstart", "gpu-benchmark.txt"))
 	if err != nil || !strings.Contains(string(text), "Nothing was measured on the GPU side") {
 		t.Errorf("%v: %s", err, text)
 	}
-	out, said = a.types(5, strings.Replace(line, "--sizes 32,64", "--sizes 0", 1)+" --start-limit 15s")
-	a.wants(said, "trial-matrix-cpu", "FAILED", "verdict")
+	out, output = a.types(5, strings.Replace(line, "--sizes 32,64", "--sizes 0", 1)+" --start-limit 15s")
+	a.wants(output, "trial-matrix-cpu", "FAILED", "verdict")
 	a.wants(out, "CPU matrix: the job failed", "Gaussian blur 64x64 batch 1")
 
 	// The directory is another account's.
 	elsewhere := &account{t: t, dir: a.dir, bin: bin, environ: append(slices.Clone(a.environ), "AWS_REGION=eu-west-1")}
-	_, said = elsewhere.types(3, line)
-	a.wants(said, "quickstart is the directory of a quick start in aws 123456789012 us-east-1", "and this is aws 123456789012 eu-west-1")
+	_, output = elsewhere.types(3, line)
+	a.wants(output, "quickstart is the directory of a quick start in aws 123456789012 us-east-1", "and this is aws 123456789012 eu-west-1")
 
-	_, said = a.types(1, line+" --set timeout=12h --destroy-after --max-cost 1")
-	a.wants(said, "nothing was created")
-	_, said = a.types(0, "quickstart destroy --prefix trial --yes")
-	a.wants(said, "nothing is left")
+	_, output = a.types(1, line+" --set timeout=12h --destroy-after --max-cost 1")
+	a.wants(output, "nothing was created")
+	_, output = a.types(0, "quickstart destroy --prefix trial --yes")
+	a.wants(output, "nothing is left")
 }

@@ -34,7 +34,7 @@ func described(t *testing.T, name string) types.JobDetail {
 	return job
 }
 
-// tell says all that is known of an attempt.
+// tell describes an attempt completely.
 func tell(a *Attempt, x attempt.Executor, gpus []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s, attempt %d of %d\nqueue %s, environment %s, index %d of %d\nimage %s\ncommand %q\n", a.Name, a.Job, a.Number, a.Attempts, a.Queue, a.ComputeEnvironment,
@@ -58,7 +58,7 @@ type without struct {
 
 func (w without) Unhonoured(*types.ContainerProperties) []string { return w.members }
 
-// TestOf compares what will run with golden files.
+// TestOf compares attempts with golden files.
 func TestOf(t *testing.T) {
 	parent := described(t, "parent")
 	container := without{members: []string{"jobRoleArn", "executionRoleArn", "runtimePlatform", "logConfiguration", "secrets", "volumes (of EFS or S3)"}}
@@ -142,8 +142,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNewestThatEnded: without a number it is the last one that has ended, though a later
-// one runs.
+// TestNewestThatEnded checks that the default is the last attempt that has ended, even if a later one
+// runs.
 func TestNewestThatEnded(t *testing.T) {
 	job := described(t, "train")
 	job.Status, job.Attempts[1].StoppedAt = types.JobStatusRunning, nil
@@ -170,11 +170,11 @@ func TestSplit(t *testing.T) {
 		{"", "", 0, `"" names no job: write JOB, JOB:index or JOB:index#attempt`},
 	} {
 		job, attempt, err := Split(c.reference)
-		said := ""
+		message := ""
 		if err != nil {
-			said = err.Error()
+			message = err.Error()
 		}
-		if job != c.job || attempt != c.attempt || said != c.err {
+		if job != c.job || attempt != c.attempt || message != c.err {
 			t.Errorf("%q: %q %d %v", c.reference, job, attempt, err)
 		}
 	}
@@ -199,8 +199,8 @@ func TestComputeEnvironment(t *testing.T) {
 	}
 }
 
-// TestNoMemberIsLost: all that a container's description has in common with the properties
-// of a definition comes through; a newer SDK may bring more.
+// TestNoMemberIsLost checks that every member which a container's description shares with the properties
+// of a definition is copied. A newer SDK may add members.
 func TestNoMemberIsLost(t *testing.T) {
 	var d types.ContainerDetail
 	fill(reflect.ValueOf(&d).Elem())

@@ -29,13 +29,13 @@ import (
 // what they printed.
 type kept struct {
 	attempt.Executor
-	mu   sync.Mutex
-	seen map[string]attempt.Attempt
-	said map[string]string
+	mu      sync.Mutex
+	seen    map[string]attempt.Attempt
+	printed map[string]string
 }
 
 func newKept() *kept {
-	return &kept{Executor: process.New(nil, ""), seen: map[string]attempt.Attempt{}, said: map[string]string{}}
+	return &kept{Executor: process.New(nil, ""), seen: map[string]attempt.Attempt{}, printed: map[string]string{}}
 }
 
 func (k *kept) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
@@ -43,7 +43,7 @@ func (k *kept) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, e
 	text, _ := os.ReadFile(log.Name())
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.seen[key(a)], k.said[key(a)] = a, string(text)
+	k.seen[key(a)], k.printed[key(a)] = a, string(text)
 	return exit, err
 }
 
@@ -75,8 +75,8 @@ func openEngine(t *testing.T, x attempt.Executor) (*local.Engine, *awsbatch.Clie
 const program = `echo "$1 $GREETING $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT $AWS_BATCH_JQ_NAME $AWS_BATCH_CE_NAME $AWS_BATCH_JOB_ARRAY_INDEX/$AWS_BATCH_JOB_ARRAY_SIZE $(ulimit -Sn)"
 test "$AWS_BATCH_JOB_ATTEMPT" -gt 1 || exit 3`
 
-// TestAsTheEngineRanIt: every attempt of every child runs again with what the engine gave
-// to it, prints the same and ends with the same code.
+// TestAsTheEngineRanIt checks that every attempt of every child runs again with the engine's values,
+// prints the same, and exits with the same status.
 func TestAsTheEngineRanIt(t *testing.T) {
 	x := newKept()
 	engine, c := openEngine(t, x)
@@ -106,12 +106,12 @@ func TestAsTheEngineRanIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			here := newKept()
-			exit, err := a.Run(t.Context(), here, filepath.Join(t.TempDir(), "dir"), logFile(t), replay.RunOptions{})
+			replayed := newKept()
+			exit, err := a.Run(t.Context(), replayed, filepath.Join(t.TempDir(), "dir"), logFile(t), replay.RunOptions{})
 			if want := int(aws.ToInt32(a.Original.Container.ExitCode)); err != nil || exit != want {
 				t.Errorf("%s: exit code %d, %v; want %d", a.Job, exit, err, want)
 			}
-			for k, got := range here.seen {
+			for k, got := range replayed.seen {
 				if diff := cmp.Diff(x.seen[k], got, cmp.FilterPath(func(p cmp.Path) bool {
 					name := p.Last().String()
 					return name == ".ID" || name == ".Directory" || name == ".Started" || name == ".Kill"
@@ -119,12 +119,12 @@ func TestAsTheEngineRanIt(t *testing.T) {
 					cmpopts.SortSlices(func(a, b types.KeyValuePair) bool { return *a.Name < *b.Name })); diff != "" {
 					t.Errorf("%s (-engine +replay):\n%s", k, diff)
 				}
-				if here.said[k] != x.said[k] || !strings.HasPrefix(here.said[k], "two words good\nday "+a.Job) {
-					t.Errorf("%s printed\n%s, on the engine\n%s", k, here.said[k], x.said[k])
+				if replayed.printed[k] != x.printed[k] || !strings.HasPrefix(replayed.printed[k], "two words good\nday "+a.Job) {
+					t.Errorf("%s printed\n%s, on the engine\n%s", k, replayed.printed[k], x.printed[k])
 				}
 			}
-			if len(here.seen) != 1 {
-				t.Errorf("%d runs", len(here.seen))
+			if len(replayed.seen) != 1 {
+				t.Errorf("%d runs", len(replayed.seen))
 			}
 		}
 	}
@@ -157,7 +157,8 @@ func ended(script string) types.JobDetail {
 			ResourceRequirements: []types.ResourceRequirement{{Type: types.ResourceTypeMemory, Value: aws.String("64")}}}}
 }
 
-// TestTimeoutOfAProcess: a real process is asked to end, and its last words are in the log.
+// TestTimeoutOfAProcess checks that a process is asked to end at its timeout, and that its last output is
+// in the log.
 func TestTimeoutOfAProcess(t *testing.T) {
 	a, err := replay.Of(ended(`trap 'echo asked; exit 9' TERM; echo ready; while :; do sleep 0.01; done`), 0, replay.Options{})
 	if err != nil {
@@ -177,8 +178,8 @@ func TestTimeoutOfAProcess(t *testing.T) {
 	if exit != 9 || !errors.Is(err, enough) {
 		t.Errorf("exit code %d, %v", exit, err)
 	}
-	if said := read(log); !strings.HasSuffix(said, "asked\n") {
-		t.Errorf("printed %q", said)
+	if printed := read(log); !strings.HasSuffix(printed, "asked\n") {
+		t.Errorf("printed %q", printed)
 	}
 
 	a, err = replay.Of(ended(`exec sleep 600`), 0, replay.Options{})
@@ -199,7 +200,7 @@ func read(f *os.File) string {
 	return string(text)
 }
 
-// TestOtherCommand: to look around, one gives a command and variables of one's own.
+// TestOtherCommand checks a replay with another command and other variables.
 func TestOtherCommand(t *testing.T) {
 	a, err := replay.Of(ended("exit 1"), 0, replay.Options{Command: []string{"sh", "-c", `echo "$AWS_BATCH_JQ_NAME $DEBUG"`},
 		Environment: []types.KeyValuePair{{Name: aws.String("DEBUG"), Value: aws.String("1")}}})

@@ -104,7 +104,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestWhatTheExecutorGets: each run has an id of its own, its devices and its directory.
+// TestWhatTheExecutorGets checks that each run has its own id, its devices and its directory.
 func TestWhatTheExecutorGets(t *testing.T) {
 	var seen []attempt.Attempt
 	x := played{run: func(_ context.Context, a attempt.Attempt) (int, error) {
@@ -152,8 +152,8 @@ func TestDirectoryIsFresh(t *testing.T) {
 	}
 }
 
-// TestVariablesOnce: of several values for one name the last counts, and none is there
-// twice.
+// TestVariablesOnce checks that the last of several values for a name counts, and that each name occurs
+// once.
 func TestVariablesOnce(t *testing.T) {
 	got := over([]types.KeyValuePair{variable("A", "1"), variable("B", "1"), variable("A", "2")}, []types.KeyValuePair{variable("B", "3"), variable("C", "3")})
 	text := ""

@@ -2,8 +2,8 @@ package stage
 
 import "testing"
 
-// TestIndexIsTheCell: a place that goes by the index is that of the cell, whatever array
-// runs it.
+// TestIndexIsTheCell checks that a location with the index is that of the cell, in any array that runs
+// it.
 func TestIndexIsTheCell(t *testing.T) {
 	document := Variable + `={"version":1,"outputs":[{"from":"out","to":"s3://bucket/${AWS_BATCH_JOB_ARRAY_INDEX}/"}]}`
 	for name, c := range map[string]struct {

@@ -28,7 +28,7 @@ func drawDocument(t *rapid.T) Document {
 	return d
 }
 
-// TestEncodeParse: what is written is read.
+// TestEncodeParse checks that Parse reads what Encode writes.
 func TestEncodeParse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDocument(t)

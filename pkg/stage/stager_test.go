@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// carrier notes what it is asked for.
+// carrier records its calls.
 type carrier struct {
 	mu      sync.Mutex
 	asked   []string
@@ -58,28 +58,28 @@ func (c *carrier) Upload(ctx context.Context, out Output) (Moved, error) {
 
 func (c *carrier) Transferred() int64 { return c.carried.Load() }
 
-// stager is one whose program runs in a directory of the test.
+// stager returns a Stager whose program runs in a directory of the test.
 func stager(t *testing.T, document string) (*Stager, *carrier, *strings.Builder) {
 	t.Helper()
-	var said strings.Builder
+	var stderr strings.Builder
 	c := &carrier{}
-	return &Stager{Environ: []string{"PATH=" + os.Getenv("PATH"), "ID=7", Variable + "=" + document}, Dir: t.TempDir(), Carrier: c, Stderr: &said,
-		Exec: func(string, []string, []string) error { return errors.New("exec is not meant here") }}, c, &said
+	return &Stager{Environ: []string{"PATH=" + os.Getenv("PATH"), "ID=7", Variable + "=" + document}, Dir: t.TempDir(), Carrier: c, Stderr: &stderr,
+		Exec: func(string, []string, []string) error { return errors.New("exec is not meant here") }}, c, &stderr
 }
 
-// three are outputs for each end.
+// three has an output for each outcome.
 const three = `{"version":1,"inputs":[{"from":"s3://b/in/${ID}","to":"in"}],"outputs":[
 	{"from":"/","to":"s3://b/s"},{"from":"/","to":"s3://b/f","when":"failure"},{"from":"/","to":"s3://b/a","when":"always"}]}`
 
 func ends(document string) string { return strings.ReplaceAll(document, `"/"`, `"/etc"`) }
 
-// TestRun: which outputs go after which end, and whose exit code it is.
+// TestRun checks which outputs are uploaded after which outcome, and the exit code.
 func TestRun(t *testing.T) {
 	for _, test := range []struct {
-		name, script string
-		broken       string // the To of an output that fails
-		exit         int
-		asked, said  string
+		name, script  string
+		broken        string // the To of an output that fails
+		exit          int
+		asked, stderr string
 	}{
 		{"success", "exit 0", "", 0, "in s3://b/in/7, out s3://b/a, out s3://b/s", "output /etc -> s3://b/s: 2 files, 20 B in "},
 		{"failure", "exit 3", "", 3, "in s3://b/in/7, out s3://b/a, out s3://b/f", "input s3://b/in/7 -> "},
@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 		{"an output fails", "exit 0", "s3://b/s", ExitOutputs, "in s3://b/in/7, out s3://b/a, out s3://b/s", ""},
 		{"both fail", "exit 3", "s3://b/f", 3, "in s3://b/in/7, out s3://b/a, out s3://b/f", "no way"},
 	} {
-		s, c, said := stager(t, ends(three))
+		s, c, stderr := stager(t, ends(three))
 		c.take = func(_ context.Context, out Output) (Moved, error) {
 			if out.To == test.broken {
 				return Moved{}, errors.New("no way")
@@ -95,8 +95,8 @@ func TestRun(t *testing.T) {
 			return Moved{Files: 2, Bytes: 20}, nil
 		}
 		exit, err := s.Run(t.Context(), []string{"sh", "-c", test.script})
-		if exit != test.exit || c.sorted() != test.asked || !strings.Contains(said.String(), test.said) {
-			t.Errorf("%s: exit code %d, %v, %s\n%s", test.name, exit, err, c.sorted(), said)
+		if exit != test.exit || c.sorted() != test.asked || !strings.Contains(stderr.String(), test.stderr) {
+			t.Errorf("%s: exit code %d, %v, %s\n%s", test.name, exit, err, c.sorted(), stderr)
 		}
 		if failed := test.exit == ExitOutputs; failed != (err != nil) || failed && !strings.Contains(err.Error(), "output /etc -> s3://b/s: no way") {
 			t.Errorf("%s: %v", test.name, err)
@@ -127,7 +127,7 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// TestExec: without outputs nothing stays between.
+// TestExec checks that without outputs the program replaces the process.
 func TestExec(t *testing.T) {
 	for _, document := range []string{"", `{"version":1}`, `{"version":1,"inputs":[{"from":"s3://b/a","to":"x"}]}`} {
 		s, _, _ := stager(t, document)
@@ -142,8 +142,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestInputFails: the others are stopped, the program does not begin, and the cause alone is
-// said.
+// TestInputFails checks that a failed input stops the others, that the program does not start, and that
+// only the cause is printed.
 func TestInputFails(t *testing.T) {
 	s, c, _ := stager(t, `{"version":1,"inputs":[{"from":"s3://b/bad","to":"x"},{"from":"s3://b/slow","to":"y"}],"outputs":[{"from":"/etc","to":"s3://b/o","when":"always"}]}`)
 	c.bring = func(ctx context.Context, in Input) (Moved, error) {
@@ -159,7 +159,7 @@ func TestInputFails(t *testing.T) {
 	}
 }
 
-// TestNested: what goes into another input's directory comes after it.
+// TestNested checks that an input inside another input's directory comes after it.
 func TestNested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c, _ := stager(t, `{"version":1,"inputs":[{"from":"s3://b/3","to":"/d/e/f"},{"from":"s3://b/2/","to":"/d/e"},{"from":"s3://b/1/","to":"/d"},{"from":"s3://b/other","to":"/o"}]}`)
@@ -182,10 +182,10 @@ func TestNested(t *testing.T) {
 	})
 }
 
-// TestMissingOutput: an error after success, news after failure.
+// TestMissingOutput checks that a missing output is an error after success, and a message after failure.
 func TestMissingOutput(t *testing.T) {
 	const document = `{"version":1,"outputs":[{"from":"gone","to":"s3://b/o","when":"always"}]}`
-	s, c, said := stager(t, document)
+	s, c, stderr := stager(t, document)
 	c.take = func(_ context.Context, out Output) (Moved, error) {
 		_, err := os.Stat(out.From)
 		return Moved{}, err
@@ -193,12 +193,12 @@ func TestMissingOutput(t *testing.T) {
 	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 0"}); exit != ExitOutputs || err == nil || !strings.Contains(err.Error(), s.Dir+"/gone") {
 		t.Errorf("%d %v", exit, err)
 	}
-	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 9"}); exit != 9 || err != nil || !strings.Contains(said.String(), "gone does not exist after this failure") {
-		t.Errorf("%d %v %s", exit, err, said)
+	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 9"}); exit != 9 || err != nil || !strings.Contains(stderr.String(), "gone does not exist after this failure") {
+		t.Errorf("%d %v %s", exit, err, stderr)
 	}
 }
 
-// TestSignals: to the program while it runs, and its outputs are still uploaded.
+// TestSignals checks that signals reach the running program, and that its outputs are still uploaded.
 func TestSignals(t *testing.T) {
 	s, c, _ := stager(t, ends(three))
 	signals := make(chan os.Signal, 1)
@@ -219,7 +219,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestSignalWhileMoving: a signal ends inputs; SIGTERM does not end outputs, Ctrl-C does.
+// TestSignalWhileMoving checks that any signal stops inputs; only SIGINT stops outputs, SIGTERM does not.
 func TestSignalWhileMoving(t *testing.T) {
 	for sig, exit := range map[os.Signal]int{syscall.SIGTERM: 143, os.Interrupt: 130} {
 		s, c, _ := stager(t, ends(three))
@@ -236,7 +236,7 @@ func TestSignalWhileMoving(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for sig, want := range map[os.Signal]string{syscall.SIGTERM: "", os.Interrupt: "interrupt"} {
-			s, c, said := stager(t, ends(three))
+			s, c, stderr := stager(t, ends(three))
 			signals := make(chan os.Signal, 1)
 			s.Signals = signals
 			c.take = func(ctx context.Context, _ Output) (Moved, error) {
@@ -257,19 +257,20 @@ func TestSignalWhileMoving(t *testing.T) {
 			}
 			err = s.Out(t.Context(), d, true)
 			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%v out: %v\n%s", sig, err, said)
+				t.Errorf("%v out: %v\n%s", sig, err, stderr)
 			}
-			if sig == syscall.SIGTERM && !strings.Contains(said.String(), "while there is time") {
-				t.Errorf("%s", said)
+			if sig == syscall.SIGTERM && !strings.Contains(stderr.String(), "while there is time") {
+				t.Errorf("%s", stderr)
 			}
 		}
 	})
 }
 
-// TestProgress: a long transfer is spoken of now and then, a short one once.
+// TestProgress checks that the progress of a long transfer is printed from time to time, and a short one
+// once.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c, said := stager(t, `{"version":1,"inputs":[{"from":"https://u:p@host/x?key=secret","to":"x"},{"from":"s3://b/\u001b[2J/","to":"y"}]}`)
+		s, c, stderr := stager(t, `{"version":1,"inputs":[{"from":"https://u:p@host/x?key=secret","to":"x"},{"from":"s3://b/\u001b[2J/","to":"y"}]}`)
 		c.bring = func(ctx context.Context, in Input) (Moved, error) {
 			if strings.HasPrefix(in.From, "https") {
 				time.Sleep(70 * time.Second)
@@ -286,7 +287,7 @@ func TestProgress(t *testing.T) {
 			"batchctl: 1 of 2 inputs on the way: 3.0 GiB so far in 30.0 s, 107.4 MB/s\n" +
 			"batchctl: 1 of 2 inputs on the way: 3.0 GiB so far in 60.0 s, 53.7 MB/s\n" +
 			"batchctl: input https://host/x -> DIR/x: 1 file, 6.5 GiB in 70.0 s, 100.0 MB/s (1 without a checksum to verify)\n"
-		if got := strings.ReplaceAll(said.String(), s.Dir, "DIR"); err != nil || got != want {
+		if got := strings.ReplaceAll(stderr.String(), s.Dir, "DIR"); err != nil || got != want {
 			t.Errorf("%v\n%swant\n%s", err, got, want)
 		}
 	})

@@ -120,7 +120,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// A sweep that no document can hold is refused before it becomes one.
+// TestCheckRefuses checks that a sweep which no document can contain is rejected.
 func TestCheckRefuses(t *testing.T) {
 	table := func(change func(*Sweep)) *Sweep {
 		s := &Sweep{Kind: Table, Names: []string{"lr", "seed"}, Rows: [][]string{{"0.1", "1"}, {"0.2", "2"}}}
@@ -150,8 +150,8 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// TestParseSeesTruncation: no beginning of a document is one, but for its last line
-// break.
+// TestParseSeesTruncation checks that no truncated document is valid, unless only the last line break is
+// missing.
 func TestParseSeesTruncation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		document := drawSweep(t).Document()

@@ -8,9 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pieces are what values and arguments are made of: all that shells treat specially,
-// bytes that dash and bash use inside (0x81 to 0x88, 0x01, 0x7f), and what looks like
-// a reference.
+// pieces are the parts of drawn values and arguments: characters that shells treat specially, bytes that
+// dash and bash use internally (0x81 to 0x88, 0x01, 0x7f), and texts that look like references.
 var pieces = []string{"a", "B", "0", " ", "  ", "'", `"`, `\`, `\n`, "*", "?", "[", "]", "{", "}", "$", "$1", "$(x)", "`", "=", "-", "~", "#", "!", "&", "|",
 	";", "(", ")", "<", ">", "%", "%s", "\t", "é", "Á", "ā", "€", "𝄞", "\u0081", "\x01", "\x7f", "/", "//", "+", "end", opener, closer, "${{", "}}",
 	Reference("lr"), Reference("seed"), Reference("nobody"), opener + "lr", opener + "lr}}", opener + " lr }}", "matrix.lr", "lr }}", "seed }}"}
@@ -76,7 +75,7 @@ func drawSweep(t *rapid.T) *Sweep {
 	return drawCells(t)
 }
 
-// naive is all cells of a sweep, made one after the other.
+// naive lists all cells of a sweep, computed one after the other.
 func naive(s *Sweep) [][]string {
 	product := [][]string{nil}
 	for _, a := range s.Axes {

@@ -46,7 +46,7 @@ type require interface {
 	Fatalf(format string, args ...any)
 }
 
-// withoutNotices drops what bash alone says of a process that a signal ended.
+// withoutNotices removes bash's message about a process that a signal ended.
 func withoutNotices(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -57,9 +57,8 @@ func withoutNotices(text string) string {
 	return b.String()
 }
 
-// TestLinesInShells holds what children print of their lines, and how they end, under
-// every shell against Child: lists in the document, in files, in S3, with fewer lines
-// than children, and with what fails.
+// TestLinesInShells compares the output and exit codes of command lists under every shell with Child's:
+// lists in the document, in files and in S3, with fewer lines than children, and with failing lines.
 func TestLinesInShells(t *testing.T) {
 	eachShell(t, func(t *testing.T, sh shell) {
 		dir := t.TempDir()

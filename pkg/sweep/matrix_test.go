@@ -62,8 +62,8 @@ func TestNewMatrix(t *testing.T) {
 	}
 }
 
-// TestNewMatrixAgainstNaive holds the excluded places and the slips of included cells
-// against a look at every cell.
+// TestNewMatrixAgainstNaive compares the excluded places and the slips of included cells with a check of
+// every cell.
 func TestNewMatrixAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var axes []Axis
@@ -104,8 +104,8 @@ func TestNewMatrixAgainstNaive(t *testing.T) {
 			t.Fatalf("excluded %v, want %v", s.Excluded, excluded)
 		}
 		for e := range exclude {
-			if said := slices.ContainsFunc(slips, func(p Slip) bool { return p.Kind == NoSuchValue && p.Entry == e }); said == matched[e] {
-				t.Fatalf("entry %d matches something: %v, said to match nothing: %v", e, matched[e], said)
+			if reported := slices.ContainsFunc(slips, func(p Slip) bool { return p.Kind == NoSuchValue && p.Entry == e }); reported == matched[e] {
+				t.Fatalf("entry %d matches something: %v, reported to match nothing: %v", e, matched[e], reported)
 			}
 		}
 		cells := naive(s)

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite program.go")
 
-// sent is what is sent of shell texts: without comments, indentation and blank lines,
-// and with each name of the program's own shortened to a letter.
+// sent returns the program that jobs get: the shell texts without comments, indentation and blank lines,
+// with each of the program's own names shortened to a letter.
 func sent(t *testing.T, files ...string) string {
 	t.Helper()
 	var lines []string

@@ -54,8 +54,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// TestCanonicalIsReplaced: what References finds with a known name is what launchers
-// replace, once Canonical has rewritten it.
+// TestCanonicalIsReplaced checks that launchers replace every reference with a known name that
+// References finds, after Canonical has rewritten it.
 func TestCanonicalIsReplaced(t *testing.T) {
 	s := &Sweep{Kind: Table, Names: []string{"lr", "seed"}, Rows: [][]string{{"[" + Reference("seed") + "]", "2"}}}
 	rapid.Check(t, func(t *rapid.T) {

@@ -30,8 +30,8 @@ func (s shell) command(args ...string) *exec.Cmd {
 	return exec.Command(s.args[0], append(slices.Clone(s.args[1:]), args...)...)
 }
 
-// eachShell runs a test under every shell. One that is not here is skipped, or fails
-// the test where tools are required.
+// eachShell runs a test under every shell. A missing shell is skipped, or fails the test if tools are
+// required.
 func eachShell(t *testing.T, test func(t *testing.T, sh shell)) {
 	for _, sh := range []shell{{"dash", []string{"dash"}}, {"bash", []string{"bash", "--posix"}}, {"busybox", []string{"busybox", "sh"}}} {
 		t.Run(sh.name, func(t *testing.T) {
@@ -47,8 +47,8 @@ type launch struct {
 	args []string
 }
 
-// outcome is what came of a child: the user's program's arguments and environment, or
-// the message; and the exit code.
+// outcome is the result of a child: the arguments and the environment of the user's program, or the
+// message, and the exit code.
 type outcome struct {
 	exit    int
 	message string
@@ -218,7 +218,7 @@ func TestShellsDoAsChild(t *testing.T) {
 	})
 }
 
-// TestDamage: what is missing, cut off or no number, under every shell and in Go.
+// TestDamage compares the answers of every shell and of Go to missing, truncated and invalid input.
 func TestDamage(t *testing.T) {
 	doc := DocumentVariable + "=" + example().Document()
 	index := func(text string) string { return indexVariable + "=" + text }
@@ -291,7 +291,7 @@ func openIn(dir string) func(context.Context, string) (io.ReadCloser, error) {
 	}
 }
 
-// TestDocumentElsewhere: a document that is in a file or in S3, which needs aws.
+// TestDocumentElsewhere checks a document in a file, or in S3, which needs aws.
 func TestDocumentElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	aws(t, dir)
@@ -340,8 +340,8 @@ func TestDocumentElsewhere(t *testing.T) {
 	})
 }
 
-// TestNothingLeaks: the user's program finds no option, separator or variable of the
-// program's own, and is the process that the container started.
+// TestNothingLeaks checks that the user's program finds no option, separator or variable of the launcher,
+// and is the process that the container started.
 func TestNothingLeaks(t *testing.T) {
 	user := `printf '[%s]' "$@" $-; printf ' %s ' "$IFS" | od -An -c; set -- /*; [ $# -gt 1 ] && echo globs; echo $PPID; env | grep '^_[a-zA-Z]=' ; :`
 	eachShell(t, func(t *testing.T, sh shell) {

@@ -106,7 +106,7 @@ func (r *Report) judgeBindings() {
 // prove nothing. The order of the cases matters: each assumes that those before it do not apply.
 func (h Host) cause() (text, remedy string) {
 	visible, set := h.Environment["NVIDIA_VISIBLE_DEVICES"]
-	nodes, here := strings.Join(h.Nodes, ", "), h.CUDA != ""
+	nodes, hasLibrary := strings.Join(h.Nodes, ", "), h.CUDA != ""
 	switch {
 	case strings.Contains(h.CUDA, "/stubs/"):
 		return h.CUDA + " is CUDA's stub, made for linking alone", "take that folder out of LD_LIBRARY_PATH"
@@ -114,13 +114,13 @@ func (h Host) cause() (text, remedy string) {
 		return "this machine runs no NVIDIA driver", "take a machine with a GPU and its driver, and " + h.askFor()
 	case len(h.Nodes) == 0 && set && slices.Contains([]string{"", "none", "void"}, visible):
 		return fmt.Sprintf("NVIDIA_VISIBLE_DEVICES=%q keeps every GPU out of this container", visible), "unset it, or set it to all, and " + h.askFor()
-	case len(h.Nodes) == 0 && !here:
+	case len(h.Nodes) == 0 && !hasLibrary:
 		return "this job was started without GPUs: the machine runs driver " + h.KernelModule + ", but no /dev/nvidia0 and no libcuda.so.1 are here", h.askFor()
 	case len(h.Nodes) == 0:
 		return "libcuda.so.1 is here (" + h.CUDA + "), but no device file such as /dev/nvidia0", h.askFor()
-	case !here && !h.capable("compute"):
+	case !hasLibrary && !h.capable("compute"):
 		return "NVIDIA_DRIVER_CAPABILITIES=" + h.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves CUDA out", "set it to compute,utility"
-	case !here:
+	case !hasLibrary:
 		return nodes + " are here, but no libcuda.so.1: the devices were given without the driver's libraries", "leave the devices to NVIDIA's container runtime: " + h.askFor()
 	case !h.Memory:
 		return nodes + " are here, but no /dev/nvidia-uvm, without which CUDA does not start", "run nvidia-modprobe -u -c 0 on the machine before the container starts"
