@@ -72,7 +72,8 @@ func reportOf(t *testing.T, base, other *Side, prices Prices) *Report {
 	return &Report{Title: "CPU and GPU, 2026-10-04", Comparison: c, Decision: d, Notes: []string{"repeating ended: every interval is within 5 %"}}
 }
 
-// TestGolden compares every file of three reports; of busy, rows are not a measurement. Look at what changes: open the HTML.
+// TestGolden compares every file of three reports; of busy, rows are not a measurement. Look at
+// what changes: open the HTML.
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]*Report{
 		"both":   sampleReport(t, sample(t, "gpu.log", "GPU", "cuda"), samplePrices),

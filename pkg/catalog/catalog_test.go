@@ -85,7 +85,8 @@ func TestTightMemory(t *testing.T) {
 		{"trn1.32xlarge", 503316, true, ""},
 		{"p4d.24xlarge", 1143936, true, ""},
 		{"m5.2xlarge", 31345, true, ""},
-		{"m5.2xlarge", 31431, true, "31345 MiB (ECS users 2018 to 2024); other AMIs have up to 31752 MiB"}, // aws/containers-roadmap issue 2231
+		// aws/containers-roadmap issue 2231
+		{"m5.2xlarge", 31431, true, "31345 MiB (ECS users 2018 to 2024); other AMIs have up to 31752 MiB"},
 		{"m5.2xlarge", 32000, false, ""},
 		{"m6i.2xlarge", 31051, true, ""},
 		{"m6i.2xlarge", 31500, true, "no figure is published for m6i.2xlarge, and hosts of 32768 MiB have between 31051 and 31752 MiB for jobs"},

@@ -63,7 +63,8 @@ func TestLogs(t *testing.T) {
 	got, err := collect(c.Logs(t.Context(), "1", LogOptions{}))
 	var want []Line
 	for i, text := range []string{"one", "two", "three\nfour", "", "five"} {
-		want = append(want, Line{Time: time.UnixMilli(int64(i)), Text: text, Job: "1", Stream: "s", More: i == 0 || i == 2}) // two events make a page here
+		// two events make a page here
+		want = append(want, Line{Time: time.UnixMilli(int64(i)), Text: text, Job: "1", Stream: "s", More: i == 0 || i == 2})
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)

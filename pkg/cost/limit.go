@@ -86,7 +86,8 @@ func lower(list []Estimate, excess float64) string {
 	}
 	var ways []string
 	part := 1 - excess/worst.Cost.High.USD
-	if shorter := time.Duration(float64(worst.TimeoutSeconds)*part) * time.Second; shorter >= time.Minute { // the shortest that AWS Batch takes
+	// the shortest that AWS Batch takes
+	if shorter := time.Duration(float64(worst.TimeoutSeconds)*part) * time.Second; shorter >= time.Minute {
 		ways = append(ways, "a timeout of "+strings.TrimSuffix(shorter.Truncate(time.Minute).String(), "0s"))
 	}
 	if worst.Attempts > 1 {

@@ -380,10 +380,13 @@ var foreignMembers = setOf(
 	"apiVersion", "metadata", "spec", // Kubernetes
 	"volumeMounts", "imagePullPolicy", "livenessProbe", "readinessProbe", "securityContext",
 	"services", "ports", "restart", "build", "container_name", "networks", "expose", "healthcheck", // compose
-	"features", "customizations", "forwardPorts", "runArgs", "postCreateCommand", "postStartCommand", "onCreateCommand", // devcontainer
+	// devcontainer
+	"features", "customizations", "forwardPorts", "runArgs", "postCreateCommand", "postStartCommand", "onCreateCommand",
 	"remoteUser", "containerUser", "containerEnv", "remoteEnv", "workspaceFolder", "workspaceMount", "hostRequirements", "initializeCommand",
-	"containerDefinitions", "family", "taskDefinition", "essential", "portMappings", "requiresCompatibilities", "taskRoleArn", // ECS
-	"compilerOptions", "dependencies", "devDependencies", "peerDependencies", "scripts", "lockfileVersion", "require", "autoload", // packages
+	// ECS
+	"containerDefinitions", "family", "taskDefinition", "essential", "portMappings", "requiresCompatibilities", "taskRoleArn",
+	// packages
+	"compilerOptions", "dependencies", "devDependencies", "peerDependencies", "scripts", "lockfileVersion", "require", "autoload",
 	"license", "author", "version", "homepage", "repository", "keywords", "publisher", "engines",
 	"@context", "@type", "@id", "attributes", "external_url", "price", "ingredients", "_id", "_class", "url", "html_url",
 	"AWSTemplateFormatVersion", "Transform", "terraform_version", "manifest_version", "openapi", "swagger", "mcpServers",

@@ -359,7 +359,8 @@ func (b *builder) whole() {
 	d := &b.task.Definition
 	d.Family = b.definition.JobDefinitionName
 	d.Tags = tags(b.definition.Tags)
-	d.RequiresCompatibilities, d.NetworkMode = []ecstypes.Compatibility{EC2}, ecstypes.NetworkModeHost // as AWS Batch runs jobs on EC2
+	// as AWS Batch runs jobs on EC2
+	d.RequiresCompatibilities, d.NetworkMode = []ecstypes.Compatibility{EC2}, ecstypes.NetworkModeHost
 	if b.fargate {
 		d.RequiresCompatibilities = []ecstypes.Compatibility{Fargate}
 		d.Cpu, d.Memory = b.size(false)

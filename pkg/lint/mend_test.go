@@ -119,7 +119,8 @@ func checkFixes(t failer, text string, platform *document.Platform) {
 		if now.slips == 0 && next.twice > now.twice {
 			t.Fatalf("round %d gives a name twice: %v\n%q\nbecame %q", round, next.problems, now.src.Text, fixed)
 		}
-		if worse := next.slips > now.slips || next.slips == now.slips && mendsSyntax(now); worse && now.slips <= 50 { // of more, the rest is not read
+		// of more, the rest is not read
+		if worse := next.slips > now.slips || next.slips == now.slips && mendsSyntax(now); worse && now.slips <= 50 {
 			t.Fatalf("round %d leaves %d slips of %d: %v\n%q\nbecame %q", round, next.slips, now.slips, next.problems, now.src.Text, fixed)
 		}
 		now = next

@@ -63,7 +63,8 @@ func TestPodJobsOfALenientEngine(t *testing.T) {
 			Metadata: &types.EksMetadata{Labels: map[string]string{"a": "b"}},
 			Containers: []types.EksContainerOverride{
 				{Name: aws.String("main"), Command: []string{"echo"}, Env: []types.EksContainerEnvironmentVariable{{Name: aws.String("B"), Value: aws.String("job")}}},
-				{Resources: &types.EksContainerResourceRequirements{Requests: map[string]string{"cpu": "2"}}}, // the container without a name
+				// the container without a name
+				{Resources: &types.EksContainerResourceRequirements{Requests: map[string]string{"cpu": "2"}}},
 				{Name: aws.String("none"), Command: []string{"never"}},
 			}}}
 	})

@@ -473,7 +473,8 @@ func TestConsumableResources(t *testing.T) {
 		have("licence", 3, 2, 1)
 		w.want(first, types.JobStatusRunning, "")
 		w.want(second, types.JobStatusRunnable, "the job waits for 2 of the consumable resource licence")
-		w.want(small, types.JobStatusRunnable, "the job waits for 1 of the consumable resource licence") // it does not overtake the second one
+		// it does not overtake the second one
+		w.want(small, types.JobStatusRunnable, "the job waits for 1 of the consumable resource licence")
 		w.want(other, types.JobStatusRunning, "")
 		time.Sleep(90 * time.Second)
 		have("licence", 3, 3, 0)

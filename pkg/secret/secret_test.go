@@ -31,7 +31,8 @@ func TestPlaces(t *testing.T) {
 		`{ "secrets": { "DB_PASSWORD": "prod/db-password", "B_PASSWORD": "«hunter2»" } }`,
 		`{ "secrets": [ { "name": "DB_PASSWORD", "valueFrom": "arn:aws:ssm:us-east-1:123456789012:parameter/x" }, { "name": "DB_PASSWORD", "valueFrom": "«hunter2»" } ] }`,
 		"{ \"K\": \"«-----BEGIN RSA PRIVATE KEY-----\\nMIIE»\" }", "{ \"K\": \"«-----BEGIN PRIVATE KEY-----\nMIIEabc\n-----END PRIVATE KEY-----»\" }",
-		`{ "POSTGRES_PASSWORD": "«postgres»", "image": "postgres:16" }`, // a plain word is hidden only where it is the value
+		// a plain word is hidden only where it is the value
+		`{ "POSTGRES_PASSWORD": "«postgres»", "image": "postgres:16" }`,
 		strings.Repeat("[", 500) + `{ "DB_PASSWORD": "«hunter2»" }` + strings.Repeat("]", 500) + `, "B_PASSWORD": "«hunter3»"`,
 		"", "{", `"`, "[", `{"a":`, "\\",
 	} {

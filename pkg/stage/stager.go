@@ -85,9 +85,10 @@ func (s *Stager) variable(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// Run downloads the inputs, runs the program and uploads the outputs. It returns the exit code for the process, and an error if the
-// failure did not come from the program; the caller prints it after "batchctl: ". If the program's
-// exit code is not 0, it is kept, whether or not the outputs can be uploaded.
+// Run downloads the inputs, runs the program and uploads the outputs. It returns the exit code for
+// the process, and an error if the failure did not come from the program; the caller prints it
+// after "batchctl: ". If the program's exit code is not 0, it is kept, whether or not the outputs
+// can be uploaded.
 func (s *Stager) Run(ctx context.Context, args []string) (exit int, err error) {
 	exit, err = s.run(ctx, args)
 	if f, ok := errors.AsType[*Failure](err); ok {

@@ -151,7 +151,8 @@ func FuzzTokens(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if checkText([]byte(text)) != nil || strings.Count(text, "[")+strings.Count(text, "{") > 1000 { // encoding/json refuses great depth
+		// encoding/json refuses great depth
+		if checkText([]byte(text)) != nil || strings.Count(text, "[")+strings.Count(text, "{") > 1000 {
 			t.Skip()
 		}
 		ours := &tokens{data: []byte(text)}

@@ -104,7 +104,8 @@ func TestReadFormats(t *testing.T) {
 // orientation, and that the help reports it.
 func TestReadTurned(t *testing.T) {
 	upright := encoded(t, asJPEG, pattern(16, 8))
-	const turned = "\xff\xe1\x00\x22Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00" // 90 degrees
+	// 90 degrees
+	const turned = "\xff\xe1\x00\x22Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"
 	s, err := inspect(put(t, filepath.Join(t.TempDir(), "turned.jpg"), slices.Concat(upright[:2], []byte(turned), upright[2:])))
 	if err != nil || s.shape.W != 16 || s.shape.H != 8 {
 		t.Errorf("%v, %v", s, err)

@@ -33,7 +33,8 @@ func gaussianBlur() Operation {
 		card:   gaussianOnCard,
 		output: sameShape, reference: gaussianReference, tolerance: 1,
 		parameters: func(p Params) map[string]float64 { return map[string]float64{"sigma": p.Sigma} },
-		work:       func(p Params) float64 { return 2 * 2 * float64(2*gaussianRadius(p.Sigma)+1) }, // two passes, a product and a sum for each tap
+		// two passes, a product and a sum for each tap
+		work: func(p Params) float64 { return 2 * 2 * float64(2*gaussianRadius(p.Sigma)+1) },
 	}
 }
 

@@ -107,7 +107,8 @@ func onFake(t *testing.T, environment []string, args string) outcome {
 	folder := fakecuda.Build(t)
 	cmd := exec.Command(os.Args[0], append([]string{"matrix", "--device", "cuda"}, strings.Fields(args)...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=", libcuda.Variable+"="+filepath.Join(folder, "libcuda.so.1"),
-		"BATCHCTL_CUBLAS="+filepath.Join(folder, "libcublas.so.12"), "FAKECUDA_LEAKS=1", "FAKECUDA_CC=86") // 8.6 has no tensor cores for float64, which take long here
+		// 8.6 has no tensor cores for float64, which take long here
+		"BATCHCTL_CUBLAS="+filepath.Join(folder, "libcublas.so.12"), "FAKECUDA_LEAKS=1", "FAKECUDA_CC=86")
 	cmd.Env = append(cmd.Env, environment...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -141,7 +141,8 @@ func (r Result) Spread() float64 {
 
 // Line is the row as text, without a line end:
 //
-//	Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233 GFLOP/s), median of 3, spread 16.2 %, first call 1.31 s, verified)
+// Matrix multiplication 5000x5000: 1.23 seconds (float64, 203 GFLOP/s, 87 % of the FMA peak (233
+// GFLOP/s), median of 3, spread 16.2 %, first call 1.31 s, verified)
 //
 // A row that is not a measurement ends with ": machine busy, not a measurement".
 func (r Result) Line() string {

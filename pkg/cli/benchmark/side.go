@@ -141,7 +141,8 @@ func (b *Benchmark) rounds() (rounds [][]*BenchPart) {
 // once submits jobs, follows them and reads their logs. If a job cannot be placed
 // or fails, its part has no time, and absent is the reason.
 func (b *Benchmark) once(ctx context.Context, parts []*BenchPart) error {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(part *BenchPart) bool { return part.absent != "" }) // the side was given up after an earlier round
+	// the side was given up after an earlier round
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part *BenchPart) bool { return part.absent != "" })
 	var err error
 	if len(parts) == 1 && len(parts[0].Jobs) == 0 {
 		err = b.runAlone(ctx, parts[0])

@@ -1,2 +1,3 @@
-// Package cmdline contains the parts of a command line that all commands share: help, spelling, output formats, the version.
+// Package cmdline contains the parts of a command line that all commands share: help, spelling,
+// output formats, the version.
 package cmdline

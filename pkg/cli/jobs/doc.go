@@ -1,2 +1,3 @@
-// Package jobs contains the commands that show jobs and wait for them: status, list, logs, wait, stop, explain and queues.
+// Package jobs contains the commands that show jobs and wait for them: status, list, logs, wait,
+// stop, explain and queues.
 package jobs

@@ -82,7 +82,8 @@ func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.In
 	t, err := session.OpenNamed(ctx, con, o.Target, in.Platform, name, target.ToRead)
 	if err != nil {
 		f := exit.From(err)
-		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") { // submit may run with a Region, such as in CI
+		// submit may run with a Region, such as in CI
+		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") {
 			return nil, err
 		}
 		unqueried.Unreached = f.Message

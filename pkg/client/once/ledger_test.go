@@ -65,7 +65,8 @@ func TestLedgerTorn(t *testing.T) {
 			t.Fatalf("cut at %d: the new entry is lost: %v, %v", cut, got, err)
 		}
 		damage, damaged := errors.AsType[*DamageError](err)
-		clean := len(got) > complete+1 || text[max(cut, 1)-1] == '\n' || cut == 0 // only the line feed was missing, or nothing
+		// only the line feed was missing, or nothing
+		clean := len(got) > complete+1 || text[max(cut, 1)-1] == '\n' || cut == 0
 		if damaged == clean || damaged && !cmp.Equal(damage.Lines, []int{complete + 1}) {
 			t.Fatalf("cut at %d: %d entries, %v", cut, len(got), err)
 		}

@@ -92,7 +92,8 @@ func TestRemember(t *testing.T) {
 
 func TestForgotten(t *testing.T) {
 	f, c := remembering(t, map[string]time.Duration{"1": 30 * day, "2": 20 * day, "3": 10 * day, "4": day, "5": 15 * day})
-	f.Jobs["3"] = clienttest.Life("job3", clienttest.At(0, "RUNNING", "")) // it runs for ten days, and no command has seen it
+	// it runs for ten days, and no command has seen it
+	f.Jobs["3"] = clienttest.Life("job3", clienttest.At(0, "RUNNING", ""))
 	got, err := c.Forgotten(t.Context(), func(id string) bool { return id == "5" }, client.Filter{}.Matches, 10)
 	var ids []string
 	for _, s := range got {

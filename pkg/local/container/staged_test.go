@@ -35,10 +35,11 @@ func TestStaged(t *testing.T) {
 	const mounted = "--mount=type=bind,source="
 	for _, c := range []struct{ value, destination string }{
 		{dir + "/" + name("a"), dir + "/" + name("a")},
-		{link + "/" + StagedDir + "/" + name("a"), link + "/" + StagedDir + "/" + name("a")}, // as the user wrote the directory
-		{dir + "/" + name("b"), ""},                                                          // not there
-		{dir + "/" + name("d"), ""},                                                          // a directory
-		{dir + "/" + name("e"), ""},                                                          // a link
+		// as the user wrote the directory
+		{link + "/" + StagedDir + "/" + name("a"), link + "/" + StagedDir + "/" + name("a")},
+		{dir + "/" + name("b"), ""}, // not there
+		{dir + "/" + name("d"), ""}, // a directory
+		{dir + "/" + name("e"), ""}, // a link
 		{dir + "/key.txt", ""},
 		{dir, ""},
 		{state + "/" + name("a"), ""},

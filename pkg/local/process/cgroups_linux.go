@@ -409,8 +409,8 @@ func writeExisting(dir, name, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// processesOf returns the processes in a control group, without this one. Those of another PID namespace, whose number is 0
-// here, cannot be killed by number.
+// processesOf returns the processes in a control group, without this one. Those of another PID
+// namespace, whose number is 0 here, cannot be killed by number.
 func processesOf(dir string) (pids []int) {
 	text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {

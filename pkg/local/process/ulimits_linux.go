@@ -63,7 +63,8 @@ func numberOf(name string) (number int, ok bool) {
 func ulimits(asked []types.Ulimit) (can []ulimit, cannot []string) {
 	for _, u := range asked {
 		name := aws.ToString(u.Name)
-		l := ulimit{name: name, limit: unix.Rlimit{Cur: uint64(aws.ToInt32(u.SoftLimit)), Max: uint64(aws.ToInt32(u.HardLimit))}} // -1: no limit
+		// -1: no limit
+		l := ulimit{name: name, limit: unix.Rlimit{Cur: uint64(aws.ToInt32(u.SoftLimit)), Max: uint64(aws.ToInt32(u.HardLimit))}}
 		number, ok := numberOf(name)
 		if !ok {
 			cannot = append(cannot, "ulimits "+name)

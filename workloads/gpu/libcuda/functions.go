@@ -77,7 +77,8 @@ func (f *functions) symbols() []symbol {
 		{&f.deviceGetAttribute, []string{"cuDeviceGetAttribute"}},
 		{&f.deviceTotalMem, []string{"cuDeviceTotalMem_v2"}},
 		{&f.primaryContextRetain, []string{"cuDevicePrimaryCtxRetain"}},
-		{&f.primaryContextRelease, []string{"cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease"}}, // _v2 since CUDA 11.0
+		// _v2 since CUDA 11.0
+		{&f.primaryContextRelease, []string{"cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease"}},
 		{&f.contextSetCurrent, []string{"cuCtxSetCurrent"}},
 		{&f.memGetInfo, []string{"cuMemGetInfo_v2"}},
 		{&f.memAlloc, []string{"cuMemAlloc_v2"}},

@@ -15,7 +15,8 @@ import (
 	"github.com/batchctl/batchctl/workloads/gpu/fakecuda"
 )
 
-// fake makes Open load the fake driver, which reads its settings when it is initialised. They reach it because purego, as cgo, hands the environment to C.
+// fake makes Open load the fake driver, which reads its settings when it is initialised. They
+// reach it because purego, as cgo, hands the environment to C.
 func fake(t *testing.T, settings ...string) {
 	t.Helper()
 	t.Setenv(Variable, filepath.Join(fakecuda.Build(t), "libcuda.so.1"))
