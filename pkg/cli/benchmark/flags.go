@@ -57,7 +57,7 @@ func benchCompareCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl bench compare [FLAGS] OLD NEW",
 		Description: cmdline.Help("OLD and NEW are the benchmark.json of a report, or logs with result lines. A row counts as faster or slower only if a rank test "+
 			"confirms it, which needs at least 4 repeats. With --fail-on-regression the exit code is 1 if a row became slower by more than "+
-			"--threshold, and 3 if a row could not be compared.",
+			"--threshold. It is 3 if a row could not be compared.",
 			"batchctl bench compare old/benchmark.json new/benchmark.json\nbatchctl bench compare --side GPU old.json new.json --fail-on-regression"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},

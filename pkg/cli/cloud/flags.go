@@ -24,7 +24,7 @@ func DoctorCommand(con *term.Console) *cli.Command {
 		Name:      "doctor",
 		Usage:     "diagnose a GPU host or a job's container",
 		UsageText: "batchctl doctor [FLAGS]",
-		Description: cmdline.Help("Finds out whether it runs on a host or in a container, and checks "+strings.Join(doctorTopics(), ", ")+". It changes nothing. Checks that hang are reported after at most 40 seconds. Without root, it lists what it could not read.\n\n--root checks only files: the disk of a broken host, or a copy of it.",
+		Description: cmdline.Help("Finds out whether it runs on a host or in a container. Then it checks:\n"+strings.Join(doctorTopics(), ", ")+".\nIt changes nothing. Checks that hang are reported after at most 40 seconds. Without root, it lists what it could not read.\n\n--root checks only files: the disk of a broken host, or a copy of it.",
 			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
 		Flags: append(cmdline.OutputFlags(),
 			&cli.StringFlag{Name: "root", Usage: "check only the files below this `DIR`; run no program and query no address"},

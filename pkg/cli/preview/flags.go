@@ -20,7 +20,7 @@ func CostCommand(con *term.Console) *cli.Command {
 		Name:      "cost",
 		Usage:     "estimate what jobs will cost, or show what they did cost",
 		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...",
-		Description: cmdline.Help("For job files, the lower bound is one attempt as long as the median of earlier runs, on the job's share of the cheapest machine. "+
+		Description: cmdline.Help("For job files, the lower bound is one attempt on the job's share of the cheapest machine. It takes the median of earlier runs. "+
 			"The upper bound is every attempt for its whole timeout, alone on the smallest machine that fits.\n\nFor jobs, the cost is the time "+
 			"of every attempt; the report shows which attempts were wasted. Jobs without a figure are listed and are not in the sums. The start "+
 			"of instances, idle time, storage, logs and transfers are not included. Spot prices vary.",
@@ -79,7 +79,7 @@ func PlanCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl plan [FLAGS] FILE ...",
 		Description: cmdline.Help("Validates the file. Then it queries the target for at most 5 seconds and reads the registered definitions, queues and compute "+
 			"environments. --offline queries nothing. The plan lists what could not be checked.\n\nThe exit code is 0 if every job definition "+
-			"is already registered, and with --offline. It is 4 if a definition would be registered or could not be checked, and 1 if the "+
+			"is already registered, and with --offline. It is 4 if a definition would be registered or could not be checked. It is 1 if the "+
 			"target would reject the jobs or leave them waiting indefinitely.\n\nWith --json, stdout contains the requests for `aws batch ... "+
 			"--cli-input-json`. --operation prints one of them and queries nothing.",
 			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+

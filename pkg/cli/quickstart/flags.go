@@ -22,9 +22,9 @@ func QuickstartCommand(con *term.Console) *cli.Command {
 		Name:      "quickstart",
 		Usage:     "deploy, run the CPU/GPU benchmark, and clean up",
 		UsageText: "batchctl quickstart [FLAGS]\n   batchctl quickstart destroy [FLAGS]",
-		Description: cmdline.Help("Prints what it will create and the highest cost, and asks. Then it deploys the stacks, pushes the images to ECR, runs the matrix "+
-			"and image benchmarks on CPU and GPU, and writes cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and the other "+
-			"reports.\n\nIf it is interrupted, run the same command again. If a job fails or does not start, it stops and gives the reason. "+
+		Description: cmdline.Help("Prints what it will create and the highest cost, and asks. Then it deploys the stacks, pushes the images to ECR, and runs the matrix "+
+			"and image benchmarks on CPU and GPU. The reports are cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and "+
+			"others.\n\nIf it is interrupted, run the same command again. If a job fails or does not start, it stops and gives the reason. "+
 			"Everything it created stays until batchctl quickstart destroy, or is deleted with --destroy-after. --target local runs the same on "+
 			"this machine.",
 			"batchctl quickstart --target local\nbatchctl quickstart --target aws --max-cost 5\nbatchctl quickstart --target aws --yes --destroy-after --published\n"+

@@ -19,7 +19,7 @@ func GCCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl gc [FLAGS] [DEFINITION ...]",
 		Description: cmdline.Help("Deregisters all but the newest revisions of each job definition. It keeps revisions that an unfinished job or an open submission "+
 			"uses, and revisions that another tool registered.\n\nWithout a DEFINITION it checks all names. It then also deletes consumable "+
-			"resources that limited arrays and that no job needs any more, and on the local engine staged texts that were not submitted for 90 "+
+			"resources of limited arrays that no job needs any more. On the local engine it deletes staged texts that were not submitted for 90 "+
 			"days.",
 			"batchctl gc --dry-run --target prod\nbatchctl gc --keep 10 resnet-train"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(),
