@@ -139,7 +139,9 @@ func TestFailedCreate(t *testing.T) {
 		if _, err := deploy(t.Context(), c.open(told), "1"); err != nil || c.stacks["team-net"].status != "CREATE_COMPLETE" {
 			t.Errorf("again: %v", err)
 		}
-		if !slices.ContainsFunc(*told, func(s string) bool { return strings.Contains(s, "it still contains") && strings.Contains(s, "B (id-B)") }) {
+		if !slices.ContainsFunc(*told, func(s string) bool {
+			return strings.Contains(s, "it still contains") && strings.Contains(s, "B (id-B)")
+		}) {
 			t.Errorf("told %q", *told)
 		}
 	})
