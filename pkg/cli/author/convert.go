@@ -67,6 +67,11 @@ func loadEach(con *term.Console, o convertOptions) ([]*document.File, error) {
 			return nil, err
 		}
 		file, found := document.Load(src, document.Options{FromDescribe: o.fromDescribe})
+		for i, p := range found {
+			if p.Rule == document.RuleUnknownMember && p.Severity == diag.Warning {
+				found[i].Severity, found[i].Hint = diag.Error, "the other form cannot contain it; remove it, or keep this form" // a conversion loses nothing
+			}
+		}
 		problems = append(problems, found...)
 		if file != nil {
 			files = append(files, file)
