@@ -88,6 +88,9 @@ type Environment struct {
 // IsFargate reports whether the environment is a Fargate one.
 func (e Environment) IsFargate() bool { return strings.HasPrefix(e.Type, "FARGATE") }
 
+// IsManagedInstances reports whether Amazon ECS chooses and manages the environment's instances.
+func (e Environment) IsManagedInstances() bool { return e.Type == "ECS_MANAGED_INSTANCES" }
+
 // Cause is the kind of reason why a request does not fit.
 type Cause int
 
@@ -119,7 +122,8 @@ const (
 	NominalMemory
 	// NotTogether is figures that fit separately, but not together on one type.
 	NotTogether
-	// NodesOnSpot is a multi-node job where all instances are Spot Instances.
+	// NodesOnSpot is a multi-node job where all instances are Spot Instances, or those of ECS
+	// Managed Instances.
 	NodesOnSpot
 	// NodesOverMaxvCpus is more nodes than fit into maxvCpus at once.
 	NodesOverMaxvCpus

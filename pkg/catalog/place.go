@@ -17,6 +17,10 @@ func (e Environment) Place(r Request) Placement {
 		return refuse(WrongPlatform, "%s, and the job is for EC2", e.Type)
 	case r.Fargate:
 		return e.placeFargate(r)
+	case e.IsManagedInstances() && e.tooWide(r.VCPUs):
+		return e.overMax(OverMaxvCpus, r.VCPUs)
+	case e.IsManagedInstances():
+		return Placement{Fits: true, Reason: "not checked: Amazon ECS chooses the instances of ECS_MANAGED_INSTANCES"}
 	}
 	return e.placeEC2(r)
 }

@@ -176,3 +176,17 @@ func TestFargateMemory(t *testing.T) {
 		t.Errorf("0.25 vCPU with 4096 MiB fits %v, %d", v, m)
 	}
 }
+
+// TestManagedInstances checks that the instances of ECS Managed Instances are not guessed.
+func TestManagedInstances(t *testing.T) {
+	e := Environment{Type: "ECS_MANAGED_INSTANCES", MaxvCpus: 16}
+	if p := e.Place(Request{VCPUs: 4, MemoryMiB: 8192}); !p.Fits || p.Reason == "" {
+		t.Errorf("%+v", p)
+	}
+	if p := e.Place(Request{VCPUs: 32, MemoryMiB: 8192}); p.Fits || p.Cause != OverMaxvCpus {
+		t.Errorf("%+v", p)
+	}
+	if p := e.Place(Request{VCPUs: 1, MemoryMiB: 2048, Fargate: true}); p.Fits || p.Cause != WrongPlatform {
+		t.Errorf("%+v", p)
+	}
+}

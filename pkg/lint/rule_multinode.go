@@ -78,7 +78,7 @@ func multinodeRules() []*Rule {
 			"A job is an array or a multi-node job, not both.", guide("multi-node parallel jobs")).onlyWith("arrayProperties"),
 		// AWS Batch accepts the job in these cases, and the job stays in RUNNABLE.
 		orUnplaceable(check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
-			"Multi-node jobs do not start on Spot environments.", api("ComputeResource.type")), catalog.NodesOnSpot),
+			"Multi-node jobs do not start on Spot Instances or on Amazon ECS Managed Instances.", api("ComputeResource.type")), catalog.NodesOnSpot),
 		check("stuck-mnp-on-unmanaged", Medium, environmentsOfNodes, checkNodesOnUnmanaged,
 			"Multi-node jobs start only on managed environments.", guide("multi-node parallel jobs")),
 		orUnplaceable(check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
@@ -287,6 +287,8 @@ func checkMultinodeArray(s Site) {
 func checkNodesOnSpot(s Site) {
 	if n := s.Node.Get("computeResources").Get("type"); n.Str() == "SPOT" {
 		s.Report("multi-node jobs do not run on Spot instances", `use an environment of "type": "EC2" for them`, n)
+	} else if isManagedInstances(s.Node.Get("computeResources")) {
+		s.Report("multi-node jobs do not run on ECS Managed Instances", `use an environment of "type": "EC2" for them`, n)
 	}
 }
 

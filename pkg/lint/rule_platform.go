@@ -78,10 +78,10 @@ func platformRules() []*Rule {
 			Run: func(p *Pass) {
 				for e := range p.environments() {
 					switch e.Type {
-					case "", "EC2", "SPOT", "FARGATE", "FARGATE_SPOT":
+					case "", "EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES":
 					default:
-						hint := "write EC2, SPOT, FARGATE or FARGATE_SPOT"
-						if near := near(e.Type, []string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}); near != "" {
+						hint := "write EC2, SPOT, FARGATE, FARGATE_SPOT or ECS_MANAGED_INSTANCES"
+						if near := near(e.Type, []string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}); near != "" {
 							hint = "did you mean " + quote(near) + "?"
 						}
 						p.Report(firstOf(e.Node.Get("type"), e.Node), fmt.Sprintf("unknown type of compute environment: %s", quote(e.Type)), hint)

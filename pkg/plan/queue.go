@@ -82,6 +82,8 @@ func (n Need) Place(e catalog.Environment) catalog.Placement {
 	switch {
 	case e.IsFargate():
 		return catalog.Placement{Cause: catalog.WrongPlatform, Reason: e.Type + ", and multi-node jobs run only on EC2"}
+	case e.IsManagedInstances():
+		return catalog.Placement{Cause: catalog.NodesOnSpot, Reason: e.Type + ", and multi-node jobs run only on EC2"}
 	case e.Type == "SPOT":
 		return catalog.Placement{Cause: catalog.NodesOnSpot, Reason: "SPOT, and multi-node jobs do not run on Spot Instances"}
 	}
