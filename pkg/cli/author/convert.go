@@ -69,7 +69,8 @@ func loadEach(con *term.Console, o convertOptions) ([]*document.File, error) {
 		file, found := document.Load(src, document.Options{FromDescribe: o.fromDescribe})
 		for i, p := range found {
 			if p.Rule == document.RuleUnknownMember && p.Severity == diag.Warning {
-				found[i].Severity, found[i].Hint = diag.Error, "the other form cannot contain it; remove it, or keep this form" // a conversion loses nothing
+				// A conversion loses nothing.
+				found[i].Severity, found[i].Hint = diag.Error, "the other form cannot contain it; remove it, or keep this form"
 			}
 		}
 		problems = append(problems, found...)
