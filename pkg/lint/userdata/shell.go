@@ -149,7 +149,7 @@ func commandOf(call *syntax.CallExpr) (c command) {
 			value = slices.Contains([]string{"-u", "-g", "-s", "--user", "--group", "--signal"}, text)
 			c.limited = c.limited || base(text) == "timeout"
 			// A duration is an argument of timeout, not the command.
-			number := text != "" && text[0] >= '0' && text[0] <= '9' && strings.Trim(text, "0123456789smh") == "" // of timeout 60s
+			number := text != "" && text[0] >= '0' && text[0] <= '9' && strings.Trim(text, "0123456789smh") == ""
 			if text == "" && len(call.Args) > 0 && len(w.Parts) > 0 {
 				return command{}
 			}
