@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"pkg/client/once":               {"pkg/batch", "pkg/client", "pkg/document", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},
 	"pkg/ecs":                       {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
 	"pkg/explain":                   {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/wire"},
-	"pkg/doctor":                    {"pkg/secret"},
+	"pkg/doctor":                    {"pkg/diag", "pkg/lint/userdata", "pkg/secret"},
 	"pkg/verify":                    {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/cost":                      {"pkg/batch", "pkg/catalog", "pkg/document", "pkg/plan"},
 	"pkg/rpc":                       {"pkg/wire"},

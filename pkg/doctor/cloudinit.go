@@ -5,16 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
+	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/lint/userdata"
 )
 
+// The files of cloud-init: the status while it runs, and the result once it has ended.
+// cloud-init stores them in /var/lib/cloud/data and links them from /run/cloud-init, which is
+// in memory: a disk has only the former (cloud-init documentation).
 const (
-	// The files of cloud-init: initStatus while it runs, initResult once it has ended (cloud-init
-	// documentation).
-	initStatus = "run/cloud-init/status.json"
-	initResult = "run/cloud-init/result.json"
+	initStatus = "status.json"
+	initResult = "result.json"
 )
+
+// initDirs are the directories with these files, the one of the running system first.
+var initDirs = [...]string{"run/cloud-init", "var/lib/cloud/data"}
 
 // initState is the progress of cloud-init.
 type initState struct {
@@ -23,6 +30,8 @@ type initState struct {
 	// done means that the last stage has ended.
 	done   bool
 	errors []string
+	// from is the file that it was read from.
+	from string
 }
 
 // readStatus parses status.json: the stage, and the end and errors of each stage.
@@ -82,94 +91,158 @@ func readResult(text string) ([]string, error) {
 func (l *inspection) cloudInit() {
 	l.unhandled()
 	state, known := l.initState()
-	if !known {
-		return
-	}
-	blocking := l.blockingLines()
+	traps := l.traps()
+	stage := at(state.from, "stage "+orElse(state.stage, "not ended"))
 	switch {
+	case !known:
+		l.blocks(traps)
+	// A stage that has already ended may have errors, but the script that waits is what hangs.
+	case !state.done && (len(traps) > 0 || l.ecsWaits()):
+		summary, why := "cloud-init waits for a service that waits for cloud-init", "user data starts docker or ecs, whose units start after cloud-init has ended: neither continues, and the instance never registers"
+		if len(traps) > 0 && !slices.ContainsFunc(traps, func(t trap) bool { return t.rule != userdata.CloudInitWait }) {
+			summary, why = "cloud-init waits for a script that waits for cloud-init", "user data waits until cloud-init has ended, and cloud-init ends after user data: neither continues, and the instance never registers"
+		}
+		remedy := unblock(traps)
+		if l.canAsk() && len(l.waiting()) > 0 {
+			remedy += "; on this host: sudo systemctl cancel"
+		}
+		l.problem("start-deadlock", summary, why, remedy, append([]Evidence{stage}, append(evidenceOf(traps), l.waiting()...)...)...)
 	case len(state.errors) > 0:
 		l.problem("cloud-init-errors", "cloud-init ended with errors", "user data stopped early or did not run: part of its setup is missing",
-			"see /var/log/cloud-init-output.log; correct the user data and launch a new instance", at(initResult, strings.Join(state.errors, "; ")))
+			"see /var/log/cloud-init-output.log; correct the user data and launch a new instance", at(state.from, strings.Join(state.errors, "; ")))
+		l.blocks(traps)
 	case state.done:
-		l.ok("cloud-init", "cloud-init has ended without errors", at(initResult, "errors: none"))
-		for _, e := range blocking {
-			l.warning("user-data-blocks", "user data starts a service and waits for it", "the units of docker and ecs wait until cloud-init has ended: if the service was not running yet, both wait for each other indefinitely",
-				"add --no-block; do not start ecs, it starts on its own", e)
-		}
-	case len(blocking) > 0 || l.ecsWaits():
-		l.problem("start-deadlock", "cloud-init waits for a service that waits for cloud-init", "user data starts docker or ecs, whose units start after cloud-init has ended: neither continues, and the instance never registers",
-			"remove systemctl start ecs from user data, and restart docker with --no-block; on this host: sudo systemctl cancel",
-			append([]Evidence{at(initStatus, "stage "+orElse(state.stage, "not ended"))}, append(blocking, l.waiting()...)...)...)
+		l.ok("cloud-init", "cloud-init has ended without errors", at(state.from, "errors: none"))
+		l.blocks(traps)
+	case !l.canAsk():
+		l.warning("cloud-init-running", "cloud-init had not ended when these files were last written", "the ECS agent starts after it has ended, so this instance may never have registered",
+			"read the end of /var/log/cloud-init-output.log: it shows what user data did last", stage)
 	default:
 		l.warning("cloud-init-running", "cloud-init is still running", "the ECS agent starts after it has ended: a long download in user data delays every job",
-			"check again in a minute; to see what it does: ps axf, /var/log/cloud-init-output.log", at(initStatus, "stage "+orElse(state.stage, "not ended")))
+			"check again in a minute; to see what it does: ps axf, /var/log/cloud-init-output.log", stage)
 	}
+}
+
+// blocks warns of traps on a host where cloud-init has ended, or may have.
+func (l *inspection) blocks(traps []trap) {
+	if len(traps) > 0 {
+		l.warning("user-data-blocks", "user data waits for something that starts only after cloud-init", "cloud-init ends only after user data: where user data waits for docker, ecs or cloud-init, an instance may never register",
+			unblock(traps), evidenceOf(traps)...)
+	}
+}
+
+// unblock returns the remedy for traps; there are none if only systemd shows the deadlock.
+func unblock(traps []trap) string {
+	has := func(rules ...string) bool {
+		return slices.ContainsFunc(traps, func(t trap) bool { return slices.Contains(rules, t.rule) })
+	}
+	var steps []string
+	if has(userdata.ECSStart) || len(traps) == 0 {
+		steps = append(steps, "remove systemctl start ecs from user data: it starts on its own")
+	}
+	if has(userdata.DockerRestart) || len(traps) == 0 {
+		steps = append(steps, "restart docker with systemctl restart --no-block docker")
+	}
+	if has(userdata.ECSWait, userdata.DockerWait, userdata.CloudInitWait) {
+		steps = append(steps, "remove the lines that wait, or move them into a systemd unit that starts after ecs")
+	}
+	return strings.Join(steps, "; ")
 }
 
 // initState returns the progress of cloud-init. ok is false if it is unknown.
 func (l *inspection) initState() (initState, bool) {
-	// The result is final. The status may be older than it, so it counts only without a result.
-	if text, ok := l.read(initResult); ok {
-		errs, err := readResult(text)
-		if err == nil {
-			return initState{done: true, errors: errs}, true
+	for _, dir := range initDirs {
+		// The result is final. The status may be older than it, so it counts only without a result.
+		if text, ok := l.read(dir + "/" + initResult); ok {
+			errs, err := readResult(text)
+			if err == nil {
+				return initState{done: true, errors: errs, from: dir + "/" + initResult}, true
+			}
+			l.skip("/"+dir+"/"+initResult, clean(err.Error()))
 		}
-		l.skip("/"+initResult, clean(err.Error()))
+		text, ok := l.read(dir + "/" + initStatus)
+		if !ok {
+			continue
+		}
+		s, err := readStatus(text)
+		if err != nil {
+			l.skip("/"+dir+"/"+initStatus, clean(err.Error()))
+		}
+		s.from = dir + "/" + initStatus
+		return s, err == nil
 	}
-	text, ok := l.read(initStatus)
-	if !ok {
-		l.skip("cloud-init", "it has no status in /run/cloud-init")
-		return initState{}, false
-	}
-	s, err := readStatus(text)
-	if err != nil {
-		l.skip("/"+initStatus, clean(err.Error()))
-	}
-	return s, err == nil
+	l.skip("cloud-init", "it has no status in /run/cloud-init or /var/lib/cloud/data")
+	return initState{}, false
 }
 
-// blockingLines finds lines of user data that start docker or ecs and wait. They are only
-// evidence; batchctl validate reads user data with a shell's parser.
-func (l *inspection) blockingLines() (found []Evidence) {
-	for _, dir := range l.glob("var/lib/cloud/instances/*") {
+// trap is a command in user data that waits for something that starts only after cloud-init.
+type trap struct {
+	// rule is the rule of batchctl validate.
+	rule     string
+	evidence Evidence
+}
+
+// evidenceOf returns the evidence of traps. A line with several traps appears once.
+func evidenceOf(traps []trap) (all []Evidence) {
+	for _, t := range traps {
+		all = append(all, t.evidence)
+	}
+	return slices.Compact(all)
+}
+
+// traps finds the commands in user data that wait, with the reader of batchctl validate.
+func (l *inspection) traps() (found []trap) {
+	for _, dir := range l.instances() {
 		if _, err := fs.ReadDir(l.FS, dir+"/scripts"); err != nil { // only root can read it
 			l.fails(dir+"/scripts", err)
 		}
+		var own []trap
+		for _, pattern := range []string{"/boothooks/*", "/scripts/*", "/scripts/vendor/*"} {
+			own = append(own, l.trapsIn(dir+pattern)...)
+		}
+		// The scripts are copied from the user data. Only it has bootcmd, and before the scripts
+		// were written it has everything.
+		if len(own) == 0 {
+			own = l.trapsIn(dir + "/user-data.txt")
+		}
+		found = append(found, own...)
 	}
-	for _, name := range l.glob("var/lib/cloud/instances/*/scripts/*") {
+	// cloud-init runs the scripts of the image in the same stage (cloud-init documentation,
+	// scripts-per-boot and others).
+	return append(found, l.trapsIn("var/lib/cloud/scripts/per-*/*")...)
+}
+
+// instances returns the directories with the user data of this instance. An image that was made
+// from an instance has those of the former instance too.
+func (l *inspection) instances() []string {
+	if l.exists("var/lib/cloud/data/instance-id") {
+		if dir := "var/lib/cloud/instances/" + l.firstLine("var/lib/cloud/data/instance-id"); fs.ValidPath(dir) && l.exists(dir) {
+			return []string{dir}
+		}
+	}
+	return l.glob("var/lib/cloud/instances/*")
+}
+
+// trapsIn finds the commands that wait in the files of a pattern.
+func (l *inspection) trapsIn(pattern string) (found []trap) {
+	for _, name := range l.glob(pattern) {
+		if info, err := fs.Stat(l.FS, name); err == nil && info.IsDir() {
+			continue
+		}
 		text, _ := l.read(name)
-		for i, line := range strings.Split(text, "\n") {
-			if blocks(line) {
-				found = append(found, seen(fmt.Sprintf("/%s:%d", name, i+1), line))
-			}
+		src := diag.NewSource(name, text)
+		problems, complete := userdata.Blocking(userdata.FromSource(src))
+		if !complete {
+			l.skip("/"+name, "it is too long to be user data")
+		}
+		for _, f := range problems {
+			line, _ := src.Position(f.Span.Start)
+			start := strings.LastIndexByte(src.Text[:f.Span.Start], '\n') + 1
+			words, _, _ := strings.Cut(src.Text[start:], "\n")
+			found = append(found, trap{f.Rule, seen(fmt.Sprintf("/%s:%d", name, line), words)})
 		}
 	}
 	return found
-}
-
-// blocks reports whether a line asks systemd to start docker or ecs and waits for it.
-func blocks(line string) bool {
-	fields := strings.Fields(line)
-	for len(fields) > 0 && (fields[0] == "sudo" || strings.HasSuffix(fields[0], "&&")) {
-		fields = fields[1:]
-	}
-	if len(fields) < 3 {
-		return false
-	}
-	starts, unit := false, false
-	tool := path.Base(fields[0])
-	for _, w := range fields[1:] {
-		w = strings.TrimSuffix(strings.TrimRight(w, ";"), ".service")
-		switch w {
-		case "--no-block":
-			return false
-		case "start", "restart", "--now":
-			starts = true
-		case "ecs", "docker":
-			unit = true
-		}
-	}
-	return (tool == "systemctl" || tool == "service") && starts && unit
 }
 
 // waiting returns the jobs of systemd that wait, as evidence.

@@ -145,6 +145,11 @@ func (l *inspection) smiFailed(out string, err error) {
 			"reboot, or replace the instance; exclude NVIDIA's packages from automatic updates", output)
 	case strings.Contains(out, "GPU is lost"), strings.Contains(out, "Unable to determine the device handle"), strings.Contains(out, "requires reset"):
 		l.problem("gpu-lost", "a GPU no longer answers the driver", "it cannot be used until the machine is restarted, and often not even then", "drain the instance and replace it", output)
+	// In a container, the driver answers to the host but not to the program (NVIDIA container
+	// toolkit, troubleshooting).
+	case strings.Contains(out, "Failed to initialize NVML: Unknown Error") && l.facts.kind == Container:
+		l.problem("gpu-access-lost", "this container has lost its access to the GPU", "systemctl daemon-reload or an update on the host resets the devices that Docker allowed, so CUDA programs find no GPU until the container is started again",
+			"start the job again; on the host, run no daemon-reload beside jobs, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json", output)
 	default:
 		l.problem("nvidia-smi-fails", "nvidia-smi fails", "CUDA programs cannot use a GPU that nvidia-smi cannot query", "see sudo dmesg | grep NVRM; reload the driver or replace the instance", output)
 	}

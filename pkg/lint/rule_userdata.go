@@ -30,6 +30,7 @@ func userDataRules() []*Rule {
 		// The order of cloud-init, Docker and the ECS agent, which systemd units define.
 		rule(userdata.ECSStart, bad, High, "The ECS agent's unit starts after cloud-init has finished, and cloud-init finishes after this script. A script that starts the agent waits for the agent, and the agent waits for the script. The host hangs and never joins its cluster.", ecsUnits),
 		rule(userdata.ECSWait, bad, High, "A loop in user data that waits for the ECS agent waits indefinitely, because the agent starts only after cloud-init, and therefore the script, has finished.", ecsUnits),
+		rule(userdata.CloudInitWait, bad, High, "cloud-init has finished only when every script has finished. A script that waits for it, with cloud-init status --wait or for a file such as boot-finished, waits indefinitely, and the host never joins its cluster.", cloudInit),
 		// The configuration of the agent and of Docker.
 		rule(userdata.ECSCluster, note, Medium, "AWS Batch creates a cluster for each managed compute environment and sets ECS_CLUSTER itself, after the launch template's user data. Where a line of your own wins, the host joins another cluster and gets no jobs.", "published launch templates of AWS workshops, in which AWS Batch's own line wins"),
 		rule(userdata.ConfigEmptied, bad, Medium, "The image and AWS Batch write settings to /etc/ecs/ecs.config, such as the cluster and ECS_ENABLE_GPU_SUPPORT. Use >> to add to the file; > erases them.", ecsBootstrap),

@@ -42,7 +42,7 @@ var all = sync.OnceValue(func() []Rule {
 	add(policyTopic, policyRules())
 	add("platform", platformRules())
 	add("secrets", secretRules())
-	add("hosts", hostRules())
+	add("hosts", hostRules(), roleRules())
 	allOnlyWith(rules, "hosts", hostMark)
 	add("user-data", userDataRules())
 	allOnlyWith(rules, "user-data", hostMark)

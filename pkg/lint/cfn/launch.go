@@ -29,7 +29,7 @@ func Launches(files []*document.File, hasGPU func(entry string) bool) []Launch {
 	for _, f := range files {
 		switch f.Kind {
 		case document.KindUserData:
-			l.add(Launch{File: f, Texts: []*userdata.Text{userdata.FromSource(f.Source)}})
+			l.add(Launch{File: f, Host: userdata.Host{Unknown: true}, Texts: []*userdata.Text{userdata.FromSource(f.Source)}})
 		case document.KindLaunchTemplate:
 			data := f.Root
 			if inner := data.Get("LaunchTemplateData"); inner != nil {

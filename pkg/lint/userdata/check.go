@@ -2,6 +2,7 @@ package userdata
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -20,6 +21,7 @@ const (
 	Syntax         = "userdata-shell-syntax"
 	ECSStart       = "userdata-ecs-start"
 	ECSWait        = "userdata-ecs-wait"
+	CloudInitWait  = "userdata-cloud-init-wait"
 	ECSCluster     = "userdata-ecs-cluster"
 	ConfigEmptied  = "userdata-ecs-config-emptied"
 	DockerRestart  = "userdata-docker-restart"
@@ -42,6 +44,9 @@ type Host struct {
 	// treats it as one for AWS Batch if it is an archive, or a script that prepares
 	// Docker or the agent without naming a cluster.
 	Template bool
+	// Unknown is true for a script without a template: it may be for hosts of AWS Batch or
+	// of any other cluster.
+	Unknown bool
 	// GPU is true if they have NVIDIA GPUs.
 	GPU bool
 }
@@ -91,6 +96,23 @@ func Check(t *Text, host Host) []Finding {
 	}
 	c.gpu()
 	return c.found
+}
+
+// Blocks reports whether a rule finds commands that wait for something that starts only
+// after cloud-init has ended. A host whose user data has one never joins its cluster.
+func Blocks(rule string) bool {
+	switch rule {
+	case ECSStart, ECSWait, DockerRestart, DockerWait, CloudInitWait:
+		return true
+	}
+	return false
+}
+
+// Blocking returns the problems of user data that keep cloud-init from ending. complete is
+// false if the text is too long to be read.
+func Blocking(t *Text) (found []Finding, complete bool) {
+	found = slices.DeleteFunc(Check(t, Host{}), func(f Finding) bool { return !Blocks(f.Rule) })
+	return found, len(t.text) <= maxRead
 }
 
 // forBatch guesses whether a launch template that no file uses is for AWS Batch: a host

@@ -20,6 +20,9 @@ type shell struct {
 	aside int
 	// piped are the commands whose redirects were checked with their pipeline.
 	piped map[*syntax.Stmt]bool
+	// inline is the location of the argument that contains the script, as in sh -c '...'; nil
+	// for a script of its own.
+	inline *diag.Span
 }
 
 // script checks a part that is a script of a shell.
@@ -68,6 +71,9 @@ func (s *shell) at(n syntax.Node) diag.Span {
 
 // between returns the location of bytes of the script, up to the end of their first line.
 func (s *shell) between(start, end int) diag.Span {
+	if s.inline != nil {
+		return *s.inline
+	}
 	from, to := s.offset+start, s.offset+end
 	if n := strings.IndexByte(s.part.text[min(from, len(s.part.text)):], '\n'); n >= 0 {
 		to = min(to, from+n)
@@ -122,6 +128,8 @@ type command struct {
 	name string
 	args []string
 	at   []*syntax.Word
+	// limited is true if timeout ends the command, so that the script continues.
+	limited bool
 }
 
 // prefixes are programs that run the command in their arguments.
@@ -129,11 +137,19 @@ var prefixes = [...]string{"sudo", "env", "nohup", "exec", "command", "time", "t
 
 // commandOf reads a simple command, and skips programs such as sudo.
 func commandOf(call *syntax.CallExpr) (c command) {
+	// An option with a value, as in sudo -u root, makes the next word a value.
+	value := false
 	for _, w := range call.Args {
 		text, _ := static(w)
 		if c.name == "" {
+			if value {
+				value = false
+				continue
+			}
+			value = slices.Contains([]string{"-u", "-g", "-s", "--user", "--group", "--signal"}, text)
+			c.limited = c.limited || base(text) == "timeout"
 			// A duration is an argument of timeout, not the command.
-			number := text != "" && strings.Trim(text, "0123456789smh") == "" // of timeout 60s
+			number := text != "" && text[0] >= '0' && text[0] <= '9' && strings.Trim(text, "0123456789smh") == ""
 			if text == "" && len(call.Args) > 0 && len(w.Parts) > 0 {
 				return command{}
 			}
@@ -186,6 +202,9 @@ func unit(name string) string { return strings.TrimSuffix(name, ".service") }
 
 // started returns the unit that a command starts or restarts and waits for, or "".
 func (c command) started(units ...string) string {
+	if c.limited {
+		return ""
+	}
 	// systemctl and service wait until the unit has started.
 	verbs := []string{"start", "restart", "reload-or-restart", "try-restart"}
 	switch c.name {
@@ -216,6 +235,9 @@ func (c command) started(units ...string) string {
 // there is allowed.
 func (s *shell) command(n *syntax.CallExpr, c command) {
 	switch {
+	case c.awaitsCloudInit() && s.aside == 0:
+		s.report(CloudInitWait, s.at(n), "this waits until cloud-init has finished, and cloud-init waits for this script: the host hangs and never joins its cluster",
+			"remove it, or move the work into a systemd unit that starts after cloud-final.service")
 	case c.started("ecs", "amazon-ecs") != "" && s.aside == 0:
 		s.report(ECSStart, s.at(n), "this waits for the ECS agent, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
 			"remove it: the agent starts automatically after cloud-init has finished")
@@ -232,6 +254,56 @@ func (s *shell) command(n *syntax.CallExpr, c command) {
 	}
 	s.feeds(n, c)
 	s.searchArguments(c)
+	s.commandString(c)
+}
+
+// commandString checks the script in an argument of a shell: sh -c '...', su -c '...' and
+// eval '...'.
+func (s *shell) commandString(c command) {
+	at := 0
+	switch c.name {
+	case "eval":
+	case "sh", "bash", "dash", "ash", "su", "runuser":
+		at = slices.IndexFunc(c.args, func(a string) bool {
+			return a == "--command" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "c")
+		}) + 1
+		if at == 0 {
+			return
+		}
+	default:
+		return
+	}
+	if at >= len(c.args) || c.args[at] == "" {
+		return
+	}
+	text, last := c.args[at], c.at[at]
+	if c.name == "eval" {
+		text, last = strings.Join(c.args, " "), c.at[len(c.at)-1]
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return // the outer script is valid, so only this command fails
+	}
+	span := s.between(int(c.at[at].Pos().Offset()), int(last.End().Offset()))
+	inner := &shell{check: s.check, part: s.part, offset: s.offset, aside: s.aside, piped: map[*syntax.Stmt]bool{}, inline: &span}
+	if c.limited {
+		inner.aside++
+	}
+	inner.walk(file)
+}
+
+// awaitsCloudInit reports whether a command returns only after cloud-init has ended:
+// cloud-init status --wait, in any spelling of its options that argparse accepts, and a
+// start of one of cloud-init's last units.
+func (c command) awaitsCloudInit() bool {
+	if c.name != "cloud-init" {
+		return c.started("cloud-final", "cloud-init.target") != ""
+	}
+	return !c.limited && c.has("status") && slices.ContainsFunc(c.args, func(a string) bool {
+		long, isLong := strings.CutPrefix(a, "--")
+		letters, isShort := strings.CutPrefix(a, "-")
+		return isLong && long != "" && strings.HasPrefix("wait", long) || !isLong && isShort && strings.Contains(letters, "w")
+	})
 }
 
 // sets records that the script sets up NVIDIA's runtime itself.
@@ -247,15 +319,27 @@ func (s *shell) loop(w *syntax.WhileClause) {
 		return
 	}
 	// The ECS agent answers on port 51678 (its introspection API).
-	docker, agent := false, false
+	docker, agent, self := false, false, false
+	// cloud-init writes these files when it ends.
+	last := func(path string) bool {
+		return strings.HasSuffix(path, "/boot-finished") || strings.HasSuffix(path, "/result.json") && strings.Contains(path, "cloud")
+	}
 	for _, cond := range w.Cond {
 		syntax.Walk(cond, func(n syntax.Node) bool {
+			if test, ok := n.(*syntax.UnaryTest); ok {
+				if word, ok := test.X.(*syntax.Word); ok {
+					path, _ := static(word)
+					self = self || last(path)
+				}
+			}
 			call, ok := n.(*syntax.CallExpr)
 			if !ok {
 				return true
 			}
 			c := commandOf(call)
+			self = self || c.name == "cloud-init" && c.has("status") && !c.awaitsCloudInit()
 			for _, a := range c.args {
+				self = self || last(a) || c.name == "systemctl" && (unit(a) == "cloud-final" || a == "cloud-init.target")
 				about := c.name == "systemctl" || c.name == "service"
 				agent = agent || about && unit(a) == "ecs" || strings.Contains(a, ":51678")
 				docker = docker || about && unit(a) == "docker" || strings.Contains(a, "docker.sock")
@@ -266,6 +350,8 @@ func (s *shell) loop(w *syntax.WhileClause) {
 	}
 	at := s.between(int(w.Pos().Offset()), int(w.Cond[len(w.Cond)-1].End().Offset()))
 	switch {
+	case self:
+		s.report(CloudInitWait, at, "this loop never ends: it waits until cloud-init has finished, and cloud-init waits for this script", "remove it, or move the work into a systemd unit that starts after cloud-final.service")
 	case agent:
 		s.report(ECSWait, at, "this loop never ends: it waits for the ECS agent, which starts only after cloud-init has finished", "remove it, or wait in a systemd unit that starts after ecs")
 	case docker:
@@ -291,6 +377,8 @@ func leaves(w *syntax.WhileClause) (out bool) {
 				out = out || slices.Contains([]string{"[", "test"}, commandOf(n).name) && commandOf(n).has("-lt", "-le", "-gt", "-ge")
 			case *syntax.ArithmCmd:
 				out = true
+			case *syntax.BinaryTest:
+				out = out || slices.Contains([]syntax.BinTestOperator{syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq}, n.Op)
 			}
 			return true
 		})

@@ -17,7 +17,7 @@ import (
 
 // hostNamed returns the host that the name of a case in testdata describes.
 func hostNamed(name string) Host {
-	return Host{Batch: strings.HasPrefix(name, "batch-"), GPU: strings.Contains(name, "-gpu")}
+	return Host{Batch: strings.HasPrefix(name, "batch-"), Unknown: strings.HasPrefix(name, "unknown-"), GPU: strings.Contains(name, "-gpu")}
 }
 
 // bad are archives of user data with what is found in it.
@@ -52,7 +52,7 @@ func TestBad(t *testing.T) {
 		}
 		archive.Want(t, "want", b.String())
 	}
-	for _, rule := range []string{Shebang, MIMEBoundary, MIMEType, Syntax, ECSStart, ECSWait, ECSCluster, ConfigEmptied, DockerRestart, DockerWait,
+	for _, rule := range []string{Shebang, MIMEBoundary, MIMEType, Syntax, ECSStart, ECSWait, CloudInitWait, ECSCluster, ConfigEmptied, DockerRestart, DockerWait,
 		DaemonJSON, GPUSupport, DriverCheck, Reboot, InsecureScript, Secret, Errexit} {
 		if !seen[rule] {
 			t.Errorf("%s is never found", rule)

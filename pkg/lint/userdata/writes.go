@@ -82,9 +82,13 @@ func (s *shell) agent(w write) {
 	eachText(w.from, func(text string, at int) {
 		if n := strings.Index(text, "ECS_CLUSTER="); n >= 0 {
 			s.seen.names = true
-			if s.host.Batch {
-				start := at + n
-				s.report(ECSCluster, s.between(start, start+len("ECS_CLUSTER=")), "AWS Batch sets the cluster of a managed compute environment itself; a host in another cluster gets no jobs", "remove it")
+			start := at + n
+			where := s.between(start, start+len("ECS_CLUSTER="))
+			switch {
+			case s.host.Batch:
+				s.report(ECSCluster, where, "AWS Batch sets the cluster of a managed compute environment itself; a host in another cluster gets no jobs", "remove it")
+			case s.host.Unknown:
+				s.report(ECSCluster, where, "in a managed compute environment, AWS Batch sets the cluster itself; there, a host in another cluster gets no jobs", "remove it if AWS Batch launches these hosts, and keep it for hosts of a cluster of your own")
 			}
 		}
 		if n := strings.Index(text, "ECS_ENABLE_GPU_SUPPORT="); n >= 0 {
@@ -239,6 +243,9 @@ const secretHint = "fetch it with aws secretsmanager get-secret-value or aws ssm
 
 // assigns searches variables for credentials.
 func (s *shell) assigns(list []*syntax.Assign) {
+	if s.inline != nil {
+		return // the search in the arguments of the outer command covers it
+	}
 	for _, a := range list {
 		if value, ok := static(a.Value); ok && a.Name != nil {
 			for _, c := range secret.Find(a.Name.Value, value) {
@@ -251,6 +258,9 @@ func (s *shell) assigns(list []*syntax.Assign) {
 
 // searchArguments searches the arguments of a command for credentials.
 func (s *shell) searchArguments(c command) {
+	if s.inline != nil {
+		return
+	}
 	reported := map[int]bool{}
 	for _, found := range secret.FindArgs(append([]string{c.name}, c.args...)) {
 		if i := found.Index - 1; i >= 0 && !reported[i] {
