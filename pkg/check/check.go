@@ -311,6 +311,9 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 	recognized := document.Ours
 	options.Recognized = &recognized
 	file, problems := document.Load(src, options)
+	if file != nil {
+		problems = lint.Waive(file, p.Content, problems)
+	}
 	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, platform: p, recognized: recognized}
 	switch {
 	case file == nil:

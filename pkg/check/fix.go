@@ -93,5 +93,6 @@ func (c *Checker) problemsOf(d Document, src *diag.Source) (diag.List, error) {
 		}
 		platform = file.Platform
 	}
+	problems = lint.Waive(file, platform, problems)
 	return lint.Settle(append(problems, lint.Check([]*document.File{file}, platform, c.rules)...)), nil
 }

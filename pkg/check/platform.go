@@ -84,6 +84,7 @@ func (p *Platform) load(src *diag.Source, types InstanceTypes, rules []lint.Rule
 		return nil
 	}
 	p.Content = p.File.Platform
+	p.Problems = lint.Waive(p.File, p.Content, p.Problems)
 	if types.Catalog != nil && p.Content != nil {
 		p.Content.Catalog = types.Catalog
 	} else if !types.Unneeded {

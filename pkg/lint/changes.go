@@ -105,6 +105,9 @@ func (j Job) commandSize(command *jsontree.Node) int {
 	}
 	size := len(command.AppendJSON(nil))
 	for _, r := range addReferences(nil, command) {
+		if r.inside {
+			continue // the size is the least that is certain
+		}
 		value := firstOf(j.Submit.Get("parameters").Get(r.name), j.Known().Get("parameters").Get(r.name))
 		if value.Is(jsontree.String) {
 			size += len(value.AppendJSON(nil)) - len(`""`) - len("Ref::"+r.name)

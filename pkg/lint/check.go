@@ -32,10 +32,15 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 		gates = gatesOf(rules)
 	}
 	names := namesIn(files)
+	waivers := platformWaivers(platform, "")
 	for i := range gates {
 		if gates[i].open(&names) {
 			p.rule = &rules[i]
+			first := len(p.found)
 			p.rule.Run(p)
+			for i := first; i < len(p.found) && len(waivers) > 0; i++ {
+				p.rule.waive(&p.found[i], waivers)
+			}
 		}
 	}
 	// Templates need a pass of their own: their requests are files that do not exist.

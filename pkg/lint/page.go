@@ -41,6 +41,10 @@ func indexPage() string {
 	for _, c := range []Confidence{High, Medium, Low} {
 		fmt.Fprintf(&b, "  - %s: %s\n", c, c.describe())
 	}
+	b.WriteString("- The evidence says what shows that the rule is right. You can [waive](../job-file.md#waiver) warnings, errors with evidence from documentation only, and your platform file's policy:\n")
+	for _, e := range []Evidence{ServiceAnswer, APIModel, FileFormat, Documentation} {
+		fmt.Fprintf(&b, "  - %s: %s\n", e, e.describe())
+	}
 	for _, t := range topics(Documented()) {
 		file := pageName(t.title)
 		fmt.Fprintf(&b, "\n## [%s](%s)\n\n", t.title, file)
@@ -98,7 +102,7 @@ func (r Rule) Markdown() string {
 func (r Rule) entry(link func(Link) string) string {
 	e := r.Example()
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** · confidence %s · %s\n\n%s\n\nBad:\n\n", r.Severity, r.Confidence, r.Scope, r.MarkdownDoc())
+	fmt.Fprintf(&b, "**%s** · confidence %s · evidence: %s · %s\n\n%s\n\nBad:\n\n", r.Severity, r.Confidence, r.Evidence, r.Scope, r.MarkdownDoc())
 	writeFiles(&b, e.focused(), len(e.Bad) > 1)
 	if e.BadMore > 0 {
 		fmt.Fprintf(&b, "And %d more like these.\n\n", e.BadMore)
@@ -129,7 +133,11 @@ func (r Rule) source(link func(Link) string) string {
 			parts = append(parts, link(l))
 		}
 	}
-	return "Source: " + strings.Join(parts, "; ") + "."
+	line := "Source: " + strings.Join(parts, "; ") + "."
+	if r.Rejects != "" {
+		line += " " + plainText(r.Rejects)
+	}
+	return line
 }
 
 // inline formats a link with its address.

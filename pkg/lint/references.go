@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -13,6 +14,9 @@ import (
 type reference struct {
 	name string
 	arg  *jsontree.Node
+	// inside is true if the element is longer than the placeholder, so that it is unknown
+	// whether AWS Batch replaces it (batch.ParameterReference).
+	inside bool
 }
 
 // commandReferences holds the placeholders in the commands of definitions and of
@@ -83,11 +87,15 @@ func refers(text string) bool {
 }
 
 // addReferences appends the placeholders of a command to a list, in the order of their
-// occurrence. A placeholder can be anywhere in an argument.
+// occurrence: those that are a whole argument, and those inside one.
 func addReferences(list []reference, command *jsontree.Node) []reference {
 	for arg := range command.Children() {
+		if name, whole := batch.ParameterReference(arg.Str()); whole {
+			list = append(list, reference{name: name, arg: arg})
+			continue
+		}
 		for name, rest := nextReference(arg.Str()); name != ""; name, rest = nextReference(rest) {
-			list = append(list, reference{name, arg})
+			list = append(list, reference{name, arg, true})
 		}
 	}
 	return list
@@ -104,7 +112,8 @@ func names(list []reference) iter.Seq[string] {
 	}
 }
 
-// refersTo reports whether a list has a placeholder of that name.
+// refersTo reports whether a list has a placeholder of that name, be it inside an argument:
+// then the parameter may be used, and ref-inside-word reports the doubt.
 func refersTo(list []reference, name string) bool {
 	return slices.ContainsFunc(list, func(r reference) bool { return r.name == name })
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -134,7 +135,7 @@ func (j Job) policyHint(hint string) string {
 	case j.compact():
 		return hint + `; add it to "waivers"`
 	}
-	return hint + "; a request file cannot contain waivers: convert it (batchctl convert), or use --baseline"
+	return hint + `; a request file cannot contain waivers: add it to "waivers" of ` + document.PlatformFile
 }
 
 // amend completes a problem of the job: it adds whom to ask about a policy, and marks
@@ -143,23 +144,86 @@ func (j Job) amend(d *diag.Diagnostic) {
 	if j.pass.rule.Scope == policyTopic {
 		d.Hint = j.policyHint(d.Hint)
 	}
-	if !j.pass.rule.waivable(d.Severity) {
-		return
+	waivers := j.Waivers
+	if name := j.NameNode(); name.Is(jsontree.String) {
+		waivers = slices.Concat(waivers, platformWaivers(j.pass.Platform, name.Text))
 	}
-	for _, w := range j.Waivers {
+	if w := j.pass.rule.waive(d, waivers); w != nil {
+		if j.pass.waived == nil {
+			j.pass.waived = map[*jsontree.Node]bool{}
+		}
+		j.pass.waived[w.Node] = true
+	}
+}
+
+// waive marks a problem of the rule if one of the waivers is for it, and returns that
+// waiver. A waiver that has ended is named in the message.
+func (r *Rule) waive(d *diag.Diagnostic, waivers []document.Waiver) *document.Waiver {
+	if !r.waivable(d.Severity) {
+		return nil
+	}
+	ended := ""
+	for i, w := range waivers {
 		switch {
 		case w.Rule != d.Rule || !isComplete(w):
 		case isOver(w):
-			d.Message += "; its waiver ended on " + w.Until
+			ended = w.Until
 		default:
 			d.Waived = &diag.Waiver{Reason: strings.TrimSpace(w.Reason), Until: w.Until}
-			if j.pass.waived == nil {
-				j.pass.waived = map[*jsontree.Node]bool{}
-			}
-			j.pass.waived[w.Node] = true
-			return
+			return &waivers[i]
 		}
 	}
+	if ended != "" && d.Waived == nil {
+		d.Message += "; its waiver ended on " + ended
+	}
+	return nil
+}
+
+// platformWaivers returns the waivers of the platform file for a job, or for another thing
+// that a document creates. Without a name, it returns those that are for everything.
+func platformWaivers(p *document.Platform, name string) (list []document.Waiver) {
+	if p == nil {
+		return nil
+	}
+	for n := range p.Root.Get("waivers").Children() {
+		if jobs := n.Get("jobs"); (jobs == nil) == (name == "") && (jobs == nil || matchesAny(jobs, name)) {
+			list = append(list, waiverOf(n))
+		}
+	}
+	return list
+}
+
+// waiverOf returns the waiver that an entry of "waivers" describes.
+func waiverOf(n *jsontree.Node) document.Waiver {
+	return document.Waiver{Rule: n.Get("rule").Str(), Reason: n.Get("reason").Str(), Until: n.Get("until").Str(), Node: n}
+}
+
+// matchesAny reports whether one of the patterns in a list matches a name.
+func matchesAny(patterns *jsontree.Node, name string) bool {
+	for p := range patterns.Children() {
+		if document.Matches(p.Str(), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Waive marks the problems of a document's form that its jobs or its platform file waive.
+func Waive(f *document.File, platform *document.Platform, problems diag.List) diag.List {
+	for i := range problems {
+		d := &problems[i]
+		r, known := Lookup(d.Rule)
+		if !known || !r.waivable(d.Severity) {
+			continue
+		}
+		r.waive(d, platformWaivers(platform, ""))
+		for _, j := range f.Jobs {
+			if at := j.Node; at != nil && at.Source == d.Source && at.Span.Start <= d.Span.Start && d.Span.End <= at.Span.End {
+				r.waive(d, slices.Concat(j.Waivers, platformWaivers(platform, j.Name)))
+			}
+		}
+	}
+	return problems
 }
 
 // isComplete reports whether a waiver has a reason and, if it has a last day, a valid

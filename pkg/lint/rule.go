@@ -32,11 +32,21 @@ type Rule struct {
 	Doc string
 	// Source names the origin of the rule.
 	Source string
+	// Evidence is what shows that the rule is right; Rules fills it in from Source, unless
+	// the rule gives its own. An error needs more than Documentation, or Rejects.
+	Evidence Evidence
+	// Rejects is what the documentation says about the rejection, in our own words, for an
+	// error that only documentation supports.
+	Rejects string
 	// Run reports every problem in the pass's files.
 	Run func(*Pass)
 	// KeepsMeaning is true for a warning whose fix leaves the job's behavior unchanged.
 	// The user has to choose the fix of any other warning.
 	KeepsMeaning bool
+
+	// canWarn is true for a rule with certain evidence that reports some problems as
+	// warnings, which can be waived.
+	canWarn bool
 
 	// about lists members without which the rule finds nothing. It is empty for a rule
 	// that reads every file.
@@ -84,9 +94,10 @@ const (
 	waiverTopic  = "waivers"
 )
 
-// waivable reports whether a problem of the rule with that severity can be waived.
+// waivable reports whether a problem of the rule with that severity can be waived: every
+// one that is not certain, and those of the organisation's own policy.
 func (r *Rule) waivable(s diag.Severity) bool {
-	return r.Scope == policyTopic || s == diag.Warning && r.Scope != waiverTopic
+	return r.Scope == policyTopic || r.Scope != waiverTopic && !r.certain(s)
 }
 
 // needsPlatform reports whether the rule finds nothing without a platform file.

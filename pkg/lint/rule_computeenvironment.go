@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -59,7 +60,7 @@ func environmentFileRules() []*Rule {
 		row("ce-name-charset", High, in(environments, "computeEnvironmentName"), like(namePattern, nameCharset, ""),
 			"A compute environment's name holds letters, digits, hyphens and underscores only.", tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-name-length", High, in(environments, "computeEnvironmentName"), chars(1, 128),
-			"A compute environment's name is 1 to 128 characters long.", api("CreateComputeEnvironment.computeEnvironmentName")),
+			"A compute environment's name is 1 to 128 characters long.", tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-required", High, in(environments, ""), needed("a compute environment", "computeEnvironmentName", `type: "MANAGED"`),
 			"A compute environment has a name and a type.", api("CreateComputeEnvironment")),
 		row("ce-type-enum", High, in(environments, "type"), checkEnvironmentType,
@@ -103,7 +104,7 @@ func environmentFileRules() []*Rule {
 			"Compute resources need security groups, here or in the launch template.", tried("ComputeResource.securityGroupIds")),
 		row("ce-subnets-nonempty", Low, in(environments, resourcesOf+".subnets"), filled("name at least one subnet"),
 			"Compute resources need at least one subnet.", derived),
-		row("ce-subnet-sg-format", Medium, in(environments, resourcesOf), checkNetworkIDs,
+		row("ce-subnet-sg-format", Low, in(environments, resourcesOf), checkNetworkIDs,
 			"Subnets and security groups are given by id.", api("ComputeResource.subnets and securityGroupIds")),
 		row("ce-fargate-subnets-max", High, in(fargateResources, resourcesOf+".subnets"), atMost(16, ""),
 			"A Fargate environment has at most 16 subnets.", tried("ComputeResource.subnets")),
@@ -118,7 +119,7 @@ func environmentFileRules() []*Rule {
 			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"}),
 			"The strategy says how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they only warn.", tried("CRAllocationStrategy")),
 		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
-			"Strategies that begin with SPOT are for Spot instances.", api("ComputeResource.allocationStrategy")),
+			"Strategies that begin with SPOT are for Spot instances.", tried("ComputeResource.allocationStrategy")),
 		row("ce-bid-range", Medium, in(environments, resourcesOf+".bidPercentage"), between(0, 100),
 			"A bid is 0 to 100 percent of the On-Demand price.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".bidPercentage"), absent("applies only to Spot instances", ""),
@@ -148,7 +149,7 @@ func environmentFileRules() []*Rule {
 		row("ce-eks-no-best-fit", Low, in(environmentsOnEKS, resourcesOf+".allocationStrategy"), checkEKSBestFit,
 			"BEST_FIT does not exist on EKS; use BEST_FIT_PROGRESSIVE.", api("ComputeResource.allocationStrategy")),
 		{
-			Name: "ce-eks-per-cluster-quota", Confidence: Medium,
+			Name: "ce-eks-per-cluster-quota", Severity: diag.Warning, Confidence: Medium,
 			Doc:    "An EKS cluster has at most 5 compute environments.",
 			Source: guide("service quotas"),
 			Run:    checkEKSPerCluster,

@@ -39,19 +39,19 @@ func dependencyRules() []*Rule {
 			Run:    checkDependencyOnItself,
 		},
 		{
-			Name: "dep-cycle", Severity: diag.Error, Confidence: Medium,
+			Name: "dep-cycle", Severity: diag.Error, Confidence: Medium, Evidence: FileFormat,
 			Doc:    "Jobs wait for each other in a cycle, so none of them can ever be submitted.",
 			Source: userGuide + ", job dependencies",
 			Run:    checkDependencyCycle,
 		},
 		{
-			Name: "dep-n-to-n-only-array", Severity: diag.Error, Confidence: High,
+			Name: "dep-n-to-n-only-array", Severity: diag.Warning, Confidence: Medium,
 			Doc:    "In an N_TO_N dependency, child i waits for child i, so both jobs have to be arrays.",
 			Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
 			Run:    checkPairsOfArrays,
 		},
 		{
-			Name: "dep-sequential-only-array", Severity: diag.Error, Confidence: High,
+			Name: "dep-sequential-only-array", Severity: diag.Warning, Confidence: Medium,
 			Doc:    "A SEQUENTIAL dependency runs the children of an array one after the other, so the job has to be an array.",
 			Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
 			Run:    checkSequential,
@@ -176,11 +176,8 @@ func checkSequential(p *Pass) {
 		if e.Type != "SEQUENTIAL" || isArray(e.Job.Job) {
 			continue
 		}
-		severity := diag.Error
-		if e.Name != "" || e.To != nil || e.ID != "" || e.Earlier != "" {
-			severity = diag.Warning // published pipelines submit such jobs: AWS Batch waits for the job that is named
-		}
-		e.reportAs(severity, nil, "dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
+		// Published pipelines submit such jobs, and AWS Batch waits for the job that is named.
+		e.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
+const documentTopic = "document"
+
 // documentRules describes what packages jsontree, yamltree, document and plan report:
 // the form of a document, which is checked before any rule, and the queue that a job needs.
 func documentRules() []Rule {
@@ -69,11 +71,12 @@ func documentRules() []Rule {
 			Doc: "A local file reaches a job, and a result comes back, through a location that both can access. On AWS that is the target's \"staging\" in the platform file, s3://bucket/prefix. On the local engine it is below the engine's state. Reported by plan, submit and run."},
 		{Name: "no-queue", Confidence: High, Source: "the platform file's queues",
 			Doc: "The job names no queue, and batchctl cannot choose one: there is no platform file, or the job fits none of its queues. Reported by plan, submit and run, which need a queue; validate accepts a job without one."},
-		{Name: "request-shape", Confidence: High, Source: "the API model in aws-sdk-go-v2",
+		{Name: "request-shape", Confidence: High, Source: sdkModel,
 			Doc: "A value does not fit the request of the AWS SDK, such as a number beyond 32 bits. Reported by plan, submit and run."},
 	}
 	for i := range rules {
-		rules[i].Scope = "document"
+		rules[i].Scope = documentTopic
+		rules[i] = rules[i].withEvidence()
 	}
 	return rules
 }

@@ -153,7 +153,7 @@ func fargateRowRules() []*Rule {
 				return
 			}
 		}, "EFS volumes need Fargate platform version 1.4.0 or later.", tried("Volume.efsVolumeConfiguration")).onlyWith("platformCapabilities"),
-		row("fargate-no-instancetype", High, in(onFargate(containers), "instanceType"), absent("does not exist on Fargate", ""),
+		row("fargate-no-instancetype", Low, in(onFargate(containers), "instanceType"), absent("is not documented for Fargate", ""),
 			"Fargate has no instance types.", api("ContainerProperties.instanceType")),
 		check("fargate-no-multinode", High, definitions, func(s Site) {
 			if n := s.Node.Get("nodeProperties"); s.Fargate && (n != nil || s.Node.Get("type").Str() == "multinode") {

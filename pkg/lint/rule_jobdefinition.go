@@ -59,9 +59,9 @@ func jobdefRules() []*Rule {
 			"AWS Batch rejects the deprecated member memory together with a MEMORY requirement.", tried("ContainerProperties.memory")).onlyWith("memory"),
 		warns(check("legacy-fields-deprecated", Medium, wholes, Site.deprecated,
 			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))).keepingMeaning(),
-		check("job-instance-type-single-node", Medium, containersIn("containerProperties"), func(s Site) {
+		check("job-instance-type-single-node", Low, containersIn("containerProperties"), func(s Site) {
 			if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
-				s.ReportFix(s.remove(n), "instanceType is for the nodes of a multi-node job only", "remove it; the queue's compute environments choose the instances", key(n))
+				s.ReportFix(s.remove(n), "instanceType is documented for the nodes of a multi-node job only", "remove it; the queue's compute environments choose the instances", key(n))
 			}
 		}, "Only the nodes of a multi-node job can have an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
 		warns(row("ref-outside-command", Low, in(allContainers, "environment[].value", "env[].value", "image", "jobRoleArn", "executionRoleArn", "user",

@@ -35,7 +35,7 @@ func jobQueueRules() []*Rule {
 			needs("jobQueueName", "priority: 1")(s, n, "a job queue")
 		}, "A queue has a name and a priority.", api("CreateJobQueue")),
 		row("queue-priority-range", Medium, in(queues, "priority"), between(0, 1000),
-			"The priority of a queue is 0 to 1000. AWS Batch serves the queue with the higher priority first.", "moto's check of CreateJobQueue"),
+			"The priority of a queue is 0 to 1000. AWS Batch serves the queue with the higher priority first.", cfnSchema+"AWS::Batch::JobQueue"),
 		row("queue-state-enum", High, in(queues, "state"), oneOf("ENABLED", "DISABLED"),
 			"A queue is ENABLED or DISABLED.", api("JQState")),
 		check("queue-ce-order-required", Medium, queues, checkEnvironmentOrder,

@@ -18,7 +18,7 @@ func multinodeRules() []*Rule {
 		check("jobdef-multinode-needs-nodeproperties", High, definitions, checkNodeProperties,
 			"A definition of type multinode needs nodeProperties, which says what its nodes run.", tried("RegisterJobDefinition.nodeProperties")),
 		check("jobdef-nodeproperties-needs-multinode", Medium, definitions, checkMultinodeType,
-			"nodeProperties belongs to definitions of type multinode.", api("RegisterJobDefinition.nodeProperties")),
+			"nodeProperties belongs to definitions of type multinode.", tried("RegisterJobDefinition.nodeProperties")),
 		row("mnp-no-top-containerproperties", Low, in(where(definitions, func(s Site) bool {
 			return s.Node.Get("type").Str() == "multinode" || s.Node.Get("nodeProperties") != nil
 		}), "containerProperties", "ecsProperties"), absent("cannot be combined with nodeProperties", "remove it, and describe the containers in the node ranges"),

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// parameterRules returns the rules about Ref:: placeholders. AWS Batch replaces them in
-// commands by parameters of the submission, or else by the defaults of the definition.
+// parameterRules returns the rules about Ref:: placeholders. AWS Batch replaces those that
+// are whole arguments of commands by parameters of the submission, or else by the defaults
+// of the definition (batch.ParameterReference).
 func parameterRules() []*Rule {
 	return []*Rule{
 		{
@@ -23,7 +25,7 @@ func parameterRules() []*Rule {
 						continue // submit-ref-unresolved also sees the submission
 					}
 					for _, r := range commandReferences.of(p)[j.Register] {
-						if (Site{Job: j}).lacksParameter(j.Register, r.name) {
+						if !r.inside && (Site{Job: j}).lacksParameter(j.Register, r.name) {
 							j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
 								fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
 						}
@@ -33,7 +35,7 @@ func parameterRules() []*Rule {
 		},
 		{
 			Name: "submit-ref-unresolved", Severity: diag.Error, Confidence: High,
-			Doc:    "The command names a parameter for which neither the submission nor the job definition has a value. AWS Batch rejects the submission.",
+			Doc:    "The command names a parameter for which neither the submission nor the job definition has a value. AWS Batch rejects the submission. The rule counts an argument that is Ref::name as a whole; ref-inside-word is about the others.",
 			Source: "the service's error (no parameter found for reference), quoted in public repositories",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -41,10 +43,23 @@ func parameterRules() []*Rule {
 						continue
 					}
 					for _, r := range j.runReferences() {
-						if !j.hasParameter(r.name) {
+						if !r.inside && !j.hasParameter(r.name) {
 							j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), j.parameterHint(r.name), r.arg)
 						}
 					}
+				}
+			},
+		},
+		{
+			Name: "ref-inside-word", Severity: diag.Warning, Confidence: Low,
+			Doc:    "A Ref:: placeholder inside a longer argument, such as --epochs=Ref::epochs or a script. AWS documents placeholders that are a whole argument, and public job definitions have both forms. The local engine leaves a placeholder inside an argument unchanged.",
+			Source: userGuide + ", job definition parameters; its examples have whole arguments only; hammerlab/coclobas#109 asks for a way to escape a placeholder",
+			Run: func(p *Pass) {
+				for _, j := range p.Definitions() {
+					j.reportInside(commandReferences.of(p)[j.Register])
+				}
+				for _, j := range p.Submits() {
+					j.reportInside(commandReferences.of(p)[j.Submit])
 				}
 			},
 		},
@@ -82,6 +97,22 @@ func parameterRules() []*Rule {
 				}
 			},
 		},
+	}
+}
+
+// reportInside reports the placeholders inside longer arguments, once for each argument.
+func (j Job) reportInside(list []reference) {
+	var last *jsontree.Node
+	for _, r := range list {
+		if !r.inside || r.arg == last {
+			continue
+		}
+		last = r.arg
+		hint := "pass Ref::" + r.name + " as an argument of its own, or set an environment variable"
+		if flag, found := strings.CutSuffix(r.arg.Str(), "=Ref::"+r.name); found && strings.HasPrefix(flag, "-") {
+			hint = fmt.Sprintf("write two arguments if the program takes them: %q, %q", flag, "Ref::"+r.name)
+		}
+		j.Report(fmt.Sprintf("Ref::%s is inside a word: AWS does not document it, and the local engine leaves it", r.name), hint, r.arg)
 	}
 }
 

@@ -69,7 +69,7 @@ func podRules() []*Rule {
 			"A persistentVolumeClaim volume needs the name of its claim.", api("EksPersistentVolumeClaim.claimName")),
 		row("eks-imagepullsecret-name", High, in(pods, "imagePullSecrets[]"), needs("name"),
 			"A pull secret needs a name.", tried("ImagePullSecret.name")),
-		row("eks-imagepullsecret-charset", Medium, in(pods, "imagePullSecrets[].name"), subdomain,
+		row("eks-imagepullsecret-charset", Low, in(pods, "imagePullSecrets[].name"), subdomain,
 			"The name of a pull secret is a DNS name in lower case.", api("ImagePullSecret.name")),
 		// Metadata, also in submissions that override it.
 		row("eks-namespace-default", High, in(podBodies, "metadata.namespace"), func(s Site, n *jsontree.Node, _ string) {
@@ -91,7 +91,7 @@ func podRules() []*Rule {
 			if c := utf8.RuneCountInString(n.Str()); c > 63 {
 				s.Report(fmt.Sprintf("the value of a label is at most 63 characters long, this one has %d", c), "use an annotation for long text", n)
 			}
-		}, "The value of a label is at most 63 characters long.", api("EksMetadata.labels")),
+		}, "The value of a label is at most 63 characters long.", tried("EksMetadata.labels")),
 		row("eks-label-key-format", High, in(podBodies, "metadata.labels.*"), keyFormat("a label"),
 			"The key of a label is [prefix/]name. The name has up to 63 letters, digits and -_. with a letter or digit at both ends.", tried("EksMetadata.labels")),
 		row("eks-label-key-reserved", Medium, in(podBodies, "metadata.labels.*"), keyReserved("a label"),
@@ -100,7 +100,7 @@ func podRules() []*Rule {
 			if c := utf8.RuneCountInString(n.Str()); c > 255 {
 				s.Report(fmt.Sprintf("the value of an annotation is at most 255 characters long, this one has %d", c), "", n)
 			}
-		}, "The value of an annotation is at most 255 characters long.", api("EksMetadata.annotations")),
+		}, "The value of an annotation is at most 255 characters long.", tried("EksMetadata.annotations")),
 		row("eks-annotation-key-format", Medium, in(podBodies, "metadata.annotations.*"), keyFormat("an annotation"),
 			"The key of an annotation is [prefix/]name, like the key of a label.", api("EksMetadata.annotations")),
 		row("eks-annotation-key-reserved", Medium, in(podBodies, "metadata.annotations.*"), keyReserved("an annotation"),

@@ -37,7 +37,7 @@ func resourceRules() []*Rule {
 		{
 			Name: "memory-legacy-min-4", Severity: diag.Error, Confidence: High,
 			Doc:    "The deprecated memory member is in MiB and at least 4.",
-			Source: apiReference + ", ContainerProperties.memory",
+			Source: tried("ContainerProperties.memory"),
 			Run:    checkMinLegacyMemory,
 		},
 		{

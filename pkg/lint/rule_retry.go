@@ -134,7 +134,7 @@ func retryRules() []*Rule {
 		(&Rule{
 			Name: "retry-pattern-length", Severity: diag.Error, Confidence: High,
 			Doc:    "A pattern of evaluateOnExit is at most 512 characters long.",
-			Source: apiReference + ", EvaluateOnExit",
+			Source: tried("EvaluateOnExit"),
 			Run:    checkPatternLength,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{

@@ -115,7 +115,7 @@ func stagingRules() []*Rule {
 			Run:    checkStagingRoles,
 		},
 		{
-			Name: "stage-readonly-root", Severity: diag.Error, Confidence: High,
+			Name: "stage-readonly-root", Severity: diag.Error, Confidence: High, Evidence: FileFormat,
 			Doc:    "The root file system of the container is read-only and no volume or tmpfs is mounted at the path of an input, so the input cannot be downloaded.",
 			Source: api("ContainerProperties.readonlyRootFilesystem"),
 			Run:    checkReadOnlyRoots,

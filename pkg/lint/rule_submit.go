@@ -50,7 +50,7 @@ func submitRules() []*Rule {
 			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerOverrides.vcpus and memory")),
 		row("submit-override-resource-type-enum", Medium, in(overrides, "resourceRequirements"), checkOverriddenResources,
 			"An override lists VCPU, MEMORY and GPU, each at most once.", api("ResourceRequirement.type")),
-		check("submit-override-instancetype", Medium, submits, checkOverriddenInstanceType,
+		check("submit-override-instancetype", Low, submits, checkOverriddenInstanceType,
 			"Only the nodes of a multi-node job can have an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
 		check("submit-eks-no-containeroverrides", High, submits, checkEKSContainerOverrides,
 			"A job on EKS needs eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
@@ -64,7 +64,7 @@ func submitRules() []*Rule {
 			"A job has only one task to override.", api("EcsPropertiesOverride.taskProperties")),
 		check("submit-override-container-unknown", Medium, submits, Site.unknownOverrides,
 			"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
-		check("submit-nodeoverrides-only-multinode", Medium, submits, checkNodeOverrides,
+		check("submit-nodeoverrides-only-multinode", Low, submits, checkNodeOverrides,
 			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
 		row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), checkConsumableOverride,
 			"A submission requests at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
@@ -75,7 +75,7 @@ func submitRules() []*Rule {
 			"The share identifier of a job consists of letters, digits, hyphens and underscores.", api("SubmitJob.shareIdentifier")),
 		check("array-properties-empty", Low, submits, checkArrayProperties,
 			"An array needs a size.", derived).onlyWith("arrayProperties"),
-		row("dep-n-to-n-needs-jobid", Medium, in(submits, "dependsOn[]"), checkPairReference,
+		row("dep-n-to-n-needs-jobid", Low, in(submits, "dependsOn[]"), checkPairReference,
 			"N_TO_N pairs the children of two arrays, so the dependency needs the id of the other array.", api("JobDependency")),
 		row("dep-jobid-not-name", Low, in(submits, "dependsOn[].jobId"), checkDependencyID,
 			"A dependency contains a job id that SubmitJob returned, not a name.", api("JobDependency.jobId")),
@@ -169,7 +169,7 @@ func checkOverriddenResources(s Site, n *jsontree.Node, label string) {
 // checkOverriddenInstanceType reports an instance type for a job that has no nodes.
 func checkOverriddenInstanceType(s Site) {
 	if n := s.Node.Get("containerOverrides").Get("instanceType"); n != nil {
-		s.ReportFix(s.remove(n), "instanceType of an override is for multi-node jobs only", "remove it; the queue's compute environments choose the instances", key(n))
+		s.ReportFix(s.remove(n), "instanceType of an override is documented for multi-node jobs only", "remove it; the queue's compute environments choose the instances", key(n))
 	}
 }
 

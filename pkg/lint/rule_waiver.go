@@ -11,10 +11,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// A job file may waive rules (document.Waiver): rules of the platform's policy, and
-// rules that warn. A waiver cannot change what AWS Batch rejects.
+// A job file and a platform file may waive rules (document.Waiver): rules of the platform's
+// policy, rules that warn, and errors that only documentation supports. A waiver cannot
+// change what AWS Batch certainly rejects.
 
-// waivers yields every waiver with the first job that has it.
+// waivers yields every waiver with the first job that has it, and those of the platform
+// file if the pass is about that file.
 func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 	return func(yield func(Job, document.Waiver) bool) {
 		// Jobs of a workflow inherit the waivers of its defaults, so one waiver can be in
@@ -34,15 +36,24 @@ func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 				}
 			}
 		}
+		for _, f := range p.Files {
+			if f.Platform == nil {
+				continue
+			}
+			for n := range f.Root.Get("waivers").Children() {
+				if !yield(Job{Job: &document.Job{Node: f.Root}, File: f, pass: p}, waiverOf(n)) {
+					return
+				}
+			}
+		}
 	}
 }
 
-// namedRules maps names to the rules of the run. Rules about documents map to nil,
-// because they cannot be waived.
+// namedRules maps names to the rules of the run and to those of the form of documents.
 var namedRules = newFact(func(p *Pass, _ map[string]*Rule) map[string]*Rule {
 	named := map[string]*Rule{}
 	for _, r := range documentRules() {
-		named[r.Name] = nil
+		named[r.Name] = &r
 	}
 	for i := range p.rules {
 		named[p.rules[i].Name] = &p.rules[i]
@@ -105,19 +116,19 @@ func waiverRules() []*Rule {
 		},
 		{
 			Name: "waiver-not-waivable", Severity: diag.Error, Confidence: High,
-			Doc:    "You can waive rules of the platform file's policy and rules that warn. You cannot waive other errors, because AWS Batch would still reject the job or never run it.",
+			Doc:    "You can waive warnings, rules of the platform file's policy, and errors that only documentation supports. You cannot waive other errors, because AWS Batch or batchctl would still reject the document.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					r, known := namedRules.of(p)[w.Rule]
 					n := w.Node.Get("rule")
 					switch {
-					case !known || r != nil && r.waivable(r.Severity) || p.waived[w.Node]:
-					case r != nil && r.Scope == waiverTopic:
+					case !known || r.waivable(r.Severity) || r.canWarn || p.waived[w.Node]:
+					case r.Scope == waiverTopic:
 						j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
 					default:
-						j.Report(w.Rule+" cannot be waived: AWS Batch itself would reject the job, or leave it waiting",
-							"fix the job; waivers are for the platform file's policy and for warnings", n)
+						j.Report(fmt.Sprintf("%s cannot be waived: its evidence is certain (%s)", w.Rule, r.Evidence),
+							"fix the problem; waivers are for warnings, errors from documentation only and the platform file's policy", n)
 					}
 				}
 			},
@@ -141,7 +152,8 @@ func waiverRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					r := namedRules.of(p)[w.Rule]
-					if r == nil || !r.waivable(r.Severity) || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
+					// A waiver of the platform file is for many documents, and this pass has only some.
+					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) && !r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
 						continue
 					}
 					j.Report(fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))

@@ -16,7 +16,7 @@ var all = sync.OnceValue(func() []Rule {
 		for _, list := range lists {
 			for _, r := range list {
 				r.Scope = topic
-				rules = append(rules, *r)
+				rules = append(rules, r.withEvidence())
 			}
 		}
 	}

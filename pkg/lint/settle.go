@@ -11,8 +11,8 @@ import (
 
 // Settle removes problems of the schema if a rule reports the same mistake: at the same
 // location, or at the object that lacks the member. The rule's message is more precise,
-// and one mistake is one problem. A warning does not replace an error, and a waived
-// problem replaces nothing. In a text with syntax errors, only syntax errors keep their
+// and one mistake is one problem. A warning does not replace an error, and neither does a
+// waived problem. In a text with syntax errors, only syntax errors keep their
 // fixes.
 func Settle(all diag.List) diag.List {
 	type start struct {
@@ -22,7 +22,7 @@ func Settle(all diag.List) diag.List {
 	// special holds the problems of rules, by the start of their span.
 	special := map[start]diag.List{}
 	for _, d := range all {
-		if !generic(d) && d.Source != nil && d.Waived == nil {
+		if !generic(d) && d.Source != nil {
 			at := start{d.Source, d.Span.Start}
 			special[at] = append(special[at], d)
 		}
@@ -63,7 +63,9 @@ var quoted = lazy(`"([^"]+)"`)
 
 // covered reports whether the problems of rules include the generic one.
 func covered(d diag.Diagnostic, by diag.List) bool {
-	by = slices.DeleteFunc(slices.Clone(by), func(s diag.Diagnostic) bool { return s.Severity > d.Severity })
+	by = slices.DeleteFunc(slices.Clone(by), func(s diag.Diagnostic) bool {
+		return s.Severity > d.Severity || s.Waived != nil && d.Severity == diag.Error
+	})
 	if d.Rule != document.RuleMissingMember {
 		return len(by) > 0
 	}

@@ -16,6 +16,7 @@ func TestSettle(t *testing.T) {
 		return diag.Diagnostic{Rule: rule, Source: s, Span: diag.Span{Start: start, End: start + 1}, Message: message}
 	}
 	warning := func(d diag.Diagnostic) diag.Diagnostic { d.Severity = diag.Warning; return d }
+	waived := func(d diag.Diagnostic) diag.Diagnostic { d.Waived = &diag.Waiver{Reason: "agreed"}; return d }
 	for _, tt := range []struct {
 		name string
 		all  diag.List
@@ -25,6 +26,8 @@ func TestSettle(t *testing.T) {
 		{"elsewhere it does not", diag.List{at(document.RuleWrongType, src, 0, "x"), at("r", src, 1, "y")}, []string{document.RuleWrongType, "r"}},
 		{"nor in another file", diag.List{at(document.RuleWrongType, src, 1, "x"), at("r", other, 1, "y")}, []string{document.RuleWrongType, "r"}},
 		{"nor does a warning", diag.List{at(document.RuleBadValue, src, 1, "x"), warning(at("r", src, 1, "y"))}, []string{document.RuleBadValue, "r"}},
+		{"nor does a waived problem", diag.List{at(document.RuleBadValue, src, 1, "x"), waived(at("r", src, 1, "y"))}, []string{document.RuleBadValue, "r"}},
+		{"but a waived warning stands for a warning", diag.List{warning(at(document.RuleUnknownMember, src, 1, "x")), warning(waived(at("r", src, 1, "y")))}, []string{"r"}},
 		{"the member is named", diag.List{at(document.RuleMissingMember, src, 0, `missing member "type"`), at("r", src, 0, "this needs type")}, []string{"r"}},
 		{"another member is not", diag.List{at(document.RuleMissingMember, src, 0, `missing member "name"`), at("r", src, 0, "this needs type")}, []string{document.RuleMissingMember, "r"}},
 		{"one of two is not enough", diag.List{at(document.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type")}, []string{document.RuleMissingMember, "r"}},

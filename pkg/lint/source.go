@@ -10,6 +10,12 @@ const (
 	derived = "follows from the documentation"
 )
 
+// sdkModel is the source of the types of requests.
+const sdkModel = "the API model in aws-sdk-go-v2"
+
+// cfnSchema is the start of a source that CloudFormation itself checks templates with.
+const cfnSchema = "the CloudFormation schema of "
+
 // api names a member or shape of the API reference.
 func api(what string) string { return apiReference + ", " + what }
 

@@ -81,7 +81,9 @@ type ruleRow struct {
 	Name       string             `json:"name"`
 	Severity   string             `json:"severity"`
 	Confidence string             `json:"confidence"`
-	Scope      string             `json:"scope"` // the kind of document or member that the rule is about
+	Evidence   string             `json:"evidence"`          // what shows that the rule is right
+	Rejects    string             `json:"rejects,omitempty"` // what the documentation says about the rejection
+	Scope      string             `json:"scope"`             // the kind of document or member that the rule is about
 	Doc        string             `json:"doc"`
 	Source     string             `json:"source"`
 	Links      []string           `json:"links"`
@@ -99,7 +101,7 @@ func rulesJSON(con *term.Console, rules []lint.Rule) error {
 	for i, r := range rules {
 		e := r.Example()
 		rows[i] = ruleRow{
-			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Scope: r.Scope, Doc: r.Doc, Source: r.Source,
+			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Evidence: string(r.Evidence), Rejects: r.Rejects, Scope: r.Scope, Doc: r.Doc, Source: r.Source,
 			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good), GoodNote: e.GoodNote(),
 		}
 	}
@@ -129,7 +131,7 @@ func links(r lint.Rule) []string {
 func ruleText(r lint.Rule) string {
 	e := r.Example()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, confidence %s, about %s\n\n%s\n", r.Name, r.Severity, r.Confidence, r.Scope, r.Doc)
+	fmt.Fprintf(&b, "%s: %s, confidence %s, about %s\nevidence: %s\n\n%s\n", r.Name, r.Severity, r.Confidence, r.Scope, r.Evidence, r.Doc)
 	exampleText(&b, "bad", e.Bad)
 	if e.BadMore > 0 {
 		fmt.Fprintf(&b, "\nand %d more like these\n", e.BadMore)
@@ -140,6 +142,9 @@ func ruleText(r lint.Rule) string {
 		b.WriteString("\n" + note + "\n")
 	}
 	fmt.Fprintf(&b, "\nsource: %s\n", r.Source)
+	if r.Rejects != "" {
+		fmt.Fprintf(&b, "  %s\n", r.Rejects)
+	}
 	for _, url := range append(links(r), r.URL()) {
 		fmt.Fprintf(&b, "  %s\n", url)
 	}

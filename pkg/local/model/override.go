@@ -5,11 +5,11 @@ package model
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -67,12 +67,13 @@ func Merged[V any](base, over map[string]V) map[string]V {
 	return out
 }
 
-// Substitute replaces each element that is exactly Ref::name by the parameter with that name.
-// Inside a longer element the text stays: replacing it inside `sh -c` would be an injection.
+// Substitute replaces each element that is exactly Ref::name by the parameter with that name
+// (batch.ParameterReference). Inside a longer element the text stays: replacing it inside
+// `sh -c` would be an injection.
 func Substitute(command []string, parameters map[string]string) ([]string, error) {
 	out := make([]string, len(command))
 	for i, word := range command {
-		name, ref := strings.CutPrefix(word, "Ref::")
+		name, ref := batch.ParameterReference(word)
 		if !ref {
 			out[i] = word
 			continue

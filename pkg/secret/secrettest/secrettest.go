@@ -355,7 +355,7 @@ func (m Maker) Plain() (name, value string) {
 	anyWord := func() string {
 		return m.pick("train", "model", "batch", "eu-west-1", "fast", "production", "experiment", "resnet", "secret-santa", "keyboard", "tokenizer", "passenger")
 	}
-	switch m.IntN(22) {
+	switch m.IntN(26) {
 	case 0: // an image by its digest
 		return "IMAGE", "123456789012.dkr.ecr.us-east-1.amazonaws.com/" + anyWord() + "@sha256:" + m.Of(hexa, 64)
 	case 1: // a commit or a checksum
@@ -398,6 +398,14 @@ func (m Maker) Plain() (name, value string) {
 		return "TAGS", "pattern=path/to/" + anyWord() + " key-value-store-with-many-words live_view test_suite_of_" + anyWord()
 	case 20: // ids of AWS resources
 		return "LAYER", "layer-" + m.Of(hexa, 12) + " i-0" + m.Of(hexa, 16) + " vpc-" + m.Of(hexa, 17)
+	case 21: // a model, as the hubs name them
+		return "MODEL", m.pick("meta-llama/Llama-3.1-8B-Instruct", "mistralai/Mixtral-8x7B-Instruct-v0.1", "openai/clip-vit-large-patch14-336", "facebook/wav2vec2-large-960h-lv60-self", "Qwen/Qwen2.5-Coder-32B-Instruct-GPTQ-Int4")
+	case 22: // a long path
+		return m.pick("CHECKPOINT", "DATA_DIR"), "/mnt/efs/projects/" + anyWord() + "/runs/2026-11-25T04-00-00/" + m.Of(hexa, 8) + "/checkpoints/epoch=" + m.Of(digit, 3) + "-step=" + m.Of(digit, 7) + ".ckpt"
+	case 23: // a queue, a definition or a log stream by its ARN or name
+		return "STREAM", m.pick("arn:aws:batch:eu-west-1:123456789012:job-definition/"+anyWord()+":"+m.Of("123456789", 2), anyWord()+"/default/"+m.Of(hexa, 32))
+	case 24: // a sample of a sequencer
+		return "SAMPLE", m.pick("SRR", "ERR") + m.Of(digit, 8) + "_" + m.Of("ACGT", 8) + "-" + m.Of("ACGT", 8) + "_L001_R1_001.fastq.gz"
 	}
 	return m.pick("MODE", "STAGE", "NAME"), anyWord()
 }
