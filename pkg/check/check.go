@@ -100,7 +100,7 @@ type Result struct {
 	Problems diag.List
 	// Unread has an error for each document that cannot be read, in their order.
 	Unread []error
-	// Skipped are the documents that were not named and not recognized.
+	// Skipped are the documents that were not named and not recognized, and those of a kind that is not checked.
 	Skipped Skipped
 
 	// Unplaced reports whether a job was not compared with the queues, because no platform
@@ -115,10 +115,12 @@ type Result struct {
 
 // verdict is the outcome for one document.
 type verdict struct {
-	checked  bool
-	problems diag.List
-	err      error
-	unplaced bool
+	checked bool
+	// unchecked says what a document is that is recognized and not checked.
+	unchecked string
+	problems  diag.List
+	err       error
+	unplaced  bool
 	// recognized is how surely the document is ours; Ours for one that the user named.
 	recognized document.Recognition
 	platform   *Platform
@@ -171,9 +173,12 @@ func (c *Checker) Check(documents []Document) *Result {
 		if v.err != nil {
 			r.Unread = append(r.Unread, v.err)
 		}
-		if v.checked {
+		switch {
+		case v.unchecked != "":
+			r.Skipped.Unchecked = append(r.Skipped.Unchecked, Unchecked{documents[i].Path, v.unchecked})
+		case v.checked:
 			r.Checked = append(r.Checked, documents[i].Path)
-		} else if v.err == nil {
+		case v.err == nil:
 			r.Skipped.Add(documents[i].Path, v.recognized)
 		}
 		if v.source != nil {
@@ -313,6 +318,11 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 	file, problems := document.Load(src, options)
 	if file != nil {
 		problems = lint.Waive(file, p.Content, problems)
+	}
+	if file != nil && file.Unchecked != "" {
+		unchecked := verdict{unchecked: file.Unchecked, problems: problems, platform: p}
+		w.arena.Reset()
+		return unchecked
 	}
 	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, platform: p, recognized: recognized}
 	switch {

@@ -187,13 +187,18 @@ func isWanted(below string, include, endings []string) (named, ok bool) {
 	return false, false
 }
 
-// Skipped lists the .json files in directories that are not checked.
+// Skipped lists the documents that are not checked. Foreign and Unclear are .json files in directories.
 type Skipped struct {
 	// Foreign are documents of other tools.
 	Foreign []string
 	// Unclear are files that may be documents of batchctl.
 	Unclear []string
+	// Unchecked are documents of AWS Batch that batchctl recognizes and does not check, even if you name them.
+	Unchecked []Unchecked
 }
+
+// Unchecked is a document with the name of what it is, such as "UpdateJobQueue".
+type Unchecked struct{ Path, What string }
 
 // Add adds a file that is not recognized. YAML files are not listed, because few of them
 // are for batchctl.

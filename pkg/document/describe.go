@@ -50,7 +50,8 @@ func (d *description) extra() []string { return slices.Concat(d.marks, d.surplus
 func describedIn(root *jsontree.Node) (d *description, listed bool) {
 	for i := range descriptions {
 		d := &descriptions[i]
-		if list := root.Get(d.list); list.Is(jsontree.Array) && (d.kind != KindSubmitJob || d.printed(list.Index(0))) {
+		// A list of names is a request of the describe operation.
+		if list := root.Get(d.list); list.Is(jsontree.Array) && !list.Index(0).Is(jsontree.String) && (d.kind != KindSubmitJob || d.printed(list.Index(0))) {
 			return d, true
 		}
 		if d.printed(root) {

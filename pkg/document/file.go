@@ -20,6 +20,9 @@ type File struct {
 	Source *diag.Source
 	Root   *jsontree.Node
 	Kind   Kind
+	// Unchecked names a document of AWS Batch that batchctl does not check, such as a request
+	// "UpdateJobQueue"; "" for all other documents. Such a file has no kind, jobs or requests.
+	Unchecked string
 	// Name is the name of the workflow, the job or the created resource.
 	Name string
 	// Jobs holds one job for a job file or a native request for a job. For a workflow, a

@@ -14,7 +14,8 @@ const expected = `expected a job ("name" and "image"), a workflow ("jobs"), a pl
 	`"policy"), or an AWS request such as RegisterJobDefinition ("jobDefinitionName") or SubmitJob ("jobName")`
 
 // kindOf returns the kind of a document, from its $schema or else from its members. One
-// unknown member does not change the kind. It returns "" if no kind matches.
+// unknown member does not change the kind, and one member that other tools have too does not decide. It returns "" if
+// no kind matches.
 func kindOf(root *jsontree.Node) Kind {
 	if kind := kindOfSchema(root.Get("$schema").Str()); kind != "" {
 		return kind
@@ -28,16 +29,70 @@ func kindOf(root *jsontree.Node) Kind {
 			best, most = k.kind, n
 		}
 	}
-	if jobs := jobsOf(root); jobs != nil && (jobs.Index(0).Is(jsontree.Object) || most < sure) {
-		if isJobList(root) {
-			return KindJobList
-		}
-		return KindWorkflow
+	if isOtherTools(root) {
+		return ""
 	}
-	if n := platformLikeness(root); n > 0 && (most < sure || n > most) {
+	if jobs := jobsOf(root); jobs != nil && (jobs.Index(0).Is(jsontree.Object) || most < sure) {
+		switch {
+		case isJobList(root):
+			return KindJobList
+		case resemblesWorkflow(root, jobs):
+			return KindWorkflow
+		}
+	}
+	if n := platformLikeness(root); n > 0 && (most < sure || n > most) && (n > 2 || n+1 >= 2*contents(root)) {
 		return KindPlatform
 	}
-	return best
+	if best == "" || schemaOfOurs(root) || best.suffices(root) {
+		return best
+	}
+	return ""
+}
+
+// resemblesWorkflow reports whether the list of jobs is one of batchctl: other tools have lists of that name.
+func resemblesWorkflow(root, jobs *jsontree.Node) bool {
+	first := jobs.Index(0)
+	return schemaOfOurs(root) || !first.Is(jsontree.Object) || KindWorkflow.shared(root) > 1 || KindJob.shared(first) > 0 || traitsOf(first).known > 0
+}
+
+// contents counts the members other than $schema and $comment.
+func contents(root *jsontree.Node) (n int) {
+	for m := range root.Children() {
+		if !strings.HasPrefix(m.Name, "$") {
+			n++
+		}
+	}
+	return n
+}
+
+// schemaOfOurs reports whether the $schema is one of batchctl's, even if it tells no kind.
+func schemaOfOurs(root *jsontree.Node) bool {
+	location, _, _ := strings.Cut(root.Get("$schema").Str(), "#")
+	return strings.Contains(location, "batchctl") || path.Base(location) == "native.schema.json"
+}
+
+// isOtherTools reports whether the document is one of another tool, and has no two members that mean AWS Batch.
+func isOtherTools(root *jsontree.Node) bool {
+	if otherTool(root) == "" {
+		return false
+	}
+	m := traitsOf(root)
+	return m.native == 0 && m.batch < 2 && m.strong < 2
+}
+
+// suffices reports whether the document has two members of the kind with values of the right type, or one that only
+// this kind has. A document with nothing but a name is a job that you have begun to write.
+func (k Kind) suffices(root *jsontree.Node) bool {
+	n := 0
+	k.each(root, func(name string, m *jsontree.Node, fits bool) {
+		switch weight := k.weight(plain(name), m); {
+		case weight >= 8, weight == 1 && k != KindSubmitJob:
+			n += 2
+		case fits:
+			n++
+		}
+	})
+	return n > 1 || contents(root) == 1 && root.Get(k.name()) != nil
 }
 
 // sure is the least likeness of a document with two members that only jobs or requests
@@ -61,9 +116,20 @@ func platformLikeness(root *jsontree.Node) (points int) {
 // likeness scores the members that a document of the kind has: one point for the name in
 // any case, since the schema then reports the case; two if the type matches; and more for
 // members that hardly occur in other formats.
-func (k Kind) likeness(root *jsontree.Node) int {
+func (k Kind) likeness(root *jsontree.Node) (points int) {
+	k.each(root, func(name string, m *jsontree.Node, fits bool) {
+		points++
+		if fits {
+			points += 1 + k.weight(plain(name), m)
+		}
+	})
+	return points
+}
+
+// each calls visit for the members of the document that the kind has, in any spelling, with the
+// name that the kind has for them, and whether the value is of a type that it accepts.
+func (k Kind) each(root *jsontree.Node, visit func(name string, m *jsontree.Node, fits bool)) {
 	members := membersOf[k]()
-	points := 0
 	for m := range root.Children() {
 		if strings.HasPrefix(m.Name, "$") {
 			continue
@@ -83,12 +149,8 @@ func (k Kind) likeness(root *jsontree.Node) int {
 		if known == nil {
 			continue
 		}
-		points++
-		if known.fitsSome(m) {
-			points += 1 + k.weight(plain(name), m)
-		}
+		visit(name, m, known.fitsSome(m))
 	}
-	return points
 }
 
 // weight is the additional score of a member: for a name that no other kind has, or for a
@@ -165,6 +227,10 @@ func notADocument(root *jsontree.Node) diag.Diagnostic {
 	d := diag.Diagnostic{
 		Rule: RuleDocumentKind, Source: root.Source, Span: brace(root),
 		Message: "unknown type of document", Hint: expected,
+	}
+	if what := otherTool(root); what != "" {
+		d.Message, d.Hint = "this is "+what+", not a document of AWS Batch", expected
+		return d
 	}
 	if !root.Is(jsontree.Object) {
 		d.Message = fmt.Sprintf("a document must be an object, not %s", root.Kind)

@@ -18,8 +18,13 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 		return loadYAML(src, o)
 	}
 	root, diags := o.Arena.Parse(src)
-	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") && o.recognized(recognize(src, root)) != Ours {
-		return nil, nil
+	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") {
+		switch o.recognized(recognize(src, root)) {
+		case NotChecked:
+			return &File{Source: src, Root: root, Unchecked: uncheckedOf(root)}, nil
+		case Foreign, Unclear:
+			return nil, nil
+		}
 	}
 	if root == nil {
 		return nil, diags
@@ -36,6 +41,9 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 			return f, append(diags, notAJobFile(root))
 		}
 		if f.Kind == "" {
+			if f.Unchecked = uncheckedOf(root); f.Unchecked != "" {
+				return f, diags
+			}
 			f.Kind = kindOf(root)
 		}
 	}

@@ -23,7 +23,10 @@ func TestKind(t *testing.T) {
 		want Kind
 	}{
 		{`{"name": "a", "image": "i"}`, KindJob},
-		{`{"resources": {}}`, KindJob},
+		{`{"resources": {}}`, ""},
+		{`{"volumes": [], "cluster": "a"}`, ""},
+		{`{"defaults": {}, "cluster": "a"}`, ""},
+		{`{"jobs": [{"id": 1, "status": "done"}]}`, ""},
 		{`{"name": "a", "image": "i", "jobQueue": "q"}`, KindJob},
 		{`{"jobName": "a", "image": "i", "command": [], "resources": {}}`, KindJob},
 		{`{"name": "a", "jobDefinition": {}}`, KindJob},
@@ -61,7 +64,7 @@ func TestKind(t *testing.T) {
 		{`{"$schema": "native.schema.json#/$defs/SubmitJob", "name": "a"}`, KindSubmitJob},
 		{`{"$schema": "native.schema.json", "jobDefinitionName": "a"}`, KindJobDefinition},
 		{`{"$schema": "other.json", "queues": {}}`, KindPlatform},
-		{`{"$schema": 1, "image": "i"}`, KindJob},
+		{`{"$schema": 1, "name": "a", "image": "i"}`, KindJob},
 		{`{}`, ""},
 		{`{"$comment": "job"}`, ""},
 		{`3`, ""},

@@ -27,7 +27,7 @@ type Options struct {
 	// resources of its container as overrides.
 	FromDescribe bool
 	// Recognize is for a text from a walk through a directory: Load returns nil and no
-	// problems for a text that is not Ours. The text is parsed only once.
+	// problems for a text that is neither Ours nor NotChecked. The text is parsed only once.
 	Recognize bool
 	// Recognized receives the result of Recognize; may be nil.
 	Recognized *Recognition
@@ -70,4 +70,6 @@ const (
 	Unclear
 	// Ours is a document of batchctl, with or without mistakes.
 	Ours
+	// NotChecked is a document of AWS Batch that batchctl recognizes and does not check; see File.Unchecked.
+	NotChecked
 )

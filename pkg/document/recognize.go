@@ -104,6 +104,9 @@ func recognizedRoot(root *jsontree.Node) Recognition {
 	if _, listed := describedIn(root); listed {
 		return Foreign
 	}
+	if uncheckedOf(root) != "" {
+		return NotChecked
+	}
 	if verdict := recognizedJobs(root); verdict != Foreign {
 		return verdict
 	}
@@ -166,9 +169,8 @@ type traits struct {
 	resources bool
 	// textCommand is true if the command is a string and not a list.
 	textCommand bool
-	// answer is true for the output of an AWS operation. service is true for a
-	// SubmitServiceJob request, which batchctl does not read.
-	answer, service bool
+	// answer is true for the output of an AWS operation.
+	answer bool
 }
 
 // mostMembers bounds the members that are read of one object. No job has so many.
@@ -199,7 +201,7 @@ func (m traits) certain() bool {
 // the job file are common words, so it takes several of them.
 func (m traits) verdict() Recognition {
 	switch {
-	case m.service, m.answer && m.known+m.batch+m.native < 3:
+	case m.answer && m.known+m.batch+m.native < 3:
 		return Foreign
 	case m.native > 0, m.batch > 1:
 		return Ours
@@ -312,9 +314,6 @@ func (m *traits) count(folded string, n *jsontree.Node) bool {
 		if isObject && (n.Get("maxvCpus") != nil || n.Get("instanceTypes") != nil || n.Get("subnets") != nil || n.Get("type") != nil) {
 			m.native++
 		}
-	case "servicejobtype", "servicerequestpayload":
-		m.service = true
-		return true
 	case "jobdefinitionarn", "jobqueuearn", "computeenvironmentarn", "consumableresourcearn", "jobarn", "jobid":
 		m.answer = true
 		return true

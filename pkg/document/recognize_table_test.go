@@ -200,7 +200,6 @@ var foreignFiles = map[string]string{
 	"SageMaker":            `{"TrainingJobName": "x", "AlgorithmSpecification": {}, "RoleArn": "r", "RetryStrategy": {"MaximumRetryAttempts": 1}, "Environment": {}}`,
 	"Lambda":               `{"FunctionName": "x", "Runtime": "python3", "Role": "r", "Timeout": 3, "Environment": {"Variables": {}}}`,
 	"Step Functions":       `{"StartAt": "A", "States": {"A": {"Type": "Task", "Parameters": {"JobName": "x"}}}}`,
-	"service job":          `{"jobName": "x", "jobQueue": "q", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}"}`,
 	"Batch event":          `{"version": "0", "id": "x", "detail-type": "Batch Job State Change", "source": "aws.batch", "detail": {"jobName": "x", "jobQueue": "q"}}`,
 	"submit-job's answer":  `{"jobArn": "a", "jobName": "x", "jobId": "1"}`,
 	"register's answer":    `{"jobDefinitionName": "x", "jobDefinitionArn": "a", "revision": 1}`,

@@ -58,7 +58,7 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 		return err
 	}
 	all.Unread = append(unread, all.Unread...)
-	if len(all.Checked) == 0 && len(all.Unread) == 0 && !o.onlyRecognized {
+	if len(all.Checked) == 0 && len(all.Unread) == 0 && len(all.Skipped.Unchecked) == 0 && !o.onlyRecognized {
 		reportSkipped(con, all.Skipped, o.verbose)
 		return exit.Fail(exit.NotDone, "%s holds no job files", strings.Join(o.Paths, " ")).
 			Try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
@@ -145,7 +145,7 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 		return exit.Silent(exit.NotDone)
 	case errors > 0, warnings > 0 && o.failOn == "warning":
 		return exit.Silent(exit.Problem)
-	case (all.Unplaced || all.Unknown > 0 || len(all.Skipped.Unclear) > 0) && o.strict:
+	case (all.Unplaced || all.Unknown > 0 || len(all.Skipped.Unclear) > 0 || len(all.Skipped.Unchecked) > 0) && o.strict:
 		return exit.Silent(exit.NotDone)
 	}
 	return nil
@@ -169,6 +169,9 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 			how = ""
 		}
 		fmt.Fprintf(con.Err, "%s skipped: not batchctl documents%s\n", term.Plural(n, ".json file"), how)
+	}
+	for _, u := range s.Unchecked {
+		fmt.Fprintf(con.Err, "%s: %s: not checked\n", diag.Printable(u.Path), u.What)
 	}
 	for i, path := range s.Unclear {
 		if i == mostNamed && !verbose {

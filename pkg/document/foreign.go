@@ -1,0 +1,82 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// otherTools describes documents that resemble those of batchctl, by two members that have no other reader. The members
+// are spelt as plain returns them, so CloudFormation's capitals count too.
+var otherTools = [...]struct {
+	what           string
+	member, beside string // beside lists alternatives
+}{
+	{"an ECS task definition", "containerdefinitions", "family requirescompatibilities networkmode taskrolearn executionrolearn cpu memory volumes placementconstraints taskdefinitionarn"},
+	{"an ECS task definition", "taskdefinition", ""},
+	{"an ECS RunTask request", "taskdefinition", "cluster launchtype overrides networkconfiguration startedby desiredcount servicename"},
+	{"an EventBridge event", "detailtype", "detail source"},
+	{"a Kubernetes object", "apiversion", "kind"},
+	{"a Step Functions state machine", "startat", "states"},
+	{"a Compose file", "services", "version networks volumes name configs secrets xcommon"},
+}
+
+// otherTool names the format of another tool that the document has, such as "an ECS task definition"; "" for an unknown
+// format.
+func otherTool(root *jsontree.Node) string {
+	if root.Is(jsontree.Array) {
+		first := root.Index(0)
+		if first.Get("name") != nil && first.Get("image") != nil && (first.Get("essential") != nil || first.Get("portMappings") != nil) {
+			return "a list of ECS container definitions"
+		}
+		return ""
+	}
+	names := map[string]*jsontree.Node{}
+	for m := range root.Children() {
+		if len(names) > mostMembers {
+			break
+		}
+		names[plain(m.Name)] = m
+	}
+	for _, t := range otherTools {
+		m := names[t.member]
+		if m == nil || t.what == "a Compose file" && !m.Is(jsontree.Object) {
+			continue
+		}
+		for beside := range strings.FieldsSeq(t.beside) {
+			if names[beside] != nil {
+				return t.what
+			}
+		}
+		// An answer of ECS contains the definition.
+		if t.member == "taskdefinition" && otherTool(m) != "" {
+			return t.what
+		}
+	}
+	return ""
+}
+
+// isStateMachine recognises a definition in the Amazon States Language.
+func isStateMachine(root *jsontree.Node) bool {
+	return root.Get("StartAt") != nil && root.Get("States").Is(jsontree.Object)
+}
+
+// deepestState bounds the levels of a state machine in which submitsJobs searches.
+const deepestState = 40
+
+// submitsJobs reports whether a state below the node submits jobs to AWS Batch.
+func submitsJobs(n *jsontree.Node, depth int) bool {
+	resource := strings.ToLower(n.Get("Resource").Str())
+	if strings.Contains(resource, ":states:") && strings.Contains(resource, "batch:submit") {
+		return true
+	}
+	if depth > deepestState {
+		return false
+	}
+	for child := range n.Children() {
+		if submitsJobs(child, depth+1) {
+			return true
+		}
+	}
+	return false
+}
