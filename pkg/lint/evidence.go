@@ -176,6 +176,8 @@ var rejections = map[string]string{
 	"userdata-mime-required":      "The user guide says that user data must be a MIME multi-part archive.",
 	"userdata-mime-boundary":      "The documentation says that the parts of an archive begin at its boundary, so there is nothing to run.",
 	"userdata-shell-syntax":       "The manual says that the shell does not run a command that it cannot parse.",
+	"userdata-cloud-init-wait":    "The documentation says that --wait returns when cloud-init has finished, which includes this script.",
+	"cfn-role-trust":              "IAM says that a service can assume a role only if the role's trust policy names it.",
 	"userdata-ecs-start":          agentDeadlock,
 	"userdata-ecs-wait":           agentDeadlock,
 	"userdata-docker-restart":     agentDeadlock,
