@@ -177,7 +177,7 @@ var rejections = map[string]string{
 	"userdata-mime-boundary":      "The documentation says that the parts of an archive begin at its boundary, so there is nothing to run.",
 	"userdata-shell-syntax":       "The manual says that the shell does not run a command that it cannot parse.",
 	"userdata-cloud-init-wait":    "The documentation says that --wait returns when cloud-init has finished, which includes this script.",
-	"cfn-role-trust":              "IAM says that a service can assume a role only if the role's trust policy names it.",
+	"cfn-role-trust":              "The IAM guide says that a service can assume a role only if the role's trust policy names it.",
 	"userdata-ecs-start":          agentDeadlock,
 	"userdata-ecs-wait":           agentDeadlock,
 	"userdata-docker-restart":     agentDeadlock,
