@@ -223,6 +223,8 @@ func logStreamMissing(b *Bundle) *Verdict {
 	case e.mentions("i/o timeout", "deadline exceeded", "connection", "RequestError"):
 		fix = Fix{Platform: "the subnet does not reach CloudWatch Logs: give it a NAT gateway, a public IP, or a VPC endpoint for logs"}
 		what = "the log could not be opened: CloudWatch Logs is unreachable"
+	default:
+		fix.Platform += "; allow the execution or instance role logs:CreateLogStream; check that the subnet reaches CloudWatch Logs"
 	}
 	return e.because(c, fix, "%s", what)
 }

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -419,7 +420,12 @@ func networkInterface(b *Bundle) *Verdict {
 // had ended.
 func containerNotStopped(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.ran() || e.exit != nil && *e.exit != 0 && !(e.stopping() && e.exited(137, 143)) || e.reason == "" && !e.stopping() {
+	if e == nil || !e.ran() || e.exit != nil && *e.exit != 0 && !(e.stopping() && e.exited(137, 143)) {
+		return nil
+	}
+	// Kubernetes gives a reason for a good end too: Completed.
+	reason := strings.ToLower(e.reason)
+	if !e.stopping() && !slices.ContainsFunc([]string{"error", "timed out", "timeout", "failed", "cannot"}, func(text string) bool { return strings.Contains(reason, text) }) {
 		return nil
 	}
 	fix := Fix{Job: "submit it again; if its outputs are complete, nothing is lost", Platform: "check the instance's container engine and disk: batchctl doctor on the host; replace the instance if this happens again"}
