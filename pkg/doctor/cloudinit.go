@@ -230,6 +230,10 @@ func (l *inspection) trapsIn(pattern string) (found []trap) {
 			continue
 		}
 		text, _ := l.read(name)
+		if strings.HasPrefix(text, "\x1f\x8b") { // gzip (RFC 1952)
+			l.skip("/"+name, "it is compressed")
+			continue
+		}
 		src := diag.NewSource(name, text)
 		problems, complete := userdata.Blocking(userdata.FromSource(src))
 		if !complete {

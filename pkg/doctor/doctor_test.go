@@ -400,6 +400,16 @@ func TestTraps(t *testing.T) {
 	}
 }
 
+// TestUnreadUserData checks that user data that cannot be read as a script is reported.
+func TestUnreadUserData(t *testing.T) {
+	for text, why := range map[string]string{"\x1f\x8b\b": "it is compressed", "#!/bin/bash\n#" + strings.Repeat("x", 1<<17): "it is too long to be user data"} {
+		r := examine(t, onDisk("user-data.txt", text))
+		if !slices.Contains(r.Unread, Unread{What: "/var/lib/cloud/instances/i-0123/user-data.txt", Why: why}) {
+			t.Errorf("%s: %+v", why, r.Unread)
+		}
+	}
+}
+
 // TestFormerInstance checks that the user data of the instance from which an image was made does
 // not count.
 func TestFormerInstance(t *testing.T) {

@@ -23,8 +23,10 @@ type end struct {
 	statusReason string // of the attempt
 	reason       string // of the container
 	// exit is nil if the container left no exit code.
-	exit  *int32
-	image string
+	exit *int32
+	// reasonExit is the exit code of the container that gave the reason; nil if it has none.
+	reasonExit *int32
+	image      string
 	// process means that it ran as a process on the user's machine, so its image was not used.
 	process bool
 	// children counts the examined failed children, and alike those that ended like this one; 0
@@ -105,6 +107,30 @@ func (e *end) mentions(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(all, strings.ToLower(text)) })
 }
 
+// stopping reports whether the agent failed to stop or remove a container, which had run.
+func (e *end) stopping() bool {
+	return e.mentions("CannotStopContainer", "transition to stopped", "CannotRemoveContainer", "cannot stop container", "failed to stop container", "cannot kill container")
+}
+
+// ran reports whether the program certainly ran. Errors of the agent then concern the end of its
+// container, such as its log or its removal, and not its start.
+func (e *end) ran() bool {
+	switch {
+	case e.stopping():
+		return true
+	case e.reasonExit == nil:
+		return false
+	case *e.reasonExit > 0 && *e.reasonExit < 125:
+		return true
+	case *e.reasonExit >= 125 && *e.reasonExit <= 128:
+		return false // container engines use these codes for a command that did not start
+	}
+	return !e.mentions("CannotStart", "CannotCreate", "CannotPull", "StartError", "ContainerCannotRun")
+}
+
+// starting reports whether a reason about the start of the container contains one of the texts.
+func (e *end) starting(texts ...string) bool { return !e.ran() && e.mentions(texts...) }
+
 // endOf reads the end of a job's last attempt. The job's own members also describe the last
 // attempt, and exist if it has no attempts.
 func endOf(job *types.JobDetail) end {
@@ -113,6 +139,7 @@ func endOf(job *types.JobDetail) end {
 		e.reason, e.exit, e.image = str(c.Reason), c.ExitCode, str(c.Image)
 		e.process = ranAsProcess(c.ContainerInstanceArn)
 	}
+	e.reasonExit = e.exit
 	if n := len(job.Attempts); n > 0 {
 		a := job.Attempts[n-1]
 		e.statusReason = cmp.Or(str(a.StatusReason), e.statusReason)
@@ -120,6 +147,7 @@ func endOf(job *types.JobDetail) end {
 			e.reason, e.exit = cmp.Or(str(c.Reason), e.reason), cmp.Or(c.ExitCode, e.exit)
 			e.process = ranAsProcess(c.ContainerInstanceArn)
 		}
+		e.reasonExit = e.exit
 		for _, task := range a.TaskProperties {
 			e.process = e.process || ranAsProcess(task.ContainerInstanceArn)
 			for _, c := range task.Containers {
@@ -158,7 +186,9 @@ func (e *end) take(exit *int32, reason *string) {
 	if exit != nil && !failed {
 		e.exit = exit
 	}
-	e.reason = cmp.Or(e.reason, str(reason))
+	if e.reason == "" && str(reason) != "" {
+		e.reason, e.reasonExit = str(reason), exit
+	}
 }
 
 // evidence quotes the reasons of the end.

@@ -159,8 +159,12 @@ func timedOut(b *Bundle) *Verdict {
 // permissions and routes.
 func secretsNotReadable(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") ||
-		!e.mentions("secret", "ssm", "parameter") || e.mentions("registry auth: execution resource retrieval failed: unable to retrieve ecr", "unable to retrieve ecr registry auth") {
+	if e == nil || e.noLogin() || !e.starting("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") {
+		return nil
+	}
+	// ECS begins messages about secrets and about the registry alike.
+	about := strings.ReplaceAll(strings.ToLower(e.jobReason+e.statusReason+e.reason), "pull secrets or registry auth", "")
+	if !slices.ContainsFunc([]string{"secret", "ssm", "parameter"}, func(text string) bool { return strings.Contains(about, text) }) {
 		return nil
 	}
 	role := "the execution role"
@@ -169,43 +173,66 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	}
 	fix := Fix{Member: "secrets", Platform: "allow " + role + " to read it: secretsmanager:GetSecretValue or ssm:GetParameters, and kms:Decrypt for a key of your own"}
 	what := role + " could not read a secret"
+	c := Medium
 	switch {
+	case e.mentions("AccessDenied", "not authorized", "kms"):
+		c = High
 	case e.mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
 		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
-		what = "a secret that the job names does not exist"
+		what, c = "a secret that the job names does not exist", High
 	case e.mentions("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
 		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret has no such key"}
-		what = "a secret does not have the key that the job names"
+		what, c = "a secret does not have the key that the job names", High
 	case e.mentions("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
 		fix = Fix{Platform: "the subnet does not reach Secrets Manager or SSM: give it a NAT gateway, a public IP, or VPC endpoints for secretsmanager, ssm and kms"}
-		what = "the secrets could not be read: the subnet does not reach the service"
+		what, c = "the secrets could not be read: the subnet does not reach the service", High
+	default:
+		fix.Platform += "; or let the subnet reach the service: a NAT gateway, or VPC endpoints for secretsmanager, ssm and kms"
 	}
-	return e.because(High, fix, "%s", what)
+	return e.because(c, fix, "%s", what)
+}
+
+// overridesTooLong finds a job whose overrides Amazon ECS rejected.
+func overridesTooLong(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.mentions("Container Overrides length must be at most") {
+		return nil
+	}
+	// The words of the rule submit-overrides-8192, which finds it before the job is submitted.
+	return e.because(High, Fix{Member: "containerOverrides", Job: "stay below 7680 characters: store long data in S3 and pass its location"},
+		"the overrides are too long: together with the characters that AWS Batch adds, the limit is 8192")
 }
 
 // logStreamMissing finds a container that did not start because its log could not be opened.
 func logStreamMissing(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
+	if e == nil || !e.starting("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
 		return nil
 	}
 	fix := Fix{Member: "logConfiguration", Platform: "create the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
-	what := "the log group does not exist, so the container did not start"
+	what, c := "the log could not be opened, so the container did not start", Medium
 	switch {
+	case e.mentions("ResourceNotFoundException", "log group does not exist"):
+		what, c = "the log group does not exist, so the container did not start", High
+	case e.mentions("unknown log opt", "log-opt", "log option"):
+		fix = Fix{Member: "logConfiguration", Job: "correct the options of the log driver: the reason names the wrong one"}
+		what, c = "the log driver rejects an option, so the container did not start", High
 	case e.mentions("AccessDenied", "not authorized"):
 		fix = Fix{Platform: "allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogStream and logs:PutLogEvents"}
-		what = "the log could not be opened: the role has no permission to write to the log group"
+		what, c = "the log could not be opened: the role has no permission to write to the log group", High
 	case e.mentions("i/o timeout", "deadline exceeded", "connection", "RequestError"):
 		fix = Fix{Platform: "the subnet does not reach CloudWatch Logs: give it a NAT gateway, a public IP, or a VPC endpoint for logs"}
 		what = "the log could not be opened: CloudWatch Logs is unreachable"
+	default:
+		fix.Platform += "; allow the execution or instance role logs:CreateLogStream; check that the subnet reaches CloudWatch Logs"
 	}
-	return e.because(High, fix, "%s", what)
+	return e.because(c, fix, "%s", what)
 }
 
 // roleNotAssumable finds a role that ECS could not assume.
 func roleNotAssumable(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
+	if e == nil || !e.starting("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
 		return nil
 	}
 	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "allow ecs-tasks.amazonaws.com in the role's trust policy, and check that the role is in this account"},
@@ -249,7 +276,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	}
 	when := "while it ran"
 	c := Medium // the program may have survived the full disk
-	if e.mentions(full...) {
+	if e.starting(full...) {
 		when, c = "before its program began", High
 	}
 	v := e.because(c, fix, "%s was full %s", disk, when)
@@ -269,9 +296,11 @@ func outOfMemory(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	killed := e.mentions("OutOfMemoryError", "OOMKilled", "OutOfMemory: Container killed")
+	// runc names a container whose memory does not suffice for its own start.
+	atStart := e.starting("init was OOM-killed", "memory limit too low")
+	killed := atStart || e.mentions("OutOfMemoryError", "OOMKilled", "OutOfMemory: Container killed")
 	// The engine names the processes that it kills for their memory.
-	if !killed && !(e.exited(137) && !e.process && !e.mentions("timeout", "Host EC2", "CannotStart")) {
+	if !killed && !(e.exited(137) && !e.process && !e.stopping() && !e.mentions("timeout", "Host EC2", "CannotStart")) {
 		return nil
 	}
 	asked := ""
@@ -279,6 +308,9 @@ func outOfMemory(b *Bundle) *Verdict {
 		asked = fmt.Sprintf(" than the %d MiB that it asked for", r.MemoryMiB)
 	}
 	fix := Fix{Member: "memory", Job: "ask for as much memory as the program needs at its peak; a retry with the same memory fails again"}
+	if atStart {
+		return e.because(High, fix, "the memory that it asked for does not suffice to start its container, which was killed")
+	}
 	if killed {
 		return e.because(High, fix, "it used more memory%s and was killed", asked)
 	}
@@ -337,6 +369,10 @@ func exitCode(b *Bundle) *Verdict {
 		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory", 143: "SIGTERM, it was asked to stop"}[code]; ok {
 		what = fmt.Sprintf("its own program was ended by signal %d (%s)", code-128, signal)
 	}
+	c := High
+	if code == 137 || code == 143 {
+		c = Medium // the signal came from elsewhere, and nothing names the sender
+	}
 	fix := Fix{Member: "command", Job: "read its last output, and fix the program or its command: batchctl logs " + batch.ShortID(str(e.job.JobId))}
 	switch {
 	case e.process && code == 137:
@@ -344,7 +380,7 @@ func exitCode(b *Bundle) *Verdict {
 	case e.process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open", "cannot find", "could not find") != nil:
 		fix.Job += "; the job did not use its image: if the program needs a file from it, " + inContainer
 	}
-	v := e.because(High, fix, "%s", what)
+	v := e.because(c, fix, "%s", what)
 	log := b.Subject.logLines(5)
 	v.Evidence = append(v.Evidence, log...)
 	if b.Subject.Log != nil && b.Subject.Log.Missing {

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,10 +11,15 @@ import (
 // pullFailed returns the end of a job whose image could not be pulled; nil for others.
 func (b *Bundle) pullFailed() *end {
 	e := b.end()
-	if e == nil || !e.mentions("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "unable to retrieve ecr registry auth", "CannotPullECRContainer", "CannotPullImageManifest") {
+	if e == nil || !e.starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer", "CannotPullImageManifest") && !e.noLogin() {
 		return nil
 	}
 	return e
+}
+
+// noLogin reports whether ECS did not get the login of ECR, which is not the image's fault.
+func (e *end) noLogin() bool {
+	return e.starting("unable to retrieve ecr registry auth", "pull registry auth from Amazon ECR")
 }
 
 // imageNotFound finds an image that does not exist, or did not exist then.
@@ -23,10 +29,16 @@ func imageNotFound(b *Bundle) *Verdict {
 		!e.mentions("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
 		return nil
 	}
-	if e.mentions("no matching manifest") {
+	if e.mentions("no matching manifest", "no such host") {
 		return nil
 	}
-	c := High
+	if e.mentions("invalid reference format") {
+		return e.because(High, Fix{Member: "image", Job: "correct the image's name: REGISTRY/NAME:TAG, in lower case and without blanks"}, "%s is not the name of an image", orElse(e.image, "the image"))
+	}
+	c := Medium // "not found" may also concern a layer, a role or a host
+	if e.mentions("manifest unknown", "manifest for", "name unknown", "repository with name", ": not found") || b.imageAbsent() {
+		c = High
+	}
 	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "the image %s does not exist", e.image)
 	if i := b.Image; i != nil {
 		v.Evidence = append(v.Evidence, b.imageEvidence())
@@ -76,7 +88,13 @@ func imageNoAccess(b *Bundle) *Verdict {
 	if onFargate(e.job) {
 		role = "the execution role"
 	}
-	v := e.because(High, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer, and the repository's policy for another account's; private registries elsewhere need repositoryCredentials"},
+	// Only ECR names the permission. A registry also denies access to an image that does not exist,
+	// and a proxy or a bucket policy may deny it instead of the registry.
+	c := Medium
+	if e.mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials") {
+		c = High
+	}
+	v := e.because(c, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer, and the repository's policy for another account's; private registries elsewhere need repositoryCredentials"},
 		"the registry does not allow %s to pull %s", role, e.image)
 	if e.mentions("repository does not exist or may require") && b.Image == nil {
 		v.Confidence = Medium
@@ -92,14 +110,34 @@ func imageNoAccess(b *Bundle) *Verdict {
 // imageNoRoute finds a registry that the subnet does not reach.
 func imageNoRoute(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || !e.mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed") {
+	if e == nil || !e.mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed", "connection issue between the task") {
 		return nil
+	}
+	// A registry that is slow or overloaded times out too.
+	c := Medium
+	if e.mentions("i/o timeout", "no such host", "network is unreachable", "connection issue between the task") {
+		c = High
 	}
 	fix := "the subnet does not reach the registry: give it a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr and S3; check the security group"
 	if onFargate(e.job) {
 		fix += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
 	}
-	return e.because(High, Fix{Platform: fix}, "the registry of %s is unreachable", e.image)
+	return e.because(c, Fix{Platform: fix}, "the registry of %s is unreachable", e.image)
+}
+
+// registryLogin finds a task that did not get the login of ECR, without a reason. With one,
+// imageNoAccess or imageNoRoute finds it.
+func registryLogin(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.noLogin() {
+		return nil
+	}
+	route := "and let the subnet reach ECR: a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr and S3"
+	if onFargate(e.job) {
+		route += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
+	}
+	return e.because(Medium, Fix{Platform: "allow the execution role ecr:GetAuthorizationToken (AmazonECSTaskExecutionRolePolicy has it), " + route},
+		"ECS could not log in to ECR: the execution role lacks a permission, or the subnet does not reach ECR")
 }
 
 // imageNotPulled finds any other failed pull. It is the last rule for pulls.
@@ -117,7 +155,7 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	manifest := e.mentions("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
+	manifest := e.starting("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
 	line := b.Subject.logSays("exec format error")
 	if !manifest && !e.mentions("exec format error") && line == nil {
 		return nil
@@ -125,13 +163,18 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if e.process && !manifest {
 		return e.wrongBinary(line)
 	}
-	what := "the image " + orElse(e.image, "of the job") + " is built for another CPU architecture than the instance has"
-	if manifest {
-		what = "the image " + orElse(e.image, "of the job") + " has no variant for the instance's CPU architecture"
+	machine := "the instance"
+	if b.Local {
+		machine = "this machine"
 	}
-	c := High
-	if line != nil && !manifest && !e.mentions("exec format error") && !e.exited(1, 126, 255) {
-		c = Medium
+	what := "the image " + orElse(e.image, "of the job") + " is built for another CPU architecture than " + machine + " has"
+	if manifest {
+		what = "the image " + orElse(e.image, "of the job") + " has no variant for the CPU architecture on " + machine
+	}
+	// A script without its #! line gives the same error.
+	c := Medium
+	if manifest {
+		c = High
 	}
 	v := e.because(c, Fix{Member: "image", Job: "build the image for both: docker buildx build --platform linux/amd64,linux/arm64 (a script needs its #! line); or use a queue with the other architecture"}, "%s", what)
 	v.Evidence = append(line, v.Evidence...)
@@ -160,41 +203,131 @@ func (e *end) wrongBinary(line []Evidence) *Verdict {
 	return v
 }
 
-// gpuDriverMissing finds a missing or old NVIDIA driver, and a job that forgot to request a GPU.
+// gpuDriverOld finds a driver that is too old for the CUDA of the image or program.
+func gpuDriverOld(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil {
+		return nil
+	}
+	where, newer := "the instance", "or use instances with a newer driver"
+	fix := Fix{Member: "image", Job: "use an image with an older CUDA", Platform: "or give the instances a newer driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, and no imageId of your own"}
+	if b.Local {
+		where, newer = "this machine", "or install a newer driver on this machine"
+		fix = Fix{Member: "image", Job: "use an image with an older CUDA, " + newer}
+	}
+	if e.process {
+		fix = Fix{Job: "use a program built for an older CUDA, " + newer}
+	}
+	// The container toolkit compares the image's NVIDIA_REQUIRE_CUDA with the driver.
+	if e.starting("requirement error", "unsatisfied condition") {
+		return e.because(High, fix, "the NVIDIA driver on %s is too old for the CUDA of the image", where)
+	}
+	line := b.Subject.logSays("CUDA driver version is insufficient", "CUDA_ERROR_INSUFFICIENT_DRIVER", "driver on your system is too old", "compiled with an unsupported toolchain", "unsatisfied condition: cuda")
+	if line == nil || e.exited(0) || !e.asksGPU() {
+		return nil
+	}
+	v := e.because(Medium, fix, "the NVIDIA driver on %s is too old for the CUDA of its program", where)
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
+// asksGPU reports whether the job requests a GPU.
+func (e *end) asksGPU() bool {
+	r, _ := requestOf(e.job)
+	return r.GPUs > 0
+}
+
+// gpuAccessLost finds a job whose GPU disappeared from its container. systemd resets the devices
+// that Docker has allowed when its configuration is loaded again (NVIDIA container toolkit,
+// troubleshooting).
+func gpuAccessLost(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || e.exited(0) || !e.asksGPU() {
+		return nil
+	}
+	const nvml = "Failed to initialize NVML: Unknown Error"
+	line := b.Subject.logSays(nvml)
+	c := Medium
+	if line == nil && !e.mentions(nvml) {
+		// Alone it may also be the program's own choice of devices.
+		if line, c = b.Subject.logSays("No CUDA GPUs are available"), Low; line == nil {
+			return nil
+		}
+	}
+	var v *Verdict
+	switch {
+	case e.process:
+		v = e.because(c, Fix{Job: "check the GPU and the driver on this machine: batchctl doctor"}, "the GPU on this machine did not answer its program")
+	case c == Low:
+		v = e.because(c, Fix{Job: "run nvidia-smi in the job first; if it fails, submit the job again: the container may have lost its GPU, and a new one gets it back"},
+			"its program found no GPU, although the job asks for one")
+	default:
+		fix := Fix{Job: "submit it again: a new container gets the GPU back", Platform: "run no systemctl daemon-reload and no updates on the instances beside jobs, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json"}
+		if b.Local {
+			fix = Fix{Job: fix.Job + "; run no systemctl daemon-reload on this machine beside jobs"}
+		}
+		v = e.because(c, fix, "its container lost the access to its GPU, as happens after systemctl daemon-reload on the host")
+	}
+	v.Evidence = append(line, v.Evidence...)
+	return v
+}
+
+// gpuDriverMissing finds a missing NVIDIA driver or runtime, and a job that forgot to request a GPU.
 func gpuDriverMissing(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil {
 		return nil
 	}
-	fix := Fix{Platform: "give the compute environment an image with the driver: imageType ECS_AL2_NVIDIA or ECS_AL2023_NVIDIA in ec2Configuration, and no imageId that lacks it"}
-	machineHas, newerDriver := "the instance has", "instances with a newer driver"
+	fix := Fix{Platform: "give the compute environment an image with the driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, and no imageId that lacks it"}
+	where := "the instance"
 	if b.Local {
 		fix = Fix{Job: "install the NVIDIA driver on this machine (batchctl doctor checks it), or run the job where there is one: batchctl submit FILE --target NAME"}
-		machineHas, newerDriver = "this machine has", "a newer driver on this machine"
+		where = "this machine"
 	}
-	if e.mentions("nvidia-container-cli", "could not select device driver", "libnvidia-ml", "nvidia-smi", "unknown or invalid runtime name: nvidia") {
-		return e.because(High, fix, "%s no working NVIDIA driver", machineHas)
+	switch {
+	case e.starting("driver not loaded", "libnvidia-ml", "load library failed"):
+		return e.because(High, fix, "%s has no working NVIDIA driver", where)
+	case e.starting("could not select device driver", "unknown or invalid runtime name: nvidia"):
+		return e.because(High, fix, "the container engine on %s has no NVIDIA runtime", where)
+	case e.starting("nvidia-smi") && !e.asksGPU():
+		return e.because(Medium, e.askGPU(), "its program needs a GPU, but the job asks for none")
+	case e.starting("nvidia-container-cli", "nvidia-smi"):
+		return e.because(Medium, fix, "%s has no working NVIDIA driver", where)
 	}
-	line := b.Subject.logSays("NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA driver version is insufficient", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file")
+	texts := []string{"NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file"}
+	if !e.asksGPU() {
+		texts = append(texts, "CUDA driver version is insufficient", "No CUDA GPUs are available")
+	}
+	line := b.Subject.logSays(texts...)
 	if line == nil || e.exited(0) {
 		return nil
 	}
-	r, _ := requestOf(e.job)
-	if r.GPUs == 0 {
-		fix = Fix{Member: "gpus", Job: "ask for a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements; without it the container sees none"}
-		v := e.because(Medium, fix, "its program needs a GPU, but the job asks for none")
+	if !e.asksGPU() {
+		v := e.because(Medium, e.askGPU(), "its program needs a GPU, but the job asks for none")
 		v.Evidence = append(line, v.Evidence...)
 		return v
-	}
-	if strings.Contains(strings.ToLower(line[0].Text), "insufficient") {
-		fix = Fix{Member: "image", Job: "use an image with an older CUDA, or " + newerDriver}
-		if e.process {
-			fix = Fix{Job: "use a program built for an older CUDA, or " + newerDriver}
-		}
 	}
 	v := e.because(Medium, fix, "its program found no working GPU driver")
 	v.Evidence = append(line, v.Evidence...)
 	return v
+}
+
+// askGPU is the fix for a job that needs a GPU and requests none.
+func (e *end) askGPU() Fix {
+	fix := Fix{Member: "gpus", Job: "ask for a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements"}
+	if !e.process {
+		fix.Job += "; without it the container sees none"
+	}
+	return fix
+}
+
+// notFoundInLog returns High if the log shows that the shell did not find or could not execute a
+// command. A program may also exit with 126 or 127 on its own.
+func (b *Bundle) notFoundInLog(texts ...string) Confidence {
+	if b.Subject.logSays(texts...) != nil {
+		return High
+	}
+	return Medium
 }
 
 // missingCommand finds a command, or a library of it, that the image does not have.
@@ -210,6 +343,9 @@ func missingCommand(b *Bundle) *Verdict {
 	if e.process {
 		return b.missingHere(e, name)
 	}
+	if strings.HasSuffix(name, "nvidia-smi") {
+		return nil // no image has it: NVIDIA's runtime adds it to jobs that request a GPU
+	}
 	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
 	command := strings.TrimSpace("the command " + name)
 	starting := e.mentions("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
@@ -224,11 +360,11 @@ func missingCommand(b *Bundle) *Verdict {
 		v.Evidence = append(library, v.Evidence...)
 		return v
 	case e.exited(127):
-		v := e.because(High, fix, "a command was not found (exit code 127)")
+		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found (exit code 127)")
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
 	case e.exited(126) && b.Subject.logSays("exec format error") == nil:
-		v := e.because(High, fix, "a command cannot be executed (exit code 126): it is not a program, or lacks the permission (chmod +x)")
+		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command cannot be executed (exit code 126): it is not a program, or lacks the permission (chmod +x)")
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
 	}
@@ -258,12 +394,12 @@ func (b *Bundle) missingHere(e *end, name string) *Verdict {
 		v.Evidence = append(library, v.Evidence...)
 		return v
 	case e.exited(127):
-		v := e.because(High, fix, "a command was not found on this machine (exit code 127), and %s", notUsed)
+		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found on this machine (exit code 127), and %s", notUsed)
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
 	case e.exited(126) && b.Subject.logSays("exec format error") == nil:
 		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
-		v := e.because(High, fix, "a command on this machine cannot be executed (exit code 126), and %s", notUsed)
+		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command on this machine cannot be executed (exit code 126), and %s", notUsed)
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
 	}
@@ -273,18 +409,46 @@ func (b *Bundle) missingHere(e *end, name string) *Verdict {
 // networkInterface finds a Fargate task whose network interface could not be created.
 func networkInterface(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
+	if e == nil || !e.starting("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
 		return nil
 	}
 	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account is below its limit of network interfaces; then retry"},
 		"the task's network interface did not come up")
 }
 
+// containerNotStopped finds a container that the agent could not stop or clean up after its program
+// had ended.
+func containerNotStopped(b *Bundle) *Verdict {
+	e := b.end()
+	if e == nil || !e.ran() || e.exit != nil && *e.exit != 0 && !(e.stopping() && e.exited(137, 143)) {
+		return nil
+	}
+	// Kubernetes gives a reason for a good end too: Completed.
+	reason := strings.ToLower(e.reason)
+	if !e.stopping() && !slices.ContainsFunc([]string{"error", "timed out", "timeout", "failed", "cannot"}, func(text string) bool { return strings.Contains(reason, text) }) {
+		return nil
+	}
+	fix := Fix{Job: "submit it again; if its outputs are complete, nothing is lost", Platform: "check the instance's container engine and disk: batchctl doctor on the host; replace the instance if this happens again"}
+	if b.Local {
+		fix = Fix{Job: fix.Job + "; check the container engine on this machine"}
+	}
+	what := "the instance's agent could not stop or remove its container"
+	switch {
+	case e.exited(0):
+		what = "its program ended with exit code 0, and the instance's agent failed afterwards"
+	case e.exit == nil:
+		what += ", so its exit code is unknown"
+	}
+	v := e.because(Medium, fix, "%s", what)
+	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
+	return v
+}
+
 // containerNotStarted finds any other container that could not be started.
 func containerNotStarted(b *Bundle) *Verdict {
 	e := b.end()
 	if e == nil || b.pullFailed() != nil || e.exit != nil && *e.exit > 0 && *e.exit < 125 ||
-		!e.mentions("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
+		!e.starting("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
 		return nil
 	}
 	fix := Fix{Job: "read the reason; volumes, devices and user of the container are the usual suspects"}

@@ -129,9 +129,9 @@ func hostRules() []*Rule {
 				plain = kind
 			}
 			if plain != nil {
-				p.Report(plain, fmt.Sprintf("all instances have GPUs, but images of type %s have no NVIDIA driver", plain.Str()), "write "+quote(strings.TrimSuffix(plain.Str(), "_NVIDIA")+"_NVIDIA"))
+				p.Report(plain, fmt.Sprintf("all instances have GPUs, but images of type %s have no NVIDIA driver", plain.Str()), "write "+quote(gpuImage(plain.Str())))
 			}
-		}, "The images ECS_AL2023_NVIDIA and ECS_AL2_NVIDIA contain the driver. Without it the agent offers no GPUs, and GPU jobs stay in RUNNABLE.", api("Ec2Configuration.imageType")),
+		}, "Images of type ECS_AL2023_NVIDIA contain the driver. Without it the agent offers no GPUs, and GPU jobs stay in RUNNABLE.", api("Ec2Configuration.imageType")),
 		cfnRule("cfn-instance-role", High, environment, func(p *Pass, _ *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
 			kind := resources.Get("Type").Str()
@@ -147,6 +147,15 @@ func hostRules() []*Rule {
 			}
 		}, "A queue can cancel its first job if no environment offers what the job needs.", guide("job state time limit actions")),
 	}
+}
+
+// gpuImage returns the image type with the NVIDIA driver beside an image type. Those of Amazon
+// Linux 2 are no longer offered.
+func gpuImage(plain string) string {
+	if strings.HasPrefix(plain, "EKS_") {
+		return "EKS_AL2023_NVIDIA"
+	}
+	return "ECS_AL2023_NVIDIA"
 }
 
 // rootSizeRule is the rule for the size of root volumes. It finds nothing for an image

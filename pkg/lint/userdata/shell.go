@@ -23,7 +23,12 @@ type shell struct {
 	// inline is the location of the argument that contains the script, as in sh -c '...'; nil
 	// for a script of its own.
 	inline *diag.Span
+	// depth counts the scripts around it.
+	depth int
 }
+
+// maxDepth bounds the scripts inside scripts that are read: eval eval eval ... has thousands.
+const maxDepth = 4
 
 // script checks a part that is a script of a shell.
 func (c *check) script(p part) {
@@ -273,7 +278,7 @@ func (s *shell) commandString(c command) {
 	default:
 		return
 	}
-	if at >= len(c.args) || c.args[at] == "" {
+	if s.depth == maxDepth || at >= len(c.args) || c.args[at] == "" {
 		return
 	}
 	text, last := c.args[at], c.at[at]
@@ -285,7 +290,7 @@ func (s *shell) commandString(c command) {
 		return // the outer script is valid, so only this command fails
 	}
 	span := s.between(int(c.at[at].Pos().Offset()), int(last.End().Offset()))
-	inner := &shell{check: s.check, part: s.part, offset: s.offset, aside: s.aside, piped: map[*syntax.Stmt]bool{}, inline: &span}
+	inner := &shell{check: s.check, part: s.part, offset: s.offset, aside: s.aside, piped: map[*syntax.Stmt]bool{}, inline: &span, depth: s.depth + 1}
 	if c.limited {
 		inner.aside++
 	}

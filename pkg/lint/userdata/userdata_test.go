@@ -169,6 +169,17 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestDepth checks that scripts inside scripts are read down to a limit only.
+func TestDepth(t *testing.T) {
+	for depth := range maxDepth + 2 {
+		script := "#!/bin/bash\n" + strings.Repeat("eval ", depth) + "systemctl start ecs\n"
+		found, _ := Blocking(FromSource(diag.NewSource("t.sh", script)))
+		if want := depth <= maxDepth; (len(found) == 1) != want {
+			t.Errorf("depth %d: found %v", depth, found)
+		}
+	}
+}
+
 // No text makes Check panic or point outside of its source.
 func FuzzCheck(f *testing.F) {
 	for _, archive := range bad(f) {
