@@ -368,3 +368,30 @@ Resources:
 		}
 	}
 }
+
+// The members that want a role or a profile, each with a reference of each form.
+func TestRoleKindsInTemplates(t *testing.T) {
+	const template = `{ "Resources": { "R": { "Type": "AWS::IAM::Role" }, "P": { "Type": "AWS::IAM::InstanceProfile" },
+		"E": { "Type": "AWS::Batch::ComputeEnvironment", "Properties": { "Type": "MANAGED", "ServiceRole": %[1]s, "ComputeResources": { "Type": "SPOT", "SpotIamFleetRole": %[1]s, "InstanceRole": %[2]s } } },
+		"D": { "Type": "AWS::Batch::JobDefinition", "Properties": { "Type": "container", "ContainerProperties": { "Image": "a:1", "JobRoleArn": %[1]s, "ExecutionRoleArn": %[1]s } } },
+		"T": { "Type": "AWS::Batch::JobDefinition", "Properties": { "Type": "container", "EcsProperties": { "TaskProperties": [{ "TaskRoleArn": %[1]s, "ExecutionRoleArn": %[1]s }] } } },
+		"N": { "Type": "AWS::Batch::JobDefinition", "Properties": { "Type": "multinode", "NodeProperties": { "NodeRangeProperties": [{ "Container": { "Image": "a:1", "JobRoleArn": %[1]s } }] } } } } }`
+	for _, tt := range []struct {
+		role, profile string
+		want          int
+	}{
+		{`{ "Fn::GetAtt": ["P", "Arn"] }`, `{ "Ref": "R" }`, 8},
+		{`{ "Fn::GetAtt": "P.Arn" }`, `{ "Fn::GetAtt": "R.Arn" }`, 8},
+		{`{ "Fn::GetAtt": ["R", "Arn"] }`, `{ "Ref": "P" }`, 0},
+		{`{ "Fn::Sub": "arn:aws:iam::123456789012:role/${P}" }`, `{ "Fn::Sub": "arn:aws:iam::123456789012:instance-profile/${R}" }`, 0},
+		{`{ "Ref": "Elsewhere" }`, `"name"`, 0},
+	} {
+		f, problems := document.Load(diag.NewSource("t.json", fmt.Sprintf(template, tt.role, tt.profile)), document.Options{Hosts: true})
+		if f == nil {
+			t.Fatal(problems)
+		}
+		if found := byRule(Check([]*document.File{f}, nil, Rules()), "cfn-role-kind"); len(found) != tt.want {
+			t.Errorf("%s and %s: %d problems, want %d: %v", tt.role, tt.profile, len(found), tt.want, found)
+		}
+	}
+}

@@ -154,6 +154,8 @@ func environmentFileRules() []*Rule {
 			Source: guide("service quotas"),
 			Run:    checkEKSPerCluster,
 		},
+		row("ce-role-kind", Low, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole", resourcesOf+".instanceRole"), checkRoleKind,
+			"instanceRole is an instance profile, and serviceRole and spotIamFleetRole are roles. With the ARN of the other kind, the environment becomes INVALID.", api("ComputeResource.instanceRole")),
 		warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"), checkServiceRolePath,
 			"AWS Batch does not find a role by its bare name if the role has a path. The environment then becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),
 	}
@@ -406,4 +408,16 @@ func filledMember(member, example string) condition {
 func noFargate(member string, c Confidence) *Rule {
 	return row("ce-fargate-no-"+strings.ToLower(member), c, in(fargateResources, resourcesOf+"."+member), absent("does not exist for Fargate environments", ""),
 		"A Fargate environment has no instances, so "+member+" does not apply.", tried("ComputeResource."+member))
+}
+
+// checkRoleKind reports the ARN of a role for an instance profile, and the reverse. A bare
+// name can be of both.
+func checkRoleKind(s Site, n *jsontree.Node, label string) {
+	wrong, kind := ":instance-profile/", "the ARN of a role"
+	if n.Name == "instanceRole" {
+		wrong, kind = ":role/", "the name or the ARN of an instance profile"
+	}
+	if batch.IsARN(n.Str()) && strings.Contains(n.Str(), wrong) {
+		s.Report(fmt.Sprintf("%s must be %s, not %s", label, kind, quote(n.Str())), "", n)
+	}
 }

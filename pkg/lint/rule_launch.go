@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -139,6 +140,14 @@ func hostRules() []*Rule {
 				p.report(diag.Error, nil, resources, "an environment on instances needs InstanceRole", `add "InstanceRole": { "Fn::GetAtt": [ "...", "Arn" ] } of an AWS::IAM::InstanceProfile`)
 			}
 		}, "Instances need the role of an instance profile to join the cluster. AWS Batch rejects an environment without one.", tried("ComputeResource.instanceRole")),
+		roleKindRule(),
+		cfnRule("cfn-consumable-arn", Low, "AWS::Batch::JobDefinition", func(p *Pass, _ *document.File, r *jsontree.Node) {
+			for c := range each(r.Get("Properties").Get("ConsumableResourceProperties"), "ConsumableResourceList") {
+				if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" && !batch.IsARN(n.Text) && !placeholder().MatchString(n.Text) {
+					p.Report(n, "CloudFormation may want the ARN of a consumable resource here, not its name", `write { "Ref": "..." } of an AWS::Batch::ConsumableResource, or its ARN`)
+				}
+			}
+		}, "The checks of the AWS CDK want an ARN in ConsumableResource of a template. The API reference accepts a name as well, so this only warns.", cfnReference+"AWS::Batch::JobDefinition ConsumableResourceRequirement; rule F3031 of the AWS CDK's template checks"),
 		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			properties := r.Get("Properties")
 			kind := properties.Get("JobQueueType")
@@ -156,6 +165,65 @@ func gpuImage(plain string) string {
 		return "EKS_AL2023_NVIDIA"
 	}
 	return "ECS_AL2023_NVIDIA"
+}
+
+// roleMembers are the members of templates that want a role, or an instance profile, by the
+// type of the resource.
+var roleMembers = []struct {
+	kind    string
+	of      path
+	members []string
+	profile bool
+}{
+	{"AWS::Batch::ComputeEnvironment", "ComputeResources", []string{"InstanceRole"}, true},
+	{"AWS::Batch::ComputeEnvironment", "ComputeResources", []string{"SpotIamFleetRole"}, false},
+	{"AWS::Batch::ComputeEnvironment", "", []string{"ServiceRole"}, false},
+	{"AWS::Batch::JobDefinition", "ContainerProperties", []string{"JobRoleArn", "ExecutionRoleArn"}, false},
+	{"AWS::Batch::JobDefinition", "EcsProperties.TaskProperties[]", []string{"TaskRoleArn", "ExecutionRoleArn"}, false},
+	{"AWS::Batch::JobDefinition", "NodeProperties.NodeRangeProperties[].Container", []string{"JobRoleArn", "ExecutionRoleArn"}, false},
+}
+
+// roleKindRule is the rule for members of a template that refer to a role of the same
+// template where an instance profile belongs, and the reverse.
+func roleKindRule() *Rule {
+	const role, profile = "AWS::IAM::Role", "AWS::IAM::InstanceProfile"
+	return &Rule{
+		Name: "cfn-role-kind", Severity: diag.Warning, Confidence: Medium,
+		Doc:    "InstanceRole is an instance profile, and all other members are roles. A reference to the other kind gives a name or an ARN that AWS Batch does not find, and the environment becomes INVALID.",
+		Source: api("ComputeResource.instanceRole"),
+		Run: func(p *Pass) {
+			for _, m := range roleMembers {
+				wanted, wrong := role, profile
+				if m.profile {
+					wanted, wrong = profile, role
+				}
+				cfn.Resources(p.Files, m.kind, func(f *document.File, r *jsontree.Node) {
+					m.of.walk(r.Get("Properties"), func(holder *jsontree.Node) {
+						for _, member := range m.members {
+							n := holder.Get(member)
+							if name := referredResource(n); name != "" && f.Root.Get("Resources").Get(name).Get("Type").Str() == wrong {
+								p.Report(n, fmt.Sprintf("%s wants an %s, and %s is an %s", member, wanted, quote(name), wrong), "refer to an "+wanted)
+							}
+						}
+					})
+				})
+			}
+		},
+	}
+}
+
+// referredResource returns the resource that a value is a Ref or a GetAtt of; "" for any
+// other value.
+func referredResource(n *jsontree.Node) string {
+	if ref := n.Get("Ref"); ref != nil {
+		return ref.Str()
+	}
+	get := n.Get("Fn::GetAtt")
+	if get.Is(jsontree.Array) {
+		return get.Index(0).Str()
+	}
+	name, _, _ := strings.Cut(get.Str(), ".")
+	return name
 }
 
 // rootSizeRule is the rule for the size of root volumes. It finds nothing for an image

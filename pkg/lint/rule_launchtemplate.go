@@ -43,6 +43,11 @@ func launchTemplateRules() []*Rule {
 			"Only one override can target an instance type, directly or by its family.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
 		row("ce-userdatatype-enum", High, in(environments, template+".userdataType", template+".overrides[].userdataType"), oneOf("EKS_BOOTSTRAP_SH", "EKS_NODEADM"),
 			"userdataType is a format for the user data of EKS nodes.", api("UserdataType")),
+		row("ce-userdatatype-al2023", Low, in(environmentsOnEKS, template, template+".overrides[]"), checkNodeStart,
+			"With an image of your own that is based on EKS_AL2023 or EKS_AL2023_NVIDIA, userdataType must be EKS_NODEADM. The default is EKS_BOOTSTRAP_SH, with which such a node does not join its cluster.", api("LaunchTemplateSpecification.userdataType")),
+		row("ce-userdatatype-eks-only", Low, in(where(environments, func(s Site) bool { return s.Node.Get("eksConfiguration") == nil }), template+".userdataType", template+".overrides[].userdataType"),
+			absent("is documented for environments on EKS only", ""),
+			"userdataType says how a node of Amazon EKS starts. An environment on Amazon ECS has no such nodes.", api("LaunchTemplateSpecification.userdataType")),
 		// The images of instances. A launch template may name its own.
 		row("ce-ec2config-1-or-2", Medium, in(environments, imageConf), checkImageChoices,
 			"ec2Configuration has one or two entries: for GPU instances and for others.", api("ComputeResource.ec2Configuration")),
@@ -221,5 +226,27 @@ func (s Site) noFamily(gpu bool, imageType, name string, families ...string) {
 			s.Report(fmt.Sprintf("%s does not run on %s", name, n.Str()), "choose another type, or another image", n)
 			return
 		}
+	}
+}
+
+// checkNodeStart reports a launch template, or an override of one, whose user data starts
+// nodes of Amazon Linux 2, for an own image of Amazon Linux 2023.
+func checkNodeStart(s Site, n *jsontree.Node, label string) {
+	kind := n.Get("userdataType")
+	if !n.Is(jsontree.Object) || kind.Str() == "EKS_NODEADM" || kind != nil && kind.Str() != "EKS_BOOTSTRAP_SH" {
+		return
+	}
+	resources := s.Node.Get("computeResources")
+	for c := range each(resources, "ec2Configuration") {
+		image := c.Get("imageType").Str()
+		if !strings.HasPrefix(image, "EKS_AL2023") || c.Get("imageIdOverride") == nil && resources.Get("imageId") == nil {
+			continue
+		}
+		if kind != nil {
+			s.ReportFix(replace(kind, "EKS_NODEADM"), fmt.Sprintf("nodes of %s start with EKS_NODEADM, not EKS_BOOTSTRAP_SH", image), `write "EKS_NODEADM"`, kind)
+		} else if s.lacks(n, "userdataType") {
+			s.Report(fmt.Sprintf("nodes of %s start with EKS_NODEADM, and the default is EKS_BOOTSTRAP_SH", image), `add "userdataType": "EKS_NODEADM"`, n)
+		}
+		return
 	}
 }
