@@ -87,7 +87,7 @@ func TestConvert(t *testing.T) {
 				t.Fatalf("no compact form of\n%s\n%s", register.AppendJSON(nil), submit.AppendJSON(nil))
 			}
 			f, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})
-			if len(diags) > 0 {
+			if diags.HasErrors() {
 				t.Fatalf("%s\n%v", compact.AppendJSON(nil), diags)
 			}
 			r, s := Native(f.Jobs[0])
@@ -135,7 +135,7 @@ func same(t *rapid.T, compact, want, got *jsontree.Node) {
 func cleanRequest(t *rapid.T, kind Kind) *Job {
 	text := valid(shapes[kind]()).Draw(t, string(kind)).AppendJSON(nil)
 	f, diags := Load(diag.NewSource("x", string(text)), Options{Kind: kind})
-	if len(diags) > 0 {
+	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	return f.Jobs[0]
@@ -184,7 +184,7 @@ func TestConvertJobs(t *testing.T) {
 					continue
 				}
 				back, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})
-				if len(diags) > 0 {
+				if diags.HasErrors() {
 					t.Fatal(diags)
 				}
 				r, s := Native(back.Jobs[0])

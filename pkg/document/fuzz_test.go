@@ -74,7 +74,7 @@ func convertible(t interface{ Fatalf(string, ...any) }, j *Job) {
 		return
 	}
 	f, diags := Load(diag.NewSource("x", string(compact.AppendJSON(nil))), Options{Kind: KindJob})
-	if len(diags) > 0 {
+	if diags.HasErrors() {
 		t.Fatalf("%s\n%v", compact.AppendJSON(nil), diags)
 	}
 	r, s := Native(f.Jobs[0])

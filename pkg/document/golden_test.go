@@ -85,7 +85,7 @@ func TestLower(t *testing.T) {
 	for _, a := range golden.Glob(t, "testdata/lower/*.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
 			f, diags := open(t, a)
-			if len(diags) > 0 {
+			if diags.HasErrors() {
 				t.Error(diags)
 			}
 			a.Want(t, "want", requests(t, f))

@@ -149,7 +149,7 @@ func (k Kind) each(root *jsontree.Node, visit func(name string, m *jsontree.Node
 		if known == nil {
 			continue
 		}
-		visit(name, m, known.fitsSome(m))
+		visit(name, m, known.fitsSome(m) || isPlaceholder(m))
 	}
 }
 

@@ -36,7 +36,7 @@ func TestWorkflow(t *testing.T) {
 		}
 		text := Workflow("flow", files).AppendJSON(nil)
 		f, diags := Load(diag.NewSource("x", string(text)), Options{})
-		if len(diags) > 0 || f.Kind != KindWorkflow || f.Name != "flow" {
+		if diags.HasErrors() || f.Kind != KindWorkflow || f.Name != "flow" {
 			t.Fatalf("%s %q\n%s\n%v", f.Kind, f.Name, text, diags)
 		}
 		names := map[string]bool{}
@@ -88,7 +88,7 @@ func TestNativeEach(t *testing.T) {
 		{"name": "one", "definition": "d", "submitJob": {"jobName": "first"}},
 		{"name": "two", "definition": "d", "dependsOn": ["one", {"job": "three", "type": "N_TO_N"}]},
 		{"name": "three", "image": "i", "dependsOn": [{"jobId": "9"}]}]}`), Options{})
-	if len(diags) > 0 {
+	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	var got []string

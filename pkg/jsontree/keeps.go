@@ -138,6 +138,9 @@ func IsPlaceholder(text string) bool { return placeholder().MatchString(text) }
 // file becomes JSON only afterwards, and needs no edit.
 func unrendered(src *diag.Source, found diag.List) bool {
 	for _, d := range found {
+		if d.Rule == RulePlaceholder {
+			return true
+		}
 		if d.Rule != RuleSyntax {
 			continue
 		}

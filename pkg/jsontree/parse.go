@@ -144,6 +144,9 @@ func (p *parser) value() *Node {
 		p.report(p.tok.start, p.tok.end, "remove it", "unexpected %s", p.tok.text)
 		p.advance()
 	}
+	if n := p.placeholder(); n != nil {
+		return n
+	}
 	switch p.tok.kind {
 	case openObject:
 		return p.container(Object)

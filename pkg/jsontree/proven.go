@@ -70,7 +70,7 @@ type remaining struct {
 func remains(src *diag.Source, list diag.List) (r remaining) {
 	for _, d := range list {
 		switch d.Rule {
-		case RuleSyntax:
+		case RuleSyntax, RulePlaceholder:
 			r.slips++
 		case ruleDuplicate:
 			r.twice++

@@ -56,6 +56,9 @@ func (p *parser) startsMember() bool {
 // key reads the member's name at tok. Without a name it reports the slip, skips the member and
 // returns false.
 func (p *parser) key() (token, bool) {
+	if p.members() {
+		return token{}, false
+	}
 	switch p.tok.kind {
 	case str:
 		p.repairName()

@@ -102,6 +102,10 @@ func (p *parser) literal() *Node {
 
 // bareText reports a text without quotes.
 func (p *parser) bareText() {
+	if start, _ := FindPlaceholder(p.tok.text); start >= 0 {
+		p.reportPlaceholder()
+		return
+	}
 	p.report(p.tok.start, p.tok.end, "put it in double quotes: "+quoted(p.tok.text), "%s is not a JSON value", clip(p.tok.text))
 	p.fix(whole(p.tok.text))
 }

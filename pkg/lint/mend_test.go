@@ -42,6 +42,10 @@ func checkText(text string, platform *document.Platform) checked {
 		switch d.Rule {
 		case jsontree.RuleSyntax:
 			c.slips++
+		case jsontree.RulePlaceholder:
+			if isBare(d) {
+				c.slips++
+			}
 		case "json-duplicate-name":
 			c.twice++
 		}

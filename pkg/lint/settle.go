@@ -20,6 +20,7 @@ func Settle(all diag.List) diag.List {
 		offset int
 	}
 	// special holds the problems of rules, by the start of their span.
+	all = withoutFollowers(all)
 	special := map[start]diag.List{}
 	for _, d := range all {
 		if !generic(d) && d.Source != nil {
@@ -32,12 +33,56 @@ func Settle(all diag.List) diag.List {
 	}))
 }
 
+// isBare reports whether a problem is a placeholder without quotes, which makes the text no JSON.
+func isBare(d diag.Diagnostic) bool {
+	return d.Rule == jsontree.RulePlaceholder && d.Source != nil && !strings.HasPrefix(d.Source.Text[d.Span.Start:], `"`)
+}
+
+// withoutFollowers removes the other problems of a value that contains a placeholder, because the value is unknown. If
+// one of them was an error, AWS would certainly reject the text, so the placeholder is an error. A warning about the
+// member itself is also removed; an error stays, because it does not depend on the value.
+func withoutFollowers(all diag.List) diag.List {
+	values := map[*diag.Source][]int{} // of placeholders, as indices
+	for i, d := range all {
+		if d.Rule == jsontree.RulePlaceholder && d.Source != nil {
+			values[d.Source] = append(values[d.Source], i)
+		}
+	}
+	if len(values) == 0 {
+		return all
+	}
+	all = slices.Clone(all)
+	follows := make([]bool, len(all))
+	for i, d := range all {
+		if d.Rule == jsontree.RulePlaceholder {
+			continue
+		}
+		for _, v := range values[d.Source] {
+			value := &all[v]
+			switch {
+			case d.Span.Start >= value.Span.Start && d.Span.Start < value.Span.End:
+				follows[i] = true
+				value.Severity = min(value.Severity, d.Severity)
+			case d.Severity == diag.Warning && d.Span.End <= value.Span.Start && isKey(d, value.Span.Start):
+				follows[i] = true
+			}
+		}
+	}
+	i := -1
+	return slices.DeleteFunc(all, func(diag.Diagnostic) bool { i++; return follows[i] })
+}
+
+// isKey reports whether a problem is at the name of the member whose value begins at an offset. Unknown names stay.
+func isKey(d diag.Diagnostic, value int) bool {
+	return strings.TrimSpace(d.Source.Text[d.Span.End:value]) == ":" && !generic(d) && d.Rule != "jobdef-unknown-member"
+}
+
 // withoutGuesses removes the fixes of rules in a text with a syntax error, because its
 // tree is a guess. Once the syntax is fixed, the problem has its fix again.
 func withoutGuesses(all diag.List) diag.List {
 	slips := map[*diag.Source]bool{}
 	for _, d := range all {
-		if d.Rule == jsontree.RuleSyntax {
+		if d.Rule == jsontree.RuleSyntax || isBare(d) {
 			slips[d.Source] = true
 		}
 	}

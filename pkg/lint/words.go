@@ -228,7 +228,7 @@ func isNote(name string) bool {
 }
 
 // placeholder matches the forms of values that another program fills in.
-var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$`)
+var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$|@@[^@\s]+@@|^__[A-Z][A-Z0-9_]*__$|(?i:(?:replace|change)[-_]?(?:me|this))|^(?:TODO|FIXME|TBD)$`)
 
 // nearName suggests a similar container, or lists the containers.
 func nearName(container string, known map[string]bool) string {

@@ -1,0 +1,118 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// context is where a string is in a document, as far as it decides which brackets are placeholders there.
+type context uint8
+
+const (
+	anywhere context = iota
+	// inShell is text for a shell or a program: ${x} is a variable, and < a redirection.
+	inShell
+	// inLocation is a location of an input or an output, and the jobId of a list of jobs: batchctl replaces ${x}.
+	inLocation
+	// inOptions is a map of log options, where Docker replaces {{.Name}} and Fluent Bit ${record}.
+	inOptions
+	// ignored is text that batchctl does not send, or that other rules read.
+	ignored
+)
+
+// contexts lists the members whose values have a context, as plain returns their names.
+var contexts = map[string]context{
+	"command": inShell, "args": inShell, "entrypoint": inShell, "commands": inShell, "script": inShell,
+	"inputs": inLocation, "outputs": inLocation, "jobid": inLocation, "staging": inLocation,
+	"options":  inOptions,
+	"userdata": ignored, "waivers": ignored, "when": ignored,
+}
+
+// AnyMember is the entry of File.Unknown for a placeholder in place of whole members, such as { ${more} }.
+const AnyMember = "*"
+
+// placeholders reports the strings that another program or a person has to complete, and fills Unknown. The parser has
+// reported those without quotes.
+func (f *File) placeholders(reported diag.List) (out diag.List) {
+	if !strings.ContainsAny(f.Source.Text, "${<@_%RrCcTF") {
+		return nil
+	}
+	bare := 0 // the placeholders of the parser that stand for a value
+	var visit func(n *jsontree.Node, member string, in context)
+	visit = func(n *jsontree.Node, member string, in context) {
+		if n.Name != "" {
+			member = n.Name
+		}
+		if c, ok := contexts[plain(n.Name)]; ok {
+			in = c
+		}
+		if in == ignored || n.Name != "" && (strings.HasPrefix(n.Name, "$") || strings.HasPrefix(n.Name, "_")) {
+			return
+		}
+		if n.Is(jsontree.String) {
+			found := placeholderIn(n.Text, in)
+			if in == inShell && n.Name != "" && found == "" && len(placeholderIn(n.Text, anywhere)) == len(n.Text) {
+				found = n.Text // a whole command, which the shell does not expand
+			}
+			isBare := slices.ContainsFunc(reported, func(d diag.Diagnostic) bool {
+				return d.Rule == jsontree.RulePlaceholder && d.Span.Start == n.Span.Start
+			})
+			if isBare {
+				bare++
+			}
+			if found != "" || isBare {
+				f.Unknown = append(f.Unknown, member)
+			}
+			if found != "" && n.Source == f.Source && !isBare {
+				d := problem(jsontree.RulePlaceholder, n.Source, n.Span, jsontree.PlaceholderHint, "%s", jsontree.PlaceholderMessage(found))
+				d.Severity = diag.Warning
+				out = append(out, d)
+			}
+		}
+		for child := range n.Children() {
+			visit(child, member, in)
+		}
+	}
+	visit(f.Root, "", anywhere)
+	for _, d := range reported {
+		if d.Rule == jsontree.RulePlaceholder {
+			bare--
+		}
+	}
+	if bare < 0 {
+		f.Unknown = append(f.Unknown, AnyMember)
+	}
+	return out
+}
+
+// placeholderIn returns the first placeholder of a string; "" without one. References to the values of a child are
+// batchctl's own.
+func placeholderIn(text string, in context) string {
+	for at := 0; at < len(text); {
+		start, end := jsontree.FindPlaceholder(text[at:])
+		if start < 0 {
+			return ""
+		}
+		found, whole := text[at+start:at+end], at == 0 && end-start == len(text)
+		at += end
+		dollar := found[0] == '$' && !strings.HasPrefix(found, "${{")
+		switch {
+		case len(sweep.References(found)) > 0, strings.HasPrefix(found, "{{resolve:"):
+		case dollar && in != anywhere:
+		case in == inShell && !whole && (found[0] == '<' || strings.ContainsAny(text[:at-len(found)]+text[at:], " \t\n")):
+		case in == inOptions && strings.HasPrefix(strings.TrimLeft(found, "{ "), "."):
+		default:
+			return found
+		}
+	}
+	return ""
+}
+
+// isPlaceholder reports whether a value is a string with a placeholder, of which no type is known.
+func isPlaceholder(n *jsontree.Node) bool {
+	return n.Is(jsontree.String) && placeholderIn(n.Text, anywhere) != ""
+}

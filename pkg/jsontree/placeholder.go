@@ -1,0 +1,181 @@
+package jsontree
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// RulePlaceholder is the rule of text that another program or a person has to replace: ${memory}, {{ image }},
+// <subnet>, @@queue@@ or REPLACE_ME. Parse reports it for a placeholder in place of a value, and package document
+// for one in a string.
+const RulePlaceholder = "placeholder"
+
+// PlaceholderHint is the hint of RulePlaceholder, and PlaceholderMessage its message for a placeholder. They are the
+// same wherever the placeholder is.
+const PlaceholderHint = "write the value, then check the file again"
+
+// PlaceholderMessage is the message of RulePlaceholder.
+func PlaceholderMessage(placeholder string) string {
+	return fmt.Sprintf("%s is a placeholder, so this value is not checked", clip(placeholder))
+}
+
+var (
+	// namedForm matches placeholders whose brackets surround a name.
+	namedForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:<<?[A-Za-z_%?][^<>"\n]*>>?|@@[^@\s"]+@@|@[A-Z][A-Z0-9_]*@|__[A-Z][A-Z0-9_]*__|%[A-Z][A-Z0-9_]*%)`)
+	})
+	// fillWord matches words that ask a person for a value.
+	fillWord = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?i:(?:replace|change)[-_]?(?:this|me)|replace[-_](?:with|by)[-_][\w-]*)|TODO|FIXME|TBD)`)
+	})
+)
+
+// PlaceholderLen returns the length of the placeholder at the start of a text, and 0 without one. A placeholder is on
+// one line.
+func PlaceholderLen(s string) int {
+	if s == "" {
+		return 0
+	}
+	switch s[0] {
+	case '$':
+		return dollarLen(s)
+	case '{':
+		return bracesLen(s)
+	case '<', '@', '_', '%':
+		return len(namedForm().FindString(s))
+	case 'R', 'r', 'C', 'c', 'T', 'F':
+		if n := len(fillWord().FindString(s)); n > 0 && (n == len(s) || !isNameByte(s[n])) {
+			return n
+		}
+	}
+	return 0
+}
+
+// FindPlaceholder returns where the first placeholder of a text is; start is -1 without one. The text is a value in
+// quotes, so brackets that only resemble a placeholder are none: $${a}, {{#each}} and the tags of HTML.
+func FindPlaceholder(text string) (start, end int) {
+	if !strings.ContainsAny(text, "${<@_%RrCcTF") {
+		return -1, -1
+	}
+	for i := 0; i < len(text); i++ {
+		n := PlaceholderLen(text[i:])
+		if n == 0 {
+			continue
+		}
+		whole := n == len(text)
+		switch c := text[i]; {
+		case c == '$' && i > 0 && text[i-1] == '$': // an escape
+		case c == '$' && !strings.HasPrefix(text[i:], "${{") && !isLetter(text[i+2]) && text[i+2] != '_':
+		case c == '{' && strings.IndexByte("#/^!>&$", strings.TrimLeft(text[i:], "{- ")[0]) >= 0: // a block of a template
+		case c == '<' && !whole && (strings.Contains(text, "</") || !angleName().MatchString(text[i:i+n])):
+		case (c == '_' || c == '%' || c == 'T' || c == 'F') && !whole:
+		case isNameByte(c) && i > 0 && isNameByte(text[i-1]):
+		default:
+			return i, i + n
+		}
+		i += n - 1
+	}
+	return -1, -1
+}
+
+// angleName matches <name> inside a longer text.
+var angleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<[A-Za-z][A-Za-z0-9 _.-]*>$`) })
+
+// isNameByte reports whether a byte can continue a word.
+func isNameByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// dollarLen returns the length of ${name}, ${{ name }} or ${f({a = 1})}.
+func dollarLen(s string) int {
+	if len(s) < 4 || s[1] != '{' {
+		return 0
+	}
+	depth := 0
+	for i := 1; i < len(s) && s[i] != '\n'; i++ {
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// bracesLen returns the length of {{ name }} or {{{ name }}}. Two brackets before a quote are JSON with a slip.
+func bracesLen(s string) int {
+	if !strings.HasPrefix(s, "{{") {
+		return 0
+	}
+	inner := strings.TrimLeft(strings.TrimLeft(s, "{"), "- \t")
+	if inner == "" || !isNameByte(inner[0]) && inner[0] != '.' && inner[0] != '$' {
+		return 0
+	}
+	line, _, _ := strings.Cut(s, "\n")
+	end := strings.Index(line, "}}")
+	if end < 0 {
+		return 0
+	}
+	for end += 2; strings.HasPrefix(s, "{{{") && end < len(line) && line[end] == '}'; {
+		end++
+	}
+	return end
+}
+
+// bare returns the end of the value without quotes at tok if a placeholder is a part of it; 0 otherwise.
+func (p *parser) bare() int {
+	if p.tok.kind != bareword && p.tok.kind != number && p.tok.kind != openObject {
+		return 0
+	}
+	end, found := p.tok.start, false
+	for end < len(p.text) {
+		if n := PlaceholderLen(p.text[end:]); n > 0 {
+			end, found = end+n, true
+			continue
+		}
+		if endsWord(p.text, end) {
+			break
+		}
+		// A word beside a placeholder belongs to the same value: 2${size} and ${a}-${b}.
+		for end++; end < len(p.text) && !endsWord(p.text, end) && PlaceholderLen(p.text[end:]) == 0; end++ {
+		}
+	}
+	if !found {
+		return 0
+	}
+	return end
+}
+
+// placeholder reads the value at tok if a placeholder is a part of it. The value becomes a string.
+func (p *parser) placeholder() *Node {
+	end := p.bare()
+	if end == 0 {
+		return nil
+	}
+	p.widen(end)
+	p.reportPlaceholder()
+	return p.scalar(String, p.tok.text)
+}
+
+// reportPlaceholder reports that tok is a placeholder.
+func (p *parser) reportPlaceholder() {
+	p.add(RulePlaceholder, p.tok.start, p.tok.end, PlaceholderHint, PlaceholderMessage(p.tok.text))
+}
+
+// members reads a placeholder for whole members in place of a name: { "a": 1, ${more} }.
+func (p *parser) members() bool {
+	end := p.bare()
+	if end == 0 || nameEnds(p.text, end) {
+		return false
+	}
+	p.widen(end)
+	p.reportPlaceholder()
+	p.advance()
+	p.forgiven = true
+	return true
+}

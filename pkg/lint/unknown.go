@@ -1,0 +1,53 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+)
+
+// dependent lists, for rules about something that is absent or that compare several values, the members that decide. If
+// one of them is a placeholder, the rule knows nothing. Settle handles what is reported at the placeholder itself.
+var dependent = map[string]string{
+	"vcpu-required":                         "resourceRequirements type value resources containerProperties container jobDefinition",
+	"memory-required":                       "resourceRequirements type value resources containerProperties container jobDefinition",
+	"container-image-required":              "containerProperties container jobDefinition",
+	"ecs-taskproperties-single":             "taskProperties",
+	"ecs-essential-required":                "containers essential",
+	"eks-containers-required":               "containers podProperties",
+	"mnp-coverage":                          "targetNodes nodeRangeProperties numNodes",
+	"mnp-same-instance-type":                "instanceTypes instanceType",
+	"mnp-instancetypes-ecs-only":            "ecsProperties",
+	"queue-ce-order-required":               "computeEnvironmentOrder jobQueueType",
+	"queue-service-env-type":                "jobQueueType",
+	"jobdef-container-needs-block":          "type",
+	"jobdef-multinode-needs-nodeproperties": "type",
+	"stuck-no-network-path":                 "subnets",
+	"dep-unknown-job":                       "name jobName jobs jobId",
+}
+
+// withoutUnknown removes the problems of rules in a document whose deciding member is a placeholder.
+func withoutUnknown(files []*document.File, found diag.List) diag.List {
+	for _, f := range files {
+		if len(f.Unknown) == 0 {
+			continue
+		}
+		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
+			return d.Source == f.Source && slices.ContainsFunc(f.Unknown, func(member string) bool { return depends(d.Rule, member) })
+		})
+	}
+	return found
+}
+
+// depends reports whether a rule knows nothing without the value of a member.
+func depends(rule, member string) bool {
+	if member == document.AnyMember {
+		return dependent[rule] != "" || strings.HasSuffix(rule, "-required") || strings.Contains(rule, "-needs-") || strings.HasSuffix(rule, "-missing")
+	}
+	if member == "platformCapabilities" && (strings.HasPrefix(rule, "ec2-") || strings.HasPrefix(rule, "fargate-")) {
+		return true
+	}
+	return slices.Contains(strings.Fields(dependent[rule]), member)
+}
