@@ -122,6 +122,7 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 	if !thing.Is(jsontree.Object) {
 		return thing.Clone(), nil
 	}
+	thing = withoutUnset(thing, false)
 	request = without(thing, d.extra())
 	if d.kind == KindSubmitJob {
 		request = submitAgain(thing, request)
@@ -134,6 +135,56 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 		}
 	}
 	return request, lost
+}
+
+// namedByUser are the members whose names and values are the user's own: an empty text is a value
+// there.
+var namedByUser = []string{"parameters", "tags", "options", "labels", "annotations", "matchLabels", "capacityTags"}
+
+// withoutUnset returns a copy of an object without what a describe operation prints for members
+// that are not set: null, empty lists, empty objects and empty texts, and 0 for a percentage or a
+// priority that starts at 1. An object such as emptyDir says something by being there, and the value
+// of a variable may be empty.
+func withoutUnset(n *jsontree.Node, own bool) *jsontree.Node {
+	out := jsontree.NewObject(n)
+	for m := range n.Children() {
+		switch {
+		case m.Is(jsontree.Null), own && m.Is(jsontree.String):
+			if !m.Is(jsontree.Null) {
+				out.Append(m.Clone())
+			}
+		case m.Name == "emptyDir", m.Name == "value":
+			out.Append(m.Clone())
+		case m.Is(jsontree.String) && m.Text == "", m.Name == "bidPercentage" && m.Text == "0":
+		case m.Is(jsontree.Array):
+			if list := elementsSet(m); list.Len() > 0 {
+				out.Append(list)
+			}
+		case m.Is(jsontree.Object):
+			below := withoutUnset(m, slices.Contains(namedByUser, m.Name))
+			below.Name, below.Key = m.Name, m.Key
+			if below.Len() > 0 {
+				out.Append(below)
+			}
+		default:
+			out.Append(m.Clone())
+		}
+	}
+	return out
+}
+
+// elementsSet is withoutUnset for the objects of a list. The elements themselves stay: their
+// number and order are part of the value.
+func elementsSet(list *jsontree.Node) *jsontree.Node {
+	out := list.Clone()
+	for i := range out.Len() {
+		if e := out.Index(i); e.Is(jsontree.Object) {
+			below := withoutUnset(e, false)
+			below.Name, below.Key = e.Name, e.Key
+			out.SetIndex(i, below)
+		}
+	}
+	return out
 }
 
 // submitAgain copies the members of a job into its request that have another name or form
