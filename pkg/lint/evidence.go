@@ -63,6 +63,10 @@ func (r Rule) withEvidence() Rule {
 		r.Evidence = Documentation
 	default:
 		r.Evidence = evidenceOf(r.Source)
+		// What the model rules out is an error: a warning has only the text of the reference.
+		if r.Evidence == APIModel && r.Severity == diag.Warning {
+			r.Evidence = Documentation
+		}
 	}
 	return r
 }

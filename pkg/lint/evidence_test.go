@@ -19,6 +19,8 @@ func TestErrorsAreCertain(t *testing.T) {
 			t.Errorf("%s has no evidence", r.Name)
 		case r.Severity == diag.Error && r.Evidence == Documentation && !sentence.MatchString(r.Rejects):
 			t.Errorf("%s is an error by documentation (%s) that does not say that the request is rejected: %q", r.Name, r.Source, r.Rejects)
+		case r.Severity == diag.Warning && r.Evidence == APIModel:
+			t.Errorf("%s is a warning about what the API model rules out", r.Name)
 		case r.Rejects != "" && (r.Severity != diag.Error || r.Evidence != Documentation):
 			t.Errorf("%s is a %s by %s and quotes documentation", r.Name, r.Severity, r.Evidence)
 		case r.Severity == diag.Error && strings.Contains(r.Source, derived):
