@@ -5,6 +5,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // Evidence says what shows that a rule is right.
@@ -48,7 +49,7 @@ func (r *Rule) certain(s diag.Severity) bool {
 // their problems as warnings: for values that may be newer than the API model, and for a
 // member that a description loses.
 var warnsToo = map[string]bool{
-	document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true,
+	document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true, jsontree.RulePlaceholder: true,
 	"platform-capability-enum": true, "fargate-os-family-enum": true, "queue-type-enum": true,
 	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true,
 }

@@ -15,7 +15,7 @@ func documentRules() []Rule {
 		// The text, before any schema.
 		{Name: jsontree.RuleSyntax, Confidence: High, Source: jsonStandard,
 			Doc: "The file is not valid JSON. batchctl reports each mistake separately, such as a trailing comma, a comment or single quotes, and continues after it. Most mistakes come with a fix."},
-		{Name: jsontree.RulePlaceholder, Confidence: High, Source: "the placeholders of template engines",
+		{Name: jsontree.RulePlaceholder, Confidence: High, Evidence: FileFormat, Source: "the placeholders of template engines",
 			Doc: "A value contains text that another program or a person has to replace: ${memory}, ${{ memory }}, {{ image }}, <subnet>, @@queue@@ or REPLACE_ME. No other rule reports that value. It is an error if AWS would certainly reject the text, such as a placeholder without quotes, which is not JSON. Shell variables in commands are not placeholders, nor are ${{ matrix.x }} and Ref::x."},
 		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",
 			Doc: "An object has two members with the same name. Programs differ in which one they use, so batchctl may check one and another program send the other."},
