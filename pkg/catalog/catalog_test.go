@@ -102,6 +102,27 @@ func TestTightMemory(t *testing.T) {
 	}
 }
 
+// TestNamedResources checks the sizes that a public launcher for machine learning submits to AWS
+// Batch: 96 % of the nominal memory of each type. They run, so none may be an error.
+func TestNamedResources(t *testing.T) {
+	types := []string{"t3.medium", "m5.2xlarge", "c5.18xlarge"}
+	for _, family := range []string{"p3", "p3dn", "p4d", "p4de", "p5", "g4dn", "g5", "g6", "g6e", "trn1", "c5", "m5", "r5"} {
+		for _, it := range carried.Expand(family) {
+			types = append(types, it.Name)
+		}
+	}
+	for _, name := range types {
+		it, ok := carried.Lookup(name)
+		request := Request{VCPUs: 1, MemoryMiB: it.MemoryMiB * 96 / 100}
+		if p := (Environment{InstanceTypes: []string{name}}).Place(request); !ok || !p.Fits {
+			t.Errorf("%s on %s: %s", request, name, p.Reason)
+		}
+	}
+	if len(types) < 55 {
+		t.Errorf("%d types", len(types))
+	}
+}
+
 func TestExpand(t *testing.T) {
 	for entry, want := range map[string]string{
 		"g5.8xlarge":    "g5.8xlarge",
