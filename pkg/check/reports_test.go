@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,17 +12,19 @@ import (
 )
 
 // TestReports checks documents after public reports about AWS Batch and about batchctl, each alone
-// under the platform file of its directory: testdata/reports.txt has the expected rules with their
-// lines. An error there is one that AWS Batch, or CloudFormation, was seen to report.
+// under the platform file of its directory. The file want of the archive has the expected rules with
+// their lines. An error there is one that AWS Batch, or CloudFormation, was seen to report.
 func TestReports(t *testing.T) {
+	archive, dir := golden.Read(t, "testdata/reports.txtar"), t.TempDir()
+	archive.Extract(t, dir)
 	var b strings.Builder
 	files := 0
-	err := filepath.WalkDir("testdata/reports", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+	for _, name := range slices.Concat(archive.Names("*"), archive.Names("*/*"), archive.Names("*/*/*")) {
+		if name == "want" {
+			continue
 		}
 		files++
-		result := New(Options{}).Check(Named(path))
+		result := New(Options{}).Check(Named(filepath.Join(dir, filepath.FromSlash(name))))
 		var found []string
 		for _, p := range result.Problems {
 			severity := "warning"
@@ -36,15 +37,10 @@ func TestReports(t *testing.T) {
 			}
 			found = append(found, fmt.Sprintf("  %d %s %s\n", line, severity, p.Rule))
 		}
-		name, _ := filepath.Rel("testdata/reports", path)
-		fmt.Fprintf(&b, "%s\n%s", filepath.ToSlash(name), strings.Join(slices.Compact(found), ""))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		fmt.Fprintf(&b, "%s\n%s", name, strings.Join(slices.Compact(found), ""))
 	}
 	if files < 60 {
 		t.Errorf("found %d documents, so most of them went untested", files)
 	}
-	golden.File(t, "testdata/reports.txt", b.String())
+	archive.Want(t, "want", b.String())
 }
