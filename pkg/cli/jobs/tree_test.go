@@ -1,9 +1,7 @@
 package jobs
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,8 +9,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -98,17 +97,7 @@ func TestTree(t *testing.T) {
 				got.WriteString(l.Render(false) + "\n")
 			}
 		}
-		path := filepath.Join("testdata", "tree", name+".golden")
-		if *update {
-			if err := os.WriteFile(path, []byte(got.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if diff := cmp.Diff(string(want), got.String()); diff != "" || err != nil {
-			t.Errorf("%s: %s %v", name, diff, err)
-		}
+		golden.Read(t, filepath.Join("testdata", "trees.txtar")).Want(t, name, got.String())
 	}
 }
 
@@ -228,5 +217,3 @@ func TestParseRanges(t *testing.T) {
 		}
 	}
 }
-
-var update = flag.Bool("update", false, "rewrite the trees in testdata")

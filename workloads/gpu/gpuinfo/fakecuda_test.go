@@ -18,7 +18,7 @@ func TestLibraries(t *testing.T) {
 	for name, file := range map[string]string{libcuda.Variable: "libcuda.so.1", "BATCHCTL_CUBLAS": "libcublas.so.12", "BATCHCTL_NVML": "libnvidia-ml.so.1"} {
 		t.Setenv(name, filepath.Join(folder, file))
 	}
-	golden(t, "libraries.txt", place{name: "libraries", root: given(2), env: batch, usable: true, platform: gpu.Platform{
+	compare(t, "libraries.txt", place{name: "libraries", root: given(2), env: batch, usable: true, platform: gpu.Platform{
 		Bindings: []gpu.Binding{{Name: "libcuda", Open: libcuda.Open}}, BLAS: cublas.Open, Management: nvml.Open,
 	}}.run(t))
 }

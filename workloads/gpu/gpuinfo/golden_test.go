@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,13 +13,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 
 	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // place is a host, what runs on it, and its golden files' name.
 type place struct {
@@ -151,7 +148,7 @@ func (p place) run(t *testing.T, more ...string) string {
 func TestText(t *testing.T) {
 	for _, p := range places() {
 		got := p.run(t)
-		golden(t, p.name+".txt", got)
+		compare(t, p.name+".txt", got)
 		for line := range strings.Lines(got) {
 			if line = strings.TrimSuffix(line, "\n"); line == "" || strings.TrimRight(line, " ") != line || len(line) > columns && !strings.HasPrefix(line, "--") {
 				t.Errorf("%s: a line of %d columns: %q", p.name, len(line), line)
@@ -167,7 +164,7 @@ func TestJSON(t *testing.T) {
 		if err := json.Indent(&indented, []byte(line), "", "  "); err != nil {
 			t.Fatalf("%s: %v in %s", p.name, err, line)
 		}
-		golden(t, p.name+".json", indented.String()+"\n")
+		compare(t, p.name+".json", indented.String()+"\n")
 		var r Report
 		if err := json.Unmarshal([]byte(line), &r); err != nil || (r.Usable > 0) != p.usable || r.Bindings == nil || r.Devices == nil || r.Problems == nil || r.Host.Nodes == nil {
 			t.Errorf("%s: %v, %d usable; a list is missing in %s", p.name, err, r.Usable, line)
@@ -175,22 +172,11 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// golden compares with a file of testdata, or writes it.
-func golden(t *testing.T, name, got string) {
+// compare compares with a part of an archive in testdata, such as txt of busy.txtar.
+func compare(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; -update writes it", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s:\n%s", name, diff)
-	}
+	base, part, _ := strings.Cut(name, ".")
+	golden.Read(t, filepath.Join("testdata", base+".txtar")).Want(t, part, got)
 }
 
 // Every golden file has its place; that of libraries is in its own test.
@@ -200,7 +186,7 @@ func TestNoFileIsLeftOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		base := strings.TrimSuffix(strings.TrimSuffix(entry.Name(), ".txt"), ".json")
+		base := strings.TrimSuffix(entry.Name(), ".txtar")
 		if base != "libraries" && !slices.ContainsFunc(places(), func(p place) bool { return p.name == base }) {
 			t.Errorf("no place is called %s", base)
 		}
