@@ -130,8 +130,13 @@ func environmentFileRules() []*Rule {
 			"AWS Batch keeps instances for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
 		row("ce-tags-max-50", Medium, in(environments, "tags", resourcesOf+".tags"), atMost(50, ""),
 			"An environment has at most 50 tags.", api("CreateComputeEnvironment.tags")),
-		// Environments on EKS: AWS Batch attaches them to a cluster and a namespace of
-		// yours.
+	}
+}
+
+// eksEnvironmentRules returns the rules about environments on EKS, which AWS Batch attaches to a
+// cluster and a namespace of yours, and about the roles of all environments.
+func eksEnvironmentRules() []*Rule {
+	return []*Rule{
 		row("ce-eks-members", High, in(environments, "eksConfiguration"), needs(`eksClusterArn: "arn:aws:eks:..."`, "kubernetesNamespace"),
 			"An environment on EKS names its cluster and its namespace.", api("EksConfiguration")),
 		row("ce-eks-cluster-arn", High, in(environments, "eksConfiguration.eksClusterArn"), like(clusterARN, "the ARN of an EKS cluster", `such as "arn:aws:eks:us-east-1:123456789012:cluster/main"`),

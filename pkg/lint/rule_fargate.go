@@ -105,8 +105,7 @@ func fargateRules() []*Rule {
 	}
 }
 
-// fargateRowRules returns the rules about members that Fargate does not have or requires,
-// and about Windows containers, which AWS Batch runs on Fargate only.
+// fargateRowRules returns the rules about members that Fargate does not have or requires.
 func fargateRowRules() []*Rule {
 	return []*Rule{
 		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"), oneOf("ENABLED", "DISABLED"),
@@ -172,7 +171,13 @@ func fargateRowRules() []*Rule {
 				s.Report(fmt.Sprintf("Fargate may stop the job after 14 days (%d seconds), before this timeout", catalog.FargateMaxSeconds), "", n)
 			}
 		}, "Fargate may stop a task after 14 days, even if the timeout is longer.", api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
-		// runtimePlatform, and the limits of Windows containers.
+	}
+}
+
+// windowsRules returns the rules about runtimePlatform and the limits of Windows containers, which
+// AWS Batch runs on Fargate only.
+func windowsRules() []*Rule {
+	return []*Rule{
 		row("fargate-os-family-enum", High, in(bodies, "runtimePlatform.operatingSystemFamily"),
 			growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL", "WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
 			"operatingSystemFamily is an operating system of Fargate. A Windows Server newer than those that AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),

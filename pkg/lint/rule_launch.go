@@ -45,11 +45,9 @@ func isYes(n *jsontree.Node) bool {
 // launches holds the launch templates of the files.
 var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch { return cfn.Launches(p.Files, p.hasGPU) })
 
-// hostRules returns the rules about launch templates and about CloudFormation resources of
-// AWS Batch. They warn, because EC2 accepts such hosts: the rules are about security, and
-// about hosts that join no cluster or lack a driver.
+// hostRules returns the rules about launch templates. They warn, because EC2 accepts such hosts:
+// the rules are about security, and about hosts that join no cluster or lack a driver.
 func hostRules() []*Rule {
-	const environment = "AWS::Batch::ComputeEnvironment"
 	return []*Rule{
 		launchRule("launch-imdsv2", High, func(p *Pass, l cfn.Launch) {
 			// Without a version 2 token, a request to 169.254.169.254 is enough to get
@@ -98,6 +96,14 @@ func hostRules() []*Rule {
 				p.Report(key, "anyone with this key pair can log in to the instances over SSH", "remove it, and use Session Manager")
 			}
 		}, "Everyone with the key pair can log in to every instance, and no log shows who did. Session Manager checks IAM permissions and logs sessions.", "AWS Systems Manager User Guide, Session Manager"),
+	}
+}
+
+// hostResourceRules returns the rules about CloudFormation resources of AWS Batch and the hosts that
+// they start.
+func hostResourceRules() []*Rule {
+	const environment = "AWS::Batch::ComputeEnvironment"
+	return []*Rule{
 		cfnRule("cfn-launch-template-version", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			// Only a launch template of the same stack changes together with the
 			// environment.
