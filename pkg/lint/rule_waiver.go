@@ -116,7 +116,7 @@ func waiverRules() []*Rule {
 		},
 		{
 			Name: "waiver-not-waivable", Severity: diag.Error, Confidence: High,
-			Doc:    "You can waive warnings, rules of the platform file's policy, and errors that only documentation supports. You cannot waive other errors, because AWS Batch or batchctl would still reject the document.",
+			Doc:    "You can waive warnings, rules of the platform file's policy, and errors that only documentation supports. You cannot waive other errors, because AWS Batch or the document would still be rejected.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
