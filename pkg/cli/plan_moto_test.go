@@ -138,7 +138,7 @@ func TestPlanAgainstMoto(t *testing.T) {
 	}
 	expect(4, []string{
 		"target      aws 123456789012 us-east-1\n",
-		"            new: nothing is registered under this name at aws 123456789012 us-east-1\n",
+		"            new: no definition of this name is registered at aws 123456789012 us-east-1\n",
 		"            ENABLED, VALID\n",
 		"  runs on   fixed (EC2, ENABLED, VALID): 1 fits on m5.large; 32 at once at maxvCpus 64",
 		"  runs on   any (SPOT, ENABLED, VALID): 1 fits on m6i.large; 128 at once at maxvCpus 256",
@@ -147,9 +147,9 @@ func TestPlanAgainstMoto(t *testing.T) {
 	}, "plan", "job.json", "--out", "job.plan")
 	expect(0, nil, "submit", "job.json", "--check", "job.plan")
 	expect(0, []string{"no change: revision 1 has this content"}, "plan", "job.json", "--out", "job.plan")
-	expect(4, []string{`change: a new revision, since revision 1 is not the same`,
+	expect(4, []string{`change: a new revision; revision 1 differs`,
 		`              containerProperties.environment[EPOCHS].value: "10" -> "20"` + "\n  submit"}, "plan", "changed.json")
-	expect(1, []string{"not on    fixed (EC2, ENABLED, VALID): its largest type m5.4xlarge leaves"}, "plan", "big.json")
+	expect(1, []string{"not on    fixed (EC2, ENABLED, VALID): its largest type m5.4xlarge leaves at most"}, "plan", "big.json")
 	expect(1, []string{"problem     job train: job queue off is DISABLED and rejects jobs"}, "plan", "off.json")
 	expect(1, []string{"no job queue nowhere at aws 123456789012 us-east-1"}, "plan", "lost.json")
 	expect(4, []string{"fargate (FARGATE, ENABLED, VALID): Fargate has 2 vCPU, 4096 MiB; 8 at once at maxvCpus 16",

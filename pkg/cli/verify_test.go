@@ -160,12 +160,12 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	a.write("good.json", goodJob)
 	a.expect(0, []string{
 		`^pass +queue +cpu +ENABLED and VALID$`,
-		`^pass +environments +of queue cpu +cpu holds 1 vCPU, 512 MiB: c5.large`,
-		`^pass +instance-profile +ecsInstanceRole +it holds role ec2$`,
-		`^pass +image +\S+/train:1 +it is there`,
+		`^pass +environments +of queue cpu +1 vCPU, 512 MiB fits in cpu: c5.large`,
+		`^pass +instance-profile +ecsInstanceRole +it has role ec2$`,
+		`^pass +image +\S+/train:1 +it exists`,
 		`^pass +roles +\S+/task +ecs-tasks.amazonaws.com may assume it$`,
-		`^pass +secrets +\S+parameter/prod/key +it is there`,
-		`^pass +log-group +/team/train +it is there$`,
+		`^pass +secrets +\S+parameter/prod/key +it exists`,
+		`^pass +log-group +/team/train +it exists$`,
 		`next: batchctl submit good.json --target aws`,
 	}, "verify", "good.json", "--target", "aws")
 
@@ -174,9 +174,9 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	out := a.expect(1, []string{
 		`^fail +environments +of queue cpu +the job fits none: cpu: its largest type c5.large`,
 		`^fail +image .*the repository has no image 2; push the image`,
-		`^fail +roles .*does not let ecs-tasks.amazonaws.com assume it`,
+		`^fail +roles .*does not allow ecs-tasks.amazonaws.com to assume it`,
 		`^fail +secrets .*it does not exist`,
-		`^fail +log-group +/team/gone +there is no such log group`,
+		`^fail +log-group +/team/gone +no such log group`,
 	}, "verify", "bad.json", "--target", "aws")
 	if strings.Count(out, "\nfail ") != 5 {
 		t.Errorf("not 5 failures:\n%s", out)
@@ -187,12 +187,12 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	// A check that could not be done is a failure only with --strict.
 	a.write("public.json", strings.Replace(goodJob, "123456789012.dkr.ecr.eu-central-1.amazonaws.com/train:1", "busybox:1.36", 1))
 	a.expect(0, []string{`^not checked +image +busybox:1.36 `, `[1-9] not checked`}, "verify", "public.json", "--target", "aws")
-	a.expect(3, []string{`could not be checked`}, "verify", "public.json", "--target", "aws", "--strict")
+	a.expect(3, []string{`could not check 2 things`}, "verify", "public.json", "--target", "aws", "--strict")
 	var results []struct{ Check, Outcome string }
 	if err := json.Unmarshal([]byte(a.expect(0, nil, "verify", "public.json", "--target", "aws", "--output", "json")), &results); err != nil || len(results) < 7 {
 		t.Errorf("json: %v, %+v", err, results)
 	}
-	a.expect(2, []string{`verify asks AWS`}, "verify", "good.json", "--target", "local")
+	a.expect(2, []string{`verify queries AWS`}, "verify", "good.json", "--target", "local")
 
 	_, err := a.batch.UpdateComputeEnvironment(t.Context(), &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("cpu"), State: types.CEStateDisabled})
 	a.must(err)

@@ -51,7 +51,7 @@ func (t *Target) stage(ctx context.Context, url, text string) error {
 	if !t.IsLocal() {
 		err := t.Objects().Put(ctx, url, text)
 		if objects.Missing(err) {
-			return fmt.Errorf("%w; create the bucket, or set another \"staging\" of the target in the platform file", err)
+			return fmt.Errorf("%w; create the bucket, or give the target another \"staging\" in the platform file", err)
 		}
 		return err
 	}
