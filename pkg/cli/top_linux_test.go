@@ -48,7 +48,12 @@ func openPTY(t *testing.T) *pty {
 	}
 	t.Cleanup(func() { terminal.Close() })
 	p := &pty{t: t, person: person, terminal: terminal, screen: vt.NewEmulator(100, 24)}
-	t.Cleanup(func() { p.screen.Close() })
+	// Close of the emulator sets a variable that the goroutines below read; its pipe has a lock.
+	if pipe, ok := p.screen.InputPipe().(io.Closer); ok {
+		t.Cleanup(func() { pipe.Close() })
+	} else {
+		t.Fatal("the emulator's input cannot be closed")
+	}
 	p.resize(100, 24)
 	go p.watch()
 	go io.Copy(person, p.screen)
