@@ -20,12 +20,14 @@ func jobsOf(root *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
+var separators = strings.NewReplacer("_", "", "-", "")
+
 // plain returns a name in small letters without separators: JobName and job_name
 // are slips for jobName.
 func plain(name string) string {
 	for i := range len(name) {
 		if c := name[i]; c >= 'A' && c <= 'Z' || c == '_' || c == '-' {
-			return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+			return strings.ToLower(separators.Replace(name))
 		}
 	}
 	return name

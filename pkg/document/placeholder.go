@@ -32,6 +32,9 @@ var contexts = map[string]context{
 	"userdata": ignored, "waivers": ignored, "when": ignored,
 }
 
+// longestContext is more than the length of every name in contexts, with separators.
+const longestContext = 16
+
 // AnyMember is the entry of File.Unknown for a placeholder in place of whole members, such as { ${more} }.
 const AnyMember = "*"
 
@@ -47,8 +50,10 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 		if n.Name != "" {
 			member = n.Name
 		}
-		if c, ok := contexts[plain(n.Name)]; ok {
-			in = c
+		if len(n.Name) <= longestContext {
+			if c, ok := contexts[plain(n.Name)]; ok {
+				in = c
+			}
 		}
 		if in == ignored || n.Name != "" && (strings.HasPrefix(n.Name, "$") || strings.HasPrefix(n.Name, "_")) {
 			return

@@ -46,6 +46,9 @@ func PlaceholderLen(s string) int {
 	case '<', '@', '_', '%':
 		return len(namedForm().FindString(s))
 	case 'R', 'r', 'C', 'c', 'T', 'F':
+		if len(s) < 2 || strings.IndexByte("ehoib", s[1]|0x20) < 0 {
+			return 0 // the words begin with RE, CH, TO, FI and TB
+		}
 		if n := len(fillWord().FindString(s)); n > 0 && (n == len(s) || !isNameByte(s[n])) {
 			return n
 		}
@@ -60,6 +63,9 @@ func FindPlaceholder(text string) (start, end int) {
 		return -1, -1
 	}
 	for i := 0; i < len(text); i++ {
+		if i > 0 && isNameByte(text[i]) && isNameByte(text[i-1]) {
+			continue // within a word
+		}
 		n := PlaceholderLen(text[i:])
 		if n == 0 {
 			continue
