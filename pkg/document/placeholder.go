@@ -41,7 +41,7 @@ const AnyMember = "*"
 // placeholders reports the strings that another program or a person has to complete, and fills Unknown. The parser has
 // reported those without quotes.
 func (f *File) placeholders(reported diag.List) (out diag.List) {
-	if !strings.ContainsAny(f.Source.Text, "${<@_%RrCcTF") {
+	if len(reported) == 0 && !mayHavePlaceholder(f.Source.Text) {
 		return nil
 	}
 	bare := 0 // the placeholders of the parser that stand for a value
@@ -92,6 +92,15 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 		f.Unknown = append(f.Unknown, AnyMember)
 	}
 	return out
+}
+
+// marksOfPlaceholders are texts of which every placeholder contains one, beside <, @ and %.
+var marksOfPlaceholders = [...]string{"${", "{{", "__", "eplace", "EPLACE", "hange", "HANGE", "TODO", "FIXME", "TBD"}
+
+// mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
+// through their strings costs more than this.
+func mayHavePlaceholder(text string) bool {
+	return strings.ContainsAny(text, "<@%") || slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) })
 }
 
 // placeholderIn returns the first placeholder of a string; "" without one. References to the values of a child are
