@@ -94,13 +94,25 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 	return out
 }
 
-// marksOfPlaceholders are texts of which every placeholder contains one, beside <, @ and %.
-var marksOfPlaceholders = [...]string{"${", "{{", "__", "eplace", "EPLACE", "hange", "HANGE", "TODO", "FIXME", "TBD"}
+// marksOfPlaceholders are texts of which every placeholder contains one, unless it contains <, @ or %,
+// or the word replace or change in any case.
+var marksOfPlaceholders = [...]string{"${", "{{", "__", "TODO", "FIXME", "TBD"}
 
 // mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
-	return strings.ContainsAny(text, "<@%") || slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) })
+	return strings.ContainsAny(text, "<@%") || containsFold(text, "replace") || containsFold(text, "change") ||
+		slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) })
+}
+
+// containsFold reports whether a text contains a word of small letters, in any case.
+func containsFold(text, word string) bool {
+	for at := 0; at+len(word) <= len(text); at++ {
+		if text[at]|0x20 == word[0] && strings.EqualFold(text[at:at+len(word)], word) {
+			return true
+		}
+	}
+	return false
 }
 
 // placeholderIn returns the first placeholder of a string; "" without one. References to the values of a child are

@@ -16,10 +16,12 @@ func TestMarks(t *testing.T) {
 		marks := rapid.SampledFrom(strings.Fields(f.marks))
 		t.Run(f.vendor, rapid.MakeCheck(func(t *rapid.T) {
 			mark := strings.ReplaceAll(marks.Draw(t, "mark"), "␣", " ")
+			first := ""
 			if stem, open := strings.CutSuffix(mark, "*"); open {
-				mark = stem + rapid.SampledFrom(strings.Split(firstOf(f.body), "")).Draw(t, "first")
+				first = rapid.SampledFrom(strings.Split(firstOf(f.body), "")).Draw(t, "first")
+				mark = stem
 			}
-			rest := body.Draw(t, f.what)
+			rest := first + body.Draw(t, f.what)
 			if f.back == "" && f.need&opens == 0 && variety(rest) < 6 {
 				t.Skip("not random enough")
 			}

@@ -37,6 +37,8 @@ type compiled struct {
 type mark struct {
 	text   string
 	format *compiled
+	// drawn is how many bytes at the end of the text stand for a * and belong to the body.
+	drawn int
 }
 
 // eachFormat calls found for every credential that its format identifies. It tests every
@@ -96,7 +98,7 @@ func (m *mark) match(text string, at int) (Credential, bool) {
 			return Credential{}, false
 		}
 	}
-	body := text[from:end]
+	body := text[from-m.drawn : end]
 	switch {
 	case f.need&opens != 0:
 		end = keyEnd(text, end)
@@ -175,11 +177,11 @@ var markStarts = sync.OnceValue(func() *starts {
 			text = strings.ReplaceAll(text, "␣", " ")
 			stem, open := strings.CutSuffix(text, "*")
 			if !open {
-				s.add(mark{text, f})
+				s.add(mark{text, f, 0})
 				continue
 			}
 			for _, c := range firstOf(f.format.body) {
-				s.add(mark{stem + string(c), f})
+				s.add(mark{stem + string(c), f, 1})
 			}
 		}
 	}

@@ -250,9 +250,7 @@ var composed = []struct {
 		return "https://" + m.Of(lower, 10) + ".blob.core.windows.net/data?sv=2024-05-04&se=2027-01-01T00%3A00%3A00Z&sr=c&sp=rl&sig=" + strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").Replace(base64.StdEncoding.EncodeToString(m.bytes(32)))
 	}},
 	{"Azure AD", "AZURE_CLIENT_SECRET", func(m Maker) string { return m.Of(alnum, 3) + m.Of("78", 1) + "Q~" + m.Of(alnum+"-_.~", 34) }},
-	// The format's mark takes the first letter, so of a thousand tokens three are not recognised: those
-	// with their only digit there.
-	{"Vault legacy", "VAULT_TOKEN", func(m Maker) string { return "s." + m.Of(alnum, 1) + m.strong(alnum, 23) }},
+	{"Vault legacy", "VAULT_TOKEN", func(m Maker) string { return "s." + m.strong(alnum, 24) }},
 	{"Terraform", "TFE_TOKEN", func(m Maker) string { return m.Of(alnum, 14) + ".atlasv1." + m.Of(url64, 67) }},
 	{"Discord", "DISCORD_TOKEN", func(m Maker) string {
 		id := fmt.Sprint(100000000000000000 + m.Int64N(9e17))
