@@ -256,7 +256,7 @@ func checkInstanceTypes(s Site) {
 // checkInstanceTypeKnown reports an entry of instanceTypes that the catalogue does not
 // have.
 func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !placeholder().MatchString(n.Str()) {
+	if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !isPlaceholder(n.Str()) {
 		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
 	}
 }
@@ -349,7 +349,7 @@ func checkNamespaceReserved(s Site, n *jsontree.Node, _ string) {
 
 // checkNamespaceFormat reports a namespace that is not a DNS label (RFC 1123).
 func checkNamespaceFormat(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
+	if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !isPlaceholder(n.Text) {
 		s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
 	}
 }
@@ -392,7 +392,7 @@ func checkEKSPerCluster(p *Pass) {
 // checkServiceRolePath reports a role by its bare name. It warns only, since AWS Batch
 // finds such a role if its path is "/".
 func checkServiceRolePath(s Site, n *jsontree.Node, label string) {
-	if n.Str() != "" && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
+	if n.Str() != "" && !batch.IsARN(n.Str()) && !isPlaceholder(n.Str()) {
 		s.Report(label+" is a bare name: if the role has a path, AWS Batch does not find it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
 	}
 }

@@ -73,7 +73,7 @@ func checkDefinitionExists(s Site) {
 	n := s.Node.Get("jobDefinition")
 	name, revision, pinned := strings.Cut(batch.Name(n.Str()), ":")
 	known := registered.of(s.pass)
-	if n.Str() == "" || batch.IsARN(n.Str()) || placeholder().MatchString(n.Str()) || !s.besideDefinitions() {
+	if n.Str() == "" || batch.IsARN(n.Str()) || isPlaceholder(n.Str()) || !s.besideDefinitions() {
 		return
 	}
 	if _, ok := known[name]; ok {
@@ -156,7 +156,7 @@ func checkConsumablesKnown(s Site) {
 	known := creations.of(s.pass).consumables
 	s.eachConsumable(func(e *jsontree.Node) {
 		n := e.Get("consumableResource")
-		if _, ok := known[batch.Name(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !placeholder().MatchString(n.Str()) {
+		if _, ok := known[batch.Name(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !isPlaceholder(n.Str()) {
 			_, hint := nearResource(batch.Name(n.Str()), known)
 			s.Report(fmt.Sprintf("no file creates the consumable resource %s", quote(batch.Name(n.Str()))), hint, n)
 		}

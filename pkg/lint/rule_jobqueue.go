@@ -217,7 +217,7 @@ func checkQueueEnvironments(s Site) {
 	known := creations.of(s.pass).environments
 	for o := range each(s.Node, "computeEnvironmentOrder") {
 		n := o.Get("computeEnvironment")
-		if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !placeholder().MatchString(n.Str()) {
+		if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !isPlaceholder(n.Str()) {
 			severity, hint := nearResource(n.Str(), known)
 			s.reportAs(severity, nil, fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), hint, n)
 		}

@@ -149,7 +149,7 @@ func hostResourceRules() []*Rule {
 		roleKindRule(),
 		cfnRule("cfn-consumable-arn", Low, "AWS::Batch::JobDefinition", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			for c := range each(r.Get("Properties").Get("ConsumableResourceProperties"), "ConsumableResourceList") {
-				if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" && !batch.IsARN(n.Text) && !placeholder().MatchString(n.Text) {
+				if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" && !batch.IsARN(n.Text) && !isPlaceholder(n.Text) {
 					p.Report(n, "CloudFormation may want the ARN of a consumable resource here, not its name", `write { "Ref": "..." } of an AWS::Batch::ConsumableResource, or its ARN`)
 				}
 			}

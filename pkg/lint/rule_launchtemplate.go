@@ -110,7 +110,7 @@ func checkOverrideTargets(s Site, n *jsontree.Node, _ string) {
 func checkOverrideTargetsKnown(s Site, n *jsontree.Node, _ string) {
 	entries := entriesOf(s.Node.Get(resourcesOf).Get("instanceTypes"))
 	switch {
-	case n.Str() == "" || placeholder().MatchString(n.Str()):
+	case n.Str() == "" || isPlaceholder(n.Str()):
 	case isBundle(n.Str()):
 		s.Report("an override must target types or families, not the bundle "+n.Str(), "list the families", n)
 	case len(entries) > 0 && !slices.ContainsFunc(entries, func(e string) bool {

@@ -28,7 +28,7 @@ func queueRules() []*Rule {
 				platform := creations.of(p).platform
 				for _, j := range p.Submits() {
 					n := j.Submit.Get("jobQueue")
-					if !n.Is(jsontree.String) || placeholder().MatchString(n.Text) {
+					if !n.Is(jsontree.String) || isPlaceholder(n.Text) {
 						continue
 					}
 					// Queues are unknown without a list of them, and an ARN may be of

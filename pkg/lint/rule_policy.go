@@ -194,7 +194,7 @@ func checkAllowedQueues(p *Pass) {
 		switch queue := n.Str(); {
 		case queue == "" && p.allDenied():
 			j.Report("the platform file allows none of its queues", hint, n)
-		case queue == "" || placeholder().MatchString(queue) || p.Platform.AllowsQueue(queue):
+		case queue == "" || isPlaceholder(queue) || p.Platform.AllowsQueue(queue):
 		default:
 			j.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(queue)), hint, n)
 		}

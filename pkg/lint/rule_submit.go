@@ -238,7 +238,7 @@ func checkConsumableOverride(s Site, n *jsontree.Node, label string) {
 
 // checkDefinitionReference reports a jobDefinition of an invalid form.
 func checkDefinitionReference(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && !sameLocation(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !placeholder().MatchString(n.Text) {
+	if n.Is(jsontree.String) && !sameLocation(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !isPlaceholder(n.Text) {
 		s.Report("jobDefinition must be a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `write a name such as "train" or "train:3"`, n)
 	}
 }
@@ -259,7 +259,7 @@ func checkPairReference(s Site, n *jsontree.Node, _ string) {
 
 // checkDependencyID reports a jobId that does not have the form of one.
 func checkDependencyID(s Site, n *jsontree.Node, _ string) {
-	if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !placeholder().MatchString(n.Str()) {
+	if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !isPlaceholder(n.Str()) {
 		s.Report(quote(n.Str())+" is not a job id", "use an id that SubmitJob returned, or a workflow file, where dependsOn contains names", n)
 	}
 }

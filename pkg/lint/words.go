@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // quote quotes a text as in the file and cuts a long one.
@@ -227,8 +228,12 @@ func isNote(name string) bool {
 	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "//") || strings.HasPrefix(name, "#") || strings.HasPrefix(strings.ToLower(name), "comment")
 }
 
-// placeholder matches the forms of values that another program fills in.
-var placeholder = lazy(`\$\{|\{\{|<[^>]*>|^\$|@@[^@\s]+@@|^__[A-Z][A-Z0-9_]*__$|(?i:(?:replace|change)[-_]?(?:me|this))|^(?:TODO|FIXME|TBD)$`)
+// isPlaceholder reports whether another program or a person completes a value: a placeholder of
+// package jsontree, or a text with a variable or a template in it.
+func isPlaceholder(text string) bool {
+	start, _ := jsontree.FindPlaceholder(text)
+	return start >= 0 || strings.HasPrefix(text, "$") || strings.Contains(text, "${") || strings.Contains(text, "{{")
+}
 
 // nearName suggests a similar container, or lists the containers.
 func nearName(container string, known map[string]bool) string {
