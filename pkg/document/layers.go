@@ -174,7 +174,7 @@ func asMap(n *jsontree.Node, value string) *jsontree.Node {
 }
 
 // NoWaivers is the hint about waivers in an AWS request.
-const NoWaivers = "AWS requests cannot contain waivers: convert it to a job file (batchctl convert), or list the problem in a baseline (validate --write-baseline FILE)"
+const NoWaivers = "AWS requests cannot contain waivers: add one to the platform file, or list the problem in a baseline (validate --write-baseline FILE)"
 
 // waiversOf returns the waivers of the layers, those of the first layer first.
 func waiversOf(layers ...*jsontree.Node) (list []Waiver) {

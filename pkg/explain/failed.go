@@ -309,7 +309,7 @@ func outOfMemory(b *Bundle) *Verdict {
 	}
 	fix := Fix{Member: "memory", Job: "ask for as much memory as the program needs at its peak; a retry with the same memory fails again"}
 	if atStart {
-		return e.because(High, fix, "the memory that it asked for does not suffice to start its container, which was killed")
+		return e.because(High, fix, "its container was killed at its start: the requested memory is too small")
 	}
 	if killed {
 		return e.because(High, fix, "it used more memory%s and was killed", asked)

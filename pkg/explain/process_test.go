@@ -64,7 +64,7 @@ func TestProcess(t *testing.T) {
 		{ranHere(asProcess, 3, "failed to create Cloudwatch log stream"), "exit-code", "exit code 3", "read its last output"},
 
 		{ranHere(asPodman, -1, "CannotStartContainerError: nvidia-container-cli: requirement error: unsatisfied condition: cuda >= 13.0"), "gpu-driver-old", "the NVIDIA driver on this machine is too old", "install a newer driver on this machine"},
-		{ranHere(asPodman, 1, "", "Failed to initialize NVML: Unknown Error"), "gpu-access-lost", "its container lost the access to its GPU", "on this machine"},
+		{ranHere(asPodman, 1, "", "Failed to initialize NVML: Unknown Error"), "gpu-access-lost", "its container lost access to its GPU", "on this machine"},
 		{ranHere(asPodman, -1, "CannotStopContainerError: timeout"), "container-not-stopped", "could not stop or remove its container", "the container engine on this machine"},
 		{ranHere(asPodman, 127, `CannotStartContainerError: exec: "blender": executable file not found in $PATH`), "missing-command", "the command blender is not in the image", "correct the command"},
 		{ranHere(asPodman, 137, ""), "out-of-memory", "killed by SIGKILL", "ask for as much memory"},

@@ -23,7 +23,7 @@ func Rules() []Rule {
 		{"out-of-disk", "The disk was full.", nil, false, outOfDisk},
 		{"image-not-pulled", "The image could not be pulled, for another reason.", nil, true, imageNotPulled},
 		{"gpu-driver-old", "The GPU driver is too old for the CUDA of the image or program.", nil, false, gpuDriverOld},
-		{"gpu-access-lost", "The container lost the access to its GPU.", nil, false, gpuAccessLost},
+		{"gpu-access-lost", "The container lost access to its GPU.", nil, false, gpuAccessLost},
 		{"gpu-driver-missing", "The instance has no working GPU driver.", nil, false, gpuDriverMissing},
 		{"out-of-memory", "It used more memory than it asked for.", nil, false, outOfMemory},
 		{"missing-command", "The command was not found, or cannot be executed.", nil, false, missingCommand},

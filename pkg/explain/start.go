@@ -266,7 +266,7 @@ func gpuAccessLost(b *Bundle) *Verdict {
 		if b.Local {
 			fix = Fix{Job: fix.Job + "; run no systemctl daemon-reload on this machine beside jobs"}
 		}
-		v = e.because(c, fix, "its container lost the access to its GPU, as happens after systemctl daemon-reload on the host")
+		v = e.because(c, fix, "its container lost access to its GPU; systemctl daemon-reload on the host can cause this")
 	}
 	v.Evidence = append(line, v.Evidence...)
 	return v
