@@ -94,22 +94,31 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 	return out
 }
 
-// marksOfPlaceholders are texts of which every placeholder contains one, unless it contains <, @ or %,
-// or the word replace or change in any case.
-var marksOfPlaceholders = [...]string{"${", "{{", "__", "TODO", "FIXME", "TBD"}
+// marksOfPlaceholders are texts of which every placeholder contains one, unless it contains the word replace or
+// change in any case.
+var marksOfPlaceholders = [...]string{"${", "{{", "<", "@", "%", "__", "TODO", "FIXME", "TBD"}
 
 // mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
-	return strings.ContainsAny(text, "<@%") || containsFold(text, "replace") || containsFold(text, "change") ||
-		slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) })
+	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
+		containsFold(text, "replace", 'p') || containsFold(text, "change", 'g')
 }
 
-// containsFold reports whether a text contains a word of small letters, in any case.
-func containsFold(text, word string) bool {
-	for at := 0; at+len(word) <= len(text); at++ {
-		if text[at]|0x20 == word[0] && strings.EqualFold(text[at:at+len(word)], word) {
-			return true
+// containsFold reports whether a text contains a word of small letters, in any case. It looks for a letter that few
+// texts have often.
+func containsFold(text, word string, rare byte) bool {
+	before := strings.IndexByte(word, rare)
+	for _, letter := range [...]byte{rare, rare &^ 0x20} {
+		for at := 0; ; at++ {
+			n := strings.IndexByte(text[at:], letter)
+			if n < 0 {
+				break
+			}
+			at += n
+			if from := at - before; from >= 0 && from+len(word) <= len(text) && text[from]|0x20 == word[0] && strings.EqualFold(text[from:from+len(word)], word) {
+				return true
+			}
 		}
 	}
 	return false

@@ -17,6 +17,9 @@ func secretRules() []*Rule {
 	return []*Rule{
 		cellSecretRule(),
 		warns(check("env-secret", High, environmentHolders, func(s Site) {
+			if clean := cleanSources.of(s.pass); clean.has(s.Node.Source) {
+				return
+			}
 			for _, list := range [...]string{"environment", "env"} {
 				for e := range each(s.Node, list) {
 					name, value := e.Get("name").Str(), e.Get("value")
@@ -33,13 +36,12 @@ func secretRules() []*Rule {
 			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
 			Source: guide("specifying sensitive data"),
 			Run: func(p *Pass) {
-				w := secretWalk{seen: map[credentialLocation]bool{}}
+				w := secretWalk{clean: cleanSources.of(p), seen: map[credentialLocation]bool{}}
 				// A job of a workflow has two requests, with most of their text in common.
 				var last *jsontree.Node
 				for _, s := range creates(p) {
 					w.site = s
 					if job := s.Job.Node; job != last { // a job has a site for each request
-						w.enter(job.Source)
 						w.searched = nil
 						w.walk(job)
 						last = job
@@ -60,9 +62,7 @@ type secretWalk struct {
 	// searched is a node whose text has been searched; a request that is built from it
 	// shares most of its text.
 	searched *jsontree.Node
-	// source is the file of the job, and clean is true if it holds no credential.
-	source *diag.Source
-	clean  bool
+	clean    *sourceSet
 	// seen keeps what two requests share from being reported twice.
 	seen map[credentialLocation]bool
 }
@@ -74,17 +74,41 @@ type credentialLocation struct {
 	start  int
 }
 
-// enter checks once for each file whether it can hold a credential at all.
-func (w *secretWalk) enter(src *diag.Source) {
-	if src != nil && src != w.source {
-		isJSON := strings.HasPrefix(strings.TrimSpace(src.Text), "{") // YAML can split a value over lines
-		w.source, w.clean = src, isJSON && !secret.MayHold(src.Text)
+// cleanSources tells the files that hold no credential.
+var cleanSources = newFact(func(*Pass, *sourceSet) *sourceSet { return &sourceSet{} })
+
+// sourceSet tells whether a file is clean, and tests each file once.
+type sourceSet struct {
+	last  *diag.Source // most passes have one file
+	clean bool
+	known map[*diag.Source]bool // the files before the last
+}
+
+// has reports whether no string of a file can hold a credential. Strings of YAML are never clean, since they can be
+// split over lines.
+func (s *sourceSet) has(src *diag.Source) bool {
+	switch clean, ok := s.known[src]; {
+	case src == nil:
+		return false
+	case src == s.last:
+	case ok:
+		return clean
+	default:
+		if s.last != nil {
+			if s.known == nil {
+				s.known = map[*diag.Source]bool{}
+			}
+			s.known[s.last] = s.clean
+		}
+		isJSON := strings.HasPrefix(strings.TrimSpace(src.Text), "{")
+		s.last, s.clean = src, isJSON && !secret.MayHold(src.Text)
 	}
+	return s.clean
 }
 
 // isSearched reports whether a node is in a text that has been searched.
 func (w *secretWalk) isSearched(n *jsontree.Node) bool {
-	if w.clean && n.Source == w.source {
+	if w.clean.has(n.Source) {
 		return true
 	}
 	in := w.searched

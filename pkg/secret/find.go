@@ -26,12 +26,29 @@ func find(text string, depth int) []Credential {
 
 // suspicious is a fast test for a condition that every text with a credential satisfies.
 func suspicious(text string) bool {
-	if mayAssign(text) || longRun(text) || strings.IndexByte(text, '@') >= 0 && strings.Contains(text, "://") || strings.Contains(text, `\u`) {
-		return true
+	return mayHaveMark(text) || mayHaveFlag(text) || longRun(text) || strings.Contains(text, "login") ||
+		strings.IndexByte(text, '@') >= 0 && strings.Contains(text, "://") || strings.Contains(text, `\u`)
+}
+
+// mayHaveMark reports whether a text has a credential that its format identifies, or one of secretWords where
+// kindOfName may recognise it. It reads the text once, as eachFormat does.
+func mayHaveMark(text string) bool {
+	begins, any := markStarts(), false
+	found := func(Credential) bool { any = true; return false }
+	for i := 1; i < len(text); i += 2 {
+		if !begins.hints.has(text[i-1], text[i]) {
+			continue
+		}
+		for at := max(0, i-2); at < i; at++ {
+			if !begins.firsts.has(text[at], text[at+1]) {
+				continue
+			}
+			if begins.matchAt(text, at, found); any || secretWordAt(text, at) {
+				return true
+			}
+		}
 	}
-	any := false
-	eachFormat(text, func(Credential) bool { any = true; return false })
-	return any
+	return len(text) > 1 && secretWordAt(text, len(text)-2)
 }
 
 // longRun reports whether a text has a word that could be a secret access key, or base64

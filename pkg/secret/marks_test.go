@@ -14,6 +14,7 @@ func TestMarks(t *testing.T) {
 		body := rapid.StringMatching(strings.NewReplacer(`\b`, ``).Replace(f.body))
 		back := rapid.StringMatching(strings.NewReplacer(`\b`, ``).Replace(f.back))
 		marks := rapid.SampledFrom(strings.Fields(f.marks))
+		pads := rapid.IntRange(0, 1)
 		t.Run(f.vendor, rapid.MakeCheck(func(t *rapid.T) {
 			mark := strings.ReplaceAll(marks.Draw(t, "mark"), "␣", " ")
 			first := ""
@@ -31,6 +32,9 @@ func TestMarks(t *testing.T) {
 			value := back.Draw(t, f.what) + mark + rest
 			found := false
 			eachFormat(value, func(Credential) bool { found = true; return false })
+			if pad := strings.Repeat(" ", pads.Draw(t, "pad")); !suspicious(pad + value) {
+				t.Errorf("%s: %q does not look suspicious", f.what, value)
+			}
 			if !found {
 				t.Errorf("%s: %q matches the pattern, and is passed over", f.what, value)
 			}
@@ -38,13 +42,24 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestSpeaksOfSecret checks the fast search of names in the same way.
-func TestSpeaksOfSecret(t *testing.T) {
-	parts := []string{"DB", "db", "Api", "KEY", "Key", "Token", "SECRET", "pass", "PWD", "Pat", "auth", "CREDS", "word", "Salt", "x", "PUBLIC", "apikey"}
+// TestMentionsSecret checks the fast search of names in the same way: alone, and in a text at an even and an odd offset.
+func TestMentionsSecret(t *testing.T) {
+	for _, w := range secretWords {
+		if !mentionsSecret(w) {
+			t.Errorf("%s is not found", w)
+		}
+	}
+	parts := []string{"DB", "db", "Api", "KEY", "Key", "Token", "SECRET", "pass", "PWD", "pw", "Pat", "auth", "CREDS", "word", "Salt", "x", "PUBLIC", "apikey", "bearer"}
 	rapid.Check(t, func(t *rapid.T) {
 		name := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 4).Draw(t, "parts"), rapid.SampledFrom([]string{"_", "", "-", "."}).Draw(t, "between"))
-		if kindOfName(name) != "" && !mentionsSecret(name) {
-			t.Errorf("%s has the kind %s, and is passed over", name, kindOfName(name))
+		kind := kindOfName(name)
+		if kind != "" && !mentionsSecret(name) {
+			t.Errorf("%s has the kind %s, and is passed over", name, kind)
+		}
+		before := rapid.SampledFrom([]string{"", "x ", `{"`, " "}).Draw(t, "before")
+		after := rapid.SampledFrom([]string{"", `": "x"`, "=x", " x"}).Draw(t, "after")
+		if kind != "" && !suspicious(before+name+after) {
+			t.Errorf("%q has the kind %s, and does not look suspicious", before+name+after, kind)
 		}
 	})
 }

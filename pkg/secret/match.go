@@ -47,32 +47,41 @@ type mark struct {
 func eachFormat(text string, found func(Credential) bool) {
 	begins, skip := markStarts(), 0
 	for i := 1; i < len(text); i += 2 {
-		pair := uint16(text[i-1])<<8 | uint16(text[i])
-		if begins.pairs[pair>>6]&(1<<(pair&63)) == 0 {
+		if !begins.pairs.has(text[i-1], text[i]) {
 			continue
 		}
-		for at := max(0, i-2); at < i; at++ {
-			first := uint16(text[at])<<8 | uint16(text[at+1])
-			if at < skip || begins.lists[first] == 0 || at+2 == len(text) {
-				continue
+		for at := max(0, i-2, skip); at < i; at++ {
+			end, more := begins.matchAt(text, at, found)
+			if !more {
+				return
 			}
-			list := begins.marks[begins.lists[first]]
-			for k := range list {
-				m := &list[k]
-				if m.text[2] != text[at+2] || !strings.HasPrefix(text[at:], m.text) {
-					continue
-				}
-				c, ok := m.match(text, at)
-				if ok && !found(c) {
-					return
-				}
-				if ok && m.format.need&opens != 0 {
-					// A key is long, and a hostile text has many that never end.
-					skip = c.End
-				}
-			}
+			skip = max(skip, end)
 		}
 	}
+}
+
+// matchAt calls found for the credentials whose mark is at an offset. It returns the end of those that continue
+// until their END line, since a hostile text has many that never end, and whether found wants more.
+func (s *starts) matchAt(text string, at int, found func(Credential) bool) (end int, more bool) {
+	first := uint16(text[at])<<8 | uint16(text[at+1])
+	if s.lists[first] == 0 || at+2 == len(text) {
+		return 0, true
+	}
+	list := s.marks[s.lists[first]]
+	for k := range list {
+		m := &list[k]
+		if m.text[2] != text[at+2] || !strings.HasPrefix(text[at:], m.text) {
+			continue
+		}
+		c, ok := m.match(text, at)
+		if ok && !found(c) {
+			return 0, false
+		}
+		if ok && m.format.need&opens != 0 {
+			end = c.End
+		}
+	}
+	return end, true
 }
 
 // match returns the credential around a mark.
@@ -141,22 +150,35 @@ func beginsWord(text string, at int) bool {
 // %3D of a URL, the colours of a terminal.
 var escapes = lazy(`(\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|(\x1b|\\x1b|\\u001b|\\033|\\e)\[[0-9;]*m)$`)
 
-// starts holds the beginnings of the marks: pairs has a bit for their first two bytes, and
-// for the second and third. lists has the index of the marks with the same first two
-// bytes.
+// pairSet is a set of pairs of bytes.
+type pairSet [1 << 16 / 64]uint64
+
+func (s *pairSet) has(a, b byte) bool {
+	pair := uint16(a)<<8 | uint16(b)
+	return s[pair>>6]&(1<<(pair&63)) != 0
+}
+
+func (s *pairSet) add(a, b byte) {
+	pair := uint16(a)<<8 | uint16(b)
+	s[pair>>6] |= 1 << (pair & 63)
+}
+
+// starts holds the beginnings of the marks: pairs has their first two bytes, and the second
+// and third. hints has these and the pairs of secretWords, and firsts the first two bytes of
+// both. lists has the index of the marks with the same first two bytes.
 type starts struct {
-	pairs [1 << 16 / 64]uint64
-	lists [1 << 16]uint16
-	marks [][]mark
+	pairs, hints, firsts pairSet
+	lists                [1 << 16]uint16
+	marks                [][]mark
 }
 
 // add adds a mark, which must have three bytes.
 func (s *starts) add(m mark) {
 	t := m.text
 	first := uint16(t[0])<<8 | uint16(t[1])
-	for _, pair := range [...]uint16{first, uint16(t[1])<<8 | uint16(t[2])} {
-		s.pairs[pair>>6] |= 1 << (pair & 63)
-	}
+	s.firsts.add(t[0], t[1])
+	s.pairs.add(t[0], t[1])
+	s.pairs.add(t[1], t[2])
 	if s.lists[first] == 0 {
 		s.lists[first] = uint16(len(s.marks))
 		s.marks = append(s.marks, nil)
@@ -185,6 +207,8 @@ var markStarts = sync.OnceValue(func() *starts {
 			}
 		}
 	}
+	s.hints = s.pairs
+	s.addWords()
 	return s
 })
 

@@ -5,38 +5,14 @@ import (
 	"strings"
 )
 
-// mentionsSecret reports whether a name contains, in any case, one of the words of which
-// every name that kindOfName recognizes contains one.
+// secretWords are words of which every name that kindOfName recognises contains one.
+var secretWords = [...]string{"PASS", "PAT", "PW", "SECRET", "SALT", "TOKEN", "CRED", "KEY", "AUTH", "BEARER"}
+
+// mentionsSecret reports whether a name contains one of secretWords, in any case.
 func mentionsSecret(name string) bool {
 	for i := 1; i < len(name); i++ {
-		if !secondLetters[name[i]] {
-			continue
-		}
-		var words []string
-		switch uint16(name[i-1]|0x20)<<8 | uint16(name[i]|0x20) {
-		case 'p'<<8 | 'a':
-			words = []string{"PASS", "PAT"}
-		case 'p'<<8 | 'w':
-			words = []string{"PW"}
-		case 's'<<8 | 'e':
-			words = []string{"SECRET"}
-		case 's'<<8 | 'a':
-			words = []string{"SALT"}
-		case 't'<<8 | 'o':
-			words = []string{"TOKEN"}
-		case 'c'<<8 | 'r':
-			words = []string{"CRED"}
-		case 'k'<<8 | 'e':
-			words = []string{"KEY"}
-		case 'a'<<8 | 'u':
-			words = []string{"AUTH"}
-		case 'b'<<8 | 'e':
-			words = []string{"BEARER"}
-		}
-		for _, w := range words {
-			if rest := name[i-1:]; len(rest) >= len(w) && strings.EqualFold(rest[:len(w)], w) {
-				return true
-			}
+		if secondLetters[name[i]] && secretWordAt(name, i-1) {
+			return true
 		}
 	}
 	return false
@@ -44,6 +20,58 @@ func mentionsSecret(name string) bool {
 
 // secondLetters are the second letters of these words.
 var secondLetters = [256]bool{'a': true, 'A': true, 'w': true, 'W': true, 'e': true, 'E': true, 'o': true, 'O': true, 'r': true, 'R': true, 'u': true, 'U': true}
+
+// secretWordAt reports whether one of secretWords is at an offset before the last byte of a text.
+func secretWordAt(text string, at int) bool {
+	rest := text[at:]
+	has := func(word string) bool { return len(rest) >= len(word) && strings.EqualFold(rest[:len(word)], word) }
+	switch uint16(rest[0]|0x20)<<8 | uint16(rest[1]|0x20) {
+	case 'p'<<8 | 'a':
+		return has("PASS") || has("PAT")
+	case 'p'<<8 | 'w':
+		return has("PW")
+	case 's'<<8 | 'e':
+		return has("SECRET")
+	case 's'<<8 | 'a':
+		return has("SALT")
+	case 't'<<8 | 'o':
+		return has("TOKEN")
+	case 'c'<<8 | 'r':
+		return has("CRED")
+	case 'k'<<8 | 'e':
+		return has("KEY")
+	case 'a'<<8 | 'u':
+		return has("AUTH")
+	case 'b'<<8 | 'e':
+		return has("BEARER")
+	}
+	return false
+}
+
+// addWords adds secretWords to hints and firsts, in any case. PW has no third letter, and kindOfName wants it to end a
+// word or to come before D.
+func (s *starts) addWords() {
+	add := func(set *pairSet, a, b byte) {
+		for _, a := range [...]byte{a, a | 0x20} {
+			set.add(a, b)
+			set.add(a, b|0x20)
+		}
+	}
+	for _, w := range secretWords {
+		add(&s.firsts, w[0], w[1])
+		add(&s.hints, w[0], w[1])
+		if len(w) > 2 {
+			add(&s.hints, w[1], w[2])
+			continue
+		}
+		for c := range 256 {
+			if c := byte(c); c|0x20 < 'a' || c|0x20 > 'z' || c|0x20 == 'd' {
+				s.hints.add(w[1], c)
+				s.hints.add(w[1]|0x20, c)
+			}
+		}
+	}
+}
 
 // notItself lists the words after which a name is about a credential without containing
 // it: DB_PASSWORD_FILE, API_KEY_ID, MAX_TOKENS.

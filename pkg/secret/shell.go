@@ -14,17 +14,21 @@ type token struct {
 // mayAssign is a fast test for a condition that every text satisfies in which a name
 // announces a credential.
 func mayAssign(text string) bool {
+	return mayHaveFlag(text) || mentionsSecret(text) || strings.Contains(text, "login")
+}
+
+// mayHaveFlag reports whether a text may have a short flag for a password, such as -p.
+func mayHaveFlag(text string) bool {
 	for i := 0; ; {
 		n := strings.IndexByte(text[i:], '-')
 		if n < 0 || i+n+1 >= len(text) {
-			break
+			return false
 		}
 		i += n + 1
 		if strings.IndexByte("puPUaw", text[i]) >= 0 && (i == 1 || !isAlnum(text[i-2])) {
 			return true
 		}
 	}
-	return mentionsSecret(text) || strings.Contains(text, "login")
 }
 
 // shellWords splits a text roughly as a shell does. A word in quotes comes without the
