@@ -7,7 +7,7 @@ import "embed"
 //go:generate go run generate.go
 
 // FS holds job.schema.json, workflow.schema.json, platform.schema.json,
-// joblist.schema.json and native.schema.json. The last one is generated from
+// joblist.schema.json, resources.schema.json and native.schema.json. The last one is generated from
 // the AWS SDK.
 //
 //go:embed *.json

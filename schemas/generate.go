@@ -30,7 +30,7 @@ const (
 
 // requests are the operations whose requests batchctl reads from files.
 var requests = []string{"RegisterJobDefinition", "SubmitJob", "CreateComputeEnvironment",
-	"CreateJobQueue", "CreateSchedulingPolicy", "CreateConsumableResource"}
+	"CreateJobQueue", "CreateSchedulingPolicy", "CreateConsumableResource", "CreateQuotaShare", "CreateServiceEnvironment"}
 
 // fragments are the requests of which jobDefinition and submitJob contain a part.
 var fragments = requests[:2]

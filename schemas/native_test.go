@@ -104,6 +104,8 @@ func TestNativeHasTheSDKsMembers(t *testing.T) {
 	visit("CreateJobQueue", reflect.TypeFor[batch.CreateJobQueueInput]())
 	visit("CreateSchedulingPolicy", reflect.TypeFor[batch.CreateSchedulingPolicyInput]())
 	visit("CreateConsumableResource", reflect.TypeFor[batch.CreateConsumableResourceInput]())
+	visit("CreateQuotaShare", reflect.TypeFor[batch.CreateQuotaShareInput]())
+	visit("CreateServiceEnvironment", reflect.TypeFor[batch.CreateServiceEnvironmentInput]())
 	for name := range defs {
 		newer := apimodel.Get()
 		if !seen[strings.TrimSuffix(name, ".fragment")] && newer.Structures[strings.TrimSuffix(name, ".fragment")] == nil && newer.Enumerations[name] == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-var handWritten = []string{"job.schema.json", "workflow.schema.json", "platform.schema.json", "joblist.schema.json"}
+var handWritten = []string{"job.schema.json", "workflow.schema.json", "platform.schema.json", "joblist.schema.json", "resources.schema.json"}
 
 func compiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()

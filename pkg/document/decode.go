@@ -47,6 +47,9 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 	for m := range root.Get("queues").Children() {
 		p.Queues = append(p.Queues, queue(m))
 	}
+	for m := range root.Get("teams").Children() {
+		p.Teams = append(p.Teams, Team{m.Name, m})
+	}
 	p.Policy = l.policy(root.Get("policy"))
 	l.defaultTarget(p)
 	if p.Defaults != nil {

@@ -51,7 +51,7 @@ func describedIn(root *jsontree.Node) (d *description, listed bool) {
 	for i := range descriptions {
 		d := &descriptions[i]
 		// A list of names is a request of the describe operation.
-		if list := root.Get(d.list); list.Is(jsontree.Array) && !list.Index(0).Is(jsontree.String) && (d.kind != KindSubmitJob || d.printed(list.Index(0))) {
+		if list := root.Get(d.list); list.Is(jsontree.Array) && !list.Index(0).Is(jsontree.String) && (d.printed(list.Index(0)) || d.kind != KindSubmitJob && !d.requested(root)) {
 			return d, true
 		}
 		if d.printed(root) {
@@ -61,12 +61,32 @@ func describedIn(root *jsontree.Node) (d *description, listed bool) {
 	return nil, false
 }
 
+// requested reports whether the list has requests, as a document of KindResources has. An empty list has some if
+// another list of the document has.
+func (d *description) requested(root *jsontree.Node) bool {
+	list := root.Get(d.list)
+	for r := range list.Children() {
+		if d.printed(r) {
+			return false
+		}
+	}
+	if list.Len() > 0 {
+		return d.kind != KindJobDefinition
+	}
+	for _, l := range ResourceLists {
+		if first := root.Get(l.Member).Index(0); first.Is(jsontree.Object) && l.Kind.shared(first) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // printed reports whether the node is a resource with members that the operation adds.
 func (d *description) printed(n *jsontree.Node) bool {
 	if d.kind == KindSchedulingPolicy && n.Get("fairsharePolicy") == nil && n.Get("quotaSharePolicy") == nil {
 		return false // other outputs also have a name and an ARN
 	}
-	return n.Get(d.kind.name()) != nil && slices.ContainsFunc(d.marks, func(name string) bool { return n.Get(name) != nil })
+	return n.Get(d.kind.NameMember()) != nil && slices.ContainsFunc(d.marks, func(name string) bool { return n.Get(name) != nil })
 }
 
 // refuse reports that the document is not a request, and which members to remove. It also

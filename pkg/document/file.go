@@ -34,17 +34,26 @@ type File struct {
 	Jobs []*Job
 	// Platform is set for a platform file.
 	Platform *Platform
-	// Request is the request of the kinds that create something other than a
-	// job: the root without $comment and $schema.
-	Request *jsontree.Node
-	// Requests holds Request, followed by those for the other entries in the list that a
-	// describe operation printed.
-	Requests []*jsontree.Node
+	// Requests are the requests that create something other than a job: the root, or the elements of the lists of
+	// KindResources and of the output of a describe operation, without $comment and $schema. A resource of each team
+	// is there once for each team of the platform file.
+	Requests []Request
+	// platform fills the references of resources; nil for other documents.
+	platform *Platform
 }
+
+// Request is a request that creates something other than a job.
+type Request struct {
+	Kind Kind
+	*jsontree.Node
+}
+
+// Name is the name of the resource that the request creates.
+func (r Request) Name() string { return r.Get(r.Kind.NameMember()).Str() }
 
 // take adds a native request; written is the node as the user wrote it.
 func (f *File) take(written, request *jsontree.Node, o Options) {
-	name := request.Get(f.Kind.name()).Str()
+	name := request.Get(f.Kind.NameMember()).Str()
 	if len(f.Jobs)+len(f.Requests) == 0 {
 		f.Name = name
 	}
@@ -55,8 +64,7 @@ func (f *File) take(written, request *jsontree.Node, o Options) {
 		overlay(request, o)
 		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Submit: request})
 	default:
-		f.Requests = append(f.Requests, request)
-		f.Request = f.Requests[0]
+		f.Requests = append(f.Requests, Request{f.Kind, request})
 	}
 }
 

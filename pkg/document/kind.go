@@ -24,6 +24,11 @@ const (
 	KindJobQueue           Kind = "CreateJobQueue"
 	KindSchedulingPolicy   Kind = "CreateSchedulingPolicy"
 	KindConsumableResource Kind = "CreateConsumableResource"
+	KindQuotaShare         Kind = "CreateQuotaShare"
+	KindServiceEnvironment Kind = "CreateServiceEnvironment"
+
+	// KindResources is several requests that create resources other than jobs, by kind.
+	KindResources Kind = "resources"
 
 	// Documents about hosts, which Load reads with Options.Hosts: a CloudFormation
 	// template, a launch template of EC2, and user data, which is not JSON. They have no
@@ -43,17 +48,36 @@ var kinds = [...]struct {
 	{KindWorkflow, "name"},
 	{KindPlatform, ""},
 	{KindJobList, ""},
+	{KindResources, ""},
 	{KindJobDefinition, "jobDefinitionName"},
 	{KindSubmitJob, "jobName"},
 	{KindComputeEnvironment, "computeEnvironmentName"},
 	{KindJobQueue, "jobQueueName"},
 	{KindSchedulingPolicy, "name"},
 	{KindConsumableResource, "consumableResourceName"},
+	{KindQuotaShare, "quotaShareName"},
+	{KindServiceEnvironment, "serviceEnvironmentName"},
 }
 
-// name returns the member that holds the name of a document of that kind, and
+// ResourceList is a member of a document of KindResources: a list of requests of one kind.
+type ResourceList struct {
+	Member string
+	Kind   Kind
+}
+
+// ResourceLists are the lists of a document of KindResources, in the order in which their resources are created.
+var ResourceLists = [...]ResourceList{
+	{"schedulingPolicies", KindSchedulingPolicy},
+	{"consumableResources", KindConsumableResource},
+	{"serviceEnvironments", KindServiceEnvironment},
+	{"computeEnvironments", KindComputeEnvironment},
+	{"jobQueues", KindJobQueue},
+	{"quotaShares", KindQuotaShare},
+}
+
+// NameMember returns the member that holds the name of a document of that kind, and
 // "" for a kind that has no names.
-func (k Kind) name() string {
+func (k Kind) NameMember() string {
 	for _, known := range kinds {
 		if known.kind == k {
 			return known.name
@@ -78,7 +102,7 @@ func (k Kind) Command() string {
 
 // native reports whether the kind is an AWS request.
 func (k Kind) native() bool {
-	return k != KindJob && k != KindWorkflow && k.name() != ""
+	return k != KindJob && k != KindWorkflow && k.NameMember() != ""
 }
 
 // base turns the names of the embedded schemas into URLs.
@@ -89,8 +113,8 @@ func (k Kind) location() string {
 	switch k {
 	case KindJob, KindWorkflow, KindPlatform:
 		return base + string(k) + ".schema.json"
-	case KindJobList:
-		return base + "joblist.schema.json"
+	case KindJobList, KindResources:
+		return base + map[Kind]string{KindJobList: "joblist", KindResources: "resources"}[k] + ".schema.json"
 	}
 	return base + "native.schema.json#/$defs/" + string(k)
 }

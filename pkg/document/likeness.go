@@ -20,6 +20,9 @@ func kindOf(root *jsontree.Node) Kind {
 	if kind := kindOfSchema(root.Get("$schema").Str()); kind != "" {
 		return kind
 	}
+	if isResources(root) {
+		return KindResources
+	}
 	best, most := Kind(""), 0
 	for _, k := range kinds {
 		if k.kind != KindJob && !k.kind.native() {
@@ -92,7 +95,7 @@ func (k Kind) suffices(root *jsontree.Node) bool {
 			n++
 		}
 	})
-	return n > 1 || contents(root) == 1 && root.Get(k.name()) != nil
+	return n > 1 || contents(root) == 1 && root.Get(k.NameMember()) != nil
 }
 
 // sure is the least likeness of a document with two members that only jobs or requests
@@ -166,13 +169,15 @@ func (k Kind) weight(name string, n *jsontree.Node) int {
 			return 3
 		}
 	case "containerproperties", "nodeproperties", "ecsproperties", "eksproperties", "computeresources", "computeenvironmentorder",
-		"fairsharepolicy", "quotasharepolicy", "containeroverrides":
+		"fairsharepolicy", "quotasharepolicy", "containeroverrides", "resourcesharingconfiguration":
 		if n.Len() > 0 {
 			return 8
 		}
+	case "serviceenvironmenttype":
+		return 8
 	case "name":
 	default:
-		if name == plain(k.name()) {
+		if name == plain(k.NameMember()) {
 			return 1
 		}
 	}
@@ -214,6 +219,8 @@ func kindOfSchema(location string) Kind {
 		return KindPlatform
 	case "joblist.schema.json":
 		return KindJobList
+	case "resources.schema.json":
+		return KindResources
 	case "native.schema.json":
 		if kind := Kind(path.Base(fragment)); kind.native() {
 			return kind

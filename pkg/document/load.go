@@ -75,7 +75,7 @@ func (o *Options) recognized(r Recognition) Recognition {
 // load checks the tree against the schema of its kind and lowers it.
 func (f *File) load(o Options) (diags diag.List) {
 	var surplus []*jsontree.Node
-	if d, listed := describedIn(f.Root); d != nil {
+	if d, listed := describedIn(f.Root); d != nil && f.Kind != KindResources {
 		if o.FromDescribe {
 			return f.fromDescribe(d, listed, o)
 		}
@@ -90,6 +90,9 @@ func (f *File) load(o Options) (diags diag.List) {
 			diags = append(diags, notADocument(f.Root))
 		}
 		return diags
+	}
+	if f.Kind.createsResources() && o.Platform.mentionedIn(f.Root) {
+		return append(diags, f.loadExpanded(o)...)
 	}
 	c := check(f.Root, f.Kind, surplus...)
 	diags = append(diags, c.diags...)
@@ -107,6 +110,9 @@ func (f *File) load(o Options) (diags diag.List) {
 		return append(diags, problems...)
 	case KindJobList:
 		return append(diags, f.list(root, c, o)...)
+	case KindResources:
+		f.resources(root)
+		return diags
 	}
 	f.take(f.Root, root, o)
 	return diags

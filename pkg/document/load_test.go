@@ -191,13 +191,13 @@ func TestRequest(t *testing.T) {
   "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "c", "$comment": "first"}]}`
 	f := load(t, text, Options{})
 	const want = `{"jobQueueName":"q","priority":1,"computeEnvironmentOrder":[{"order":1,"computeEnvironment":"c"}]}`
-	if got := string(f.Request.AppendJSON(nil)); got != want || len(f.Jobs) > 0 {
+	if got := string(f.Requests[0].AppendJSON(nil)); got != want || len(f.Jobs) > 0 {
 		t.Errorf("request %s, %d jobs", got, len(f.Jobs))
 	}
-	if f.Root.Get("$comment") == nil || textOf(f.Request.At("computeEnvironmentOrder", "0", "order")) != "1" {
+	if f.Root.Get("$comment") == nil || textOf(f.Requests[0].At("computeEnvironmentOrder", "0", "order")) != "1" {
 		t.Error("the original tree changed, or lost its locations")
 	}
-	if f := load(t, `{"name": "a", "image": "i"}`, Options{}); f.Request != nil {
+	if f := load(t, `{"name": "a", "image": "i"}`, Options{}); f.Requests != nil {
 		t.Error("a job became a request")
 	}
 }

@@ -14,8 +14,6 @@ import (
 const operationTable = `
 CancelJob jobId | reason
 CancelJobs jobs | reason
-CreateQuotaShare quotaShareName | capacityLimits jobQueue preemptionConfiguration resourceSharingConfiguration state tags
-CreateServiceEnvironment serviceEnvironmentName serviceEnvironmentType | capacityLimits state tags
 DescribeComputeEnvironments computeEnvironments | maxResults nextToken
 DescribeJobDefinitions jobDefinitions | jobDefinitionName maxResults nextToken status
 DescribeJobQueues jobQueues | maxResults nextToken
@@ -112,7 +110,11 @@ func operationsOf(root *jsontree.Node) (names []string) {
 		return nil
 	}
 	for _, k := range kinds {
-		if k.kind.shared(root) >= most {
+		shared := k.kind.shared(root)
+		if k.kind == KindQuotaShare && root.Get(k.name) == nil {
+			continue // it shares jobQueue, state and capacityLimits with requests that change something
+		}
+		if shared >= most {
 			return nil
 		}
 	}

@@ -30,8 +30,6 @@ var uncheckedFiles = map[string][]string{
 	"UpdateServiceEnvironment": {`{"serviceEnvironment": "training", "capacityLimits": [{"maxCapacity": 4, "capacityUnit": "NUM_INSTANCES"}]}`},
 	"UpdateQuotaShare":         {`{"quotaShareArn": "arn:aws:batch:eu-west-1:123456789012:job-queue/q/quota-share/s", "state": "ENABLED"}`},
 	"UpdateServiceJob":         {`{"jobId": "0f8fad5b-d9cb-469f-a165-70867728950e", "schedulingPriority": 7}`},
-	"CreateServiceEnvironment": {`{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": []}`},
-	"CreateQuotaShare":         {`{"quotaShareName": "team", "jobQueue": "shared", "capacityLimits": [], "resourceSharingConfiguration": {"strategy": "RESERVE"}, "state": "ENABLED"}`},
 	"SubmitServiceJob": {
 		`{"jobName": "x", "jobQueue": "q", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}"}`,
 		`{"jobName": "x", "jobQueue": "q", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}", "quotaShareName": "team",
@@ -69,12 +67,17 @@ func TestUncheckedFiles(t *testing.T) {
 // TestCheckedRequests checks that requests with a slip or few members are still checked.
 func TestCheckedRequests(t *testing.T) {
 	for text, want := range map[string]Kind{
-		`{"jobName": "a", "jobQueue": "q", "schedulingPriority": 1, "tags": {}}`:                                                                     KindSubmitJob,
-		`{"jobName": "a", "jobQueue": "q", "jobDefinition": "d", "timeoutConfig": {"attemptDurationSeconds": 60}}`:                                   KindSubmitJob,
-		`{"computeEnvironment": "gpu", "type": "MANAGED", "state": "ENABLED", "computeResources": {"type": "EC2", "maxvCpus": 4}}`:                   KindComputeEnvironment,
-		`{"jobQueueName": "night", "jobQueue": "night", "priority": 1, "state": "ENABLED", "computeEnvironmentOrder": []}`:                           KindJobQueue,
-		`{"name": "p", "arn": "a", "fairsharePolicy": {}}`:                                                                                           KindSchedulingPolicy,
-		`{"$schema": "native.schema.json#/$defs/CreateComputeEnvironment", "computeEnvironment": "gpu", "computeResources": {}, "state": "ENABLED"}`: KindComputeEnvironment,
+		`{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": []}`:                                        KindServiceEnvironment,
+		`{"serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": []}`:                                                                              KindServiceEnvironment,
+		`{"quotaShareName": "team", "jobQueue": "shared", "capacityLimits": [], "resourceSharingConfiguration": {"strategy": "RESERVE"}, "state": "ENABLED"}`: KindQuotaShare,
+		`{"computeEnvironments": [{"computeEnvironmentName": "cpu", "type": "MANAGED"}], "jobQueues": [{"jobQueueName": "cpu", "priority": 1}]}`:              KindResources,
+		`{"jobQueues": [{"jobQueueName": "cpu", "priority": 1}], "schedulingPolicies": []}`:                                                                   KindResources,
+		`{"jobName": "a", "jobQueue": "q", "schedulingPriority": 1, "tags": {}}`:                                                                              KindSubmitJob,
+		`{"jobName": "a", "jobQueue": "q", "jobDefinition": "d", "timeoutConfig": {"attemptDurationSeconds": 60}}`:                                            KindSubmitJob,
+		`{"computeEnvironment": "gpu", "type": "MANAGED", "state": "ENABLED", "computeResources": {"type": "EC2", "maxvCpus": 4}}`:                            KindComputeEnvironment,
+		`{"jobQueueName": "night", "jobQueue": "night", "priority": 1, "state": "ENABLED", "computeEnvironmentOrder": []}`:                                    KindJobQueue,
+		`{"name": "p", "arn": "a", "fairsharePolicy": {}}`:                                                                                                    KindSchedulingPolicy,
+		`{"$schema": "native.schema.json#/$defs/CreateComputeEnvironment", "computeEnvironment": "gpu", "computeResources": {}, "state": "ENABLED"}`:          KindComputeEnvironment,
 	} {
 		f, _ := Load(diag.NewSource("x.json", text), Options{})
 		if f.Kind != want || f.Unchecked != "" {

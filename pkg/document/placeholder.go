@@ -59,7 +59,7 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 			return
 		}
 		if n.Is(jsontree.String) {
-			found := placeholderIn(n.Text, in)
+			found := placeholderIn(f.platform.fills(n.Text), in)
 			if in == inShell && n.Name != "" && found == "" && len(placeholderIn(n.Text, anywhere)) == len(n.Text) {
 				found = n.Text // a whole command, which the shell does not expand
 			}

@@ -17,6 +17,8 @@ type Platform struct {
 	// Defaults holds members of jobs, in the compact form, that apply to every job.
 	Defaults *jsontree.Node
 	Policy   Policy
+	// Teams are those for which resources are repeated.
+	Teams []Team
 	// CatalogFile names a file of newer instance types, relative to the platform
 	// file; "" if it names none.
 	CatalogFile string

@@ -107,6 +107,9 @@ func recognizedRoot(root *jsontree.Node) Recognition {
 	if uncheckedOf(root) != "" {
 		return NotChecked
 	}
+	if isResources(root) {
+		return Ours
+	}
 	if verdict := recognizedJobs(root); verdict != Foreign {
 		return verdict
 	}
@@ -308,7 +311,7 @@ func (m *traits) count(folded string, n *jsontree.Node) bool {
 		m.batch++
 	case "jobdefinitionname", "containerproperties", "ecsproperties", "eksproperties", "nodeproperties",
 		"computeenvironmentname", "computeenvironmentorder", "serviceenvironmentorder", "jobqueuename", "jobstatetimelimitactions",
-		"fairsharepolicy", "quotasharepolicy", "consumableresourcename", "unmanagedvcpus":
+		"fairsharepolicy", "quotasharepolicy", "consumableresourcename", "unmanagedvcpus", "serviceenvironmentname", "quotasharename":
 		m.native++
 	case "computeresources":
 		if isObject && (n.Get("maxvCpus") != nil || n.Get("instanceTypes") != nil || n.Get("subnets") != nil || n.Get("type") != nil) {

@@ -29,6 +29,13 @@ func NewInt(i int64, from *Node) *Node { return at(Number, strconv.FormatInt(i, 
 // NewBool returns a boolean with the location of from.
 func NewBool(b bool, from *Node) *Node { return at(Bool, strconv.FormatBool(b), from) }
 
+// Valued returns a scalar with another kind and text, with the name and the location of n.
+func (n *Node) Valued(kind Kind, text string) *Node {
+	c := at(kind, text, n)
+	c.Name, c.Key = n.Name, n.Key
+	return c
+}
+
 // Location returns the node's source and span, for a diagnostic about its value.
 func (n *Node) Location() (*diag.Source, diag.Span) {
 	if n == nil {

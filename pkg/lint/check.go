@@ -73,7 +73,7 @@ func CheckRequest(operation string, tree *jsontree.Node) diag.List {
 		file.Jobs = []*document.Job{job}
 	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
 		cancelJob, terminateJob, describeJobs:
-		file.Request, file.Requests = tree, []*jsontree.Node{tree}
+		file.Requests = []document.Request{{Kind: file.Kind, Node: tree}}
 	default:
 		return nil
 	}

@@ -77,7 +77,7 @@ func loadRun(t *testing.T, l examples.Files) (docs []*document.File, platform *d
 func loadSource(src *diag.Source, p *document.Platform, read func(string) (*diag.Source, error)) (*document.File, diag.List) {
 	root, _ := jsontree.Parse(src)
 	if kind := operation(root); kind != "" && !document.IsYAML(src) {
-		return &document.File{Source: src, Root: root, Kind: kind, Requests: []*jsontree.Node{root}}, nil
+		return &document.File{Source: src, Root: root, Kind: kind, Requests: []document.Request{{Kind: kind, Node: root}}}, nil
 	}
 	return document.Load(src, document.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
 }

@@ -96,10 +96,10 @@ func TestEveryMemberOfTheAPI(t *testing.T) {
 			f := takesAll(t, string(doc), kind)
 			request := f.Requests
 			for _, j := range f.Jobs {
-				request = append(request, j.Register, j.Submit)
+				request = append(request, document.Request{Node: j.Register}, document.Request{Node: j.Submit})
 			}
 			for _, r := range request {
-				if r == nil {
+				if r.Node == nil {
 					continue
 				}
 				var got any

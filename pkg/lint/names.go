@@ -55,7 +55,7 @@ func namesIn(files []*document.File) (s nameSet) {
 			s.addAll(j.Submit)
 		}
 		for _, r := range f.Requests {
-			s.addAll(r)
+			s.addAll(r.Node)
 		}
 		if isHosts(f.Kind) {
 			s.add(hostMark)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -62,8 +63,8 @@ func jobQueueRules() []*Rule {
 		row("queue-service-env-single", High, in(queues, "serviceEnvironmentOrder"), atMost(1, "keep one"),
 			"A queue has one service environment.", tried("CreateJobQueue.serviceEnvironmentOrder")),
 		// A queue without a scheduling policy is first in, first out.
-		row("queue-scheduling-policy-arn", Medium, in(queues, "schedulingPolicyArn"), like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`),
-			"The scheduling policy is given by its ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
+		row("queue-scheduling-policy-arn", Medium, in(queues, "schedulingPolicyArn"), policyARN,
+			"The scheduling policy is given by its ARN. In a file with lists of resources, its name is sufficient: batchctl apply sends the ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
 		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,
 			"A queue with a scheduling policy always has one, and a queue without a policy cannot get one. Reported if files of a directory create the same queue with and without a policy.", api("UpdateJobQueue.schedulingPolicyArn")),
 		// jobStateTimeLimitActions cancel a job that blocks the head of the queue.
@@ -134,6 +135,15 @@ func checkServiceEnvironments(s Site) {
 	case list != nil && !isSageMaker(s.Node):
 		s.Report("serviceEnvironmentOrder is for queues of type SAGEMAKER_TRAINING", `write "jobQueueType": "SAGEMAKER_TRAINING", or "computeEnvironmentOrder"`, key(list))
 	}
+}
+
+// policyARN requires the ARN of a scheduling policy. batchctl apply, which alone takes files with lists of resources,
+// finds the ARN of a name.
+func policyARN(s Site, n *jsontree.Node, label string) {
+	if s.File.Kind == document.KindResources && n.Str() != "" && namePattern().MatchString(n.Str()) {
+		return
+	}
+	like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`)(s, n, label)
 }
 
 // checkSchedulingPolicyKept compares a queue with queues of the same name in files before

@@ -160,7 +160,7 @@ func collect(p *Pass, s *sites) {
 	for _, f := range p.Files {
 		for _, r := range f.Requests {
 			if r.Is(jsontree.Object) {
-				s.collectRequest(Site{Job: Job{Job: &document.Job{Node: r}, File: f, pass: p}, Node: r})
+				s.collectRequest(r.Kind, Site{Job: Job{Job: &document.Job{Node: r.Node}, File: f, pass: p}, Node: r.Node})
 			}
 		}
 	}
@@ -173,8 +173,8 @@ func collect(p *Pass, s *sites) {
 }
 
 // collectRequest adds a request that creates something other than a job.
-func (s *sites) collectRequest(site Site) {
-	switch site.File.Kind {
+func (s *sites) collectRequest(kind document.Kind, site Site) {
+	switch kind {
 	case document.KindComputeEnvironment:
 		s.environments = append(s.environments, site)
 	case document.KindJobQueue:

@@ -66,6 +66,8 @@ func topOf(kind document.Kind) applicable {
 		return expand(nil, lookup(string(kind)+".schema.json"))
 	case document.KindJobList:
 		return expand(nil, lookup("joblist.schema.json"))
+	case document.KindResources:
+		return expand(nil, lookup("resources.schema.json"))
 	}
 	return expand(nil, lookup("native.schema.json#/$defs/"+string(kind)))
 }

@@ -89,9 +89,9 @@ func areNative(files []*document.File) (bool, error) {
 	for _, f := range files {
 		switch {
 		case len(f.Jobs) > 0:
-		case f.Request != nil:
-			return false, exit.Usage("%s is a request of %s, which has no other form", f.Source.Name, f.Kind).
-				Try("convert reads jobs only; pass this file to the AWS CLI")
+		case len(f.Requests) > 0:
+			return false, exit.Usage("%s holds resources of AWS Batch, which have no other form", f.Source.Name).
+				Try("convert reads jobs only; create the resources with batchctl apply")
 		default:
 			return false, exit.Usage("%s holds no job", f.Source.Name).Try("convert reads job files, workflows, job definitions and submissions")
 		}

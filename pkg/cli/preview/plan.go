@@ -136,9 +136,8 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 // other than a job. Such requests are not sent.
 func NoteRequests(con *term.Console, files []*document.File) {
 	for _, f := range files {
-		if f.Request != nil {
-			fmt.Fprintf(con.Err, "note: %s is checked but not sent, because only jobs are submitted; to send it: %s --cli-input-json\n",
-				f.Source.Name, f.Kind.Command())
+		if len(f.Requests) > 0 {
+			fmt.Fprintf(con.Err, "note: %s is checked but not sent, because only jobs are submitted; to create its resources: batchctl apply\n", f.Source.Name)
 		}
 	}
 }
