@@ -91,7 +91,7 @@ func app(con *term.Console) *cli.App {
 			group("Submit", preview.PlanCommand(con), preview.CostCommand(con), submit.SubmitCommand(con), submit.RunCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con)),
 			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), results.ResultsCommand(con), jobs.StopCommand(con)),
 			group("Diagnose", jobs.ExplainCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
-			group("Platform", jobs.QueuesCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
+			group("Platform", jobs.QueuesCommand(con), cloud.ApplyCommand(con), cloud.ExportCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
 			group("Local engine", cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con)),
 			group("Editors and CI", author.LSPCommand(con), schemaCommand(con), completionCommand(con), versionCommand(con)),
 			group("Inside containers", injob.ChildCommand(con), injob.StageCommand(con)),

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -261,8 +262,34 @@ func (b *Bundle) unusable() []held {
 
 // environmentInvalid finds a job for which only INVALID environments are left.
 func environmentInvalid(b *Bundle) *Verdict {
-	return b.unusableVerdict("INVALID", func(h held) bool { return h.Status == types.CEStatusInvalid },
-		"fix compute environment %s: its status reason names the problem; then update it so that AWS Batch checks it again")
+	is := func(h held) bool { return h.Status == types.CEStatusInvalid }
+	reason := ""
+	for _, h := range b.unusable() {
+		if is(h) {
+			reason = cmp.Or(reason, str(h.StatusReason))
+		}
+	}
+	return b.unusableVerdict("INVALID", is, "fix compute environment %s: "+EnvironmentRemedy(reason)+"; then update it so that AWS Batch checks it again")
+}
+
+// EnvironmentRemedy returns what to do about the status reason of an INVALID compute environment, as AWS Batch's guide
+// has it ("INVALID compute environment"). The reasons are sentences of the services that AWS Batch calls.
+func EnvironmentRemedy(reason string) string {
+	for _, known := range [...]struct{ text, remedy string }{
+		{"not authorized", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
+		{"service role", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
+		{"instance profile", "create the instance profile that instanceRole names"},
+		{"launch template", "correct the launch template that the environment names"},
+		{"security group", "correct securityGroupIds: they belong to the VPC of the subnets"},
+		{"subnet", "correct subnets: they exist in this Region and belong to one VPC"},
+		{"key pair", "create the key pair that ec2KeyPair names, or leave it out"},
+		{"Spot", "create the role that spotIamFleetRole names"},
+	} {
+		if strings.Contains(strings.ToLower(reason), strings.ToLower(known.text)) {
+			return known.remedy
+		}
+	}
+	return "correct what its status reason names"
 }
 
 // environmentDisabled finds a job for which only DISABLED environments are left.

@@ -78,7 +78,7 @@ func Missing(err error) bool {
 // readError decodes an error answer, in either protocol.
 func readError(s Service, operation string, answer *http.Response, text []byte) error {
 	e := &Error{Service: s.name, Operation: operation, Status: answer.StatusCode}
-	if s.target != "" {
+	if s.target != "" || s.path != "" {
 		var answerError struct {
 			Type    string `json:"__type"`
 			Message string `json:"message"` // also matches Message

@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -47,6 +49,59 @@ func (c *Client) FindRole(ctx context.Context, arn string) (Role, error) {
 	}
 	role.Services, role.Conditional = trusted([]byte(text))
 	return role, nil
+}
+
+// Forbidden asks IAM which of these actions, each with the ARNs of its resources, the caller may not do. It evaluates
+// the policies of the caller's user or role, and not those of the organisation. The caller needs the permission
+// iam:SimulatePrincipalPolicy, and iam:GetRole if it is a role.
+func (c *Client) Forbidden(ctx context.Context, actions map[string][]string) (forbidden []string, err error) {
+	principal, err := c.principal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, action := range slices.Sorted(maps.Keys(actions)) {
+		in := url.Values{"PolicySourceArn": {principal}, "ActionNames.member.1": {action}}
+		for _, arn := range actions[action] {
+			if arn != "" {
+				in.Set(fmt.Sprintf("ResourceArns.member.%d", len(in)-1), arn)
+			}
+		}
+		var out struct {
+			Results []struct {
+				Decision string `xml:"EvalDecision"`
+				Resource string `xml:"EvalResourceName"`
+			} `xml:"SimulatePrincipalPolicyResult>EvaluationResults>member"`
+		}
+		if err := c.Query(ctx, IAM, "SimulatePrincipalPolicy", in, &out); err != nil {
+			return nil, err
+		}
+		for _, r := range out.Results {
+			if r.Decision != "allowed" {
+				forbidden = append(forbidden, strings.TrimSuffix(action+" on "+r.Resource, " on *"))
+			}
+		}
+	}
+	return forbidden, nil
+}
+
+// principal returns the ARN of the caller's user, or of the role whose session the caller has.
+func (c *Client) principal(ctx context.Context) (string, error) {
+	var caller struct {
+		ARN string `xml:"GetCallerIdentityResult>Arn"`
+	}
+	if err := c.Query(ctx, STS, "GetCallerIdentity", nil, &caller); err != nil {
+		return "", err
+	}
+	// arn:aws:sts::123456789012:assumed-role/NAME/SESSION does not have the role's path.
+	parts := strings.Split(caller.ARN, "/")
+	if !strings.Contains(caller.ARN, ":assumed-role/") || len(parts) < 2 {
+		return caller.ARN, nil
+	}
+	var role struct {
+		ARN string `xml:"GetRoleResult>Role>Arn"`
+	}
+	err := c.Query(ctx, IAM, "GetRole", url.Values{"RoleName": {parts[1]}}, &role)
+	return role.ARN, err
 }
 
 // FindProfile reports whether an instance profile exists, and returns its roles.

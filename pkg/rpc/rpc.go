@@ -19,6 +19,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -85,6 +86,22 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 		return err
 	}
 	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {s.target + "." + operation}}
+	return c.decoded(ctx, s, operation, header, body, out)
+}
+
+// REST calls an operation of AWS Batch, whose protocol is REST-JSON. Except for tags, each operation is a POST to a
+// path with its name. An error answer is an *Error.
+func (c *Client) REST(ctx context.Context, s Service, operation string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	s.path = "/v1/" + strings.ToLower(operation)
+	return c.decoded(ctx, s, operation, http.Header{"Content-Type": {"application/json"}}, body, out)
+}
+
+// decoded sends a request and decodes its answer in JSON.
+func (c *Client) decoded(ctx context.Context, s Service, operation string, header http.Header, body []byte, out any) error {
 	answer, err := c.call(ctx, s, operation, header, body)
 	if err != nil {
 		return err

@@ -22,6 +22,8 @@ type Service struct {
 	target, version string
 	// global means that there is one endpoint for all Regions of a partition.
 	global bool
+	// path is that of an operation in REST-JSON; "" for the other protocols.
+	path string
 }
 
 // The services that are called without the SDK's client. Names, targets and versions are those
@@ -30,7 +32,10 @@ var (
 	SSM           = Service{name: "ssm", id: "SSM", target: "AmazonSSM"}
 	ServiceQuotas = Service{name: "servicequotas", id: "Service Quotas", target: "ServiceQuotasV20190624"}
 	IAM           = Service{name: "iam", id: "IAM", version: "2010-05-08", global: true}
+	STS           = Service{name: "sts", id: "STS", version: "2011-06-15"}
 	EC2           = Service{name: "ec2", id: "EC2", version: "2016-11-15"}
+	// Batch is called without the SDK where a request may have members that the SDK does not know.
+	Batch = Service{name: "batch", id: "Batch"}
 )
 
 // endpoint returns the URL of a service and the Region to sign for. An endpoint
@@ -60,6 +65,9 @@ func (c *Client) endpoint(ctx context.Context, s Service) (address, region strin
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return "", "", fmt.Errorf("the endpoint of %s is no URL", s.name)
+	}
+	if s.path != "" {
+		u.Path = strings.TrimSuffix(u.Path, "/") + s.path
 	}
 	u.Path = cmp.Or(u.Path, "/")
 	return u.String(), region, nil

@@ -42,7 +42,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestMentionsSecret checks the fast search of names in the same way: alone, and in a text at an even and an odd offset.
+// TestMentionsSecret checks the fast search of names in the same way: alone, and in a text at an even and an odd
+// offset.
 func TestMentionsSecret(t *testing.T) {
 	for _, w := range secretWords {
 		if !mentionsSecret(w) {

@@ -1,0 +1,397 @@
+package apply
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
+)
+
+// Choose returns the state with the resources of these names, in files or in the account, and with the environments
+// and policies of chosen queues. Without names it returns the whole state. missing are names that nothing has.
+func (s *State) Choose(names []string) (chosen *State, missing []string) {
+	if len(names) == 0 {
+		return s, nil
+	}
+	chosen = &State{unread: s.unread}
+	wanted := map[*Resource]bool{}
+	for _, name := range names {
+		found := false
+		for _, r := range s.resources {
+			if r.Name == name || r.Logical == name || r.ARN == name {
+				found, wanted[r] = true, true
+			}
+		}
+		if !found {
+			missing = append(missing, name)
+		}
+	}
+	for _, q := range s.of(document.KindJobQueue) {
+		for _, arn := range q.refersTo() {
+			for _, r := range s.resources {
+				if wanted[q] && r.ARN == arn {
+					wanted[r] = true
+				}
+			}
+		}
+	}
+	for _, r := range s.resources {
+		if wanted[r] {
+			chosen.resources = append(chosen.resources, r)
+		}
+	}
+	return chosen, missing
+}
+
+// refersTo returns the ARNs in a queue's request.
+func (r *Resource) refersTo() (arns []string) {
+	if arn, ok := r.request["schedulingPolicyArn"].(string); ok {
+		arns = append(arns, arn)
+	}
+	for _, list := range [...]struct{ list, member string }{{"computeEnvironmentOrder", "computeEnvironment"}, {"serviceEnvironmentOrder", "serviceEnvironment"}} {
+		for _, entry := range listOf(r.request[list.list]) {
+			if entry, ok := entry.(object); ok {
+				arns = append(arns, fmt.Sprint(entry[list.member]))
+			}
+		}
+	}
+	return arns
+}
+
+// Count returns how many resources Export writes.
+func (s *State) Count() (n int) {
+	for _, k := range kinds {
+		n += len(s.newest(k.Kind))
+	}
+	return n
+}
+
+// Export returns a document of document.KindResources that creates the resources. Applying it changes nothing.
+// Environments that are being replaced are left out.
+func (s *State) Export(schema string) ([]byte, error) {
+	type member struct {
+		name string
+		v    any
+	}
+	doc := []member{{"$schema", schema}}
+	for _, l := range document.ResourceLists {
+		var list []any
+		for _, r := range s.newest(l.Kind) {
+			list = append(list, ordered(r.kind, s.portable(r)))
+		}
+		if len(list) > 0 {
+			doc = append(doc, member{l.Member, list})
+		}
+	}
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, m := range doc {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		text, err := json.Marshal(m.v)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", m.name, text)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+// newest returns the resources of a kind, sorted by name, without those that are being replaced.
+func (s *State) newest(k document.Kind) (all []*Resource) {
+	for _, r := range s.of(k) {
+		if s.named(r.kind, r.Logical)[0] == r && !r.isMachine() {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Resource) int { return strings.Compare(a.Logical, b.Logical) })
+	return all
+}
+
+// isMachine reports whether a compute environment stands for the machine of the local engine, which comes from the
+// engine's options. In AWS, an UNMANAGED environment has a service role.
+func (r *Resource) isMachine() bool {
+	return r.kind.Kind == document.KindComputeEnvironment && r.request["type"] == "UNMANAGED" && r.request["serviceRole"] == nil
+}
+
+// portable returns the request that creates a resource under its name in files, with names instead of ARNs and without
+// what the service chose.
+func (s *State) portable(r *Resource) object {
+	p := &planner{state: s}
+	out := r.kind.comparable(r.request)
+	out[r.kind.name] = r.Logical
+	p.toLogical(r.kind, out)
+	if strings.HasSuffix(fmt.Sprint(out["serviceRole"]), linkedRole) {
+		delete(out, "serviceRole")
+	}
+	if kind := fmt.Sprint(out["jobQueueType"]); !strings.HasPrefix(kind, "SAGEMAKER") {
+		delete(out, "jobQueueType") // the environments decide it
+	}
+	for path, absent := range r.kind.absent {
+		if path != "state" && path != "computeResources.minvCpus" { // clearer if they are there
+			dropAbsent(out, strings.Split(path, "."), absent)
+		}
+	}
+	return out
+}
+
+// dropAbsent removes a member whose value means the same as its absence.
+func dropAbsent(o object, path []string, absent any) {
+	for ; len(path) > 1; path = path[1:] {
+		inner, ok := o[path[0]].(object)
+		if !ok {
+			return
+		}
+		o = inner
+	}
+	v, ok := o[path[0]]
+	if !ok {
+		return
+	}
+	list, isList := v.([]any)
+	inner, isObject := v.(object)
+	if isList && len(list) == 0 || isObject && len(inner) == 0 || !isList && !isObject && same(absent, v) {
+		delete(o, path[0])
+	}
+}
+
+// member is a member of an object whose members have an order.
+type orderedObject struct {
+	names  []string
+	object object
+}
+
+// MarshalJSON writes the members in their order.
+func (o orderedObject) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, name := range o.names {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		text, err := json.Marshal(o.object[name])
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", name, text)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+// ordered returns a request whose members are in the order of the API reference, its name first.
+func ordered(k *kind, request object) orderedObject {
+	var names []string
+	for _, m := range k.members {
+		if _, ok := request[m]; ok {
+			names = append(names, m)
+		}
+	}
+	return orderedObject{names, request}
+}
+
+// Template returns a CloudFormation template of the resources. They stay when the stack is deleted, so that
+// CloudFormation can import them: aws cloudformation create-change-set --change-set-type IMPORT.
+func (s *State) Template() ([]byte, error) {
+	ids := s.identifiers(func(r *Resource) string { return pascal(r.Logical) + pascal(r.kind.title) })
+	resources := object{}
+	for r, id := range ids {
+		properties := capitals(s.portable(r), false).(object)
+		refer := func(o object, member string, of document.Kind) {
+			if name, ok := o[member].(string); ok {
+				if other := s.find(kindOf(of), batch.Name(name)); other != nil && ids[other] != "" {
+					o[member] = object{"Ref": ids[other]} // the ARN of each of these
+				}
+			}
+		}
+		refer(properties, "SchedulingPolicyArn", document.KindSchedulingPolicy)
+		refer(properties, "JobQueue", document.KindJobQueue)
+		for _, entry := range listOf(properties["ComputeEnvironmentOrder"]) {
+			refer(entry.(object), "ComputeEnvironment", document.KindComputeEnvironment)
+		}
+		for _, entry := range listOf(properties["ServiceEnvironmentOrder"]) {
+			refer(entry.(object), "ServiceEnvironment", document.KindServiceEnvironment)
+		}
+		if r.kind.Kind == document.KindConsumableResource { // CloudFormation requires both
+			properties["ResourceType"], properties["TotalQuantity"] = r.request["resourceType"], r.request["totalQuantity"]
+		}
+		if r.Name != r.Logical { // an import needs the name in the account
+			properties[capital(r.kind.name)] = r.Name
+		}
+		resources[id] = object{"Type": "AWS::Batch::" + pascal(r.kind.title), "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain", "Properties": properties}
+	}
+	return json.MarshalIndent(object{"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}, "", "  ")
+}
+
+// identifiers gives each resource a name of its own in a template.
+func (s *State) identifiers(name func(*Resource) string) map[*Resource]string {
+	ids, taken := map[*Resource]string{}, map[string]bool{}
+	for _, k := range kinds {
+		for _, r := range s.newest(k.Kind) {
+			id := name(r)
+			for n := 2; taken[id]; n++ {
+				id = fmt.Sprintf("%s%d", name(r), n)
+			}
+			ids[r], taken[id] = id, true
+		}
+	}
+	return ids
+}
+
+// capitals returns a request with the names of CloudFormation: each begins with a capital. Names of tags stay.
+func capitals(v any, isMap bool) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for name, m := range v {
+			if isMap {
+				out[name] = m
+			} else {
+				out[capital(name)] = capitals(m, name == "tags")
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, m := range v {
+			out[i] = capitals(m, false)
+		}
+		return out
+	}
+	return v
+}
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// pascal returns the letters and digits of a name, each word with a capital.
+func pascal(name string) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == ' ' }) {
+		b.WriteString(capital(word))
+	}
+	return b.String()
+}
+
+// terraformTypes are the resources of Terraform's AWS provider. It has none for the other kinds.
+var terraformTypes = map[document.Kind]string{
+	document.KindComputeEnvironment: "aws_batch_compute_environment",
+	document.KindJobQueue:           "aws_batch_job_queue",
+	document.KindSchedulingPolicy:   "aws_batch_scheduling_policy",
+}
+
+// terraformNames are the members whose name in Terraform is not the API's with underscores.
+var terraformNames = map[string]string{
+	"computeEnvironmentName": "name", "jobQueueName": "name", "instanceTypes": "instance_type", "fairsharePolicy": "fair_share_policy",
+	"jobStateTimeLimitActions": "job_state_time_limit_action", "unmanagedvCpus": "unmanaged_vcpus", "minvCpus": "min_vcpus", "maxvCpus": "max_vcpus",
+	"ec2Configuration": "ec2_configuration", "ec2KeyPair": "ec2_key_pair",
+}
+
+// Terraform returns the resources as a Terraform configuration in JSON (a .tf.json file), with import blocks, so that
+// terraform plan shows no change. left counts the resources of kinds that Terraform's provider does not have.
+func (s *State) Terraform() (text []byte, left int, err error) {
+	ids := s.identifiers(func(r *Resource) string {
+		return strings.ToLower(strings.Map(func(c rune) rune {
+			if c == '-' {
+				return '_'
+			}
+			return c
+		}, r.Logical))
+	})
+	resources := map[string]object{}
+	imports := []object{}
+	for _, k := range kinds {
+		typ := terraformTypes[k.Kind]
+		for _, r := range s.newest(k.Kind) {
+			if typ == "" {
+				left++
+				continue
+			}
+			properties := snakes(s.portable(r)).(object)
+			if r.Name != r.Logical {
+				properties["name"] = r.Name
+			}
+			refer := func(o object, member string, of document.Kind) {
+				if name, ok := o[member].(string); ok {
+					if other := s.find(kindOf(of), batch.Name(name)); other != nil && ids[other] != "" {
+						o[member] = "${" + terraformTypes[of] + "." + ids[other] + ".arn}"
+					}
+				}
+			}
+			refer(properties, "scheduling_policy_arn", document.KindSchedulingPolicy)
+			for _, entry := range listOf(properties["compute_environment_order"]) {
+				refer(entry.(object), "compute_environment", document.KindComputeEnvironment)
+			}
+			if resources[typ] == nil {
+				resources[typ] = object{}
+			}
+			resources[typ][ids[r]] = properties
+			id := r.ARN
+			if k.Kind == document.KindComputeEnvironment {
+				id = r.Name
+			}
+			imports = append(imports, object{"to": typ + "." + ids[r], "id": id})
+		}
+	}
+	text, err = json.MarshalIndent(object{"resource": resources, "import": imports}, "", "  ")
+	return text, left, err
+}
+
+// snakes returns a request with the names of Terraform. Values that would be expressions there are escaped.
+func snakes(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if name == "tags" {
+				out["tags"] = escaped(v[name])
+				continue
+			}
+			out[snake(name)] = snakes(v[name])
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, m := range v {
+			out[i] = snakes(m)
+		}
+		return out
+	}
+	return escaped(v)
+}
+
+// escaped returns a value whose ${ and %{ Terraform does not evaluate.
+func escaped(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(v)
+	case object:
+		out := object{}
+		for name, m := range v {
+			out[name] = escaped(m)
+		}
+		return out
+	}
+	return v
+}
+
+// snake returns a member's name in Terraform: security_group_ids.
+func snake(name string) string {
+	if known := terraformNames[name]; known != "" {
+		return known
+	}
+	var b strings.Builder
+	for _, c := range name {
+		if 'A' <= c && c <= 'Z' {
+			b.WriteByte('_')
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

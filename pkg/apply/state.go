@@ -1,0 +1,354 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// The tags that apply puts on resources.
+const (
+	// OwnerTag has the owner of a resource: what apply --prune may delete.
+	OwnerTag = "batchctl:owner"
+	// NameTag has the name in the files of an environment that replaces another one, because two environments cannot
+	// have the same name.
+	NameTag = "batchctl:name"
+)
+
+// Account is the account and Region, or the engine, in which resources are.
+type Account struct {
+	RPC *rpc.Client
+	API *awsbatch.Client
+}
+
+// Resource is a resource in the account.
+type Resource struct {
+	kind *kind
+	// Name is its name in the account. Logical is its name in files.
+	Name, Logical string
+	ARN           string
+	// request is the request that would create it, with ARNs; its tags are complete.
+	request object
+	// Status is VALID, INVALID and so on; "" for kinds without a status. Reason explains it.
+	Status, Reason string
+	cluster        string // of a compute environment
+	owner          string
+}
+
+// State holds the resources of an account.
+type State struct {
+	resources []*Resource
+	// unread holds the error of each kind that could not be read.
+	unread map[document.Kind]error
+}
+
+// Read reads the resources of the account, of all kinds.
+func (a *Account) Read(ctx context.Context) (*State, error) {
+	s := &State{unread: map[document.Kind]error{}}
+	for _, k := range kinds {
+		found, err := a.read(ctx, k, s)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil && !k.mayStayUnread(err):
+			return nil, fmt.Errorf("read the %s: %w", k.plural(), err)
+		case err != nil:
+			s.unread[k.Kind] = err
+		}
+		s.resources = append(s.resources, found...)
+	}
+	return s, nil
+}
+
+// mayStayUnread reports whether apply works without the resources of the kind: the server does not have them, or the
+// user may not see them. Every decision needs the environments and the queues.
+func (k *kind) mayStayUnread(err error) bool {
+	needed := k.Kind == document.KindComputeEnvironment || k.Kind == document.KindJobQueue
+	return !needed && (rpc.Denied(err) || isUnknown(err))
+}
+
+// isUnknown reports whether the server does not have an operation.
+func isUnknown(err error) bool {
+	e, ok := errors.AsType[*rpc.Error](err)
+	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusNotImplemented || e.Status == http.StatusMethodNotAllowed || e.Code == "UnknownOperationException" ||
+		strings.Contains(e.Message, "does not implement this operation")) // the local engine
+}
+
+// read reads the resources of a kind.
+func (a *Account) read(ctx context.Context, k *kind, s *State) (all []*Resource, err error) {
+	switch k.Kind {
+	case document.KindSchedulingPolicy:
+		return a.readPolicies(ctx, k)
+	case document.KindConsumableResource:
+		return a.readEach(ctx, k, "ListConsumableResources", object{}, "consumableResources", "DescribeConsumableResource")
+	case document.KindQuotaShare:
+		for _, q := range s.of(document.KindJobQueue) {
+			if !strings.HasPrefix(fmt.Sprint(q.request["jobQueueType"]), "SAGEMAKER") && q.request["schedulingPolicyArn"] == nil {
+				continue // a queue without a scheduling policy has no quota shares
+			}
+			found, err := a.readEach(ctx, k, "ListQuotaShares", object{"jobQueue": q.ARN}, "quotaShares", "DescribeQuotaShare")
+			if err != nil {
+				return all, err
+			}
+			all = append(all, found...)
+		}
+		return all, nil
+	}
+	err = a.pages(ctx, k.describe, object{}, func(page object) error {
+		for _, d := range listOf(page[k.list]) {
+			all = append(all, k.described(d))
+		}
+		return nil
+	})
+	return all, err
+}
+
+// pages calls an operation that lists, until the last page.
+func (a *Account) pages(ctx context.Context, operation string, in object, read func(page object) error) error {
+	return rpc.Pages(func(token *string) (*string, error) {
+		in := clone(in).(object)
+		if token != nil {
+			in["nextToken"] = *token
+		}
+		var page object
+		if err := a.call(ctx, operation, in, &page); err != nil {
+			return nil, err
+		}
+		next, _ := page["nextToken"].(string)
+		return &next, read(page)
+	})
+}
+
+// readEach reads the resources that one operation lists and another describes.
+func (a *Account) readEach(ctx context.Context, k *kind, list string, in object, member, describe string) (all []*Resource, err error) {
+	err = a.pages(ctx, list, in, func(page object) error {
+		for _, summary := range listOf(page[member]) {
+			summary, _ := summary.(object)
+			var d object
+			if err := a.call(ctx, describe, object{k.reference: summary[k.arn]}, &d); err != nil {
+				if rpc.Missing(err) {
+					continue // deleted since
+				}
+				return err
+			}
+			all = append(all, k.described(d))
+		}
+		return nil
+	})
+	return all, err
+}
+
+// mostPolicies is how many policies DescribeSchedulingPolicies accepts.
+const mostPolicies = 100
+
+// readPolicies reads the scheduling policies, without the lock.
+func (a *Account) readPolicies(ctx context.Context, k *kind) (all []*Resource, err error) {
+	var arns []any
+	err = a.pages(ctx, "ListSchedulingPolicies", object{}, func(page object) error {
+		for _, p := range listOf(page["schedulingPolicies"]) {
+			if p, ok := p.(object); ok && batch.Name(fmt.Sprint(p["arn"])) != lockName {
+				arns = append(arns, p["arn"])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(arns, mostPolicies) {
+		var out object
+		if err := a.call(ctx, "DescribeSchedulingPolicies", object{"arns": some}, &out); err != nil {
+			return nil, err
+		}
+		for _, p := range listOf(out["schedulingPolicies"]) {
+			all = append(all, k.described(p))
+		}
+	}
+	return all, nil
+}
+
+// described returns the resource of a description.
+func (k *kind) described(description any) *Resource {
+	d, _ := description.(object)
+	text := func(member string) string { s, _ := d[member].(string); return s }
+	r := &Resource{kind: k, Name: text(k.name), Logical: text(k.name), ARN: text(k.arn), Status: text("status"), Reason: text("statusReason"), cluster: batch.Name(text("ecsClusterArn"))}
+	if k.Kind == document.KindQuotaShare && d["jobQueue"] == nil {
+		d["jobQueue"] = d["jobQueueArn"]
+	}
+	r.request = object{}
+	for _, m := range k.members {
+		if v := d[m]; v != nil {
+			r.request[m] = v
+		}
+	}
+	tags, _ := r.request["tags"].(object)
+	if name, ok := tags[NameTag].(string); ok {
+		r.Logical = name
+	}
+	r.owner, _ = tags[OwnerTag].(string)
+	return r
+}
+
+// call calls an operation of AWS Batch, and repeats it while the service is busy. An operation that changes something
+// has the same effect if it is repeated.
+func (a *Account) call(ctx context.Context, operation string, in, out any) (err error) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		if err = a.RPC.REST(ctx, rpc.Batch, operation, in, out); !rpc.Throttled(err) || pause == longestPause {
+			return err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// of returns the resources of a kind.
+func (s *State) of(k document.Kind) (all []*Resource) {
+	for _, r := range s.resources {
+		if r.kind.Kind == k {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// named returns the resources that have that name in files, the newest first. More than one exist while a compute
+// environment is being replaced.
+func (s *State) named(k *kind, logical string) (all []*Resource) {
+	for _, r := range s.of(k.Kind) {
+		if r.Logical == logical {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Resource) int { return cmp.Compare(b.generation(), a.generation()) })
+	return all
+}
+
+// find returns the resource with a name in files, or its name in the account; nil without one.
+func (s *State) find(k *kind, name string) *Resource {
+	if all := s.named(k, name); len(all) > 0 {
+		return all[0]
+	}
+	if i := slices.IndexFunc(s.resources, func(r *Resource) bool { return r.kind == k && r.Name == name }); i >= 0 {
+		return s.resources[i]
+	}
+	return nil
+}
+
+// generation counts the replacements of a compute environment: 3 for the one named train-3 that is called train in
+// files, 1 for the first.
+func (r *Resource) generation() int {
+	number, ok := strings.CutPrefix(r.Name, r.Logical+"-")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || r.Name == r.Logical {
+		return 1
+	}
+	return n
+}
+
+// active are the states of jobs that have not ended.
+var active = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
+
+// jobsIn returns the ids of the jobs of a queue in some states, at most that many.
+func (a *Account) jobsIn(ctx context.Context, queue string, states []types.JobStatus, most int) (ids []string, err error) {
+	for _, state := range states {
+		pages := awsbatch.NewListJobsPaginator(a.API, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: state})
+		for pages.HasMorePages() && len(ids) < most {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, j := range page.JobSummaryList {
+				ids = append(ids, aws.ToString(j.JobId))
+			}
+		}
+	}
+	return ids[:min(len(ids), most)], nil
+}
+
+// mostDescribed is how many jobs DescribeJobs accepts.
+const mostDescribed = 100
+
+// jobsOn counts the jobs that run on a compute environment, in any queue. A job counts too if nothing tells where it
+// runs, since deleting the environment would end it.
+func (a *Account) jobsOn(ctx context.Context, environment *Resource, queues []*Resource) (count int, err error) {
+	for _, q := range queues {
+		ids, err := a.startedIn(ctx, q.ARN)
+		if err != nil {
+			return 0, err
+		}
+		for some := range slices.Chunk(ids, mostDescribed) {
+			out, err := a.API.DescribeJobs(ctx, &awsbatch.DescribeJobsInput{Jobs: some})
+			if err != nil {
+				return 0, err
+			}
+			for _, j := range out.Jobs {
+				if on, known := clusterOf(j); on == environment.cluster || !known {
+					count++
+				}
+			}
+		}
+	}
+	return count, nil
+}
+
+// startedIn returns the ids of the jobs and children of a queue that have started and not ended.
+func (a *Account) startedIn(ctx context.Context, queue string) (ids []string, err error) {
+	started := []types.JobStatus{types.JobStatusStarting, types.JobStatusRunning}
+	const all = 1 << 20
+	if ids, err = a.jobsIn(ctx, queue, started, all); err != nil {
+		return nil, err
+	}
+	arrays, err := a.jobsIn(ctx, queue, []types.JobStatus{types.JobStatusPending}, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, array := range arrays { // an array is PENDING until all its children have ended
+		for _, state := range started {
+			pages := awsbatch.NewListJobsPaginator(a.API, &awsbatch.ListJobsInput{ArrayJobId: &array, JobStatus: state})
+			for pages.HasMorePages() {
+				page, err := pages.NextPage(ctx)
+				if err != nil {
+					return nil, err
+				}
+				for _, j := range page.JobSummaryList {
+					ids = append(ids, aws.ToString(j.JobId))
+				}
+			}
+		}
+	}
+	return ids, nil
+}
+
+// clusterOf returns the ECS cluster on which a job runs, from the ARN of its task or of its instance.
+func clusterOf(j types.JobDetail) (cluster string, known bool) {
+	var arns []string
+	if c := j.Container; c != nil {
+		arns = append(arns, aws.ToString(c.TaskArn), aws.ToString(c.ContainerInstanceArn))
+	}
+	if e := j.EcsProperties; e != nil {
+		for _, t := range e.TaskProperties {
+			arns = append(arns, aws.ToString(t.TaskArn), aws.ToString(t.ContainerInstanceArn))
+		}
+	}
+	for _, arn := range arns {
+		// arn:aws:ecs:REGION:ACCOUNT:task/CLUSTER/ID
+		if parts := strings.Split(arn, "/"); len(parts) == 3 {
+			return parts[1], true
+		}
+	}
+	return "", false
+}

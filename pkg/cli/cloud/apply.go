@@ -1,0 +1,347 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/apply"
+	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// applyOptions are the arguments of batchctl apply.
+type applyOptions struct {
+	paths    []string
+	target   target.Options
+	format   string
+	plan     apply.Options
+	yes, dry bool
+	drain    time.Duration
+	settle   time.Duration
+}
+
+// ApplyCommand is batchctl apply.
+func ApplyCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "apply",
+		Usage:     "make the queues equal to files",
+		UsageText: "batchctl apply [FLAGS] FILE|DIRECTORY ...",
+		Description: cmdline.Help("The files create compute environments, job queues, scheduling policies, consumable resources, quota shares and service environments. "+
+			"A file contains one request, or lists of requests. apply compares them with the account, shows the differences, asks, and changes what differs. It ignores other files of a directory.\n\n"+
+			"What no update can change is replaced: a new compute environment, then the queues that use it, then the old one is deleted once no job runs on it. "+
+			"If it is interrupted, run the same command again.\n\n"+
+			"--check changes nothing; its exit code is 4 if something differs, for example after a change by hand.",
+			"batchctl apply queues/ --target prod\nbatchctl apply queues/ --target prod --check\nbatchctl apply queues/ --target prod --owner research --prune --yes"),
+		Flags: jobs.Flags(append(cmdline.OutputFlags(),
+			&cli.BoolFlag{Name: "check", Aliases: []string{"dry-run"}, Usage: "show what differs; change nothing"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with a `NAME`, in the tag " + apply.OwnerTag},
+			&cli.BoolFlag{Name: "prune", Usage: "delete the owner's resources that no file mentions"},
+			&cli.DurationFlag{Name: "drain", Value: time.Hour, Usage: "wait at most this `TIME` until no job runs on an environment that is to be deleted"},
+			&cli.DurationFlag{Name: "settle", Value: 15 * time.Minute, Usage: "wait at most this `TIME` until a resource is VALID"},
+		)...),
+		Action: func(c *cli.Context) error {
+			format, err := cmdline.OutputFormat(c)
+			if err != nil {
+				return err
+			}
+			return applyFiles(c.Context, con, applyOptions{paths: c.Args().Slice(), target: cmdline.TargetOptions(c), format: format, yes: c.Bool("yes"), dry: c.Bool("check"),
+				plan: apply.Options{Owner: c.String("owner"), Prune: c.Bool("prune")}, drain: c.Duration("drain"), settle: c.Duration("settle")})
+		},
+	}
+}
+
+// applyFiles is batchctl apply.
+func applyFiles(ctx context.Context, con *term.Console, o applyOptions) error {
+	switch {
+	case len(o.paths) == 0:
+		return exit.Usage("apply needs a file or a directory").Try("for example: batchctl apply queues.json")
+	case o.plan.Prune && o.plan.Owner == "":
+		return exit.Usage("--prune deletes the resources of an owner, and there is no --owner").Try("name the owner of these files: batchctl apply --owner NAME, once without --prune")
+	case !o.dry && !o.yes && !term.IsTerminal(con.In):
+		return exit.Usage("apply needs a confirmation, and there is no terminal").Try("see what it would do: batchctl apply --check; then pass --yes")
+	}
+	files, platform, err := resourceFiles(con, o)
+	if err != nil {
+		return err
+	}
+	need := target.ToChange
+	if o.dry {
+		need = target.ToRun // an engine that does not run yet ends with this command
+	}
+	t, err := session.OpenTarget(ctx, con, o.target, platform, need)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	a := applying{con: con, o: o, files: files, label: t.Label, local: t.IsLocal(), account: &apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}}
+	return a.run(ctx)
+}
+
+// resourceFiles reads and checks the files. Those of a directory that create no resources are left out, with their
+// problems.
+func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, platform *document.Platform, err error) {
+	documents, unread := check.Find(o.paths, nil, []string{".json"})
+	for _, err := range unread {
+		return nil, nil, err
+	}
+	checked := check.New(check.Options{PlatformFile: o.target.Platform, Keep: true, Stdin: con.In}).Check(documents)
+	con.Sources = append(con.Sources, checked.Sources...)
+	for _, err := range checked.Unread {
+		return nil, nil, err
+	}
+	relevant := map[*diag.Source]bool{}
+	for _, p := range checked.Platforms {
+		if p.Content != nil && p.Content.Root != nil {
+			relevant[p.Content.Root.Source] = true
+		}
+	}
+	named := map[string]bool{}
+	for _, d := range documents {
+		named[d.Path] = d.Named
+	}
+	for _, f := range checked.Files {
+		switch {
+		case f.Kind == document.KindResources || len(f.Requests) > 0:
+			files, relevant[f.Source] = append(files, f), true
+		case named[f.Source.Name] && f.Kind != document.KindPlatform:
+			return nil, nil, exit.Usage("%s creates no resources", f.Source.Name).Try("submit jobs with batchctl submit; apply takes the requests of queues and what belongs to them")
+		}
+	}
+	problems := slices.DeleteFunc(checked.Problems, func(d diag.Diagnostic) bool { return !relevant[d.Source] })
+	if problems.HasErrors() {
+		return nil, nil, input.Refuse(con, problems, "nothing was changed")
+	}
+	if err := unfilled(con, files); err != nil {
+		return nil, nil, err
+	}
+	if len(files) == 0 {
+		return nil, nil, exit.Fail(exit.NotDone, "no file creates resources").Try("write one, or export what there is: batchctl export")
+	}
+	if len(checked.Platforms) > 0 {
+		platform = checked.Platforms[0].Content
+	}
+	return files, platform, input.Complain(con, problems)
+}
+
+// unfilled refuses files with placeholders, whose values are unknown.
+func unfilled(con *term.Console, files []*document.File) error {
+	for _, f := range files {
+		if len(f.Unknown) > 0 {
+			return exit.Fail(exit.Problem, "%s contains a placeholder, so nothing was changed", f.Source.Name).
+				Try("write the value, or define it in the platform file: \"prefix\" or \"teams\"; see the problems: batchctl validate %s", term.Quoted(f.Source.Name))
+		}
+	}
+	return nil
+}
+
+// applying is a run of batchctl apply on an open target.
+type applying struct {
+	con     *term.Console
+	o       applyOptions
+	files   []*document.File
+	label   string
+	account *apply.Account
+	// local means the local engine, where everything is allowed.
+	local           bool
+	toldPermissions bool
+}
+
+// run compares, asks and changes.
+func (a *applying) run(ctx context.Context) error {
+	state, plan, err := a.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.show(plan); err != nil {
+		return err
+	}
+	switch {
+	case len(plan.Steps) == 0:
+		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s equal to the files\n", diag.Printable(a.label), term.Plural(plan.Equal, "resource"))
+		return nil
+	case a.o.dry:
+		fmt.Fprintf(a.con.Err, "%s: %s, %d unchanged; nothing was changed\n", diag.Printable(a.label), term.Plural(len(plan.Steps), "change"), plan.Equal)
+		return exit.Silent(exit.Change)
+	}
+	ok, err := Confirm(ctx, a.con, a.o.yes, fmt.Sprintf("make %s in %s?", term.Plural(len(plan.Steps), "change"), a.label))
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return exit.Fail(exit.NotDone, "nothing was changed")
+	}
+	return a.change(ctx, state, plan)
+}
+
+// compare reads the account and makes the plan. Problems are printed, and end the command.
+func (a *applying) compare(ctx context.Context) (*apply.State, *apply.Plan, error) {
+	state, err := a.account.Read(ctx)
+	if err != nil {
+		return nil, nil, a.failed(ctx, err)
+	}
+	plan, problems := apply.NewPlan(a.files, state, a.o.plan)
+	stranded, err := a.account.Stranded(ctx, plan)
+	if err != nil {
+		return nil, nil, a.failed(ctx, err)
+	}
+	problems = append(problems, stranded...)
+	if len(plan.Steps) > 0 && !a.local {
+		problems = append(problems, a.forbidden(ctx, plan)...)
+	}
+	if len(problems) > 0 {
+		return nil, nil, input.Refuse(a.con, problems, "nothing was changed")
+	}
+	return state, plan, nil
+}
+
+// forbidden returns the permissions that the plan needs and the caller does not have. Without an answer, it prints
+// that once.
+func (a *applying) forbidden(ctx context.Context, plan *apply.Plan) (problems diag.List) {
+	forbidden, err := a.account.RPC.Forbidden(ctx, plan.Actions())
+	if err != nil && !a.toldPermissions {
+		a.toldPermissions = true
+		fmt.Fprintf(a.con.Err, "not checked: your permissions (%s)\n", diag.Printable(a.con.Redacted(err.Error())))
+	}
+	for _, action := range forbidden {
+		problems = append(problems, apply.Blocker("add this permission to your role or user", "you may not call %s", action))
+	}
+	return problems
+}
+
+// show prints a plan on stdout.
+func (a *applying) show(plan *apply.Plan) error {
+	if a.o.format == "json" {
+		if plan.Steps == nil {
+			plan.Steps = []*apply.Step{}
+		}
+		return a.con.MaskedJSON(plan)
+	}
+	for _, s := range plan.Steps {
+		head := fmt.Sprintf("%s %s %s", mark[s.Verb], s.Kind, s.Name)
+		if s.Verb == apply.Retire {
+			head += ", once no job runs on it"
+		}
+		if s.Why != "" {
+			head += ": " + s.Why
+		}
+		if err := a.con.Print(diag.Printable(head) + "\n"); err != nil {
+			return err
+		}
+		for _, c := range s.Changes {
+			if err := a.con.Print(diag.Printable(fmt.Sprintf("    %s: %s -> %s", c.Path, apply.Show(c.From), apply.Show(c.To))) + "\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mark begins the line of a step.
+var mark = map[apply.Verb]string{
+	apply.Create: "+ create", apply.Update: "~ update", apply.Replace: "! replace by", apply.Retire: "- delete", apply.Delete: "- delete",
+}
+
+// change carries out the plan under the lock. If the account has changed since the plan was shown, it does nothing.
+func (a *applying) change(ctx context.Context, state *apply.State, plan *apply.Plan) (err error) {
+	r := &apply.Runner{Account: a.account, Who: whoAmI(), Settle: a.o.settle, Drain: a.o.drain,
+		Warn: func(err error) {
+			fmt.Fprintf(a.con.Err, "warning: %s\n", diag.Printable(a.con.Redacted(err.Error())))
+		},
+		Progress: a.progress()}
+	if err := r.Lock(ctx); err != nil {
+		return a.failed(ctx, err)
+	}
+	defer func() {
+		if released := r.Unlock(ctx); released != nil && err == nil {
+			err = a.failed(ctx, released)
+		}
+	}()
+	state, now, err := a.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if !plan.Equals(now) {
+		return exit.Fail(exit.Change, "the account has changed since the differences were shown; nothing was changed").Try("see them again: batchctl apply --check")
+	}
+	if err := r.Run(ctx, now, state); err != nil {
+		return a.failed(ctx, err)
+	}
+	fmt.Fprintf(a.con.Err, "%s: made %s\n", diag.Printable(a.label), term.Plural(len(now.Steps), "change"))
+	return nil
+}
+
+// progress returns a function that prints each step, and what it waits for once.
+func (a *applying) progress() func(*apply.Step, string) {
+	last := ""
+	return func(s *apply.Step, doing string) {
+		line := fmt.Sprintf("%s %s %s", s.Verb, s.Kind, s.Name)
+		if doing != "" {
+			line = fmt.Sprintf("  wait %s", doing)
+		}
+		if line != last {
+			fmt.Fprintln(a.con.Err, diag.Printable(line))
+		}
+		last = line
+	}
+}
+
+// failed adds the next step to an error.
+func (a *applying) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.con.Err, "interrupted; the same command continues where this one stopped")
+		return context.Cause(ctx)
+	}
+	if draining, ok := errors.AsType[*apply.DrainingError](err); ok {
+		return exit.Fail(exit.Change, "%v; everything else is done", draining).Try("delete the environment once they have ended: run the same command again")
+	}
+	if locked, ok := errors.AsType[*apply.LockedError](err); ok {
+		return exit.Fail(exit.NotDone, "%v", locked).Try("wait until it is done; if it was killed, run the command again after %s", locked.Until.Local().Format("15:04:05"))
+	}
+	if invalid, ok := errors.AsType[*apply.InvalidError](err); ok && invalid.Environment {
+		return exit.Fail(exit.NotDone, "%v", err).Try("%s; then run the same command again", explain.EnvironmentRemedy(invalid.Reason))
+	}
+	if rpc.Denied(err) {
+		return exit.Fail(exit.NotDone, "%v", err).Try("add this permission to the role or user, then run the same command again")
+	}
+	return exit.Fail(exit.NotDone, "%v", err).Try("what is done stays; run the same command again")
+}
+
+// whoAmI names this user and machine for others who find the lock.
+func whoAmI() string {
+	name := "an unknown user"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	return name + "@" + host
+}
+
+// noteUnread prints the kinds of resources that could not be read.
+func noteUnread(con *term.Console, state *apply.State) {
+	unread := state.Unread()
+	for _, kind := range slices.Sorted(maps.Keys(unread)) {
+		fmt.Fprintf(con.Err, "not read: %s (%s)\n", kind, diag.Printable(con.Redacted(unread[kind].Error())))
+	}
+}

@@ -1,0 +1,117 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/apply"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// exportOptions are the arguments of batchctl export.
+type exportOptions struct {
+	names                     []string
+	target                    target.Options
+	file                      string
+	terraform, cloudformation bool
+}
+
+// ExportCommand is batchctl export.
+func ExportCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "write the queues of an account as files",
+		UsageText: "batchctl export [FLAGS] [NAME ...]",
+		Description: cmdline.Help("Prints the requests that create the account's compute environments, job queues and what belongs to them. Applying them changes nothing. "+
+			"With a NAME, only that resource; a queue comes with its environments and its scheduling policy.\n\n"+
+			"--cloudformation prints a template whose resources CloudFormation can import. --terraform prints a configuration in JSON with import blocks; save it as a .tf.json file.",
+			"batchctl export --target prod --file queues.json\nbatchctl export gpu --target prod\nbatchctl export --target prod --terraform > queues.tf.json"),
+		Flags: jobs.Flags(
+			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "write to this `FILE` instead of stdout"},
+			&cli.BoolFlag{Name: "cloudformation", Usage: "print a CloudFormation template"},
+			&cli.BoolFlag{Name: "terraform", Usage: "print a Terraform configuration"},
+		),
+		Action: func(c *cli.Context) error {
+			return export(c.Context, con, exportOptions{names: c.Args().Slice(), target: cmdline.TargetOptions(c), file: c.String("file"), terraform: c.Bool("terraform"), cloudformation: c.Bool("cloudformation")})
+		},
+	}
+}
+
+// export is batchctl export.
+func export(ctx context.Context, con *term.Console, o exportOptions) error {
+	if o.terraform && o.cloudformation {
+		return exit.Usage("--terraform and --cloudformation exclude each other").Try("choose one of them")
+	}
+	out, err := newfile.Begin(o.file, newfile.ForAll)
+	if err != nil {
+		return err
+	}
+	defer out.Drop()
+	in := &input.Input{PlacesNothing: true}
+	if err := in.FindPlatform(o.target); err != nil {
+		return err
+	}
+	if in.Problems.HasErrors() {
+		return input.Complain(con, in.Problems)
+	}
+	t, err := session.OpenTarget(ctx, con, o.target, in.Platform, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	state, err := (&apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}).Read(ctx)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "%v", err).Try("check the target and your permissions: batchctl queues%s", t.Flags)
+	}
+	noteUnread(con, state)
+	state, missing := state.Choose(o.names)
+	if len(missing) > 0 {
+		return exit.Fail(exit.NotDone, "nothing is called %s", strings.Join(missing, " or ")).Try("see what there is: batchctl export%s", t.Flags)
+	}
+	text, err := exportedText(con, state, o)
+	if err != nil {
+		return err
+	}
+	if o.file == "" {
+		return con.PrintUnmasked(text)
+	}
+	if err := out.Keep(newfile.Bytes([]byte(text))); err != nil {
+		return err
+	}
+	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.file), term.Plural(state.Count(), "resource"))
+	return nil
+}
+
+// exportedText returns the text in the chosen form.
+func exportedText(con *term.Console, state *apply.State, o exportOptions) (string, error) {
+	switch {
+	case o.cloudformation:
+		text, err := state.Template()
+		return string(text) + "\n", err
+	case o.terraform:
+		text, left, err := state.Terraform()
+		if left > 0 {
+			fmt.Fprintf(con.Err, "left out: %s that Terraform's AWS provider does not have\n", term.Plural(left, "resource"))
+		}
+		return string(text) + "\n", err
+	}
+	text, err := state.Export("https://raw.githubusercontent.com/batchctl/batchctl/main/schemas/resources.schema.json")
+	if err != nil {
+		return "", err
+	}
+	root, _ := jsontree.Parse(diag.NewSource("export", string(text)))
+	return jsontree.Format(root, jsontree.Width), nil
+}
