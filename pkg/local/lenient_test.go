@@ -123,13 +123,6 @@ func TestLenientTakes(t *testing.T) {
 			"Array size must be between 2 and 10000, got 1."},
 		"a long array": {submitting(func(in *job) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(10001)} }),
 			"Array size must be between 2 and 10000, got 10001."},
-		"SEQUENTIAL": {func(ctx context.Context, c *awsbatch.Client) error {
-			first, err := c.SubmitJob(ctx, &job{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
-			if err != nil {
-				return err
-			}
-			return submitting(func(in *job) { in.DependsOn = []types.JobDependency{{JobId: first.JobId, Type: "SEQUENTIAL"}} })(ctx, c)
-		}, "A dependency of type SEQUENTIAL is only for array jobs."},
 		"a share":     {submitting(func(in *job) { in.ShareIdentifier = aws.String("a") }), "Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
 		"a long job":  {submitting(func(in *job) { in.Parameters = map[string]string{"a": strings.Repeat("x", 31<<10)} }), "Job size must be less than 30 KiB, got 31 KiB"},
 		"a pod's":     {submitting(func(in *job) { in.EksPropertiesOverride = &types.EksPropertiesOverride{} }), "eksPropertiesOverride needs a job definition that has eksProperties."},

@@ -167,7 +167,7 @@ type applying struct {
 
 // run compares, asks and changes.
 func (a *applying) run(ctx context.Context) error {
-	state, plan, err := a.compare(ctx)
+	_, plan, err := a.compare(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (a *applying) run(ctx context.Context) error {
 	case !ok:
 		return exit.Fail(exit.NotDone, "nothing was changed")
 	}
-	return a.change(ctx, state, plan)
+	return a.change(ctx, plan)
 }
 
 // compare reads the account and makes the plan. Problems are printed, and end the command.
@@ -261,7 +261,7 @@ var mark = map[apply.Verb]string{
 }
 
 // change carries out the plan under the lock. If the account has changed since the plan was shown, it does nothing.
-func (a *applying) change(ctx context.Context, state *apply.State, plan *apply.Plan) (err error) {
+func (a *applying) change(ctx context.Context, plan *apply.Plan) (err error) {
 	r := &apply.Runner{Account: a.account, Who: whoAmI(), Settle: a.o.settle, Drain: a.o.drain,
 		Warn: func(err error) {
 			fmt.Fprintf(a.con.Err, "warning: %s\n", diag.Printable(a.con.Redacted(err.Error())))

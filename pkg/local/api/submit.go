@@ -224,6 +224,8 @@ func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDep
 	switch {
 	case on == nil:
 		return wire.ClientException("Job %s in dependsOn does not exist.", *d.JobId)
+	case d.Type == types.ArrayJobDependencySequential:
+		return nil // without an array it is an ordinary dependency: public pipelines submit single jobs so
 	case d.Type != "" && !array:
 		return faulty("A dependency of type %s is only for array jobs.", d.Type)
 	case d.Type != types.ArrayJobDependencyNToN:
