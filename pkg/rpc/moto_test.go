@@ -2,15 +2,10 @@ package rpc
 
 import (
 	"encoding/json"
-	"net"
-	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -26,41 +21,8 @@ import (
 // it. Where tools are required, the test fails without it.
 func moto(t *testing.T) *Client {
 	t.Helper()
-	testtool.Long(t)
-	testtool.Works(t, "moto_server", "--help")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
-	server.Env = append(os.Environ(), "MOTO_EC2_LOAD_DEFAULT_AMIS=true")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		<-ended
-	})
-	for {
-		if answer, err := http.Get("http://" + address + "/moto-api/data.json"); err == nil {
-			answer.Body.Close()
-			break
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("moto_server ended: %v", err)
-		case <-t.Context().Done():
-			t.Fatal("moto_server does not answer")
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	return New(aws.Config{Region: "eu-central-1", BaseEndpoint: aws.String("http://" + address), Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
+	address := testtool.Moto(t, "MOTO_EC2_LOAD_DEFAULT_AMIS=true")
+	return New(aws.Config{Region: "eu-central-1", BaseEndpoint: aws.String(address), Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
 }
 
 func (c *Client) json(t *testing.T, s Service, operation string, in, out any) {

@@ -1,0 +1,50 @@
+package testtool
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// Moto starts moto_server, an independent implementation of AWS, until the test ends, and returns its address:
+// http://127.0.0.1:PORT. The test is a long one. environment has more variables for the server.
+func Moto(t testing.TB, environment ...string) string {
+	t.Helper()
+	Long(t)
+	Works(t, "moto_server", "--help")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close() // the server takes the port
+	_, port, _ := net.SplitHostPort(address)
+	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
+	server.Env = append(os.Environ(), environment...)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		<-ended
+	})
+	for {
+		if answer, err := http.Get("http://" + address + "/moto-api/data.json"); err == nil {
+			answer.Body.Close()
+			return "http://" + address
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("moto_server ended: %v", err)
+		case <-t.Context().Done():
+			t.Fatal("moto_server does not answer")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
