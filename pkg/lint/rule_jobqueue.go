@@ -1,8 +1,10 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -91,6 +93,9 @@ func jobQueueRules() []*Rule {
 			"All environments of a queue have the same CPU architecture.", guide("job queues")),
 		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
 			"The environments of a queue are all on EKS or all on ECS, and match the type of the queue.", tried("CreateJobQueue.jobQueueType")),
+		warns(check("queue-spot-last", High, queues, checkSpotFirst,
+			"AWS Batch tries the environments of a queue in their order, and the next one only once no instance of the one before can take the job. With on-demand first, Spot takes what is left over, and the queue costs what on-demand does.",
+			guide("job queues"))),
 		check("queue-ce-exists", High, queues, checkQueueEnvironments,
 			"The environments of a queue have to exist first. Reported if the files create environments, but not this one. An error if a created name is so similar that this looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		check("stuck-all-ce-disabled", Medium, queues, checkEnvironmentsEnabled,
@@ -217,6 +222,29 @@ func checkQueueOrchestrations(s Site) {
 		if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
 			s.Report(fmt.Sprintf("the queue is of type %s, but %s is on %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
 			return
+		}
+	}
+}
+
+// checkSpotFirst reports a Spot environment behind one on demand.
+func checkSpotFirst(s Site) {
+	entries := slices.Collect(each(s.Node, "computeEnvironmentOrder"))
+	order := func(entry *jsontree.Node) int64 { n, _ := entry.Get("order").Int(); return n }
+	slices.SortStableFunc(entries, func(a, b *jsontree.Node) int { return cmp.Compare(order(a), order(b)) })
+	before := ""
+	for _, entry := range entries {
+		n := entry.Get("computeEnvironment")
+		e, ok := creations.of(s.pass).environments.find(n.Str(), s.Job)
+		if !ok || e.Node == nil {
+			continue
+		}
+		switch isSpot := strings.HasSuffix(typeOf(e), "SPOT"); {
+		case isSpot && before != "":
+			s.Report(fmt.Sprintf("Spot environment %s comes after %s, which is on demand, so Spot is used only when that is full", quote(batch.Name(n.Str())), quote(before)),
+				"put the Spot environment first", n)
+			return
+		case !isSpot && typeOf(e) != "":
+			before = batch.Name(n.Str())
 		}
 	}
 }
