@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"pkg/cli/results":               {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/heatmap", "pkg/local/attempt", "pkg/local/hardware", "pkg/newfile", "pkg/objects", "pkg/replay", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/target"},
 	"pkg/cli/session":               {"pkg/batch", "pkg/cli/input", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/plan", "pkg/sweep", "pkg/target"},
 	"pkg/cli/submit":                {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/local/attempt", "pkg/local/container", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/target"},
-	"pkg/cli/top":                   {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/jobs", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/secret", "pkg/target"},
+	"pkg/cli/top":                   {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/secret", "pkg/target"},
 	"pkg/cli/term":                  {"pkg/diag", "pkg/exit", "pkg/secret"},
 	"pkg/apimodel":                  {},
 	"pkg/apply":                     {"pkg/batch", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/rpc"},

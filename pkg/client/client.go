@@ -46,10 +46,16 @@ type Memory interface {
 	Children(id string) (int, error)
 }
 
-// Known is a job in a Memory.
+// Known is a job in a Memory, or one that the service lists.
 type Known struct {
 	ID, Name  string
 	Submitted time.Time
+	// Submission is the job's submission id. Run is the id of the submission that the job belongs
+	// to, and Workflow its name; it is "" for a single job. They are "" if they are unknown.
+	Submission, Run, Workflow string
+	// Queue is a name or an ARN, Status that in a listing; "" if they are unknown.
+	Queue  string
+	Status types.JobStatus
 }
 
 // New returns a client for the account, Region or engine of cfg.

@@ -78,11 +78,11 @@ func TestResolve(t *testing.T) {
 		{"train:0", idB + ":0", ""},
 		{"Train", idC, ""},
 		{"aaaa", "", "matches 2 jobs, write more digits:\n  " + idA + "  train  RUNNING\n  " + idB + "  train  FAILED"},
-		{"bbb", "", "no job has the id or name bbb"},
+		{"bbb", "", "no job or workflow has the id or name bbb"},
 		{"trian", "", "did you mean Train?"},
-		{"nothing-like-it", "", "no job has the id or name nothing-like-it"},
-		{"arn:aws:batch:us-east-1:123456789012:job-queue/cpu", "", "no job has"},
-		{"", "", "no job has"},
+		{"nothing-like-it", "", "no job or workflow has the id or name nothing-like-it"},
+		{"arn:aws:batch:us-east-1:123456789012:job-queue/cpu", "", "no job or workflow has"},
+		{"", "", "no job or workflow has"},
 	} {
 		_, client := listing(t)
 		got, err := client.Resolve(t.Context(), c.word, nil)

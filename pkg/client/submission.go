@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Each job of a submission has a submission id: a random UUID, created and recorded before the
@@ -18,6 +19,10 @@ const (
 	// submission id. It is the same in every attempt, and in a duplicate that a lost answer may
 	// leave for a while. A job whose effects must happen once can use it as a key.
 	SubmissionVariable = "BATCHCTL_SUBMISSION_ID"
+	// WorkflowTag is the tag of a workflow's jobs with its name, as TagText writes it. RunTag has the
+	// id of the whole submission. With them, a machine without the ledger finds the workflow.
+	WorkflowTag = "batchctl:workflow"
+	RunTag      = "batchctl:run"
 )
 
 const (
@@ -28,6 +33,21 @@ const (
 	// MaxUserName is how much of a job's name fits before "-" and the suffix.
 	MaxUserName = MaxJobName - SuffixLen - 1
 )
+
+// maxTagText is the longest value of a tag, in characters (API reference of TagResource).
+const maxTagText = 256
+
+// TagText returns a text as the value of a tag. It replaces characters that AWS does not accept
+// with _, and cuts the text.
+func TagText(text string) string {
+	runes := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Zs, r) || strings.ContainsRune("_.:/=+-@", r) {
+			return r
+		}
+		return '_'
+	}, text))
+	return string(runes[:min(len(runes), maxTagText)])
+}
 
 // suffixAlphabet is the alphabet of RFC 4648 in lower case: the JOB_NAME filter of ListJobs
 // ignores case.
@@ -72,6 +92,19 @@ func DisplayName(jobName string) string {
 		return jobName
 	}
 	return jobName[:cut]
+}
+
+// submissionOf returns the submission id in a jobName that batchctl created; "" for other names.
+func submissionOf(jobName string) string {
+	own := DisplayName(jobName)
+	if own == jobName {
+		return ""
+	}
+	id, err := suffixEncoding().DecodeString(jobName[len(own)+1:])
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
 // displayed is DisplayName for a member that may be missing.

@@ -44,13 +44,18 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, call.Jobs[0].ID) }
+	subject := session.Subject(details(call.Known))
+	job := call.Jobs[subject]
+	if n := len(call.Jobs); n > 1 {
+		fmt.Fprintf(con.Err, "note: explaining %s (%s), one of %d jobs\n", diag.Printable(job.Name), batch.ShortID(job.ID), n)
+	}
+	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, job.ID) }
 	// Ctrl-C and --timeout still print the last evidence.
 	b, waitErr := gatherUntilFirm(ctx, con, o.wait, call.Flags, gather)
 	if b == nil {
 		return waitErr
 	}
-	if b.Places, err = locationsOf(con, o.file, call.Jobs[0].Name); err != nil {
+	if b.Places, err = locationsOf(con, o.file, job.Name); err != nil {
 		return err
 	}
 	if path := o.record; path != "" {

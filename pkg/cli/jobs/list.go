@@ -36,7 +36,7 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 		return err
 	}
 	defer call.Close()
-	jobs, err := call.newest(ctx, o.array, filter)
+	jobs, err := call.newest(ctx, con, o.array, filter)
 	if err != nil {
 		return err
 	}
@@ -58,9 +58,9 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 
 // newest lists the jobs that match the filter, the newest first. Jobs that only
 // the ledger remembers are among them.
-func (call *Call) newest(ctx context.Context, array string, filter client.Filter) ([]types.JobSummary, error) {
+func (call *Call) newest(ctx context.Context, con *term.Console, array string, filter client.Filter) ([]types.JobSummary, error) {
 	named := array != "" || filter.Share != "" || len(filter.Queues) > 0 // the ledger does not record these
-	filter, err := ResolveFilter(ctx, call.Target, array, call.Platform, filter)
+	filter, err := ResolveFilter(ctx, NewResolver(con, "list", call.Target, call.Platform), array, call.Platform, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +156,7 @@ func ParseTime(flag, value string, now time.Time) (time.Time, error) {
 
 // ResolveFilter replaces the queue aliases and the array in a filter by names and
 // ids at the target. Without queues, the filter gets those of the platform file.
-func ResolveFilter(ctx context.Context, t *target.Target, array string, platform *document.Platform, f client.Filter) (client.Filter, error) {
-	queues := QueueNames(t, platform)
+func ResolveFilter(ctx context.Context, r *session.Resolver, array string, platform *document.Platform, f client.Filter) (client.Filter, error) {
 	if platform != nil {
 		for i, alias := range f.Queues {
 			if q, ok := platform.Queue(alias); ok {
@@ -166,19 +165,20 @@ func ResolveFilter(ctx context.Context, t *target.Target, array string, platform
 		}
 	}
 	if len(f.Queues) == 0 {
-		f.Queues = queues
+		f.Queues = r.Queues
 	}
 	if array != "" {
-		id, err := session.ResolveJob(ctx, t, array, queues)
+		found, err := r.Resolve(ctx, array, session.OneJob)
 		if err != nil {
 			return f, err
 		}
-		known, err := t.Recall(ctx, id)
+		id := found[0].ID
+		known, err := r.Target.Recall(ctx, id)
 		if err != nil {
 			return f, err
 		}
 		if batch.ArraySize(known[0].JobDetail) == 0 && known[0].Status != once.StatusExpired {
-			return f, exit.Fail(exit.NotDone, "list the children of %s: it is not an array", array).Try("show the job: batchctl status %s%s", array, t.Flags)
+			return f, exit.Fail(exit.NotDone, "list the children of %s: it is not an array", array).Try("show the job: batchctl status %s%s", array, r.Target.Flags)
 		}
 		f.ArrayOf = id
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
-	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -24,8 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// An argument names a job by its short id, its name or its complete id. A child of an array
-// is named by the array and its index, such as 3f2a91c0:7.
+// Arguments are handles of jobs and submissions: see session.Resolver.
 
 // Call is a command with its target open and the jobs of its arguments found.
 type Call struct {
@@ -127,41 +125,33 @@ func details(jobs []once.Recalled) []types.JobDetail {
 // it returns those of --submission, or of the last submission.
 func Resolve(ctx context.Context, con *term.Console, o Options, t *target.Target, platform *document.Platform) ([]once.Submitted, error) {
 	args, submission := o.Args, o.Submission
+	r := NewResolver(con, o.Command, t, platform)
 	switch {
 	case submission != "" && len(args) > 0:
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", args[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
 	case submission != "":
-		return session.SubmissionCalled(con, t, submission)
+		return r.Resolve(ctx, submission, session.WholeSubmission)
 	case len(args) == 0:
 		return session.LastSubmission(con, o.Command, t)
 	}
-	queues := QueueNames(t, platform)
 	var jobs []once.Submitted
 	for _, arg := range args {
-		id, err := ResolveFor(ctx, t, o.Command, arg, queues)
+		found, err := r.Resolve(ctx, arg, session.AnyJobs)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return j.ID == id }) {
-			jobs = append(jobs, once.Submitted{ID: id, Name: arg})
+		for _, job := range found {
+			if !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return j.ID == job.ID }) {
+				jobs = append(jobs, job)
+			}
 		}
 	}
 	return jobs, nil
 }
 
-// ResolveFor returns the id of the job that one argument of command names. If the
-// argument names an attempt, such as train:3#2, the error shows how that command
-// selects an attempt.
-func ResolveFor(ctx context.Context, t *target.Target, command, arg string, queues []string) (string, error) {
-	id, err := t.Client.Resolve(ctx, arg, queues)
-	part, ok := errors.AsType[*client.NoSuchPartError](err)
-	switch {
-	case !ok:
-		return id, session.LeadOn(t, err)
-	case part.Attempt > 0 && command == "logs":
-		return "", exit.Fail(exit.NotDone, "%v", part).Try("read the log of an attempt: batchctl logs %s --attempt %d%s", part.Use, part.Attempt, t.Flags)
-	}
-	return "", exit.Fail(exit.NotDone, "%v", part).Try("name one that exists: batchctl %s %s%s", command, part.Use, t.Flags)
+// NewResolver returns the resolver of a command's handles.
+func NewResolver(con *term.Console, command string, t *target.Target, platform *document.Platform) *session.Resolver {
+	return &session.Resolver{Con: con, Target: t, Command: command, Queues: QueueNames(t, platform), Exact: command == "stop" || command == "retry"}
 }
 
 // QueueNames returns the queues in which jobs are searched: those of the platform

@@ -217,6 +217,13 @@ func (call *Call) Described(ctx context.Context, names []string) ([]QueueState, 
 	return states, nil
 }
 
+// HasQueue reports whether an argument names one of the queues: by its name, ARN
+// or alias.
+func (call *Call) HasQueue(states []QueueState, arg string) bool {
+	name := batch.Name(call.queueName(arg))
+	return slices.ContainsFunc(states, func(s QueueState) bool { return s.Name == name })
+}
+
 // queueName returns the queue of an alias in the platform file. It returns other
 // arguments unchanged.
 func (call *Call) queueName(arg string) string {

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -43,17 +42,12 @@ func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
 	return costBefore(ctx, con, o)
 }
 
-// namesJobs reports whether the arguments name submitted jobs, not job files. An
-// argument is a file if it exists, is "-", ends in .json or contains a path
-// separator.
+// namesJobs reports whether the arguments name submitted jobs, not job files.
 func (o costOptions) namesJobs() bool {
 	if len(o.jobs) > 0 || o.since != "" || o.submission != "" || len(o.Paths) == 0 {
 		return true
 	}
-	return !slices.ContainsFunc(o.Paths, func(arg string) bool {
-		_, err := os.Stat(arg)
-		return err == nil || arg == "-" || filepath.Ext(arg) == ".json" || strings.ContainsRune(arg, filepath.Separator)
-	})
+	return !slices.ContainsFunc(o.Paths, session.NamesFile)
 }
 
 // costBefore estimates the cost of the jobs in files. The lower bounds need the

@@ -131,64 +131,49 @@ func aliases(in *input.Input) (names []string) {
 func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *jobs.Call, since time.Time) (ids []string, err error) {
 	words := slices.Concat(o.jobs, o.Paths)
 	if !since.IsZero() {
-		return jobsSince(ctx, call, o, words, since)
+		return jobsSince(ctx, con, call, o, words, since)
 	}
-	if len(words) == 0 {
-		found, err := jobs.Resolve(ctx, con, jobs.Options{Command: o.Command, Submission: o.submission}, call.Target, call.Platform)
-		for _, job := range found {
-			ids = append(ids, job.ID)
-		}
-		return ids, err
-	}
-	if o.submission != "" {
+	if o.submission != "" && len(words) > 0 {
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
-	queues := jobs.QueueNames(call.Target, call.Platform)
-	for _, queue := range words {
-		id, err := jobs.ResolveFor(ctx, call.Target, o.Command, queue, queues)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+	found, err := jobs.Resolve(ctx, con, jobs.Options{Command: o.Command, Args: words, Submission: o.submission}, call.Target, call.Platform)
+	return session.IDs(found), err
 }
 
-// jobsSince lists the jobs with the given names that were created after since.
-// Without names it lists all jobs. A trailing * in a name is a wildcard.
-func jobsSince(ctx context.Context, call *jobs.Call, o costOptions, names []string, since time.Time) (ids []string, err error) {
+// jobsSince lists the jobs of the given handles and files that were created
+// after since. Without any it lists all jobs. A trailing * in a name is a
+// wildcard.
+func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOptions, handles []string, since time.Time) (ids []string, err error) {
 	if len(o.jobs) > 0 || o.submission != "" {
 		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", o.since)
 	}
-	filter := client.Filter{CreatedAfter: since}
-	if queue := o.Queue; queue != "" && !call.IsLocal() {
-		filter.Queues = []string{queue}
+	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
+	filter, queue := client.Filter{CreatedAfter: since}, ""
+	if o.Queue != "" && !call.IsLocal() {
+		filter.Queues = []string{o.Queue}
 	}
-	if filter, err = jobs.ResolveFilter(ctx, call.Target, "", call.Platform, filter); err != nil {
+	if filter, err = jobs.ResolveFilter(ctx, r, "", call.Platform, filter); err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
-		names = []string{""}
+	if o.Queue != "" && !call.IsLocal() {
+		queue = filter.Queues[0] // its name, if the flag has an alias
 	}
-	known := map[string]bool{}
-	for _, filter.Name = range names {
-		for job, err := range call.List(ctx, filter) {
-			if err != nil {
-				return nil, err
-			}
-			if id := aws.ToString(job.JobId); !known[id] {
-				known[id] = true
-				ids = append(ids, id)
-			}
+	all := handles
+	if len(all) == 0 {
+		all = []string{""}
+	}
+	for _, handle := range all {
+		more, err := r.Since(ctx, handle, queue, filter)
+		if err != nil {
+			return nil, err
 		}
+		ids = append(ids, more...)
 	}
 	if len(ids) == 0 {
-		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(names, " "), "any name"), o.since).
+		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(handles, " "), "any name"), o.since).
 			Try("see what there is: batchctl list --created-after %s%s", o.since, call.Flags)
 	}
-	return ids, nil
+	return client.Distinct(ids), nil
 }
 
 // readState queries the queues and compute environments of the target. Jobs in a
@@ -217,8 +202,8 @@ func (a *account) readState(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// runsOf returns the name of each job's submission, by job id, from the ledger.
-// The name is the first job's, with the number of further jobs.
+// runsOf returns the name of each job's submission, by job id, from the ledger:
+// the workflow's with the submission's id, or the first job's.
 func runsOf(con *term.Console, t *target.Target) (map[string]string, error) {
 	entries, err := session.Entries(con, t)
 	if err != nil {
@@ -235,6 +220,10 @@ func runsOf(con *term.Console, t *target.Target) (map[string]string, error) {
 		if e.Run == "" {
 			continue
 		}
+		if e.Workflow != "" {
+			runs[e.ID] = workflowName(e.Workflow, e.Run)
+			continue
+		}
 		name := first[e.Run].Name + " " + batch.ShortID(first[e.Run].ID)
 		if more := count[e.Run] - 1; more > 0 {
 			name += fmt.Sprintf(" and %d more", more)
@@ -242,6 +231,18 @@ func runsOf(con *term.Console, t *target.Target) (map[string]string, error) {
 		runs[e.ID] = name
 	}
 	return runs, nil
+}
+
+// workflowName names one submission of a workflow. Its id is a handle of the submission.
+func workflowName(name, run string) string { return strings.TrimSpace(name + " " + run) }
+
+// workflowOf returns the name of a job's submission: from the ledger, or from the
+// tags of a job that another machine submitted.
+func (a *account) workflowOf(job types.JobDetail, parent string) string {
+	if name := a.runs[parent]; name != "" {
+		return name
+	}
+	return workflowName(job.Tags[client.WorkflowTag], job.Tags[client.RunTag])
 }
 
 // add adds the cost of some jobs, and of all children if a job is an array. all
@@ -262,7 +263,7 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 		if err != nil {
 			return err
 		}
-		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id), Workflow: a.runs[parent], Tags: job.Tags}
+		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id), Workflow: a.workflowOf(job.JobDetail, parent), Tags: job.Tags}
 		if isChild || batch.ArraySize(job.JobDetail) > 0 {
 			key.Array = aws.ToString(job.JobName) + " " + batch.ShortID(parent)
 		}

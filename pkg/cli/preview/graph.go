@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -69,10 +70,10 @@ func graphFormat(o graphOptions) (string, error) {
 	return "", exit.Usage("--out %s: no graph format has this ending", o.out).Try("use .svg, .dot or .txt, or name the format: --output svg")
 }
 
-// graphOf returns the graph of the files, or of the submission that --submission
-// names.
+// graphOf returns the graph of the files, or of the submitted jobs that the
+// arguments or --submission name.
 func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Graph, error) {
-	if o.submission == "" {
+	if o.submission == "" && (len(o.Paths) == 0 || slices.ContainsFunc(o.Paths, session.NamesFile)) {
 		in, err := input.Load(con, o.Options.Options)
 		if err != nil {
 			return nil, err
@@ -82,9 +83,6 @@ func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Gra
 			return nil, err
 		}
 		return plannedGraph(con, planned), nil
-	}
-	if len(o.Paths) > 0 {
-		return nil, exit.Usage("--submission already names the jobs; do not name %s", o.Paths[0]).Try("use one of them")
 	}
 	call, err := jobs.OpenJobs(ctx, con, o.ofJobs(o.submission), target.ToRead)
 	if err != nil {

@@ -96,11 +96,11 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 		return nil, nil, err
 	}
 	defer call.Close()
-	queues := jobs.QueueNames(call.Target, call.Platform)
-	id, err := jobs.ResolveFor(ctx, call.Target, options.Command, job, queues)
+	found, err := jobs.NewResolver(con, options.Command, call.Target, call.Platform).Resolve(ctx, job, session.OneJob)
 	if err != nil {
 		return nil, nil, err
 	}
+	id := found[0].ID
 	// A child does not know the size of its array.
 	ids := []string{id}
 	if array, _, isChild := batch.SplitChildID(id); isChild {

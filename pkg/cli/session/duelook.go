@@ -174,9 +174,3 @@ func LeadOn(t *target.Target, err error) error {
 	}
 	return err
 }
-
-// ResolveJob resolves an argument to a job id, with the next step in its errors.
-func ResolveJob(ctx context.Context, t *target.Target, arg string, queues []string) (string, error) {
-	id, err := t.Client.Resolve(ctx, arg, queues)
-	return id, LeadOn(t, err)
-}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,6 +31,34 @@ func culprit(jobs []types.JobDetail) *types.JobDetail {
 		}
 	}
 	return found
+}
+
+// waitsForOneOf reports whether a job depends on one of the jobs that has not ended.
+func waitsForOneOf(jobs []types.JobDetail, job types.JobDetail) bool {
+	return slices.ContainsFunc(jobs, func(other types.JobDetail) bool {
+		return !batch.HasEnded(other.Status) && slices.ContainsFunc(job.DependsOn, func(d types.JobDependency) bool {
+			return aws.ToString(d.JobId) == aws.ToString(other.JobId) && d.JobId != nil
+		})
+	})
+}
+
+// Subject returns the index of the job to explain: one that FAILED, see culprit;
+// else the first that has not ended and waits for no other one of them; else the
+// first.
+func Subject(jobs []types.JobDetail) int {
+	if job := culprit(jobs); job != nil {
+		return slices.IndexFunc(jobs, func(j types.JobDetail) bool { return j.JobId == job.JobId })
+	}
+	waits := -1
+	for i, job := range jobs {
+		if batch.HasEnded(job.Status) || waitsForOneOf(jobs, job) {
+			continue
+		}
+		if waits < 0 || job.Status == types.JobStatusRunnable && jobs[waits].Status != types.JobStatusRunnable {
+			waits = i
+		}
+	}
+	return max(waits, 0)
 }
 
 // ExplainNext returns the command that explains why jobs failed; "" if none

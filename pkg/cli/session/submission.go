@@ -3,13 +3,12 @@ package session
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -43,63 +42,6 @@ func LastSubmission(con *term.Console, command string, t *target.Target) ([]once
 		return nil, exit.Usage("%s needs a job", command).Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", command, t.Flags)
 	}
 	return together(entries, len(entries)-1), nil
-}
-
-// SubmissionCalled finds a submission by its file, or by the name, id or run of
-// one of its jobs. If several match, it returns the newest. Names must match
-// completely.
-func SubmissionCalled(con *term.Console, t *target.Target, name string) ([]once.Submitted, error) {
-	entries, err := Entries(con, t)
-	if err != nil {
-		return nil, err
-	}
-	if strings.HasSuffix(name, ".json") {
-		return submissionOf(con, t, entries, name)
-	}
-	var named []string
-	for i, e := range slices.Backward(entries) {
-		if e.Name == name || e.Run == name || len(name) >= 4 && strings.HasPrefix(e.ID, name) {
-			return together(entries, i), nil
-		}
-		named = append(named, e.Name)
-	}
-	f := exit.Fail(exit.NotDone, "the ledger has no submission with a job %s to this target", name)
-	if near := diag.Near(name, slices.Values(named)); near != "" {
-		return nil, f.Try("did you mean --submission %s?", near)
-	}
-	return nil, f.Try("see what there is: batchctl list%s", t.Flags)
-}
-
-// submissionOf finds the newest submission of the jobs that a file contains now.
-func submissionOf(con *term.Console, t *target.Target, entries []once.Entry, path string) ([]once.Submitted, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("name a job of the submission instead: its name or short id")
-	}
-	src, err := input.Read(con, path)
-	if err != nil {
-		return nil, err
-	}
-	file, _ := document.Load(src, document.Options{}) // its problems do not matter here
-	jobs := jobsOf(file)
-	var partly []once.Submitted
-	for i := len(entries) - 1; i >= 0 && len(jobs) > 0; i-- {
-		if name, _ := jobs.job(entries[i].Name); name == "" {
-			continue
-		}
-		submitted := together(entries, i)
-		if jobs.are(submitted) {
-			return submitted, nil
-		}
-		if partly == nil {
-			partly = submitted
-		}
-	}
-	f := exit.Fail(exit.NotDone, "the ledger has no submission of the jobs of %s to this target", path)
-	if partly != nil {
-		return nil, f.Try("the newest submission with one of them is %s: batchctl status --submission %s%s",
-			strings.Join(sortedNames(partly), " "), batch.ShortID(partly[0].ID), t.Flags)
-	}
-	return nil, f.Try("see what there is: batchctl list%s", t.Flags)
 }
 
 // fileJobs are the names of a file's jobs. The value reports whether the job is
@@ -144,7 +86,7 @@ func (w fileJobs) job(name string) (of string, between bool) {
 }
 
 // are reports whether these jobs are a complete submission of the file.
-func (w fileJobs) are(jobs []once.Submitted) bool {
+func (w fileJobs) are(jobs []client.Known) bool {
 	found := map[string]bool{}
 	for _, j := range jobs {
 		name, between := w.job(j.Name)
@@ -159,15 +101,6 @@ func (w fileJobs) are(jobs []once.Submitted) bool {
 		}
 	}
 	return true
-}
-
-// sortedNames returns the names of jobs in order.
-func sortedNames(jobs []once.Submitted) (names []string) {
-	for _, j := range jobs {
-		names = append(names, j.Name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // together returns the jobs of the submission that contains entry i, in the order

@@ -40,6 +40,12 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	r := &session.Resolver{Con: con, Command: o.Command, Exact: true}
+	for i, arg := range o.Args {
+		if o.Args[i], err = r.OpenRun(arg, open); err != nil {
+			return err
+		}
+	}
 	if open, err = chosen(open, o.Args); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func parseInterval(value string) (time.Duration, error) {
 func topLive(ctx context.Context, con *term.Console, o options, out *os.File, interval time.Duration) error {
 	var messages bytes.Buffer
 	quiet := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &messages}, Sources: con.Sources}
-	reader := &topReader{queueArgs: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, quiet, o.Options, target.ToRead) }}
+	reader := &topReader{con: quiet, args: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, quiet, o.Options, target.ToRead) }}
 	program := &topProgram{
 		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, reader: reader,
 		pace: topPace{interval: interval},
@@ -73,7 +73,7 @@ func topLive(ctx context.Context, con *term.Console, o options, out *os.File, in
 
 // topPrinted prints snapshots without a terminal.
 func topPrinted(ctx context.Context, con *term.Console, o options, interval time.Duration) error {
-	reader := &topReader{queueArgs: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
+	reader := &topReader{con: con, args: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
 	defer reader.close()
 	read := func() (*topSnapshot, error) { return reader.read(ctx, nil) }
 	return printSnapshots(ctx, con, read, topPace{interval: interval}, o.iterations, o.Format)

@@ -101,10 +101,13 @@ func (j topJob) children() map[string]int32 {
 // topReader reads snapshots of a target. It reconnects when a local engine ends
 // or begins. It is not safe for concurrent use.
 type topReader struct {
-	open      func() (*jobs.Call, error)
-	queueArgs []string // queues of the command line; empty for all
-	call      *jobs.Call
-	lost      bool // the last snapshot failed
+	open func() (*jobs.Call, error)
+	con  *term.Console // for the resolver's notes
+	args []string      // queues and handles of the command line; empty for all queues
+	call *jobs.Call
+	lost bool // the last snapshot failed
+	// chosen is what args mean; nil before the first snapshot.
+	chosen *selection
 }
 
 // read takes one snapshot. It describes the jobs with the ids of wanted first.
@@ -149,7 +152,10 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	if err := r.connect(); err != nil {
 		return nil, err
 	}
-	queues, err := r.call.Described(ctx, r.queueArgs)
+	if err := r.choose(ctx); err != nil {
+		return nil, err
+	}
+	queues, err := r.call.Described(ctx, r.chosen.queues)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +172,9 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 		s.add(q, statuses[i])
 	}
 	s.Time = time.Now()
+	if err := r.chosen.filter(r.call, s); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(s.Jobs, firstInLife)
 	if len(s.Jobs) > topJobs {
 		s.Jobs, s.MoreJobs = s.Jobs[:topJobs], true

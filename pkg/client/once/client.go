@@ -73,10 +73,15 @@ func (k known) Jobs() ([]client.Known, error) {
 	var jobs []client.Known
 	for _, e := range entries {
 		if k.c.Ledger.Covers(e.Target) {
-			jobs = append(jobs, client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time})
+			jobs = append(jobs, e.Known())
 		}
 	}
 	return jobs, nil
+}
+
+// Known returns the entry as the embedded client uses it.
+func (e Entry) Known() client.Known {
+	return client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time, Submission: e.Submission, Run: e.Run, Workflow: e.Workflow, Queue: e.Queue}
 }
 
 // Children returns the size of an array from its submission or its remembered outcome.

@@ -85,6 +85,7 @@ func (c *Client) complete(ctx context.Context, r *run, p *plan.Plan) error {
 	if err := c.boundGroups(ctx, r, p); err != nil {
 		return err
 	}
+	r.tagWorkflow()
 	return r.checkSizes()
 }
 

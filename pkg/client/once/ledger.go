@@ -40,6 +40,8 @@ type Entry struct {
 	Submission string `json:"submission,omitempty"`
 	// Run is the id of the submission that the job belongs to, such as a workflow.
 	Run string `json:"run,omitempty"`
+	// Workflow is the name of that submission; "" for a single job.
+	Workflow string `json:"workflow,omitempty"`
 }
 
 // DamageError names damaged lines of the ledger that were skipped.
@@ -129,6 +131,7 @@ func (l *Ledger) Entries() ([]Entry, error) {
 		return nil, err
 	}
 	closed, err := l.closedEntries()
+	l.addWorkflows(closed)
 	if len(open) == 0 {
 		return closed, err
 	}
@@ -142,6 +145,31 @@ func (l *Ledger) Entries() ([]Entry, error) {
 		}
 	}
 	return closed, err
+}
+
+// addWorkflows adds the names of workflows to entries of versions that did not write them.
+func (l *Ledger) addWorkflows(entries []Entry) {
+	jobs := map[string]int{} // of each run without a name
+	several := false
+	for _, e := range entries {
+		if e.Run != "" && e.Workflow == "" {
+			jobs[e.Run]++
+			several = several || jobs[e.Run] > 1
+		}
+	}
+	if !several {
+		return
+	}
+	names := map[string]string{}
+	runs, _ := l.closedRecords() // without them the workflows have no names
+	for _, r := range runs {
+		names[r.ID] = r.Name
+	}
+	for i, e := range entries {
+		if e.Workflow == "" {
+			entries[i].Workflow = names[e.Run]
+		}
+	}
 }
 
 // openEntries returns the accepted jobs of unfinished runs.
@@ -163,16 +191,16 @@ func (l *Ledger) openEntries() ([]Entry, error) {
 
 // acceptedOf returns the jobs that a run's log records as accepted.
 func acceptedOf(lines []line) (entries []Entry) {
-	target, run, intents := "", "", map[string]line{}
+	target, run, workflow, intents := "", "", "", map[string]line{}
 	for _, l := range lines {
 		switch l.What {
 		case lineRun:
-			target, run = l.Target, l.Run
+			target, run, workflow = l.Target, l.Run, l.Name
 		case lineIntent:
 			intents[l.Submission] = l
 		case lineAccepted:
 			if l.ID != "" {
-				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run})
+				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run, workflow})
 			}
 		}
 	}

@@ -112,11 +112,12 @@ func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *
 	}
 }
 
-// retryTags returns the job's tags, with its id in RetryTag instead of its submission's id.
+// retryTags returns the job's tags, with its id in RetryTag instead of those of its
+// submission.
 func retryTags(job types.JobDetail) map[string]string {
 	tags := maps.Clone(job.Tags)
 	maps.DeleteFunc(tags, func(name, _ string) bool {
-		return name == client.SubmissionTag || name == MaxParallelTag || strings.HasPrefix(name, "aws:")
+		return name == client.SubmissionTag || name == client.RunTag || name == client.WorkflowTag || name == MaxParallelTag || strings.HasPrefix(name, "aws:")
 	})
 	if tags == nil {
 		tags = map[string]string{}

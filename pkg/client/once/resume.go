@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/client"
 )
 
 // OpenRun is an unfinished submission.
@@ -22,6 +24,8 @@ type OpenRun struct {
 	CheckDue time.Time
 	// IDs are the ids of the accepted jobs.
 	IDs []string
+	// Known are the submission's jobs, for client.FindAmong. Jobs that are not accepted have no id.
+	Known []client.Known
 	// Unsealed means that lines of the log have no checksums: an older version wrote them.
 	Unsealed bool
 	// Damage is why the log cannot be read. The other fields are then empty.
@@ -50,6 +54,11 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		for _, s := range r.results() {
 			if s.Skipped == "" {
 				o.IDs = append(o.IDs, s.ID)
+			}
+		}
+		for _, t := range r.tasks {
+			if t.submit != nil {
+				o.Known = append(o.Known, client.Known{ID: t.result.ID, Name: t.name, Submitted: r.began, Submission: t.submission, Run: name, Workflow: r.title})
 			}
 		}
 		open = append(open, o)

@@ -401,7 +401,7 @@ func (l *Ledger) keep(r *run) error {
 	var entries []Entry
 	for _, t := range r.tasks {
 		if s := t.result; t.done && s.ID != "" && !known[s.ID] {
-			entries = append(entries, Entry{t.at, r.target, s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name})
+			entries = append(entries, Entry{t.at, r.target, s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name, r.title})
 		}
 	}
 	if len(entries) == 0 {

@@ -32,6 +32,26 @@ func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool)
 	return &out
 }
 
+// tagWorkflow tags the jobs of a workflow with its name and the run, as far as they have room for
+// tags. It removes such tags of another submission, which a converted job may have.
+func (r *run) tagWorkflow() {
+	for _, t := range r.tasks {
+		if t.submit == nil {
+			continue
+		}
+		tags := maps.Clone(t.submit.Tags)
+		delete(tags, client.WorkflowTag)
+		delete(tags, client.RunTag)
+		if r.title != "" && len(tags)+1 < client.TagLimit {
+			if tags == nil {
+				tags = map[string]string{}
+			}
+			tags[client.WorkflowTag], tags[client.RunTag] = client.TagText(r.title), r.name
+		}
+		t.submit.Tags = tags
+	}
+}
+
 // withVariable adds SubmissionVariable to the overrides, unless the job has a variable of that name
 // or it does not fit.
 func withVariable(in *types.ContainerOverrides, submission string) *types.ContainerOverrides {

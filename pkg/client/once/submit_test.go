@@ -358,9 +358,9 @@ func TestSubmitWritesTheLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := c.Ledger.Entries()
-	want := []Entry{{Target: "local", Queue: "cpu", Name: "a", ID: clienttest.TestID(1), Definition: definitionARN + "a:1", ArraySize: 3}}
+	want := []Entry{{Target: "local", Queue: "cpu", Name: "a", ID: clienttest.TestID(1), Definition: definitionARN + "a:1", ArraySize: 3, Workflow: "test"}}
 	if len(got) == 1 && !got[0].Time.IsZero() {
-		want[0].Time, want[0].Submission, want[0].Run = got[0].Time, f.Submitted[0].Tags[client.SubmissionTag], got[0].Run
+		want[0].Time, want[0].Submission, want[0].Run = got[0].Time, f.Submitted[0].Tags[client.SubmissionTag], f.Submitted[0].Tags[client.RunTag]
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
