@@ -99,10 +99,8 @@ func app(con *term.Console) *cli.App {
 		Action: func(c *cli.Context) error { return cmdline.ShowHelp(con.Out, c.App, c.App.Name, nil) },
 	}
 	for _, c := range app.Commands {
-		// These commands take jobs, so their arguments complete to names from the
-		// ledger.
-		if slices.Contains([]string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain"}, c.Name) {
-			completeJobs(con, c)
+		if slices.Contains(jobCommands, c.Name) {
+			completeHandles(con, c)
 		}
 		c.OnUsageError = onUsage
 		c.HideHelpCommand = true

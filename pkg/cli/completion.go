@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -11,7 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
@@ -63,7 +63,7 @@ func completionCommand(con *term.Console) *cli.Command {
 		Name:      "completion",
 		Usage:     "print a shell completion script",
 		UsageText: "batchctl completion bash|zsh|fish",
-		Description: cmdline.Help("Completes commands, flags and the names of submitted jobs.",
+		Description: cmdline.Help("Completes commands, flags, and the names and ids of submitted workflows and jobs. It sends no request.",
 			"source <(batchctl completion bash)\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 1); err != nil {
@@ -79,12 +79,28 @@ func completionCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// completeJobs completes arguments to the names and short ids of the ledger's
-// last 50 jobs, the newest last. It sends no request.
-func completeJobs(con *term.Console, command *cli.Command) {
+// jobCommands are the commands whose arguments complete to handles of jobs and submissions. Those of
+// resume complete to open submissions, and those of list only after --array.
+var jobCommands = []string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain", "top", "cost", "graph", "list", "resume"}
+
+// handleFlags are the flags whose values are handles.
+var handleFlags = []string{"--submission", "--array", "--jobs"}
+
+// completeHandles completes arguments, and values of handleFlags, to the handles of the ledger's
+// last entries: workflows, submissions, names and short ids of jobs, the newest last. It sends no
+// request.
+func completeHandles(con *term.Console, command *cli.Command) {
 	command.BashComplete = func(c *cli.Context) {
-		// The last argument is the completion flag; the one before it is incomplete.
-		if args := os.Args; len(args) > 1 && strings.HasPrefix(args[len(args)-2], "-") {
+		// The last argument is the completion flag; the one before it is incomplete, or a flag
+		// whose value is missing.
+		before := ""
+		if args := os.Args; len(args) > 1 {
+			before = args[len(args)-2]
+		}
+		isValue := slices.Contains(handleFlags, before) && slices.ContainsFunc(command.Flags, func(f cli.Flag) bool {
+			return slices.Contains(f.Names(), strings.TrimLeft(before, "-"))
+		})
+		if !isValue && (strings.HasPrefix(before, "-") || command.Name == "list") {
 			cli.DefaultCompleteWithFlags(command)(c)
 			return
 		}
@@ -92,21 +108,43 @@ func completeJobs(con *term.Console, command *cli.Command) {
 		if err != nil {
 			return
 		}
-		entries, err := (&once.Ledger{Dir: dir}).Entries()
-		// A damaged ledger still has readable lines. Completion must print
-		// nothing else.
-		if err != nil && len(entries) == 0 {
-			return
+		ledger := &once.Ledger{Dir: dir}
+		entries := ledger.RecentOpen()
+		if command.Name != "resume" {
+			entries = ledger.Recent()
 		}
-		seen := map[string]bool{}
-		// Older jobs would make the list too long to be useful.
-		for _, e := range entries[max(0, len(entries)-50):] {
-			for _, name := range []string{e.Name, batch.ShortID(e.ID)} {
-				if !seen[name] {
-					seen[name] = true
-					fmt.Fprintln(con.Out, diag.Printable(name))
-				}
-			}
+		for _, handle := range handlesOf(entries) {
+			fmt.Fprintln(con.Out, handle)
 		}
 	}
+}
+
+// mostCompleted is how many entries complete to handles. Older ones would make the list too long to
+// be useful.
+const mostCompleted = 50
+
+// handlesOf returns the handles of the last entries, each once. It leaves out names that a shell
+// would split or expand: bash expands the words that compgen gets.
+func handlesOf(entries []once.Entry) (handles []string) {
+	seen := map[string]bool{"": true}
+	for _, e := range entries[max(0, len(entries)-mostCompleted):] {
+		candidates := []string{e.Workflow, "", e.Name, batch.ShortID(e.ID)}
+		if e.Workflow != "" || e.ID == "" {
+			candidates[1] = e.Run // otherwise the job's id is enough
+		}
+		for _, handle := range candidates {
+			if !seen[handle] && strings.IndexFunc(handle, needsQuotes) < 0 {
+				handles = append(handles, handle)
+			}
+			seen[handle] = true
+		}
+	}
+	return handles
+}
+
+// needsQuotes reports whether a character of a completed word may mean something to a shell, or to
+// its completion, which splits words at a colon.
+func needsQuotes(r rune) bool {
+	isPlain := r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("_-.+@/", r)
+	return !isPlain
 }

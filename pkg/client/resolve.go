@@ -39,14 +39,22 @@ func (e *AmbiguousIDError) Error() string {
 }
 
 // NoSuchJobError reports an argument that names no job and no submission. Near is the closest name.
-type NoSuchJobError struct{ Argument, Near string }
+type NoSuchJobError struct {
+	Argument, Near string
+	// Unsearched is how many jobs of the service were too old to be searched for their tags.
+	Unsearched int
+}
 
 // Error suggests the closest name, if there is one.
 func (e *NoSuchJobError) Error() string {
-	if e.Near != "" {
-		return fmt.Sprintf("no job or workflow has the id or name %s, did you mean %s?", e.Argument, e.Near)
+	text := "no job or workflow has the id or name " + e.Argument
+	if e.Unsearched > 0 {
+		text += fmt.Sprintf(" (not checked: whether one of the %d oldest jobs belongs to such a workflow)", e.Unsearched)
 	}
-	return "no job or workflow has the id or name " + e.Argument
+	if e.Near != "" {
+		return text + ", did you mean " + e.Near + "?"
+	}
+	return text
 }
 
 // Resolve returns the id of the only job that a handle means: see Find. Several jobs of one name
@@ -238,8 +246,9 @@ type finder struct {
 	// seen are all jobs that were examined.
 	seen                  []Known
 	byID, byName, members []Known
-	// atService means that the memory had no match.
-	atService bool
+	// atService means that the memory had no match. unsearched jobs were not described there.
+	atService  bool
+	unsearched int
 }
 
 // newFinder returns a finder for a handle.
@@ -325,7 +334,7 @@ func (f *finder) noSuch() error {
 			}
 		}
 	}
-	return &NoSuchJobError{f.handle, diag.Near(f.base, names)}
+	return &NoSuchJobError{f.handle, diag.Near(f.base, names), f.unsearched}
 }
 
 // summaries returns jobs in the form of ListJobs.
@@ -382,6 +391,7 @@ const mostTagged = 1000
 
 // findByTags describes the newest jobs and searches their tags.
 func (c *Client) findByTags(ctx context.Context, f *finder, listed []Known) error {
+	f.unsearched = max(0, len(listed)-mostTagged)
 	tagged, err := c.tagged(ctx, listed)
 	for _, k := range tagged {
 		f.see(k, "")

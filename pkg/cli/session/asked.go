@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -75,6 +76,9 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 			}
 		}
 	}
+	if len(runs) == 0 {
+		a.Title = taggedTitle(jobs)
+	}
 	if len(runs) != 1 || !isWhole(runs[0], shown) {
 		return a, nil
 	}
@@ -87,6 +91,21 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 		}
 	}
 	return a, nil
+}
+
+// taggedTitle returns the name of the workflow that another machine submitted, if all jobs belong
+// to one submission of it.
+func taggedTitle(jobs []once.Recalled) string {
+	if len(jobs) == 0 {
+		return ""
+	}
+	title, run := jobs[0].Tags[client.WorkflowTag], jobs[0].Tags[client.RunTag]
+	for _, job := range jobs {
+		if job.Tags[client.WorkflowTag] != title || job.Tags[client.RunTag] != run {
+			return ""
+		}
+	}
+	return title
 }
 
 // isWhole reports whether the ids are exactly those of the run's submitted jobs.

@@ -146,7 +146,7 @@ func (r *Resolver) explain(handle string, extent Extent, err error) error {
 		}
 	}
 	if missing.Near != "" && extent == WholeSubmission {
-		return exit.Fail(exit.NotDone, "%v", &client.NoSuchJobError{Argument: handle}).Try("did you mean --submission %s?", missing.Near)
+		return exit.Fail(exit.NotDone, "%v", &client.NoSuchJobError{Argument: handle, Unsearched: missing.Unsearched}).Try("did you mean --submission %s?", missing.Near)
 	}
 	return LeadOn(r.Target, err)
 }
