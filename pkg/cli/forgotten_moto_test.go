@@ -93,6 +93,21 @@ func TestForgottenByMoto(t *testing.T) {
 	f.types(exit.OK, "logs", "work") // moto has no log of these jobs: no error
 	f.wants(f.types(exit.OK, "stop", "--submission", "flow.json"), "prepare  not stopped: SUCCEEDED already", "collect  not stopped: SUCCEEDED already")
 
+	// Another machine has no record of the workflow: it finds the jobs by their tags.
+	state, elsewhere := filepath.Join(f.dir, "state"), filepath.Join(f.dir, "elsewhere")
+	if err := os.Rename(state, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	f.wants(f.types(exit.OK, "status", "flow"), "flow\n", "prepare", "work", "collect")
+	f.wants(f.types(exit.OK, "status", "flow.json"), "prepare", "work", "collect")
+	f.wants(f.types(exit.OK, "status", "--submission", "work"), "prepare", "work", "collect")
+	f.wants(f.types(exit.OK, "stop", "flow"), "prepare  not stopped: SUCCEEDED already", "collect  not stopped: SUCCEEDED already")
+	f.wants(f.types(exit.OK, "cost", "flow.json", "--since", "1d", "--by", "workflow"), "flow ")
+	f.wants(f.types(exit.NotDone, "status", "flaw"), "no job or workflow has the id or name flaw, did you mean flow?")
+	if err := errors.Join(os.RemoveAll(state), os.Rename(elsewhere, state)); err != nil {
+		t.Fatal(err)
+	}
+
 	if err := f.post("reset", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,9 @@ func submittedOf(jobs []client.Known) (all []once.Submitted) {
 
 // looksLikeFile reports whether a handle has the form of a path, which no job's name has.
 func looksLikeFile(handle string) bool {
+	if batch.IsARN(handle) {
+		return false
+	}
 	switch filepath.Ext(handle) {
 	case ".json", ".yaml", ".yml":
 		return true
@@ -170,7 +173,8 @@ func (r *Resolver) noteOthers(handle string, chosen []client.Known, whole bool, 
 	if !whole {
 		if len(m.Jobs) > 1 {
 			r.note(fmt.Sprintf("%d jobs are named %s; this is the newest, %s", len(m.Jobs), handle, batch.ShortID(chosen[0].ID)), jobNotes(m.Jobs[1:]))
-		} else if run := m.Members; len(run) > 0 && run[0].Run == chosen[0].Run && !slices.Contains(oneJobCommands[:], r.Command) {
+		}
+		if run := m.Members; len(run) > 0 && run[0].Run == chosen[0].Run && !slices.Contains(oneJobCommands[:], r.Command) {
 			fmt.Fprintf(r.Con.Err, "note: %s is also the workflow of this job; for all its jobs: batchctl %s --submission %[1]s%[3]s\n",
 				diag.Printable(handle), r.Command, diag.Printable(r.Target.Flags))
 		}

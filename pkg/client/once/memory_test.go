@@ -2,6 +2,7 @@ package once
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
@@ -43,6 +45,123 @@ func TestResolveFromTheLedger(t *testing.T) {
 	}
 	if got, err := c.Resolve(t.Context(), "dddd", nil); err == nil {
 		t.Errorf("another target's job was found: %s", got)
+	}
+}
+
+// TestFindInTheLedger checks each form of a handle against the ledger. The service is not asked.
+func TestFindInTheLedger(t *testing.T) {
+	f, c := listing(t)
+	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "local"}
+	at := func(minute int) time.Time { return time.Date(2026, 5, 4, 12, minute, 0, 0, time.UTC) }
+	id := func(n int) string { return clienttest.TestID(n) }
+	const sent = "7f3c1d2e-1111-4222-8333-444455556666"
+	if err := c.Ledger.Append(
+		Entry{Time: at(1), Name: "pre", ID: id(1), Run: "beef0001", Workflow: "recon"},
+		Entry{Time: at(1), Name: "main", ID: id(2), Run: "beef0001", Workflow: "recon", ArraySize: 3},
+		Entry{Time: at(2), Name: "recon", ID: id(3), Run: "cafe0002", Submission: sent}, // a single job
+		Entry{Time: at(3), Name: "pre", ID: id(4), Run: "beef0003", Workflow: "recon"},
+		Entry{Time: at(3), Name: "main", ID: id(5), Run: "beef0003", Workflow: "recon", ArraySize: 3},
+		Entry{Time: at(4), Name: "train", ID: id(6), Run: "dada0004", Workflow: "train"}, // a job of the workflow's name
+		Entry{Time: at(4), Name: "test", ID: id(7), Run: "dada0004", Workflow: "train"},
+		Entry{Time: at(5), Name: "last", ID: id(8), Run: "eeee0005", Workflow: "old"},
+		Entry{Time: at(6), Name: "old", ID: id(9), Run: "eeee0006"}, // newer than the workflow
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		handle       string
+		newest       string // ids, as numbers
+		whole        string
+		jobs, others int
+	}{
+		{"recon", "4 5", "4 5", 1, 4},
+		{"beef0001", "1 2", "1 2", 0, 2},
+		{"beef0003", "4 5", "4 5", 0, 2},
+		{"beef", "4 5", "4 5", 0, 4},
+		{"pre", "4", "4 5", 2, 0},
+		{"train", "6", "6 7", 1, 2},
+		{"old", "9", "8", 1, 1},
+		{sent, "3", "3", 1, 0},
+		{id(2), "2", "1 2", 1, 0},
+		{"arn:aws:batch:us-east-1:123456789012:job/" + id(2), "2", "1 2", 1, 0},
+		{"00000007", "7", "6 7", 1, 0},
+		{"main:1", "5", "4 5", 2, 0},
+	} {
+		m, err := c.Find(t.Context(), tt.handle, nil)
+		if err != nil {
+			t.Errorf("Find(%q): %v", tt.handle, err)
+			continue
+		}
+		newest, _ := m.Newest()
+		whole, err := c.Submission(t.Context(), m, nil)
+		if numbers(newest) != tt.newest || numbers(whole) != tt.whole || err != nil || len(m.Jobs) != tt.jobs || len(m.Members) != tt.others {
+			t.Errorf("Find(%q) = %s, submission %s, %d jobs, %d members, %v, want %+v", tt.handle, numbers(newest), numbers(whole), len(m.Jobs), len(m.Members), err, tt)
+		}
+	}
+	if len(f.Calls) > 0 {
+		t.Errorf("the service was asked: %v", f.Calls)
+	}
+	_, err := c.Resolve(t.Context(), "beef0001", nil)
+	if several, ok := errors.AsType[*client.SeveralJobsError](err); !ok || several.Error() != "beef0001 is a submission of 2 jobs: pre 00000001, main 00000002" {
+		t.Error(err)
+	}
+}
+
+// numbers returns the numbers in ids of clienttest.TestID.
+func numbers(jobs []client.Known) string {
+	var all []string
+	for _, k := range jobs {
+		all = append(all, strings.TrimLeft(k.ID[:8], "0"))
+	}
+	return strings.Join(all, " ")
+}
+
+// TestWorkflowsOfOlderVersions checks that the names in runs.jsonl are used for entries that do not
+// have the name.
+func TestWorkflowsOfOlderVersions(t *testing.T) {
+	l := &Ledger{Dir: t.TempDir(), Target: "local"}
+	if err := l.Append(Entry{Name: "a", ID: idA, Run: "beef0001"}, Entry{Name: "b", ID: idB, Run: "beef0001"}, Entry{Name: "c", ID: idC, Run: "beef0002"}); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"run":"beef0001","target":"local","name":"recon","jobs":[{"name":"a","id":"` + idA + `"},{"name":"b","id":"` + idB + `"}]}` + "\n"
+	if err := os.WriteFile(l.runsPath(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := l.Entries()
+	if err != nil || entries[0].Workflow != "recon" || entries[1].Workflow != "recon" || entries[2].Workflow != "" {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
+// TestRecent checks that completion's view of the ledger has its last entries and the open runs,
+// however long the files are, and passes over damage.
+func TestRecent(t *testing.T) {
+	l := &Ledger{Dir: t.TempDir(), Target: "local"}
+	if got := l.Recent(); got != nil {
+		t.Errorf("an empty ledger: %v", got)
+	}
+	var entries []Entry
+	for i := range 2000 {
+		entries = append(entries, Entry{Time: time.Unix(int64(i), 0), Name: "job", ID: clienttest.TestID(i), Run: "beef0001", Workflow: "recon"})
+	}
+	if err := errors.Join(l.Append(entries...), os.MkdirAll(l.openDir(), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	log := `{"what":"run","run":"cafe0002","target":"local","name":"live","jobs":2}` + "\n" + `{"what":"intent","name":"a","submission":"s"}` + "\nrubbish\n" +
+		`{"what":"accepted","name":"a","id":"` + idA + `"}` + "\n" + `{"what":"acc`
+	if err := os.WriteFile(l.runPath("cafe0002"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := l.Recent()
+	if n := len(got); n < 100 || n > 1000 || got[0].Workflow != "recon" || got[n-3].ID != clienttest.TestID(1999) {
+		t.Fatalf("%d entries, %+v ... %+v", n, got[0], got[n-3])
+	}
+	want := []Entry{{Target: "local", Run: "cafe0002", Workflow: "live"}, {Target: "local", Run: "cafe0002", Workflow: "live", Name: "a", ID: idA}}
+	if diff := cmp.Diff(want, got[len(got)-2:]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, l.RecentOpen()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -63,3 +63,34 @@ func TestStamped(t *testing.T) {
 		t.Error("51 tags")
 	}
 }
+
+// TestWorkflowTags checks that the jobs of a workflow have its name and submission as tags, unless
+// that leaves no room for another tag, and that tags of another submission are removed.
+func TestWorkflowTags(t *testing.T) {
+	many := map[string]string{}
+	for i := range client.TagLimit - 1 {
+		many[clienttest.TestID(i)] = "x"
+	}
+	for _, tt := range []struct {
+		title string
+		in    map[string]string
+		want  string
+	}{
+		{"recon (v2)", nil, "recon _v2_ beef0001"},
+		{"recon", map[string]string{"Team": "x", client.WorkflowTag: "old", client.RunTag: "older"}, "recon beef0001"},
+		{"", map[string]string{client.WorkflowTag: "old", client.RunTag: "older"}, " "},
+		{"recon", many, " "},
+	} {
+		size := len(tt.in)
+		r := &run{name: "beef0001", title: tt.title, tasks: []*plannedJob{{}, {submit: &awsbatch.SubmitJobInput{Tags: tt.in}}}}
+		r.tagWorkflow()
+		tags := r.tasks[1].submit.Tags
+		if got := tags[client.WorkflowTag] + " " + tags[client.RunTag]; got != tt.want || len(tt.in) != size {
+			t.Errorf("%q with %d tags: %q, want %q", tt.title, size, got, tt.want)
+		}
+	}
+	job := types.JobDetail{JobId: aws.String("1"), Tags: map[string]string{"Team": "x", client.WorkflowTag: "recon", client.RunTag: "beef0001", client.SubmissionTag: "s"}}
+	if tags := retryTags(job); len(tags) != 2 || tags["Team"] != "x" || tags[RetryTag] != "1" {
+		t.Errorf("a retry has the tags %v", tags)
+	}
+}
