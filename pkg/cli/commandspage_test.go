@@ -19,7 +19,7 @@ func TestCommandsPage(t *testing.T) {
 	app := app(&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}})
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the help texts by `go test ./pkg/cli -run TestCommandsPage -update`. Change those, not this page.\n\n" +
-		"A JOB is a short id, a job's name or a complete id. `name:7` is child 7 of an array. Data goes to stdout, everything else to stderr. `--output json` works wherever a command\n" +
+		"A JOB is a job's name, short id, ARN or submission id. `name:7` is child 7 of an array. A workflow's name, its file, or the id of a submission means all its jobs. Data goes to stdout, everything else to stderr. `--output json` works wherever a command\n" +
 		"prints data. The target is `--target`, else `BATCHCTL_TARGET`, else the platform file's `defaultTarget`, else `local`. [Exit codes](exit-codes.md) have a page of their own.\n")
 	headline := ""
 	for _, c := range app.Commands {

@@ -51,5 +51,5 @@ func TargetFlags() []cli.Flag {
 
 // SubmissionFlag is --submission, which names all jobs of a submission.
 func SubmissionFlag() cli.Flag {
-	return &cli.StringFlag{Name: "submission", Usage: "all jobs of a `SUBMISSION`: one of its jobs (name or short id), or its file"}
+	return &cli.StringFlag{Name: "submission", Usage: "all jobs of a `SUBMISSION`: its id, workflow or file, or one of its jobs"}
 }

@@ -17,7 +17,8 @@ func ExplainCommand(con *term.Console) *cli.Command {
 		Name:      "explain",
 		Usage:     "explain why a job waits or failed",
 		UsageText: "batchctl explain [FLAGS] [JOB]",
-		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, explain uses the last submission.\n\nSome causes also appear "+
+		Description: cmdline.Help("A JOB is a job's name, short id or ARN. For the name of a workflow, explain takes the job that failed, or else the first that waits. "+
+			"Without a JOB, explain uses the last submission.\n\nSome causes also appear "+
 			"while instances start. explain reports them only after 10 minutes and two observations; until then it says when to ask again. "+
 			"--record saves the evidence, without credentials, for a colleague to read with --bundle.",
 			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
@@ -54,9 +55,10 @@ func StatusCommand(con *term.Console) *cli.Command {
 		Name:      "status",
 		Usage:     "show the status of jobs",
 		UsageText: "batchctl status [FLAGS] [JOB ...]",
-		Description: cmdline.Help("A JOB is a short id, a job's name or a complete id. Without one, status shows the last submission. Several jobs are shown as a "+
-			"tree of their dependencies.",
-			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status --submission workflow.json"),
+		Description: cmdline.Help("A JOB is a job's name, short id, ARN or submission id; name:7 is child 7 of an array. The name of a workflow, its file, or the id of a "+
+			"submission means all its jobs. If several jobs or submissions have the name, status shows the newest and lists others.\n\nWithout a JOB, "+
+			"status shows the last submission. Several jobs are shown as a tree of their dependencies.",
+			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status calibration\nbatchctl status calibration.json"),
 		Flags:  Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag())...),
 		Action: with(func(c *cli.Context, o Options) error { return status(c.Context, con, o) }),
 	}
@@ -142,10 +144,10 @@ func StopCommand(con *term.Console) *cli.Command {
 		Name:      "stop",
 		Usage:     "cancel or terminate jobs",
 		UsageText: "batchctl stop [FLAGS] JOB ...",
-		Description: cmdline.Help("Name each job, or one submission with --submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
+		Description: cmdline.Help("Name each job, or a workflow or its file for all jobs of its newest submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
 			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
 			"not stop.",
-			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop --submission workflow.json --dry-run"),
+			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
 		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the reason `TEXT` that AWS Batch stores with the job"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be stopped; change nothing"},
@@ -163,7 +165,7 @@ func WaitCommand(con *term.Console) *cli.Command {
 		Usage:     "wait until jobs finish",
 		UsageText: "batchctl wait [FLAGS] [JOB ...]",
 		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.",
-			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait --submission workflow.json"),
+			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait calibration"),
 		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
 			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
 		Action: with(func(c *cli.Context, o Options) error { return wait(c.Context, con, o, c.Duration("timeout")) }),

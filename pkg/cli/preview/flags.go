@@ -19,19 +19,19 @@ func CostCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "cost",
 		Usage:     "estimate what jobs will cost, or show what they did cost",
-		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...",
+		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...\n   batchctl cost [FLAGS] --since TIME [FILE or JOB ...]",
 		Description: cmdline.Help("For job files, the lower bound is one attempt on the job's share of the cheapest machine. It takes the median of earlier runs. "+
 			"The upper bound is every attempt for its whole timeout, alone on the smallest machine that fits.\n\nFor jobs, the cost is the time "+
-			"of every attempt; the report shows which attempts were wasted. Jobs without a figure are listed and are not in the sums. The start "+
+			"of every attempt. The name of a workflow means all its jobs. With --since, a FILE means the jobs that were submitted with it. The report shows which attempts were wasted. Jobs without a figure are listed and are not in the sums. The start "+
 			"of instances, idle time, storage, logs and transfers are not included. Spot prices vary.",
 			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
-				"batchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
+				"batchctl cost calibration.json --since 1d --by workflow\nbatchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
 		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
 			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "group by job, array, workflow or tag:`NAME`"},
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
 			&cli.StringSliceFlag{Name: "jobs", Usage: "the actual cost of this `JOB`; may be repeated"},
-			&cli.StringFlag{Name: "since", Usage: "the actual cost of all jobs of these names created since this `TIME`, such as 7d; a trailing * is a wildcard"}),
+			&cli.StringFlag{Name: "since", Usage: "the actual cost of the jobs of these names, workflows or files created since this `TIME`, such as 7d; a trailing * is a wildcard"}),
 		Action: with(func(c *cli.Context, o Options) error {
 			return printCosts(c.Context, con, costOptions{Options: o, by: cost.By(c.String("by")), jobs: c.StringSlice("jobs"), submission: c.String("submission"), since: c.String("since")})
 		}),
@@ -53,11 +53,11 @@ func GraphCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "graph",
 		Usage:     "draw the jobs of a file and their dependencies",
-		UsageText: "batchctl graph [FLAGS] [FILE ...]",
-		Description: cmdline.Help("Draws the jobs as they would be submitted, with split arrays and inserted steps. It does not query the target. With --submission "+
-			"it draws submitted jobs with their status.",
+		UsageText: "batchctl graph [FLAGS] [FILE or JOB ...]",
+		Description: cmdline.Help("Draws the jobs as they would be submitted, with split arrays and inserted steps. It does not query the target. For "+
+			"the name of a workflow or job, or with --submission, it draws submitted jobs with their status.",
 			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
-				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph --submission pipeline.json"),
+				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph calibration\nbatchctl graph --submission pipeline.json"),
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: the extension of --out, else text)"},
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of stdout"}),

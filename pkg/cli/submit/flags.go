@@ -41,7 +41,7 @@ func ResumeCommand(con *term.Console) *cli.Command {
 		Name:      "resume",
 		Usage:     "resume interrupted submissions",
 		UsageText: "batchctl resume [FLAGS] [RUN ...]",
-		Description: cmdline.Help("A RUN is an interrupted submission, or one with a missing answer; submit prints its name. resume checks which jobs were accepted, "+
+		Description: cmdline.Help("A RUN is an interrupted submission, or one with a missing answer; submit prints its id. The workflow's name, its file or one of its jobs also name it. resume checks which jobs were accepted, "+
 			"submits the rest, and ends duplicates.\n\nWithout a RUN it resumes every open submission to the target. It refuses to continue in "+
 			"another account or Region.",
 			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
