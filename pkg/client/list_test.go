@@ -81,7 +81,7 @@ func TestResolve(t *testing.T) {
 		{"train", idB, ""},
 		{"train:0", idB + ":0", ""},
 		{"Train", idC, ""},
-		{"aaaa", "", "matches 2 jobs, write more digits:\n  " + idA + "  train  RUNNING\n  " + idB + "  train  FAILED"},
+		{"aaaa", "", "matches 2 jobs, write more digits:\n  " + idB + "  train  FAILED"},
 		{"bbb", "", "no job or workflow has the id or name bbb"},
 		{"trian", "", "did you mean Train?"},
 		{"nothing-like-it", "", "no job or workflow has the id or name nothing-like-it"},
@@ -132,7 +132,7 @@ func TestFindByTags(t *testing.T) {
 		{"7f3c1d2e-9999-4222-8333-444455556666", []string{"7f3c1d2e-9999-4222-8333-444455556666"}, []string{"7f3c1d2e-9999-4222-8333-444455556666"}, ""},
 		{"single", []string{clienttest.TestID(400)}, []string{clienttest.TestID(400)}, ""},
 		{"recno", nil, nil, "did you mean recon?"},
-		{"recon:1", nil, nil, "no job or workflow has the id or name recon:1, did you mean recon?"},
+		{"recon:1", nil, nil, "recon is a submission of 3 jobs: step-0 000000c8, step-1 000000c9, step-2 000000ca"},
 	} {
 		f := clienttest.New(t)
 		f.Queues = []string{"cpu"}

@@ -23,17 +23,27 @@ var (
 	shortID = lazy(`^[0-9a-f]{4,8}(-[0-9a-f-]*)?$`)
 )
 
-// AmbiguousIDError reports a short id that several jobs share.
+// AmbiguousIDError reports a short id that several jobs share. The newest job comes first.
 type AmbiguousIDError struct {
 	Argument string
-	Jobs     []types.JobSummary
+	Jobs     []Known
 }
 
-// Error lists the jobs.
+// Error lists the newest jobs, with their time and submission.
 func (e *AmbiguousIDError) Error() string {
 	lines := []string{fmt.Sprintf("job id %s matches %d jobs, write more digits:", e.Argument, len(e.Jobs))}
-	for _, job := range e.Jobs {
-		lines = append(lines, fmt.Sprintf("  %s  %s  %s", aws.ToString(job.JobId), aws.ToString(job.JobName), job.Status))
+	for _, k := range e.Jobs[:min(len(e.Jobs), maxNamed)] {
+		line := fmt.Sprintf("  %s  %s  %s", k.ID, k.Name, k.Status)
+		if k.Submitted.UnixMilli() > 0 {
+			line += "  " + k.Submitted.Local().Format(time.DateTime)
+		}
+		if k.Run != "" {
+			line += "  submission " + strings.TrimSpace(k.Run+" "+k.Workflow)
+		}
+		lines = append(lines, line)
+	}
+	if more := len(e.Jobs) - maxNamed; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d older", more))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -67,9 +77,13 @@ func (c *Client) Resolve(ctx context.Context, handle string, queues []string) (s
 	return c.OnlyJob(ctx, m)
 }
 
-// OnlyJob returns the id of the only job among the matches, with the index in the handle.
+// OnlyJob returns the id of the job that the matches mean where only one is possible, with the index
+// in the handle: the newest job of the name, or the only one of a submission.
 func (c *Client) OnlyJob(ctx context.Context, m *Matches) (string, error) {
-	jobs, _ := m.Newest()
+	jobs := firstRun(m.Members)
+	if len(m.Jobs) > 0 {
+		jobs = m.Jobs[:1]
+	}
 	if len(jobs) > 1 {
 		return "", &SeveralJobsError{m.Handle, jobs}
 	}
@@ -192,6 +206,12 @@ func (c *Client) Find(ctx context.Context, handle string, queues []string) (*Mat
 	if err := c.findInMemory(f); err != nil {
 		return nil, err
 	}
+	if f.isEmpty() && f.part != "" {
+		m, err := f.partOfRun()
+		if _, missing := errors.AsType[*NoSuchJobError](err); !missing {
+			return m, err
+		}
+	}
 	if f.isEmpty() && fullID().MatchString(f.base) {
 		return c.findID(ctx, f, queues), nil
 	}
@@ -297,17 +317,20 @@ func (f *finder) seeRun(k Known, isShort bool) {
 
 // matches returns what was found, sorted.
 func (f *finder) matches() (*Matches, error) {
+	newestFirst := func(a, b Known) int { return b.Submitted.Compare(a.Submitted) }
 	m := &Matches{Handle: f.handle, known: f.seen, part: f.part, atService: f.atService}
 	switch {
 	case len(f.byID) > 1:
-		return nil, &AmbiguousIDError{f.base, summaries(f.byID)}
+		slices.SortStableFunc(f.byID, newestFirst)
+		return nil, &AmbiguousIDError{f.base, f.byID}
 	case len(f.byID) == 1:
 		m.Jobs = f.byID
 		return m, nil
+	case f.isEmpty() && f.part != "":
+		return f.partOfRun()
 	case f.isEmpty():
 		return nil, f.noSuch()
 	}
-	newestFirst := func(a, b Known) int { return b.Submitted.Compare(a.Submitted) }
 	// Reversed, because of jobs with equal times the one that was recorded last is the newest.
 	m.Jobs = slices.Clone(f.byName)
 	slices.Reverse(m.Jobs)
@@ -325,6 +348,27 @@ func (f *finder) matches() (*Matches, error) {
 	return m, nil
 }
 
+// partOfRun returns the match of a handle such as recon:3, where recon is a submission of one job.
+func (f *finder) partOfRun() (*Matches, error) {
+	whole := &finder{handle: f.base, base: f.base, atService: f.atService}
+	for _, k := range f.seen {
+		whole.see(k, "")
+	}
+	if len(whole.members) == 0 {
+		return nil, f.noSuch()
+	}
+	m, err := whole.matches()
+	if err != nil {
+		return nil, err
+	}
+	run := firstRun(m.Members)
+	if len(run) > 1 {
+		return nil, &SeveralJobsError{f.base, run}
+	}
+	m.Handle, m.Jobs, m.Members, m.part = f.handle, run, nil, f.part
+	return m, nil
+}
+
 // noSuch returns the error for a handle that fits nothing, with the nearest name.
 func (f *finder) noSuch() error {
 	names := func(yield func(string) bool) {
@@ -335,14 +379,6 @@ func (f *finder) noSuch() error {
 		}
 	}
 	return &NoSuchJobError{f.handle, diag.Near(f.base, names), f.unsearched}
-}
-
-// summaries returns jobs in the form of ListJobs.
-func summaries(jobs []Known) (all []types.JobSummary) {
-	for _, k := range jobs {
-		all = append(all, types.JobSummary{JobId: &k.ID, JobName: &k.Name, Status: k.Status, CreatedAt: aws.Int64(k.Submitted.UnixMilli())})
-	}
-	return all
 }
 
 // findInMemory searches the jobs in the client's memory.
@@ -431,11 +467,11 @@ func knownOf(d types.JobDetail, id string) Known {
 
 // addStatus adds the status to candidates from the memory. It ignores errors: another error is
 // shown.
-func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
+func (c *Client) addStatus(ctx context.Context, jobs []Known) {
 	var ids []string
 	for _, job := range jobs {
 		if job.Status == "" {
-			ids = append(ids, aws.ToString(job.JobId))
+			ids = append(ids, job.ID)
 		}
 	}
 	details, err := c.ByID(ctx, ids)
@@ -444,7 +480,7 @@ func (c *Client) addStatus(ctx context.Context, jobs []types.JobSummary) {
 	}
 	for i, job := range jobs {
 		if job.Status == "" {
-			jobs[i].Status = details[aws.ToString(job.JobId)].Status
+			jobs[i].Status = details[job.ID].Status
 		}
 	}
 }

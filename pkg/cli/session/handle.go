@@ -71,6 +71,9 @@ func (r *Resolver) Resolve(ctx context.Context, handle string, extent Extent) ([
 		return submittedOf(jobs), err
 	}
 	jobs, whole := m.Newest()
+	if extent == OneJob && len(m.Jobs) > 0 {
+		jobs, whole = m.Jobs[:1], false
+	}
 	if extent == OneJob || !whole {
 		id, err := r.Target.OnlyJob(ctx, m)
 		if err != nil {

@@ -21,7 +21,7 @@ func TestResolveFromTheLedger(t *testing.T) {
 	c.Ledger = &Ledger{Dir: t.TempDir(), Target: "local"}
 	ledger := []Entry{
 		{Name: "prepare", ID: "cccc0000-0000-4000-8000-000000000001"},
-		{Name: "prepare", ID: "cccc1111-0000-4000-8000-000000000002", ArraySize: 3},
+		{Name: "prepare", ID: "cccc1111-0000-4000-8000-000000000002", ArraySize: 3, Run: "beef0001", Workflow: "recon"},
 		{Name: "prepare", ID: "dddd1111-0000-4000-8000-000000000003", Target: "aws"},
 	}
 	if err := c.Ledger.Append(ledger...); err != nil {
@@ -37,7 +37,7 @@ func TestResolveFromTheLedger(t *testing.T) {
 	}
 	f.Jobs[ledger[1].ID] = clienttest.Life("prepare", clienttest.At(0, "RUNNING", ""))
 	_, err := c.Resolve(t.Context(), "cccc", nil)
-	if e, ok := errors.AsType[*client.AmbiguousIDError](err); !ok || e.Jobs[1].Status != "RUNNING" {
+	if e, ok := errors.AsType[*client.AmbiguousIDError](err); !ok || e.Jobs[1].Status != "RUNNING" || !strings.Contains(e.Error(), ledger[1].ID+"  prepare  RUNNING  submission beef0001 recon") {
 		t.Error(err)
 	}
 	if got, err := c.Resolve(t.Context(), "bbbb", nil); got != idC || err != nil {
@@ -65,6 +65,9 @@ func TestFindInTheLedger(t *testing.T) {
 		Entry{Time: at(4), Name: "test", ID: id(7), Run: "dada0004", Workflow: "train"},
 		Entry{Time: at(5), Name: "last", ID: id(8), Run: "eeee0005", Workflow: "old"},
 		Entry{Time: at(6), Name: "old", ID: id(9), Run: "eeee0006"}, // newer than the workflow
+		Entry{Time: at(7), Name: "cells", ID: id(10), Run: "abab0007", Workflow: "sweep", ArraySize: 4},
+		Entry{Time: at(8), Name: "one", ID: id(11), Run: "abab0008", Workflow: "last"}, // newer than the job
+		Entry{Time: at(8), Name: "two", ID: id(12), Run: "abab0008", Workflow: "last"},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +84,13 @@ func TestFindInTheLedger(t *testing.T) {
 		{"pre", "4", "4 5", 2, 0},
 		{"train", "6", "6 7", 1, 2},
 		{"old", "9", "8", 1, 1},
+		{"last", "b c", "b c", 1, 2},
 		{sent, "3", "3", 1, 0},
 		{id(2), "2", "1 2", 1, 0},
 		{"arn:aws:batch:us-east-1:123456789012:job/" + id(2), "2", "1 2", 1, 0},
 		{"00000007", "7", "6 7", 1, 0},
 		{"main:1", "5", "4 5", 2, 0},
+		{"sweep:2", "a", "a", 1, 0}, // the only job of its workflow
 	} {
 		m, err := c.Find(t.Context(), tt.handle, nil)
 		if err != nil {
@@ -100,6 +105,9 @@ func TestFindInTheLedger(t *testing.T) {
 	}
 	if len(f.Calls) > 0 {
 		t.Errorf("the service was asked: %v", f.Calls)
+	}
+	if got, err := c.Resolve(t.Context(), "last", nil); got != id(8) || err != nil {
+		t.Errorf("where one job is possible, last is %s, %v", got, err)
 	}
 	_, err := c.Resolve(t.Context(), "beef0001", nil)
 	if several, ok := errors.AsType[*client.SeveralJobsError](err); !ok || several.Error() != "beef0001 is a submission of 2 jobs: pre 00000001, main 00000002" {
