@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -76,8 +77,8 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 			}
 		}
 	}
-	if len(runs) == 0 {
-		a.Title = taggedTitle(jobs)
+	if title := taggedTitle(jobs); len(runs) == 0 && title != "" && !isRecorded(t, shown) {
+		a.Title = title
 	}
 	if len(runs) != 1 || !isWhole(runs[0], shown) {
 		return a, nil
@@ -91,6 +92,12 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 		}
 	}
 	return a, nil
+}
+
+// isRecorded reports whether the ledger has one of the jobs.
+func isRecorded(t *target.Target, ids []string) bool {
+	entries, err := t.Ledger.Own()
+	return err != nil || slices.ContainsFunc(entries, func(e once.Entry) bool { return slices.Contains(ids, e.ID) })
 }
 
 // taggedTitle returns the name of the workflow that another machine submitted, if all jobs belong

@@ -98,7 +98,7 @@ func TestTopLooksAtSomeOfManyQueues(t *testing.T) {
 	if err != nil || len(s.Queues) != topQueues || !strings.Contains(s.Note, "the first 50 of 51 queues") {
 		t.Errorf("%d queues, %q, %v", len(s.Queues), s.Note, err)
 	}
-	r.args = []string{"team-49"}
+	r.args, r.chosen = []string{"team-49"}, nil
 	if s, err = r.read(t.Context(), nil); err != nil || len(s.Queues) != 1 || s.Note != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
