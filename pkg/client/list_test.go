@@ -139,6 +139,8 @@ func TestFindByTags(t *testing.T) {
 		workflow(f, "recon", 100, 3, "beef0001")
 		workflow(f, "recon", 200, 3, "beef0002")
 		workflow(f, "other: v2", 300, 2, "cafe0003")
+		// moto lists children beside their array.
+		f.Listed = append(f.Listed, clienttest.Listed(clienttest.TestID(202)+":1", "step-2", "cpu", "RUNNING", 999_000))
 		f.Listed = append(f.Listed, clienttest.Listed(clienttest.TestID(400), JobName("single", sent), "cpu", "RUNNING", 500))
 		client := New(f.Config())
 		m, err := client.Find(t.Context(), c.handle, nil)

@@ -143,7 +143,9 @@ func (c *Client) Submission(ctx context.Context, m *Matches, queues []string) ([
 		if err != nil {
 			return nil, err
 		}
-		listed = append(listed, listedOf(other))
+		if !batch.IsChild(other) {
+			listed = append(listed, listedOf(other))
+		}
 	}
 	tagged, err := c.tagged(ctx, listed)
 	return runOf(tagged, job), err
@@ -407,6 +409,9 @@ func (c *Client) findAtService(ctx context.Context, f *finder, queues []string) 
 		for job, err := range c.Each(ctx, filter) {
 			if err != nil {
 				return err
+			}
+			if batch.IsChild(job) {
+				continue // moto lists children beside their array
 			}
 			k := listedOf(job)
 			listed = append(listed, k)

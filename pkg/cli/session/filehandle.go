@@ -270,7 +270,7 @@ func (r *Resolver) fileSince(ctx context.Context, path, queue string, filter cli
 			return nil, err
 		}
 		name, _ := f.jobs.job(aws.ToString(job.JobName))
-		if id := aws.ToString(job.JobId); !recorded[id] && name != "" {
+		if id := aws.ToString(job.JobId); !recorded[id] && name != "" && !batch.IsChild(job) {
 			others = append(others, id)
 		}
 	}
