@@ -28,8 +28,8 @@ const module = "github.com/batchctl/batchctl/"
 var mayImport = map[string][]string{
 	"cmd/batchctl":                  {"pkg/cli", "pkg/cli/cmdline", "pkg/cli/term"},
 	"cmd/batchctl-workloads":        {"workloads", "workloads/gpu", "workloads/gpu/cu", "workloads/gpu/cublas", "workloads/gpu/libcuda", "workloads/gpu/nvml"},
-	"pkg/cli":                       {"pkg/batch", "pkg/cli/author", "pkg/cli/benchmark", "pkg/cli/cloud", "pkg/cli/cmdline", "pkg/cli/injob", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/quickstart", "pkg/cli/results", "pkg/cli/submit", "pkg/cli/term", "pkg/cli/top", "pkg/client/once", "pkg/diag", "pkg/exit", "schemas", "templates", "workloads", "workloads/gpu"},
-	"pkg/cli/author":                {"pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/preview", "pkg/cli/term", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/lsp", "pkg/newfile"},
+	"pkg/cli":                       {"pkg/batch", "pkg/cli/author", "pkg/cli/benchmark", "pkg/cli/cloud", "pkg/cli/cmdline", "pkg/cli/injob", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/quickstart", "pkg/cli/results", "pkg/cli/submit", "pkg/cli/term", "pkg/cli/top", "pkg/client/once", "pkg/diag", "pkg/exit", "schemas", "workloads", "workloads/gpu"},
+	"pkg/cli/author":                {"pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/preview", "pkg/cli/term", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/lsp", "pkg/newfile", "pkg/objects", "pkg/target", "pkg/template", "templates"},
 	"pkg/cli/benchmark":             {"jobs", "pkg/bench", "pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/submit", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/newfile", "pkg/plan", "pkg/target", "workloads"},
 	"pkg/cli/cloud":                 {"pkg/apply", "pkg/batch", "pkg/check", "pkg/cli/author", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/ecs", "pkg/exit", "pkg/explain", "pkg/infra", "pkg/jsontree", "pkg/local", "pkg/newfile", "pkg/plan", "pkg/rpc", "pkg/target", "templates"},
 	"pkg/cli/cmdline":               {"pkg/catalog", "pkg/cli/term", "pkg/diag", "pkg/exit", "pkg/local/attempt", "pkg/target"},
@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 	"pkg/sweep":                     {},
 	"pkg/stage":                     {"pkg/sweep"},
 	"pkg/objects":                   {"pkg/stage"},
+	"pkg/template":                  {"pkg/diag", "pkg/jsontree", "pkg/objects"},
 	// For tests and a benchmark: an S3 in memory, with faults.
 	"pkg/objects/s3mem":       {},
 	"pkg/objects/s3mem/serve": {"pkg/objects/s3mem"},

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/schemas"
-	"github.com/batchctl/batchctl/templates"
 	"github.com/batchctl/batchctl/workloads"
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
@@ -113,74 +109,6 @@ func schema(con *term.Console, c *cli.Context) error {
 		return f.Try("the schemas are: %s", strings.Join(names, " "))
 	}
 	return con.PrintUnmasked(string(data))
-}
-
-// initCommand is batchctl init.
-func initCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name:      "init",
-		Usage:     "write a job file or a platform file to start from",
-		UsageText: "batchctl init [FLAGS] [FILE]",
-		Description: cmdline.Help("Without a FILE, the result goes to stdout. It never overwrites an existing file.",
-			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json"),
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "gpu", Usage: "a job that requests a GPU"},
-			&cli.BoolFlag{Name: "array", Usage: "an array job"},
-			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
-			&cli.BoolFlag{Name: "platform", Usage: "the organisation's platform file, batchctl.json"},
-		},
-		Action: func(c *cli.Context) error { return writeStart(con, c) },
-	}
-}
-
-// writeStart prints one of the templates, or writes it to a new file. Template
-// files have the names of the flags.
-func writeStart(con *term.Console, c *cli.Context) error {
-	if err := cmdline.Most(c, 1); err != nil {
-		return err
-	}
-	// Each flag is the name of a template.
-	kind := "job"
-	for _, name := range []string{"gpu", "array", "workflow", "platform"} {
-		if !c.Bool(name) {
-			continue
-		}
-		if kind != "job" {
-			return exit.Usage("init takes one of --gpu --array --workflow --platform")
-		}
-		kind = name
-	}
-	data, err := templates.Start.ReadFile("start/" + kind + ".json")
-	if err != nil {
-		return err
-	}
-	if !c.Args().Present() {
-		return con.PrintUnmasked(string(data))
-	}
-	path := c.Args().First()
-	switch err := writeNew(path, data); {
-	case os.IsExist(err):
-		return exit.Fail(exit.NotDone, "%s already exists", path).Try("choose another name; nothing was changed")
-	case err != nil:
-		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
-	}
-	fmt.Fprintf(con.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path), diag.Printable(filepath.ToSlash(path)))
-	return nil
-}
-
-// writeNew creates a file. If the file exists, it returns an error for which
-// os.IsExist is true. It leaves no incomplete file.
-func writeNew(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	// Close reports errors of delayed writes, so it counts too.
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path)
-	}
-	return err
 }
 
 // versionCommand is batchctl version.

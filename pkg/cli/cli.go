@@ -87,7 +87,7 @@ func app(con *term.Console) *cli.App {
 		// urfave/cli would call os.Exit; main returns the exit status.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: slices.Concat(
-			group("Write jobs", initCommand(con), author.ValidateCommand(con), author.FmtCommand(con), author.ConvertCommand(con), preview.GraphCommand(con)),
+			group("Write jobs", author.InitCommand(con), author.ValidateCommand(con), author.FmtCommand(con), author.ConvertCommand(con), preview.GraphCommand(con)),
 			group("Submit", preview.PlanCommand(con), preview.CostCommand(con), submit.SubmitCommand(con), submit.RunCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con)),
 			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), results.ResultsCommand(con), jobs.StopCommand(con)),
 			group("Diagnose", jobs.ExplainCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),

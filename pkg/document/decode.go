@@ -50,6 +50,9 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 	for m := range root.Get("teams").Children() {
 		p.Teams = append(p.Teams, Team{m.Name, m})
 	}
+	for m := range root.Get("templates").Children() {
+		p.Templates = append(p.Templates, l.template(m))
+	}
 	p.Policy = l.policy(root.Get("policy"))
 	l.defaultTarget(p)
 	if p.Defaults != nil {

@@ -28,6 +28,8 @@ type Platform struct {
 	// PricesFile names a file of newer prices, or of other Regions, relative to the
 	// platform file; "" if it names none.
 	PricesFile string
+	// Templates are the documents that batchctl init --from writes.
+	Templates []Template
 }
 
 // Target is a destination for jobs: an AWS account and Region, or the local engine (name
@@ -74,6 +76,38 @@ type Environment struct {
 	// MaxvCpus is the environment's maxvCpus; 0 means not given.
 	MaxvCpus int
 	Node     *jsontree.Node
+}
+
+// Template is a document, or a directory of documents, to start from.
+type Template struct {
+	Name, Description string
+	// Source is a path relative to the platform file, an s3:// location or a git repository.
+	Source     string
+	Parameters []TemplateParameter
+	Node       *jsontree.Node
+}
+
+// TemplateParameter is a value for the placeholders of a template.
+type TemplateParameter struct {
+	Name, Description string
+	// Type is string, number, integer or boolean.
+	Type string
+	// Default is the value of a parameter without another one; nil: a value is required.
+	Default *jsontree.Node
+	// Allowed are the only allowed values; none: any value of the type.
+	Allowed []*jsontree.Node
+	// Pattern is a regular expression that matches the whole value; "" allows any value.
+	Pattern string
+	Node    *jsontree.Node
+}
+
+// Template finds a template by name.
+func (p *Platform) Template(name string) (Template, bool) {
+	i := slices.IndexFunc(p.Templates, func(t Template) bool { return t.Name == name })
+	if i < 0 {
+		return Template{}, false
+	}
+	return p.Templates[i], true
 }
 
 // Target finds a target by name.

@@ -1,12 +1,16 @@
 package document
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 const platformText = `{
@@ -27,7 +31,13 @@ const platformText = `{
   "policy": { "requiredTags": ["Team", "CostCenter"], "allowedImages": ["*.dkr.ecr.us-east-1.amazonaws.com/*"],
               "denyLatestTag": true, "maxAttempts": 5, "maxTimeout": "24h", "owner": "the team", "waiver": "ask", "maxvCpus": 0.5,
               "maxMemory": "2 GiB", "maxGpus": 0, "maxArraySize": 9, "allowedQueues": ["gpu"], "allowedJobRoles": ["a"], "allowedExecutionRoles": ["b"] },
-  "catalog": "types/new.json"
+  "catalog": "types/new.json",
+  "templates": {
+    "$comment": "the order is kept",
+    "train": { "source": "templates/train.json", "description": "training",
+               "parameters": { "name": { "pattern": "[a-z]+", "description": "of the job" }, "size": { "default": 4, "allowedValues": [4, 8] } } },
+    "all": { "source": "s3://bucket/all/" }
+  }
 }`
 
 func TestPlatform(t *testing.T) {
@@ -51,10 +61,17 @@ func TestPlatform(t *testing.T) {
 			DenyLatestTag: true, MaxAttempts: 5, MaxTimeout: 86400, Owner: "the team", Waiver: "ask", MaxvCpus: .5, MaxMemoryMiB: 2048,
 			MaxGPUs: new(int), MaxArraySize: 9, AllowedQueues: []string{"gpu"}, AllowedJobRoles: []string{"a"}, AllowedExecutionRoles: []string{"b"}},
 		CatalogFile: "types/new.json",
+		Templates: []Template{
+			{Name: "train", Source: "templates/train.json", Description: "training", Parameters: []TemplateParameter{
+				{Name: "name", Type: "string", Pattern: "[a-z]+", Description: "of the job"},
+				{Name: "size", Type: "integer"}}},
+			{Name: "all", Source: "s3://bucket/all/"},
+		},
 	}
 	nodes := cmp.Options{
 		cmpopts.IgnoreFields(Platform{}, "Root", "Defaults"), cmpopts.IgnoreFields(Target{}, "Node"),
 		cmpopts.IgnoreFields(Queue{}, "Node"), cmpopts.IgnoreFields(Environment{}, "Node"), cmpopts.IgnoreFields(Policy{}, "Node"),
+		cmpopts.IgnoreFields(Template{}, "Node"), cmpopts.IgnoreFields(TemplateParameter{}, "Node", "Default", "Allowed"),
 	}
 	if d := cmp.Diff(want, got, nodes); d != "" {
 		t.Errorf("-want +got:\n%s", d)
@@ -153,5 +170,59 @@ func TestFindPlatform(t *testing.T) {
 	t.Chdir(deep)
 	if path, ok := FindPlatform("."); !ok || path != want {
 		t.Errorf("from .: %q", path)
+	}
+}
+
+// TestTemplateParameters checks the problems of the parameters of templates, and the values that they take.
+func TestTemplateParameters(t *testing.T) {
+	for _, c := range []struct{ member, problem string }{
+		{`"p": {}`, ""},
+		{`"$comment": "a", "p-1_b": { "default": "" }`, ""},
+		{`"p": { "default": 1, "allowedValues": [0.5, 1] }`, ""},
+		{`"p": { "type": "number", "default": 1 }`, ""},
+		{`"p": { "type": "boolean", "default": true }`, ""},
+		{`"p": { "pattern": "[a-z]+", "default": "ab" }`, ""},
+		{`"1p": {}`, `no placeholder can name the parameter "1p"`},
+		{`"a b": {}`, `no placeholder can name the parameter "a b"`},
+		{`"": {}`, `no placeholder can name the parameter ""`},
+		{`"p": { "pattern": "[" }`, "invalid pattern"},
+		{`"p": { "pattern": "a)(b" }`, "invalid pattern"},
+		{`"p": { "pattern": "[a-z]+", "default": "ab1" }`, `"ab1" does not match the pattern [a-z]+`},
+		{`"p": { "pattern": "a|b", "default": "ax" }`, `"ax" does not match the pattern a|b`},
+		{`"p": { "pattern": "a", "default": "a\n" }`, "does not match the pattern a"},
+		{`"p": { "allowedValues": ["a"], "default": "b" }`, `"b" is not an allowed value: use a`},
+		{`"p": { "allowedValues": ["1", 1] }`, "1 is not of the type string"},
+		{`"p": { "type": "integer", "default": 1.5 }`, "1.5 is not a whole number"},
+		{`"p": { "type": "string", "default": 1 }`, "1 is not of the type string"},
+		{`"p": { "type": "boolean", "default": "yes" }`, `"yes" is not of the type boolean`},
+		{`"p": { "type": "text" }`, "must be one of string, number, integer, boolean"},
+		{`"p": { "default": [1] }`, "array"},
+		{`"p": { "allowedValues": [] }`, "allowedValues"},
+		{`"p": { "defalt": 1 }`, `"defalt"`},
+	} {
+		text := `{"$schema": "platform.schema.json", "templates": {"t": {"source": "a", "parameters": {` + c.member + `}}}}`
+		_, problems := Load(diag.NewSource("batchctl.json", text), Options{})
+		if got := fmt.Sprint(problems); len(problems) > 1 || (c.problem == "") != (len(problems) == 0) || !strings.Contains(got, c.problem) {
+			t.Errorf("%s: %s, want %q", c.member, got, c.problem)
+		}
+	}
+	for _, source := range []string{"", "-x", "--upload-pack=touch x"} {
+		_, problems := Load(diag.NewSource("batchctl.json", `{"$schema": "platform.schema.json", "templates": {"t": {"source": "`+source+`"}}}`), Options{})
+		if len(problems) != 1 || problems[0].Rule != RuleBadValue {
+			t.Errorf("source %q: %v", source, problems)
+		}
+	}
+	for _, c := range []struct{ kind, text, want string }{
+		{"string", "10", `"10"`}, {"string", "", `""`}, {"string", "a\"b", `"a\"b"`},
+		{"number", "1e3", "1e3"}, {"number", "-0.5", "-0.5"}, {"integer", "12345678901234567890", "12345678901234567890"},
+		{"boolean", "true", "true"},
+		{"number", "", ""}, {"number", " 1", ""}, {"number", "1 ", ""}, {"number", "01", ""}, {"number", "0x1", ""}, {"number", "NaN", ""},
+		{"number", "true", ""}, {"number", `"1"`, ""}, {"number", "1,2", ""}, {"number", "[1]", ""}, {"integer", "1.0", ""}, {"integer", "1e3", ""},
+		{"boolean", "True", ""}, {"boolean", "1", ""}, {"boolean", "", ""},
+	} {
+		got, err := TemplateParameter{Name: "p", Type: c.kind}.Value(c.text)
+		if (err != nil) != (c.want == "") || err == nil && string(got.AppendJSON(nil)) != c.want {
+			t.Errorf("%s %q: %v, %v, want %s", c.kind, c.text, got, err, c.want)
+		}
 	}
 }

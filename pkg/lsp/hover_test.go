@@ -25,6 +25,7 @@ func TestHover(t *testing.T) {
 			[]string{"`image` · string", reference + "ContainerProperties.html)"}, `"image"`},
 		"an enum":                  {`{"jobDefinitionName": "a", "type": "container"}`, `"ty|pe"`, []string{"Values: `\"container\"`, `\"multinode\"`"}, `"type"`},
 		"a workflow's job":         {`{"name": "w", "jobs": [{"name": "a", "image": "b:1", "user": "1"}]}`, `"us|er"`, []string{"Becomes `containerProperties.user`"}, `"user"`},
+		"a template's parameter":   {`{"$schema": "platform.schema.json", "templates": {"t": {"source": "a", "parameters": {"p": {"allowedValues": [1]}}}}}`, `"allowed|Values"`, []string{"**Allowed values**"}, `"allowedValues"`},
 		"a platform file's member": {`{"$schema": "platform.schema.json", "policy": {"maxAttempts": 3}}`, `"max|Attempts"`, []string{"**Most attempts**"}, `"maxAttempts"`},
 		"a problem":                {brokenJob, `"memory": "|2"`, []string{"**Memory**", "---", "**[memory-min-4](https://github.com/batchctl/batchctl/blob/main/docs/checks/job-definitions.md#memory-min-4)** (error)", "Source: [AWS Batch API reference"}, `"memory"`},
 		"an unknown one":           {brokenJob, `"retr|ys"`, []string{"documents.md#unknown-member)** (error)", "The document has no such member"}, `"retrys"`},

@@ -8,6 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/lsp"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // ConvertCommand is batchctl convert.
@@ -50,6 +51,34 @@ func FmtCommand(con *term.Console) *cli.Command {
 			return format(con, formatOptions{paths: c.Args().Slice(), write: c.Bool("write"), check: c.Bool("check"), diff: c.Bool("diff"), verbose: c.Bool("verbose")})
 		},
 	}
+}
+
+// InitCommand is batchctl init.
+func InitCommand(con *term.Console) *cli.Command {
+	command := &cli.Command{
+		Name:      "init",
+		Usage:     "write a job file or a platform file to start from",
+		UsageText: "batchctl init [FLAGS] [FILE]",
+		Description: cmdline.Help("Without a FILE, the result goes to stdout. It never overwrites an existing file.\n\n--from fills in a template of the platform "+
+			"file. It asks for parameters on a terminal; elsewhere each needs a default or --parameter. The result is checked under the platform "+
+			"file: with errors, nothing is written. A template that is a directory becomes a new directory.",
+			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json\n"+
+				"batchctl init --list-templates\nbatchctl init --from train --parameter epochs=20 train.json"),
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "gpu", Usage: "a job that requests a GPU"},
+			&cli.BoolFlag{Name: "array", Usage: "an array job"},
+			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
+			&cli.BoolFlag{Name: "platform", Usage: "the organisation's platform file, batchctl.json"},
+			&cli.StringFlag{Name: "from", Usage: "fill in this `TEMPLATE` of the platform file; without a value, list the templates"},
+			&cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` for a parameter of the template; may be repeated"},
+			&cli.BoolFlag{Name: "list-templates", Usage: "list the templates of the platform file"},
+			&cli.BoolFlag{Name: "force", Usage: "also write a result that has errors"},
+			&cli.StringFlag{Name: "platform-file", Usage: "the platform `FILE` with the templates (default: batchctl.json beside or above the result)"},
+		}, cmdline.TargetFlags()...),
+		Action: func(c *cli.Context) error { return writeStart(c.Context, con, initOptionsOf(c), cmdline.Most(c, 1)) },
+	}
+	command.BashComplete = func(c *cli.Context) { completeTemplates(con, command, c) }
+	return command
 }
 
 // LSPCommand is batchctl lsp.
@@ -105,6 +134,32 @@ func ValidateCommand(con *term.Console) *cli.Command {
 			return validate(c.Context, con, o)
 		},
 	}
+}
+
+// initOptions are the flags and the argument of init.
+type initOptions struct {
+	// starts are the flags of built-in templates that are set.
+	starts []string
+	// from is a template of the platform file; list lists them instead.
+	from        string
+	list, force bool
+	parameters  []string // NAME=VALUE
+	path        string   // "" for stdout
+	// target has the platform file, and the credentials for S3.
+	target target.Options
+}
+
+// initOptionsOf reads the flags of init.
+func initOptionsOf(c *cli.Context) initOptions {
+	o := initOptions{from: c.String("from"), list: c.Bool("list-templates") || c.IsSet("from") && c.String("from") == "", force: c.Bool("force"),
+		parameters: c.StringSlice("parameter"), path: c.Args().First(), target: cmdline.TargetOptions(c)}
+	o.target.Platform = c.String("platform-file") // --platform writes one
+	for _, name := range startNames {
+		if c.Bool(name) {
+			o.starts = append(o.starts, name)
+		}
+	}
+	return o
 }
 
 // convertOptions are the flags and arguments of convert.

@@ -181,6 +181,9 @@ func unknownCommand(path string, commands []*cli.Command, arg string) error {
 	return f.Try("the commands are: %s", strings.Join(names, " "))
 }
 
+// optional are the flags that can end a command line without a value.
+var optional = []string{"batchctl init --from"}
+
 // split separates flags and their values from operands.
 func split(path string, flags []cli.Flag, args []string) (front, operands []string, err error) {
 	for i := 0; i < len(args); i++ {
@@ -202,6 +205,10 @@ func split(path string, flags []cli.Flag, args []string) (front, operands []stri
 		}
 		front = append(front, arg)
 		if _, isBool := flag.(*cli.BoolFlag); isBool || inline {
+			continue
+		}
+		if i+1 == len(args) && slices.Contains(optional, path+" --"+flag.Names()[0]) {
+			front = append(front, "")
 			continue
 		}
 		if i+1 == len(args) {

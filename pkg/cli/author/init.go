@@ -1,0 +1,87 @@
+package author
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/templates"
+)
+
+// startNames are the flags of init that choose a built-in template, and the names of its files.
+var startNames = []string{"gpu", "array", "workflow", "platform"}
+
+// writeStart is batchctl init. It prints one of the built-in templates, or writes it to a new file; or it fills in a
+// template of the platform file. unexpected is the error of a second argument.
+func writeStart(ctx context.Context, con *term.Console, o initOptions, unexpected error) error {
+	isOwn := o.from != "" || o.list
+	switch {
+	case unexpected != nil:
+		return unexpected
+	case isOwn && len(o.starts) > 0:
+		return exit.Usage("init takes either --%s or a template of the platform file", o.starts[0]).Try("remove --%s, or --from", o.starts[0])
+	case len(o.starts) > 1:
+		return exit.Usage("init takes one of --gpu --array --workflow --platform")
+	case !isOwn && (len(o.parameters) > 0 || o.force):
+		return exit.Usage("--parameter and --force apply only to a template").Try("name one: batchctl init --from TEMPLATE; see batchctl init --list-templates")
+	case o.list:
+		return listTemplates(con, o)
+	case isOwn:
+		return writeFrom(ctx, con, o)
+	}
+	kind := "job"
+	if len(o.starts) > 0 {
+		kind = o.starts[0]
+	}
+	data, err := templates.Start.ReadFile("start/" + kind + ".json")
+	if err != nil {
+		return err
+	}
+	return writeResult(con, o.path, string(data))
+}
+
+// writeResult prints a document, or writes it to a new file and names the next command.
+func writeResult(con *term.Console, path, text string) error {
+	if path == "" {
+		return con.PrintUnmasked(text)
+	}
+	if err := writeNew(path, text); err != nil {
+		return notWritten(path, err)
+	}
+	reportWritten(con, path)
+	return nil
+}
+
+// reportWritten names what was written and the next command.
+func reportWritten(con *term.Console, path string) {
+	fmt.Fprintf(con.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path), diag.Printable(filepath.ToSlash(path)))
+}
+
+// notWritten explains an error of creating a file.
+func notWritten(path string, err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return exit.Fail(exit.NotDone, "%s already exists", path).Try("choose another name; nothing was changed")
+	}
+	return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
+}
+
+// writeNew creates a file. If the file exists, it returns an error for which
+// os.IsExist is true. It leaves no incomplete file.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	// Close reports errors of delayed writes, so it counts too.
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(path)
+	}
+	return err
+}
