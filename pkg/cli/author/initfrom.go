@@ -142,11 +142,20 @@ func writeFrom(ctx context.Context, con *term.Console, o initOptions) error {
 	return writeResult(con, o.path, content.Files[0].Text)
 }
 
+// unfilled is the end of the name of a JSON file that only init reads: validate and fmt would take its placeholders for
+// mistakes.
+const unfilled = ".tmpl"
+
 // fillIn replaces the placeholders of a template's files. In a directory, files that are not JSON stay unchanged.
 func fillIn(con *term.Console, t document.Template, content *template.Content, values map[string]*jsontree.Node) error {
 	var problems diag.List
 	for i, f := range content.Files {
-		if content.IsDirectory && (filepath.Ext(f.Name) != ".json" || !template.HasPlaceholder(f.Text)) {
+		if name := strings.TrimSuffix(f.Name, unfilled); content.IsDirectory && filepath.Ext(name) == ".json" {
+			content.Files[i].Name = name
+			if !template.HasPlaceholder(f.Text) {
+				continue
+			}
+		} else if content.IsDirectory {
 			continue
 		}
 		root, wrong := template.Parse(diag.NewSource(f.Name, f.Text))

@@ -21,6 +21,7 @@ func OutputFlags() []cli.Flag {
 var formatsOf = map[string][]string{
 	"compare": {"text", "json", "markdown"},
 	"graph":   {"text", "dot", "svg"},
+	"plan":    {"text", "json", "markdown"},
 	"results": {"text", "csv", "json", "markdown"},
 }
 

@@ -81,10 +81,15 @@ func PlanCommand(con *term.Console) *cli.Command {
 			"environments. --offline queries nothing. The plan lists what could not be checked.\n\nThe exit code is 0 if every job definition "+
 			"is already registered, and with --offline. It is 4 if a definition would be registered or could not be checked. It is 1 if the "+
 			"target would reject the jobs or leave them waiting indefinitely.\n\nWith --json, stdout contains the requests for `aws batch ... "+
-			"--cli-input-json`. --operation prints one of them and queries nothing.",
+			"--cli-input-json`. --operation prints one of them and queries nothing.\n\nWith --output markdown, stdout is a comment for a pull "+
+			"request: verdict, placement, price and problems of each file, which is planned on its own. Files that are not batchctl documents "+
+			"are skipped.",
 			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
-				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.OutputFlags()...), cmdline.TargetFlags()...),
+				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json\n"+
+				"batchctl plan jobs/*.json --offline --output markdown > comment.md"),
+		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
 			PricesFlag(), MaxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "also write the plan to this `FILE`, for submit --check"},

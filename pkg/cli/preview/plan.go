@@ -34,6 +34,9 @@ type Print struct {
 // PlanFiles is batchctl plan: it plans the files, compares the plan with the
 // target, and prints both.
 func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error {
+	if o.Format == "markdown" {
+		return planMarkdown(ctx, con, o, p)
+	}
 	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
@@ -103,19 +106,10 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 	if err := input.Complain(con, in.Problems); err != nil {
 		return nil, err
 	}
-	build := plan.Options{Queue: o.Queue}
-	if isLocal {
-		build.LocalQueue = target.DefaultQueue
-	}
-	var err error
-	if build.Staging, err = o.Target.StagingOf(in.Platform, isLocal); err != nil {
+	planned, problems, err := buildPlan(ctx, o, in, isLocal)
+	if err != nil {
 		return nil, err
 	}
-	// Reading local files is slow, so it comes after the cheap checks.
-	if build.Published, err = measure(ctx, in.Files, build.Staging); err != nil {
-		return nil, err
-	}
-	planned, problems := plan.Build(in.Files, in.Platform, build)
 	if err := input.Complain(con, problems); err != nil {
 		return nil, err
 	}
@@ -130,6 +124,25 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 		}
 	}
 	return planned, nil
+}
+
+// buildPlan plans documents without errors, and returns the problems that only a
+// plan shows.
+func buildPlan(ctx context.Context, o Options, in *input.Input, isLocal bool) (*plan.Plan, diag.List, error) {
+	build := plan.Options{Queue: o.Queue}
+	if isLocal {
+		build.LocalQueue = target.DefaultQueue
+	}
+	var err error
+	if build.Staging, err = o.Target.StagingOf(in.Platform, isLocal); err != nil {
+		return nil, nil, err
+	}
+	// Reading local files is slow, so it comes after the cheap checks.
+	if build.Published, err = measure(ctx, in.Files, build.Staging); err != nil {
+		return nil, nil, err
+	}
+	planned, problems := plan.Build(in.Files, in.Platform, build)
+	return planned, problems, nil
 }
 
 // NoteRequests prints a note for each request in the files that creates something
