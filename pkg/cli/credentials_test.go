@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -47,6 +48,7 @@ func outputs() (list []output) {
 	for _, line := range []string{
 		"run FILE", "run FILE --output json", "run LOST.json", "validate BAD --diff", "validate BAD --summary", "fmt FILE --diff", "fmt FILE", "fmt FILE --check", "convert FILE", "convert NATIVE",
 		"plan FILE", "plan FILE --offline", "plan FILE --output json", "plan CHANGED", "plan CHANGED --output json", "plan FILE --operation SubmitJob", "plan FILE --env EXTRA=plain",
+		"plan FILE --output markdown", "plan BAD --offline --output markdown", "plan NATIVE --output markdown",
 		"submit FILE --dry-run", "submit FILE --dry-run --output json", "graph FILE", "graph FILE --output dot", "graph FILE --output svg", "cost FILE", "cost FILE --output json",
 		"verify FILE --target aws", "verify FILE --target aws --output json", "ecs run FILE --dry-run --cluster c --target aws", "submit FILE --target aws", "plan FILE --target aws",
 		"list", "list --output json", "status JOB", "status JOB --output json", "status LOST", "wait JOB", "wait JOB --output json", "explain JOB", "explain JOB --output json",
@@ -145,7 +147,11 @@ func TestCredentialsInOutputs(t *testing.T) {
 				out.Write(written)
 			}
 			listed := unmasked[o.name] != ""
-			check(o.name, "stdout", out.String(), listed)
+			printed := out.String()
+			if strings.HasSuffix(o.name, "--output markdown") {
+				printed = html.UnescapeString(printed)
+			}
+			check(o.name, "stdout", printed, listed)
 			check(o.name, "stderr", story.String(), listed && o.name == "run FILE --output json")
 		}
 		cli.Main(t.Context(), []string{"batchctl", "serve", "--stop"}, term.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard})
@@ -166,11 +172,11 @@ func TestCredentialsInNames(t *testing.T) {
 	t.Setenv("BATCHCTL_TARGET", "")
 	token := "ghp_" + secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789", 36)
 	writeJSON(t, "job.json", map[string]any{"name": "n-" + token, "queue": "q-" + token, "image": "busybox:1", "command": []string{"true"}, "resources": map[string]any{"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"})
-	for _, line := range []string{"validate job.json", "plan job.json", "submit job.json", "submit job.json --output json", "submit job.json --wait", "list", "status n-" + token, "explain n-" + token, "queues", "queues --output json",
+	for _, line := range []string{"validate job.json", "plan job.json", "plan job.json --output markdown", "submit job.json", "submit job.json --output json", "submit job.json --wait", "list", "status n-" + token, "explain n-" + token, "queues", "queues --output json",
 		"top --iterations 1", "top --iterations 1 --output json", "stop n-" + token, "stop n-" + token + " --output json", "gc --dry-run", "gc --dry-run --output json", "submit missing-" + token + ".json", "serve --stop"} {
 		var out, story bytes.Buffer
 		cli.Main(t.Context(), append([]string{"batchctl"}, strings.Fields(line)...), term.Streams{In: strings.NewReader(""), Out: &out, Err: &story})
-		if text := out.String() + story.String(); strings.Contains(text, token) {
+		if text := html.UnescapeString(out.String() + story.String()); strings.Contains(text, token) {
 			t.Errorf("batchctl %s shows the credential:\n%s", line, around(text, token))
 		}
 	}
