@@ -325,7 +325,7 @@ func TestComment(t *testing.T) {
 	}
 }
 
-// TestCommentWithoutJobs: without a changed job file there is no new comment, and an earlier one says so.
+// TestCommentWithoutJobs: without a changed job file there is no new comment, and an earlier one is updated.
 func TestCommentWithoutJobs(t *testing.T) {
 	github, gitlab := scripts(t)
 	for name, script := range map[string]string{"github": github, "gitlab": gitlab} {
