@@ -195,7 +195,7 @@ func newPull(t *testing.T, script string, files map[string]string, env ...string
 	p.env = append(append(os.Environ(), "PATH="+tools+":"+filepath.Join(tools, "bin")+":"+os.Getenv("PATH"), "BATCHCTL_STATE_DIR="+t.TempDir(), "HOME="+t.TempDir(),
 		"GITHUB_STEP_SUMMARY="+filepath.Join(tools, "summary"), "TMPDIR="+t.TempDir(),
 		"INPUT=.", "PLATFORM=", "TARGET=", "TOKEN=t0ken", "API="+server.URL+"/api", "REPOSITORY=o/r", "NUMBER=3",
-		"CI_API_V4_URL="+server.URL+"/api", "CI_MERGE_REQUEST_PROJECT_ID=7", "CI_MERGE_REQUEST_IID=3", "BATCHCTL_GITLAB_TOKEN=t0ken", "BATCHCTL_PATH=.", "BATCHCTL_COMMENT_TARGET=",
+		"CI_API_V4_URL="+server.URL+"/api", "CI_MERGE_REQUEST_PROJECT_ID=7", "CI_MERGE_REQUEST_IID=3", "BATCHCTL_GITLAB_TOKEN=t0ken",
 		"NO_PROXY=*"), env...)
 	return p
 }
@@ -395,7 +395,7 @@ func TestCommentNotWritten(t *testing.T) {
 	if out, _, err := p.run(t); err == nil || !strings.Contains(out, "unknown target") || !strings.Contains(out, "::error title=batchctl::batchctl plan exits with status 2") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	p = newPull(t, gitlab, files, "BATCHCTL_GITLAB_TOKEN=")
+	p = newPull(t, gitlab, files, "BATCHCTL_GITLAB_TOKEN=", "BATCHCTL_PATH=*.json")
 	p.commit(t)
 	if out, _, err := p.run(t); err != nil || len(p.writes) > 0 || !strings.Contains(out, "no note is written: BATCHCTL_GITLAB_TOKEN is not set") || !strings.Contains(out, "1 file: no errors") {
 		t.Errorf("%v\n%s", err, out)

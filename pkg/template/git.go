@@ -83,7 +83,7 @@ func gitEnvironment(environ []string) []string {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(ofRepository, name)
 	})
-	return append(environ, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh:file", "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	return append(environ, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh:file", "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 }
 
 // repository is an empty repository that fetches one commit. It has no work tree: a checkout would follow links of the

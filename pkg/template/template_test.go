@@ -198,6 +198,7 @@ func TestPaths(t *testing.T) {
 		"../checkout@../x//a.json":   {err: "invalid ref"},
 		"../checkout@v1:x//a.json":   {err: "invalid ref"},
 		"../checkout@--x//a.json":    {err: "invalid ref"},
+		"git@h:o/r.git//a.json":      {err: "write it as a URL: ssh://git@h/o/r.git//a.json"},
 		"http://h/r//a.json":         {err: "http:// is not supported"},
 		"file:///etc/passwd":         {err: "file:// is not supported"},
 		"ext::sh -c touch% x//a":     {err: "only a checkout"},

@@ -57,6 +57,9 @@ func planMarkdown(ctx context.Context, con *term.Console, o Options, p Print) er
 	if p.Out != "" || p.Operation != "" {
 		return exit.Usage("--output markdown excludes --out and --operation").Try("remove --output markdown, or the other flag")
 	}
+	if slices.Contains(o.Paths, "-") {
+		return exit.Usage("--output markdown does not read standard input").Try("name the files: batchctl plan FILE ... --output markdown")
+	}
 	var files []*fileReport
 	platforms := map[string]bool{}
 	for _, path := range o.Paths {

@@ -146,6 +146,7 @@ func TestPlanMarkdownUsage(t *testing.T) {
 	}{
 		{Options{}, Print{Out: "x"}},
 		{Options{}, Print{Operation: "SubmitJob"}},
+		{Options{Options: input.Options{Paths: []string{"-"}}}, Print{}},
 		{Options{Options: input.Options{Catalog: "none.json", Paths: []string{"a.json"}}}, Print{}},
 		{Options{Options: input.Options{Paths: []string{"testdata/job.json"}, Target: target.Options{Name: "nope"}}}, Print{}},
 	} {
