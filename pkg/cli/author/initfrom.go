@@ -174,11 +174,15 @@ func checkResult(con *term.Console, o initOptions, platform string, documents []
 	if len(result.Unread) > 0 {
 		return input.FailureOf(result.Unread[0])
 	}
-	if rename != nil {
-		for _, d := range result.Problems {
-			if d.Source != nil {
-				d.Source.Name = rename(d.Source.Name)
-			}
+	if rename == nil {
+		rename = func(name string) string { return name }
+	}
+	for _, path := range result.Skipped.Unclear {
+		fmt.Fprintf(con.Err, "not checked: %s may be a batchctl document; add \"$schema\" to the template\n", diag.Printable(rename(path)))
+	}
+	for _, d := range result.Problems {
+		if d.Source != nil {
+			d.Source.Name = rename(d.Source.Name)
 		}
 	}
 	err := input.Refuse(con, result.Problems, "nothing was written")

@@ -118,8 +118,9 @@ func reportFile(ctx context.Context, con *term.Console, o Options, path string, 
 	return reports, nil
 }
 
-// moveProblems moves the problems of the platform file to a report of its own; nil
-// if the file has none, or is the platform file.
+// moveProblems removes the problems of the platform file, and returns a report on
+// it if there are errors among them; nil otherwise. A platform file that is a file
+// of its own keeps them.
 func (f *fileReport) moveProblems(checked *check.Result) *fileReport {
 	if len(checked.Platforms) == 0 {
 		return nil // the file is skipped or unreadable
@@ -131,11 +132,12 @@ func (f *fileReport) moveProblems(checked *check.Result) *fileReport {
 	isOwn := func(d diag.Diagnostic) bool { return d.Source == nil || d.Source.Name != platform.Path }
 	moved := &fileReport{path: platform.Path, con: f.con, problems: slices.DeleteFunc(slices.Clone(f.problems), isOwn)}
 	f.problems = slices.DeleteFunc(slices.Clone(f.problems), func(d diag.Diagnostic) bool { return !isOwn(d) })
-	if moved.problems.HasErrors() {
-		moved.code = exit.Problem
-		if !f.problems.HasErrors() {
-			f.notChecked = "its platform file has errors"
-		}
+	if !moved.problems.HasErrors() {
+		return nil // its warnings are not about this file
+	}
+	moved.code = exit.Problem
+	if !f.problems.HasErrors() {
+		f.notChecked = "its platform file has errors"
 	}
 	return moved
 }
@@ -233,13 +235,17 @@ func countPolicy(problems diag.List) (n int) {
 // isPolicy reports whether the policy of the platform file caused a problem.
 func isPolicy(d diag.Diagnostic) bool { return strings.HasPrefix(d.Rule, "policy-") }
 
-// jobs is the cell with the number of jobs that would be submitted.
+// jobs is the cell with the number of jobs that would be submitted, and of the job
+// definitions that would be registered.
 func (f *fileReport) jobs() string {
 	if f.review == nil {
 		return "–"
 	}
-	jobs, children := 0, 0
+	jobs, children, definitions := 0, 0, 0
 	for _, j := range f.review.Jobs {
+		if j.Definition.Verdict == plan.DefinitionNew || j.Definition.Verdict == plan.DefinitionChanged {
+			definitions++
+		}
 		if j.Submit == nil {
 			continue
 		}
@@ -248,10 +254,14 @@ func (f *fileReport) jobs() string {
 			children += int(*a.Size)
 		}
 	}
-	if children == 0 {
-		return term.Plural(jobs, "job")
+	text := term.Plural(jobs, "job")
+	if children > 0 {
+		text += fmt.Sprintf(", %d children", children)
 	}
-	return fmt.Sprintf("%s, %d children", term.Plural(jobs, "job"), children)
+	if definitions > 0 {
+		text += ", " + term.Plural(definitions, "new definition")
+	}
+	return text
 }
 
 // mostPlaces is the most placements in one cell.

@@ -134,6 +134,28 @@ func TestPlanMarkdownLimits(t *testing.T) {
 	}
 }
 
+// TestPlanMarkdownAtTarget compares a job with a local engine that has run nothing, and with an unreachable one.
+func TestPlanMarkdownAtTarget(t *testing.T) {
+	t.Setenv("BATCHCTL_STATE_DIR", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	for name, c := range map[string]struct {
+		target target.Options
+		row    string
+	}{
+		"local": {target.Options{}, "1 job, 1 new definition | <code>local engine</code> |"},
+		"aws":   {target.Options{Name: "aws", Region: "us-east-1", EndpointURL: "http://127.0.0.1:1"}, "#### "},
+	} {
+		var out bytes.Buffer
+		con := &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: os.Stderr}}
+		o := Options{Options: input.Options{Command: "plan", Paths: []string{"testdata/job.json"}, Target: c.target}, Format: "markdown"}
+		err := PlanFiles(t.Context(), con, o, Print{})
+		harmless(t, out.String())
+		if !strings.Contains(out.String(), c.row) || err == nil || exit.From(err).Code == exit.OK {
+			t.Errorf("%s: %v\n%s", name, err, out.String())
+		}
+	}
+}
+
 func TestPlanMarkdownUsage(t *testing.T) {
 	text, code := report(t, Options{})
 	if code != exit.OK || !strings.Contains(text, "No job file has changed.") {
