@@ -9,6 +9,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // lockName is a scheduling policy that exists while files are applied. AWS Batch has no conditional updates, but
@@ -25,6 +26,8 @@ const (
 const (
 	// lockTime is how long a lock counts after its holder was last seen.
 	lockTime = 2 * time.Minute
+	// mostTakes is how often take tries to create a lock that others release or leave behind meanwhile.
+	mostTakes = 5
 	// firstPause and longestPause are the pauses between two calls that wait for something.
 	firstPause   = time.Second
 	longestPause = 16 * time.Second
@@ -60,10 +63,10 @@ func (e *LostLockError) Error() string {
 // take takes the lock. A *LockedError says that another process holds it.
 func (a *Account) take(ctx context.Context, who string) (*lock, error) {
 	l := &lock{a: a, holder: who + " " + rand.Text()[:8], until: time.Now().Add(lockTime)}
-	for range 2 {
+	var rejected error
+	for range mostTakes {
 		var out object
-		created := a.call(ctx, "CreateSchedulingPolicy", object{"name": lockName, "tags": l.tags()}, &out)
-		l.arn, _ = out["arn"].(string)
+		rejected = a.call(ctx, "CreateSchedulingPolicy", object{"name": lockName, "tags": l.tags()}, &out)
 		holder, until, arn, err := a.holder(ctx)
 		switch {
 		case err != nil:
@@ -71,17 +74,19 @@ func (a *Account) take(ctx context.Context, who string) (*lock, error) {
 		case holder == l.holder: // also where the answer to the creation was lost
 			l.arn = arn
 			return l, nil
-		case holder == "" && created != nil:
-			return nil, created // the service rejects the creation itself
-		case holder == "":
+		case rpc.Denied(rejected) || isUnknown(rejected):
+			return nil, rejected
+		case holder == "": // released since
 		case time.Now().Before(until):
 			return nil, &LockedError{holder, until}
 		default:
-			// Its holder has ended without a goodbye. If two processes delete it, one of them creates the next.
-			if err := a.call(ctx, "DeleteSchedulingPolicy", object{"arn": arn}, &object{}); err != nil {
-				return nil, err
-			}
+			// Its holder ended without releasing it. If two processes delete it, one of them creates the next. The
+			// deletion fails if another process was faster.
+			_ = a.call(ctx, "DeleteSchedulingPolicy", object{"arn": arn}, &object{})
 		}
+	}
+	if rejected != nil {
+		return nil, rejected
 	}
 	return nil, &LockedError{"an unknown process", time.Now().Add(lockTime)}
 }
@@ -111,14 +116,14 @@ func (a *Account) holder(ctx context.Context) (holder string, until time.Time, a
 	for _, p := range listOf(out["schedulingPolicies"]) {
 		p, _ := p.(object)
 		tags, _ := p["tags"].(object)
-		holder, _ = tags[holderTag].(string)
+		holder = "an unknown process" // another program created a policy of this name
+		if text, ok := tags[holderTag].(string); ok {
+			holder = text
+		}
 		text, _ := tags[untilTag].(string)
 		until, _ = time.Parse(time.RFC3339, text) // an unreadable time has passed
 	}
-	if holder == "" {
-		holder = "an unknown process" // another program created a policy of this name
-	}
-	return holder, until, arn, nil
+	return holder, until, arn, nil // the policy may have been deleted since
 }
 
 // keep checks before a change that the lock is still this process's, and extends it.
