@@ -13,7 +13,7 @@ var Vocabulary = []synonyms{
 	{"validate --rules", []string{"rules"}},
 	{"plan", []string{"diff", "preview", "dry-run", "register", "register-job-definition"}},
 	{"cost", []string{"price", "prices", "estimate"}},
-	{"submit", []string{"apply", "create", "submit-job"}},
+	{"submit", []string{"create", "submit-job"}},
 	{"retry", []string{"rerun", "resubmit"}},
 	{"run", []string{"exec", "execute", "local"}},
 	{"gc", []string{"clean", "prune", "deregister-job-definition"}},

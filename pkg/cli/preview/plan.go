@@ -113,6 +113,10 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 	if err := input.Complain(con, problems); err != nil {
 		return nil, err
 	}
+	if len(planned.Jobs) == 0 && slices.ContainsFunc(in.Files, func(f *document.File) bool { return len(f.Requests) > 0 }) {
+		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(o.Paths, " ")).
+			Try("it creates queues or what belongs to them: batchctl apply %s --check shows what would change", term.Quoted(o.Paths[0]))
+	}
 	if len(planned.Jobs) == 0 {
 		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(o.Paths, " ")).
 			Try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", o.Command)
