@@ -25,8 +25,16 @@ const (
 // counts separately, and objects of several lines do not. An array is not an object, nor is a
 // line with other text before or after the object. NaN, Infinity and -Infinity, which JSON
 // does not have and Python prints, become strings. The zero value is NewOutput(false).
+//
+// With Metrics, it also finds the numbers that these match: the last match of each in the log. They are members
+// of the object, or an object of their own without one. A member that the child printed itself counts more. With
+// NewOutput(true), every line with a match is an object.
 type Output struct {
+	// Metrics are set before the first line, or never.
+	Metrics *Metrics
+
 	all     bool
+	found   reading
 	objects []string // of all
 	held    int
 	tooMuch bool
@@ -44,7 +52,7 @@ func NewOutput(all bool) *Output { return &Output{all: all} }
 // Line takes the next line of the log. Line feeds inside part it into several.
 func (o *Output) Line(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		o.line(strings.Trim(line, " \t\r"))
+		o.line(line)
 	}
 }
 
@@ -52,7 +60,18 @@ func (o *Output) line(line string) {
 	if len(line) > maxObject {
 		line = "" // not a result, and not a part of one
 	}
+	if o.all {
+		o.found.values, o.found.some = nil, false // of this line alone
+	}
+	o.Metrics.read(strings.TrimSuffix(line, "\r"), &o.found)
+	line = strings.Trim(line, " \t\r")
 	object, whole := asObject(line)
+	if o.all && o.found.some {
+		if !whole {
+			object = ""
+		}
+		object, whole = o.Metrics.object(&o.found, object), true
+	}
 	switch {
 	case o.all && whole:
 		if o.held += len(object) + lineCost; o.held > maxHeld {
@@ -141,13 +160,23 @@ func (o *Output) Objects() ([]string, error) {
 	case o.all:
 		return o.objects, nil
 	}
-	if text, ok := o.spread(); ok {
+	text, ok := o.spread()
+	if !ok {
+		text = o.last
+	}
+	if text = o.Metrics.object(&o.found, text); text != "" {
 		return []string{text}, nil
 	}
-	if o.last != "" {
-		return []string{o.last}, nil
-	}
 	return nil, nil
+}
+
+// NoNumber returns the last text that a metric matched although it is not a number, such as 1,297; ok is false if
+// there was none.
+func (o *Output) NoNumber() (metric, text string, ok bool) {
+	if o == nil || o.found.odd == "" {
+		return "", "", false
+	}
+	return o.Metrics.list[o.found.oddOf].Name, o.found.odd, true
 }
 
 // lineRange is several lines, from the number'th of the tail to another.

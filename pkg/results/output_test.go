@@ -183,3 +183,133 @@ func TestOutputHostile(t *testing.T) {
 		}
 	}
 }
+
+// measured is the Output of a log with metrics.
+func measured(t *testing.T, all bool, log string, list ...Metric) *Output {
+	t.Helper()
+	m, err := ParseMetrics(FormatMetrics(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := NewOutput(all)
+	o.Metrics = m
+	o.Line(log)
+	return o
+}
+
+func TestMetrics(t *testing.T) {
+	rate := Metric{"images_per_sec", "total images/sec: ([0-9.]+)"}
+	any := Metric{"v", `v=(\S*)`}
+	for name, test := range map[string]struct {
+		metrics []Metric
+		log     string
+		last    string
+		all     []string
+	}{
+		"seed":              {[]Metric{rate}, "step 1\ntotal images/sec: 321.16\nbye\n", `{"images_per_sec": 321.16}`, []string{`{"images_per_sec": 321.16}`}},
+		"nothing":           {[]Metric{rate}, "images/sec: 3", "", nil},
+		"the last line":     {[]Metric{rate}, "total images/sec: 1\ntotal images/sec: 2", `{"images_per_sec": 2}`, []string{`{"images_per_sec": 1}`, `{"images_per_sec": 2}`}},
+		"the last match":    {[]Metric{any}, "v=1 v=2\rv=3", `{"v": 3}`, []string{`{"v": 3}`}},
+		"windows":           {[]Metric{{"v", `v=(\d+)$`}}, "v=7\r\n", `{"v": 7}`, []string{`{"v": 7}`}},
+		"indented":          {[]Metric{{"v", `^  v=(\d+)`}}, "  v=7", `{"v": 7}`, []string{`{"v": 7}`}},
+		"no number":         {[]Metric{any}, "v=1,297\nv=0x10\nv=1_0\nv=", "", nil},
+		"number, then none": {[]Metric{any}, "v=5\nv=1,297", `{"v": 5}`, []string{`{"v": 5}`}},
+		"none in its line":  {[]Metric{any}, "v=5 v=x", `{"v": 5}`, []string{`{"v": 5}`}},
+		"forms":             {[]Metric{any}, "v=.5\nv=1.\nv=+3\nv=007\nv=1e-3\nv=nan\nv=-inf", `{"v": "-Infinity"}`, []string{`{"v": 0.5}`, `{"v": 1}`, `{"v": 3}`, `{"v": 7}`, `{"v": 1e-3}`, `{"v": "NaN"}`, `{"v": "-Infinity"}`}},
+		"beside an object":  {[]Metric{any}, "{\"a\": 1}\nv=2", `{"v": 2, "a": 1}`, []string{`{"a": 1}`, `{"v": 2}`}},
+		"in an object":      {[]Metric{{"a", `"a": (\d)`}}, `{"a": 1, "b": 2}`, `{"a": 1, "a": 1, "b": 2}`, []string{`{"a": 1, "a": 1, "b": 2}`}},
+		"empty object":      {[]Metric{any}, "v=2\n{ }", `{"v": 2}`, []string{`{"v": 2}`, `{ }`}},
+		"pretty":            {[]Metric{any}, "v=2\n{\n\"a\": 1\n}", "{\"v\": 2, \"a\": 1\n}", []string{`{"v": 2}`}},
+		"two":               {[]Metric{rate, any}, "v=2\ntotal images/sec: 3", `{"images_per_sec": 3, "v": 2}`, []string{`{"v": 2}`, `{"images_per_sec": 3}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := measured(t, false, test.log, test.metrics...).Objects()
+			if err != nil || strings.Join(got, "") != test.last || len(got) > 0 && !json.Valid([]byte(got[0])) {
+				t.Errorf("last: %q %v, want %q", got, err, test.last)
+			}
+			got, err = measured(t, true, test.log, test.metrics...).Objects()
+			if err != nil || fmt.Sprint(got) != fmt.Sprint(test.all) {
+				t.Errorf("all: %q %v, want %q", got, err, test.all)
+			}
+		})
+	}
+	if got, _ := measured(t, false, "speed 3\nspeed", Metric{"v", `speed(?: (\d))?`}).Objects(); fmt.Sprint(got) != `[{"v": 3}]` {
+		t.Errorf("a group that takes no part: %q", got)
+	}
+	if metric, text, ok := measured(t, false, "v=1,297", any).NoNumber(); !ok || metric != "v" || text != "1,297" {
+		t.Errorf("%q %q %v", metric, text, ok)
+	}
+}
+
+// TestCheckExpression: each fault has the place of its part of the expression.
+func TestCheckExpression(t *testing.T) {
+	for expression, want := range map[string]string{
+		`total images/sec: ([0-9.]+)`: "",
+		`(\d+)`:                       "",
+		`(?i)Loss (?P<loss>-?\d+)`:    "",
+		`(?:a|b)=(.*)`:                "",
+		`x([^,]+),`:                   "",
+		`\(([0-9]+)\) [(] \Q(\E`:      "",
+		`(\S+?)`:                      "",
+		`(1|a)`:                       "",
+		`no group`:                    "no group: the expression has no group for the number",
+		``:                            ": the expression has no group for the number",
+		`(?:\d+)`:                     `(?:\d+): the expression has no group for the number`,
+		`(a)(\d+)`:                    `(\d+): the expression has 2 groups; one matches the number`,
+		`[(](a) (b) (c)`:              `(b): the expression has 3 groups; one matches the number`,
+		`a([a-z]+)`:                   `([a-z]+): the group cannot match a number`,
+		`a()`:                         `(): the group cannot match a number`,
+		`(\d+ images)`:                `(\d+ images): the group cannot match a number`,
+		`(images|sec)`:                `(images|sec): the group cannot match a number`,
+		`a (\d+`:                      `(: invalid regular expression: missing closing )`,
+		`a \(\d+)`:                    `): invalid regular expression: unexpected )`,
+		`a [0-9`:                      `[0-9: invalid regular expression: missing closing ]: [0-9`,
+		`a (\d**)`:                    `**: invalid regular expression: invalid nested repetition operator: **`,
+		`(?<=a)(\d+)`:                 `(?<=: invalid regular expression: look-behind: (?<=`,
+		`(?!a)(\d+)`:                  `(?!: invalid regular expression: invalid or unsupported Perl syntax: (?!`,
+		`(\d)\1`:                      `\1: invalid regular expression: invalid escape sequence: \1`,
+		`x{2,1}(\d)`:                  `{2,1}: invalid regular expression: invalid repeat count: {2,1}`,
+	} {
+		got := ""
+		if err := CheckExpression(expression); err != nil {
+			got = expression[err.Start:err.End] + ": " + err.Message
+			if err.Hint == "" {
+				t.Errorf("%q: no hint", expression)
+			}
+		}
+		if got != want {
+			t.Errorf("%q:\n got %q\nwant %q", expression, got, want)
+		}
+	}
+}
+
+func TestCheckMetricName(t *testing.T) {
+	for name, hint := range map[string]string{
+		"images_per_sec": "", "val/loss": "", "top-5.acc": "", "gpu%": "", "_x": "",
+		"status": "give the metric another name", "job": "give the metric another name",
+		"images per sec": `write "images_per_sec"`, "a,b": `write "a_b"`, "5": `write "_5"`, "größe": `write "gr__e"`,
+		"": "use letters, digits and _ - . / %, starting with a letter or an underscore", strings.Repeat("a", 65): "shorten it",
+	} {
+		wrong, got := CheckMetricName(name)
+		if got != hint || (wrong == "") != (hint == "") {
+			t.Errorf("%q: %q, hint %q, want %q", name, wrong, got, hint)
+		}
+	}
+}
+
+// FuzzMetrics: no log and no expression makes an object that is not JSON, or a fault outside of its text.
+func FuzzMetrics(f *testing.F) {
+	f.Add(`v=(\S*)`, "v=1\n{\"a\": 2}\nv=nan", true)
+	f.Add(`(a`, "", false)
+	f.Fuzz(func(t *testing.T, expression, log string, all bool) {
+		if fault := CheckExpression(expression); fault != nil {
+			if fault.Start < 0 || fault.End < fault.Start || fault.End > len(expression) {
+				t.Errorf("%q: %+v", expression, fault)
+			}
+			return
+		}
+		if objects, _ := measured(t, all, log, Metric{"v", expression}).Objects(); len(objects) > 0 && !json.Valid([]byte(objects[0])) {
+			t.Errorf("%q of %q", objects, log)
+		}
+	})
+}

@@ -28,6 +28,7 @@ const (
 	cellColumn     = "cell"
 	statusColumn   = "status"
 	exitCodeColumn = "exitCode"
+	jobColumn      = "job"
 )
 
 // Prefixes of names that something else has already: of an axis that is called as one
@@ -49,10 +50,14 @@ type Child struct {
 	Status string
 	// ExitCode is nil without an exit code.
 	ExitCode *int
+	// Job is the job's name, for a table of Options.Jobs.
+	Job string
 }
 
 // Options say what a table has. The zero value has what people need.
 type Options struct {
+	// Jobs makes the first column the job's name in place of the index: the rows are jobs, not children of an array.
+	Jobs bool
 	// ExitCode adds a column for the exit code.
 	ExitCode bool
 	// Mask returns the value of a column without credentials, for text and Markdown; nil: they stay. The
@@ -94,6 +99,7 @@ func New(axes []string, o Options) *Table {
 	for _, own := range []string{indexColumn, cellColumn, statusColumn, exitCodeColumn} {
 		t.taken[own] = true
 	}
+	t.taken[jobColumn] = o.Jobs
 	for _, name := range axes {
 		t.axes = append(t.axes, t.free(name, axisPrefix))
 	}
@@ -134,7 +140,7 @@ func (t *Table) Add(c Child, printed *Output) error {
 		rows = append(rows, r)
 	}
 	t.rows = append(t.rows, rows...)
-	t.split = t.split || c.Cell != c.Index
+	t.split = t.split || c.Cell != c.Index && !t.options.Jobs
 	return nil
 }
 
@@ -167,12 +173,15 @@ func (t *Table) read(c Child, object string) (row, error) {
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Without is the number of children that printed no object.
+// Without is the number of children that printed neither an object nor a metric.
 func (t *Table) Without() int { return t.without }
 
 // Columns are the names of the columns, in their order.
 func (t *Table) Columns() []string {
 	names := []string{indexColumn}
+	if t.options.Jobs {
+		names[0] = jobColumn
+	}
 	if t.split {
 		names = append(names, cellColumn)
 	}
@@ -221,6 +230,9 @@ func (t *Table) forPeople() iter.Seq[[]Value] {
 
 func (t *Table) line(r row, kinds []Kind, width int) []Value {
 	line := append(make([]Value, 0, width), whole(r.Index))
+	if t.options.Jobs {
+		line[0] = Value{String, r.Job}
+	}
 	if t.split {
 		line = append(line, whole(r.Cell))
 	}

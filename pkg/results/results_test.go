@@ -27,10 +27,10 @@ func sample(t *testing.T) *Table {
 		Child
 		log string
 	}{
-		{Child{0, 0, []string{"0.10", "1", "a|b", "x", "true"}, "SUCCEEDED", code(0)}, `{"loss": 0.50, "val": {"acc": 0.9, "top": {"k5": 1e3}}, "lr": 7, "steps": [1, {"a": 2}], "note": "=1+1"}`},
-		{Child{1, 1, []string{"1e-3", "2", "-c", "y", "false"}, "SUCCEEDED", code(0)}, `{"val": {"acc": -0.25}, "loss": 12345678901234567890, "best": true, "none": null, "note": "two\nlines, \"quoted\" \u001b[31m<b>_x_ *y* ` + "`z`" + `"}`},
-		{Child{2, 2, []string{"10", "3", "7", "z", "true"}, "FAILED", code(137)}, "Traceback"},
-		{Child{0, 3, []string{"0", "4", "日本", "", "true"}, "RUNNING", nil}, `{"loss": "diverged", "index": 3, "result.lr": 1, "empty": {}, "loss": "NaN", "snake_case": "ü"}`},
+		{Child{0, 0, []string{"0.10", "1", "a|b", "x", "true"}, "SUCCEEDED", code(0), ""}, `{"loss": 0.50, "val": {"acc": 0.9, "top": {"k5": 1e3}}, "lr": 7, "steps": [1, {"a": 2}], "note": "=1+1"}`},
+		{Child{1, 1, []string{"1e-3", "2", "-c", "y", "false"}, "SUCCEEDED", code(0), ""}, `{"val": {"acc": -0.25}, "loss": 12345678901234567890, "best": true, "none": null, "note": "two\nlines, \"quoted\" \u001b[31m<b>_x_ *y* ` + "`z`" + `"}`},
+		{Child{2, 2, []string{"10", "3", "7", "z", "true"}, "FAILED", code(137), ""}, "Traceback"},
+		{Child{0, 3, []string{"0", "4", "日本", "", "true"}, "RUNNING", nil, ""}, `{"loss": "diverged", "index": 3, "result.lr": 1, "empty": {}, "loss": "NaN", "snake_case": "ü"}`},
 	} {
 		if err := table.Add(c.Child, printed(false, c.log)); err != nil {
 			t.Fatal(err)
@@ -265,7 +265,7 @@ func TestMask(t *testing.T) {
 		}
 		return text
 	}})
-	if err := table.Add(Child{0, 0, nil, "SUCCEEDED", nil}, printed(false, `{"token": "`+value+`"}`)); err != nil {
+	if err := table.Add(Child{0, 0, nil, "SUCCEEDED", nil, ""}, printed(false, `{"token": "`+value+`"}`)); err != nil {
 		t.Fatal(err)
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{
