@@ -20,6 +20,10 @@ import (
 // It returns nil if the compact form cannot express the requests: a definition in which
 // nothing runs, or a submission to a definition other than the given one.
 func Compact(register, submit *jsontree.Node) *jsontree.Node {
+	var metrics *jsontree.Node
+	if fragmentName(register) == "" {
+		submit, metrics = withoutMetrics(submit)
+	}
 	c := &compaction{register: register, submit: submit, main: register, taken: map[*jsontree.Node]bool{}}
 	if register == nil {
 		c.main = submit
@@ -30,6 +34,7 @@ func Compact(register, submit *jsontree.Node) *jsontree.Node {
 	c.job = jsontree.NewObject(c.main)
 	c.identity()
 	c.container()
+	c.job.Set("metrics", metrics)
 	c.move("retryStrategy", c.main.Get("retryStrategy"), attempts)
 	c.move("timeout", c.main.Get("timeout"), duration)
 	c.placement()
@@ -87,6 +92,7 @@ func NoNative(job *Job) (why, hint string) {
 func Native(job *Job) (register, submit *jsontree.Node) {
 	register, submit = job.Register.Clone(), job.Submit.Clone()
 	stageNative(job, register, submit)
+	measureNative(job, submit)
 	if submit == nil || len(job.DependsOn) == 0 {
 		return register, submit
 	}

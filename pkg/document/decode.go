@@ -60,6 +60,7 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 		defaults := &lowering{job: p.Defaults}
 		defaults.container()
 		defaults.timeout()
+		defaults.measure(&Job{})
 		if p.Defaults.Get("array") == nil && strings.Contains(root.Source.Text, referenceMark) {
 			r := &referring{}
 			r.misplaced(p.Defaults, "defaults apply to every job, and a child's values belong to one")

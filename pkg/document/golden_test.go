@@ -11,6 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
@@ -134,6 +135,9 @@ func requests(t *testing.T, f *File) string {
 		}
 		if j.Sweep != nil {
 			o.Set("sweep", sweepNode(t, j.Sweep))
+		}
+		if len(j.Metrics) > 0 {
+			o.Set("metrics", tree(results.FormatMetrics(j.Metrics)))
 		}
 		if d := j.Document(); d != nil {
 			o.Set("stage", tree(StageText(d)))

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -76,6 +77,10 @@ type Job struct {
 	// command in Register and Submit is the user's own.
 	Inputs  []Input
 	Outputs []Output
+	// Metrics are the numbers to find in the job's log, in the order of the file, and MetricsNode is the member. The
+	// requests do not contain them: submit adds a variable of the environment.
+	Metrics     []results.Metric
+	MetricsNode *jsontree.Node
 	// Waivers are the rules that the job may break: its own, then those of the workflow's
 	// defaults. A native request has none.
 	Waivers []Waiver

@@ -30,6 +30,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 		l.launch(out)
 	}
 	l.stage(out, o)
+	l.measure(out)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}
@@ -69,7 +70,7 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	switch {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
-	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs"):
+	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs" || m.Name == "metrics"):
 		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
 			"%s work only in a job with one container, and this job has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:

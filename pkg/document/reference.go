@@ -33,6 +33,7 @@ func (l *lowering) references(job *Job) {
 		}
 	}
 	r.rewriteLocations(job)
+	r.misplaced(job.MetricsNode, "the children of an array have the same metrics")
 	l.diags = append(l.diags, r.diags...)
 }
 

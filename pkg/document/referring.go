@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -59,11 +58,7 @@ func (r *referring) misplaced(n *jsontree.Node, why string) {
 	}
 }
 
-// blame reports a reference, at its own location if the text has no escapes.
+// blame reports a reference at its own location.
 func (r *referring) blame(n *jsontree.Node, ref sweep.Mention, hint, format string, args ...any) {
-	span := n.Span
-	if span.End-span.Start == len(n.Text)+2 {
-		span = diag.Span{Start: span.Start + 1 + ref.From, End: span.Start + 1 + ref.To}
-	}
-	r.report(RuleMatrixReference, n, span, hint, format, args...)
+	r.report(RuleMatrixReference, n, placeIn(n, ref.From, ref.To), hint, format, args...)
 }

@@ -32,7 +32,7 @@ func anyPlaces(t *rapid.T, job *jsontree.Node) {
 	}
 }
 
-// TestConvertStaged checks that inputs and outputs are the same after the conversion to
+// TestConvertStaged checks that inputs, outputs and metrics are the same after the conversion to
 // requests and back.
 func TestConvertStaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -42,6 +42,14 @@ func TestConvertStaged(t *testing.T) {
 			`{"name": "a", "image": "i", "command": ["c"], "environment": {"X": "1"}}`,
 		}).Draw(t, "base"))
 		anyPlaces(t, job)
+		if rapid.Bool().Draw(t, "measured") {
+			metrics := jsontree.NewObject(nil)
+			for range rapid.IntRange(1, 3).Draw(t, "metrics") {
+				name := rapid.StringMatching(`[a-z][a-z_/.%-]{0,3}x`).Draw(t, "metric")
+				metrics.Set(name, jsontree.NewString(rapid.SampledFrom([]string{`(\d+) "x"`, "a: ([0-9.]+)", "<(\\S+)>", "ü\t(.)"}).Draw(t, "expression"), nil))
+			}
+			job.Set("metrics", metrics)
+		}
 		f, diags := Load(diag.NewSource("x", string(job.AppendJSON(nil))), Options{Kind: KindJob})
 		if len(diags) > 0 {
 			t.Fatalf("%s\n%v", job.AppendJSON(nil), diags)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -121,18 +122,20 @@ func (b *builder) noPlace(n *jsontree.Node, what string) {
 
 // fits reports a problem if the request is too large with the document.
 func (b *builder) fits(j *document.Job, job *Job, by *jsontree.Node) {
-	request, size, limit := "the job definition", 0, MaxDefinition-tagReserve
-	if j.Register != nil {
-		size = sizeOf(job.Register)
-	} else {
-		overrides := job.Submit.ContainerOverrides
-		if overrides == nil {
-			overrides = &types.ContainerOverrides{}
-		}
-		request, size, limit = "containerOverrides", sizeOf(overrides), MaxOverrides-OverridesReserve-cellsReserve
+	const hint = "name a directory or an S3 prefix instead of single files"
+	if j.Register == nil {
+		b.fitsOverrides(job, by, ruleStageSize, "inputs and outputs", hint)
+		return
 	}
-	if size > limit {
-		b.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs %s has %d bytes, more than the limit of %d", request, size, limit),
-			"name a directory or an S3 prefix instead of single files")
+	if size, limit := sizeOf(job.Register), MaxDefinition-tagReserve; size > limit {
+		b.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs the job definition has %d bytes, more than the limit of %d", size, limit), hint)
+	}
+}
+
+// fitsOverrides reports a problem if the overrides are too large with a member of the file.
+func (b *builder) fitsOverrides(job *Job, by *jsontree.Node, rule, with, hint string) {
+	overrides := cmp.Or(job.Submit.ContainerOverrides, &types.ContainerOverrides{})
+	if size, limit := sizeOf(overrides), MaxOverrides-OverridesReserve-cellsReserve; size > limit {
+		b.fail(by, rule, fmt.Sprintf("with %s containerOverrides has %d bytes, more than the limit of %d", with, size, limit), hint)
 	}
 }

@@ -129,18 +129,12 @@ func (b *builder) list(j *document.Job, job *Job) {
 // setVariable sets an environment variable of the container. by is the member that causes it. It
 // reports a problem if the job sets another value.
 func (b *builder) setVariable(j *document.Job, job *Job, by *jsontree.Node, name, value string) {
-	for _, given := range job.environments() {
-		for _, v := range given {
-			if aws.ToString(v.Name) == name && aws.ToString(v.Value) != value {
-				subject := "the array sets"
-				if by != j.Array {
-					subject = "its " + by.Name + " set"
-				}
-				b.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, but %s it to %q", name, aws.ToString(v.Value), subject, value),
-					"remove the variable from the job's environment")
-				return
-			}
-		}
+	subject := "the array sets"
+	if by != j.Array {
+		subject = "its " + by.Name + " set"
+	}
+	if b.givesOther(job, by, subject, name, value) {
+		return
 	}
 	if j.Register != nil {
 		c := job.Register.ContainerProperties
@@ -148,6 +142,20 @@ func (b *builder) setVariable(j *document.Job, job *Job, by *jsontree.Node, name
 		return
 	}
 	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides, variable(name, value))
+}
+
+// givesOther reports a job whose environment sets a variable to another value. subject says what needs the value.
+func (b *builder) givesOther(job *Job, by *jsontree.Node, subject, name, value string) bool {
+	for _, given := range job.environments() {
+		for _, v := range given {
+			if aws.ToString(v.Name) == name && aws.ToString(v.Value) != value {
+				b.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, but %s it to %q", name, aws.ToString(v.Value), subject, value),
+					"remove the variable from the job's environment")
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // environments returns the environments in the job's own requests.

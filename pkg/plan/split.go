@@ -50,6 +50,7 @@ func (j *Job) size() int {
 // that share its definition, or a plain job for a single cell.
 func (b *builder) split(g *group, job *Job) []*Job {
 	s := g.Sweep
+	b.addMetrics(g, job)
 	// A list's lines run inside of what moves files, once for all of them; everything else
 	// has the child's values in the places.
 	if s == nil || s.Kind != sweep.Commands {

@@ -235,7 +235,9 @@ func syntaxFault(text string, err error) *ExpressionError {
 	case e.Expr != text && strings.Contains(text, e.Expr) && e.Expr != "":
 		fault.Start = strings.Index(text, e.Expr)
 		fault.End = fault.Start + len(e.Expr)
-		fault.Message += ": " + e.Expr
+		if len(e.Expr) <= 30 {
+			fault.Message += ": " + e.Expr
+		}
 	}
 	if strings.Contains(fault.Message, "look-behind") || e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape && strings.ContainsAny(e.Expr, "123456789") {
 		fault.Hint = "write it without look-around and back-references: the expressions are those of RE2"
