@@ -50,20 +50,21 @@ func ReplayCommand(con *term.Console) *cli.Command {
 func ResultsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "results",
-		Usage:     "collect the results of an array as a table",
+		Usage:     "collect the results of jobs as a table",
 		UsageText: "batchctl results [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Each child's row is the last JSON object in the last 1000 lines of its log. Its members become columns, beside the axes of the "+
-			"matrix or the columns of the table. If you name several jobs, such as an array and its retry, the newer result of a cell counts. "+
+		Description: cmdline.Help("Each child's row is the last JSON object in the last 1000 lines of its log. The \"metrics\" of a job file add "+
+			"numbers from other lines. All members become columns, beside the axes of the matrix or the columns of the table. If you name several jobs, "+
+			"such as an array and its retry, the newer result of a cell counts. Jobs that are not arrays have a row each. "+
 			"Without a JOB, results uses the last submission.\n\n--outputs lists the files that the jobs uploaded as \"outputs\". --fetch "+
 			"downloads them: to the local path of the output, or to JOB/INDEX/NAME; --to sets another directory. A local file that differs is "+
 			"kept, unless you pass --force.",
 			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
 				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
-				"batchctl results train --outputs\nbatchctl results train --fetch --to results"),
+				"batchctl results train-1gpu train-4gpu train-8gpu\nbatchctl results train --outputs\nbatchctl results train --fetch --to results"),
 		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
 			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
-			&cli.BoolFlag{Name: "every-line", Usage: "make a row of every line that is a JSON object, from the whole log"},
+			&cli.BoolFlag{Name: "every-line", Usage: "make a row of every line that is a JSON object or has a metric, from the whole log"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
 			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs uploaded, with size, age and URL"},
 			&cli.BoolFlag{Name: "fetch", Usage: "download those files"},

@@ -114,7 +114,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 // columns that results adds itself do not count.
 func onlyNumbers(t *results.Table, axes int) (int, error) {
 	// These columns contain numbers but are no results.
-	own := []string{"index", "cell", "status", "exitCode"}
+	own := []string{"index", "cell", "status", "exitCode", "job"}
 	for i := range axes {
 		own = append(own, t.Axis(i))
 	}

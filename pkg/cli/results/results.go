@@ -46,15 +46,15 @@ func printResults(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	defer call.Close()
-	axes, children, err := cells(ctx, con, call)
+	rows, err := cells(ctx, con, call)
 	if err != nil {
 		return err
 	}
-	table, err := readResults(ctx, con, o, call, axes, children)
+	table, err := readResults(ctx, con, o, call, rows)
 	if err != nil {
 		return err
 	}
-	if err := h.draw(table, len(axes)); err != nil {
+	if err := h.draw(table, len(rows.axes)); err != nil {
 		return err
 	}
 	if h != nil && !o.given("output") && !o.given("json") {
@@ -66,13 +66,23 @@ func printResults(ctx context.Context, con *term.Console, o options) error {
 // resultChild is a child whose result is read.
 type resultChild struct {
 	id string
+	// metrics are the numbers that the job's file looks for in the log; nil without some.
+	metrics *results.Metrics
 	results.Child
+}
+
+// resultRows are what becomes the rows of the table: the children of arrays, or jobs that are none.
+type resultRows struct {
+	axes     []string // the names of the values that each child has
+	children []resultChild
+	areJobs  bool
 }
 
 // cells returns the children of the jobs, sorted by cell, and the names of the
 // axes. If two children have the same cell, such as in a retry, the newer job
-// counts.
-func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []string, children []resultChild, err error) {
+// counts. Several jobs of which none is an array are rows themselves, in the
+// order in which they were named.
+func cells(ctx context.Context, con *term.Console, call *jobs.Call) (rows resultRows, err error) {
 	jobs := slices.Clone(call.Known)
 	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
@@ -80,35 +90,69 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []stri
 	// Later jobs overwrite earlier ones, because jobs are sorted by their
 	// creation.
 	byCell := map[int]resultChild{}
+	var axes []string
 	found := false
 	for _, job := range jobs {
 		of, err := session.FindSweep(ctx, call.Target, job.JobDetail)
 		if err != nil {
-			return nil, nil, err
+			return rows, err
 		}
 		if of == nil && len(jobs) > 1 {
 			continue // a step of a workflow that is not an array
 		}
 		if found && !slices.Equal(axes, of.Names()) {
-			return nil, nil, exit.Usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
+			return rows, exit.Usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
 				Try("name one of them, or those of one array")
 		}
 		axes, found = of.Names(), true
 		jobChildren, err := childrenOf(ctx, call, job.JobDetail, of)
 		if err != nil {
-			return nil, nil, err
+			return rows, err
 		}
+		metrics := metricsOf(con, job.JobDetail)
 		for _, child := range jobChildren {
+			child.metrics = metrics
 			byCell[child.Cell] = child
 		}
 	}
 	if !found {
-		return nil, nil, exit.Usage("none of %s is an array", term.Plural(len(jobs), "job")).Try("name one: batchctl results JOB")
+		return jobRows(ctx, con, call)
 	}
+	rows.axes = axes
 	for _, cell := range slices.Sorted(maps.Keys(byCell)) {
-		children = append(children, byCell[cell])
+		rows.children = append(rows.children, byCell[cell])
 	}
-	return axes, children, nil
+	return rows, nil
+}
+
+// jobRows returns a row for each job, in the order of the command line or of the
+// file. None of the jobs is an array.
+func jobRows(ctx context.Context, con *term.Console, call *jobs.Call) (rows resultRows, err error) {
+	rows.areJobs = true
+	labels := session.Labels(call.Jobs)
+	for _, job := range call.Known {
+		children, err := childrenOf(ctx, call, job.JobDetail, nil)
+		if err != nil {
+			return rows, err
+		}
+		child := children[0]
+		child.metrics, child.Job = metricsOf(con, job.JobDetail), cmp.Or(labels[child.id], aws.ToString(job.JobName))
+		rows.children = append(rows.children, child)
+	}
+	return rows, nil
+}
+
+// metricsOf returns the metrics that submit stored in the job's environment. It
+// prints why they cannot be read, because the job may also have printed JSON.
+func metricsOf(con *term.Console, job types.JobDetail) *results.Metrics {
+	if job.Container == nil {
+		return nil
+	}
+	metrics, err := results.ParseMetrics(session.ValueIn(job.Container.Environment, results.MetricsVariable))
+	if err != nil {
+		fmt.Fprintf(con.Err, "batchctl: job %s: %s; its metrics are left out\n", diag.Printable(aws.ToString(job.JobName)), diag.Printable(err.Error()))
+	}
+	return metrics
 }
 
 // childrenOf returns the children of a job, by index. A job that is not an array
@@ -116,7 +160,7 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (axes []stri
 func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *session.SweepOf) ([]resultChild, error) {
 	id, size := aws.ToString(job.JobId), batch.ArraySize(job)
 	if size == 0 {
-		child := resultChild{id, results.Child{Cell: of.Cell(0), Values: of.Values(0), Status: string(job.Status)}}
+		child := resultChild{id: id, Child: results.Child{Cell: of.Cell(0), Values: of.Values(0), Status: string(job.Status)}}
 		if job.Container != nil && job.Container.ExitCode != nil {
 			child.ExitCode = aws.Int(int(*job.Container.ExitCode))
 		}
@@ -124,7 +168,7 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 	}
 	children := make([]resultChild, size)
 	for i := range children {
-		children[i] = resultChild{batch.ChildID(id, i), results.Child{Index: i, Cell: of.Cell(i), Values: of.Values(i), Status: string(types.JobStatusPending)}}
+		children[i] = resultChild{id: batch.ChildID(id, i), Child: results.Child{Index: i, Cell: of.Cell(i), Values: of.Values(i), Status: string(types.JobStatusPending)}}
 	}
 	// A list has status and exit code; describing each child would cost a call
 	// per 100 of them.
@@ -146,27 +190,35 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 
 // readResults reads the end of the children's logs, and returns the table.
 // Children that cannot have started have no log and are not read.
-func readResults(ctx context.Context, con *term.Console, options options, call *jobs.Call, axes []string, children []resultChild) (*results.Table, error) {
+func readResults(ctx context.Context, con *term.Console, options options, call *jobs.Call, rows resultRows) (*results.Table, error) {
 	o := client.LogOptions{Tail: resultLines}
 	every := options.everyLine
 	if every {
 		o.Tail = 0
 	}
 	var ids []string
+	children, byID := rows.children, map[string]*results.Metrics{}
 	for _, child := range children {
+		if child.metrics != nil {
+			byID[child.id] = child.metrics
+		}
 		if child.Status != string(types.JobStatusPending) && child.Status != string(types.JobStatusRunnable) {
 			ids = append(ids, child.id)
 		}
 	}
 	outputs := map[string]*results.Output{}
-	table := results.New(axes, results.Options{ExitCode: options.exitCode, Mask: secret.Mask})
-	next := 0
+	table := results.New(rows.axes, results.Options{Jobs: rows.areJobs, ExitCode: options.exitCode, Mask: secret.Mask})
+	next, odd := 0, map[string]bool{}
 	// Logs arrive one after the other. A child is complete when the log of another begins.
 	add := func(until string) error {
 		for next < len(children) && children[next].id != until {
 			child := children[next]
 			if err := table.Add(child.Child, outputs[child.id]); err != nil {
 				return exit.Fail(exit.NotDone, "%v", err).Try("name single children as in JOB:3, or omit --every-line")
+			}
+			if metric, text, ok := outputs[child.id].NoNumber(); ok && !odd[metric] {
+				odd[metric] = true // once for a metric is enough to fix its expression
+				fmt.Fprintf(con.Err, "batchctl: metric %s of %s matched %q, which is not a number\n", metric, batch.ShortID(child.id), diag.Printable(con.Redacted(text)))
 			}
 			delete(outputs, child.id)
 			next++
@@ -188,6 +240,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		}
 		if outputs[line.Job] == nil {
 			outputs[line.Job] = results.NewOutput(every)
+			outputs[line.Job].Metrics = byID[line.Job]
 		}
 		outputs[line.Job].Line(line.Text)
 	}
@@ -195,7 +248,14 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		return nil, err
 	}
 	if without := table.Without(); without > 0 {
-		fmt.Fprintf(con.Err, "%d of %d printed no JSON object\n", without, len(children))
+		what := "no JSON object"
+		if len(byID) > 0 {
+			what = fmt.Sprintf("neither a JSON object nor a metric in the last %d lines", resultLines)
+			if every {
+				what = "neither a JSON object nor a metric"
+			}
+		}
+		fmt.Fprintf(con.Err, "%d of %d printed %s\n", without, len(children), what)
 	}
 	if unread > 0 {
 		return table, exit.Fail(exit.NotDone, "%s could not be read", term.Plural(unread, "log"))
