@@ -2,11 +2,13 @@ package bench
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -269,6 +271,49 @@ func TestReadMeasurement(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, log.Results); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestReadMetrics: rates become the time of a unit; what is neither a rate nor a time is not compared.
+func TestReadMetrics(t *testing.T) {
+	for name, test := range map[string]struct {
+		value   string
+		seconds float64
+		damage  string
+	}{
+		"images_per_sec": {"320", 1.0 / 320, ""}, "MB/s": {"8", 0.125, ""}, "it.per.second": {"4", 0.25, ""}, "Tokens-per-s": {"1e3", 0.001, ""},
+		"epoch_seconds": {"2.5", 2.5, ""}, "seconds": {"3", 3, ""}, "step.ms": {"5", 0.005, ""},
+		"x_per_sec": {"0", 0, "metric x_per_sec: 0 gives no time"}, "nan/s": {"nan", 0, "metric nan/s: NaN gives no time"}, "seconds/x_seconds": {"-1", 0, "metric seconds/x_seconds: -1 gives no time"},
+		"loss": {"1", -1, ""}, "images_s": {"1", -1, ""}, "forms": {"1", -1, ""}, "superseconds": {"1", -1, ""},
+	} {
+		found := results.NewOutput(false)
+		var err error
+		if found.Metrics, err = results.ParseMetrics(results.FormatMetrics([]results.Metric{{Name: name, Expression: `v=(\S+)`}})); err != nil {
+			t.Fatal(err)
+		}
+		found.Line("v=" + test.value)
+		log, others := ReadMetrics(found, "cuda")
+		switch {
+		case test.seconds < 0:
+			if len(others) != 1 || len(log.Results) > 0 {
+				t.Errorf("%s: %+v", name, log)
+			}
+		case test.damage != "":
+			if len(log.Damaged) != 1 || log.Damaged[0].Reason != test.damage {
+				t.Errorf("%s: %+v", name, log)
+			}
+		case len(log.Results) != 1 || math.Abs(log.Results[0].Seconds[0]-test.seconds) > 1e-12:
+			t.Errorf("%s: %+v", name, log)
+		default:
+			side := NewSide("GPU", "cuda", log)
+			if why := side.Untimed(); why != "" {
+				t.Errorf("%s: %s", name, why)
+			}
+			again, err := ParseResult(log.Results[0].Raw) // as in a report's JSON
+			if err != nil || !again.isMetric() || again.Verified {
+				t.Errorf("%s: %+v %v", name, again, err)
+			}
 		}
 	}
 }

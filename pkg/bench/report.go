@@ -109,7 +109,10 @@ func (r *Row) line() string {
 	if share := r.share(); share > 0 {
 		notes = append(notes, digits(share)+" % of the ceiling")
 	}
-	notes = append(notes, fmt.Sprintf("median of %d", r.Summary.N), interval(r.Summary), r.Variant.String(), "verified")
+	notes = append(notes, fmt.Sprintf("median of %d", r.Summary.N), interval(r.Summary), r.Variant.String())
+	if !r.first().isMetric() {
+		notes = append(notes, "verified")
+	}
 	notes = append(notes, r.Notes...)
 	line := fmt.Sprintf("%s: %s seconds (%s)", r.Name(), digits(r.Summary.Median), strings.Join(notes, ", "))
 	if r.NotMeasured != "" {

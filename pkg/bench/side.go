@@ -101,7 +101,7 @@ func (k Key) where() string {
 	if len(notes) > 0 {
 		name += " (" + strings.Join(notes, ", ") + ")"
 	}
-	return name
+	return strings.TrimSpace(name)
 }
 
 // first is the first line that counts, which describes the work of the row.
@@ -114,10 +114,14 @@ func (r *Row) first() *Result {
 	return &r.Results[0]
 }
 
-// counts reports whether the row's times include the line: it is verified, and a
+// isUsable reports whether the line's times may be a row's: the workload verified its result, or the user named a
+// number of the log as the measurement.
+func (r *Result) isUsable() bool { return r.Verified || r.isMetric() }
+
+// counts reports whether the row's times include the line: it is usable, and a
 // measurement unless no line of the row is one.
 func (r *Row) counts(line *Result) bool {
-	return line.Verified && (line.NotMeasured == "" || r.NotMeasured != "")
+	return line.isUsable() && (line.NotMeasured == "" || r.NotMeasured != "")
 }
 
 // measured reports whether the row has a time from which something can be concluded.
@@ -199,7 +203,7 @@ func (r *Row) pool(kind string) {
 	}
 	var counted []Result
 	for _, line := range r.Results {
-		if line.Verified {
+		if line.isUsable() {
 			counted = append(counted, line)
 		}
 	}
@@ -216,6 +220,9 @@ func (r *Row) pool(kind string) {
 			r.Problem = "its runs measured different work: " + why
 			return
 		}
+	}
+	if counted[0].isMetric() {
+		r.Notes = append(r.Notes, metricNote)
 	}
 	for _, line := range counted {
 		r.Seconds = append(r.Seconds, line.Seconds...)

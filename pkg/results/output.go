@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -168,6 +169,21 @@ func (o *Output) Objects() ([]string, error) {
 		return []string{text}, nil
 	}
 	return nil, nil
+}
+
+// Numbers yields the metrics that were found, by their names. A value that is no number, such as NaN, is a string.
+func (o *Output) Numbers() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for i, text := range o.found.values {
+			v := Value{Number, text}
+			if strings.HasPrefix(text, `"`) {
+				v = Value{String, strings.Trim(text, `"`)}
+			}
+			if text != "" && !yield(o.Metrics.list[i].Name, v) {
+				return
+			}
+		}
+	}
 }
 
 // NoNumber returns the last text that a metric matched although it is not a number, such as 1,297; ok is false if

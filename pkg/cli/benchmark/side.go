@@ -28,6 +28,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/results"
 )
 
 // benchSide is one side of a benchmark, with one part per workload.
@@ -50,6 +51,8 @@ type BenchPart struct {
 	Jobs []once.Submitted
 	// absent is why the part cannot be measured; "" if it can.
 	absent string
+	// others are the metrics of its log that are not compared.
+	others []string
 	// ran is the total run time of its jobs, from the times of the service.
 	ran time.Duration
 }
@@ -101,6 +104,9 @@ func (b *Benchmark) partNotes() (notes []string) {
 		for _, part := range s.Parts {
 			if part.absent != "" && len(s.logs) > 0 {
 				notes = append(notes, part.Label()+": "+part.absent)
+			}
+			if part.absent == "" && len(part.others) > 0 {
+				notes = append(notes, fmt.Sprintf("%s: not compared: %s; bench compares the first metric that is a rate or a time", part.Label(), strings.Join(part.others, ", ")))
 			}
 			if part.ran > 0 {
 				ran = append(ran, part.Plan.Name+" "+term.Short(part.ran))
@@ -288,12 +294,18 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 		part.ran += time.Duration(to-from) * time.Millisecond
 	}
 	var text strings.Builder
-	last := ""
+	found, last := results.NewOutput(false), ""
+	if job.Container != nil {
+		if found.Metrics, err = results.ParseMetrics(session.ValueIn(job.Container.Environment, results.MetricsVariable)); err != nil {
+			fmt.Fprintf(b.Err, "batchctl: job %s: %s; its metrics are left out\n", diag.Printable(aws.ToString(job.JobName)), diag.Printable(err.Error()))
+		}
+	}
 	for line, err := range b.Target.Logs(ctx, id, client.LogOptions{Follow: true}) {
 		if err != nil {
 			return err
 		}
 		text.WriteString(line.Text + "\n")
+		found.Line(line.Text)
 		if trimmed := strings.TrimSpace(line.Text); trimmed != "" {
 			last = trimmed
 		}
@@ -301,6 +313,9 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 	log, err := bench.ReadLog(strings.NewReader(text.String()))
 	if err != nil {
 		return err
+	}
+	if len(log.Results)+len(log.Damaged) == 0 {
+		log, part.others = bench.ReadMetrics(found, part.side.kind)
 	}
 	succeeded := job.Status == types.JobStatusSucceeded
 	if len(log.Results)+len(log.Damaged) > 0 {
@@ -311,9 +326,20 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 		part.absent = term.JoinClauses("the job failed", jobs.Outcome(job), last)
 		b.printVerdict(ctx, id)
 	} else if len(log.Results) == 0 {
-		part.absent = "the job printed no result line: have it print JSON, as --format json of the workloads does"
+		part.absent = whyNoResults(found, part.others)
 	}
 	return nil
+}
+
+// whyNoResults returns why a job that succeeded has no time. others are the metrics in its log that are not times.
+func whyNoResults(found *results.Output, others []string) string {
+	switch {
+	case len(others) > 0:
+		return fmt.Sprintf("the name of the metric %s gives no unit of time: call a rate NAME_per_sec, a time NAME_seconds or NAME_ms", others[0])
+	case len(found.Metrics.Names()) > 0:
+		return "the job printed neither a result line nor a number for its metrics " + strings.Join(found.Metrics.Names(), " ")
+	}
+	return "the job printed no result line: have it print JSON, as --format json of the workloads does, or give it \"metrics\""
 }
 
 // printVerdict explains why a job failed.
