@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +51,29 @@ func TestInputsInS3(t *testing.T) {
 		object(t, http.MethodPut, server+bucket, "")
 	}
 	t.Run("flow", func(t *testing.T) { testFlowInS3(t, server) })
+	t.Run("task", func(t *testing.T) { testTaskInS3(t, server) })
 	t.Run("published", func(t *testing.T) { testPublishedInS3(t, server) })
+}
+
+// testTaskInS3 runs the command of a job as a task of Amazon ECS: the id in its location is that of the task.
+func testTaskInS3(t *testing.T, server string) {
+	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v4/container/task" {
+			_, _ = io.WriteString(w, `{"TaskARN":"arn:aws:ecs:us-east-1:123456789012:task/gpu/158d1c8083dd49d6"}`)
+		}
+	}))
+	defer metadata.Close()
+	u := newUser(t, "")
+	u.environ = append(u.environ, "AWS_ENDPOINT_URL_S3="+server, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b",
+		"ECS_CONTAINER_METADATA_URI_V4="+metadata.URL+"/v4/container",
+		`BATCHCTL_STAGE={"version":1,"outputs":[{"from":"model","to":"s3://data/runs/${AWS_BATCH_JOB_ID}/${AWS_BATCH_JOB_ATTEMPT}/model"}]}`)
+	u.types(exit.OK, "stage -- cp /dev/null model")
+	if got := object(t, http.MethodHead, server+"/data/runs/158d1c8083dd49d6/1/model", ""); got != "" {
+		t.Errorf("the model has %q", got)
+	}
+	metadata.Close()
+	_, err := u.types(64, "stage -- cp /dev/null model")
+	u.wants(err, "${AWS_BATCH_JOB_ID}: AWS Batch did not start this container, and the id of its ECS task is unknown: ")
 }
 
 // testFlowInS3 runs a workflow locally, with its data in S3.

@@ -49,7 +49,7 @@ type Task struct {
 	Name       string
 	Definition awsecs.RegisterTaskDefinitionInput
 	Run        awsecs.RunTaskInput // without its token; TaskDefinition is the family
-	// Lost are sentences about settings of the job that have no effect on ECS.
+	// Lost are sentences about settings of the job that have no effect on ECS, or another one.
 	Lost []string
 }
 

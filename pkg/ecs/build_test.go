@@ -81,6 +81,7 @@ func TestGolden(t *testing.T) {
 		"train-1gpu": {path: jobs + "train-1gpu.json", o: gpu},
 		"train-4gpu": {path: jobs + "train-4gpu.json", o: own},
 		"train-8gpu": {path: jobs + "train-8gpu.json", o: gpu},
+		"train-mpi":  {path: jobs + "train-mpi.json", o: gpu},
 		"image-gpu":  {path: jobs + "image-gpu.json", o: gpu},
 		"sidecar":    {path: "testdata/sidecar.json", o: gpu},
 		"host":       {path: "testdata/host.json", o: gpu},
@@ -145,6 +146,10 @@ func TestRefusals(t *testing.T) {
 		"host volume":          {textOf(t, "testdata/host.json"), onFargate, "directory of the host"},
 		"privileged":           {textOf(t, "testdata/host.json"), onFargate, "privileged"},
 		"spot of Fargate":      {textOf(t, "testdata/host.json"), Options{Cluster: "c", CapacityProvider: "FARGATE_SPOT", Subnets: []string{"s"}}, "privileged"},
+		"variable of Batch":    {simple(`, "outputs": {"/o": "s3://b/$${AWS_BATCH_JOB_ID}/${AWS_BATCH_JQ_NAME}/"}`), ec2, "names AWS_BATCH_JQ_NAME, which only AWS Batch sets; use ${AWS_BATCH_JOB_ID}"},
+		"index of a child":     {simple(`, "inputs": {"/i": "s3://b/${AWS_BATCH_JOB_ARRAY_INDEX}"}`), ec2, "names AWS_BATCH_JOB_ARRAY_INDEX"},
+		"local output":         {simple(`, "outputs": {"/o": "results/"}`), ec2, "outputs with a local path"},
+		"ids, and a text":      {simple(`, "outputs": {"/o": "s3://b/$${AWS_BATCH_JQ_NAME}/${AWS_BATCH_JOB_ID}/${AWS_BATCH_JOB_ATTEMPT}/"}`), ec2, ""},
 		"Fargate with subnets": {task(""), onFargate, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,6 +199,8 @@ func TestLosses(t *testing.T) {
 		`, "retryStrategy": {"attempts": 3}`: "makes one attempt, not 3",
 		`, "timeout": "1h"`:                  "after 3600 s",
 		`, "environment": {"ID": "$AWS_BATCH_JOB_ID"}`:         "AWS_BATCH_...",
+		`, "outputs": {"/o": "s3://b/${AWS_BATCH_JOB_ID}/"}`:   "${AWS_BATCH_JOB_ID} in its locations becomes the id of the task",
+		`, "inputs": {"/i": "s3://b/k"}`:                       "",
 		`, "schedulingPriority": 3, "shareIdentifier": "team"`: "has no queue",
 	} {
 		j := jobOf(t, "job.json", simple(more))

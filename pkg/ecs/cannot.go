@@ -33,7 +33,10 @@ func refusals(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []strin
 	add(len(s.DependsOn)+len(j.After)+len(j.Earlier) > 0 || j.When != "", "it waits for other jobs, and an ECS task waits for none; submit it to AWS Batch, or run the files one after the other with --wait")
 	add(len(j.Staged) > 0, "its children read a text that is staged in S3, and ECS has no children; submit it to AWS Batch")
 	add(len(j.Published) > 0, "it has local input files, which only submit uploads; put them into S3 and name them there, or submit it to AWS Batch")
-	add(namesBatch(j), "a location of its inputs or outputs names AWS_BATCH_JOB_ID or another variable of AWS Batch, which ECS does not set; name one of the job's environment, or submit it to AWS Batch")
+	if name := namesBatch(j); name != "" {
+		add(true, fmt.Sprintf("a location of its inputs or outputs names %s, which only AWS Batch sets; use ${AWS_BATCH_JOB_ID}, which becomes the task's id, or a variable of the job's environment", name))
+	}
+	add(hasLocalOutputs(j), "it has outputs with a local path, which results --fetch downloads only from jobs of AWS Batch; write S3 URLs, or submit it to AWS Batch")
 	add(d.NodeProperties != nil || s.NodeOverrides != nil, "it runs on several nodes at once, and an ECS task is on one; submit it to AWS Batch")
 	add(d.EksProperties != nil || s.EksPropertiesOverride != nil, "it is for EKS; submit it to AWS Batch")
 	add(d.ConsumableResourceProperties != nil || s.ConsumableResourcePropertiesOverride != nil,
@@ -42,7 +45,7 @@ func refusals(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []strin
 	return list
 }
 
-// losses returns which settings have no effect on ECS, but do not change the
+// losses returns which settings have no effect on ECS, or another one, but do not change the
 // result.
 func losses(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string) {
 	add := func(when bool, format string, args ...any) {
@@ -66,6 +69,7 @@ func losses(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string)
 		add(true, "timeout does not hold: ECS lets a task run on after %d s; stop it yourself, or begin the command with timeout", aws.ToInt32(timeout.AttemptDurationSeconds))
 	}
 	add(s.SchedulingPriorityOverride != nil || s.ShareIdentifier != nil || d.SchedulingPriority != nil, "scheduling priority and share do not hold: a cluster has no queue, and ECS rejects a task that does not fit")
+	add(slices.Contains(staged(j).Names(), "AWS_BATCH_JOB_ID"), "${AWS_BATCH_JOB_ID} in its locations becomes the id of the task; the batchctl in the image must be at least as new as this one")
 	add(readsBatch(d, s), "the variables AWS_BATCH_... are not set: ECS sets none of them, and the job reads one")
 	return list
 }
@@ -77,7 +81,9 @@ func readsBatch(d *awsbatch.RegisterJobDefinitionInput, s *awsbatch.SubmitJobInp
 	add := func(command []string, environment []types.KeyValuePair) {
 		texts = append(texts, command...)
 		for _, v := range environment {
-			texts = append(texts, aws.ToString(v.Value))
+			if aws.ToString(v.Name) != stage.Variable { // refusals has read it
+				texts = append(texts, aws.ToString(v.Value))
+			}
 		}
 	}
 	if c := d.ContainerProperties; c != nil {
@@ -90,7 +96,7 @@ func readsBatch(d *awsbatch.RegisterJobDefinitionInput, s *awsbatch.SubmitJobInp
 	if o := s.ContainerOverrides; o != nil {
 		add(o.Command, o.Environment)
 	}
-	return slices.ContainsFunc(texts, func(w string) bool { return strings.Contains(w, "AWS_BATCH_") })
+	return slices.ContainsFunc(texts, func(w string) bool { return strings.Contains(w, batchPrefix) })
 }
 
 // onEC2 is the next step for a job that Fargate cannot run.
@@ -128,13 +134,29 @@ func (b *builder) checkContainer(c ecstypes.ContainerDefinition) {
 	}
 }
 
-// namesBatch reports whether a location contains a variable that only AWS Batch
-// sets.
-func namesBatch(j *plan.Job) bool {
-	if j.Stage == nil {
-		return false
+// namesBatch returns a variable in a location that only AWS Batch sets, and that has no counterpart in an ECS task; ""
+// without one.
+func namesBatch(j *plan.Job) string {
+	for _, name := range staged(j).Names() {
+		if strings.HasPrefix(name, batchPrefix) && !stage.KnownOnECS(name) {
+			return name
+		}
 	}
-	const variable = "${AWS_BATCH_"
-	return slices.ContainsFunc(j.Stage.Inputs, func(in stage.Input) bool { return strings.Contains(in.From, variable) }) ||
-		slices.ContainsFunc(j.Stage.Outputs, func(out stage.Output) bool { return strings.Contains(out.To, variable) })
+	return ""
+}
+
+// batchPrefix begins the names of all variables that AWS Batch sets.
+const batchPrefix = "AWS_BATCH_"
+
+// staged returns what a job moves, which may be nothing.
+func staged(j *plan.Job) *stage.Document {
+	if j.Stage == nil {
+		return &stage.Document{}
+	}
+	return j.Stage
+}
+
+// hasLocalOutputs reports whether an output goes to the user's machine.
+func hasLocalOutputs(j *plan.Job) bool {
+	return slices.ContainsFunc(staged(j).Outputs, func(out stage.Output) bool { return out.Local != "" })
 }

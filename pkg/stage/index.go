@@ -15,6 +15,11 @@ const indexVariable = "AWS_BATCH_JOB_ARRAY_INDEX"
 // of a list come after it.
 func (s *Stager) expansion(name string) (value string, ok bool) {
 	value, ok = s.variable(name)
+	if value == "" {
+		if task, known := s.onECS(name); known {
+			return task, true
+		}
+	}
 	cells, some := s.variable(sweep.CellsVariable)
 	if _, launched := s.variable(sweep.CellVariable); name != indexVariable || !some || cells == "" || launched {
 		return value, ok

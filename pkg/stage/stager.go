@@ -37,12 +37,16 @@ type Stager struct {
 	Exec func(path string, argv, env []string) error
 	// Signals are forwarded to the program. During the download of inputs, a signal ends it.
 	Signals <-chan os.Signal
+	// TaskID returns the id of the container's task from the metadata endpoint of Amazon ECS. It is called only if a
+	// location names the id of an AWS Batch job and there is none. Nil means that no endpoint is asked.
+	TaskID func(endpoint string) (string, error)
 	// Stdin, Stdout and Stderr are those of the program; files are passed on directly. Messages of
 	// the Stager go to Stderr.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	mu sync.Mutex // of messages
+	mu   sync.Mutex // of messages
+	task string     // the id of the ECS task, if it was asked for
 }
 
 // Failure is an error of staging: its exit code and message.
@@ -66,6 +70,9 @@ func (s *Stager) Document() (Document, error) {
 		return Document{Version: Version}, nil
 	}
 	d, err := Parse(text)
+	if err == nil {
+		err = s.findTask(&d)
+	}
 	if err == nil {
 		d, err = d.Expanded(s.expansion, s.Dir)
 	}

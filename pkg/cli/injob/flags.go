@@ -44,7 +44,7 @@ func StageCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" start with stage. Copy batchctl into the image. BATCHCTL_STAGE says what to download and "+
 			"upload. The exit code is that of the program. batchctl's own exit codes are: 64 for an invalid document or variable; 66 if an "+
 			"input could not be downloaded; 73 if an output could not be uploaded although the program succeeded; 126 and 127 if the program "+
-			"cannot be started.\n\nin and out do one part each, for your own scripts. EXIT-CODE is that of the program (default 0) and decides "+
+			"cannot be started.\n\nIn a task of Amazon ECS that AWS Batch did not start, ${AWS_BATCH_JOB_ID} in a location is the task's id.\n\nin and out do one part each, for your own scripts. EXIT-CODE is that of the program (default 0) and decides "+
 			"which outputs are uploaded. install copies batchctl and the machine's CA certificates to a directory. A container "+
 			"that starts first can pass them on in a shared volume.",
 			"batchctl stage -- python train.py --epochs 10\n"+

@@ -57,7 +57,7 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 		return exit.Fail(stage.ExitInputs, "find the working directory: %v", err)
 	}
 	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }},
-		Exec: become, Signals: signals, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
+		Exec: become, Signals: signals, TaskID: func(endpoint string) (string, error) { return taskID(ctx, endpoint) }, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
 	ctx = context.WithoutCancel(ctx) // signals go to the job's program
 	if mode == "--" {
 		code, err := s.Run(ctx, args)
