@@ -73,7 +73,7 @@ func ecsRunCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent; send nothing"},
 			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, print only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
 			&cli.BoolFlag{Name: "again", Usage: "run another task even if the answer to an earlier command is missing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "wait until the task stops; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the task stops; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
 		Action: func(c *cli.Context) error {
 			o, err := ecsRunOptionsOf(c)
 			if err != nil {

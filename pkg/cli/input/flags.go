@@ -35,7 +35,7 @@ func Flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json beside or above the job file)"},
 		&cli.StringFlag{Name: "catalog", Usage: "a `FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
-		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters; may be repeated"},
+		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters, or @FILE, a JSON object of them; may be repeated"},
 	}
 }
 

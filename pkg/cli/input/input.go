@@ -2,6 +2,7 @@ package input
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -186,18 +187,24 @@ func Read(con *term.Console, path string) (*diag.Source, error) {
 	return check.ReadFile(path)
 }
 
-// ParseParameters returns an object of NAME=VALUE arguments. The locations of its
-// values are in the command line, so that problems point there. It returns nil
-// without arguments.
+// ParseParameters returns an object of the values of --parameters: NAME=VALUE, or @FILE and file://FILE for
+// a JSON object of strings, as the AWS CLI takes it. Later values replace earlier ones of the same name.
+// Problems point to the command line, or to the file. It returns nil without arguments.
 func ParseParameters(args []string) (*jsontree.Node, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
 	object := jsontree.NewObject(nil)
 	for _, arg := range args {
+		if path, ok := parametersFile(arg); ok {
+			if err := addParameters(object, path); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return nil, exit.Usage("--parameters %s is not NAME=VALUE", arg).Try("for example: --parameters epochs=10")
+			return nil, exit.Usage("--parameters %s is not NAME=VALUE", arg).Try("for example: --parameters epochs=10, or --parameters @FILE for a JSON object")
 		}
 		from := &jsontree.Node{
 			Source: diag.NewSource("--parameters", arg),
@@ -207,6 +214,69 @@ func ParseParameters(args []string) (*jsontree.Node, error) {
 		object.Set(name, jsontree.NewString(value, from))
 	}
 	return object, nil
+}
+
+// parametersFile returns the path of a file of parameters; ok is false for NAME=VALUE.
+func parametersFile(arg string) (path string, ok bool) {
+	if path, ok = strings.CutPrefix(arg, "@"); ok {
+		return path, true
+	}
+	return strings.CutPrefix(arg, "file://")
+}
+
+// addParameters adds the members of a file to an object.
+func addParameters(object *jsontree.Node, path string) error {
+	if path == "" || path == "-" {
+		return exit.Usage("--parameters needs the path of a file after @").Try("for example: --parameters @parameters.json")
+	}
+	src, err := check.ReadFile(path)
+	if err != nil {
+		if read, ok := errors.AsType[*check.ReadError](err); ok {
+			return exit.Fail(exit.NotDone, "read the parameters of %s: %v", read.Path, read.Err).
+				Try(`name a file with a JSON object of strings, such as { "epochs": "10" }`)
+		}
+		return err
+	}
+	root, problems := jsontree.Parse(src)
+	refuse := func(n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
+		problems = append(problems, diag.Diagnostic{Rule: document.RuleWrongType, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	switch {
+	case len(problems) > 0: // what is missing after a syntax error is no problem of its own
+	case !root.Is(jsontree.Object):
+		refuse(root, root.Span, `write an object: { "epochs": "10" }`, "the parameters are %s, not an object", root.Kind)
+	default:
+		for m := range root.Children() {
+			switch {
+			case m.Name == "$schema" || m.Name == "$comment":
+			case m.Is(jsontree.String):
+				object.Set(m.Name, m.Clone())
+			case m.Is(jsontree.Number) || m.Is(jsontree.Bool):
+				refuse(m, m.Span, fmt.Sprintf("write %q", m.Text), "parameter %s must be a string, not %s", m.Name, m.Kind)
+			default:
+				refuse(m, m.Span, "write the value as a string", "parameter %s must be a string, not %s", m.Name, m.Kind)
+			}
+		}
+	}
+	return asFailure(problems)
+}
+
+// asFailure returns the problems as one error, each with its place, with the hint of the first one; nil
+// without problems.
+func asFailure(problems diag.List) error {
+	if !problems.HasErrors() {
+		return nil
+	}
+	problems.Sort()
+	var lines []string
+	for _, d := range problems {
+		lines = append(lines, d.Error())
+	}
+	f := exit.Fail(exit.Problem, "%s", strings.Join(lines, "\n"))
+	if hint := problems[0].Hint; hint != "" {
+		return f.Try("%s", hint)
+	}
+	return f
 }
 
 // relative returns a path relative to the working directory, if it is below that.

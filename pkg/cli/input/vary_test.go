@@ -1,12 +1,63 @@
 package input
 
 import (
+	"errors"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
+
+func TestParseParameters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"good.json": `{ "$comment": "run 41", "epochs": "20", "lr": "a=b" }`, "empty.json": "{}", "list.json": `["a"]`, "broken.json": "{\n  \"epochs\": \"20\"\n  \"lr\": \"1\" }",
+		"types.json": "{\n  \"epochs\": 20, \"on\": true,\n  \"list\": [1], \"none\": null }", "twice.json": `{ "a": "1", "a": "2" }`, "lines.txt": "epochs=20\n", "a=b.json": `{ "c": "d" }`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"epochs=10 epochs=20", `{"epochs":"20"}`},
+		{"epochs=10 @good.json", `{"epochs":"20","lr":"a=b"}`},
+		{"file://good.json epochs=30", `{"epochs":"30","lr":"a=b"}`},
+		{"@a=b.json", `{"c":"d"}`},
+		{"@empty.json", `{}`},
+		{"a=@good.json", `{"a":"@good.json"}`},
+		{"@list.json", "list.json:1:1: the parameters are an array, not an object [wrong-type]"},
+		{"@types.json", "types.json:2:13: parameter epochs must be a string, not a number [wrong-type]\ntypes.json:2:23: parameter on must be a string, not a boolean [wrong-type]\n" +
+			"types.json:3:11: parameter list must be a string, not an array [wrong-type]\ntypes.json:3:24: parameter none must be a string, not null [wrong-type]"},
+		{"@broken.json", "broken.json:2:17: missing comma [json-syntax]"},
+		{"@twice.json", `twice.json:1:13: "a" appears twice, first on line 1 [json-duplicate-name]`},
+		{"@lines.txt", "lines.txt:1:1: "},
+		{"@none.json", "read the parameters of none.json: no such file or directory"},
+		{"file:///none/x.json", "read the parameters of /none/x.json: no such file or directory"},
+		{"@", "--parameters needs the path of a file after @"},
+		{"@-", "--parameters needs the path of a file after @"},
+		{"epochs", "--parameters epochs is not NAME=VALUE"},
+		{"=1", "--parameters =1 is not NAME=VALUE"},
+	} {
+		object, err := ParseParameters(strings.Fields(c.args))
+		got := string(object.AppendJSON(nil))
+		if err != nil {
+			got = err.Error()
+			if f, ok := errors.AsType[*exit.Failure](err); !ok || f.Hint == "" {
+				t.Errorf("%s: no hint: %v", c.args, err)
+			}
+		}
+		if got != c.want && (err == nil || !strings.HasSuffix(c.want, ": ") || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s:\n got %s\nwant %s", c.args, got, c.want)
+		}
+	}
+	if object, err := ParseParameters(nil); object != nil || err != nil {
+		t.Errorf("%v %v", object, err)
+	}
+}
 
 func TestSet(t *testing.T) {
 	const file = `{"name":"a","command":["x","y"],"jobs":[{"name":"train","timeout":"1h"},{"jobName":"eval"}],"tags":{"a.b":"1"}}`

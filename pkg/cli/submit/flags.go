@@ -75,7 +75,7 @@ func RetryCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "failed", Usage: "retry the FAILED children (the default and only choice)"},
 			&cli.BoolFlag{Name: "partial", Usage: "for an unfinished array, retry the children that have failed so far"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan --json does; send nothing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "wait until the jobs finish"})...),
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the jobs finish"})...),
 		Action: func(c *cli.Context) error {
 			o, err := jobs.OptionsOf(c)
 			if err != nil {
@@ -124,7 +124,7 @@ func SubmitCommand(con *term.Console) *cli.Command {
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "if one of several jobs is rejected, `ACTION`: resume keeps the accepted jobs for batchctl resume, stop ends them"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing if anything changed since `PLAN`, a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan does; send nothing"},
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w"}, Usage: "wait until the job finishes; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the job finishes; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
