@@ -28,9 +28,9 @@ func sts(t *testing.T, account string, calls *[]string) string {
 		case "GetCallerIdentity":
 			fmt.Fprintf(w, `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Account>%s</Account>`+
 				`<Arn>arn:aws:iam::%[1]s:user/a</Arn><UserId>A</UserId></GetCallerIdentityResult></GetCallerIdentityResponse>`, account)
-		case "AssumeRole":
-			fmt.Fprint(w, `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ROLEKEY</AccessKeyId>`+
-				`<SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`)
+		case "AssumeRole", "AssumeRoleWithWebIdentity":
+			fmt.Fprintf(w, `<%[1]sResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><%[1]sResult><Credentials><AccessKeyId>ROLEKEY</AccessKeyId>`+
+				`<SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></%[1]sResult></%[1]sResponse>`, r.Form.Get("Action"))
 		default:
 			w.Header().Set("X-Amzn-ErrorType", "AccessDeniedException")
 			w.WriteHeader(http.StatusForbidden)
@@ -156,4 +156,35 @@ func TestAccountIsRemembered(t *testing.T) {
 	if n := asked("OTHERKEY"); n != 2 {
 		t.Errorf("asked %d times after the memory was lost, want 2", n)
 	}
+}
+
+// inCI returns a user with only these variables, as a CI system starts programs: no HOME, no configuration file.
+func inCI(t *testing.T, variables ...string) *user {
+	dir := t.TempDir()
+	u := &user{t, dir, append([]string{"PATH=" + os.Getenv("PATH"), "BATCHCTL_STATE_DIR=" + filepath.Join(dir, "state"), "BATCHCTL_TARGET=aws",
+		"AWS_EC2_METADATA_DISABLED=true", "NO_PROXY=127.0.0.1"}, variables...)}
+	u.write("train.json", jobJSON)
+	u.write("token", "eyJ0b2tlbiI6MX0")
+	return u
+}
+
+// TestWebIdentity checks that a token of a CI system is exchanged at the endpoint of the environment, and what is printed
+// if a part is missing.
+func TestWebIdentity(t *testing.T) {
+	batchctlOnPath(t)
+	var calls []string
+	server := sts(t, "111122223333", &calls)
+	const role = "AWS_ROLE_ARN=arn:aws:iam::111122223333:role/ci"
+	u := inCI(t, "AWS_ENDPOINT_URL="+server, "AWS_REGION=us-east-1", role, "AWS_WEB_IDENTITY_TOKEN_FILE=token")
+	_, said := u.types(exit.Problem, "submit train.json")
+	u.wants(said, "target: aws 111122223333 us-east-1", "not allowed")
+	if len(calls) < 2 || calls[0] != "AssumeRoleWithWebIdentity arn:aws:iam::111122223333:role/ci by " || calls[1] != "GetCallerIdentity by ROLEKEY" {
+		t.Errorf("%q", calls)
+	}
+	u = inCI(t, "AWS_ENDPOINT_URL="+server, "AWS_REGION=us-east-1", role, "AWS_WEB_IDENTITY_TOKEN_FILE=none")
+	_, said = u.types(exit.NotDone, "submit train.json")
+	u.wants(said, "open none: no such file", "check AWS_WEB_IDENTITY_TOKEN_FILE")
+	u = inCI(t, "AWS_ENDPOINT_URL="+server, "AWS_REGION=us-east-1", "AWS_WEB_IDENTITY_TOKEN_FILE=token")
+	_, said = u.types(exit.NotDone, "submit train.json")
+	u.wants(said, "role ARN is not set", "set AWS_ROLE_ARN")
 }

@@ -163,6 +163,21 @@ const (
 		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}, "jobs": [{"name": "prepare"}, {"name": "report", "dependsOn": ["prepare"]}]}`
 )
 
+// TestMotoInCI submits with variables alone: keys, and the token of a web identity. There is neither HOME nor configuration.
+func TestMotoInCI(t *testing.T) {
+	endpoint := moto(t)
+	for name, variables := range map[string][]string{
+		"keys":         {"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_DEFAULT_REGION=us-east-1"},
+		"web identity": {"AWS_ROLE_ARN=arn:aws:iam::123456789012:role/ci", "AWS_WEB_IDENTITY_TOKEN_FILE=token", "AWS_REGION=us-east-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := inCI(t, append(variables, "AWS_ENDPOINT_URL="+endpoint)...)
+			_, said := u.types(exit.OK, "submit train.json --monitor")
+			u.wants(said, "target: aws 123456789012 us-east-1", "SUCCEEDED")
+		})
+	}
+}
+
 // TestMoto runs all steps of a submission on moto.
 func TestMoto(t *testing.T) {
 	endpoint := moto(t)

@@ -72,6 +72,9 @@ func From(err error) *Failure {
 		return f
 	}
 	f = Fail(NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if strings.Contains(f.Message, "retrieve jwt") { // the SDK's words for a web identity
+		return f.Try("check AWS_WEB_IDENTITY_TOKEN_FILE: it names the file with the token that the CI system wrote")
+	}
 	if strings.Contains(f.Message, "get credentials") {
 		return f.Try("set AWS_PROFILE, or \"profile\" of the target in batchctl.json, or log in: aws sso login")
 	}

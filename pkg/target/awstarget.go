@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -52,6 +53,9 @@ func (o Options) Override(entry document.Target) document.Target {
 // endpoint. The target's settings override them.
 func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.Target, why Need) error {
 	cfg, err := AWSConfig(ctx, con, entry)
+	if err != nil && os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && os.Getenv("AWS_ROLE_ARN") == "" {
+		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("set AWS_ROLE_ARN, the role for the token of AWS_WEB_IDENTITY_TOKEN_FILE")
+	}
 	if err != nil {
 		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("check ~/.aws/config, or log in: aws sso login")
 	}
@@ -83,6 +87,8 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
 		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = func() (string, error) { return askCode(con) } }),
 	}
+	var identity webIdentity
+	options = append(options, config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = &identity }))
 	if entry.Profile != "" {
 		options = append(options, config.WithSharedConfigProfile(entry.Profile))
 	}
@@ -96,6 +102,8 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = awshttp.NewBuildableClient() // as each of the SDK's clients would
 	}
+	identity.cfg = cfg.Copy()
+	identity.cfg.Credentials = nil // the token is the credential
 	if entry.RoleARN != "" {
 		role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), entry.RoleARN, func(o *stscreds.AssumeRoleOptions) {
 			o.RoleSessionName = "batchctl"
@@ -107,6 +115,15 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 		cfg.ConfigSources = append([]any{batchEndpoint(entry.Endpoint)}, cfg.ConfigSources...)
 	}
 	return cfg, nil
+}
+
+// webIdentity exchanges the token of AWS_WEB_IDENTITY_TOKEN_FILE at AWS STS. The SDK's own client for that is created
+// before AWS_ENDPOINT_URL is read, and ignores it, unlike the AWS CLI.
+type webIdentity struct{ cfg aws.Config }
+
+// AssumeRoleWithWebIdentity sends the request with the complete configuration.
+func (w *webIdentity) AssumeRoleWithWebIdentity(ctx context.Context, in *sts.AssumeRoleWithWebIdentityInput, options ...func(*sts.Options)) (*sts.AssumeRoleWithWebIdentityOutput, error) {
+	return sts.NewFromConfig(w.cfg).AssumeRoleWithWebIdentity(ctx, in, options...)
 }
 
 // askCode reads an MFA code from the terminal.

@@ -1,8 +1,13 @@
 package target
 
 import (
+	"io"
+	"os"
 	"os/user"
+	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
 func TestHomeDirectoryWithoutHOME(t *testing.T) {
@@ -14,5 +19,34 @@ func TestHomeDirectoryWithoutHOME(t *testing.T) {
 	t.Setenv("USERPROFILE", "")
 	if got, err := homeDirectory(); got != u.HomeDir || err != nil {
 		t.Errorf("without HOME the home directory is %q, %v; want %q of the user's entry", got, err, u.HomeDir)
+	}
+}
+
+// TestTemporaryDir: the directory of a user without a home directory has to be the user's own, because everybody can
+// create one of that name.
+func TestTemporaryDir(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := temporaryDir()
+	if dir == "" {
+		t.Skip("this system has no user ids")
+	}
+	con := &term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}
+	if err := CheckStateDir(con, dir, ToChange); err != nil {
+		t.Errorf("before it exists: %v", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckStateDir(con, dir, ToChange); err != nil {
+		t.Errorf("the user's own: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		return // only root can give it to another user
+	}
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckStateDir(con, dir, ToRead); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+		t.Errorf("another user's: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -131,6 +132,9 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	if err := CheckStateDir(con, dir, why); err != nil {
 		return nil, err
 	}
+	if dir == temporaryDir() && why != ToRead {
+		fmt.Fprintf(con.Err, "note: this user has no home directory, so the record of submissions is in %s: keep it with --state-dir DIRECTORY or BATCHCTL_STATE_DIR\n", diag.Printable(dir))
+	}
 	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(name)
@@ -225,7 +229,8 @@ func rememberPlatform(ledger *once.Ledger, platform *document.Platform, name str
 	}
 }
 
-// Dir returns the directory of the local engine and the ledger of submissions.
+// Dir returns the directory of the local engine and the ledger of submissions. A user without a home directory has
+// it among the temporary files: CI systems start containers with any user id, and no HOME.
 func (o Options) Dir() (string, error) {
 	for _, dir := range []string{o.StateDir, os.Getenv("BATCHCTL_STATE_DIR")} {
 		if dir != "" {
@@ -236,10 +241,23 @@ func (o Options) Dir() (string, error) {
 		return filepath.Join(dir, "batchctl"), nil
 	}
 	home, err := homeDirectory()
+	if dir := temporaryDir(); err != nil && dir != "" {
+		return dir, nil
+	}
 	if err != nil {
 		return "", exit.Fail(exit.NotDone, "find the state directory: %v", err).Try("set HOME, or choose a directory: --state-dir DIRECTORY")
 	}
 	return filepath.Abs(filepath.Join(home, ".local", "state", "batchctl")) // the engine runs elsewhere
+}
+
+// temporaryDir is the state directory of a user without a home directory; "" if the system has no user ids. Its name
+// is the same in every command of the user, so that they share the ledger.
+func temporaryDir() string {
+	dir, err := filepath.Abs(os.TempDir())
+	if uid := os.Getuid(); err == nil && uid >= 0 {
+		return filepath.Join(dir, "batchctl-"+strconv.Itoa(uid))
+	}
+	return ""
 }
 
 // homeDirectory returns HOME, or the directory in the user's passwd entry, as the AWS SDK and
