@@ -168,7 +168,7 @@ func inCI(t *testing.T, variables ...string) *user {
 	return u
 }
 
-// TestWebIdentity checks that a token of a CI system is exchanged at the endpoint of the environment, and what is printed
+// TestWebIdentity checks that a token is exchanged at the endpoint of the environment, and what is printed
 // if a part is missing.
 func TestWebIdentity(t *testing.T) {
 	batchctlOnPath(t)

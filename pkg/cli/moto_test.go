@@ -163,7 +163,7 @@ const (
 		"resources": {"vcpus": 1, "memory": "64 MiB"}, "timeout": "1m"}, "jobs": [{"name": "prepare"}, {"name": "report", "dependsOn": ["prepare"]}]}`
 )
 
-// TestMotoInCI submits with variables alone: keys, and the token of a web identity. There is neither HOME nor configuration.
+// TestMotoInCI submits with variables alone: keys, or the token of a web identity. There is no HOME and no config file.
 func TestMotoInCI(t *testing.T) {
 	endpoint := moto(t)
 	for name, variables := range map[string][]string{

@@ -55,6 +55,9 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 				in = c
 			}
 		}
+		if in == anywhere && n.Name == "metrics" && n.Is(jsontree.Object) {
+			return // (?P<loss>.+) has a named group, and ${{ is reported with the references
+		}
 		if in == ignored || n.Name != "" && (strings.HasPrefix(n.Name, "$") || strings.HasPrefix(n.Name, "_")) {
 			return
 		}

@@ -39,7 +39,21 @@ func TestStaged(t *testing.T) {
 	a.Want(t, "all.want", string(text))
 }
 
-// TestBadStaged holds why jobs with inputs and outputs cannot be planned.
+// TestMeasured holds the requests of jobs with metrics: a variable of the submission, and no other member.
+func TestMeasured(t *testing.T) {
+	a := stageCases(t)
+	made, problems := staged(t, a, "metrics.json", stagePlaces)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	text, err := made.JSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Want(t, "metrics.want", string(text))
+}
+
+// TestBadStaged holds why jobs with inputs, outputs or metrics cannot be planned.
 func TestBadStaged(t *testing.T) {
 	a := stageCases(t)
 	for _, file := range a.Names("bad/*.json") {

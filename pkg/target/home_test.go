@@ -22,7 +22,7 @@ func TestHomeDirectoryWithoutHOME(t *testing.T) {
 	}
 }
 
-// TestTemporaryDir: the directory of a user without a home directory has to be the user's own, because everybody can
+// TestTemporaryDir: the directory of a user without a home directory has to be the user's own, because other users can
 // create one of that name.
 func TestTemporaryDir(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
