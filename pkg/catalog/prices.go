@@ -30,8 +30,8 @@ var pricesCSV string
 // PricesHead is the header of a price file: one price a line, in US dollars an hour. Lines
 // before it may have its date and origin, "# date: 2026-07-20" and "# source: ...", and
 // describe the range of its Spot prices, "# spot: ...". An item is an instance type, or
-// one of FargateItems or HourlyItems. With "spot:" before it, it has a Spot price, which
-// may be a range: 0.035-0.061.
+// one of FargateItems, HourlyItems or MonthlyItems; the last have other units. With "spot:"
+// before it, it has a Spot price, which may be a range: 0.035-0.061.
 const PricesHead = "region,item,usd_per_hour"
 
 // SpotItem is the prefix of an item with a Spot price.
@@ -287,6 +287,9 @@ func (p *Prices) add(row []string) error {
 }
 
 func (p *Prices) addSpot(region, item, figure string) error {
+	if slices.Contains(HourlyItems(), item) || slices.Contains(MonthlyItems(), item) {
+		return fmt.Errorf("%s has no Spot price", item)
+	}
 	from, to, isRange := strings.Cut(figure, "-")
 	if !isRange {
 		to = from
@@ -308,7 +311,9 @@ func (p *Prices) addSpot(region, item, figure string) error {
 func checkItem(item string) error {
 	isFargate := strings.HasPrefix(item, "fargate")
 	switch {
-	case slices.Contains(HourlyItems(), item):
+	case slices.Contains(HourlyItems(), item) || slices.Contains(MonthlyItems(), item):
+	case strings.HasPrefix(item, MonthItem) || strings.HasPrefix(item, GBItem):
+		return fmt.Errorf("unknown item %q: want one of %s", item, strings.Join(MonthlyItems(), " "))
 	case isFargate && !slices.Contains(FargateItems(), item):
 		return fmt.Errorf("unknown item %q: want one of %s", item, strings.Join(FargateItems(), " "))
 	case !isFargate && !strings.Contains(item, "."):

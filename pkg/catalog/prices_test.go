@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -119,6 +120,27 @@ func TestSpotPrices(t *testing.T) {
 	}
 }
 
+// TestMonthlyPrices: batchctl's own table has every item with a price a month or for each GB, and prices volumes.
+func TestMonthlyPrices(t *testing.T) {
+	var carried *Prices
+	for _, item := range MonthlyItems() {
+		if usd, ok := carried.Monthly(PricesRegion, item); !ok || usd <= 0 {
+			t.Errorf("%s costs %v, %v", item, usd, ok)
+		}
+	}
+	if _, ok := carried.Monthly(PricesRegion, "m5.large"); ok {
+		t.Error("an instance type has a price a month")
+	}
+	for v, want := range map[Volume]float64{
+		{Type: "gp3", GB: 60, IOPS: 3000, MiBps: 250}: 9.8, {Type: "gp3", GB: 10, IOPS: 100}: 0.8, {Type: "gp3", IOPS: 3100}: 0.5, {Type: "gp2", GB: 10, IOPS: 9000}: 1, {Type: "st1", GB: 1000}: 45,
+		{Type: "io1", GB: 1}: -1, {Type: "", GB: 1}: -1, {Type: "gp3-iops"}: -1,
+	} {
+		if usd, ok := carried.VolumeMonth(PricesRegion, v); ok != (want >= 0) || ok && math.Abs(usd-want) > 1e-9 {
+			t.Errorf("%+v costs %v %v, want %v", v, usd, ok, want)
+		}
+	}
+}
+
 func TestReadPricesRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                          "it contains no on-demand price",
@@ -132,6 +154,10 @@ func TestReadPricesRefuses(t *testing.T) {
 		PricesHead + "\n,m5.large,1":                "line 2: no region",
 		PricesHead + "\nx,m5,1":                     `line 2: unknown item "m5": want an instance type`,
 		PricesHead + "\nx,fargate-vcpu,1":           `line 2: unknown item "fargate-vcpu": want one of`,
+		PricesHead + "\nx,month:car,1":              `line 2: unknown item "month:car": want one of month:secret`,
+		PricesHead + "\nx,gb:water,1":               `line 2: unknown item "gb:water": want one of month:secret`,
+		PricesHead + "\nx,spot:nat-gateway,1":       "line 2: nat-gateway has no Spot price",
+		PricesHead + "\nx,spot:month:secret,1":      "line 2: month:secret has no Spot price",
 		PricesHead + "\nx,spot:m5,1":                `line 2: unknown item "m5": want an instance type`,
 		PricesHead + "\nx,spot:a.b,2-1":             `line 2: invalid range "2-1" in usd_per_hour: write the lower price first`,
 		PricesHead + "\nx,spot:a.b,1-":              `line 2: invalid price "" in usd_per_hour`,
