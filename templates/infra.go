@@ -3,7 +3,7 @@ package templates
 import "embed"
 
 //go:embed infra/*.json
-var infra embed.FS
+var infraFiles embed.FS
 
 // GPUHostUserData is the shell script that a GPU host runs at its first start. The
 // templates gpu-host and ecs contain the same lines; a test compares them.
@@ -57,7 +57,7 @@ func Root() Template {
 }
 
 func file(name string) []byte {
-	body, err := infra.ReadFile("infra/" + name + ".json")
+	body, err := infraFiles.ReadFile("infra/" + name + ".json")
 	if err != nil {
 		panic(err) // embedded: the list above and the directory differ
 	}

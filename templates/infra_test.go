@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -371,6 +372,74 @@ func TestRootOrder(t *testing.T) {
 		for _, name := range uses(t, parse(t, template.Body)).imports {
 			if from := exporter[name]; !after[from] {
 				t.Errorf("root: %s imports %s and does not wait for %s", template.Name, name, from)
+			}
+		}
+	}
+}
+
+// fixedNames are the names that do not depend on the project, and why they are not in each other's way.
+var fixedNames = map[string]string{
+	"AWS::Logs::LogGroup /aws/batch/job": "the log group of AWS Batch itself, which BatchLogGroup creates once per account; the default is not to",
+}
+
+// notNames are properties that end in Name and do not name the resource: a service of AWS, a reference to another
+// resource, a text for people, a name inside another resource.
+var notNames = []string{
+	"AWS::EC2::VPCEndpoint ServiceName", "AWS::IAM::RolePolicy RoleName", "AWS::IAM::RolePolicy PolicyName", "AWS::ImageBuilder::InfrastructureConfiguration InstanceProfileName",
+	"AWS::Logs::MetricFilter LogGroupName", "AWS::SNS::Topic DisplayName", "AWS::CloudWatch::Alarm MetricName",
+}
+
+// namesOf returns the names of all resources and exports of a project, with the type before each.
+func namesOf(t *testing.T, project string) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	everything := map[string]string{"Project": project, "Nat": "true", "Zones": "3", "BatchLogGroup": "true", "AlarmEmail": "a@b.example", "BudgetEmail": "a@b.example", "DataBucket": "data"}
+	for _, template := range Infra() {
+		e, err := infra.Evaluate(template.Body, everything, nil, "us-east-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(e.Resources()), len(section(parse(t, template.Body), "Resources")); got != want {
+			t.Fatalf("%s: %d resources of %d", template.Name, got, want)
+		}
+		for _, r := range e.Resources() {
+			add := func(property string, value any) {
+				name, ok := value.(string)
+				if !ok {
+					t.Errorf("%s.%s: the value of %s is unknown", template.Name, r.Name, property)
+				}
+				all[r.Type+" "+name] = true
+			}
+			for property := range section(section(parse(t, template.Body), "Resources")[r.Name].(object), "Properties") {
+				if (strings.HasSuffix(property, "Name") || property == "Namespace") && !slices.Contains(notNames, r.Type+" "+property) {
+					add(property, r.Properties[property])
+				}
+			}
+			switch r.Type {
+			case "AWS::Budgets::Budget":
+				add("BudgetName", at(r.Properties, "Budget", "BudgetName"))
+			case "AWS::Logs::MetricFilter":
+				add("MetricNamespace", at(list(r.Properties["MetricTransformations"])[0], "MetricNamespace"))
+			}
+		}
+		for name := range e.Exports() {
+			all["export "+name] = true
+		}
+	}
+	return all
+}
+
+// TestTwoProjects: the stacks of two projects do not share a name, also where one project's name begins with the
+// other's.
+func TestTwoProjects(t *testing.T) {
+	for _, pair := range [][2]string{{"batchctl", "p2"}, {"p2", "p2-gpu"}, {"p2", "p2-cpu"}, {"p2", "p2-spot"}, {"p2", "p22"}} {
+		first, second := namesOf(t, pair[0]), namesOf(t, pair[1])
+		if len(first) < 40 || len(first) != len(second) {
+			t.Errorf("%s has %d names, %s has %d", pair[0], len(first), pair[1], len(second))
+		}
+		for name := range first {
+			if shared := second[name]; shared != (fixedNames[name] != "") {
+				t.Errorf("%s and %s: %s is shared: %v, and in the table of fixed names: %v", pair[0], pair[1], name, shared, fixedNames[name] != "")
 			}
 		}
 	}

@@ -23,7 +23,12 @@ func filled(t *testing.T, policy any, values map[string]string) string {
 	fill = func(v any) any {
 		switch v := v.(type) {
 		case object:
-			if text, ok := v["Fn::Sub"].(string); ok {
+			pair, _ := v["Fn::Sub"].([]any) // a text and names of its own, which are parameters here
+			text, ok := v["Fn::Sub"].(string)
+			if len(pair) == 2 {
+				text, ok = pair[0].(string)
+			}
+			if ok {
 				return regexp.MustCompile(`\$\{([^}]+)\}`).ReplaceAllStringFunc(text, func(name string) string { return values[name[2:len(name)-1]] })
 			}
 			if v["Ref"] != nil || v["Fn::GetAtt"] != nil {

@@ -3,13 +3,16 @@ package cli_test
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -80,6 +83,67 @@ func withStackOutputs(t *testing.T, endpoint string) string {
 	return server.URL
 }
 
+// withCreatedStacks is a proxy for moto, whose change sets cannot import, and whose stacks from change sets do not
+// export. It executes a change set that creates a stack by CreateStack, with the same template, parameters and tags.
+// From then on it replaces the id of the empty stack.
+func withCreatedStacks(t *testing.T, endpoint string) string {
+	t.Helper()
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }}
+	// send passes a request on with another body, and returns the answer.
+	send := func(r *http.Request, body string) *httptest.ResponseRecorder {
+		again := r.Clone(r.Context())
+		again.Body, again.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+		answer := httptest.NewRecorder()
+		pass.ServeHTTP(answer, again)
+		return answer
+	}
+	idIn := regexp.MustCompile(`<(Id|StackId)>([^<]+)<`)
+	var mu sync.Mutex
+	sets, empty, ids := map[string]url.Values{}, map[string]string{}, []string{} // by change set; pairs of an old and a new id
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		form, _ := url.ParseQuery(strings.NewReplacer(ids...).Replace(string(body))) // JSON calls are not forms
+		set := form.Get("ChangeSetName")
+		var answer *httptest.ResponseRecorder
+		switch action := form.Get("Action"); {
+		case action == "CreateChangeSet" && form.Get("ChangeSetType") == "CREATE":
+			answer = send(r, form.Encode())
+			found := map[string]string{}
+			for _, m := range idIn.FindAllStringSubmatch(answer.Body.String(), -1) {
+				found[m[1]] = m[2]
+			}
+			sets[found["Id"]], empty[found["Id"]] = form, found["StackId"]
+		case action == "ExecuteChangeSet" && sets[set] != nil:
+			send(r, url.Values{"Action": {"DeleteStack"}, "Version": {"2010-05-15"}, "StackName": {empty[set]}}.Encode())
+			create := maps.Clone(sets[set])
+			create.Set("Action", "CreateStack")
+			answer = send(r, create.Encode())
+			if m := idIn.FindStringSubmatch(answer.Body.String()); answer.Code == http.StatusOK && m != nil {
+				ids = append(ids, url.QueryEscape(empty[set]), url.QueryEscape(m[2]))
+				answer.Body = bytes.NewBufferString("<ExecuteChangeSetResponse><ExecuteChangeSetResult/></ExecuteChangeSetResponse>")
+				answer.Header().Del("Content-Length")
+			}
+			delete(sets, set)
+		default:
+			answer = send(r, strings.NewReplacer(ids...).Replace(string(body)))
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // TestInfra runs all steps on moto: diff, deploy, outputs, a job on the new queue, an update,
 // status, destroy.
 func TestInfra(t *testing.T) {
@@ -141,6 +205,62 @@ func TestInfra(t *testing.T) {
 	u.wants(out, "team-repo   NOT_DEPLOYED", "team-batch  NOT_DEPLOYED")
 	_, said = u.types(exit.OK, "infra destroy --yes"+with)
 	u.wants(said, "no stacks that batchctl made\n")
+}
+
+// TestInfraTwoPrefixes deploys batchctl's own templates for two prefixes into one account and Region. The only
+// parameters are those without which moto cannot create the stacks.
+func TestInfraTwoPrefixes(t *testing.T) {
+	server := startMoto(t)
+	withoutDocker(t, server)
+	u := newUser(t, withCreatedStacks(t, server))
+	u.write("batchctl.json", "{ \"targets\": { \"prod\": { \"region\": \"us-east-1\" } } }\n")
+	form := url.Values{"Action": {"CreateRole"}, "Version": {"2010-05-08"}, "RoleName": {"service"}, "AssumeRolePolicyDocument": {"{}"}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=a/20261122/us-east-1/iam/aws4_request, SignedHeaders=host, Signature=0")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("create a role: %v %v", answer, err)
+	}
+	answer.Body.Close()
+	moto := " --with data --with budget --with ecs --parameter BudgetEmail=team@example.com --parameter ServiceRoleArn=arn:aws:iam::123456789012:role/service" +
+		" --parameter PrivateSubnetCidrs=10.40.0.0/20,10.40.16.0/20,10.40.32.0/20 --parameter CpuInstanceTypes=c6i,m6i --parameter GpuInstanceTypes=g4dn,g5"
+	stacks := []string{"network", "endpoints", "data", "iam", "ecr", "gpu-host", "batch", "ecs", "observability", "budget"}
+	for _, prefix := range []string{"batchctl", "p2"} {
+		out, said := u.types(exit.OK, "infra deploy --yes --prefix "+prefix+moto)
+		u.wants(out, "+14.60 USD  EcrApiEndpoint ", "interface endpoint in 2 zones\n", "the change costs +146.00 USD a month (us-east-1, prices of 2026-07-20)\n", "+3.00 USD  Dashboard ",
+			"plus usage: images, 0.1 USD for each GB a month\n", "10 stacks together cost +149.20 USD a month (us-east-1, prices of 2026-07-20)\n")
+		for _, name := range stacks {
+			u.wants(said, "stack "+prefix+"-"+name+": created\n")
+		}
+	}
+	out, _ := u.types(exit.OK, "infra outputs --json --prefix p2")
+	u.wants(out, "/p2/jobs\"", `"value": "p2-cpu"`)
+	// A value on the command line wins over the prefix.
+	_, said := u.types(exit.OK, "infra deploy --yes --prefix p3 --only ecr --parameter RepositoryName=own/images")
+	u.wants(said, "stack p3-ecr: created\n")
+	out, _ = u.types(exit.OK, "infra outputs --json --prefix p3")
+	u.wants(out, "/own/images\"")
+	_, said = u.types(exit.NotDone, "infra deploy --yes --prefix p4 --only ecr --parameter RepositoryName=p2/jobs")
+	u.wants(said, "RepositoryAlreadyExistsException")
+	// Destroying one leaves the other. moto cannot delete the roles, in the order that it chooses.
+	u.types(exit.OK, "infra destroy --yes --prefix p2 --only observability --only budget --only ecs --only batch")
+	out, _ = u.types(exit.OK, "infra status --prefix p2")
+	if n := strings.Count(out, "NOT_DEPLOYED"); n != 5 {
+		t.Errorf("%d stacks of p2 are not deployed, want 5:\n%s", n, out)
+	}
+	out, _ = u.types(exit.OK, "infra status --prefix batchctl")
+	for _, name := range stacks {
+		u.wants(out, "batchctl-"+name+" ")
+	}
+	if strings.Contains(out, "NOT_DEPLOYED") != strings.Contains(out, "batchctl-gpu-image") || strings.Count(out, "NOT_DEPLOYED") != 1 {
+		t.Errorf("more than the image pipeline is not deployed:\n%s", out)
+	}
+	_, said = u.types(exit.BadUsage, "infra deploy --yes --prefix P2")
+	u.wants(said, "--prefix P2 cannot begin the names of stacks", "2 to 26 lower-case letters")
 }
 
 // TestInfraLongTemplate deploys a template that is too long for a request. Without a bucket

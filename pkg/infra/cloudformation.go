@@ -24,12 +24,13 @@ const (
 // Cloud calls CloudFormation, and other services through its Client.
 type Cloud struct {
 	*rpc.Client
-	api *cloudformation.Client
+	api    *cloudformation.Client
+	region string
 }
 
 // NewCloud returns a Cloud for the account and Region of cfg.
 func NewCloud(cfg aws.Config) *Cloud {
-	return &Cloud{Client: rpc.New(cfg), api: cloudformation.NewFromConfig(rpc.SDK(cfg))}
+	return &Cloud{Client: rpc.New(cfg), api: cloudformation.NewFromConfig(rpc.SDK(cfg)), region: cfg.Region}
 }
 
 // Resource is a resource of a stack, as batchctl prints it.
@@ -69,8 +70,16 @@ func change(c *types.ResourceChange) Change {
 }
 
 // marked reports whether a stack has batchctl's tag.
-func marked(stack *types.Stack) bool {
-	return slices.ContainsFunc(stack.Tags, func(t types.Tag) bool { return aws.ToString(t.Key) == Mark && aws.ToString(t.Value) != "" })
+func marked(stack *types.Stack) bool { return templateOf(stack) != "" }
+
+// templateOf returns the name of the template of a stack that batchctl created; "" for other stacks.
+func templateOf(stack *types.Stack) string {
+	for _, t := range stack.Tags {
+		if aws.ToString(t.Key) == Mark {
+			return aws.ToString(t.Value)
+		}
+	}
+	return ""
 }
 
 // ofStack reports whether an event is about the stack as a whole.

@@ -29,6 +29,8 @@ type Proposal struct {
 	// Action is Create, Update or None.
 	Action  string   `json:"action"`
 	Changes []Change `json:"changes"`
+	// Price is what the changes add to the monthly bill; nil for None.
+	Price *Price `json:"price,omitempty"`
 	// Replaced is the status of a stack that must be deleted and created again; "" for others.
 	Replaced string `json:"replaces,omitempty"`
 
@@ -98,7 +100,7 @@ func (s *Stacks) Diff(ctx context.Context, t Template, given map[string]string) 
 // fresh returns the proposal for a stack that does not exist or must be created
 // again.
 func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string, old *types.Stack) (*Proposal, error) {
-	summary, _, err := s.request(ctx, t, given, nil)
+	summary, r, err := s.request(ctx, t, given, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +111,7 @@ func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string,
 	for _, kind := range summary.ResourceTypes {
 		p.Changes = append(p.Changes, Change{Action: "Add", Type: kind})
 	}
-	return p, nil
+	return p, s.price(ctx, t, r, nil, p)
 }
 
 // settled waits until no operation runs in a stack, and deletes a broken one. It
@@ -293,6 +295,9 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 		if c.ResourceChange != nil {
 			p.Changes = append(p.Changes, change(c.ResourceChange))
 		}
+	}
+	if err := s.price(ctx, t, r, stack, p); err != nil {
+		return nil, errors.Join(err, s.discard(ctx, p))
 	}
 	return p, nil
 }

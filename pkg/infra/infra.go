@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
@@ -25,6 +26,13 @@ const Mark = "batchctl:infra"
 
 // prefixParameter is the template parameter for the prefix of the stacks' names and exports.
 const prefixParameter = "Project"
+
+// ValidPrefix reports whether batchctl's own templates accept a prefix as their Project: 2 to 26
+// lower-case letters, digits and hyphens, starting with a letter.
+func ValidPrefix(prefix string) bool {
+	plain := !strings.ContainsFunc(prefix, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r) })
+	return plain && len(prefix) >= 2 && len(prefix) <= 26 && prefix[0] >= 'a' && !strings.HasSuffix(prefix, "-")
+}
 
 // Template is a CloudFormation template. Its name is part of the name of its stack.
 type Template struct {
@@ -49,6 +57,8 @@ type Stacks struct {
 	// Bucket is the S3 bucket for templates that are too long for a request; "" for the
 	// output DataBucket of a stack.
 	Bucket string
+	// Prices are those of the proposals; nil for batchctl's own.
+	Prices *catalog.Prices
 	// Upload stores a text in a bucket and returns the URL for CloudFormation.
 	Upload func(ctx context.Context, bucket, key string, text []byte) (url string, err error)
 	// Notify is called with one clause about what happens.

@@ -128,8 +128,9 @@ type StackOutput struct {
 	Export string `json:"export,omitempty"`
 }
 
-// Left returns the existing stacks with batchctl's tag whose names begin with the prefix. It
-// lists the account's stacks, so it also finds stacks of templates that no longer exist.
+// Left returns the existing stacks that batchctl created for the prefix. It lists the account's
+// stacks, so it also finds stacks of templates that no longer exist. The stacks of the prefix
+// team-2 are not those of team, although their names begin with it.
 func (s *Stacks) Left(ctx context.Context) (names []string, err error) {
 	var all []types.Stack
 	err = s.patiently(ctx, func() error {
@@ -137,7 +138,8 @@ func (s *Stacks) Left(ctx context.Context) (names []string, err error) {
 		return err
 	})
 	for _, stack := range all {
-		if marked(&stack) && strings.HasPrefix(*stack.StackName, s.Prefix+"-") && stack.StackStatus != types.StackStatusDeleteComplete {
+		template := templateOf(&stack)
+		if template != "" && *stack.StackName == s.Prefix+"-"+template && stack.StackStatus != types.StackStatusDeleteComplete {
 			names = append(names, *stack.StackName)
 		}
 	}

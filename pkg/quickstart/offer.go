@@ -1,7 +1,6 @@
 package quickstart
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/infra"
 )
 
 // Offer is what a quick start will cost, and how long it takes.
@@ -63,29 +63,14 @@ func (o *Offer) Add(jobs []cost.Estimate, types []string) {
 	}
 }
 
-// AddHourly adds what costs by the hour, with these parameters of the templates.
-func (o *Offer) AddHourly(parameters map[string]string) {
-	items := map[string]int{catalog.NATGateway: 1, catalog.PublicIPv4: 1}
-	parts := map[string]string{catalog.NATGateway: "a NAT gateway", catalog.PublicIPv4: "its address"}
-	if parameters["Nat"] != "true" {
-		zones := 2
-		if parameters["Zones"] == "3" {
-			zones = 3
-		}
-		n := interfaceEndpoints()
-		items, parts = map[string]int{catalog.VPCEndpoint: n * zones}, map[string]string{catalog.VPCEndpoint: fmt.Sprintf("%d interface endpoints in %d zones", n, zones)}
+// AddHourly adds what the stacks of the templates cost by the hour, with these parameters.
+func (o *Offer) AddHourly(templates []infra.Template, parameters map[string]string) {
+	p := infra.PriceOf(templates, parameters, o.Prices, o.Region)
+	if !p.Known() {
+		o.Why = p.Unknown[0]
 	}
-	for _, item := range catalog.HourlyItems() {
-		if items[item] == 0 {
-			continue
-		}
-		usd, ok := o.Prices.Hourly(o.Region, item)
-		if !ok {
-			o.Why = fmt.Sprintf("there is no price of %s in %s", item, o.Region)
-		}
-		o.Hourly += usd * float64(items[item])
-		o.Standing = append(o.Standing, parts[item])
-	}
+	o.Hourly += p.High / catalog.HoursPerMonth
+	o.Standing = append(o.Standing, p.Standing()...)
 }
 
 // Wait counts the longest time of a job that was added: start for its start, and all its attempts.

@@ -21,7 +21,7 @@ import (
 func TestValidPrefix(t *testing.T) {
 	for prefix, want := range map[string]bool{
 		"batchctl-quickstart": true, "abc": true, "a1-b2": true,
-		"": false, "ab": false, "1abc": false, "-abc": false, "abc-": false, "a--b": false, "Abc": false, "a_bc": false,
+		"ab": true, "": false, "a": false, "1abc": false, "-abc": false, "abc-": false, "a--b": false, "Abc": false, "a_bc": false,
 		"abcdefghijklmnopqrstuvwxyz": true, "abcdefghijklmnopqrstuvwxyza": false,
 	} {
 		if got := ValidPrefix(prefix); got != want {
@@ -67,7 +67,8 @@ func TestOffer(t *testing.T) {
 	o := NewOffer(nil, "us-east-1")
 	job := cost.Estimate{Job: "a", TimeoutSeconds: 1800, Attempts: 2}
 	o.Add([]cost.Estimate{job}, []string{"g4dn.xlarge", " g5.xlarge"})
-	o.AddHourly(map[string]string{"Nat": "true"})
+	parameters := map[string]string{"Nat": "true"}
+	o.AddHourly(Wanted(parameters), parameters)
 	o.Wait("a", 30*time.Minute)
 	g5, _ := o.Prices.Instance("us-east-1", "g5.xlarge")
 	if g5 == 0 || math.Abs(o.Most-g5) > 1e-9 || o.Why != "" {
@@ -82,6 +83,21 @@ func TestOffer(t *testing.T) {
 	o.Add([]cost.Estimate{{Job: "b", Attempts: 1}}, []string{"g5.xlarge"})
 	if o.Why != cost.NoTimeout {
 		t.Errorf("a job without a timeout: %q", o.Why)
+	}
+	for _, test := range []struct {
+		parameters map[string]string
+		standing   []string
+		hourly     float64
+	}{
+		{map[string]string{"Nat": "true"}, []string{"a public IPv4 address", "a NAT gateway"}, 0.05},
+		{map[string]string{"Nat": "false"}, []string{"10 interface endpoints in 2 zones"}, 0.2},
+		{map[string]string{"Zones": "3"}, []string{"10 interface endpoints in 3 zones"}, 0.3},
+	} {
+		o := NewOffer(nil, "us-east-1")
+		o.AddHourly(Wanted(test.parameters), test.parameters)
+		if diff := cmp.Diff(test.standing, o.Standing); diff != "" || math.Abs(o.Hourly-test.hourly) > 1e-9 || o.Why != "" {
+			t.Errorf("%v: %g USD an hour, want %g; %s%s", test.parameters, o.Hourly, test.hourly, o.Why, diff)
+		}
 	}
 	if far := NewOffer(nil, "xx-none-1"); !far.Elsewhere || far.Region != catalog.PricesRegion {
 		t.Errorf("a Region without prices: %q, %v", far.Region, far.Elsewhere)

@@ -33,15 +33,14 @@ func Wanted(parameters map[string]string) []infra.Template {
 // can cost more than that.
 func Parameters(prefix string) map[string]string {
 	return map[string]string{
-		"Nat": "true", "RepositoryName": Repository(prefix), "ImageRepositories": prefix + "/*", "RootVolumeSize": "60",
+		"Nat": "true", "RepositoryName": Repository(prefix), "RootVolumeSize": "60",
 		"CpuInstanceTypes": "c6i.4xlarge,m6i.4xlarge", "CpuMaxvCpus": "16", "GpuInstanceTypes": "g4dn.xlarge,g5.xlarge", "GpuMaxvCpus": "4",
 	}
 }
 
-// ValidPrefix reports whether the templates take a prefix as their Project.
+// ValidPrefix reports whether a prefix can name the stacks and, in front of a slash, the repository.
 func ValidPrefix(prefix string) bool {
-	plain := !strings.ContainsFunc(prefix, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r) })
-	return plain && len(prefix) >= 3 && len(prefix) <= 26 && prefix[0] >= 'a' && !strings.HasSuffix(prefix, "-") && !strings.Contains(prefix, "--")
+	return infra.ValidPrefix(prefix) && !strings.Contains(prefix, "--")
 }
 
 // Repository is the repository of a quick start's images. Its last part is the name
@@ -68,13 +67,3 @@ func InstanceTypes(parameters map[string]string, side string) []string {
 
 // parameter is the name of a side's parameter: "CpuMaxvCpus".
 func parameter(side, name string) string { return side[:1] + strings.ToLower(side[1:]) + name }
-
-// interfaceEndpoints counts the endpoints that the template makes in each zone.
-func interfaceEndpoints() int {
-	for _, t := range Templates() {
-		if t.Name == "endpoints" {
-			return strings.Count(string(t.Body), `"VpcEndpointType": "Interface"`)
-		}
-	}
-	return 0
-}

@@ -173,6 +173,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 	given := &cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`; others keep their value; may be repeated"}
 	with := &cli.StringSliceFlag{Name: "with", Usage: "also deploy the optional template `NAME`; may be repeated"}
 	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+	prices := &cli.StringFlag{Name: "prices", Usage: "a `FILE` of newer prices, or of other Regions (default: the platform file's prices)"}
 	return &cli.Command{
 		Name:      "infra",
 		Usage:     "manage the queues' CloudFormation stacks",
@@ -181,13 +182,13 @@ func InfraCommand(con *term.Console) *cli.Command {
 			"batchctl infra diff --target prod\nbatchctl infra deploy --target prod\nbatchctl infra outputs --target prod --write"),
 		Subcommands: []*cli.Command{
 			sub("deploy", "create or update the stacks",
-				"Shows each change set, asks, and follows the events. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
-				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", withInfra(con, infraDeploy), given, with, yes),
+				"Shows each change set and what it costs a month, asks, and follows the events. All names begin with the prefix, so several can share an account. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
+				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", withInfra(con, infraDeploy), given, with, prices, yes),
 			sub("status", "show the stacks and the last failure", "Changes nothing.",
 				"batchctl infra status --target prod\nbatchctl infra status --output json", withInfra(con, infraStatus)),
 			sub("diff", "show what deploy would change",
 				"The exit code is 4 if something would change. For an existing stack it creates, shows and deletes a change set. Nothing else changes.",
-				"batchctl infra diff --target prod", withInfra(con, infraDiff), given, with),
+				"batchctl infra diff --target prod", withInfra(con, infraDiff), given, with, prices),
 			sub("destroy", "drain the queues and delete the stacks",
 				"Disables and drains the queues, then deletes the stacks in reverse order. Asks first, and lists what it keeps: repositories that contain images, and resources that the templates retain. Only stacks with batchctl's tag "+infra.Mark+" are deleted.",
 				"batchctl infra destroy --target prod", withInfra(con, infraDestroy), yes),
@@ -208,7 +209,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 // infraFlags are the flags that all infra commands share.
 func infraFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the `PREFIX` of the stacks' names"},
+		&cli.StringFlag{Name: "prefix", Value: "batchctl", Usage: "the `PREFIX` of all names: stacks, queues, repository, roles"},
 		&cli.StringSliceFlag{Name: "only", Usage: "use only the template `NAME`; may be repeated"},
 		&cli.StringFlag{Name: "templates", Usage: "a `DIRECTORY` of templates (.json, .yaml) that replace batchctl's own, deployed in the order of their names; 10-network.json is the template network"},
 		&cli.StringFlag{Name: "template-bucket", Usage: "the `BUCKET` for templates of more than 51,200 bytes (default: the bucket of the template data, if it is deployed)"},
@@ -288,6 +289,7 @@ type infraOptions struct {
 	parameters []string // NAME=VALUE
 	templates  string   // a directory; "" for batchctl's own templates
 	bucket     string   // for templates of more than 51,200 bytes; "" for the default
+	prices     string   // a price file; "" for the platform file's
 	yes, write bool
 }
 
@@ -299,7 +301,7 @@ func withInfra(con *term.Console, run func(context.Context, *term.Console, infra
 			return err
 		}
 		return run(c.Context, con, infraOptions{Options: of, prefix: c.String("prefix"), ownPrefix: c.IsSet("prefix"), only: c.StringSlice("only"), with: c.StringSlice("with"),
-			parameters: c.StringSlice("parameter"), templates: c.String("templates"), bucket: c.String("template-bucket"), yes: c.Bool("yes"), write: c.Bool("write")})
+			parameters: c.StringSlice("parameter"), templates: c.String("templates"), bucket: c.String("template-bucket"), prices: c.String("prices"), yes: c.Bool("yes"), write: c.Bool("write")})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -51,6 +52,10 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 	if call.Given, err = StackParameters(o.parameters); err != nil {
 		return nil, err
 	}
+	_, named := call.Given["Project"]
+	if deploys := o.Command == "deploy" || o.Command == "diff"; deploys && o.templates == "" && !named && !infra.ValidPrefix(o.prefix) {
+		return nil, exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
+	}
 	// Fail before any request: without a terminal the question cannot be
 	// answered.
 	if why == target.ToChange && !o.yes && !term.IsTerminal(con.In) {
@@ -67,11 +72,15 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 	if o.Target.NameFrom(in.Platform) == target.Local {
 		return nil, exit.Usage("infra manages stacks in AWS; the local engine needs none").Try("name a target: batchctl infra %s --target NAME", o.Command)
 	}
+	prices, err := preview.PricesFor(o.prices, in)
+	if err != nil {
+		return nil, err
+	}
 	if call.Target, err = session.OpenTarget(ctx, con, o.Target, in.Platform, why); err != nil {
 		return nil, err
 	}
 	call.Stacks = Stacks(con, call.Target, all, o.prefix)
-	call.Bucket = o.bucket
+	call.Bucket, call.Prices = o.bucket, prices
 	call.Confirm = func(question string) (bool, error) { return Confirm(ctx, con, o.yes, question) }
 	return call, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
@@ -48,6 +49,13 @@ func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 		return Confirm(ctx, con, o.yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
 	}
 	done, err := DeployStacks(ctx, con, call.Stacks, wanted, call.Given)
+	var proposals []*infra.Proposal
+	for _, d := range done {
+		proposals = append(proposals, d.Proposal)
+	}
+	if err := printTotal(textOutput(con, o.Format), proposals); err != nil {
+		return err
+	}
 	if o.Format == "json" {
 		if err := con.JSON(done); err != nil {
 			return err
@@ -151,6 +159,8 @@ func infraDiff(ctx context.Context, con *term.Console, o infraOptions) error {
 		if err := con.JSON(proposals); err != nil {
 			return err
 		}
+	} else if err := printTotal(con.Out, proposals); err != nil {
+		return err
 	}
 	if changes {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(call.next("deploy")))
@@ -176,7 +186,73 @@ func printProposal(con *term.Console, w io.Writer, proposal *infra.Proposal) err
 	for _, change := range proposal.Changes {
 		t.Row("  "+verb(change), change.Name, ShortType(change.Type))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || proposal.Price == nil {
+		return err
+	}
+	return printPrice(w, "  ", "the change costs", proposal.Price)
+}
+
+// printPrice prints what resources add to the monthly bill: one line per resource with a price, the sum, and what
+// the sum does not include. subject begins the line of the sum.
+func printPrice(w io.Writer, indent, subject string, p *infra.Price) error {
+	t := &term.Table{Out: w, Width: term.Width(w)}
+	for _, c := range p.Charges {
+		t.Row(indent+signed(c.Low, c.High)+" USD", c.Resource, c.What+c.How)
+	}
+	if len(p.Charges) > 0 {
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	sum := signed(p.Low, p.High)
+	if !p.Known() {
+		sum += ", without what is unknown"
+	}
+	fmt.Fprintf(w, "%s%s %s USD a month (%s, %s)\n", indent, subject, sum, diag.Printable(p.Region), diag.Printable(p.Prices))
+	for _, usage := range p.Usage {
+		fmt.Fprintf(w, "%splus usage: %s\n", indent, diag.Printable(usage))
+	}
+	for _, unknown := range p.Unknown {
+		fmt.Fprintf(w, "%sunknown: %s\n", indent, diag.Printable(unknown))
+	}
+	return nil
+}
+
+// signed formats the amount of a change, with its sign: "+36.50", "-36.50", "+1.20 to +4.80", "0".
+func signed(low, high float64) string {
+	one := func(usd float64) string {
+		switch {
+		case usd < 0:
+			return "-" + cost.Figure(-usd)
+		case usd > 0:
+			return "+" + cost.Figure(usd)
+		}
+		return "0"
+	}
+	if one(low) == one(high) {
+		return one(low)
+	}
+	return one(low) + " to " + one(high)
+}
+
+// printTotal prints the price of all stacks together. Of one stack it would repeat the price.
+func printTotal(w io.Writer, proposals []*infra.Proposal) error {
+	var total *infra.Price
+	n := 0
+	for _, p := range proposals {
+		if p.Price == nil {
+			continue
+		}
+		if n++; total == nil {
+			total = &infra.Price{Region: p.Price.Region, Prices: p.Price.Prices}
+		}
+		total.Add(p.Price)
+	}
+	if n < 2 {
+		return nil
+	}
+	total.Charges, total.Usage = nil, nil // printed with each stack
+	return printPrice(w, "", term.Plural(n, "stack")+" together cost", total)
 }
 
 // verb returns the label of a change. "!" marks those that replace the resource

@@ -39,7 +39,7 @@ func (q *sequence) offer(ctx context.Context) (*quickstart.Offer, error) {
 	for _, part := range planned.Sides[0].Parts { // both sides of a workload run together
 		o.Wait(part.Plan.Name, planned.Options.StartLimit)
 	}
-	o.AddHourly(q.parameters)
+	o.AddHourly(quickstart.Wanted(q.parameters), q.parameters)
 	return o, nil
 }
 

@@ -71,7 +71,7 @@ func run(ctx context.Context, con *term.Console, o options) error {
 		return q.local(ctx, in.Platform)
 	}
 	if !quickstart.ValidPrefix(o.prefix) {
-		return exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("use 3 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
+		return exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
 		return exit.Usage("quickstart needs a confirmation, and there is no terminal").
