@@ -14,6 +14,9 @@ type Rate struct {
 	// Free says why nothing is to be paid, and Unknown why there is no figure.
 	Free    string `json:"free,omitempty"`
 	Unknown string `json:"unknown,omitempty"`
+	// Order names the environments that take the job, in the order in which AWS Batch tries them;
+	// nil unless there are several. The price is between those of all.
+	Order []string `json:"order,omitempty"`
 	// On is the smallest machine that holds the job, of the cheapest environment:
 	// "1/4 of g5.12xlarge".
 	On string `json:"on,omitempty"`
@@ -66,7 +69,11 @@ func RateOf(v plan.JobReview, prices *catalog.Prices, region string, isLocal boo
 	for _, fit := range v.Environments {
 		if fit.Usable() && fit.Fits {
 			r.add(fit, n, prices, region)
+			r.Order = append(r.Order, plan.Step{Name: fit.Name, Type: fit.Type}.String())
 		}
+	}
+	if len(r.Order) == 1 {
+		r.Order = nil
 	}
 	if r.On != "" {
 		r.Unknown = ""

@@ -85,7 +85,7 @@ func rateOf(t testing.TB, w *plan.TargetState, j *plan.Job) Rate {
 func TestRateOf(t *testing.T) {
 	w := world(map[string][]string{
 		"one": {"EC2 m5.large"}, "types": {"EC2 m5.large m5.xlarge"}, "two": {"EC2 m5.xlarge", "EC2 m5.large"}, "spot": {"SPOT m5.large"}, "bid": {"SPOT50 m5.large"},
-		"fallback": {"SPOT m5.large", "EC2 m5.xlarge"}, "dark": {"SPOT m5.xlarge"}, "gpu": {"EC2 p4d.24xlarge"}, "fargate": {"FARGATE"},
+		"fallback": {"SPOT m5.large", "EC2 m5.xlarge"}, "alike": {"SPOT m5.large", "EC2 m5.large"}, "reversed": {"EC2 m5.large", "SPOT m5.large"}, "darkfirst": {"SPOT m5.xlarge", "EC2 m5.xlarge"}, "fargate-both": {"FARGATE_SPOT", "FARGATE"}, "dark": {"SPOT m5.xlarge"}, "gpu": {"EC2 p4d.24xlarge"}, "fargate": {"FARGATE"},
 		"fargate-spot": {"FARGATE_SPOT"}, "theirs": {"UNMANAGED"}, "half": {"EC2 m5.large", "UNMANAGED"}, "unpriced": {"EC2 c5.large"},
 	})
 	for _, c := range []struct {
@@ -95,10 +95,15 @@ func TestRateOf(t *testing.T) {
 		{job("one", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.05, Highest: 0.05, Alone: 0.1}},
 		{job("one", "2", "1024", ""), Rate{On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.03, High: 0.06}, Least: 0.1, Highest: 0.1, Alone: 0.1}},
 		{job("types", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.05, Highest: 0.06, Alone: 0.1}},
-		{job("two", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.05, Highest: 0.06, Alone: 0.24}},
+		{job("two", "1", "1024", ""), Rate{Order: []string{"twoa (EC2)", "twob (EC2)"}, On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.05, Highest: 0.06, Alone: 0.24}},
 		{job("spot", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.05, Alone: 0.1}},
 		{job("bid", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.025, Alone: 0.05}},
-		{job("fallback", "1", "1024", ""), Rate{On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.06, Alone: 0.24}},
+		{job("fallback", "1", "1024", ""), Rate{Order: []string{"fallbacka (SPOT)", "fallbackb (EC2)"}, On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.06, Alone: 0.24}},
+		{job("fallback", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Highest: 0.24, Alone: 0.24}},
+		{job("alike", "1", "1024", ""), Rate{Order: []string{"alikea (SPOT)", "alikeb (EC2)"}, On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.05, Alone: 0.1}},
+		{job("reversed", "1", "1024", ""), Rate{Order: []string{"reverseda (EC2)", "reversedb (SPOT)"}, On: "1/2 of m5.large", Share: 0.05, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.015, High: 0.03}, Least: 0.015, Highest: 0.05, Alone: 0.1}},
+		{job("darkfirst", "4", "1024", ""), Rate{Order: []string{"darkfirsta (SPOT)", "darkfirstb (EC2)"}, On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Highest: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge: add lines of spot:TYPE to a price file: --prices FILE"}},
+		{job("fargate-both", "1", "2048", ""), Rate{Order: []string{"fargate-botha (FARGATE_SPOT)", "fargate-bothb (FARGATE)"}, On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.PricePeriod{Low: 0.012, High: 0.024}, Least: 0.012, Highest: 0.048, Alone: 0.048}},
 		{job("dark", "4", "1024", ""), Rate{On: "m5.xlarge", Share: 0.24, Whole: 0.24, Least: 0.24, Highest: 0.24, Alone: 0.24, LeastUnknown: "no Spot price of m5.xlarge: add lines of spot:TYPE to a price file: --prices FILE"}},
 		{job("gpu", "8", "1024", "1"), Rate{On: "1/8 of p4d.24xlarge", Share: 4, Whole: 32, Least: 4, Highest: 4, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 7, Of: 8, Hour: 28}}},
 		{job("gpu", "96", "1024", "2"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Highest: 32, Alone: 32, Unused: &Unused{On: "p4d.24xlarge", GPUs: 6, Of: 8, Hour: 24, Closed: true}}},
@@ -106,7 +111,7 @@ func TestRateOf(t *testing.T) {
 		{job("fargate", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.PricePeriod{Low: 0.012, High: 0.024}, Least: 0.048, Highest: 0.048, Alone: 0.048}},
 		{job("fargate-spot", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.PricePeriod{Low: 0.012, High: 0.024}, Least: 0.012, Highest: 0.048, Alone: 0.048}},
 		{job("theirs", "1", "1024", ""), Rate{Unknown: "batchctl does not know the instances of an unmanaged environment", LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
-		{job("half", "2", "1024", ""), Rate{On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.03, High: 0.06}, Least: 0.1, Highest: 0.1, Alone: 0.1,
+		{job("half", "2", "1024", ""), Rate{Order: []string{"halfa (EC2)", "halfb (UNMANAGED)"}, On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.03, High: 0.06}, Least: 0.1, Highest: 0.1, Alone: 0.1,
 			LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
 		{job("unpriced", "1", "1024", ""), Rate{Unknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", LeastUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", MostUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)"}},
 		{job("one", "64", "1024", ""), Rate{Unknown: "no known compute environment fits the job"}},

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
@@ -35,10 +36,38 @@ type Cost struct {
 	BidPercentage int
 	// Platform is the one that Fargate's prices are for, such as ARM64.
 	Platform string
+	// Order is what the job costs in each environment of its queue that takes it, in the order in
+	// which AWS Batch tries them. It is nil unless there are several; the other figures are
+	// those of one environment.
+	Order []Step
 	// Others is how many other types of the environment hold the job, and From and
 	// To what its share costs there an hour.
 	Others   int
 	From, To float64
+}
+
+// Step is an environment among several that take a job, with its cost there in US dollars.
+type Step struct {
+	// Name is the environment's; "" if the platform file gives none. Type is EC2, SPOT, FARGATE or
+	// another type of AWS Batch.
+	Name, Type string
+	// Low and High are the price an hour of the job's share of the smallest type that fits it: its
+	// Spot price, or its price on demand.
+	Low, High float64
+	// Least is a single attempt of the whole timeout at the low price, and Most every attempt, alone
+	// on its instances, on demand. On Spot, Most is an upper bound.
+	Least, Most float64
+	// Unknown says why there are no figures. LowUnknown says why Low and Least are missing: then
+	// High is an upper bound.
+	Unknown, LowUnknown string
+}
+
+// String names the environment with its type: "cpu-spot (SPOT)".
+func (s Step) String() string {
+	if s.Name == "" {
+		return s.Type
+	}
+	return fmt.Sprintf("%s (%s)", s.Name, s.Type)
 }
 
 // CostLine is the price of machines that are alike.
@@ -68,16 +97,87 @@ func (v *Review) Total() (sum Total) {
 	for _, j := range v.Jobs {
 		switch c := j.Cost; {
 		case c == nil:
-		case c.Unknown != "":
+		case c.Unknown != "" || len(c.Without()) > 0:
 			sum.Unknown++
 		case c.Hours == 0:
 			sum.Unbounded++
 		default:
 			sum.Priced++
-			sum.Least, sum.Most = sum.Least+c.Least, sum.Most+c.Most
+			least, most := c.Range()
+			sum.Least, sum.Most = sum.Least+least, sum.Most+most
 		}
 	}
 	return sum
+}
+
+// Range returns the least and the most that the job costs in the environments of its queue whose prices
+// are known. Without a timeout they are dollars an hour.
+func (c *Cost) Range() (least, most float64) {
+	if len(c.Order) == 0 {
+		return c.Least, c.Most
+	}
+	least = math.Inf(1)
+	for _, s := range c.Order {
+		if s.Unknown == "" {
+			least, most = min(least, s.Least), max(most, s.Most)
+		}
+	}
+	return least, most
+}
+
+// IsUpTo reports whether only the upper end of Range is known, because a Spot price is missing.
+func (c *Cost) IsUpTo() bool {
+	return slices.ContainsFunc(c.Order, func(s Step) bool { return s.LowUnknown != "" })
+}
+
+// Without returns the environments that take the job at an unknown price, which Range leaves out.
+func (c *Cost) Without() (names []string) {
+	for _, s := range c.Order {
+		if s.Unknown != "" {
+			names = append(names, s.String())
+		}
+	}
+	return names
+}
+
+// Steps returns what the job costs in each environment of its queue that takes it, in the order in
+// which AWS Batch tries them. An environment takes the job if those before it cannot: they are at
+// their maxvCpus, or EC2 has no capacity for them.
+func (v JobReview) Steps(prices *catalog.Prices, region string) (steps []Step) {
+	for _, fit := range v.Environments {
+		if fit.Usable() && fit.Fits {
+			steps = append(steps, stepOf(fit, v.Need, prices, region))
+		}
+	}
+	return steps
+}
+
+// stepOf returns the step of an environment that takes the job.
+func stepOf(fit EnvironmentFit, n Need, prices *catalog.Prices, region string) Step {
+	c := CostIn(fit, n, prices, region)
+	s := Step{Name: fit.Name, Type: fit.Type, Unknown: c.Unknown}
+	if c.Unknown != "" {
+		return s
+	}
+	s.Low, s.High, s.Least, s.Most = c.ShareHour, c.ShareHour, c.Least, c.Most
+	if !c.Spot {
+		return s
+	}
+	if c.BidPercentage > 0 {
+		s.High *= float64(c.BidPercentage) / 100
+	}
+	spot, ok := c.SpotHour()
+	if !ok {
+		s.Low, s.LowUnknown = s.High, c.NoSpotPrice()
+		return s
+	}
+	hours := c.Hours
+	if hours == 0 {
+		hours = 1
+	}
+	s.Low, s.High = min(spot.Low, s.High), min(spot.High, s.High)
+	s.Least = min(s.Least, s.Low*hours*float64(c.Children))
+	return s
 }
 
 // CostIn returns what the job costs in a room that holds it, by the prices of a

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -160,6 +161,21 @@ type costDocument struct {
 	ShareHour float64 `json:"shareAnHour,omitempty"`
 	WholeHour float64 `json:"wholeAnHour,omitempty"`
 	Spot      bool    `json:"spot,omitempty"`
+	// Order is the environments that take the job, in the order in which AWS Batch tries them; Least
+	// and Most are then over all of them.
+	Order []stepDocument `json:"order,omitempty"`
+}
+
+// stepDocument is an environment among several that take a job. Low and High are the price an hour of
+// the job's share there.
+type stepDocument struct {
+	Name    string  `json:"computeEnvironment,omitempty"`
+	Type    string  `json:"type"`
+	Low     float64 `json:"lowAnHour,omitempty"`
+	High    float64 `json:"highAnHour,omitempty"`
+	Least   float64 `json:"least,omitempty"`
+	Most    float64 `json:"most,omitempty"`
+	Unknown string  `json:"unknown,omitempty"`
 }
 
 // JSON returns the plan as an indented document: name, requests and jobs. Each request's input
@@ -238,7 +254,11 @@ func (v JobReview) describe(d *jobDocument) {
 	if c := v.Cost; c != nil && c.Unknown != "" {
 		d.Cost = &costDocument{Unknown: c.Unknown}
 	} else if c != nil {
-		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Replaces, Least: c.Least, Most: c.Most, PerHour: c.Hours == 0,
+		least, most := c.Range()
+		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Replaces, Least: least, Most: most, PerHour: c.Hours == 0,
 			ShareHour: c.ShareHour, WholeHour: c.WholeHour, Spot: c.Spot}
+		for _, s := range c.Order {
+			d.Cost.Order = append(d.Cost.Order, stepDocument{s.Name, s.Type, s.Low, s.High, s.Least, s.Most, cmp.Or(s.Unknown, s.LowUnknown)})
+		}
 	}
 }

@@ -275,7 +275,7 @@ func (v *JobReview) findEnvironments(w *TargetState, platform *document.Platform
 	}
 }
 
-// cost is that of the first environment that takes the job.
+// cost is that of the first environment that takes the job, with the order if several take it.
 func (v *JobReview) cost(prices *catalog.Prices, w *TargetState) *Cost {
 	region := ""
 	if w != nil {
@@ -286,6 +286,17 @@ func (v *JobReview) cost(prices *catalog.Prices, w *TargetState) *Cost {
 		return &Cost{Unknown: "no known compute environment fits the job"}
 	}
 	c := CostIn(r, v.Need, prices, region)
+	steps := v.Steps(prices, region)
+	for _, fit := range v.Environments { // one without a price leaves the others' known
+		if c.Unknown != "" && fit.Usable() && fit.Fits {
+			if other := CostIn(fit, v.Need, prices, region); other.Unknown == "" {
+				c = other
+			}
+		}
+	}
+	if len(steps) > 1 && c.Unknown == "" {
+		c.Order = steps
+	}
 	return &c
 }
 

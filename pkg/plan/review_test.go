@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -364,6 +365,70 @@ func TestPriceOnOtherTypes(t *testing.T) {
 	c := CostIn(room, n, prices, "x")
 	if c.Lines[0].On != "m5.large" || c.Others != 2 || c.From != 1 || c.To != 1.5 {
 		t.Errorf("on %s, and on %d others from %v to %v", c.Lines[0].On, c.Others, c.From, c.To)
+	}
+}
+
+// TestOrderOfEnvironments: of several environments, the price covers all that take the job, from the Spot price of the
+// cheapest to the price on demand of the most expensive, in the order in which AWS Batch tries them.
+func TestOrderOfEnvironments(t *testing.T) {
+	prices, err := catalog.ReadPrices(strings.NewReader(catalog.PricesHead+"\nx,m5.large,0.1\nx,m5.xlarge,0.2\nx,c5.large,0.08\nx,spot:m5.large,0.03-0.06\n"+
+		"x,fargate-x86_64-vcpu,0.04\nx,fargate-x86_64-gb,0.004\nx,spot:fargate-x86_64-vcpu,0.01-0.02\nx,spot:fargate-x86_64-gb,0.001-0.002\n"), "x.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit := func(words string) EnvironmentFit {
+		w := strings.Fields(words)
+		return EnvironmentFit{Name: w[0], Type: w[1], MaxvCpus: 64, environment: catalog.Environment{Name: w[0], Type: w[1], InstanceTypes: w[2:], MaxvCpus: 64}}
+	}
+	for _, test := range []struct {
+		environments string // in order, with semicolons between; "-" before the name: disabled
+		vcpus        float64
+		want         string
+	}{
+		{"od EC2 m5.large", 1, "0.1..0.4"},
+		{"spot SPOT m5.large", 1, "0.1..0.4"}, // one environment: its own lines tell the Spot price
+		{"spot SPOT m5.large; od EC2 m5.large", 1, "0.03..0.4: spot (SPOT) 0.015..0.03 0.03..0.4, od (EC2) 0.05..0.05 0.1..0.4"},
+		{"od EC2 m5.large; spot SPOT m5.large", 1, "0.03..0.4: od (EC2) 0.05..0.05 0.1..0.4, spot (SPOT) 0.015..0.03 0.03..0.4"},
+		{"spot SPOT m5.large; od EC2 m5.xlarge", 1, "0.03..0.8: spot (SPOT) 0.015..0.03 0.03..0.4, od (EC2) 0.05..0.05 0.1..0.8"},
+		{"spot SPOT m5.large; od EC2 m5.xlarge", 4, "0.4..0.8"}, // it fits the second only
+		{"-spot SPOT m5.large; od EC2 m5.large", 1, "0.1..0.4"},
+		{"spot SPOT m5.xlarge; od EC2 m5.large", 1, "up to 0.1..0.8: spot (SPOT) 0.05..0.05 0.1..0.8 no Spot price of m5.xlarge: add lines of spot:TYPE to a price file: --prices FILE, od (EC2) 0.05..0.05 0.1..0.4"},
+		{"half SPOT:50 m5.large; od EC2 m5.large", 1, "0.03..0.4: half (SPOT) 0.015..0.025 0.03..0.2, od (EC2) 0.05..0.05 0.1..0.4"},
+		{"spot SPOT m5.large; od EC2 r5.large", 1, "0.03..0.4 without od (EC2): spot (SPOT) 0.015..0.03 0.03..0.4, od (EC2) 0..0 0..0 no price of r5.large in x (x.csv)"},
+		{"od EC2 r5.large; other EC2 m5.large", 1, "0.1..0.4 without od (EC2): od (EC2) 0..0 0..0 no price of r5.large in x (x.csv), other (EC2) 0.05..0.05 0.1..0.4"},
+		{"spot FARGATE_SPOT; od FARGATE", 1, "0.024..0.192: spot (FARGATE_SPOT) 0.012..0.024 0.024..0.192, od (FARGATE) 0.048..0.048 0.096..0.192"},
+	} {
+		n := Need{Platform: catalog.X86, Attempts: 2, Children: 2, TimeoutSeconds: 3600, Parts: []Part{{Nodes: 1, Request: catalog.Request{VCPUs: test.vcpus, MemoryMiB: 2048, Fargate: strings.Contains(test.environments, "FARGATE")}}}}
+		v := JobReview{Job: &Job{}, Need: n}
+		for words := range strings.SplitSeq(test.environments, "; ") {
+			r := fit(strings.ReplaceAll(strings.TrimPrefix(words, "-"), ":50", ""))
+			if strings.Contains(words, ":50") {
+				r.BidPercentage = 50
+			}
+			if r = place(r, n); strings.HasPrefix(words, "-") {
+				r.State = types.CEStateDisabled
+			}
+			v.Environments = append(v.Environments, r)
+		}
+		c := v.cost(prices, &TargetState{Region: "x"})
+		least, most := c.Range()
+		got := fmt.Sprintf("%.4g..%.4g", least, most)
+		if c.IsUpTo() {
+			got = "up to " + got
+		}
+		if names := c.Without(); len(names) > 0 {
+			got += " without " + strings.Join(names, ", ")
+		}
+		var steps []string
+		for _, s := range c.Order {
+			steps = append(steps, strings.TrimSpace(fmt.Sprintf("%s %.4g..%.4g %.4g..%.4g %s", s, s.Low, s.High, s.Least, s.Most, s.Unknown+s.LowUnknown)))
+		}
+		if len(steps) > 0 {
+			got += ": " + strings.Join(steps, ", ")
+		}
+		if got != test.want {
+			t.Errorf("%s, %g vCPUs:\n got %s\nwant %s", test.environments, test.vcpus, got, test.want)
+		}
 	}
 }
 

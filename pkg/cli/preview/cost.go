@@ -262,10 +262,13 @@ func spotText(r cost.Rate) string {
 // costPage is the text below the cost table. Each line has a label.
 type costPage struct{ PlanPage }
 
-// estimate explains both bounds of a job's cost, and GPUs of the machine that the
-// job leaves unused.
+// estimate explains both bounds of a job's cost, the environments that it may run on, and GPUs
+// of the machine that the job leaves unused.
 func (g *costPage) estimate(e cost.Estimate) {
 	name := e.Job + ": "
+	if len(e.Rate.Order) > 0 {
+		g.Line("order", "%sfirst on %s", name, strings.Join(e.Rate.Order, ", then on "))
+	}
 	if e.Cost.Low.Known() && e.Rate.Free == "" && e.History.Runs > 0 {
 		g.Line("low", "%smedian of %s, %s", name, term.Plural(e.History.Runs, "earlier run"), term.Short(time.Duration(e.History.Median*float64(time.Second))))
 	}

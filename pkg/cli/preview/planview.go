@@ -3,6 +3,7 @@ package preview
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,8 +112,10 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState) {
 	if j.Submit != nil {
 		g.Line("  submit", "to %s: %s", j.Queue.Queue, j.Queue.Reason)
 		g.queue(j, w)
+		isLater := false // an environment before it takes the job
 		for _, r := range j.Environments {
-			g.environment(r, j, w)
+			g.environment(r, j, w, isLater)
+			isLater = isLater || r.Usable() && r.Fits
 		}
 		g.cost(j.Cost)
 		for _, d := range j.Submit.DependsOn {
@@ -234,8 +237,8 @@ func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
 }
 
 // environment adds whether the job can run on a compute environment, and why not.
-// The local engine is "this machine".
-func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.TargetState) {
+// The local engine is "this machine". AWS Batch tries the environments in this order.
+func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.TargetState, isLater bool) {
 	// The local engine has one environment, which is this machine.
 	if w.Local && j.EnvironmentsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
 		where := "this machine"
@@ -261,7 +264,11 @@ func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.
 	case !r.Proven():
 		g.Line("  maybe on", "%s: %s", name, r.Reason)
 	default:
-		g.Line("  runs on", "%s: %s%s", name, fitText(r, j.Need), headroom(r))
+		label := "  runs on"
+		if isLater {
+			label = "  then on"
+		}
+		g.Line(label, "%s: %s%s", name, fitText(r, j.Need), headroom(r))
 		if r.Reason != "" {
 			g.More("%s", r.Reason)
 		}
@@ -310,13 +317,24 @@ func (g *PlanPage) cost(c *plan.Cost) {
 		g.Line("  price", "unknown: %s", c.Unknown)
 		return
 	}
-	what := between(c.Least, c.Most)
+	least, most := c.Range()
+	what := between(least, most)
+	if c.IsUpTo() {
+		what = "up to " + dollars(most)
+	}
+	if names := c.Without(); len(names) > 0 {
+		what += ", without " + strings.Join(names, ", ")
+	}
 	if c.Hours == 0 {
 		what += " an hour, and no bound: there is no timeout"
 	}
-	g.Line("  price", "%s; on demand in %s, %s", what, c.Region, c.Prices)
+	g.Line("  price", "%s; %s in %s, %s", what, onWhat(c), c.Region, c.Prices)
 	if c.Replaces != "" {
 		g.More("no prices for %s; using those of %s (--prices FILE has others)", c.Replaces, c.Region)
+	}
+	if len(c.Order) > 0 {
+		g.steps(c)
+		return
 	}
 	if c.Most == c.Least {
 		g.More("%s", arithmetic(c, true))
@@ -334,6 +352,44 @@ func (g *PlanPage) cost(c *plan.Cost) {
 		} else {
 			g.More("upper bounds: %s", c.NoSpotPrice())
 		}
+	}
+}
+
+// onWhat says which prices a job's range covers.
+func onWhat(c *plan.Cost) string {
+	isSpot := func(s plan.Step) bool { return strings.HasSuffix(s.Type, "SPOT") }
+	if slices.ContainsFunc(c.Order, isSpot) && slices.ContainsFunc(c.Order, func(s plan.Step) bool { return !isSpot(s) }) {
+		return "from Spot to on demand"
+	}
+	return "on demand"
+}
+
+// steps adds the price in each environment that takes the job, in the order in which AWS Batch tries
+// them.
+func (g *PlanPage) steps(c *plan.Cost) {
+	total := "in all"
+	if c.Hours == 0 {
+		total = "an hour in all"
+	}
+	hasSpot := false
+	for i, s := range c.Order {
+		turn := "first"
+		if i > 0 {
+			turn = "then"
+		}
+		switch {
+		case s.Unknown != "":
+			g.More("%s on %s: unknown: %s", turn, s, s.Unknown)
+		case s.LowUnknown != "":
+			g.More("%s on %s: its share is up to %s an hour, %s; %s", turn, s, dollars(s.High), "up to "+dollars(s.Most)+" "+total, s.LowUnknown)
+		default:
+			g.More("%s on %s: its share is %s an hour, %s %s", turn, s, between(s.Low, s.High), between(s.Least, s.Most), total)
+			hasSpot = hasSpot || strings.HasSuffix(s.Type, "SPOT")
+		}
+	}
+	g.More("AWS Batch tries the next environment when one has no capacity")
+	if hasSpot {
+		g.More("%s", spotNote(c.Prices))
 	}
 }
 
