@@ -189,18 +189,25 @@ func checkQueues(t *testing.T, a aws, outputs map[string]string) {
 		JobQueues []struct {
 			JobQueueName            string
 			Priority                int
-			ComputeEnvironmentOrder []struct{ ComputeEnvironment string }
+			ComputeEnvironmentOrder []struct {
+				Order              int
+				ComputeEnvironment string
+			}
 		}
 	}
 	a.batch(t, "describejobqueues", &queues)
 	var got []string
 	for _, q := range queues.JobQueues {
+		var order []string
 		for _, e := range q.ComputeEnvironmentOrder {
-			got = append(got, q.JobQueueName+" "+strconv.Itoa(q.Priority)+" "+kinds[e.ComputeEnvironment])
+			order = append(order, strconv.Itoa(e.Order)+" "+kinds[e.ComputeEnvironment])
 		}
+		slices.Sort(order)
+		got = append(got, q.JobQueueName+" "+strconv.Itoa(q.Priority)+": "+strings.Join(order, ", "))
 	}
 	slices.Sort(got)
-	want := []string{"batchctl-cpu 10 EC2", "batchctl-cpu-spot 10 SPOT", "batchctl-gpu 10 EC2 GPU", "batchctl-gpu-shared 10 EC2 GPU", "batchctl-gpu-spot 10 SPOT GPU", "batchctl-gpu-urgent 100 EC2 GPU"}
+	want := []string{"batchctl-cpu 10: 1 EC2", "batchctl-cpu-spot 10: 1 SPOT", "batchctl-cpu-spot-first 10: 1 SPOT, 2 EC2", "batchctl-gpu 10: 1 EC2 GPU", "batchctl-gpu-shared 10: 1 EC2 GPU",
+		"batchctl-gpu-spot 10: 1 SPOT GPU", "batchctl-gpu-spot-first 10: 1 SPOT GPU, 2 EC2 GPU", "batchctl-gpu-urgent 100: 1 EC2 GPU"}
 	if !slices.Equal(got, want) {
 		t.Errorf("queues %q, want %q", got, want)
 	}

@@ -103,7 +103,8 @@ func withCreatedStacks(t *testing.T, endpoint string) string {
 	}
 	idIn := regexp.MustCompile(`<(Id|StackId)>([^<]+)<`)
 	var mu sync.Mutex
-	sets, empty, ids := map[string]url.Values{}, map[string]string{}, []string{} // by change set; pairs of an old and a new id
+	// The requests and the empty stacks are by change set; ids are pairs of an old and a new one.
+	sets, empty, ids := map[string]url.Values{}, map[string]string{}, []string{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -239,6 +240,20 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	}
 	out, _ := u.types(exit.OK, "infra outputs --json --prefix p2")
 	u.wants(out, "/p2/jobs\"", `"value": "p2-cpu"`)
+	// A queue that tries Spot first: its environments are in order in the platform file, in the plan and in the costs.
+	u.types(exit.OK, "infra outputs --write --prefix p2")
+	text, err := os.ReadFile(filepath.Join(u.dir, "batchctl.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?s)"gpu-spot-first": \{\s+"jobQueue": "p2-gpu-spot-first",.{1,200}"type": "SPOT",.{1,400}"type": "EC2",`).Match(text) {
+		t.Errorf("the platform file does not have the environments in order:\n%s", text)
+	}
+	u.write("job.json", `{ "name": "hello", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h", "queue": "cpu-spot-first" }`)
+	out, _ = u.types(exit.Change, "plan job.json")
+	u.wants(out, "from Spot to on demand in us-east-1", "  runs on   p2-", " (SPOT, ENABLED, VALID): 2 fit on c6i.large", "  then on   p2-", " (EC2, ENABLED, VALID): 2 fit on c6i.large")
+	out, _ = u.types(exit.OK, "cost job.json")
+	u.wants(out, "order       hello: first on p2-", " (SPOT), then on p2-", " (EC2)\n")
 	// A value on the command line wins over the prefix.
 	_, said := u.types(exit.OK, "infra deploy --yes --prefix p3 --only ecr --parameter RepositoryName=own/images")
 	u.wants(said, "stack p3-ecr: created\n")

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	batchtypes "github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
@@ -361,9 +363,42 @@ func TestNoChange(t *testing.T) {
 }
 
 func TestAlias(t *testing.T) {
-	for output, want := range map[string]string{"CpuQueueArn": "cpu", "GpuSpotJobQueueArn": "gpu-spot", "GPUQueue": "gpu", "QueueArn": "queue", "HPCNodesQueueName": "hpc-nodes"} {
+	for output, want := range map[string]string{"CpuQueueArn": "cpu", "GpuSpotJobQueueArn": "gpu-spot", "CpuSpotFirstJobQueue": "cpu-spot-first", "GPUQueue": "gpu", "QueueArn": "queue", "HPCNodesQueueName": "hpc-nodes"} {
 		if got := alias(output); got != want {
 			t.Errorf("%s: %s", output, got)
+		}
+	}
+}
+
+// TestEnvironmentsOfAQueue: the platform file has the environments in the order in which AWS Batch tries them,
+// whatever the order of the answers.
+func TestEnvironmentsOfAQueue(t *testing.T) {
+	arn := func(name string) *string {
+		return aws.String("arn:aws:batch:us-east-1:123456789012:compute-environment/" + name)
+	}
+	environment := func(name string, kind batchtypes.CRType) batchtypes.ComputeEnvironmentDetail {
+		return batchtypes.ComputeEnvironmentDetail{ComputeEnvironmentName: &name, ComputeEnvironmentArn: arn(name), ComputeResources: &batchtypes.ComputeResource{Type: kind, MaxvCpus: aws.Int32(8)}}
+	}
+	all := []batchtypes.ComputeEnvironmentDetail{environment("other", "EC2"), environment("normal", "EC2"), environment("spot", "SPOT")}
+	for _, test := range []struct {
+		order []string
+		want  string
+	}{{[]string{"2 normal", "1 spot"}, "spot SPOT, normal EC2"}, {[]string{"1 normal", "2 spot"}, "normal EC2, spot SPOT"}, {[]string{"10 normal", "9 spot"}, "spot SPOT, normal EC2"}, {[]string{"1 gone", "2 spot"}, "spot SPOT"}, {nil, ""}} {
+		var q batchtypes.JobQueueDetail
+		for _, text := range test.order {
+			number, name, _ := strings.Cut(text, " ")
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.ComputeEnvironmentOrder = append(q.ComputeEnvironmentOrder, batchtypes.ComputeEnvironmentOrder{Order: aws.Int32(int32(n)), ComputeEnvironment: arn(name)})
+		}
+		var got []string
+		for _, e := range environmentsOf(q, all) {
+			got = append(got, e.Name+" "+e.Type)
+		}
+		if text := strings.Join(got, ", "); text != test.want {
+			t.Errorf("%v: %s, want %s", test.order, text, test.want)
 		}
 	}
 }
