@@ -409,7 +409,7 @@ func TestQuickstart(t *testing.T) {
 		a.wants(output, "quickstart")
 	}
 	out, output := a.types(0, line)
-	a.wants(output, "stack trial-network: unchanged", "stack trial-batch: unchanged", "continuing with job", "still exists: a NAT gateway and its address, which costs 0.05 USD an hour",
+	a.wants(output, "stack trial-network: unchanged", "stack trial-batch: unchanged", "continuing with job", "still exists: a public IPv4 address and a NAT gateway, for 0.05 USD an hour",
 		"delete everything: batchctl quickstart destroy --prefix trial")
 	a.wants(out, "GPU seconds", "Matrix multiplication 64x64 (float32)", "Gaussian blur 64x64 batch 1", "Published elsewhere", "Decision", "trial-matrix-cpu", "trial-image-gpu")
 	if strings.Contains(out, " none  ") {

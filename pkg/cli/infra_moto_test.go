@@ -240,22 +240,28 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	}
 	out, _ := u.types(exit.OK, "infra outputs --json --prefix p2")
 	u.wants(out, "/p2/jobs\"", `"value": "p2-cpu"`)
-	// A queue that tries Spot first: its environments are in order in the platform file, in the plan and in the costs.
-	u.types(exit.OK, "infra outputs --write --prefix p2")
+	// The platform file has the queues of both. The environments of a queue that tries Spot first are in order there,
+	// in the plan and in the costs.
+	_, said := u.types(exit.OK, "infra outputs --write --prefix batchctl")
+	u.wants(said, "batchctl.json: queue cpu (batchctl-cpu): added\n")
+	_, said = u.types(exit.OK, "infra outputs --write --prefix p2")
+	u.wants(said, "batchctl.json: queue p2-cpu (p2-cpu): added\n")
+	_, said = u.types(exit.OK, "infra outputs --write --prefix p2")
+	u.wants(said, "batchctl.json: queue p2-cpu (p2-cpu): as it was\n")
 	text, err := os.ReadFile(filepath.Join(u.dir, "batchctl.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`(?s)"gpu-spot-first": \{\s+"jobQueue": "p2-gpu-spot-first",.{1,200}"type": "SPOT",.{1,400}"type": "EC2",`).Match(text) {
+	if !regexp.MustCompile(`(?s)"p2-gpu-spot-first": \{\s+"jobQueue": "p2-gpu-spot-first",.{1,200}"type": "SPOT",.{1,400}"type": "EC2",`).Match(text) {
 		t.Errorf("the platform file does not have the environments in order:\n%s", text)
 	}
-	u.write("job.json", `{ "name": "hello", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h", "queue": "cpu-spot-first" }`)
+	u.write("job.json", `{ "name": "hello", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h", "queue": "p2-cpu-spot-first" }`)
 	out, _ = u.types(exit.Change, "plan job.json")
 	u.wants(out, "from Spot to on demand in us-east-1", "  runs on   p2-", " (SPOT, ENABLED, VALID): 2 fit on c6i.large", "  then on   p2-", " (EC2, ENABLED, VALID): 2 fit on c6i.large")
 	out, _ = u.types(exit.OK, "cost job.json")
 	u.wants(out, "order       hello: first on p2-", " (SPOT), then on p2-", " (EC2)\n")
 	// A value on the command line wins over the prefix.
-	_, said := u.types(exit.OK, "infra deploy --yes --prefix p3 --only ecr --parameter RepositoryName=own/images")
+	_, said = u.types(exit.OK, "infra deploy --yes --prefix p3 --only ecr --parameter RepositoryName=own/images")
 	u.wants(said, "stack p3-ecr: created\n")
 	out, _ = u.types(exit.OK, "infra outputs --json --prefix p3")
 	u.wants(out, "/own/images\"")

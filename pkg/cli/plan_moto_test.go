@@ -141,9 +141,11 @@ func TestPlanAgainstMoto(t *testing.T) {
 		"            new: no definition of this name is registered at aws 123456789012 us-east-1\n",
 		"            ENABLED, VALID\n",
 		"  runs on   fixed (EC2, ENABLED, VALID): 1 fits on m5.large; 32 at once at maxvCpus 64",
-		"  runs on   any (SPOT, ENABLED, VALID): 1 fits on m6i.large; 128 at once at maxvCpus 256",
-		"            m5.large at $0.096/h x 1h30m = $0.144\n",
-		"            on 1 other type its share is $0.096 an hour\n",
+		"  then on   any (SPOT, ENABLED, VALID): 1 fits on m6i.large; 128 at once at maxvCpus 256",
+		"            first on fixed (EC2): $0.144\n",
+		"              m5.large at $0.096/h x 1h30m = $0.144\n",
+		"              on 1 other type its share is $0.096 an hour\n",
+		"            then on any (SPOT): $0.0532 to $0.0864\n",
 	}, "plan", "job.json", "--out", "job.plan")
 	expect(0, nil, "submit", "job.json", "--check", "job.plan")
 	expect(0, []string{"no change: revision 1 has this content"}, "plan", "job.json", "--out", "job.plan")

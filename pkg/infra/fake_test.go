@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type cloud struct {
 	failing string
 	// undeletable is the resource whose deletion fails unless it is retained.
 	undeletable string
+	template    string // of the deployed stacks; "" for an empty one
 	changes     string // XML of the changes of an update; "" for none
 	summary     string // XML of what the template asks for
 	order       string // the compute environment of the queue
@@ -255,7 +257,7 @@ func (c *cloud) answer(operation string, form url.Values) (string, error) {
 		}
 		return wrapped(operation, "<StackResourceSummaries>"+list+"</StackResourceSummaries>"), nil
 	case "GetTemplate":
-		return wrapped(operation, "<TemplateBody>{}</TemplateBody>"), nil
+		return wrapped(operation, "<TemplateBody>"+cmp.Or(c.template, "{}")+"</TemplateBody>"), nil
 	case "DeleteStack":
 		if !inProgress(s.status) || s.status == review {
 			c.remove(s, form.Get("RetainResources.member.1"))

@@ -1,7 +1,7 @@
 // Package infra deploys, describes and destroys the CloudFormation stacks of the job queues. It
-// shows change sets and their monthly price, follows events, and reports what a failure left and how to continue. Every
-// request has a token, and stacks are found by name. So a command can be interrupted at any
-// point, and the next one continues from the state at AWS.
+// shows change sets and what they cost a month, follows events, and reports what a failure left and
+// how to continue. Every request has a token, and stacks are found by name. So a command can be
+// interrupted at any point, and the next one continues from the state at AWS.
 package infra
 
 import (

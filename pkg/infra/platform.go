@@ -15,10 +15,11 @@ type NotPlatformError struct{ File string }
 // Error names the file.
 func (e *NotPlatformError) Error() string { return e.File + " is not a platform file" }
 
-// AddQueues returns the text of a platform file with the queues that it does not have yet,
-// neither under their alias nor under their name, and the aliases of the added queues. Nothing
-// else in the file changes. The error is a *NotPlatformError if src is not a JSON object.
-func AddQueues(src *diag.Source, queues []Queue) (text string, added []string, err error) {
+// AddQueues returns the text of a platform file with the queues that it does not have yet, and the
+// added queues with their aliases there. A queue whose alias means another queue, such as that of
+// another prefix, gets its name as the alias. Nothing else in the file changes. The error is a
+// *NotPlatformError if src is not a JSON object.
+func AddQueues(src *diag.Source, queues []Queue) (text string, added []Queue, err error) {
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
 		return "", nil, &NotPlatformError{src.Name}
@@ -26,7 +27,13 @@ func AddQueues(src *diag.Source, queues []Queue) (text string, added []string, e
 	old := root.Get("queues")
 	var members []string
 	for _, q := range queues {
-		if hasQueue(old, q) {
+		if _, has := aliasOf(old, q); has {
+			continue
+		}
+		if old.Get(q.Alias) != nil {
+			q.Alias = q.JobQueue
+		}
+		if old.Get(q.Alias) != nil {
 			continue
 		}
 		name, err := json.Marshal(q.Alias)
@@ -37,7 +44,7 @@ func AddQueues(src *diag.Source, queues []Queue) (text string, added []string, e
 		if err != nil {
 			return "", nil, err
 		}
-		members, added = append(members, "    "+string(name)+": "+string(value)), append(added, q.Alias)
+		members, added = append(members, "    "+string(name)+": "+string(value)), append(added, q)
 	}
 	if len(members) == 0 {
 		return src.Text, nil, nil
@@ -79,14 +86,27 @@ func AddStaging(src *diag.Source, target, staging string) (text string, added bo
 	return insert(src.Text, root, fmt.Sprintf("  \"targets\": {\n    %s: { \"staging\": %s }\n  }", name, url), "\n"), true, nil
 }
 
-// hasQueue reports whether an object of queues has one under its alias or name.
-func hasQueue(old *jsontree.Node, q Queue) bool {
+// AliasIn returns the alias of a queue in a platform file; its own where the file does not have it.
+func AliasIn(src *diag.Source, q Queue) string {
+	root, problems := jsontree.Parse(src)
+	if problems.HasErrors() {
+		return q.Alias
+	}
+	if alias, ok := aliasOf(root.Get("queues"), q); ok {
+		return alias
+	}
+	return q.Alias
+}
+
+// aliasOf returns the alias of a queue in an object of queues; false if it does not have the queue. An
+// entry under the queue's own alias that names no queue counts: its author has still to complete it.
+func aliasOf(old *jsontree.Node, q Queue) (string, bool) {
 	for m := range old.Children() {
-		if name := m.Get("jobQueue"); m.Name == q.Alias || name != nil && (name.Text == q.JobQueue || strings.HasSuffix(name.Text, "job-queue/"+q.JobQueue)) {
-			return true
+		if name := m.Get("jobQueue"); name == nil && m.Name == q.Alias || name != nil && (name.Text == q.JobQueue || strings.HasSuffix(name.Text, "job-queue/"+q.JobQueue)) {
+			return m.Name, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // insert adds a block of members after the members of an object. end is the text before its

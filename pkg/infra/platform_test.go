@@ -2,6 +2,7 @@ package infra
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -19,14 +20,19 @@ func TestAddQueues(t *testing.T) {
 		{"{}\n", "{\n  \"queues\": {\n" + cpu + ",\n" + gpu + "\n  }\n}\n", []string{"cpu", "gpu"}},
 		{"{ \"$comment\": \"ours\" }\n", "{ \"$comment\": \"ours\",\n  \"queues\": {\n" + cpu + ",\n" + gpu + "\n  } }\n", []string{"cpu", "gpu"}},
 		{"{ \"queues\": {} }", "{ \"queues\": {\n" + cpu + ",\n" + gpu + "\n  } }", []string{"cpu", "gpu"}},
-		// Of the same alias or the same queue nothing is touched.
-		{`{"queues":{"$comment":"kept","cpu":{"jobQueue":"elsewhere"}}}`, "{\"queues\":{\"$comment\":\"kept\",\"cpu\":{\"jobQueue\":\"elsewhere\"},\n" + gpu + "}}", []string{"gpu"}},
+		// An alias keeps its queue: of another prefix, or without a name.
+		{`{"queues":{"$comment":"kept","cpu":{"jobQueue":"elsewhere"}}}`, "{\"queues\":{\"$comment\":\"kept\",\"cpu\":{\"jobQueue\":\"elsewhere\"},\n" + strings.Replace(cpu, "cpu", "team-cpu", 1) + ",\n" + gpu + "}}", []string{"team-cpu", "gpu"}},
+		{`{"queues":{"cpu":{"jobQueue":"elsewhere"},"team-cpu":{"jobQueue":"third"},"gpu":{}}}`, `{"queues":{"cpu":{"jobQueue":"elsewhere"},"team-cpu":{"jobQueue":"third"},"gpu":{}}}`, nil},
 		{`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`,
 			`{"queues":{"a":{"jobQueue":"team-cpu"},"b":{"jobQueue":"arn:aws:batch:us-east-1:123456789012:job-queue/team-gpu"}}}`, nil},
 	} {
 		text, added, err := AddQueues(diag.NewSource("batchctl.json", test.old), queues)
-		if err != nil || text != test.want || !slices.Equal(added, test.added) {
-			t.Errorf("%s: %v %q\n%s", test.old, err, added, text)
+		var names []string
+		for _, q := range added {
+			names = append(names, q.Alias)
+		}
+		if err != nil || text != test.want || !slices.Equal(names, test.added) {
+			t.Errorf("%s: %v %q\n%s", test.old, err, names, text)
 		}
 		if _, problems := jsontree.Parse(diag.NewSource("x", text)); problems.HasErrors() {
 			t.Errorf("%s: no JSON any more: %s", test.old, text)

@@ -156,13 +156,14 @@ func (s *Stacks) price(ctx context.Context, t Template, r *cloudformation.Create
 	if stack != nil && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != "Add" }) {
 		if before, err = s.evaluateDeployed(ctx, stack, old, exports); err != nil {
 			p.Price.Unknown = append(p.Price.Unknown, "the price of the deployed resources: "+err.Error())
-			return ctx.Err()
 		}
 	}
 	for _, c := range p.Changes {
-		p.Price.change(c, before, after, s.Prices)
+		if c.Action == "Add" || before != nil {
+			p.Price.change(c, before, after, s.Prices)
+		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // change adds a change of a change set. A retained resource continues to cost money.

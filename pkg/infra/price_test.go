@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -189,4 +190,46 @@ func TestPriceOfChanges(t *testing.T) {
 			t.Errorf("%+v\n got %s\nwant %s", test.change, got, test.want)
 		}
 	}
+}
+
+// TestPriceOfDeployments: proposals have a price: from the template and its parameters for a stack that does not exist,
+// and from both templates for an update. Without permission to read the deployed template the price says so, and
+// the deployment goes ahead.
+func TestPriceOfDeployments(t *testing.T) {
+	body := `{"Parameters": {"Size": {"Type": "Number", "Default": 1}}, "Resources": {"A": {"Type": "AWS::EC2::Volume", "Properties": {"Size": {"Ref": "Size"}}}}}`
+	prices, err := catalog.ReadPrices(strings.NewReader("# date: 2026-11-01\n"+catalog.PricesHead+"\neu-central-1,month:ebs-gp2-gb,0.12\n"), "own.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(t, func(t *testing.T, c *cloud, told *[]string) {
+		s := c.open(told)
+		template := Template{Name: "net", Body: []byte(body)}
+		s.Prices, s.Templates = prices, []Template{template}
+		propose := func(do func(context.Context, Template, map[string]string) (*Proposal, error), size, want string) {
+			t.Helper()
+			p, err := do(t.Context(), template, map[string]string{"Size": size})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := priced(p.Price); got != want || p.Price.Region != "eu-central-1" {
+				t.Errorf("%s GB in %s\n got %s\nwant %s", size, p.Price.Region, got, want)
+			}
+		}
+		propose(s.Diff, "100", "A 12..12 volume of 100 GB, gp2\n= 12..12")
+		// The fake's change sets add A, B and C, and the template declares A.
+		propose(s.Deploy, "100", "A 12..12 volume of 100 GB, gp2\n= 12..12\n+ images, price unknown in eu-central-1")
+		c.template = body
+		c.changes = "<member><ResourceChange><Action>Modify</Action><LogicalResourceId>A</LogicalResourceId><ResourceType>AWS::EC2::Volume</ResourceType></ResourceChange></member>"
+		propose(s.Diff, "50", "A -6..-6 volume of 50 GB, gp2, changed\n= -6..-6")
+		c.fault = func(_ int, operation string) error {
+			if operation == "GetTemplate" {
+				return &refusal{403, "AccessDenied", "not allowed"}
+			}
+			return nil
+		}
+		propose(s.Deploy, "50", "= 0..0\n? the price of the deployed resources: not allowed: cloudformation:GetTemplate")
+		if got := c.stacks["team-net"].params["Size"]; got != "50" {
+			t.Errorf("the stack has size %s", got)
+		}
+	})
 }

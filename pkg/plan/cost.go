@@ -60,6 +60,8 @@ type Step struct {
 	// Unknown says why there are no figures. LowUnknown says why Low and Least are missing: then
 	// High is an upper bound.
 	Unknown, LowUnknown string
+	// Cost is what the job costs there at the price on demand, with how it is calculated.
+	Cost Cost
 }
 
 // String names the environment with its type: "cpu-spot (SPOT)".
@@ -155,7 +157,7 @@ func (v JobReview) Steps(prices *catalog.Prices, region string) (steps []Step) {
 // stepOf returns the step of an environment that takes the job.
 func stepOf(fit EnvironmentFit, n Need, prices *catalog.Prices, region string) Step {
 	c := CostIn(fit, n, prices, region)
-	s := Step{Name: fit.Name, Type: fit.Type, Unknown: c.Unknown}
+	s := Step{Name: fit.Name, Type: fit.Type, Unknown: c.Unknown, Cost: c}
 	if c.Unknown != "" {
 		return s
 	}

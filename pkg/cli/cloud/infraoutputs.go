@@ -61,8 +61,8 @@ type stackResources struct {
 	queues []infra.Queue // all queues of the stacks
 	// target is the target in the platform file that gets the staging location; "" for none.
 	target, staging string
-	// addedQueues are the aliases that into added; addedStaging reports whether it added staging.
-	addedQueues  []string
+	// addedQueues are the queues that into added; addedStaging reports whether it added staging.
+	addedQueues  []infra.Queue
 	addedStaging bool
 }
 
@@ -114,7 +114,9 @@ func writeResources(con *term.Console, path string, m *stackResources) error {
 	}
 	outcome := map[bool]string{true: "added", false: "as it was"}
 	for _, q := range m.queues {
-		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(q.Alias), diag.Printable(q.JobQueue), outcome[slices.Contains(m.addedQueues, q.Alias)])
+		isAdded := slices.ContainsFunc(m.addedQueues, func(a infra.Queue) bool { return a.JobQueue == q.JobQueue })
+		alias := infra.AliasIn(diag.NewSource(path, text), q)
+		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(alias), diag.Printable(q.JobQueue), outcome[isAdded])
 	}
 	if m.staging != "" {
 		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), outcome[m.addedStaging])

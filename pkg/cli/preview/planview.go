@@ -336,22 +336,30 @@ func (g *PlanPage) cost(c *plan.Cost) {
 		g.steps(c)
 		return
 	}
+	g.calculation("", c)
+	if _, ok := c.SpotHour(); c.Spot && ok {
+		g.More("%s", spotNote(c.Prices))
+	}
+}
+
+// calculation adds how the price in one environment is calculated.
+func (g *PlanPage) calculation(indent string, c *plan.Cost) {
 	if c.Most == c.Least {
-		g.More("%s", arithmetic(c, true))
+		g.More("%s%s", indent, arithmetic(c, true))
 	} else {
-		g.More("least: %s", arithmetic(c, true))
-		g.More("most: %s", arithmetic(c, false))
+		g.More("%sleast: %s", indent, arithmetic(c, true))
+		g.More("%smost: %s", indent, arithmetic(c, false))
 	}
 	if c.Others > 0 {
-		g.More("on %s its share is %s an hour", term.Plural(c.Others, "other type"), between(c.From, c.To))
+		g.More("%son %s its share is %s an hour", indent, term.Plural(c.Others, "other type"), between(c.From, c.To))
 	}
-	if c.Spot {
-		if spot, ok := c.SpotHour(); ok {
-			g.More("upper bounds: on Spot its share is %s an hour", between(spot.Low, spot.High))
-			g.More("%s", spotNote(c.Prices))
-		} else {
-			g.More("upper bounds: %s", c.NoSpotPrice())
-		}
+	if !c.Spot {
+		return
+	}
+	if spot, ok := c.SpotHour(); ok {
+		g.More("%supper bounds: on Spot its share is %s an hour", indent, between(spot.Low, spot.High))
+	} else {
+		g.More("%supper bounds: %s", indent, c.NoSpotPrice())
 	}
 }
 
@@ -367,25 +375,22 @@ func onWhat(c *plan.Cost) string {
 // steps adds the price in each environment that takes the job, in the order in which AWS Batch tries
 // them.
 func (g *PlanPage) steps(c *plan.Cost) {
-	total := "in all"
-	if c.Hours == 0 {
-		total = "an hour in all"
-	}
 	hasSpot := false
 	for i, s := range c.Order {
-		turn := "first"
+		turn, price := "first", between(s.Least, s.Most)
 		if i > 0 {
 			turn = "then"
 		}
-		switch {
-		case s.Unknown != "":
-			g.More("%s on %s: unknown: %s", turn, s, s.Unknown)
-		case s.LowUnknown != "":
-			g.More("%s on %s: its share is up to %s an hour, %s; %s", turn, s, dollars(s.High), "up to "+dollars(s.Most)+" "+total, s.LowUnknown)
-		default:
-			g.More("%s on %s: its share is %s an hour, %s %s", turn, s, between(s.Low, s.High), between(s.Least, s.Most), total)
-			hasSpot = hasSpot || strings.HasSuffix(s.Type, "SPOT")
+		if s.LowUnknown != "" {
+			price = "up to " + dollars(s.Most)
 		}
+		if s.Unknown != "" {
+			g.More("%s on %s: unknown: %s", turn, s, s.Unknown)
+			continue
+		}
+		g.More("%s on %s: %s", turn, s, price)
+		g.calculation("  ", &s.Cost)
+		hasSpot = hasSpot || s.Cost.Spot && s.LowUnknown == ""
 	}
 	g.More("AWS Batch tries the next environment when one has no capacity")
 	if hasSpot {

@@ -297,9 +297,9 @@ func (q *sequence) printRemaining(o *quickstart.Offer) {
 	if q.o.destroyAfter {
 		return
 	}
-	price := "which costs"
+	price := "at an unknown price"
 	if o.Why == "" {
-		price = fmt.Sprintf("which costs %s USD an hour", cost.Figure(o.Hourly))
+		price = fmt.Sprintf("for %s USD an hour", cost.Figure(o.Hourly))
 	}
 	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n", strings.Join(o.Standing, " and "), price, q.again("destroy"))
 }
