@@ -230,6 +230,14 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	moto := " --with data --with budget --with ecs --parameter BudgetEmail=team@example.com --parameter ServiceRoleArn=arn:aws:iam::123456789012:role/service" +
 		" --parameter PrivateSubnetCidrs=10.40.0.0/20,10.40.16.0/20,10.40.32.0/20 --parameter CpuInstanceTypes=c6i,m6i --parameter GpuInstanceTypes=g4dn,g5"
 	stacks := []string{"network", "endpoints", "data", "iam", "ecr", "gpu-host", "batch", "ecs", "observability", "budget"}
+	// Before anything exists, the price comes from the templates alone. Elsewhere it is unknown, or from a file.
+	out, _ := u.types(exit.Change, "infra diff --prefix p2 --parameter Nat=true")
+	u.wants(out, "+32.85 USD  NatGateway  NAT gateway\n", "+14.60 USD  EcrApiEndpoint ", "interface endpoint in 2 zones\n", "7 stacks together cost +185.70 USD a month (us-east-1, prices of 2026-07-20)\n")
+	out, _ = u.types(exit.Change, "infra diff --prefix p2 --parameter Zones=3 --only network --only endpoints --region eu-west-1")
+	u.wants(out, "the change costs 0 USD a month, without what is unknown (eu-west-1, prices of 2026-07-20)\n", "unknown: BatchEndpoint, EcrApiEndpoint and 8 others: no price of vpc-endpoint in eu-west-1 (prices of 2026-07-20)\n")
+	u.write("eu.csv", "# date: 2026-11-01\nregion,item,usd_per_hour\neu-west-1,vpc-endpoint,0.011\n")
+	out, _ = u.types(exit.Change, "infra diff --prefix p2 --parameter Zones=3 --only network --only endpoints --region eu-west-1 --prices eu.csv")
+	u.wants(out, "the change costs +240.90 USD a month (eu-west-1, eu.csv of 2026-11-01)\n")
 	for _, prefix := range []string{"batchctl", "p2"} {
 		out, said := u.types(exit.OK, "infra deploy --yes --prefix "+prefix+moto)
 		u.wants(out, "+14.60 USD  EcrApiEndpoint ", "interface endpoint in 2 zones\n", "the change costs +146.00 USD a month (us-east-1, prices of 2026-07-20)\n", "+3.00 USD  Dashboard ",
@@ -238,7 +246,7 @@ func TestInfraTwoPrefixes(t *testing.T) {
 			u.wants(said, "stack "+prefix+"-"+name+": created\n")
 		}
 	}
-	out, _ := u.types(exit.OK, "infra outputs --json --prefix p2")
+	out, _ = u.types(exit.OK, "infra outputs --json --prefix p2")
 	u.wants(out, "/p2/jobs\"", `"value": "p2-cpu"`)
 	// The platform file has the queues of both. The environments of a queue that tries Spot first are in order there,
 	// in the plan and in the costs.

@@ -111,7 +111,7 @@ func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string,
 	for _, kind := range summary.ResourceTypes {
 		p.Changes = append(p.Changes, Change{Action: "Add", Type: kind})
 	}
-	return p, s.price(ctx, t, r, nil, p)
+	return p, s.price(ctx, t, given, r, nil, p)
 }
 
 // settled waits until no operation runs in a stack, and deletes a broken one. It
@@ -296,7 +296,7 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 			p.Changes = append(p.Changes, change(c.ResourceChange))
 		}
 	}
-	if err := s.price(ctx, t, r, stack, p); err != nil {
+	if err := s.price(ctx, t, given, r, stack, p); err != nil {
 		return nil, errors.Join(err, s.discard(ctx, p))
 	}
 	return p, nil

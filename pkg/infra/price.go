@@ -26,9 +26,16 @@ type Price struct {
 	// Low and High are the sum of the charges. They differ where AWS chooses an instance type.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Usage names costs that depend on use, and Unknown says which prices are missing, and why.
-	Usage   []string `json:"usage,omitempty"`
-	Unknown []string `json:"unknown,omitempty"`
+	// Usage names costs that depend on use.
+	Usage []string `json:"usage,omitempty"`
+	// Unknown is what the sum does not include.
+	Unknown []Missing `json:"unknown,omitempty"`
+}
+
+// Missing is resources without a price, and the reason.
+type Missing struct {
+	Resources []string `json:"resources"`
+	Why       string   `json:"why"`
 }
 
 // Charge is a resource that costs money whether it is used or not. A resource that a change set removes has
@@ -52,8 +59,19 @@ func (p *Price) Add(o *Price) {
 	for _, text := range o.Usage {
 		p.Usage = appendOnce(p.Usage, text)
 	}
-	for _, text := range o.Unknown {
-		p.Unknown = appendOnce(p.Unknown, text)
+	for _, m := range o.Unknown {
+		p.miss(m.Why, m.Resources...)
+	}
+}
+
+// miss adds resources without a price.
+func (p *Price) miss(why string, resources ...string) {
+	i := slices.IndexFunc(p.Unknown, func(m Missing) bool { return m.Why == why })
+	if i < 0 {
+		i, p.Unknown = len(p.Unknown), append(p.Unknown, Missing{Why: why})
+	}
+	for _, name := range resources {
+		p.Unknown[i].Resources = appendOnce(p.Unknown[i].Resources, name)
 	}
 }
 
@@ -78,7 +96,7 @@ func (p *Price) charge(resource string, before, after quote) {
 	}
 	for _, q := range []quote{before, after} {
 		if q.unknown != "" {
-			p.Unknown = appendOnce(p.Unknown, resource+": "+q.unknown)
+			p.miss(q.unknown, resource)
 			return
 		}
 	}
@@ -104,7 +122,7 @@ func PriceOf(templates []Template, given map[string]string, prices *catalog.Pric
 	for _, t := range templates {
 		e, err := Evaluate(t.Body, given, exports, region)
 		if err != nil {
-			p.Unknown = append(p.Unknown, t.Name+": "+err.Error())
+			p.miss(err.Error(), t.Name)
 			continue
 		}
 		p.resources(e, prices)
@@ -125,9 +143,9 @@ func (p *Price) resources(e *Evaluation, prices *catalog.Prices) {
 	}
 }
 
-// price sets the price of a proposal. r is its request; stack is nil if it must be created. Failing to read
-// something is no error: the price then says what is unknown.
-func (s *Stacks) price(ctx context.Context, t Template, r *cloudformation.CreateChangeSetInput, stack *types.Stack, p *Proposal) error {
+// price sets the price of a proposal. r is its request, with parameters of given; stack is nil if it must be created.
+// Failing to read something is no error: the price then says what is unknown.
+func (s *Stacks) price(ctx context.Context, t Template, given map[string]string, r *cloudformation.CreateChangeSetInput, stack *types.Stack, p *Proposal) error {
 	p.Price = NewPrice(s.Prices, s.Cloud.region)
 	old := parametersOf(stack)
 	values := map[string]string{}
@@ -139,13 +157,13 @@ func (s *Stacks) price(ctx context.Context, t Template, r *cloudformation.Create
 			values[key] = aws.ToString(parameter.ParameterValue)
 		}
 	}
-	exports, err := s.exports(ctx, t, values)
+	exports, err := s.exports(ctx, t, given, values[prefixParameter])
 	if err != nil {
 		return err
 	}
 	after, err := Evaluate(t.Body, values, exports, p.Price.Region)
 	if err != nil {
-		p.Price.Unknown = append(p.Price.Unknown, err.Error())
+		p.Price.miss(err.Error(), "all resources")
 		return nil
 	}
 	if !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Name != "" }) {
@@ -155,7 +173,7 @@ func (s *Stacks) price(ctx context.Context, t Template, r *cloudformation.Create
 	var before *Evaluation
 	if stack != nil && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != "Add" }) {
 		if before, err = s.evaluateDeployed(ctx, stack, old, exports); err != nil {
-			p.Price.Unknown = append(p.Price.Unknown, "the price of the deployed resources: "+err.Error())
+			p.Price.miss(err.Error(), "resources that are deployed")
 		}
 	}
 	for _, c := range p.Changes {
@@ -194,7 +212,7 @@ func (p *Price) change(c Change, before, after *Evaluation, prices *catalog.Pric
 		is.usage = nil // not new
 		p.charge(c.Name, was, is)
 	case "Dynamic":
-		p.Unknown = appendOnce(p.Unknown, c.Name+": CloudFormation decides what happens to it when the change set is executed")
+		p.miss("CloudFormation decides what happens to it when the change set is executed", c.Name)
 	}
 }
 
@@ -209,9 +227,15 @@ func parametersOf(stack *types.Stack) map[string]string {
 	return values
 }
 
-// exports returns the exports of the templates before t: of their stacks, or else those that they will have.
-func (s *Stacks) exports(ctx context.Context, t Template, given map[string]string) (map[string]string, error) {
+// exports returns the exports of the templates before t: of their stacks, or else those that they will have with the
+// given parameters.
+func (s *Stacks) exports(ctx context.Context, t Template, given map[string]string, project string) (map[string]string, error) {
 	all := map[string]string{}
+	given = maps.Clone(given)
+	if given == nil {
+		given = map[string]string{}
+	}
+	given[prefixParameter] = project
 	for _, earlier := range s.Templates {
 		if earlier.Name == t.Name {
 			break

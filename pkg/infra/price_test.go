@@ -76,8 +76,8 @@ func priced(p *Price) string {
 	for _, u := range p.Usage {
 		parts = append(parts, "+ "+u)
 	}
-	for _, u := range p.Unknown {
-		parts = append(parts, "? "+u)
+	for _, m := range p.Unknown {
+		parts = append(parts, "? "+strings.Join(m.Resources, ", ")+": "+m.Why)
 	}
 	return strings.Join(parts, "\n")
 }
@@ -139,10 +139,10 @@ func TestQuotes(t *testing.T) {
 
 // TestPriceElsewhere: a Region without prices has no sum that looks like one.
 func TestPriceElsewhere(t *testing.T) {
-	body := `{"Resources": {"Nat": {"Type": "AWS::EC2::NatGateway"}, "Key": {"Type": "AWS::KMS::Key"}, "Log": {"Type": "AWS::Logs::LogGroup"}}}`
+	body := `{"Resources": {"Nat": {"Type": "AWS::EC2::NatGateway"}, "Key": {"Type": "AWS::KMS::Key"}, "Log": {"Type": "AWS::Logs::LogGroup"}, "Nat2": {"Type": "AWS::EC2::NatGateway"}}}`
 	p := PriceOf([]Template{{Name: "t", Body: []byte(body)}}, nil, nil, "eu-west-9")
 	want := "= 0..0\n+ logs that arrive, price unknown in eu-west-9\n+ logs that are kept, price unknown in eu-west-9\n+ traffic through the NAT gateway, price unknown in eu-west-9\n" +
-		"? Key: no price of KMS key in eu-west-9 (prices of 2026-07-20)\n? Nat: no price of nat-gateway in eu-west-9 (prices of 2026-07-20)"
+		"? Key: no price of KMS key in eu-west-9 (prices of 2026-07-20)\n? Nat, Nat2: no price of nat-gateway in eu-west-9 (prices of 2026-07-20)"
 	if got := priced(p); got != want || p.Known() {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -150,7 +150,7 @@ func TestPriceElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := PriceOf([]Template{{Name: "t", Body: []byte(body)}}, nil, prices, "eu-west-9"); !p.Known() || math.Abs(p.High-38.5) > 1e-9 || p.Prices != "own.csv of 2026-11-01" {
+	if p := PriceOf([]Template{{Name: "t", Body: []byte(body)}}, nil, prices, "eu-west-9"); !p.Known() || math.Abs(p.High-75) > 1e-9 || p.Prices != "own.csv of 2026-11-01" {
 		t.Errorf("own prices: %+v", p)
 	}
 }
@@ -227,7 +227,7 @@ func TestPriceOfDeployments(t *testing.T) {
 			}
 			return nil
 		}
-		propose(s.Deploy, "50", "= 0..0\n? the price of the deployed resources: not allowed: cloudformation:GetTemplate")
+		propose(s.Deploy, "50", "= 0..0\n? resources that are deployed: not allowed: cloudformation:GetTemplate")
 		if got := c.stacks["team-net"].params["Size"]; got != "50" {
 			t.Errorf("the stack has size %s", got)
 		}

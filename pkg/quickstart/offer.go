@@ -67,7 +67,7 @@ func (o *Offer) Add(jobs []cost.Estimate, types []string) {
 func (o *Offer) AddHourly(templates []infra.Template, parameters map[string]string) {
 	p := infra.PriceOf(templates, parameters, o.Prices, o.Region)
 	if !p.Known() {
-		o.Why = p.Unknown[0]
+		o.Why = p.Unknown[0].Why
 	}
 	o.Hourly += p.High / catalog.HoursPerMonth
 	o.Standing = append(o.Standing, p.Standing()...)

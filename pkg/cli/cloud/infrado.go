@@ -204,16 +204,20 @@ func printPrice(w io.Writer, indent, subject string, p *infra.Price) error {
 			return err
 		}
 	}
-	sum := signed(p.Low, p.High)
+	without := ""
 	if !p.Known() {
-		sum += ", without what is unknown"
+		without = ", without what is unknown"
 	}
-	fmt.Fprintf(w, "%s%s %s USD a month (%s, %s)\n", indent, subject, sum, diag.Printable(p.Region), diag.Printable(p.Prices))
+	fmt.Fprintf(w, "%s%s %s USD a month%s (%s, %s)\n", indent, subject, signed(p.Low, p.High), without, diag.Printable(p.Region), diag.Printable(p.Prices))
 	for _, usage := range p.Usage {
 		fmt.Fprintf(w, "%splus usage: %s\n", indent, diag.Printable(usage))
 	}
-	for _, unknown := range p.Unknown {
-		fmt.Fprintf(w, "%sunknown: %s\n", indent, diag.Printable(unknown))
+	for _, m := range p.Unknown {
+		names := strings.Join(m.Resources, ", ")
+		if n := len(m.Resources); n > 3 {
+			names = fmt.Sprintf("%s, %s and %d others", m.Resources[0], m.Resources[1], n-2)
+		}
+		fmt.Fprintf(w, "%sunknown: %s: %s\n", indent, diag.Printable(names), diag.Printable(m.Why))
 	}
 	return nil
 }
