@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -238,12 +237,12 @@ func checkSpotFirst(s Site) {
 		if !ok || e.Node == nil {
 			continue
 		}
-		switch isSpot := strings.HasSuffix(typeOf(e), "SPOT"); {
-		case isSpot && before != "":
+		switch kind := typeOf(e); {
+		case (kind == "SPOT" || kind == "FARGATE_SPOT") && before != "":
 			s.Report(fmt.Sprintf("Spot environment %s comes after %s, which is on demand, so Spot is used only when that is full", quote(batch.Name(n.Str())), quote(before)),
 				"put the Spot environment first", n)
 			return
-		case !isSpot && typeOf(e) != "":
+		case kind == "EC2" || kind == "FARGATE":
 			before = batch.Name(n.Str())
 		}
 	}
