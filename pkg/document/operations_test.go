@@ -167,3 +167,12 @@ func fieldsOf(t reflect.Type) func(yield func(string) bool) {
 		}
 	}
 }
+
+func TestMayHavePlaceholder(t *testing.T) {
+	for text, want := range map[string]bool{"replace": true, "REPLACE_ME": true, "xChangeme": true, "change": true, "rePlaCe": true, "chang": false, "eplace": false,
+		"c": false, "": false, "accchange": true, "${x}": true, "{{": true, "<a>": true, "TODO": true, "plain": false} {
+		if mayHavePlaceholder(text) != want {
+			t.Errorf("mayHavePlaceholder(%q) is %v", text, !want)
+		}
+	}
+}

@@ -105,23 +105,22 @@ var marksOfPlaceholders = [...]string{"${", "{{", "<", "@", "%", "__", "TODO", "
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
 	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
-		containsFold(text, "replace", 'p') || containsFold(text, "change", 'g')
+		asksForValue(text, 'c') || asksForValue(text, 'C')
 }
 
-// containsFold reports whether a text contains a word of small letters, in any case. It looks for a letter that few
-// texts have often.
-func containsFold(text, word string, rare byte) bool {
-	before := strings.IndexByte(word, rare)
-	for _, letter := range [...]byte{rare, rare &^ 0x20} {
-		for at := 0; ; at++ {
-			n := strings.IndexByte(text[at:], letter)
-			if n < 0 {
-				break
-			}
-			at += n
-			if from := at - before; from >= 0 && from+len(word) <= len(text) && text[from]|0x20 == word[0] && strings.EqualFold(text[from:from+len(word)], word) {
-				return true
-			}
+// asksForValue reports whether a text contains the word replace or change, in any case, with this c. Few texts have
+// that letter often.
+func asksForValue(text string, c byte) bool {
+	is := func(from int, word string) bool {
+		return from >= 0 && from+len(word) <= len(text) && strings.EqualFold(text[from:from+len(word)], word)
+	}
+	for at := 0; at < len(text); at++ {
+		n := strings.IndexByte(text[at:], c)
+		if n < 0 {
+			return false
+		}
+		if at += n; is(at, "change") || is(at-len("repla"), "replace") {
+			return true
 		}
 	}
 	return false

@@ -49,6 +49,9 @@ func (c change) commands() iter.Seq[*jsontree.Node] {
 		if !run(c.container(), c.over.Get("containerOverrides"), "command") {
 			return
 		}
+		if c.body.Get("ecsProperties") == nil && c.body.Get("eksProperties") == nil {
+			return // nearly always; the loops below cost time even so
+		}
 		// AWS Batch accepts one task in the definition and one in the override.
 		overTask := c.over.Get("ecsPropertiesOverride").Get("taskProperties").Index(0)
 		for task := range c.body.Get("ecsProperties").Get("taskProperties").Children() {

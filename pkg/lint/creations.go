@@ -31,6 +31,9 @@ func (n namedSites) find(ref string, from Job) (Site, bool) {
 // creations holds the resources that the files create.
 var creations = newFact(func(p *Pass, _ resources) resources {
 	byName := func(list []Site, member string) namedSites {
+		if len(list) == 0 {
+			return nil
+		}
 		m := namedSites{}
 		for _, s := range list {
 			if name := s.Node.Get(member).Str(); name != "" {

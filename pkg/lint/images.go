@@ -25,6 +25,9 @@ var images = newFact(func(p *Pass, old []Image) []Image {
 		all = append(all, Image{Site: c, Image: c.Node.Get("image")})
 	}
 	for _, j := range p.definitions {
+		if j.Register.Get("eksProperties") == nil && j.Register.Get("nodeProperties") == nil {
+			continue
+		}
 		for n := range j.podContainers() {
 			all = append(all, Image{Site: Site{Job: j, Node: n, Task: n}, Image: n.Get("image")})
 		}

@@ -91,6 +91,9 @@ func onlyPublicSubnets(c *jsontree.Node) bool {
 // podRequest returns the sum of the requests of a pod's containers. ok is false if a
 // container has no request.
 func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) {
+	if pod == nil {
+		return 0, 0, 0, false
+	}
 	for c := range each(pod, "containers") {
 		r := c.Get("resources")
 		quantityOf := func(name string) *jsontree.Node {

@@ -26,8 +26,22 @@ func find(text string, depth int) []Credential {
 
 // suspicious is a fast test for a condition that every text with a credential satisfies.
 func suspicious(text string) bool {
-	return mayHaveMark(text) || mayHaveFlag(text) || longRun(text) || strings.Contains(text, "login") ||
+	return mayHaveMark(text) || mayHaveFlag(text) || longRun(text) || hasLogin(text) ||
 		strings.IndexByte(text, '@') >= 0 && strings.Contains(text, "://") || strings.Contains(text, `\u`)
+}
+
+// hasLogin reports whether a text contains "login". It looks for the letter that few texts have often.
+func hasLogin(text string) bool {
+	for at := len("lo"); at < len(text); at++ {
+		n := strings.IndexByte(text[at:], 'g')
+		if n < 0 {
+			return false
+		}
+		if at += n; strings.HasPrefix(text[at-len("lo"):], "login") {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHaveMark reports whether a text has a credential that its format identifies, or one of secretWords where
@@ -39,8 +53,8 @@ func mayHaveMark(text string) bool {
 		if !begins.hints.has(text[i-1], text[i]) {
 			continue
 		}
-		for at := max(0, i-2); at < i; at++ {
-			if !begins.firsts.has(text[at], text[at+1]) {
+		for at := max(0, i-2); at < i && at+2 < len(text); at++ {
+			if !begins.triples.has(text, at) {
 				continue
 			}
 			if begins.matchAt(text, at, found); any || secretWordAt(text, at) {
@@ -76,7 +90,15 @@ func longRun(text string) bool {
 	return false
 }
 
-func isBase64Byte(c byte) bool { return isAlnum(c) || c == '+' || c == '/' }
+// base64Bytes are the bytes of base64 but the equals signs at its end.
+var base64Bytes = func() (set [256]bool) {
+	for c := range set {
+		set[c] = isAlnum(byte(c)) || c == '+' || c == '/'
+	}
+	return set
+}()
+
+func isBase64Byte(c byte) bool { return base64Bytes[c] }
 
 // maxFrames limits the brackets whose content is distinguished.
 const maxFrames = 200
@@ -230,7 +252,7 @@ func (f *finder) bareName() {
 	}
 	name := Span{f.pos, i}
 	f.pos = i
-	if name.Start > 0 && f.text[name.Start-1] == '/' && !f.top().colon {
+	if (name.Start > 0 && isJoint(f.text[name.Start-1]) || name.End < len(f.text) && f.text[name.End] == '+') && !f.top().colon {
 		// A part of a path or of base64 is not a name, and not a value alone.
 		for name.Start > 0 && isPathByte(f.text[name.Start-1]) {
 			name.Start--
@@ -411,6 +433,9 @@ func decodedLen(escape string) int {
 	}
 	return len(text)
 }
+
+// isJoint reports whether a byte joins the parts of a path or of base64.
+func isJoint(c byte) bool { return c == '/' || c == '+' }
 
 func isPathByte(c byte) bool { return isWord(c) || c == '/' || c == '+' }
 

@@ -64,3 +64,11 @@ func TestMentionsSecret(t *testing.T) {
 		}
 	})
 }
+
+func TestHasLogin(t *testing.T) {
+	for text, want := range map[string]bool{"login": true, "docker login -u": true, "xlogin": true, "ggglogin": true, "logi": false, "": false, "g": false, "gin": false, "log in": false, "lo gin": false, "Login": false} {
+		if hasLogin(text) != want {
+			t.Errorf("hasLogin(%q) is %v", text, !want)
+		}
+	}
+}

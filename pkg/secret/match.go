@@ -164,19 +164,38 @@ func (s *pairSet) add(a, b byte) {
 }
 
 // starts holds the beginnings of the marks: pairs has their first two bytes, and the second
-// and third. hints has these and the pairs of secretWords, and firsts the first two bytes of
-// both. lists has the index of the marks with the same first two bytes.
+// and third. hints has these and the pairs of secretWords, and triples the first three bytes
+// of both. lists has the index of the marks with the same first two bytes.
 type starts struct {
-	pairs, hints, firsts pairSet
-	lists                [1 << 16]uint16
-	marks                [][]mark
+	pairs, hints pairSet
+	triples      tripleSet
+	lists        [1 << 16]uint16
+	marks        [][]mark
+}
+
+// tripleSet is a set of three bytes in a row. It also has a few others, with the same hash.
+type tripleSet [1 << 16 / 64]uint64
+
+func (s *tripleSet) has(text string, at int) bool {
+	h := tripleHash(text[at], text[at+1], text[at+2])
+	return s[h>>6]&(1<<(h&63)) != 0
+}
+
+func (s *tripleSet) add(a, b, c byte) {
+	h := tripleHash(a, b, c)
+	s[h>>6] |= 1 << (h & 63)
+}
+
+// tripleHash multiplies by 2^32 divided by the golden ratio, which spreads numbers that are close.
+func tripleHash(a, b, c byte) uint16 {
+	return uint16((uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9E3779B1 >> 16)
 }
 
 // add adds a mark, which must have three bytes.
 func (s *starts) add(m mark) {
 	t := m.text
 	first := uint16(t[0])<<8 | uint16(t[1])
-	s.firsts.add(t[0], t[1])
+	s.triples.add(t[0], t[1], t[2])
 	s.pairs.add(t[0], t[1])
 	s.pairs.add(t[1], t[2])
 	if s.lists[first] == 0 {

@@ -48,26 +48,29 @@ func secretWordAt(text string, at int) bool {
 	return false
 }
 
-// addWords adds secretWords to hints and firsts, in any case. PW has no third letter, and kindOfName wants it to end a
-// word or to come before D.
+// addWords adds secretWords to hints and triples, in any case. PW has no third letter, and kindOfName wants it to end
+// a word or to come before D.
 func (s *starts) addWords() {
-	add := func(set *pairSet, a, b byte) {
-		for _, a := range [...]byte{a, a | 0x20} {
-			set.add(a, b)
-			set.add(a, b|0x20)
-		}
-	}
+	both := func(c byte) [2]byte { return [2]byte{c, c | 0x20} }
 	for _, w := range secretWords {
-		add(&s.firsts, w[0], w[1])
-		add(&s.hints, w[0], w[1])
+		thirds := []byte{}
 		if len(w) > 2 {
-			add(&s.hints, w[1], w[2])
-			continue
+			third := both(w[2])
+			thirds = third[:]
+		} else {
+			for c := range 256 {
+				if c := byte(c); c|0x20 < 'a' || c|0x20 > 'z' || c|0x20 == 'd' {
+					thirds = append(thirds, c)
+				}
+			}
 		}
-		for c := range 256 {
-			if c := byte(c); c|0x20 < 'a' || c|0x20 > 'z' || c|0x20 == 'd' {
-				s.hints.add(w[1], c)
-				s.hints.add(w[1]|0x20, c)
+		for _, first := range both(w[0]) {
+			for _, second := range both(w[1]) {
+				s.hints.add(first, second)
+				for _, third := range thirds {
+					s.hints.add(second, third)
+					s.triples.add(first, second, third)
+				}
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func mayHaveFlag(text string) bool {
 			return false
 		}
 		i += n + 1
-		if strings.IndexByte("puPUaw", text[i]) >= 0 && (i == 1 || !isAlnum(text[i-2])) {
+		if (i == 1 || !isAlnum(text[i-2])) && strings.IndexByte("puPUaw", text[i]) >= 0 {
 			return true
 		}
 	}

@@ -107,7 +107,7 @@ func TestCommandLines(t *testing.T) {
 		"run --token-limit 4096 --tokens 12 --password-file /run/x --secret-arn arn:aws:x --password $PASSWORD --token ${TOKEN} --passphrase-env X",
 		"docker run -p 8080:80 -u 1000:1000 x", "ssh -p 2222 host", "tar -p -u x", "docker login --password-stdin", "docker build --secret id=npmrc,src=.npmrc .", "sbatch -p gpu-large",
 		"error: access denied for user 'app': the password is wrong", "credentials: no role found for EC2 at 12:30", "token: expired", "read key: unexpected end of file after 12 bytes",
-		"sha256-N//3DjJzVAqZaMOEBrvTbeVtA11qW1SRbY0q5NHDQX4=", "aws secretsmanager get-secret-value --secret-id prod/db-password --query SecretString", "echo $((1+1)) ${API_TOKEN:?missing}", "git clone https://x-access-token:${TOKEN}@github.com/a/b",
+		"sha256-N//3DjJzVAqZaMOEBrvTbeVtA11qW1SRbY0q5NHDQX4=", "sha256-+p3tsYdq4VEOBpEk2Sp8IHikwfrMtU2sxawPyEBYu/A=", "aws secretsmanager get-secret-value --secret-id prod/db-password --query SecretString", "echo $((1+1)) ${API_TOKEN:?missing}", "git clone https://x-access-token:${TOKEN}@github.com/a/b",
 	} {
 		text := strings.NewReplacer("«", "", "»", "").Replace(marked)
 		var want strings.Builder
