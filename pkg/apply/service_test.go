@@ -21,8 +21,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// shelf is an AWS Batch that keeps service environments, queues for service jobs and quota shares, by ARN. The engine and
-// moto do not have these. A new service environment and a changed queue become VALID after a while.
+// shelf is an AWS Batch that keeps service environments, queues for service jobs and quota shares, by ARN. The engine
+// and moto do not have these. A new service environment and a changed queue become VALID after a while.
 type shelf struct {
 	t    *testing.T
 	kept map[string]object

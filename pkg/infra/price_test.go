@@ -193,7 +193,7 @@ func TestPriceOfChanges(t *testing.T) {
 }
 
 // TestPriceOfDeployments: proposals have a price: from the template and its parameters for a stack that does not exist,
-// and from both templates for an update. Without permission to read the deployed template the price says so, and
+// and from both templates for an update. Without permission to read the deployed template the price reports it, and
 // the deployment goes ahead.
 func TestPriceOfDeployments(t *testing.T) {
 	body := `{"Parameters": {"Size": {"Type": "Number", "Default": 1}}, "Resources": {"A": {"Type": "AWS::EC2::Volume", "Properties": {"Size": {"Ref": "Size"}}}}}`

@@ -225,7 +225,7 @@ func checkQueueOrchestrations(s Site) {
 	}
 }
 
-// checkSpotFirst reports a Spot environment behind one on demand.
+// checkSpotFirst reports a Spot environment after one on demand.
 func checkSpotFirst(s Site) {
 	entries := slices.Collect(each(s.Node, "computeEnvironmentOrder"))
 	order := func(entry *jsontree.Node) int64 { n, _ := entry.Get("order").Int(); return n }
