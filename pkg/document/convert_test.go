@@ -167,7 +167,7 @@ func namesLast(submit *jsontree.Node) *jsontree.Node {
 
 // TestConvertJobs converts the compact jobs of testdata to requests and back.
 func TestConvertJobs(t *testing.T) {
-	for _, a := range golden.Glob(t, "testdata/lower/*.txtar") {
+	for _, a := range golden.Cases(t, "testdata/lower.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
 			f, _ := open(t, a)
 			for _, job := range f.Jobs {

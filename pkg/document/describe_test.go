@@ -49,7 +49,7 @@ func TestDescriptionsAreComplete(t *testing.T) {
 
 // TestFromDescribe checks the requests for the output of describe operations.
 func TestFromDescribe(t *testing.T) {
-	for _, a := range golden.Glob(t, "testdata/describe/*.txtar") {
+	for _, a := range golden.Cases(t, "testdata/describe.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
 			file := a.Name + ".json"
 			src := diag.NewSource(file, a.Text(t, file))

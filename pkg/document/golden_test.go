@@ -48,11 +48,11 @@ func open(t *testing.T, a *golden.Archive) (*File, diag.List) {
 	return Load(diag.NewSource(file, a.Text(t, file)), o)
 }
 
-// documents returns the texts of the documents of the archives in directories of testdata.
-func documents(t testing.TB, dirs ...string) (all []string) {
+// documents returns the texts of the documents in archives of testdata.
+func documents(t testing.TB, archives ...string) (all []string) {
 	t.Helper()
-	for _, dir := range dirs {
-		for _, a := range golden.Glob(t, "testdata/"+dir+"/*.txtar") {
+	for _, archive := range archives {
+		for _, a := range golden.Cases(t, "testdata/"+archive+".txtar") {
 			for _, name := range a.Names("*.json") {
 				all = append(all, a.Text(t, name))
 			}
@@ -63,7 +63,7 @@ func documents(t testing.TB, dirs ...string) (all []string) {
 
 // TestDiagnostics checks the messages for each mistake in testdata.
 func TestDiagnostics(t *testing.T) {
-	for _, a := range golden.Glob(t, "testdata/problems/*.txtar") {
+	for _, a := range golden.Cases(t, "testdata/problems.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
 			_, diags := open(t, a)
 			var b strings.Builder
@@ -81,9 +81,9 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestLower checks the requests for each file in testdata/lower.
+// TestLower checks the requests for each case in testdata/lower.txtar.
 func TestLower(t *testing.T) {
-	for _, a := range golden.Glob(t, "testdata/lower/*.txtar") {
+	for _, a := range golden.Cases(t, "testdata/lower.txtar") {
 		t.Run(a.Name, func(t *testing.T) {
 			f, diags := open(t, a)
 			if diags.HasErrors() {

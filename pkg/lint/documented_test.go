@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,8 @@ func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 		}
 	}
 	tables := golden.Read(t, "../document/testdata/tables.txtar")
-	for _, a := range golden.Glob(t, "../document/testdata/*/*.txtar") {
+	documents := slices.Concat(golden.Cases(t, "../document/testdata/problems.txtar"), golden.Cases(t, "../document/testdata/lower.txtar"), golden.Cases(t, "../document/testdata/describe.txtar"))
+	for _, a := range documents {
 		dir := t.TempDir()
 		tables.Extract(t, dir)
 		a.Extract(t, dir)

@@ -226,7 +226,7 @@ func realTexts(t testing.TB) (texts []string) {
 			texts = append(texts, text)
 		}
 	}
-	for _, a := range golden.Glob(t, "../document/testdata/problems/*.txtar") {
+	for _, a := range golden.Cases(t, "../document/testdata/problems.txtar") {
 		for _, name := range a.Names("*.json") {
 			texts = append(texts, a.Text(t, name))
 		}

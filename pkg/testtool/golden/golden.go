@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,8 @@ type Archive struct {
 
 	file    string // the absolute path, because a test may change the directory
 	archive *txtar.Archive
+	// within is the directory of the archive to which the case belongs, with a slash; "" for the whole archive.
+	within string
 }
 
 // Read reads an archive.
@@ -74,11 +77,31 @@ func Glob(t testing.TB, pattern string) (all []*Archive) {
 	return all
 }
 
+// Cases returns the cases of an archive of many: the directories in it, each as an Archive of its own. They share the
+// file, so tests must not run them in parallel with -update.
+func Cases(t testing.TB, file string) (all []*Archive) {
+	t.Helper()
+	whole := Read(t, file)
+	seen := map[string]bool{}
+	for _, f := range whole.archive.Files {
+		name, _, ok := strings.Cut(f.Name, "/")
+		if !ok {
+			t.Fatalf("%s: %s is in no directory", file, f.Name)
+		}
+		if !seen[name] {
+			seen[name] = true
+			all = append(all, &Archive{Path: file, Name: name, file: whole.file, archive: whole.archive, within: name + "/"})
+		}
+	}
+	return all
+}
+
 // Names returns the names in the archive that match a pattern, in the archive's order.
 func (a *Archive) Names(pattern string) (names []string) {
 	for _, f := range a.archive.Files {
-		if ok, err := path.Match(pattern, f.Name); err == nil && ok {
-			names = append(names, f.Name)
+		name, ok := strings.CutPrefix(f.Name, a.within)
+		if matches, err := path.Match(pattern, name); ok && err == nil && matches {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -120,7 +143,11 @@ func (a *Archive) Want(t testing.TB, name, got string) {
 func (a *Archive) Extract(t testing.TB, dir string) {
 	t.Helper()
 	for _, f := range a.archive.Files {
-		file := filepath.Join(dir, filepath.FromSlash(f.Name))
+		name, ok := strings.CutPrefix(f.Name, a.within)
+		if !ok {
+			continue
+		}
+		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -136,15 +163,16 @@ func (a *Archive) set(name, text string) {
 		a.archive.Files[i].Data = []byte(text)
 		return
 	}
-	a.archive.Files = append(a.archive.Files, txtar.File{Name: name, Data: []byte(text)})
+	at := len(a.archive.Files)
+	for i, f := range a.archive.Files {
+		if strings.HasPrefix(f.Name, a.within) {
+			at = i + 1 // after the last file of the case
+		}
+	}
+	a.archive.Files = slices.Insert(a.archive.Files, at, txtar.File{Name: a.within + name, Data: []byte(text)})
 }
 
 // index returns the position of a file, or -1.
 func (a *Archive) index(name string) int {
-	for i, f := range a.archive.Files {
-		if f.Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(a.archive.Files, func(f txtar.File) bool { return f.Name == a.within+name })
 }

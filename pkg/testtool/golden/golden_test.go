@@ -79,3 +79,29 @@ func TestExtract(t *testing.T) {
 		t.Error("Glob does not find this package")
 	}
 }
+
+// TestCases checks that the cases of an archive have only their own files, and that an update of one keeps the others.
+func TestCases(t *testing.T) {
+	before := *update
+	*update = true
+	defer func() { *update = before }()
+	file := filepath.Join(t.TempDir(), "cases.txtar")
+	if err := os.WriteFile(file, []byte("-- a/job.json --\n1\n-- a/want --\nold\n-- ab/job.json --\n2\n-- ab/sub/b.csv --\nx\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cases := Cases(t, file)
+	if len(cases) != 2 || cases[0].Name != "a" || cases[1].Name != "ab" || !slices.Equal(cases[0].Names("*"), []string{"job.json", "want"}) || cases[1].Has("want") {
+		t.Fatalf("%+v", cases)
+	}
+	cases[0].Want(t, "want", "new\n")
+	cases[0].Want(t, "more", "x\n")
+	dir := t.TempDir()
+	cases[1].Extract(t, dir)
+	if text, err := os.ReadFile(filepath.Join(dir, "sub", "b.csv")); err != nil || string(text) != "x\n" {
+		t.Errorf("%q %v", text, err)
+	}
+	text, err := os.ReadFile(file)
+	if want := "-- a/job.json --\n1\n-- a/want --\nnew\n-- a/more --\nx\n-- ab/job.json --\n2\n-- ab/sub/b.csv --\nx\n"; err != nil || string(text) != want {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
