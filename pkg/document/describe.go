@@ -2,6 +2,7 @@ package document
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -207,6 +208,43 @@ func elementsSet(list *jsontree.Node) *jsontree.Node {
 	return out
 }
 
+const (
+	// ownTags begin the tags with which a submission marks its jobs. executorTag is the user's.
+	ownTags, executorTag = "batchctl:", "batchctl:executor"
+	// submissionVariable has the id of a submission.
+	submissionVariable = "BATCHCTL_SUBMISSION_ID"
+)
+
+// withoutSubmission removes what the submission of the described job added: another submission has another id.
+func withoutSubmission(request *jsontree.Node) *jsontree.Node {
+	if over := request.Get("containerOverrides"); over.Get("environment") != nil {
+		request.Set("containerOverrides", keeping(over, "environment", func(v *jsontree.Node) bool { return v.Get("name").Str() != submissionVariable }))
+	}
+	return keeping(request, "tags", func(t *jsontree.Node) bool { return !strings.HasPrefix(t.Name, ownTags) || t.Name == executorTag })
+}
+
+// keeping returns an object whose member has only some of its children, and no such member if none is left.
+func keeping(n *jsontree.Node, member string, keep func(*jsontree.Node) bool) *jsontree.Node {
+	old := n.Get(member)
+	if old == nil {
+		return n
+	}
+	left := jsontree.NewObject(old)
+	if old.Is(jsontree.Array) {
+		left = jsontree.NewArray(old)
+	}
+	for child := range old.Children() {
+		if keep(child) {
+			left.Append(child.Clone())
+		}
+	}
+	if left.Len() == 0 {
+		return without(n, []string{member})
+	}
+	n.Set(member, left)
+	return n
+}
+
 // submitAgain copies the members of a job into its request that have another name or form
 // in a request.
 func submitAgain(job, request *jsontree.Node) *jsontree.Node {
@@ -222,5 +260,5 @@ func submitAgain(job, request *jsontree.Node) *jsontree.Node {
 		request.Set("containerOverrides", overrides)
 	}
 	request.Set("consumableResourcePropertiesOverride", job.Get("consumableResourceProperties").Clone())
-	return request
+	return withoutSubmission(request)
 }
