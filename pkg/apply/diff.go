@@ -132,10 +132,27 @@ func (k *kind) compare(path, pattern string, want, live any, report func(Change)
 			return
 		}
 	}
-	if !reflect.DeepEqual(want, live) {
+	if !reflect.DeepEqual(want, live) && !sameNumber(want, live) && !(strings.HasSuffix(path, "Role") && sameRole(want, live)) {
 		report(Change{path, live, want})
 	}
 }
+
+// sameNumber reports whether two values are the same number in single precision, which AWS Batch keeps of a weight.
+func sameNumber(a, b any) bool {
+	x, isNumber := a.(float64)
+	y, bothNumbers := b.(float64)
+	return isNumber && bothNumbers && float32(x) == float32(y)
+}
+
+// sameRole reports whether one value is the ARN of the role or instance profile that the other one names.
+func sameRole(a, b any) bool {
+	x, isText := a.(string)
+	y, bothTexts := b.(string)
+	return isText && bothTexts && batch.IsARN(x) != batch.IsARN(y) && last(x) == last(y)
+}
+
+// last returns the text after the last slash.
+func last(text string) string { return text[strings.LastIndexByte(text, '/')+1:] }
 
 // compareMembers compares the members of two objects. A member that the file does not mention counts only if its
 // absence has a meaning.

@@ -54,6 +54,8 @@ type Plan struct {
 	Steps []*Step `json:"steps"`
 	// Equal counts the resources that need no change.
 	Equal int `json:"unchanged"`
+	// Invalid are resources of the files that AWS Batch cannot use and that no step changes.
+	Invalid []*InvalidError `json:"invalid,omitempty"`
 }
 
 // wanted is a resource in a file.
@@ -165,6 +167,13 @@ func (p *planner) resource(w *wanted) {
 		p.step(&Step{Verb: Update, Name: live.Name, Changes: changes, kind: w.kind, live: live, request: w.request})
 	} else {
 		p.plan.Equal++
+		if live.Status == statusInvalid {
+			p.plan.Invalid = append(p.plan.Invalid, live.invalid())
+			if len(all) > 1 {
+				p.report(w.node.Get(w.kind.name), "correct what its status reason names in the file", "%v, so it does not replace %q", live.invalid(), all[1].Name)
+				return
+			}
+		}
 	}
 	for _, old := range all[1:] { // of a replacement that was interrupted
 		p.retire(old, "replaced by "+live.Name)

@@ -50,9 +50,11 @@ func (e *DrainingError) Error() string {
 
 // InvalidError reports that AWS Batch cannot use a resource.
 type InvalidError struct {
-	Title, Name, Reason string
+	Title  string `json:"kind"`
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 	// Environment is true for a compute environment, whose reasons batchctl explain knows.
-	Environment bool
+	Environment bool `json:"-"`
 }
 
 // Error has AWS Batch's reason.
@@ -119,6 +121,14 @@ func key(k *kind, name string) string { return k.title + " " + name }
 
 // step carries out one step.
 func (r *Runner) step(ctx context.Context, s *Step) error {
+	if s.live != nil && s.Verb != Replace && (s.live.Status == statusCreating || s.live.Status == statusUpdating) {
+		// AWS Batch rejects changes to a resource that it is still changing.
+		if err := r.settle(ctx, s); err != nil {
+			if _, invalid := errors.AsType[*InvalidError](err); !invalid { // the change may be the cure
+				return err
+			}
+		}
+	}
 	switch s.Verb {
 	case Create, Replace:
 		return r.create(ctx, s)
@@ -134,6 +144,11 @@ func (r *Runner) step(ctx context.Context, s *Step) error {
 // create creates a resource, and waits until it can be used.
 func (r *Runner) create(ctx context.Context, s *Step) error {
 	r.progress(s, "")
+	if slices.ContainsFunc(r.state.deleting, func(d *Resource) bool { return d.kind == s.kind && d.Name == s.Name }) {
+		if err := r.gone(ctx, s); err != nil {
+			return err
+		}
+	}
 	var out object
 	if err := r.call(ctx, string(s.kind.Kind), r.withARNs(s.kind, s.request), &out); err != nil {
 		return err
@@ -290,11 +305,11 @@ func (r *Runner) settle(ctx context.Context, s *Step) error {
 		switch {
 		case err != nil:
 			return false, err
-		case now == nil || now.Status == "CREATING" || now.Status == "UPDATING":
+		case now == nil || now.Status == statusCreating || now.Status == statusUpdating:
 			r.progress(s, "until it is VALID")
 			return false, nil
-		case now.Status == "INVALID":
-			return false, &InvalidError{s.kind.title, s.Name, now.Reason, s.kind.Kind == document.KindComputeEnvironment}
+		case now.Status == statusInvalid:
+			return false, now.invalid()
 		}
 		return true, nil
 	})
@@ -305,7 +320,7 @@ func (r *Runner) describe(ctx context.Context, s *Step) (now *Resource, err erro
 	plural := map[string]string{"computeEnvironment": "computeEnvironments", "jobQueue": "jobQueues", "serviceEnvironment": "serviceEnvironments"}[s.kind.reference]
 	err = r.pages(ctx, s.kind.describe, object{plural: []string{s.Name}}, func(page object) error {
 		for _, d := range listOf(page[s.kind.list]) {
-			if found := s.kind.described(d); found.Name == s.Name && found.Status != "DELETED" {
+			if found := s.kind.described(d); found.Name == s.Name && found.Status != statusDeleted {
 				now = found
 			}
 		}
@@ -394,6 +409,11 @@ func (r *Runner) remove(ctx context.Context, s *Step) error {
 	if err != nil && !rpc.Missing(err) {
 		return err
 	}
+	return r.gone(ctx, s)
+}
+
+// gone waits until a resource does not exist any more.
+func (r *Runner) gone(ctx context.Context, s *Step) error {
 	if s.kind.describe == "" {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -22,12 +23,13 @@ import (
 )
 
 // shelf is an AWS Batch that keeps service environments, queues for service jobs and quota shares, by ARN. The engine
-// and moto do not have these. A new service environment and a changed queue become VALID after a while.
+// and moto do not have these. As in AWS, a new or changed resource becomes VALID after a while and rejects changes until
+// then, and a deleted one keeps its name for a while.
 type shelf struct {
 	t    *testing.T
 	kept map[string]object
-	// valid is when a resource becomes VALID.
-	valid map[string]time.Time
+	// valid is when a resource becomes VALID, and gone when a deleted one is gone.
+	valid, gone map[string]time.Time
 }
 
 func (s *shelf) Do(r *http.Request) (*http.Response, error) {
@@ -65,6 +67,17 @@ func (s *shelf) serve(w http.ResponseWriter, r *http.Request) {
 		reply(object{})
 		return
 	}
+	for arn, at := range s.gone {
+		if !time.Now().Before(at) {
+			delete(s.kept, arn)
+			delete(s.gone, arn)
+		}
+	}
+	refuse := func(message string) {
+		w.Header().Set("X-Amzn-ErrorType", "ClientException")
+		w.WriteHeader(http.StatusBadRequest)
+		reply(object{"message": message})
+	}
 	operation := strings.TrimPrefix(r.URL.Path, "/v1/")
 	for _, k := range []*kind{kindOf(document.KindServiceEnvironment), kindOf(document.KindJobQueue), kindOf(document.KindQuotaShare)} {
 		prefix := "arn:aws:batch:us-east-1:123456789012:" + strings.ReplaceAll(k.title, " ", "-") + "/"
@@ -81,9 +94,7 @@ func (s *shelf) serve(w http.ResponseWriter, r *http.Request) {
 		case strings.ToLower(string(k.Kind)):
 			arn := prefix + in[k.name].(string)
 			if s.kept[arn] != nil {
-				w.Header().Set("X-Amzn-ErrorType", "ClientException")
-				w.WriteHeader(http.StatusBadRequest)
-				reply(object{"message": "Object already exists"})
+				refuse("Object already exists")
 				return
 			}
 			in[k.arn] = arn
@@ -92,8 +103,12 @@ func (s *shelf) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		case strings.ToLower(k.update):
 			arn := find()
-			if arn == "" {
+			if arn == "" || s.gone[arn] != (time.Time{}) {
 				s.t.Errorf("%s of %v", k.update, in)
+			}
+			if k.describe != "" && time.Now().Before(s.valid[arn]) {
+				refuse("Cannot update, resource is being modified.")
+				return
 			}
 			delete(in, k.reference)
 			maps.Copy(s.kept[arn], in)
@@ -101,7 +116,10 @@ func (s *shelf) serve(w http.ResponseWriter, r *http.Request) {
 			reply(object{})
 			return
 		case strings.ToLower(k.remove):
-			delete(s.kept, find())
+			s.gone[find()] = time.Now().Add(15 * time.Second)
+			if k.describe == "" {
+				delete(s.kept, find())
+			}
 			reply(object{})
 			return
 		case "describequotashare":
@@ -128,7 +146,10 @@ func (s *shelf) list(k *kind, prefix string) (all []object) {
 		}
 		d := maps.Clone(s.kept[arn])
 		d["status"] = "VALID"
-		if time.Now().Before(s.valid[arn]) {
+		switch {
+		case s.gone[arn] != time.Time{}:
+			d["status"] = "DELETING"
+		case time.Now().Before(s.valid[arn]):
 			d["status"] = "UPDATING"
 		}
 		all = append(all, d)
@@ -136,14 +157,94 @@ func (s *shelf) list(k *kind, prefix string) (all []object) {
 	return all
 }
 
+// shelved returns an account with an empty shelf.
+func shelved(t *testing.T) (*Account, *shelf) {
+	s := &shelf{t, map[string]object{}, map[string]time.Time{}, map[string]time.Time{}}
+	cfg := aws.Config{Region: "us-east-1", HTTPClient: s, BaseEndpoint: aws.String("http://localhost"), Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+	})}
+	return &Account{RPC: rpc.New(cfg), API: awsbatch.NewFromConfig(cfg)}, s
+}
+
+// TestInBetween applies files while AWS Batch still changes or deletes what an interrupted apply began with.
+func TestInBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, s := shelved(t)
+		environment := func(capacity int) string {
+			return fmt.Sprintf(`{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"maxCapacity": %d, "capacityUnit": "NUM_INSTANCES"}]}`, capacity)
+		}
+		const arn = "arn:aws:batch:us-east-1:123456789012:service-environment/training"
+		applied(t, a, Options{}, environment(1))
+		s.valid[arn] = time.Now().Add(time.Minute / 2)
+		if got := applied(t, a, Options{}, environment(2)).text(); got != "update service environment training capacityLimits[0].maxCapacity 1->2\n" {
+			t.Errorf("while it is UPDATING: %s", got)
+		}
+		s.gone[arn] = time.Now().Add(time.Minute / 2)
+		if got := applied(t, a, Options{}, environment(3)).text(); got != "create service environment training\n" {
+			t.Errorf("while it is DELETING: %s", got)
+		}
+		if again := applied(t, a, Options{}, environment(3)); len(again.Steps) > 0 {
+			t.Errorf("again: %s", again.text())
+		}
+	})
+}
+
+// TestInvalidReplacement checks that no queue is switched to an environment that AWS Batch cannot use.
+func TestInvalidReplacement(t *testing.T) {
+	k := kindOf(document.KindComputeEnvironment)
+	text := environment("cpu", nil)
+	described := func(name, status string, tags object) *Resource {
+		var d object
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		d["computeEnvironmentName"], d["computeEnvironmentArn"], d["status"], d["statusReason"], d["tags"] = name, "arn:"+name, status, "CLIENT_ERROR - no", tags
+		return k.described(d)
+	}
+	old, failed := described("cpu", "VALID", nil), described("cpu-2", "INVALID", object{NameTag: "cpu"})
+	plan, problems := NewPlan([]*document.File{file(t, text)}, &State{resources: []*Resource{old, failed}}, Options{})
+	if len(plan.Steps) > 0 || len(problems) != 1 || !strings.Contains(problems[0].Message, `compute environment cpu-2 is INVALID: CLIENT_ERROR - no, so it does not replace "cpu"`) {
+		t.Errorf("%s%v", plan.text(), problems)
+	}
+	plan, problems = NewPlan([]*document.File{file(t, environment("cpu", object{"subnets": []string{"subnet-2"}}))}, &State{resources: []*Resource{old, failed}}, Options{})
+	if got := plan.text(); len(problems) > 0 || got != `replace compute environment cpu-3 computeResources.subnets ["subnet-1"]->["subnet-2"] (with the allocation strategy BEST_FIT, no update changes subnets)
+retire compute environment cpu-2 (replaced by cpu-3)
+retire compute environment cpu (replaced by cpu-3)
+` {
+		t.Errorf("%s%v", got, problems)
+	}
+	plan, problems = NewPlan([]*document.File{file(t, text)}, &State{resources: []*Resource{described("cpu", "INVALID", nil)}}, Options{})
+	if len(plan.Steps) > 0 || len(problems) > 0 || len(plan.Invalid) != 1 {
+		t.Errorf("%s%v %v", plan.text(), problems, plan.Invalid)
+	}
+}
+
+// TestSame checks values that AWS Batch describes in another form.
+func TestSame(t *testing.T) {
+	for _, test := range []struct {
+		path     string
+		from, to any
+		same     bool
+	}{
+		{"weightFactor", 0.1, float64(float32(0.1)), true},
+		{"weightFactor", 0.1, 0.1001, false},
+		{"computeResources.instanceRole", "ecsInstanceRole", "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole", true},
+		{"computeResources.instanceRole", "ecsInstanceRole", "arn:aws:iam::123456789012:instance-profile/other", false},
+		{"serviceRole", "arn:aws:iam::123456789012:role/a", "arn:aws:iam::210987654321:role/a", false},
+		{"computeResources.imageId", "a", "arn:x/a", false},
+	} {
+		changed := false
+		kindOf(document.KindComputeEnvironment).compare(test.path, test.path, test.from, test.to, func(Change) { changed = true })
+		if changed == test.same {
+			t.Errorf("%s: %v and %v are the same: %v", test.path, test.from, test.to, !changed)
+		}
+	}
+}
+
 // TestServiceEnvironments applies service environments, a queue for service jobs and its quota shares.
 func TestServiceEnvironments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{t, map[string]object{}, map[string]time.Time{}}
-		cfg := aws.Config{Region: "us-east-1", HTTPClient: s, BaseEndpoint: aws.String("http://localhost"), Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
-		})}
-		a := &Account{RPC: rpc.New(cfg), API: awsbatch.NewFromConfig(cfg)}
+		a, _ := shelved(t)
 		const environment = `"serviceEnvironments": [{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"maxCapacity": 8, "capacityUnit": "NUM_INSTANCES"}]}]`
 		const queue = `"jobQueues": [{"jobQueueName": "train", "state": "ENABLED", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}]`
 		const share = `"quotaShares": [{"quotaShareName": "research", "jobQueue": "train", "capacityLimits": [{"maxCapacity": 4, "capacityUnit": "NUM_INSTANCES"}], "preemptionConfiguration": {"inSharePreemption": "ENABLED"}, "resourceSharingConfiguration": {"strategy": "LEND"}, "tags": {"Team": "research"}}]`

@@ -48,9 +48,25 @@ type Resource struct {
 	owner          string
 }
 
+// The states of a resource in which AWS Batch rejects changes, and the one in which it cannot use it.
+const (
+	statusCreating = "CREATING"
+	statusUpdating = "UPDATING"
+	statusDeleting = "DELETING"
+	statusDeleted  = "DELETED"
+	statusInvalid  = "INVALID"
+)
+
+// invalid is the error about a resource that AWS Batch cannot use.
+func (r *Resource) invalid() *InvalidError {
+	return &InvalidError{r.kind.title, r.Name, r.Reason, r.kind.Kind == document.KindComputeEnvironment}
+}
+
 // State holds the resources of an account.
 type State struct {
 	resources []*Resource
+	// deleting are those that are being deleted: their names are taken for a while.
+	deleting []*Resource
 	// unread holds the error of each kind that could not be read.
 	unread map[document.Kind]error
 }
@@ -68,7 +84,15 @@ func (a *Account) Read(ctx context.Context) (*State, error) {
 		case err != nil:
 			s.unread[k.Kind] = err
 		}
-		s.resources = append(s.resources, found...)
+		for _, r := range found {
+			switch r.Status {
+			case statusDeleted:
+			case statusDeleting:
+				s.deleting = append(s.deleting, r)
+			default:
+				s.resources = append(s.resources, r)
+			}
+		}
 	}
 	return s, nil
 }

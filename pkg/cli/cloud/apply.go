@@ -174,6 +174,13 @@ func (a *applying) run(ctx context.Context) error {
 	if err := a.show(plan); err != nil {
 		return err
 	}
+	for _, invalid := range plan.Invalid {
+		hint := ""
+		if invalid.Environment {
+			hint = "; " + explain.EnvironmentRemedy(invalid.Reason)
+		}
+		fmt.Fprintf(a.con.Err, "warning: %s%s\n", diag.Printable(a.con.Redacted(invalid.Error())), hint)
+	}
 	switch {
 	case len(plan.Steps) == 0:
 		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s equal to the files\n", diag.Printable(a.label), term.Plural(plan.Equal, "resource"))
