@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -29,10 +30,10 @@ type output struct {
 
 // files are the files that the names in outputs stand for.
 var files = map[string]string{"FILE": "job.json", "BAD": "bad.json", "HOST": "host.json", "NATIVE": "native.json", "CHANGED": "changed.json", "FIXED": "fixed.json", "WRITTEN": "written.json",
-	"TEMPLATE": "template.yaml", "JOB": "seeded", "LOST": "lost"}
+	"TEMPLATE": "template.yaml", "QUEUE": "queue.json", "QUEUED": "queued.json", "JOB": "seeded", "LOST": "lost"}
 
 // generic are placeholders in the list of outputs.
-var generic = strings.NewReplacer("BAD", "FILE", "HOST", "FILE", "NATIVE", "FILE", "CHANGED", "FILE", "FIXED", "FILE", "WRITTEN", "FILE", "TEMPLATE", "FILE", "LOST.json", "FILE", "LOST", "JOB")
+var generic = strings.NewReplacer("BAD", "FILE", "HOST", "FILE", "NATIVE", "FILE", "CHANGED", "FILE", "FIXED", "FILE", "WRITTEN", "FILE", "TEMPLATE", "FILE", "QUEUED", "FILE", "QUEUE", "FILE", "LOST.json", "FILE", "LOST", "JOB")
 
 // outputs are the commands that print something about jobs, their files or their
 // logs.
@@ -54,6 +55,7 @@ func outputs() (list []output) {
 		"list", "list --output json", "status JOB", "status JOB --output json", "status LOST", "wait JOB", "wait JOB --output json", "explain JOB", "explain JOB --output json",
 		"explain LOST", "explain LOST --output json", "logs JOB", "logs JOB --output json", "logs JOB --first-error", "logs JOB --first-error --output json", "logs LOST",
 		"results JOB", "results JOB --output json", "results JOB --output csv", "results JOB --output markdown", "stop JOB", "retry JOB --dry-run", "resume", "queues", "queues --output json", "top --iterations 1", "top --iterations 1 --output json",
+		"apply QUEUE --check", "apply QUEUE --yes", "apply QUEUED --check", "apply QUEUED --check --output json", "export",
 		"gc --dry-run", "replay JOB", "doctor", "doctor --output json", "bench compare FILE FILE",
 	} {
 		add(line, "")
@@ -105,6 +107,8 @@ func TestCredentialsInOutputs(t *testing.T) {
 		writeJSON(t, "fixed.json", fixable)
 		writeJSON(t, "written.json", seeded("seeded", chunk))
 		writeJSON(t, "native.json", native(chunk))
+		writeJSON(t, "queue.json", tagged(chunk))
+		writeJSON(t, "queued.json", tagged(other))
 		writeJSON(t, "host.json", host(chunk))
 		if err := os.WriteFile("template.yaml", []byte(template(chunk)), 0o600); err != nil {
 			t.Fatal(err)
@@ -244,6 +248,19 @@ func native(all []secrettest.Credential) map[string]any {
 	return map[string]any{"jobDefinitionName": "seeded", "type": "container", "parameters": job["parameters"], "tags": job["tags"], "containerProperties": map[string]any{
 		"image": "busybox:1", "command": job["command"], "environment": environment, "resourceRequirements": []map[string]string{{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}},
 		"logConfiguration": map[string]any{"logDriver": "splunk", "options": map[string]string{"splunk-token": all[0].Value}}}}
+}
+
+// tagged is a resource of AWS Batch with the credentials in its tags.
+func tagged(all []secrettest.Credential) map[string]any {
+	tags := map[string]string{}
+	for _, c := range all {
+		if len(c.Value) <= 256 && !strings.ContainsFunc(c.Value, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" _.:/=+-@", r)
+		}) {
+			tags[c.Name] = c.Value
+		}
+	}
+	return map[string]any{"consumableResourceName": "licences", "totalQuantity": 1, "resourceType": "REPLENISHABLE", "tags": tags}
 }
 
 // host is a template with user data.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -24,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -240,9 +242,9 @@ func (a *applying) show(plan *apply.Plan) error {
 		if plan.Steps == nil {
 			plan.Steps = []*apply.Step{}
 		}
-		return a.con.MaskedJSON(plan)
+		return a.con.MaskedJSON(masked(plan))
 	}
-	for _, s := range plan.Steps {
+	for _, s := range masked(plan).Steps {
 		head := fmt.Sprintf("%s %s %s", mark[s.Verb], s.Kind, s.Name)
 		if s.Verb == apply.Retire {
 			head += ", once no job runs on it"
@@ -260,6 +262,27 @@ func (a *applying) show(plan *apply.Plan) error {
 		}
 	}
 	return nil
+}
+
+// masked returns a plan for output. The value of a tag may be a credential by the tag's name, which is elsewhere in the
+// output.
+func masked(plan *apply.Plan) *apply.Plan {
+	shown := *plan
+	shown.Steps = make([]*apply.Step, len(plan.Steps))
+	for i, s := range plan.Steps {
+		step := *s
+		step.Changes = slices.Clone(s.Changes)
+		for k, c := range step.Changes {
+			name := c.Path[strings.LastIndexByte(c.Path, '.')+1:]
+			for _, side := range []*any{&step.Changes[k].From, &step.Changes[k].To} {
+				if text, ok := (*side).(string); ok {
+					*side = secret.Mask(name, text)
+				}
+			}
+		}
+		shown.Steps[i] = &step
+	}
+	return &shown
 }
 
 // mark begins the line of a step.
