@@ -23,8 +23,8 @@ import (
 )
 
 // shelf is an AWS Batch that keeps service environments, queues for service jobs and quota shares, by ARN. The engine
-// and moto do not have these. As in AWS, a new or changed resource becomes VALID after a while and rejects changes until
-// then, and a deleted one keeps its name for a while.
+// and moto do not have these. As in AWS, a new or changed resource becomes VALID after a while and rejects changes
+// until then, and a deleted one keeps its name for a while.
 type shelf struct {
 	t    *testing.T
 	kept map[string]object
