@@ -511,6 +511,56 @@ func (trial *trial) run(t *testing.T) error {
 	return nil
 }
 
+// TestEveryCall replaces one setup by another, and cuts off each call of that in turn.
+func TestEveryCall(t *testing.T) {
+	before := resources([]string{environment("a", nil), environment("b", nil), environment("c", nil)}, []string{queue("q1", 1, "a", "b"), queue("q2", 1, "c")},
+		`"schedulingPolicies": [{"name": "fair"}]`, `"consumableResources": [{"consumableResourceName": "licences", "totalQuantity": 3}]`)
+	after := resources([]string{environment("a", object{"instanceTypes": []string{"m5.large"}}), environment("b", object{"maxvCpus": 8}), environment("d", nil)}, []string{queue("q1", 2, "b", "a", "d")},
+		`"schedulingPolicies": [{"name": "other", "fairsharePolicy": {"shareDecaySeconds": 60}}]`)
+	o := Options{Owner: "test", Prune: true}
+	for _, answered := range []bool{false, true} {
+		for cutOff, calls := 1, 1; cutOff <= calls; cutOff++ {
+			synctest.Test(t, func(t *testing.T) {
+				a, cut := engine(t)
+				applied(t, a, o, before)
+				jobs := submitted(t, a, "q1", 6)
+				cut.answer = func(string) { everyQueueRuns(t, a) }
+				cut.in, cut.after = cutOff, answered
+				err := apply(t.Context(), a, o, after)
+				calls = cutOff - cut.in // where it was not reached, they are all
+				if err != nil && !errors.Is(err, errCut) { // taking and releasing the lock survive the failure of a call
+					t.Fatalf("call %d is cut off, and the error is %v", cutOff, err)
+				}
+				cut.in = 0
+				time.Sleep(lockTime + time.Second)
+				if err := apply(t.Context(), a, o, after); err != nil {
+					t.Fatalf("after call %d (answered: %v): %v", cutOff, answered, err)
+				}
+				state, err := a.Read(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if plan, problems := NewPlan([]*document.File{file(t, after)}, state, o); len(plan.Steps) > 0 || len(problems) > 0 {
+					t.Errorf("after call %d (answered: %v) again:\n%s%v", cutOff, answered, plan.text(), problems)
+				}
+				time.Sleep(time.Hour)
+				out, err := a.API.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: jobs})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, j := range out.Jobs {
+					if j.Status != types.JobStatusSucceeded {
+						t.Errorf("after call %d: %s %s", cutOff, j.Status, aws.ToString(j.StatusReason))
+					}
+				}
+			})
+			if cutOff > 200 || t.Failed() {
+				break
+			}
+		}
+	}
+}
+
 // apply applies a document under the lock, once no job is stranded.
 func apply(ctx context.Context, a *Account, o Options, text string) error {
 	f, _ := document.Load(diag.NewSource("queues.json", text), document.Options{})

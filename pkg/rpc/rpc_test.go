@@ -232,3 +232,46 @@ func TestActivities(t *testing.T) {
 		t.Errorf("%+v %v", all, err)
 	}
 }
+
+// TestForbidden asks IAM about the actions of a role's session and of a user.
+func TestForbidden(t *testing.T) {
+	identity := func(arn string) answer {
+		return answer{status: 200, body: `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>` + arn + `</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`}
+	}
+	decision := func(action, what, resource string) answer {
+		return answer{status: 200, body: `<SimulatePrincipalPolicyResponse><SimulatePrincipalPolicyResult><EvaluationResults><member><EvalActionName>` + action + `</EvalActionName><EvalDecision>` + what +
+			`</EvalDecision><EvalResourceName>` + resource + `</EvalResourceName></member></EvaluationResults></SimulatePrincipalPolicyResult></SimulatePrincipalPolicyResponse>`}
+	}
+	role := answer{status: 200, body: `<GetRoleResponse><GetRoleResult><Role><Arn>arn:aws:iam::123456789012:role/teams/ops</Arn></Role></GetRoleResult></GetRoleResponse>`}
+	actions := map[string][]string{"batch:CreateJobQueue": {""}, "batch:UpdateJobQueue": {"arn:q"}}
+
+	s, c := scripted(identity("arn:aws:sts::123456789012:assumed-role/ops/me"), role, decision("batch:CreateJobQueue", "allowed", "*"), decision("batch:UpdateJobQueue", "implicitDeny", "arn:q"))
+	forbidden, err := c.Forbidden(t.Context(), actions)
+	if err != nil || !slices.Equal(forbidden, []string{"batch:UpdateJobQueue on arn:q"}) {
+		t.Errorf("a session: %v, %v", forbidden, err)
+	}
+	var asked []string
+	for _, r := range s.asked[2:] {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form, err := url.ParseQuery(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, form.Get("PolicySourceArn")+" "+form.Get("ActionNames.member.1")+" "+form.Get("ResourceArns.member.1"))
+	}
+	if want := []string{"arn:aws:iam::123456789012:role/teams/ops batch:CreateJobQueue ", "arn:aws:iam::123456789012:role/teams/ops batch:UpdateJobQueue arn:q"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+
+	_, c = scripted(identity("arn:aws:iam::123456789012:user/me"), decision("batch:CreateJobQueue", "explicitDeny", "*"), decision("batch:UpdateJobQueue", "allowed", "arn:q"))
+	if forbidden, err := c.Forbidden(t.Context(), actions); err != nil || !slices.Equal(forbidden, []string{"batch:CreateJobQueue"}) {
+		t.Errorf("a user: %v, %v", forbidden, err)
+	}
+	_, c = scripted(identity("arn:aws:iam::123456789012:user/me"), answer{status: 403, body: `<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>`})
+	if _, err := c.Forbidden(t.Context(), actions); !Denied(err) {
+		t.Errorf("without the permission to ask: %v", err)
+	}
+}
