@@ -527,7 +527,7 @@ func TestEveryCall(t *testing.T) {
 				cut.answer = func(string) { everyQueueRuns(t, a) }
 				cut.in, cut.after = cutOff, answered
 				err := apply(t.Context(), a, o, after)
-				calls = cutOff - cut.in // where it was not reached, they are all
+				calls = cutOff - cut.in                    // where it was not reached, they are all
 				if err != nil && !errors.Is(err, errCut) { // taking and releasing the lock survive the failure of a call
 					t.Fatalf("call %d is cut off, and the error is %v", cutOff, err)
 				}
@@ -639,4 +639,49 @@ func TestExport(t *testing.T) {
 			rt.Fatal(problem)
 		}
 	})
+}
+
+// TestTemplates exports names that are hard in other tools.
+func TestTemplates(t *testing.T) {
+	a, _ := engine(t)
+	applied(t, a, Options{}, resources([]string{environment("gpu", nil), environment("2-old", nil), environment("a-b", nil), environment("a_b", nil)}, []string{queue("gpu", 1, "gpu", "2-old")},
+		`"schedulingPolicies": [{"name": "fair", "tags": {"note": "${x} %{y}"}}]`, `"consumableResources": [{"consumableResourceName": "licences", "totalQuantity": 3}]`))
+	state, err := a.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, left, err := state.Terraform()
+	if err != nil || left != 1 {
+		t.Errorf("%d left, %v", left, err)
+	}
+	var config struct {
+		Resource map[string]map[string]object
+		Import   []struct{ To, ID string }
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(config.Resource["aws_batch_compute_environment"]))
+	if !slices.Equal(names, []string{"_2_old", "a_b", "a_b_2", "gpu"}) || len(config.Import) != 7 { // with the engine's queue
+		t.Errorf("%q, %v", names, config.Import)
+	}
+	order := fmt.Sprint(config.Resource["aws_batch_job_queue"]["gpu"]["compute_environment_order"])
+	if !strings.Contains(order, "${aws_batch_compute_environment.gpu.arn}") || !strings.Contains(order, "${aws_batch_compute_environment._2_old.arn}") {
+		t.Error(order)
+	}
+	if note := fmt.Sprint(config.Resource["aws_batch_scheduling_policy"]["fair"]["tags"]); note != "map[note:$${x} %%{y}]" {
+		t.Error(note)
+	}
+	text, err = state.Template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct{ Resources map[string]object }
+	if err := json.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	names = slices.Sorted(maps.Keys(template.Resources))
+	if want := []string{"2OldComputeEnvironment", "ABComputeEnvironment", "ABComputeEnvironmentX2", "DefaultJobQueue", "FairSchedulingPolicy", "GpuComputeEnvironment", "GpuJobQueue", "LicencesConsumableResource"}; !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
 }

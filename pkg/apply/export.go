@@ -161,7 +161,7 @@ func dropAbsent(o object, path []string, absent any) {
 	}
 }
 
-// member is a member of an object whose members have an order.
+// orderedObject is an object whose members are written in an order.
 type orderedObject struct {
 	names  []string
 	object object
@@ -200,6 +200,9 @@ func ordered(k *kind, request object) orderedObject {
 // CloudFormation can import them: aws cloudformation create-change-set --change-set-type IMPORT.
 func (s *State) Template() ([]byte, error) {
 	ids := s.identifiers(func(r *Resource) string { return pascal(r.Logical) + pascal(r.kind.title) })
+	for r, id := range ids {
+		ids[r] = strings.ReplaceAll(id, "_", "X") // only letters and digits
+	}
 	resources := object{}
 	for r, id := range ids {
 		properties := capitals(s.portable(r), false).(object)
@@ -229,14 +232,15 @@ func (s *State) Template() ([]byte, error) {
 	return json.MarshalIndent(object{"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}, "", "  ")
 }
 
-// identifiers gives each resource a name of its own in a template.
+// identifiers gives each resource a name of its own among those of its kind.
 func (s *State) identifiers(name func(*Resource) string) map[*Resource]string {
-	ids, taken := map[*Resource]string{}, map[string]bool{}
+	ids := map[*Resource]string{}
 	for _, k := range kinds {
+		taken := map[string]bool{}
 		for _, r := range s.newest(k.Kind) {
 			id := name(r)
 			for n := 2; taken[id]; n++ {
-				id = fmt.Sprintf("%s%d", name(r), n)
+				id = fmt.Sprintf("%s_%d", name(r), n)
 			}
 			ids[r], taken[id] = id, true
 		}
@@ -296,12 +300,11 @@ var terraformNames = map[string]string{
 // terraform plan shows no change. left counts the resources of kinds that Terraform's provider does not have.
 func (s *State) Terraform() (text []byte, left int, err error) {
 	ids := s.identifiers(func(r *Resource) string {
-		return strings.ToLower(strings.Map(func(c rune) rune {
-			if c == '-' {
-				return '_'
-			}
-			return c
-		}, r.Logical))
+		id := strings.ToLower(strings.ReplaceAll(r.Logical, "-", "_"))
+		if id != "" && id[0] >= '0' && id[0] <= '9' {
+			id = "_" + id // a name begins with a letter or an underscore
+		}
+		return id
 	})
 	resources := map[string]object{}
 	imports := []object{}
