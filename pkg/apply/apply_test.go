@@ -328,7 +328,7 @@ func TestStranded(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan, _ := NewPlan([]*document.File{file(t, `{"$schema": "resources.schema.json", "jobQueues": []}`)}, state, o)
-			problems, err := a.Stranded(t.Context(), plan)
+			problems, err := a.Stranded(t.Context(), plan, state)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -574,7 +574,7 @@ func apply(ctx context.Context, a *Account, o Options, text string) error {
 	}
 	plan, problems := NewPlan([]*document.File{f}, state, o)
 	for len(problems) == 0 {
-		stranded, err := a.Stranded(ctx, plan)
+		stranded, err := a.Stranded(ctx, plan, state)
 		if err != nil {
 			return err
 		}

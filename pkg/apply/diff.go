@@ -47,6 +47,14 @@ func (k *kind) comparable(request object) object {
 	case document.KindComputeEnvironment:
 		if r, ok := out["computeResources"].(object); ok {
 			delete(r, "desiredvCpus") // the scheduler's
+			if r["bidPercentage"] == 0.0 {
+				delete(r, "bidPercentage") // not set
+			}
+			for _, c := range listOf(r["ec2Configuration"]) {
+				if c, ok := c.(object); ok {
+					delete(c, "batchImageStatus") // only in descriptions
+				}
+			}
 		}
 	case document.KindJobQueue:
 		toName(out, "schedulingPolicyArn")

@@ -125,7 +125,9 @@ func (r *Resource) isMachine() bool {
 func (s *State) portable(r *Resource) object {
 	p := &planner{state: s}
 	out := r.kind.comparable(r.request)
-	out[r.kind.name] = r.Logical
+	if r.kind.Kind == document.KindComputeEnvironment {
+		out[r.kind.name] = r.Logical
+	}
 	p.toLogical(r.kind, out)
 	if strings.HasSuffix(fmt.Sprint(out["serviceRole"]), linkedRole) {
 		delete(out, "serviceRole")
@@ -224,7 +226,7 @@ func (s *State) Template() ([]byte, error) {
 		if r.kind.Kind == document.KindConsumableResource { // CloudFormation requires both
 			properties["ResourceType"], properties["TotalQuantity"] = r.request["resourceType"], r.request["totalQuantity"]
 		}
-		if r.Name != r.Logical { // an import needs the name in the account
+		if r.Name != r.Logical { // a replacement: an import needs the name in the account
 			properties[capital(r.kind.name)] = r.Name
 		}
 		resources[id] = object{"Type": "AWS::Batch::" + pascal(r.kind.title), "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain", "Properties": properties}

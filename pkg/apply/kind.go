@@ -48,7 +48,7 @@ var kinds = []*kind{
 		name: "consumableResourceName", arn: "consumableResourceArn", reference: "consumableResource",
 		update: "UpdateConsumableResource", remove: "DeleteConsumableResource",
 		members: words("consumableResourceName totalQuantity resourceType tags"),
-		absent:  map[string]any{"tags": object{}, "totalQuantity": 0.0, "resourceType": "REPLENISHABLE"},
+		absent:  map[string]any{"tags": object{}, "resourceType": "REPLENISHABLE"},
 		fixed:   map[string]string{"resourceType": anotherName},
 	},
 	{
@@ -67,15 +67,16 @@ var kinds = []*kind{
 		members: words("computeEnvironmentName type state unmanagedvCpus computeResources serviceRole tags eksConfiguration context ecsSettings"),
 		absent: map[string]any{"tags": object{}, "state": "ENABLED", "context": "", "computeResources.minvCpus": 0.0, "computeResources.bidPercentage": 100.0,
 			"computeResources.imageId": "", "computeResources.ec2KeyPair": "", "computeResources.placementGroup": "", "computeResources.tags": object{},
-			"computeResources.launchTemplate": object{"launchTemplateId": ""}, "computeResources.launchTemplate.version": "$Default"},
-		fixed: map[string]string{"type": "", "eksConfiguration": "", "computeResources.spotIamFleetRole": "", "serviceRole": ""},
+			"computeResources.launchTemplate": object{"launchTemplateId": ""}, "computeResources.launchTemplate.version": "$Default",
+			"computeResources.launchTemplate.overrides": []any{}, "computeResources.ec2Configuration[].imageIdOverride": ""},
+		fixed: map[string]string{"type": "", "eksConfiguration": "", "computeResources.spotIamFleetRole": ""},
 		sets:  map[string]string{"computeResources.subnets": "", "computeResources.securityGroupIds": "", "computeResources.instanceTypes": ""},
 	},
 	{
 		Kind: document.KindJobQueue, title: "job queue", describe: "DescribeJobQueues", list: "jobQueues",
 		name: "jobQueueName", arn: "jobQueueArn", reference: "jobQueue", update: "UpdateJobQueue", remove: "DeleteJobQueue",
 		members: words("jobQueueName state schedulingPolicyArn priority computeEnvironmentOrder serviceEnvironmentOrder jobQueueType tags jobStateTimeLimitActions"),
-		absent:  map[string]any{"tags": object{}, "state": "ENABLED", "jobStateTimeLimitActions": []any{}},
+		absent:  map[string]any{"tags": object{}, "state": "ENABLED", "jobStateTimeLimitActions": []any{}, "schedulingPolicyArn": nil},
 		fixed:   map[string]string{"jobQueueType": anotherName},
 		sets:    map[string]string{"computeEnvironmentOrder": "order", "serviceEnvironmentOrder": "order", "jobStateTimeLimitActions": "reason"},
 	},
@@ -116,6 +117,12 @@ func words(text string) []string { return strings.Fields(text) }
 // AWS Batch user guide). Without these, the environment needs a replacement.
 var infrastructure = words("allocationStrategy bidPercentage ec2Configuration ec2KeyPair imageId instanceRole instanceTypes launchTemplate " +
 	"placementGroup securityGroupIds subnets tags type")
+
+// ofFargate are those among them that an update changes on Fargate.
+var ofFargate = words("securityGroupIds subnets")
+
+// ofImages are those that decide the AMI. AWS Batch selects a newer one only if the update asks for that.
+var ofImages = words("ec2Configuration imageId launchTemplate")
 
 // linkedRole ends the ARN of the service-linked role.
 const linkedRole = "/AWSServiceRoleForBatch"

@@ -80,8 +80,11 @@ func (a *Account) take(ctx context.Context, who string) (*lock, error) {
 		case time.Now().Before(until):
 			return nil, &LockedError{holder, until}
 		default:
-			// Its holder ended without releasing it. If two processes delete it, one of them creates the next. The
-			// deletion fails if another process was faster.
+			// Its holder ended without releasing it. If two processes delete it, one of them creates the next. Another
+			// process may have been faster, and what there is now is its lock.
+			if now, _, _, err := a.holder(ctx); err != nil || now != holder {
+				continue
+			}
 			_ = a.call(ctx, "DeleteSchedulingPolicy", object{"arn": arn}, &object{})
 		}
 	}

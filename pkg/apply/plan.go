@@ -20,6 +20,10 @@ type Options struct {
 	Owner string
 	// Prune deletes the owner's resources that no file mentions.
 	Prune bool
+	// Take makes resources of other owners the owner's.
+	Take bool
+	// Replace replaces compute environments whose update would replace their instances.
+	Replace bool
 }
 
 // Verb is what a step does.
@@ -44,6 +48,8 @@ type Step struct {
 	// Why says what makes the step necessary, if the files do not show it.
 	Why string `json:"why,omitempty"`
 
+	// moves is true if a queue's environments are of another platform afterwards.
+	moves   bool
 	kind    *kind
 	request object    // the request of the file, with names instead of ARNs; nil if no file mentions the resource
 	live    *Resource // the resource in the account; nil for Create
@@ -54,6 +60,8 @@ type Plan struct {
 	Steps []*Step `json:"steps"`
 	// Equal counts the resources that need no change.
 	Equal int `json:"unchanged"`
+	// unsettled are resources of the files that AWS Batch is still creating or changing, and that no step changes.
+	unsettled []*Step
 	// Invalid are resources of the files that AWS Batch cannot use and that no step changes.
 	Invalid []*InvalidError `json:"invalid,omitempty"`
 }
@@ -91,6 +99,7 @@ func NewPlan(files []*document.File, state *State, o Options) (*Plan, diag.List)
 	p.switchQueues()
 	p.prune()
 	p.references()
+	p.platforms()
 	// Creations go from policies to queues, deletions the other way.
 	slices.SortStableFunc(p.plan.Steps, func(a, b *Step) int { return cmp.Compare(a.position(), b.position()) })
 	p.problems.Sort()
@@ -123,8 +132,14 @@ func (p *planner) collect(files []*document.File) {
 	first := map[string]*jsontree.Node{}
 	for _, f := range files {
 		for _, r := range f.Requests {
-			k, name := kindOf(r.Kind), r.Name()
+			k := kindOf(r.Kind)
 			at := r.Get(k.name)
+			raw, err := requestOf(r)
+			if err != nil {
+				p.report(at, "", "%v", err)
+				continue
+			}
+			name := k.logical(raw)
 			if before := first[string(r.Kind)+" "+name]; before != nil {
 				src, span := before.Location()
 				line, column := src.Position(span.Start)
@@ -132,12 +147,7 @@ func (p *planner) collect(files []*document.File) {
 				continue
 			}
 			first[string(r.Kind)+" "+name] = at
-			request, err := requestOf(r)
-			if err != nil {
-				p.report(at, "", "%v", err)
-				continue
-			}
-			p.wants = append(p.wants, &wanted{kind: k, name: name, request: k.comparable(request), node: r.Node})
+			p.wants = append(p.wants, &wanted{kind: k, name: name, request: k.comparable(raw), node: r.Node})
 		}
 	}
 }
@@ -158,6 +168,10 @@ func (p *planner) resource(w *wanted) {
 		return
 	}
 	live := all[0]
+	if p.Owner != "" && live.owner != "" && live.owner != p.Owner && !p.Take {
+		p.report(w.node.Get(w.kind.name), "leave it to its owner, or take it over: --take", "%s %q belongs to the owner %q", w.kind.title, live.Name, live.owner)
+		return
+	}
 	changes := p.changes(w, live)
 	if reason := p.needsReplacement(w, live, changes); reason != "" {
 		p.replace(w, live, changes, reason)
@@ -167,6 +181,9 @@ func (p *planner) resource(w *wanted) {
 		p.step(&Step{Verb: Update, Name: live.Name, Changes: changes, kind: w.kind, live: live, request: w.request})
 	} else {
 		p.plan.Equal++
+		if live.Status == statusCreating || live.Status == statusUpdating {
+			p.plan.unsettled = append(p.plan.unsettled, &Step{Verb: Update, Kind: w.kind.title, Name: live.Name, kind: w.kind, live: live})
+		}
 		if live.Status == statusInvalid {
 			p.plan.Invalid = append(p.plan.Invalid, live.invalid())
 			if len(all) > 1 {
@@ -210,7 +227,7 @@ func tagged(request object, name, value string) object {
 // changes returns what an update of a resource has to change.
 func (p *planner) changes(w *wanted, live *Resource) []Change {
 	now := w.kind.comparable(live.request)
-	now[w.kind.name] = w.name // a replacement has another name
+	now[w.kind.name] = w.request[w.kind.name] // a replacement has another name
 	p.toLogical(w.kind, now)
 	want := clone(w.request).(object)
 	if w.kind.Kind == document.KindComputeEnvironment && strings.HasSuffix(fmt.Sprint(now["serviceRole"]), linkedRole) && strings.HasSuffix(fmt.Sprint(want["serviceRole"]), linkedRole) {
@@ -255,6 +272,9 @@ func (p *planner) toLogical(k *kind, request object) {
 func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) string {
 	reason := ""
 	for _, c := range changes {
+		if c.Path == "serviceRole" && isLinked(c.From) != isLinked(c.To) {
+			reason = "no update changes between a service role and AWS Batch's own"
+		}
 		for fixed, hint := range w.kind.fixed {
 			if c.Path != fixed && !strings.HasPrefix(c.Path, fixed+".") {
 				continue
@@ -269,10 +289,28 @@ func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) 
 			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has %s; a queue cannot get a scheduling policy later, or lose it", live.Name, orNo(c.From, "scheduling policy"))
 		}
 	}
-	if w.kind.Kind != document.KindComputeEnvironment || reason != "" {
+	if w.kind.Kind != document.KindComputeEnvironment {
 		return reason
 	}
-	return infrastructureChange(live, changes)
+	if reason == "" {
+		reason = infrastructureChange(live, changes)
+	}
+	if reason == "" && p.Replace && replacesInstances(changes) {
+		reason = "an update would replace its instances"
+	}
+	if reason != "" && live.request["type"] == "UNMANAGED" {
+		p.report(w.node.Get(w.kind.name), anotherName, "compute environment %q is UNMANAGED and cannot be replaced, because its instances belong to its cluster: %s", live.Name, reason)
+		return ""
+	}
+	return reason
+}
+
+// isLinked reports whether a value is AWS Batch's service-linked role, which is also the default.
+func isLinked(role any) bool { return role == nil || strings.HasSuffix(fmt.Sprint(role), linkedRole) }
+
+// replacesInstances reports whether an update with these changes replaces the instances of an environment.
+func replacesInstances(changes []Change) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool { return slices.Contains(infrastructure, c.under()) })
 }
 
 // orNo returns "no NAME" for nil, and else the value.
@@ -297,7 +335,11 @@ func infrastructureChange(live *Resource, changes []Change) string {
 		switch strategy := resources["allocationStrategy"]; {
 		case member == "type" && toFargate != fargate:
 			return "no update changes between EC2 and Fargate"
+		case fargate && !slices.Contains(ofFargate, member):
+			return "on Fargate, no update changes " + member
 		case fargate:
+		case c.To == "BEST_FIT":
+			return "no update changes allocationStrategy to BEST_FIT"
 		case strategy == nil || strategy == "BEST_FIT":
 			return "with the allocation strategy BEST_FIT, no update changes " + member
 		case live.request["serviceRole"] != nil && !strings.HasSuffix(fmt.Sprint(live.request["serviceRole"]), linkedRole):
@@ -310,13 +352,23 @@ func infrastructureChange(live *Resource, changes []Change) string {
 // replace plans an environment next to the one that an update cannot change.
 func (p *planner) replace(w *wanted, live *Resource, changes []Change, reason string) {
 	name := p.nextName(w, live)
+	if len(name) > longestName {
+		p.report(w.node.Get(w.kind.name), anotherName, "compute environment %q has to be replaced (%s), and the name of the replacement, %q, is too long", live.Name, reason, name)
+		return
+	}
 	request := tagged(p.owned(w.request), NameTag, w.name)
+	if p.Owner == "" && live.owner != "" {
+		request = tagged(request, OwnerTag, live.owner)
+	}
 	request[w.kind.name] = name
 	p.step(&Step{Verb: Replace, Name: name, Changes: changes, Why: reason, kind: w.kind, request: request, live: live})
 	for _, old := range p.state.named(w.kind, w.name) {
 		p.retire(old, "replaced by "+name)
 	}
 }
+
+// longestName is the most characters of the name of a compute environment.
+const longestName = 128
 
 // nextName returns the first free name for a replacement.
 func (p *planner) nextName(w *wanted, live *Resource) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +100,11 @@ func (r *Runner) Run(ctx context.Context, plan *Plan, state *State) error {
 	for _, known := range state.resources {
 		r.arns[key(known.kind, known.Name)] = known.ARN
 	}
+	for _, s := range plan.unsettled { // others may need them
+		if err := r.settle(ctx, s); err != nil {
+			return fmt.Errorf("%s %s: %w", s.kind.title, s.Name, err)
+		}
+	}
 	var draining error
 	for _, s := range plan.Steps {
 		if err := r.lock.keep(ctx); err != nil {
@@ -149,12 +155,51 @@ func (r *Runner) create(ctx context.Context, s *Step) error {
 			return err
 		}
 	}
+	request := r.withARNs(s.kind, s.request)
+	if err := r.settleUsed(ctx, s, request); err != nil {
+		return err
+	}
+	disabled := s.kind.Kind == document.KindComputeEnvironment && request["state"] == "DISABLED"
+	if disabled {
+		request["state"] = "ENABLED" // AWS Batch creates no other ones
+	}
 	var out object
-	if err := r.call(ctx, string(s.kind.Kind), r.withARNs(s.kind, s.request), &out); err != nil {
+	if err := r.call(ctx, string(s.kind.Kind), request, &out); err != nil {
 		return err
 	}
 	r.arns[key(s.kind, s.Name)], _ = out[s.kind.arn].(string)
+	if err := r.settle(ctx, s); err != nil || !disabled {
+		return err
+	}
+	if err := r.call(ctx, s.kind.update, object{s.kind.reference: r.arns[key(s.kind, s.Name)], "state": "DISABLED"}, &object{}); err != nil {
+		return err
+	}
 	return r.settle(ctx, s)
+}
+
+// settleUsed waits until the environments of a queue, or the queue of a quota share, are VALID: AWS Batch accepts no
+// others.
+func (r *Runner) settleUsed(ctx context.Context, s *Step, request object) error {
+	of, used := map[document.Kind]document.Kind{document.KindJobQueue: document.KindComputeEnvironment, document.KindQuotaShare: document.KindJobQueue}[s.kind.Kind], []any{}
+	if of == "" {
+		return nil
+	}
+	for _, entry := range listOf(request["computeEnvironmentOrder"]) {
+		if entry, ok := entry.(object); ok {
+			used = append(used, entry["computeEnvironment"])
+		}
+	}
+	if s.kind.Kind == document.KindQuotaShare {
+		used = []any{request["jobQueue"]}
+	}
+	for _, arn := range used {
+		if arn, ok := arn.(string); ok && arn != "" {
+			if err := r.settle(ctx, &Step{Kind: kindOf(of).title, Name: batch.Name(arn), kind: kindOf(of)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // withARNs returns a request with the ARNs of what it refers to.
@@ -209,6 +254,9 @@ func (r *Runner) update(ctx context.Context, s *Step) error {
 	if request == nil {
 		return nil
 	}
+	if err := r.settleUsed(ctx, s, request); err != nil {
+		return err
+	}
 	if err := r.call(ctx, s.kind.update, request, &object{}); err != nil {
 		return err
 	}
@@ -259,6 +307,11 @@ func (r *Runner) updateRequest(s *Step) object {
 	if len(resources) > 0 {
 		request["computeResources"] = resources
 	}
+	for _, member := range ofImages {
+		if _, ok := resources[member]; ok {
+			resources["updateToLatestImageVersion"] = true
+		}
+	}
 	if len(request) == 0 {
 		return nil
 	}
@@ -297,7 +350,7 @@ func (r *Runner) wanted(s *Step) object {
 
 // settle waits until a resource is VALID. Kinds without a status are at once.
 func (r *Runner) settle(ctx context.Context, s *Step) error {
-	if s.kind.describe == "" {
+	if !s.kind.hasStatus() {
 		return nil
 	}
 	return r.poll(ctx, r.Settle, func() (bool, error) {
@@ -317,6 +370,9 @@ func (r *Runner) settle(ctx context.Context, s *Step) error {
 
 // describe returns the current description of a resource; nil if it does not exist.
 func (r *Runner) describe(ctx context.Context, s *Step) (now *Resource, err error) {
+	if s.kind.Kind == document.KindQuotaShare {
+		return r.describeShare(ctx, s)
+	}
 	plural := map[string]string{"computeEnvironment": "computeEnvironments", "jobQueue": "jobQueues", "serviceEnvironment": "serviceEnvironments"}[s.kind.reference]
 	err = r.pages(ctx, s.kind.describe, object{plural: []string{s.Name}}, func(page object) error {
 		for _, d := range listOf(page[s.kind.list]) {
@@ -329,8 +385,30 @@ func (r *Runner) describe(ctx context.Context, s *Step) (now *Resource, err erro
 	return now, err
 }
 
+// describeShare is describe for a quota share.
+func (r *Runner) describeShare(ctx context.Context, s *Step) (*Resource, error) {
+	var d object
+	err := r.call(ctx, "DescribeQuotaShare", object{s.kind.reference: r.arns[key(s.kind, s.Name)]}, &d)
+	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Status == http.StatusBadRequest || rpc.Missing(err) {
+		return nil, nil // AWS Batch names no error of its own for what does not exist
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, nil
+	}
+	if now := s.kind.described(d); now.ARN != "" && now.Status != statusDeleted {
+		return now, nil
+	}
+	return nil, nil
+}
+
+// hasStatus reports whether resources of the kind become VALID some time after a change.
+func (k *kind) hasStatus() bool { return k.describe != "" || k.Kind == document.KindQuotaShare }
+
 // ErrSlow reports that a resource did not become VALID, or go away, in time.
-var ErrSlow = errors.New("it takes longer than expected")
+var ErrSlow = errors.New("AWS Batch still works on it")
 
 // poll calls done with growing pauses until it returns true. It keeps the lock meanwhile.
 func (r *Runner) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) error {
@@ -389,18 +467,21 @@ func (r *Runner) retire(ctx context.Context, s *Step) error {
 // remove deletes a resource, a queue after disabling it, and waits until it is gone.
 func (r *Runner) remove(ctx context.Context, s *Step) error {
 	r.progress(s, "")
-	if s.kind.Kind == document.KindJobQueue || s.kind.Kind == document.KindServiceEnvironment {
+	switch s.kind.Kind {
+	case document.KindJobQueue, document.KindServiceEnvironment, document.KindQuotaShare:
 		if s.live.request["state"] != "DISABLED" {
 			if err := r.call(ctx, s.kind.update, object{s.kind.reference: s.live.ARN, "state": "DISABLED"}, &object{}); err != nil {
 				return err
 			}
 			if err := r.settle(ctx, s); err != nil {
-				return err
+				if _, invalid := errors.AsType[*InvalidError](err); !invalid { // an INVALID one can be deleted
+					return err
+				}
 			}
 		}
 		// A job may have arrived since the plan was made.
 		if s.kind.Kind == document.KindJobQueue {
-			if ids, err := r.jobsIn(ctx, s.live.ARN, active, mostDescribed); err != nil || len(ids) > 0 {
+			if ids, err := r.waitingIn(ctx, s.live); err != nil || len(ids) > 0 {
 				return errors.Join(err, fmt.Errorf("it has %s", count(len(ids), "job")))
 			}
 		}
@@ -414,23 +495,31 @@ func (r *Runner) remove(ctx context.Context, s *Step) error {
 
 // gone waits until a resource does not exist any more.
 func (r *Runner) gone(ctx context.Context, s *Step) error {
-	if s.kind.describe == "" {
+	if !s.kind.hasStatus() {
 		return nil
 	}
+	deleting := false
 	return r.poll(ctx, r.Settle, func() (bool, error) {
 		now, err := r.describe(ctx, s)
-		if now != nil {
-			r.progress(s, "until it is deleted")
+		if now == nil || err != nil {
+			return now == nil, err
 		}
-		return now == nil, err
+		r.progress(s, "until it is deleted")
+		if deleting = deleting || now.Status == statusDeleting; deleting && now.Status == statusInvalid {
+			return false, now.invalid() // the deletion failed
+		}
+		return false, nil
 	})
 }
 
-// Unread returns the titles of the kinds that could not be read, with their errors.
+// Unread returns the titles of the kinds that you may not read, with the errors. Kinds that the server does not have
+// are not among them.
 func (s *State) Unread() map[string]error {
 	out := map[string]error{}
 	for _, k := range slices.Collect(maps.Keys(s.unread)) {
-		out[kindOf(k).plural()] = s.unread[k]
+		if !isUnknown(s.unread[k]) {
+			out[kindOf(k).plural()] = s.unread[k]
+		}
 	}
 	return out
 }

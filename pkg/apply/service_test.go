@@ -116,6 +116,10 @@ func (s *shelf) serve(w http.ResponseWriter, r *http.Request) {
 			reply(object{})
 			return
 		case strings.ToLower(k.remove):
+			if s.kept[find()]["state"] != "DISABLED" {
+				refuse("it must be DISABLED before deletion")
+				return
+			}
 			s.gone[find()] = time.Now().Add(15 * time.Second)
 			if k.describe == "" {
 				delete(s.kept, find())
@@ -124,6 +128,10 @@ func (s *shelf) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		case "describequotashare":
 			if k.Kind == document.KindQuotaShare {
+				if s.kept[find()] == nil {
+					refuse("quota share does not exist")
+					return
+				}
 				reply(s.kept[find()])
 				return
 			}
@@ -250,12 +258,12 @@ func TestServiceEnvironments(t *testing.T) {
 		const share = `"quotaShares": [{"quotaShareName": "research", "jobQueue": "train", "capacityLimits": [{"maxCapacity": 4, "capacityUnit": "NUM_INSTANCES"}], "preemptionConfiguration": {"inSharePreemption": "ENABLED"}, "resourceSharingConfiguration": {"strategy": "LEND"}, "tags": {"Team": "research"}}]`
 		o := Options{Owner: "test", Prune: true}
 		for _, step := range []struct{ text, want string }{
-			{`{` + share + `, ` + queue + `, ` + environment + `}`, "create service environment training\ncreate job queue train\ncreate quota share research\n"},
+			{`{` + share + `, ` + queue + `, ` + environment + `}`, "create service environment training\ncreate job queue train\ncreate quota share train/research\n"},
 			{`{` + strings.Replace(share, `"maxCapacity": 4`, `"maxCapacity": 6`, 1) + `, ` + queue + `, ` + strings.Replace(environment, `"maxCapacity": 8`, `"maxCapacity": 9`, 1) + `}`,
-				"update service environment training capacityLimits[0].maxCapacity 8->9\nupdate quota share research capacityLimits[0].maxCapacity 4->6\n"},
+				"update service environment training capacityLimits[0].maxCapacity 8->9\nupdate quota share train/research capacityLimits[0].maxCapacity 4->6\n"},
 			{`{` + strings.Replace(share, `, "tags": {"Team": "research"}`, "", 1) + `, ` + queue + `, ` + environment + `}`,
-				"update service environment training capacityLimits[0].maxCapacity 9->8\nupdate quota share research capacityLimits[0].maxCapacity 6->4 tags.Team \"research\"->nothing\n"},
-			{`{` + queue + `, ` + environment + `}`, "delete quota share research (no file mentions it)\n"},
+				"update service environment training capacityLimits[0].maxCapacity 9->8\nupdate quota share train/research capacityLimits[0].maxCapacity 6->4 tags.Team \"research\"->nothing\n"},
+			{`{` + queue + `, ` + environment + `}`, "delete quota share train/research (no file mentions it)\n"},
 			{`{"$schema": "resources.schema.json", "jobQueues": []}`, "delete job queue train (no file mentions it)\ndelete service environment training (no file mentions it)\n"},
 		} {
 			if got := applied(t, a, o, step.text).text(); got != step.want {
@@ -302,4 +310,85 @@ func TestTogether(t *testing.T) {
 			t.Errorf("%d creations of 3 resources: %v", created, cut.calls)
 		}
 	})
+}
+
+// planned returns the plan for a file against resources that are described in JSON, by kind.
+func planned(t *testing.T, o Options, text string, descriptions ...string) (plan, problems string, made *Plan) {
+	t.Helper()
+	s := &State{}
+	for _, d := range descriptions {
+		var description object
+		if err := json.Unmarshal([]byte(d), &description); err != nil {
+			t.Fatalf("%s: %v", d, err)
+		}
+		for _, k := range kinds {
+			if _, ok := description[k.arn]; ok {
+				s.resources = append(s.resources, k.described(description))
+			}
+		}
+	}
+	made, list := NewPlan([]*document.File{file(t, text)}, s, o)
+	for _, d := range list {
+		problems += d.Message + "\n"
+	}
+	return made.text(), problems, made
+}
+
+// TestUpdates compares plans with what AWS Batch can update, on environments as it describes them.
+func TestUpdates(t *testing.T) {
+	const linked = `"serviceRole": "arn:aws:iam::123456789012:role/aws-service-role/batch.amazonaws.com/AWSServiceRoleForBatch"`
+	live := func(resources, more string) string {
+		return `{"computeEnvironmentName": "e", "computeEnvironmentArn": "arn:aws:batch:us-east-1:123456789012:compute-environment/e", "type": "MANAGED", "state": "ENABLED", "status": "VALID", "tags": {}, ` +
+			more + `, "computeResources": {` + resources + `, "desiredvCpus": 7, "bidPercentage": 0}}`
+	}
+	want := func(resources, more string) string {
+		return `{"computeEnvironmentName": "e", "type": "MANAGED", ` + more + `"computeResources": {` + resources + `}}`
+	}
+	const ec2 = `"type": "EC2", "minvCpus": 0, "maxvCpus": 4, "subnets": ["subnet-1"], "instanceRole": "ecsInstanceRole"`
+	const progressive = ec2 + `, "allocationStrategy": "BEST_FIT_PROGRESSIVE", "instanceTypes": ["c5.large"]`
+	const fargate = `"type": "FARGATE", "maxvCpus": 4, "subnets": ["subnet-1"], "securityGroupIds": ["sg-1"]`
+	for _, test := range []struct{ name, text, live, plan, problems string }{
+		{"equal", want(progressive, ""), live(progressive+`, "ec2Configuration": [{"imageType": "ECS_AL2023", "batchImageStatus": "LATEST"}]`, linked), "", ""},
+		{"the status of an image is no difference", want(progressive+`, "ec2Configuration": [{"imageType": "ECS_AL2023"}]`, ""), live(progressive+`, "ec2Configuration": [{"imageType": "ECS_AL2023", "batchImageStatus": "UPDATE_AVAILABLE"}]`, linked), "", ""},
+		{"a hand-set image", want(progressive+`, "ec2Configuration": [{"imageType": "ECS_AL2023"}]`, ""), live(progressive+`, "ec2Configuration": [{"imageType": "ECS_AL2023", "imageIdOverride": "ami-1"}]`, linked),
+			"update compute environment e computeResources.ec2Configuration[0].imageIdOverride \"ami-1\"->\"\"\n", ""},
+		{"bidPercentage 100 is the default", want(progressive+`, "bidPercentage": 100`, ""), live(progressive, linked), "", ""},
+		{"in place", want(strings.Replace(progressive, "c5.large", "m5.large", 1), ""), live(progressive, linked), "update compute environment e computeResources.instanceTypes [\"c5.large\"]->[\"m5.large\"]\n", ""},
+		{"to BEST_FIT", want(strings.Replace(progressive, "BEST_FIT_PROGRESSIVE", "BEST_FIT", 1), ""), live(progressive, linked),
+			"replace compute environment e-2 computeResources.allocationStrategy \"BEST_FIT_PROGRESSIVE\"->\"BEST_FIT\" (no update changes allocationStrategy to BEST_FIT)\nretire compute environment e (replaced by e-2)\n", ""},
+		{"Fargate to Fargate Spot", want(strings.Replace(fargate, "FARGATE", "FARGATE_SPOT", 1), ""), live(fargate, linked),
+			"replace compute environment e-2 computeResources.type \"FARGATE\"->\"FARGATE_SPOT\" (on Fargate, no update changes type)\nretire compute environment e (replaced by e-2)\n", ""},
+		{"the subnets of Fargate", want(strings.Replace(fargate, "subnet-1", "subnet-2", 1), ""), live(fargate, linked), "update compute environment e computeResources.subnets [\"subnet-1\"]->[\"subnet-2\"]\n", ""},
+		{"another role", want(progressive, `"serviceRole": "arn:aws:iam::123456789012:role/b", `), live(progressive, `"serviceRole": "arn:aws:iam::123456789012:role/a"`),
+			"update compute environment e serviceRole \"arn:aws:iam::123456789012:role/a\"->\"arn:aws:iam::123456789012:role/b\"\n", ""},
+		{"a role instead of AWS Batch's own", want(progressive, `"serviceRole": "arn:aws:iam::123456789012:role/b", `), live(progressive, linked),
+			"replace compute environment e-2 serviceRole \"arn:aws:iam::123456789012:role/aws-service-role/batch.amazonaws.com/AWSServiceRoleForBatch\"->\"arn:aws:iam::123456789012:role/b\" (no update changes between a service role and AWS Batch's own)\nretire compute environment e (replaced by e-2)\n", ""},
+		{"an UNMANAGED one", `{"computeEnvironmentName": "e", "type": "MANAGED", "computeResources": {` + progressive + `}}`,
+			`{"computeEnvironmentName": "e", "computeEnvironmentArn": "arn:e", "type": "UNMANAGED", "state": "ENABLED", "serviceRole": "arn:aws:iam::123456789012:role/a"}`,
+			"update compute environment e computeResources nothing->{\"allocationStrategy\":\"BEST_FIT_PROGRESSIVE\",\"instanceRole\":\"ecsInstanceRole\",\"instanceTypes\":[\"c5.large\"],\"maxvCpus\":4,\"minvCpus\":0,\"subnets\":[\"subnet-1\"],\"type\":\"EC2\"} type \"UNMANAGED\"->\"MANAGED\"\n",
+			"compute environment \"e\" is UNMANAGED and cannot be replaced, because its instances belong to its cluster: no update changes type\n"},
+		{"a quantity that the file leaves open", `{"consumableResourceName": "c", "resourceType": "REPLENISHABLE"}`, `{"consumableResourceName": "c", "consumableResourceArn": "arn:c", "totalQuantity": 50, "resourceType": "REPLENISHABLE"}`, "", ""},
+		{"a policy that a queue loses", `{"jobQueueName": "q", "state": "ENABLED", "priority": 1, "serviceEnvironmentOrder": []}`, `{"jobQueueName": "q", "jobQueueArn": "arn:q", "state": "ENABLED", "priority": 1, "schedulingPolicyArn": "arn:aws:batch:us-east-1:123456789012:scheduling-policy/p"}`,
+			"update job queue q schedulingPolicyArn \"p\"->nothing\n", "job queue \"q\" has scheduling policy \"p\"; a queue cannot get a scheduling policy later, or lose it\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			plan, problems, _ := planned(t, Options{}, test.text, test.live)
+			if plan != test.plan || problems != test.problems {
+				t.Errorf("plan\n%swant\n%sproblems\n%swant\n%s", plan, test.plan, problems, test.problems)
+			}
+		})
+	}
+	_, problems, _ := planned(t, Options{Owner: "b"}, want(progressive, ""), strings.Replace(live(progressive, linked), `"tags": {}`, `"tags": {"batchctl:owner": "a"}`, 1))
+	if problems != "compute environment \"e\" belongs to the owner \"a\"\n" {
+		t.Errorf("another owner's: %s", problems)
+	}
+	plan, problems, _ := planned(t, Options{Owner: "b", Take: true, Replace: true}, want(strings.Replace(progressive, "c5.large", "m5.large", 1), ""), strings.Replace(live(progressive, linked), `"tags": {}`, `"tags": {"batchctl:owner": "a"}`, 1))
+	if !strings.HasPrefix(plan, "replace compute environment e-2 ") || problems != "" {
+		t.Errorf("taken and replaced: %s%s", plan, problems)
+	}
+	queue := `{"jobQueueName": "q", "jobQueueArn": "arn:q", "state": "ENABLED", "priority": 1, "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "arn:aws:batch:us-east-1:123456789012:compute-environment/e"}]}`
+	_, _, made := planned(t, Options{}, want(fargate, ""), live(progressive, linked), queue)
+	if i := slices.IndexFunc(made.Steps, func(s *Step) bool { return s.Name == "q" }); i < 0 || !made.Steps[i].moves {
+		t.Errorf("a queue from EC2 to Fargate: %s", made.text())
+	}
 }

@@ -37,7 +37,8 @@ type Account struct {
 // Resource is a resource in the account.
 type Resource struct {
 	kind *kind
-	// Name is its name in the account. Logical is its name in files.
+	// Name is its name in the account. Logical is its name in files. Those of a quota share begin with its queue: two
+	// queues may have shares of one name.
 	Name, Logical string
 	ARN           string
 	// request is the request that would create it, with ARNs; its tags are complete.
@@ -218,6 +219,10 @@ func (k *kind) described(description any) *Resource {
 			r.request[m] = v
 		}
 	}
+	if k.Kind == document.KindQuotaShare {
+		r.Name = k.logical(r.request)
+		r.Logical = r.Name
+	}
 	tags, _ := r.request["tags"].(object)
 	if name, ok := tags[NameTag].(string); ok {
 		r.Logical = name
@@ -225,6 +230,18 @@ func (k *kind) described(description any) *Resource {
 	r.owner, _ = tags[OwnerTag].(string)
 	return r
 }
+
+// logical returns the name of a request's resource in files.
+func (k *kind) logical(request object) string {
+	name, _ := request[k.name].(string)
+	if k.Kind == document.KindQuotaShare {
+		return batch.Name(fmt.Sprint(request["jobQueue"])) + "/" + name
+	}
+	return name
+}
+
+// isEKS reports whether a compute environment is on EKS.
+func (r *Resource) isEKS() bool { return r.request["eksConfiguration"] != nil }
 
 // call calls an operation of AWS Batch, and repeats it while the service is busy. An operation that changes something
 // has the same effect if it is repeated.
@@ -296,7 +313,11 @@ func (a *Account) jobsIn(ctx context.Context, queue string, states []types.JobSt
 				return nil, err
 			}
 			for _, j := range page.JobSummaryList {
-				ids = append(ids, aws.ToString(j.JobId))
+				id := aws.ToString(j.JobId)
+				if j.NodeProperties != nil && j.NodeProperties.NumNodes != nil {
+					id += "#0" // a node tells where the job runs
+				}
+				ids = append(ids, id)
 			}
 		}
 	}
@@ -306,8 +327,8 @@ func (a *Account) jobsIn(ctx context.Context, queue string, states []types.JobSt
 // mostDescribed is how many jobs DescribeJobs accepts.
 const mostDescribed = 100
 
-// jobsOn counts the jobs that run on a compute environment, in any queue. A job counts too if nothing tells where it
-// runs, since deleting the environment would end it.
+// jobsOn counts the jobs that run on a compute environment, in any queue. A job counts too if nothing tells on which
+// environment of the platform it runs, since deleting the environment would end it.
 func (a *Account) jobsOn(ctx context.Context, environment *Resource, queues []*Resource) (count int, err error) {
 	for _, q := range queues {
 		ids, err := a.startedIn(ctx, q.ARN)
@@ -320,7 +341,8 @@ func (a *Account) jobsOn(ctx context.Context, environment *Resource, queues []*R
 				return 0, err
 			}
 			for _, j := range out.Jobs {
-				if on, known := clusterOf(j); on == environment.cluster || !known {
+				on, known := clusterOf(j)
+				if known && on == environment.cluster || !known && (j.EksProperties != nil) == environment.isEKS() {
 					count++
 				}
 			}

@@ -16,13 +16,14 @@ func isResources(root *jsontree.Node) bool {
 		return false
 	}
 	lists, requests := 0, 0
-	for _, l := range ResourceLists {
-		list := root.Get(l.Member)
-		if first := list.Index(0); first.Is(jsontree.Object) && l.Kind.shared(first) > 0 {
-			requests++
+	for list := range root.Children() {
+		at := slices.IndexFunc(ResourceLists[:], func(l ResourceList) bool { return plain(l.Member) == plain(list.Name) })
+		if at < 0 || !list.Is(jsontree.Array) {
+			continue
 		}
-		if list.Is(jsontree.Array) {
-			lists++
+		lists++
+		if first := list.Index(0); first.Is(jsontree.Object) && ResourceLists[at].Kind.shared(first) > 0 {
+			requests++
 		}
 	}
 	return requests > 0 && 2*lists >= contents(root)

@@ -51,10 +51,30 @@ func (c *Client) FindRole(ctx context.Context, arn string) (Role, error) {
 	return role, nil
 }
 
-// Forbidden asks IAM which of these actions, each with the ARNs of its resources, the caller may not do. It evaluates
-// the policies of the caller's user or role, and not those of the organisation. The caller needs the permission
-// iam:SimulatePrincipalPolicy, and iam:GetRole if it is a role.
-func (c *Client) Forbidden(ctx context.Context, actions map[string][]string) (forbidden []string, err error) {
+// Permission is an action on a resource, and what IAM says about it.
+type Permission struct {
+	Action string
+	// ARN is the resource; "" for all.
+	ARN string
+	// Explicit means that a statement denies the action. Otherwise no statement allows it, as far as IAM evaluates them.
+	Explicit bool
+	// Conditional means that a statement has a condition on something that the question does not tell.
+	Conditional bool
+}
+
+// String names the action and its resource.
+func (p Permission) String() string {
+	if p.ARN == "" {
+		return p.Action
+	}
+	return p.Action + " on " + p.ARN
+}
+
+// Forbidden asks IAM which of these actions, each with the ARNs of its resources, the caller may not do. An ARN may
+// begin with a colon: then it is that of a resource in the caller's account. IAM evaluates the policies of the caller's
+// user or role, and not those of the organisation. The caller needs the permission iam:SimulatePrincipalPolicy, and
+// iam:GetRole if it is a role.
+func (c *Client) Forbidden(ctx context.Context, actions map[string][]string) (forbidden []Permission, err error) {
 	principal, err := c.principal(ctx)
 	if err != nil {
 		return nil, err
@@ -62,14 +82,18 @@ func (c *Client) Forbidden(ctx context.Context, actions map[string][]string) (fo
 	for _, action := range slices.Sorted(maps.Keys(actions)) {
 		in := url.Values{"PolicySourceArn": {principal}, "ActionNames.member.1": {action}}
 		for _, arn := range actions[action] {
+			if strings.HasPrefix(arn, ":") {
+				arn = c.inAccount(principal, arn)
+			}
 			if arn != "" {
 				in.Set(fmt.Sprintf("ResourceArns.member.%d", len(in)-1), arn)
 			}
 		}
 		var out struct {
 			Results []struct {
-				Decision string `xml:"EvalDecision"`
-				Resource string `xml:"EvalResourceName"`
+				Decision string   `xml:"EvalDecision"`
+				Resource string   `xml:"EvalResourceName"`
+				Missing  []string `xml:"MissingContextValues>member"`
 			} `xml:"SimulatePrincipalPolicyResult>EvaluationResults>member"`
 		}
 		if err := c.Query(ctx, IAM, "SimulatePrincipalPolicy", in, &out); err != nil {
@@ -77,11 +101,20 @@ func (c *Client) Forbidden(ctx context.Context, actions map[string][]string) (fo
 		}
 		for _, r := range out.Results {
 			if r.Decision != "allowed" {
-				forbidden = append(forbidden, strings.TrimSuffix(action+" on "+r.Resource, " on *"))
+				forbidden = append(forbidden, Permission{action, strings.TrimPrefix(r.Resource, "*"), r.Decision == "explicitDeny", len(r.Missing) > 0})
 			}
 		}
 	}
 	return forbidden, nil
+}
+
+// inAccount completes :job-queue/NAME to the ARN of a resource of AWS Batch in the account of a principal.
+func (c *Client) inAccount(principal, rest string) string {
+	parts := strings.SplitN(principal, ":", 6) // arn:aws:iam::123456789012:role/x
+	if len(parts) < 6 {
+		return ""
+	}
+	return fmt.Sprintf("arn:%s:batch:%s:%s%s", parts[1], c.region, parts[4], rest)
 }
 
 // principal returns the ARN of the caller's user, or of the role whose session the caller has.

@@ -243,11 +243,11 @@ func TestForbidden(t *testing.T) {
 			`</EvalDecision><EvalResourceName>` + resource + `</EvalResourceName></member></EvaluationResults></SimulatePrincipalPolicyResult></SimulatePrincipalPolicyResponse>`}
 	}
 	role := answer{status: 200, body: `<GetRoleResponse><GetRoleResult><Role><Arn>arn:aws:iam::123456789012:role/teams/ops</Arn></Role></GetRoleResult></GetRoleResponse>`}
-	actions := map[string][]string{"batch:CreateJobQueue": {""}, "batch:UpdateJobQueue": {"arn:q"}}
+	actions := map[string][]string{"batch:CreateJobQueue": {":job-queue/q"}, "batch:UpdateJobQueue": {"arn:q"}}
 
 	s, c := scripted(identity("arn:aws:sts::123456789012:assumed-role/ops/me"), role, decision("batch:CreateJobQueue", "allowed", "*"), decision("batch:UpdateJobQueue", "implicitDeny", "arn:q"))
 	forbidden, err := c.Forbidden(t.Context(), actions)
-	if err != nil || !slices.Equal(forbidden, []string{"batch:UpdateJobQueue on arn:q"}) {
+	if err != nil || !slices.Equal(forbidden, []Permission{{"batch:UpdateJobQueue", "arn:q", false, false}}) {
 		t.Errorf("a session: %v, %v", forbidden, err)
 	}
 	var asked []string
@@ -262,12 +262,12 @@ func TestForbidden(t *testing.T) {
 		}
 		asked = append(asked, form.Get("PolicySourceArn")+" "+form.Get("ActionNames.member.1")+" "+form.Get("ResourceArns.member.1"))
 	}
-	if want := []string{"arn:aws:iam::123456789012:role/teams/ops batch:CreateJobQueue ", "arn:aws:iam::123456789012:role/teams/ops batch:UpdateJobQueue arn:q"}; !slices.Equal(asked, want) {
+	if want := []string{"arn:aws:iam::123456789012:role/teams/ops batch:CreateJobQueue arn:aws:batch:eu-central-1:123456789012:job-queue/q", "arn:aws:iam::123456789012:role/teams/ops batch:UpdateJobQueue arn:q"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
 
 	_, c = scripted(identity("arn:aws:iam::123456789012:user/me"), decision("batch:CreateJobQueue", "explicitDeny", "*"), decision("batch:UpdateJobQueue", "allowed", "arn:q"))
-	if forbidden, err := c.Forbidden(t.Context(), actions); err != nil || !slices.Equal(forbidden, []string{"batch:CreateJobQueue"}) {
+	if forbidden, err := c.Forbidden(t.Context(), actions); err != nil || !slices.Equal(forbidden, []Permission{{"batch:CreateJobQueue", "", true, false}}) {
 		t.Errorf("a user: %v, %v", forbidden, err)
 	}
 	_, c = scripted(identity("arn:aws:iam::123456789012:user/me"), answer{status: 403, body: `<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>`})

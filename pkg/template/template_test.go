@@ -271,9 +271,10 @@ func TestGit(t *testing.T) {
 	first := git(t, repo, "rev-parse", "HEAD")
 	git(t, dir, "init", "-q", "module")
 	git(t, filepath.Join(dir, "module"), "commit", "-qm", "x", "--allow-empty")
-	git(t, repo, "submodule", "add", "-q", filepath.Join(dir, "module"), "sub/module")
+	module := git(t, filepath.Join(dir, "module"), "rev-parse", "HEAD")
+	git(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+module+",sub/module")
 	write(t, repo, map[string]string{"a.json": `{"new": 1}`})
-	git(t, repo, "commit", "-qam", "second")
+	git(t, repo, "commit", "-qm", "second", "a.json", "--include")
 	environ := append(os.Environ(), "GIT_TEMPLATE_DIR="+filepath.Join(dir, "templates"), "GIT_DIR=/nonexistent", "GIT_WORK_TREE=/nonexistent",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=filter.evil.smudge", "GIT_CONFIG_VALUE_0=touch "+ran,
 		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+filepath.Join(dir, "templates", "hooks"))

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -57,8 +59,10 @@ func ApplyCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with a `NAME`, in the tag " + apply.OwnerTag},
 			&cli.BoolFlag{Name: "prune", Usage: "delete the owner's resources that no file mentions"},
+			&cli.BoolFlag{Name: "take", Usage: "take over resources of another owner"},
+			&cli.BoolFlag{Name: "replace", Usage: "replace compute environments instead of updating their instances"},
 			&cli.DurationFlag{Name: "drain", Value: time.Hour, Usage: "wait at most this `TIME` until no job runs on an environment that is to be deleted"},
-			&cli.DurationFlag{Name: "settle", Value: 15 * time.Minute, Usage: "wait at most this `TIME` until a resource is VALID"},
+			&cli.DurationFlag{Name: "settle", Value: time.Hour, Usage: "wait at most this `TIME` until a resource is VALID"},
 		)...),
 		Action: func(c *cli.Context) error {
 			format, err := cmdline.OutputFormat(c)
@@ -66,7 +70,7 @@ func ApplyCommand(con *term.Console) *cli.Command {
 				return err
 			}
 			return applyFiles(c.Context, con, applyOptions{paths: c.Args().Slice(), target: cmdline.TargetOptions(c), format: format, yes: c.Bool("yes"), dry: c.Bool("check"),
-				plan: apply.Options{Owner: c.String("owner"), Prune: c.Bool("prune")}, drain: c.Duration("drain"), settle: c.Duration("settle")})
+				plan: apply.Options{Owner: c.String("owner"), Prune: c.Bool("prune"), Take: c.Bool("take"), Replace: c.Bool("replace")}, drain: c.Duration("drain"), settle: c.Duration("settle")})
 		},
 	}
 }
@@ -99,7 +103,7 @@ func applyFiles(ctx context.Context, con *term.Console, o applyOptions) error {
 }
 
 // resourceFiles reads and checks the files. Those of a directory that create no resources are left out, with their
-// problems.
+// problems, unless nothing tells what they are.
 func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, platform *document.Platform, err error) {
 	documents, unread := check.Find(o.paths, nil, []string{".json"})
 	for _, err := range unread {
@@ -110,27 +114,29 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 	for _, err := range checked.Unread {
 		return nil, nil, err
 	}
-	relevant := map[*diag.Source]bool{}
-	for _, p := range checked.Platforms {
-		if p.Content != nil && p.Content.Root != nil {
-			relevant[p.Content.Root.Source] = true
-		}
-	}
 	named := map[string]bool{}
 	for _, d := range documents {
 		named[d.Path] = d.Named
 	}
+	other := map[*diag.Source]bool{}
 	for _, f := range checked.Files {
-		switch {
-		case f.Kind == document.KindResources || len(f.Requests) > 0:
-			files, relevant[f.Source] = append(files, f), true
-		case named[f.Source.Name] && f.Kind != document.KindPlatform:
+		creates := f.Kind == document.KindResources || len(f.Requests) > 0
+		switch isKnown := f.Kind != "" || f.Unchecked != ""; {
+		case creates:
+			files = append(files, f)
+		case named[f.Source.Name] && f.Kind != document.KindPlatform && isKnown:
 			return nil, nil, exit.Usage("%s creates no resources", f.Source.Name).Try("submit jobs with batchctl submit; apply takes the requests of queues and what belongs to them")
+		case f.Kind != document.KindPlatform:
+			other[f.Source] = isKnown
 		}
 	}
-	problems := slices.DeleteFunc(checked.Problems, func(d diag.Diagnostic) bool { return !relevant[d.Source] })
+	// What no parser can read may be a queue.
+	problems := slices.DeleteFunc(checked.Problems, func(d diag.Diagnostic) bool { return other[d.Source] })
 	if problems.HasErrors() {
 		return nil, nil, input.Refuse(con, problems, "nothing was changed")
+	}
+	if err := passedOver(con, o, documents, checked.Skipped); err != nil {
+		return nil, nil, err
 	}
 	if err := unfilled(con, files); err != nil {
 		return nil, nil, err
@@ -142,6 +148,37 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 		platform = checked.Platforms[0].Content
 	}
 	return files, platform, input.Complain(con, problems)
+}
+
+// passedOver prints the files of directories that apply does not use. With --prune they are an error: a queue whose
+// file is not recognised would be deleted.
+func passedOver(con *term.Console, o applyOptions, documents []check.Document, skipped check.Skipped) error {
+	over := slices.Concat(skipped.Unclear, skipped.Foreign)
+	for _, dir := range o.paths {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			hidden := path != dir && strings.HasPrefix(entry.Name(), ".")
+			switch {
+			case err != nil || path == dir:
+			case entry.IsDir() && hidden:
+				return filepath.SkipDir
+			case !entry.IsDir() && strings.EqualFold(filepath.Ext(path), ".json") && !slices.ContainsFunc(documents, func(d check.Document) bool { return d.Path == path }):
+				over = append(over, path) // a link, or in a .gitignore
+			}
+			return nil
+		})
+		if err != nil {
+			return exit.Fail(exit.NotDone, "read %s: %v", dir, exit.Cause(err))
+		}
+	}
+	slices.Sort(over)
+	for _, path := range slices.Compact(over) {
+		fmt.Fprintf(con.Err, "not used: %s\n", diag.Printable(path))
+	}
+	if len(over) > 0 && o.plan.Prune {
+		return exit.Fail(exit.Problem, "--prune deletes what no file mentions, and %s not used", term.Plural(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
+			Try("move the files elsewhere, correct them, or name the files of the resources one by one")
+	}
+	return nil
 }
 
 // unfilled refuses files with placeholders, whose values are unknown.
@@ -165,6 +202,8 @@ type applying struct {
 	// local means the local engine, where everything is allowed.
 	local           bool
 	toldPermissions bool
+	toldUnread      bool
+	warned          map[rpc.Permission]bool
 }
 
 // run compares, asks and changes.
@@ -207,8 +246,12 @@ func (a *applying) compare(ctx context.Context) (*apply.State, *apply.Plan, erro
 	if err != nil {
 		return nil, nil, a.failed(ctx, err)
 	}
+	if !a.toldUnread {
+		noteUnread(a.con, state)
+		a.toldUnread = true
+	}
 	plan, problems := apply.NewPlan(a.files, state, a.o.plan)
-	stranded, err := a.account.Stranded(ctx, plan)
+	stranded, err := a.account.Stranded(ctx, plan, state)
 	if err != nil {
 		return nil, nil, a.failed(ctx, err)
 	}
@@ -217,9 +260,25 @@ func (a *applying) compare(ctx context.Context) (*apply.State, *apply.Plan, erro
 		problems = append(problems, a.forbidden(ctx, plan)...)
 	}
 	if len(problems) > 0 {
-		return nil, nil, input.Refuse(a.con, problems, "nothing was changed")
+		return nil, nil, a.refuse(problems)
 	}
 	return state, plan, nil
+}
+
+// refuse prints problems and ends the command. Those of the account have no place in a file.
+func (a *applying) refuse(problems diag.List) error {
+	var inFiles diag.List
+	for _, d := range problems {
+		if apply.IsBlocker(d) {
+			fmt.Fprintf(a.con.Err, "problem: %s\n  %s\n", diag.Printable(a.con.Redacted(d.Message)), diag.Printable(d.Hint))
+			continue
+		}
+		inFiles = append(inFiles, d)
+	}
+	if len(inFiles) == 0 {
+		return exit.Fail(exit.Problem, "%s: nothing was changed", term.Plural(len(problems), "problem"))
+	}
+	return input.Refuse(a.con, inFiles, "nothing was changed")
 }
 
 // forbidden returns the permissions that the plan needs and the caller does not have. Without an answer, it prints
@@ -230,8 +289,17 @@ func (a *applying) forbidden(ctx context.Context, plan *apply.Plan) (problems di
 		a.toldPermissions = true
 		fmt.Fprintf(a.con.Err, "not checked: your permissions (%s)\n", diag.Printable(a.con.Redacted(err.Error())))
 	}
-	for _, action := range forbidden {
-		problems = append(problems, apply.Blocker("add this permission to your role or user", "you may not call %s", action))
+	for _, p := range forbidden {
+		switch {
+		case p.Explicit && !p.Conditional:
+			problems = append(problems, apply.Blocker("ask the administrator of your role or user", "a policy forbids you to call %s", p))
+		case !a.warned[p]:
+			if a.warned == nil {
+				a.warned = map[rpc.Permission]bool{}
+			}
+			a.warned[p] = true
+			fmt.Fprintf(a.con.Err, "warning: you may not be allowed to call %s, as far as IAM evaluates your policies\n", diag.Printable(p.String()))
+		}
 	}
 	return problems
 }
@@ -348,6 +416,12 @@ func (a *applying) failed(ctx context.Context, err error) error {
 	}
 	if invalid, ok := errors.AsType[*apply.InvalidError](err); ok && invalid.Environment {
 		return exit.Fail(exit.NotDone, "%v", err).Try("%s; then run the same command again", explain.EnvironmentRemedy(invalid.Reason))
+	}
+	if errors.Is(err, apply.ErrSlow) {
+		return exit.Fail(exit.NotDone, "%v after %v", err, a.o.settle).Try("run the same command again; --settle waits longer")
+	}
+	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Status/100 == 4 && !rpc.Throttled(err) && !rpc.Denied(err) && !rpc.Expired(err) {
+		return exit.Fail(exit.NotDone, "%v", err).Try("correct what AWS Batch rejects, then run the same command again; what is done stays")
 	}
 	if rpc.Denied(err) {
 		return exit.Fail(exit.NotDone, "%v", err).Try("add this permission to the role or user, then run the same command again")
