@@ -18,6 +18,9 @@ const keepNodes = 1 << 15
 // Parse is the function Parse with nodes of the arena, which are valid until Reset.
 func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
 	p := &parser{src: src, text: src.Text}
+	if conflicted(p.text) {
+		return p.conflicting()
+	}
 	if !p.plausible() {
 		return nil, p.list
 	}
