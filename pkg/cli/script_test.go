@@ -50,12 +50,19 @@ func TestScripts(t *testing.T) {
 }
 
 // condition is what scripts may ask for in addition to testscript's own conditions: root;
-// long, for scripts that take long; and need:PROGRAM, which unlike exec:PROGRAM reports the
-// skipped script after the tests.
+// terminal, for what a container without devices cannot do; long, for scripts that take
+// long; and need:PROGRAM, which unlike exec:PROGRAM reports the skipped script after the
+// tests.
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "terminal":
+		f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+		if err == nil {
+			err = f.Close()
+		}
+		return err == nil, nil
 	case "long":
 		return testtool.LongCondition(), nil
 	}
