@@ -33,7 +33,7 @@ type minute struct{}
 
 func (minute) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 	a.Started("x")
-	return 0, sleep(ctx, time.Minute)
+	return 0, rpc.Sleep(ctx, time.Minute)
 }
 func (minute) Clear(string, string) error                     { return nil }
 func (minute) Unhonoured(*types.ContainerProperties) []string { return nil }

@@ -158,15 +158,3 @@ func (l *lock) release(ctx context.Context) error {
 	}
 	return l.a.call(ctx, "DeleteSchedulingPolicy", object{"arn": l.arn}, &object{})
 }
-
-// sleep waits, or returns the reason why ctx ended.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}

@@ -421,7 +421,7 @@ func (r *Runner) poll(ctx context.Context, limit time.Duration, done func() (boo
 		if time.Since(start) >= limit {
 			return ErrSlow
 		}
-		if err := sleep(ctx, min(pause, max(limit-time.Since(start), time.Millisecond))); err != nil {
+		if err := rpc.Sleep(ctx, min(pause, max(limit-time.Since(start), time.Millisecond))); err != nil {
 			return err
 		}
 		if err := r.lock.keep(ctx); err != nil {

@@ -250,7 +250,7 @@ func (a *Account) call(ctx context.Context, operation string, in, out any) (err 
 		if err = a.RPC.REST(ctx, rpc.Batch, operation, in, out); !rpc.Throttled(err) || pause == longestPause {
 			return err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := rpc.Sleep(ctx, pause); err != nil {
 			return err
 		}
 	}

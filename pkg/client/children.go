@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // readAhead is how many logs are read concurrently: GetLogEvents has a quota of 25 requests/s in an
@@ -169,7 +170,7 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 		}
 		// The next log starts as soon as one has ended.
 		if err == nil && (len(tails) == window || len(ids) == 0) && len(tails) > 0 {
-			err = Sleep(ctx, pause)
+			err = rpc.Sleep(ctx, pause)
 		}
 		if err != nil {
 			yield(Line{}, err)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -54,7 +55,7 @@ func newArray(size int) (*array, *Client) {
 func (a *array) Do(r *http.Request) (*http.Response, error) {
 	a.most.Store(max(a.most.Load(), a.inFlight.Add(1)))
 	defer a.inFlight.Add(-1)
-	if err := Sleep(r.Context(), 100*time.Millisecond); err != nil {
+	if err := rpc.Sleep(r.Context(), 100*time.Millisecond); err != nil {
 		return nil, err
 	}
 	name, ok := wire.LogsOperation(r.Header.Get("X-Amz-Target"))

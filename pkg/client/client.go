@@ -110,18 +110,6 @@ func (c *Client) ByID(ctx context.Context, ids []string) (map[string]types.JobDe
 	return jobs, nil
 }
 
-// Sleep waits for d, or less when ctx ends; then it returns the reason.
-func Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
 // collect drains a sequence up to its first error.
 func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	var all []T

@@ -84,7 +84,7 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Li
 				pause = pace.reset()
 			}
 			if err == nil {
-				err = Sleep(ctx, pause)
+				err = rpc.Sleep(ctx, pause)
 			}
 			if err != nil {
 				yield(Line{Job: id}, err)

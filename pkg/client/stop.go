@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // defaultReason is the statusReason when the user gives none.
@@ -66,7 +67,7 @@ func (c *Client) StopAll(ctx context.Context, ids []string, reason string) []Sto
 		}
 		pause, err := pace.Next(err)
 		if err == nil {
-			err = Sleep(ctx, pause)
+			err = rpc.Sleep(ctx, pause)
 		}
 		if err != nil {
 			for _, s := range pending {

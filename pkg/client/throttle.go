@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 const (
@@ -67,7 +69,7 @@ func (r *RateLimit) Wait(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if pause := r.Take(time.Now()); pause > 0 {
-		return Sleep(ctx, pause)
+		return rpc.Sleep(ctx, pause)
 	}
 	return nil
 }

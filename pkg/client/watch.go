@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 const (
@@ -64,7 +65,7 @@ func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, erro
 				}
 			}
 			if err == nil && len(w.pending) > 0 {
-				err = Sleep(ctx, pause)
+				err = rpc.Sleep(ctx, pause)
 			}
 			if err != nil {
 				yield(Event{}, err)
@@ -226,7 +227,7 @@ func (c *Client) patiently(ctx context.Context, call func() error) error {
 		}
 		pause, err := pace.Next(err)
 		if err == nil {
-			err = Sleep(ctx, pause)
+			err = rpc.Sleep(ctx, pause)
 		}
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ func call[In, Out any](ctx context.Context, c *Client, operation func(context.Co
 			return out, nil
 		}
 		isUnclear = isUnclear || !Refused(err) && !Busy(err) && !unsent(err)
-		if Refused(err) || !repeats(err) || ctx.Err() != nil || n == attempts || !sleep(ctx, pause) {
+		if Refused(err) || !repeats(err) || ctx.Err() != nil || n == attempts || rpc.Sleep(ctx, pause) != nil {
 			if isUnclear {
 				err = &UnclearError{err}
 			}
@@ -61,18 +61,6 @@ func call[In, Out any](ctx context.Context, c *Client, operation func(context.Co
 		if n == 1 {
 			c.progress("note: %v; it is sent again", err)
 		}
-	}
-}
-
-// sleep waits for d, and returns false if ctx ends before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 

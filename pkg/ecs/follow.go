@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 const (
@@ -48,7 +49,7 @@ func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (*
 		if isOver || err != nil {
 			return f.state, f.logs, err
 		}
-		if !sleep(ctx, pause) {
+		if rpc.Sleep(ctx, pause) != nil {
 			return f.state, f.logs, context.Cause(ctx)
 		}
 	}

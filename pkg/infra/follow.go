@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // course is the progress of an operation, from its events.
@@ -73,7 +75,7 @@ func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(
 			last := aws.ToString(c.events[n-1].EventId)
 			since = func() func(types.StackEvent) bool { return after(last) }
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := rpc.Sleep(ctx, pause); err != nil {
 			return c, &StillRunningError{Stack: name, Err: err}
 		}
 	}

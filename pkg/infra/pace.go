@@ -95,23 +95,11 @@ func (s *Stacks) until(ctx context.Context, call func() (done bool, err error)) 
 		}
 		pause, err := pace.next(err, false)
 		if err == nil {
-			err = sleep(ctx, pause)
+			err = rpc.Sleep(ctx, pause)
 		}
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// sleep waits for d. If ctx ends before, it returns the cause.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 

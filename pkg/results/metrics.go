@@ -248,7 +248,7 @@ func syntaxFault(text string, err error) *ExpressionError {
 // groups are the parentheses of an expression.
 type groups struct {
 	captures []int       // where groups begin that capture
-	ends     map[int]int // of each closed group, behind its parenthesis
+	ends     map[int]int // of each closed group, after its parenthesis
 	open     []int       // parentheses that nothing closes
 	surplus  int         // the first parenthesis that closes nothing; -1 without one
 }

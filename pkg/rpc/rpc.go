@@ -172,13 +172,21 @@ func again[T any](ctx context.Context, attempt func() (T, error)) (T, error) {
 	if e, ok := errors.AsType[*Error](err); !ok || !e.throttled() {
 		return answer, err
 	}
-	pause := time.NewTimer(retryAfter/2 + rand.N(retryAfter))
-	defer pause.Stop()
+	if err := Sleep(ctx, retryAfter/2+rand.N(retryAfter)); err != nil {
+		return answer, err
+	}
+	return attempt()
+}
+
+// Sleep waits for d, or less when ctx ends; then it returns the reason.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return answer, context.Cause(ctx)
-	case <-pause.C:
-		return attempt()
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // AWS Batch starts a job when its dependencies have succeeded, and fails it when one has failed. A
@@ -262,7 +263,7 @@ func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (
 		news, err := known.query(ctx, ids)
 		pause, err := pace.Next(err)
 		if err == nil && !news && wait {
-			err = client.Sleep(ctx, pause)
+			err = rpc.Sleep(ctx, pause)
 		}
 		if err == nil && c.lastCheckIsDue(r) {
 			err = c.endDuplicates(ctx, r)

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // Duplicates of a job are other jobs from the same intent. There are two causes:
@@ -153,7 +153,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 		seen, err = c.checkForDuplicates(ctx, r, clear, true)
 	}
 	if err == nil && !lagging && seen.unlisted == 0 && seen.duplicates == 0 {
-		if err = client.Sleep(ctx, secondCheck); err == nil {
+		if err = rpc.Sleep(ctx, secondCheck); err == nil {
 			seen, err = c.checkForDuplicates(ctx, r, clear, true)
 		}
 	}
@@ -237,7 +237,7 @@ func (c *Client) awaitLateCheck(ctx context.Context, r *run) error {
 		return nil
 	}
 	c.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
-	if err := client.Sleep(ctx, pause); err != nil {
+	if err := rpc.Sleep(ctx, pause); err != nil {
 		return err
 	}
 	for _, t := range r.tasks {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 const (
@@ -118,7 +119,7 @@ func (c *Client) findPatiently(ctx context.Context, t *plannedJob, until time.Ti
 		if err == nil || ctx.Err() != nil || client.Refused(err) && !client.Throttled(err) || time.Now().After(until) {
 			return found, err
 		}
-		if err := client.Sleep(ctx, fullJitter(try)); err != nil {
+		if err := rpc.Sleep(ctx, fullJitter(try)); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +138,7 @@ func (c *Client) search(ctx context.Context, t *plannedJob, since time.Time) ([]
 		if len(found) > 0 || !began.Before(settled) {
 			return found, nil
 		}
-		if err := client.Sleep(ctx, min(pause, time.Until(settled))); err != nil {
+		if err := rpc.Sleep(ctx, min(pause, time.Until(settled))); err != nil {
 			return nil, &UnknownError{t.name, err}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 const (
@@ -319,7 +320,7 @@ func (c *Client) submitJob(ctx context.Context, t *plannedJob, in *awsbatch.Subm
 		if !again || try == submitTries {
 			return id, err
 		}
-		if waitErr := client.Sleep(ctx, fullJitter(try)); waitErr != nil {
+		if waitErr := rpc.Sleep(ctx, fullJitter(try)); waitErr != nil {
 			return "", errors.Join(err, waitErr)
 		}
 	}
@@ -366,7 +367,7 @@ const invocationHeader = "Amz-Sdk-Invocation-Id"
 func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	graced, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if client.Sleep(graced, grace) == nil {
+		if rpc.Sleep(graced, grace) == nil {
 			cancel()
 		}
 	})
