@@ -17,12 +17,17 @@ const keepNodes = 1 << 15
 
 // Parse is the function Parse with nodes of the arena, which are valid until Reset.
 func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
-	p := &parser{src: src, text: src.Text}
-	if conflicted(p.text) {
-		return p.conflicting()
-	}
+	p := &parser{src: src}
+	p.text, p.list = diag.Conflicts(src, RuleSyntax)
 	if !p.plausible() {
 		return nil, p.list
+	}
+	if len(p.list) > 0 {
+		root, list := p.document()
+		for i := range list {
+			list[i].Fix = nil // nothing tells which side is right
+		}
+		return root, list
 	}
 	if root := readStrict(src, p.pos, a); root != nil {
 		return root, nil

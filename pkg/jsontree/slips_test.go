@@ -148,6 +148,7 @@ var slips = []struct{ name, text, message, hint, value string }{
 	{"blanks", " \n\t\n", "the file is empty", `write a job: { "name": …, "image": …, "command": […] }`, ""},
 	{"conflict", "<<<<<<< HEAD\n{}\n=======\n[]\n>>>>>>> theirs\n", "a merge conflict that is not resolved", "choose one of the two sides and remove the markers", `{}`},
 	{"conflict within", "{ \"a\": 1,\r\n<<<<<<< HEAD\r\n\"b\": 2\r\n||||||| base\r\n=======\r\n\"é\": 3\r\n>>>>>>> theirs\r\n}", "a merge conflict that is not resolved", "choose one of the two sides and remove the markers", `{"a":1,"b":2}`},
+	{"first half of a conflict", "<<<<<<< HEAD\n{}\n", "the marker of a merge conflict", "remove it", ""},
 	{"half a conflict", "{}\n>>>>>>> theirs\n", "text after the end of the document", "remove it, or an earlier bracket that closes too much", `{}`},
 	{"unopened", `]`, "] closes nothing", "remove it, or an earlier bracket that closes too much", ""},
 	{"no braces", `"a": 1, "b": 2`, "a member outside an object", "write { before it and } at the end", ""},

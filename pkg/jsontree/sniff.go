@@ -51,6 +51,8 @@ func foreign(s string) (message, hint string) {
 	line, _, _ := strings.Cut(s, "\n")
 	line = strings.TrimRight(line, " \t\r")
 	switch c := s[0]; {
+	case strings.HasPrefix(line, "<<<<<<<"):
+		return "the marker of a merge conflict", "remove it"
 	case c == '<':
 		return "this is XML or HTML, not JSON", "name a JSON file"
 	case strings.HasPrefix(s, "---"), strings.HasPrefix(s, "%YAML"), strings.HasPrefix(s, "- "):

@@ -40,7 +40,8 @@ const (
 // reason. Two members with the same name both stay. Parse skips a byte order mark at the
 // start.
 func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
-	p := &parser{src: src, text: src.Text, anchors: map[*yaml.Node]bool{}, stops: map[int][]int{}}
+	p := &parser{src: src, anchors: map[*yaml.Node]bool{}, stops: map[int][]int{}}
+	p.text, p.list = diag.Conflicts(src, RuleSyntax)
 	p.start = len(p.text) - len(strings.TrimPrefix(p.text, "\ufeff"))
 	if !p.readable() {
 		return nil, p.list

@@ -170,6 +170,7 @@ func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"tab", "a:\n\tb: 1\n", "t.yaml:2:1: a tab indents this line [yaml-syntax] | indent with spaces: YAML does not allow tabs there"},
 		{"twice", "a: 1\nb: 2\n\"a\": 3\n", `t.yaml:3:1: "a" is given twice, first on line 1 [yaml-duplicate-key] | keep one of the two`},
+		{"conflict", "a:\n<<<<<<< HEAD\n  b: 1\n=======\n  b: 2\n>>>>>>> theirs\n", "t.yaml:2:1: a merge conflict that is not resolved [yaml-syntax] | choose one of the two sides and remove the markers"},
 		{"two documents", "a: 1\n---\nb: 2\n", "t.yaml:2:1: a second document begins here [yaml-syntax] | put each template into a file of its own"},
 		{"laughs", laughs, "t.yaml:6:14: more values than"},
 		{"itself", "a: &x [1, *x]\n", "t.yaml:1:11: the value of &x contains itself [yaml-syntax]"},
