@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
@@ -24,43 +22,7 @@ import (
 type aws string
 
 // moto starts moto_server. Where tools are required its absence fails the test.
-func moto(t *testing.T) aws {
-	t.Helper()
-	testtool.Long(t)
-	testtool.Works(t, "moto_server", "--help")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
-	server.Env = append(os.Environ(), "MOTO_EC2_LOAD_DEFAULT_AMIS=true")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		<-ended
-	})
-	for {
-		if answer, err := http.Get("http://" + address + "/moto-api/data.json"); err == nil {
-			answer.Body.Close()
-			return aws("http://" + address)
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("moto_server ended: %v", err)
-		case <-t.Context().Done():
-			t.Fatal("moto_server does not answer")
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
+func moto(t *testing.T) aws { return aws(testtool.Moto(t, "MOTO_EC2_LOAD_DEFAULT_AMIS=true")) }
 
 // send makes one call; moto finds the service in the credential's scope.
 func (a aws) send(t *testing.T, service, path, kind, body string) []byte {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -68,42 +66,13 @@ func makeQueue(t *testing.T, script, endpoint string) {
 	}
 }
 
-// startMoto starts a moto_server for the test. If tools are required, a missing one fails the
-// test.
-func startMoto(t *testing.T) (endpoint string) {
+// startMoto is testtool.Moto for tests that need boto3 too.
+func startMoto(t *testing.T) string {
 	t.Helper()
 	testtool.Long(t)
-	testtool.Need(t, "moto_server", "python3")
-	testtool.Works(t, "moto_server", "--help")
+	testtool.Need(t, "python3")
 	testtool.Works(t, "python3", "-c", "import boto3")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close() // moto takes it
-	var said bytes.Buffer
-	server := exec.Command("moto_server", "-H", host, "-p", port)
-	server.Stdout, server.Stderr = &said, &said
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait() // it was killed
-	})
-	endpoint = "http://" + net.JoinHostPort(host, port)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		answer, err := http.Get(endpoint + "/moto-api/")
-		if err == nil {
-			answer.Body.Close()
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("moto_server does not answer: %v\n%s", err, &said)
-		}
-	}
-	return endpoint
+	return testtool.Moto(t)
 }
 
 // user is a person at a command line, with a target and a ledger.

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -242,41 +241,9 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// moto starts moto_server, an independent implementation of S3.
-func moto(t *testing.T) string {
-	t.Helper()
-	testtool.Long(t)
-	testtool.Works(t, "moto_server", "--help")
-	l := the[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
-	address := l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	t.Cleanup(func() { _ = server.Process.Kill(); <-ended })
-	for {
-		if answer, err := http.Get("http://" + address + "/moto-api/data.json"); err == nil {
-			answer.Body.Close()
-			return "http://" + address
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("moto_server ended: %v", err)
-		case <-t.Context().Done():
-			t.Fatal("moto_server does not answer")
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
 // TestMoto uses an independent server: odd keys, parts, ranges, pages, trees.
 func TestMoto(t *testing.T) {
-	endpoint := moto(t)
+	endpoint := testtool.Moto(t)
 	for _, bucket := range []string{"here", "far.away"} {
 		r := the[*http.Request](t)(http.NewRequest(http.MethodPut, endpoint+"/"+bucket, nil))
 		answer := the[*http.Response](t)(http.DefaultClient.Do(r))

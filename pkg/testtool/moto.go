@@ -1,6 +1,7 @@
 package testtool
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"os"
@@ -24,6 +25,8 @@ func Moto(t testing.TB, environment ...string) string {
 	_, port, _ := net.SplitHostPort(address)
 	server := exec.Command("moto_server", "-H", "127.0.0.1", "-p", port)
 	server.Env = append(os.Environ(), environment...)
+	var output bytes.Buffer // read once the server has ended
+	server.Stdout, server.Stderr = &output, &output
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +44,7 @@ func Moto(t testing.TB, environment ...string) string {
 		select {
 		case err := <-ended:
 			ended <- err
-			t.Fatalf("moto_server ended: %v", err)
+			t.Fatalf("moto_server ended: %v\n%s", err, &output)
 		case <-t.Context().Done():
 			t.Fatal("moto_server does not answer")
 		case <-time.After(20 * time.Millisecond):
