@@ -23,6 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/submit"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/top"
+	"github.com/batchctl/batchctl/pkg/cli/ui"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
@@ -89,7 +90,7 @@ func app(con *term.Console) *cli.App {
 		Commands: slices.Concat(
 			group("Write jobs", author.InitCommand(con), author.ValidateCommand(con), author.FmtCommand(con), author.ConvertCommand(con), preview.GraphCommand(con)),
 			group("Submit", preview.PlanCommand(con), preview.CostCommand(con), submit.SubmitCommand(con), submit.RunCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con)),
-			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), results.ResultsCommand(con), jobs.StopCommand(con)),
+			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), ui.UICommand(con, Main), results.ResultsCommand(con), jobs.StopCommand(con)),
 			group("Diagnose", jobs.ExplainCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
 			group("Platform", jobs.QueuesCommand(con), cloud.ApplyCommand(con), cloud.ExportCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
 			group("Local engine", cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con)),

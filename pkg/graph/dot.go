@@ -7,7 +7,7 @@ import (
 
 // DOT is the graph for Graphviz, from left to right. Arrays are boxes with a depth,
 // joins are ellipses, edges of a type say it, and those of "when" are dashed. The
-// colours are those of SVG. The error is a *CycleError or an *EdgeError.
+// colours are those of SVG. The critical path has the thickest lines. The error is a *CycleError or an *EdgeError.
 func (g *Graph) DOT() (string, error) {
 	c, err := g.check()
 	if err != nil {
@@ -60,25 +60,33 @@ func (c *checked) label(i int) []string {
 }
 
 func dotShape(n Node) string {
-	text := ""
+	text, width := "", 2
 	switch n.Kind {
 	case Array:
 		text = ", shape=box3d"
 	case Join:
 		text = ", shape=ellipse"
 	}
-	if colour := colourOf(n.Status); n.Status != "" {
-		text += fmt.Sprintf(", color=%s, penwidth=2", quoted(colour))
+	if n.Status != "" {
+		text += fmt.Sprintf(", color=%s", quoted(colourOf(n.Status)))
+	}
+	if n.Critical {
+		width = 4
+	}
+	if n.Critical || n.Status != "" {
+		text += fmt.Sprintf(", penwidth=%d", width)
+	}
+	if n.Link != "" {
+		text += ", URL=" + quoted(clean(n.Link))
 	}
 	return text
 }
 
 func dotEdge(l link) string {
-	if len(l.types) == 0 {
-		return ""
-	}
 	var with []string
-	with = append(with, "label="+quoted(clean(l.label(""))))
+	if len(l.types) > 0 {
+		with = append(with, "label="+quoted(clean(l.label(""))))
+	}
 	switch l.style() {
 	case Always, Failure:
 		with = append(with, "style=dashed")
@@ -86,6 +94,12 @@ func dotEdge(l link) string {
 		with = append(with, "style=bold")
 	case Sequential:
 		with = append(with, "style=dotted")
+	}
+	if l.critical {
+		with = append(with, "penwidth=3")
+	}
+	if len(with) == 0 {
+		return ""
 	}
 	return " [" + strings.Join(with, ", ") + "]"
 }

@@ -33,6 +33,11 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden.File(t, filepath.Join("testdata", name+".svg"), svg)
+			if name == "critical" {
+				inline, err := g.SVGFragment()
+				want("inline.svg", inline, err)
+				want("inline.css", Stylesheet(), nil)
+			}
 		})
 	}
 }

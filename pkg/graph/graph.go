@@ -39,6 +39,11 @@ type Node struct {
 	Status string
 	// Counts is the number of an array's children in each status.
 	Counts map[string]int
+	// Link is the address that a click on the node opens, for SVG and DOT; empty: none. It is
+	// escaped, but not checked: the caller decides which schemes are allowed.
+	Link string
+	// Critical means that the node is on the critical path; MarkCritical sets it.
+	Critical bool
 }
 
 // Types of edges. Any other type appears as text, and its edge looks like the usual one.
@@ -59,6 +64,8 @@ type Edge struct {
 	From, To int
 	// Type is empty for the usual case: To starts when From has succeeded.
 	Type string
+	// Critical means that the edge is on the critical path; MarkCritical sets it.
+	Critical bool
 }
 
 // Graph is jobs and what they wait for.
@@ -67,12 +74,16 @@ type Graph struct {
 	Name  string
 	Nodes []Node
 	Edges []Edge
+	// CriticalNote is a text about the critical path for the legend of SVG, such as
+	// "12m30s in all"; it may be empty.
+	CriticalNote string
 }
 
 // link is all edges from one node to another.
 type link struct {
 	from, to int
 	types    []string // sorted, each once; none: the usual case
+	critical bool
 }
 
 // label names the types of a link, or alone where there are none.
@@ -92,12 +103,19 @@ type checked struct {
 	own map[int][]string
 	// queue is that of all nodes, if they have one and the same.
 	queue string
+	// criticalNote is the graph's, on one line.
+	criticalNote string
+}
+
+// hasCritical reports whether a node is on the critical path.
+func (c *checked) hasCritical() bool {
+	return slices.ContainsFunc(c.nodes, func(n Node) bool { return n.Critical })
 }
 
 // check refuses edges that lead nowhere and cycles, and finds the stages.
 func (g *Graph) check() (*checked, error) {
-	c := &checked{nodes: g.Nodes, own: map[int][]string{}, queue: g.queue()}
-	types := map[[2]int][]string{}
+	c := &checked{nodes: g.Nodes, own: map[int][]string{}, queue: g.queue(), criticalNote: clean(g.CriticalNote)}
+	types, critical := map[[2]int][]string{}, map[[2]int]bool{}
 	for _, e := range g.Edges {
 		if n := len(g.Nodes); e.From < 0 || e.To < 0 || e.From >= n || e.To >= n {
 			return nil, &EdgeError{Edge: e, Nodes: n}
@@ -106,6 +124,7 @@ func (g *Graph) check() (*checked, error) {
 			return nil, &CycleError{Names: []string{g.Nodes[e.From].Name}}
 		}
 		at := [2]int{e.From, e.To}
+		critical[at] = critical[at] || e.Critical
 		if e.Type != "" && !slices.Contains(types[at], e.Type) {
 			types[at] = append(types[at], e.Type)
 		} else if types[at] == nil {
@@ -118,7 +137,7 @@ func (g *Graph) check() (*checked, error) {
 			c.own[at[0]] = types[at]
 			continue
 		}
-		c.links = append(c.links, link{from: at[0], to: at[1], types: types[at]})
+		c.links = append(c.links, link{from: at[0], to: at[1], types: types[at], critical: critical[at]})
 	}
 	c.connect()
 	return c, c.sort()

@@ -15,8 +15,11 @@ var edgeTypes = []string{"", "", "", NToN, Sequential, Always, Failure}
 
 // acyclic draws a graph without a cycle; its nodes are in no order. Names are n0, n1
 // and so on.
-func acyclic(t *rapid.T) *Graph {
-	n := rapid.IntRange(0, 24).Draw(t, "nodes")
+func acyclic(t *rapid.T) *Graph { return acyclicUpTo(t, 24) }
+
+// acyclicUpTo draws such a graph with at most so many nodes.
+func acyclicUpTo(t *rapid.T, most int) *Graph {
+	n := rapid.IntRange(0, most).Draw(t, "nodes")
 	g := &Graph{Name: rapid.String().Draw(t, "name")}
 	for i := range n {
 		node := Node{Name: fmt.Sprintf("n%d", i), Kind: NodeKind(rapid.IntRange(0, 2).Draw(t, "kind")),

@@ -12,16 +12,28 @@ import (
 // prefers. A legend stands below it where kinds of edges or the colours of children's
 // statuses need one; a status itself is written in its box. The error is a *CycleError
 // or an *EdgeError.
-func (g *Graph) SVG() (string, error) {
+func (g *Graph) SVG() (string, error) { return g.draw(false) }
+
+// SVGFragment is the picture of SVG as a part of an HTML page. It has no style sheet of its
+// own and no style attributes: the page takes Stylesheet. Class names begin with "graph-",
+// that of the svg element is graph-picture. The size is that of SVG, so a wide picture needs
+// an element around it that scrolls. The ids of the arrow heads are the same in every picture.
+func (g *Graph) SVGFragment() (string, error) { return g.draw(true) }
+
+func (g *Graph) draw(inline bool) (string, error) {
 	c, err := g.check()
 	if err != nil {
 		return "", err
 	}
-	p := &painter{layout: c.arrange()}
+	p := &painter{layout: c.arrange(), inline: inline}
 	top := p.heading(clean(g.Name))
 	p.dx, p.dy = margin, margin+top
-	for i := range p.links {
-		p.edge(i)
+	for _, critical := range []bool{false, true} { // the critical path is drawn over the other edges
+		for i, l := range p.links {
+			if l.critical == critical {
+				p.edge(i)
+			}
+		}
 	}
 	for i := range p.nodes {
 		p.node(i)
@@ -33,8 +45,17 @@ func (g *Graph) SVG() (string, error) {
 // painter writes the elements of the picture.
 type painter struct {
 	*layout
+	inline bool
 	dx, dy int // where the layout begins
 	body   strings.Builder
+}
+
+// class is the value of a class attribute.
+func (p *painter) class(names string) string {
+	if !p.inline {
+		return names
+	}
+	return classPrefix + strings.ReplaceAll(names, " ", " "+classPrefix)
 }
 
 // px is a length in pixels.
@@ -50,7 +71,7 @@ func (p *painter) printf(format string, args ...any) { fmt.Fprintf(&p.body, form
 
 // text writes a line of text whose ground is at y.
 func (p *painter) text(class string, x, y int, text string) {
-	p.printf(`<text class="%s" x="%s" y="%s">%s</text>`+"\n", class, px(x), px(y), escaped(text))
+	p.printf(`<text class="%s" x="%s" y="%s">%s</text>`+"\n", p.class(class), px(x), px(y), escaped(text))
 }
 
 // heading writes the graph's name and the queue of all, and returns their height.
@@ -75,6 +96,15 @@ func (p *painter) heading(name string) (height int) {
 // edgeClasses are how the types of edges are drawn.
 var edgeClasses = map[string]string{NToN: " n-to-n", Sequential: " sequential", Always: " always", Failure: " failure"}
 
+// edgeClass are the classes of a type of edge.
+func edgeClass(style string, critical bool) string {
+	class := "edge" + edgeClasses[style]
+	if critical {
+		class += " critical"
+	}
+	return class
+}
+
 // edge draws a link: straight through the columns that it passes, bent between them.
 func (p *painter) edge(i int) {
 	l, way := p.links[i], p.ways[i]
@@ -96,29 +126,40 @@ func (p *painter) edge(i int) {
 	if len(l.types) > 0 {
 		title += " (" + clean(l.label("")) + ")"
 	}
-	p.printf(`<path class="edge%s" d="%s" marker-end="url(#batchctl-%s)"><title>%s</title></path>`+"\n",
-		edgeClasses[l.style()], path.String(), tipOf(l.style()), escaped(title))
+	p.printf(`<path class="%s" d="%s" marker-end="url(#batchctl-%s)"><title>%s</title></path>`+"\n",
+		p.class(edgeClass(l.style(), l.critical)), path.String(), tipOf(l.style(), l.critical), escaped(title))
 }
 
 // tipLength is how much of an edge its arrow head stands for, so that it ends in a point.
 const tipLength = 50
 
 // tipOf is the arrow head of a type of edge.
-func tipOf(style string) string {
-	switch style {
-	case Failure:
+func tipOf(style string, critical bool) string {
+	switch {
+	case style == Failure:
 		return "tip-failure"
-	case NToN:
+	case critical:
+		return "tip-critical"
+	case style == NToN:
 		return "tip-wide"
 	}
 	return "tip"
 }
 
-// node draws a box and its text.
+// node draws a box and its text, and around them the link.
 func (p *painter) node(i int) {
 	n, b := p.nodes[i], p.boxes[i]
 	x, y := p.at[i].x+p.dx, p.at[i].y+p.dy
-	p.printf(`<g class="node"><title>%s</title>`+"\n", escaped(strings.Join(p.label(i), "\n")))
+	class, title := "node", p.label(i)
+	// The name of the link begins with the visible text: people who speak to their browser say what they see.
+	name := strings.Join(slices.Concat(b.name, b.small, b.status), " ")
+	if n.Critical {
+		class, title, name = class+" critical", append(title, criticalPath), name+", "+criticalPath
+	}
+	if n.Link != "" {
+		p.printf(`<a href="%s" aria-label="%s">`+"\n", escaped(clean(n.Link)), escaped(name))
+	}
+	p.printf(`<g class="%s"><title>%s</title>`+"\n", p.class(class), escaped(strings.Join(title, "\n")))
 	radius := 60
 	if n.Kind == Join {
 		radius = min(b.height/2, 240)
@@ -147,10 +188,13 @@ func (p *painter) node(i int) {
 		p.bar(n.counts(), x+padding, line+40, b.width-2*padding)
 	}
 	p.printf("</g>\n")
+	if n.Link != "" {
+		p.printf("</a>\n")
+	}
 }
 
 func (p *painter) rect(class string, x, y, width, height, radius int) {
-	p.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n", class, px(x), px(y), px(width), px(height), px(radius))
+	p.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n", p.class(class), px(x), px(y), px(width), px(height), px(radius))
 }
 
 // bar draws the counts as parts of a line. Each is long enough to be seen.
@@ -186,7 +230,39 @@ func (p *painter) page(name string) string {
 	if name != "" {
 		label = name + ": " + label
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="batchctl-graph" role="img" aria-label="%s" width="%[2]s" height="%[3]s" viewBox="0 0 %[2]s %[3]s">`+"\n",
-		escaped(label), px(width), px(height)) + style() + tips +
-		fmt.Sprintf(`<rect class="ground" width="%s" height="%s"/>`+"\n", px(width), px(height)) + p.body.String() + "</svg>\n"
+	critical, links := p.hasCritical(), slices.ContainsFunc(p.nodes, func(n Node) bool { return n.Link != "" })
+	class, role := "batchctl-graph", "img" // whose children are no elements of their own for a screen reader
+	if links || p.inline {
+		role = "group"
+	}
+	style, parts := "", []rules{basicRules}
+	if links {
+		parts = slices.Insert(parts, 0, linkRules)
+	}
+	if critical {
+		parts = slices.Insert(parts, 0, criticalRules)
+	}
+	if p.inline {
+		class = classPrefix + "picture"
+	} else {
+		// Every rule begins with the picture's class, because a page that holds the picture reads it too.
+		style = "<style>\n" + styleSheet("."+class+" ", "", parts...) + "</style>\n"
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="%s" aria-label="%s" width="%[4]s" height="%[5]s" viewBox="0 0 %[4]s %[5]s">`+"\n",
+		class, role, escaped(label), px(width), px(height)) + style + p.tips(critical) +
+		fmt.Sprintf(`<rect class="%s" width="%s" height="%s"/>`+"\n", p.class("ground"), px(width), px(height)) + p.body.String() + "</svg>\n"
+}
+
+// tips are the definitions of the arrow heads.
+func (p *painter) tips(critical bool) string {
+	var out strings.Builder
+	out.WriteString("<defs>\n")
+	for _, t := range tips {
+		if t.id == "tip-critical" && !critical {
+			continue
+		}
+		fmt.Fprintf(&out, `<marker id="batchctl-%s" class="%s" viewBox="0 0 8 8" refX="%s" refY="4" markerWidth="%[4]s" markerHeight="%[4]s" `+
+			`markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5 8 4 0 7.5Z"/></marker>`+"\n", t.id, p.class(t.class), t.refX, t.size)
+	}
+	return out.String() + "</defs>\n"
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,7 +171,7 @@ func TestLegendFits(t *testing.T) {
 	for _, status := range statuses {
 		one.Counts[status] = 1
 	}
-	svg, err := (&Graph{Nodes: []Node{one, {Name: "b"}}, Edges: []Edge{{0, 1, Always}}}).SVG()
+	svg, err := (&Graph{Nodes: []Node{one, {Name: "b"}}, Edges: []Edge{{From: 0, To: 1, Type: Always}}}).SVG()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,14 +207,15 @@ func TestLegendFits(t *testing.T) {
 func TestTextsAreTexts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{`"`, `\"`, "<script>", "&amp;", "]]>", "\x00", "\xff", "\ufffe", "${{"})).Draw(t, "text")
-		g := &Graph{Name: text, Nodes: []Node{{Name: text, Queue: text, Labels: []string{text}, Status: text, Counts: map[string]int{text: 1}}, {Name: "b"}},
-			Edges: []Edge{{0, 1, text}}}
+		g := &Graph{Name: text, Nodes: []Node{{Name: text, Queue: text, Labels: []string{text}, Status: text, Counts: map[string]int{text: 1}, Link: text, Critical: true}, {Name: "b"}},
+			CriticalNote: text,
+			Edges:        []Edge{{From: 0, To: 1, Type: text}}}
 		svg, err := g.SVG()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name := range read(t, svg).elements {
-			if !slices.Contains([]string{"svg", "style", "defs", "marker", "path", "rect", "g", "title", "text"}, name) {
+			if !slices.Contains([]string{"svg", "style", "defs", "marker", "path", "rect", "g", "title", "text", "a"}, name) {
 				t.Fatalf("element %s in\n%s", name, svg)
 			}
 		}
@@ -246,6 +248,90 @@ func dotStrings(t *rapid.T, dot string) (all []string) {
 		all = append(all, text)
 	}
 	return all
+}
+
+// TestFragment: a fragment is the picture without a style sheet, with other classes, all of which
+// the page's style sheet may name. No element has a style attribute.
+func TestFragment(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := acyclic(t)
+		for i := range g.Nodes {
+			if rapid.Bool().Draw(t, "linked") {
+				g.Nodes[i].Link = fmt.Sprintf("/jobs/%d?a=b&c=<", i)
+			}
+		}
+		if _, err := g.MarkCritical(make([]Times, len(g.Nodes))); err != nil {
+			t.Fatal(err)
+		}
+		if len(g.Nodes) > 0 {
+			g.Nodes[0].Critical = rapid.Bool().Draw(t, "critical")
+		}
+		alone, err := g.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		inline, err := g.SVGFragment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		without := regexp.MustCompile(`(?s)<style>.*</style>\n`).ReplaceAllString(alone, "")
+		prefixed := regexp.MustCompile(`class="[^"]+"`).ReplaceAllStringFunc(without, func(class string) string {
+			return strings.ReplaceAll(strings.Replace(class, `"`, `"graph-`, 1), " ", " graph-")
+		})
+		want := strings.NewReplacer("graph-batchctl-graph", "graph-picture", `role="img"`, `role="group"`).Replace(prefixed)
+		if inline != want {
+			t.Fatalf("%s\nwant\n%s", inline, want)
+		}
+		links := map[string]string{} // by address
+		for d := xml.NewDecoder(strings.NewReader(inline)); ; {
+			token, err := d.Token()
+			if err == io.EOF {
+				break
+			}
+			e, ok := token.(xml.StartElement)
+			if !ok {
+				continue
+			}
+			if attribute(e, "style") != "" || e.Name.Local == "style" {
+				t.Fatalf("style of its own in\n%s", inline)
+			}
+			if e.Name.Local == "a" {
+				links[attribute(e, "href")] = attribute(e, "aria-label")
+			}
+		}
+		for i, n := range g.Nodes {
+			name, isLinked := links[n.Link]
+			switch {
+			case n.Link == "":
+			case !isLinked || !strings.HasPrefix(name, n.Name) || !strings.Contains(name, n.Status):
+				t.Fatalf("link of node %d is %q, want its name %q and status %q", i, name, n.Name, n.Status)
+			case n.Critical != strings.HasSuffix(name, ", critical path"):
+				t.Fatalf("link of node %d is %q, critical: %v", i, name, n.Critical)
+			}
+		}
+	})
+}
+
+// TestStylesheet: the page's style sheet names the classes of fragments and no others, so that
+// the rest of the page keeps its look.
+func TestStylesheet(t *testing.T) {
+	sheet := Stylesheet()
+	for line := range strings.Lines(sheet) {
+		selectors, _, ok := strings.Cut(line, "{")
+		if !ok {
+			t.Errorf("line %q is no rule", line)
+		}
+		for selector := range strings.SplitSeq(selectors, ",") {
+			if !regexp.MustCompile(`^(a:[a-z-]+ )?(\.graph-[a-zA-Z-]+ ?)+(\.graph-[a-z-]+)*$`).MatchString(selector) {
+				t.Errorf("selector %q", selector)
+			}
+		}
+	}
+	for _, status := range statuses {
+		if strings.Count(sheet, ".graph-s-"+status+"{fill:light-dark(") != 1 {
+			t.Errorf("%s has no colour for each ground", status)
+		}
+	}
 }
 
 // TestLarge: many nodes are drawn in no time to speak of; a tangle that took time in a

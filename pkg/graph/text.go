@@ -40,7 +40,7 @@ var (
 // for is above it. Columns are counted as terminals count them: East Asian characters take
 // two.
 //
-// A queue that all nodes share appears once, in the first line. The error is a *CycleError or
+// A queue that all nodes share appears once, in the first line. Links do not appear. The error is a *CycleError or
 // an *EdgeError.
 func (g *Graph) Text(o TextOptions) (string, error) {
 	c, err := g.check()
@@ -106,6 +106,9 @@ func (t *texter) row(b *branch, stem string, depth int) row {
 		if note := edgeNote(kind); !slices.Contains(r.notes, note) {
 			r.notes = append(r.notes, note)
 		}
+	}
+	if n.Critical {
+		r.notes = append(r.notes, criticalPath)
 	}
 	for _, l := range b.also {
 		other := clean(t.nodes[t.links[l].from].Name)

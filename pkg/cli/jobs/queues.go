@@ -27,11 +27,39 @@ type QueueState struct {
 	Priority     int32                   `json:"priority"`
 	Jobs         map[types.JobStatus]int `json:"jobs"` // unfinished jobs and children by status
 	Environments []string                `json:"computeEnvironments"`
+	// EnvironmentStates describes those of Environments that exist, in the same order.
+	EnvironmentStates []EnvironmentState `json:"computeEnvironmentDetails"`
 	// MaxvCpus is the sum over the environments; 0 if one has no limit or is unknown.
 	MaxvCpus int32 `json:"maxvCpus"`
 	// Utilization is the capacity that the queue's jobs use, in total and per fair share.
 	// It is absent if the credentials do not allow GetJobQueueSnapshot.
 	Utilization Native[*types.QueueSnapshotUtilizationDetail] `json:"queueUtilization,omitzero"`
+}
+
+// EnvironmentState is a compute environment of a queue.
+type EnvironmentState struct {
+	Name         string         `json:"name"`
+	State        types.CEState  `json:"state"`
+	Status       types.CEStatus `json:"status,omitempty"`
+	StatusReason string         `json:"statusReason,omitempty"`
+	// Type is MANAGED or UNMANAGED, Resources that of its computeResources, such as SPOT.
+	Type      types.CEType `json:"type,omitempty"`
+	Resources types.CRType `json:"resourceType,omitempty"`
+	// The vCPUs are absent where the environment has no such limit.
+	MinvCpus     *int32 `json:"minvCpus,omitempty"`
+	DesiredvCpus *int32 `json:"desiredvCpus,omitempty"`
+	MaxvCpus     *int32 `json:"maxvCpus,omitempty"`
+}
+
+// environmentState returns what is shown of an environment.
+func environmentState(e types.ComputeEnvironmentDetail) EnvironmentState {
+	s := EnvironmentState{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason), Type: e.Type}
+	if r := e.ComputeResources; r != nil {
+		s.Resources, s.MinvCpus, s.DesiredvCpus, s.MaxvCpus = r.Type, r.MinvCpus, r.DesiredvCpus, r.MaxvCpus
+	} else {
+		s.MaxvCpus = e.UnmanagedvCpus
+	}
+	return s
 }
 
 // Native is an SDK shape inside batchctl's own JSON. It has the member names of
@@ -204,7 +232,7 @@ func (call *Call) Described(ctx context.Context, names []string) ([]QueueState, 
 		}
 		delete(asked, name)
 		delete(asked, arn)
-		s := QueueState{Name: name, State: q.State, Priority: aws.ToInt32(q.Priority), Environments: []string{}}
+		s := QueueState{Name: name, State: q.State, Priority: aws.ToInt32(q.Priority), Environments: []string{}, EnvironmentStates: []EnvironmentState{}}
 		s.add(q, environments)
 		states = append(states, s)
 	}
@@ -242,6 +270,9 @@ func (s *QueueState) add(q types.JobQueueDetail, environments []types.ComputeEnv
 		arn := aws.ToString(o.ComputeEnvironment)
 		s.Environments = append(s.Environments, batch.Name(arn))
 		at := slices.IndexFunc(environments, func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentArn) == arn })
+		if at >= 0 {
+			s.EnvironmentStates = append(s.EnvironmentStates, environmentState(environments[at]))
+		}
 		switch {
 		case at < 0:
 			bounded = false

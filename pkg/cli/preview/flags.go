@@ -57,12 +57,15 @@ func GraphCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Draws the jobs as they would be submitted, with split arrays and inserted steps. It does not query the target. For "+
 			"the name of a workflow or job, or with --submission, it draws submitted jobs with their status.",
 			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
-				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph calibration\nbatchctl graph --submission pipeline.json"),
+				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph calibration\nbatchctl graph --submission pipeline.json\n"+
+				"batchctl graph calibration --critical-path --out calibration.svg"),
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: the extension of --out, else text)"},
-			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of stdout"}),
+			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of stdout"},
+			&cli.BoolFlag{Name: "critical-path", Usage: "mark the chain of submitted jobs that the whole submission waited for"},
+			&cli.StringFlag{Name: "link", Usage: "link each submitted job to this `ADDRESS` in SVG and DOT; {id} stands for the job's id"}),
 		Action: with(func(c *cli.Context, o Options) error {
-			g := graphOptions{Options: o, submission: c.String("submission"), out: c.String("out")}
+			g := graphOptions{Options: o, submission: c.String("submission"), out: c.String("out"), link: c.String("link"), critical: c.Bool("critical-path")}
 			if g.out != "" && !c.IsSet("output") && !c.IsSet("o") {
 				g.Format = ""
 			}

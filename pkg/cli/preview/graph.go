@@ -3,9 +3,11 @@ package preview
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -29,6 +31,10 @@ import (
 type graphOptions struct {
 	Options
 	submission, out string
+	// link is the template of the nodes' links; "" for none.
+	link string
+	// critical marks the critical path.
+	critical bool
 }
 
 // drawGraph is batchctl graph: it draws files or a submission, to stdout or to
@@ -38,7 +44,11 @@ func drawGraph(ctx context.Context, con *term.Console, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	g, err := graphOf(ctx, con, o)
+	link, err := linkOf(o.link)
+	if err != nil {
+		return err
+	}
+	g, err := graphOf(ctx, con, o, link)
 	if err != nil {
 		return err
 	}
@@ -72,8 +82,15 @@ func graphFormat(o graphOptions) (string, error) {
 
 // graphOf returns the graph of the files, or of the submitted jobs that the
 // arguments or --submission name.
-func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Graph, error) {
+func graphOf(ctx context.Context, con *term.Console, o graphOptions, link func(id string) string) (*graph.Graph, error) {
 	if o.submission == "" && (len(o.Paths) == 0 || slices.ContainsFunc(o.Paths, session.NamesFile)) {
+		const hint = "name a workflow or a job, or use --submission"
+		switch {
+		case link != nil:
+			return nil, exit.Usage("--link applies only to submitted jobs: the jobs of a file have no ids").Try(hint)
+		case o.critical:
+			return nil, exit.Usage("--critical-path applies only to submitted jobs: the jobs of a file have no times").Try(hint)
+		}
 		in, err := input.Load(con, o.Options.Options)
 		if err != nil {
 			return nil, err
@@ -84,7 +101,14 @@ func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Gra
 		}
 		return plannedGraph(con, planned), nil
 	}
-	call, err := jobs.OpenJobs(ctx, con, o.ofJobs(o.submission), target.ToRead)
+	return SubmissionGraph(ctx, con, o.ofJobs(o.submission), link, o.critical)
+}
+
+// SubmissionGraph opens the target and returns the graph of the jobs that o.Args or o.Submission
+// name, or else of the last submission. link returns the address of a job's node, "" for none; nil
+// sets no links. critical marks the critical path.
+func SubmissionGraph(ctx context.Context, con *term.Console, o jobs.Options, link func(id string) string, critical bool) (*graph.Graph, error) {
+	call, err := jobs.OpenJobs(ctx, con, o, target.ToRead)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +117,101 @@ func graphOf(ctx context.Context, con *term.Console, o graphOptions) (*graph.Gra
 	if err != nil {
 		return nil, err
 	}
-	return submittedGraph(call.Known, asked), nil
+	g := submittedGraph(call.Known, asked)
+	if link != nil {
+		for i, job := range call.Known {
+			g.Nodes[i].Link = link(aws.ToString(job.JobId))
+		}
+	}
+	if !critical {
+		return g, nil
+	}
+	if err := markCritical(g, call.Known, time.Now()); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// linkOf returns the function that writes a job's id into the template of --link; nil for no
+// template. Links of other schemes could run a script in the browser.
+func linkOf(template string) (func(id string) string, error) {
+	const id = "{id}"
+	if template == "" {
+		return nil, nil
+	}
+	if !strings.Contains(template, id) {
+		return nil, exit.Usage("--link %s: the address does not contain %s", template, id).Try("write %s in place of the job's id, such as /jobs/%s", id, id)
+	}
+	u, err := url.Parse(strings.ReplaceAll(template, id, "id"))
+	isWeb := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	if isPath := err == nil && u.Scheme == ""; !isWeb && !isPath {
+		return nil, exit.Usage("--link %s: want an http or https address, or a path", template).Try("write it such as https://example.com/jobs/%s or /jobs/%s", id, id)
+	}
+	return func(job string) string { return strings.ReplaceAll(template, id, url.QueryEscape(job)) }, nil
+}
+
+// markCritical marks the critical path of a graph whose first nodes are the jobs. The nodes of the
+// path show how long each job took, and the legend how long the path took.
+func markCritical(g *graph.Graph, known []once.Recalled, now time.Time) error {
+	times := make([]graph.Times, len(g.Nodes))
+	for i, job := range known {
+		times[i] = timesOf(job.JobDetail)
+	}
+	path, err := g.MarkCritical(times)
+	if err != nil || len(path) == 0 {
+		return err
+	}
+	ready := int64(0) // when the last dependency ended
+	for _, i := range path {
+		if times[i] == (graph.Times{}) {
+			continue
+		}
+		if d := durationOf(known[i].JobDetail, max(ready, times[i].Created), now); d != "" {
+			g.Nodes[i].Labels = append(g.Nodes[i].Labels, d)
+		}
+		ready = times[i].Stopped
+	}
+	total, last := "in all", times[path[len(path)-1]].Stopped
+	if last == 0 {
+		total, last = "so far", now.UnixMilli()
+	}
+	if first := times[path[0]].Created; first > 0 {
+		g.CriticalNote = term.Took(&first, &last, now) + " " + total
+	}
+	return nil
+}
+
+// timesOf returns when a job was created and ended. It has no times if they are unknown.
+func timesOf(job types.JobDetail) graph.Times {
+	t := graph.Times{Created: aws.ToInt64(job.CreatedAt), Stopped: aws.ToInt64(job.StoppedAt)}
+	hasEnded := batch.HasEnded(job.Status)
+	if !slices.Contains(job.Status.Values(), job.Status) || hasEnded && t.Stopped == 0 {
+		return graph.Times{}
+	}
+	if !hasEnded {
+		t.Stopped = 0 // of an earlier attempt
+	}
+	return t
+}
+
+// durationOf describes how long a job ran, or has been active since a moment in milliseconds.
+// An array itself never starts: its time counts from that moment. It is "" for a job that ended
+// before it started.
+func durationOf(job types.JobDetail, since int64, now time.Time) string {
+	hasEnded, hasStarted := batch.HasEnded(job.Status), aws.ToInt64(job.StartedAt) > 0
+	switch {
+	case batch.ArraySize(job) > 0 && hasEnded:
+		return "took " + term.Took(&since, job.StoppedAt, now)
+	case batch.ArraySize(job) > 0:
+		return "active for " + term.Took(&since, nil, now)
+	case hasEnded && hasStarted:
+		return "ran " + term.Took(job.StartedAt, job.StoppedAt, now)
+	case hasEnded:
+		return ""
+	case job.Status == types.JobStatusRunning && hasStarted:
+		return "running for " + term.Took(job.StartedAt, nil, now)
+	}
+	return "waiting for " + term.Took(&since, nil, now)
 }
 
 // draw renders a graph. Text on a terminal fits its width and has colours; text

@@ -1,0 +1,102 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// errReadOnly is the error for a change without --allow-changes.
+var errReadOnly = errors.New("these pages change nothing; restart batchctl ui with --allow-changes")
+
+// request is what a page wants to change.
+type request struct {
+	// Job is the id of a job or a submission, for stop, retry and replay.
+	Job string
+	// Submission reports that Job is the id of a submission.
+	Submission bool
+	// Text is the job file to submit.
+	Text string
+	// Only asks for the command, without running it: the page shows it before you confirm.
+	Only bool
+}
+
+// done is the answer about a change.
+type done struct {
+	Command string
+	// Output and Notes are what the command printed.
+	Output, Notes string
+	// Failed is why the command failed; Hint is the next step.
+	Failed, Hint string
+	// Jobs are the submitted jobs.
+	Jobs []string
+}
+
+// act runs a command that changes something. The command keeps the ledger, as it does in a terminal.
+func (s *server) act(r *http.Request) (any, error) {
+	if !s.options.allowChanges {
+		return nil, badRequest{errReadOnly}
+	}
+	var in request
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return nil, badRequest{err}
+	}
+	args, err := commandOf(r.PathValue("action"), in)
+	if err != nil {
+		return nil, badRequest{err}
+	}
+	answer := done{Command: equivalent(s.c, args...)}
+	if in.Only {
+		return answer, nil
+	}
+	// A change is finished even if the browser has left: a submission that stopped half-way would have to be resumed.
+	var out bytes.Buffer
+	notes, err := s.c.stream(s.c.base, strings.NewReader(in.Text), &out, args...)
+	answer.Output, answer.Notes = shownLines(out.String()), shownLines(notes)
+	if err != nil {
+		p := problemOf(err)
+		answer.Failed, answer.Hint = p.Message, p.Hint
+	}
+	if args[0] == "submit" || args[0] == "retry" {
+		var jobs []struct{ JobID string }
+		if json.Unmarshal(out.Bytes(), &jobs) == nil {
+			for _, j := range jobs {
+				answer.Jobs = append(answer.Jobs, j.JobID)
+			}
+		}
+	}
+	return answer, nil
+}
+
+// commandOf returns the command of a change.
+func commandOf(action string, in request) ([]string, error) {
+	named := []string{in.Job}
+	if in.Submission {
+		named = []string{"--submission", in.Job}
+	}
+	switch {
+	case action == "submit" && strings.TrimSpace(in.Text) != "":
+		return []string{"submit", "-", "--output", "json"}, nil
+	case !slices.Contains([]string{"stop", "retry", "replay"}, action):
+		return nil, errNotFound
+	case in.Job == "" || strings.HasPrefix(in.Job, "-"):
+		return nil, errors.New("name a job")
+	case action == "replay":
+		return []string{"replay", in.Job}, nil
+	case action == "retry":
+		return append([]string{"retry"}, append(named, "--output", "json")...), nil
+	}
+	return append([]string{"stop"}, named...), nil
+}
+
+// shownLines returns a text of several lines as pages show it.
+func shownLines(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = shown(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,125 @@
+// The log of a job. Text becomes text nodes, so it never becomes markup.
+'use strict';
+(() => {
+  const section = document.querySelector('.log');
+  if (!section) return;
+  const lines = section.querySelector('.log-lines');
+  const state = section.querySelector('.log-state');
+  const search = section.querySelector('.log-search');
+  const matches = section.querySelector('.log-matches');
+  const wrap = section.querySelector('.log-wrap');
+  const times = section.querySelector('.log-times');
+  const follow = section.querySelector('.log-follow');
+  const mostLines = 20000;
+  let count = 0;
+  let dropped = 0;
+  let found = [];
+  let chosen = -1;
+
+  function show(line) {
+    const row = batchctl.element('div', 'line');
+    const time = batchctl.element('time', 'at', new Date(line.t).toISOString().slice(11, 23));
+    row.append(time);
+    for (const span of line.s || []) row.append(span.c ? batchctl.element('span', span.c, span.t) : span.t);
+    if (line.cut) row.append(batchctl.element('span', 'ctl', ` … ${line.cut} more bytes; batchctl logs shows them`));
+    return row;
+  }
+
+  // Lines come in chunks, of which the browser lays out only the visible ones.
+  function add(batch) {
+    const chunk = batchctl.element('div', 'chunk');
+    for (const line of batch) chunk.append(show(line));
+    chunk.style.setProperty('contain-intrinsic-size', `auto ${batch.length * 19}px`);
+    lines.append(chunk);
+    count += batch.length;
+    while (count > mostLines && lines.childElementCount > 1) {
+      count -= lines.firstChild.childElementCount;
+      dropped += lines.firstChild.childElementCount;
+      lines.firstChild.remove();
+    }
+    tell('');
+    if (follow?.checked) lines.scrollTop = lines.scrollHeight;
+    if (search.value) find(false);
+  }
+
+  function tell(note) {
+    const text = [count === 1 ? '1 line' : count + ' lines', dropped ? dropped + ' earlier lines are not shown' : '', note].filter(Boolean).join(', ');
+    state.textContent = text;
+  }
+
+  // find marks what matches the search, without changing the lines.
+  function find(jump) {
+    const wanted = search.value.toLowerCase();
+    found = [];
+    if (wanted) {
+      for (const row of lines.querySelectorAll('.line')) {
+        const nodes = [];
+        const walk = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+        let text = '';
+        for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+          if (node.parentNode.tagName === 'TIME') continue;
+          nodes.push([text.length, node]);
+          text += node.data;
+        }
+        const lower = text.toLowerCase();
+        for (let i = lower.indexOf(wanted); i >= 0 && found.length < 5000; i = lower.indexOf(wanted, i + wanted.length)) {
+          const range = document.createRange();
+          range.setStart(...point(nodes, i));
+          range.setEnd(...point(nodes, i + wanted.length));
+          found.push(range);
+        }
+      }
+    }
+    if (window.Highlight && CSS.highlights) {
+      CSS.highlights.set('found', new Highlight(...found));
+    }
+    if (jump) chosen = -1;
+    matches.textContent = wanted ? (found.length === 1 ? '1 match' : found.length + ' matches') : '';
+    if (jump && found.length) go(1);
+  }
+
+  function point(nodes, offset) {
+    let [start, node] = nodes[0];
+    for (const [from, other] of nodes) if (from <= offset) { start = from; node = other; }
+    return [node, Math.min(offset - start, node.data.length)];
+  }
+
+  function go(step) {
+    if (!found.length) return;
+    chosen = (chosen + step + found.length) % found.length;
+    const row = found[chosen].startContainer.parentElement.closest('.line');
+    row.scrollIntoView({block: 'nearest'});
+    if (window.Highlight && CSS.highlights) CSS.highlights.set('chosen', new Highlight(found[chosen]));
+    matches.textContent = `${chosen + 1} of ${found.length}`;
+    if (follow) follow.checked = false;
+  }
+
+  let wait = 0;
+  search.addEventListener('input', () => { clearTimeout(wait); wait = setTimeout(() => find(true), 150); });
+  search.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    go(event.shiftKey ? -1 : 1);
+  });
+  wrap.addEventListener('change', () => lines.classList.toggle('wrapped', wrap.checked));
+  times.addEventListener('change', () => lines.classList.toggle('timed', times.checked));
+  lines.addEventListener('wheel', (event) => { if (event.deltaY < 0 && follow) follow.checked = false; }, {passive: true});
+
+  const copy = section.querySelector('.log-data');
+  if (copy) {
+    const all = JSON.parse(copy.textContent) || [];
+    for (let i = 0; i < all.length; i += 200) add(all.slice(i, i + 200));
+    tell('');
+    return;
+  }
+  const topic = 'log:' + section.dataset.log;
+  state.textContent = 'waiting for the first line';
+  batchctl.on(topic, add);
+  document.addEventListener('reset', (event) => {
+    if (event.detail !== topic) return;
+    lines.replaceChildren();
+    count = dropped = 0;
+  });
+  document.addEventListener('ended', (event) => { if (event.detail === topic) tell('the job has ended'); });
+  document.addEventListener('gap', (event) => { if (event.detail === topic) tell('some lines were skipped'); });
+})();

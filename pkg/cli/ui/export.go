@@ -1,0 +1,283 @@
+package ui
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/ui/logtext"
+)
+
+const (
+	// copiedChildren is how many children of an array have a page of their own in a copy: the failed ones first.
+	copiedChildren = 100
+	// copiedLines is how many lines of a log are in a copy.
+	copiedLines = 5000
+)
+
+// copiedGrid is a grid with the pages of the children that are in the copy.
+type copiedGrid struct {
+	*grid
+	Pages   map[int]string `json:"pages"`
+	Results []column       `json:"results,omitempty"`
+}
+
+// copier writes pages to a directory.
+type copier struct {
+	s   *server
+	dir string
+	// export is what the pages share.
+	export exported
+	files  int
+}
+
+// export is batchctl ui --export: it writes the pages of jobs, or of the last submission, and of the benchmarks in the
+// directory of --files.
+func export(ctx context.Context, con *term.Console, run Run, o options) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := newServer(ctx, con, run, o)
+	if err != nil {
+		return err
+	}
+	defer s.hub.Close()
+	if entries, err := os.ReadDir(o.export); err == nil && len(entries) > 0 && !isCopy(entries) {
+		return exit.Fail(exit.NotDone, "%s is not empty", o.export).Try("choose a new directory: --export %s", term.Quoted(o.export+"-1"))
+	} else if err != nil && !os.IsNotExist(err) {
+		return exit.Fail(exit.NotDone, "read %s: %v", o.export, exit.Cause(err))
+	}
+	if err := os.MkdirAll(o.export, 0o755); err != nil {
+		return exit.Fail(exit.NotDone, "create %s: %v", o.export, exit.Cause(err))
+	}
+	c := &copier{s: s, dir: o.export, export: newExported()}
+	if err := c.copy(ctx); err != nil {
+		if failed, ok := err.(*commandError); ok {
+			return exit.Fail(cmp.Or(failed.Status, exit.NotDone), "%s", failed.Message).Try("%s", failed.Hint)
+		}
+		return err
+	}
+	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", term.Plural(c.files, "page"), diag.Printable(o.export))
+	return con.Print(filepath.Join(o.export, "index.html") + "\n")
+}
+
+// isCopy reports whether a directory has only files of an earlier copy.
+func isCopy(entries []fs.DirEntry) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "index.html" }) &&
+		!slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) != ".html" })
+}
+
+// newExported returns what all pages of a copy share. The pages contain their style sheet and script, and allow no
+// other: text that looks like markup could not run even if it became some.
+func newExported() exported {
+	var script bytes.Buffer
+	for _, name := range scripts {
+		text, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			panic(err) // a file of this package
+		}
+		script.Write(text)
+	}
+	style := styleSheet()
+	hash := func(text []byte) string {
+		sum := sha256.Sum256(text)
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return exported{Style: template.CSS(style), Script: template.JS(script.Bytes()), Written: now(), Pages: map[string]string{},
+		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script.Bytes())}
+}
+
+// copy writes all pages. The first page is the submission, or the only job.
+func (c *copier) copy(ctx context.Context) error {
+	args := append([]string{"status", "--output", "json"}, c.s.options.Args...)
+	if c.s.options.Submission != "" {
+		args = append(args, "--submission", c.s.options.Submission)
+	}
+	found, err := askJSON[[]types.JobDetail](ctx, c.s.c, c.s.age(), args...)
+	benchmarks := findReports(c.s.options.files).Benchmarks
+	if err != nil && (len(benchmarks) == 0 || len(c.s.options.Args) > 0 || c.s.options.Submission != "") {
+		return err
+	}
+	if c.s.o.query(ctx, 0) != nil {
+		found = nil // the pages name the target, and it does not answer
+	}
+	children := map[string][]string{}
+	for _, d := range found {
+		id := aws.ToString(d.JobId)
+		c.export.Pages[id] = fileOf(id)
+		if batch.ArraySize(d) == 0 {
+			continue
+		}
+		if children[id], err = c.chosenChildren(ctx, d); err != nil {
+			return err
+		}
+		for _, child := range children[id] {
+			c.export.Pages[child] = fileOf(child)
+		}
+	}
+	if err := c.overview(ctx, found, benchmarks); err != nil {
+		return err
+	}
+	for _, d := range found {
+		id := aws.ToString(d.JobId)
+		if err := c.job(ctx, id); err != nil {
+			return err
+		}
+		for _, child := range children[id] {
+			if err := c.job(ctx, child); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fileOf returns the file of a job's page.
+func fileOf(id string) string {
+	return strings.NewReplacer(":", "_", "#", "_", "/", "_", `\`, "_").Replace(id) + ".html"
+}
+
+// chosenChildren returns the children of an array that have pages: the failed ones, and then the first.
+func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]string, error) {
+	id := aws.ToString(parent.JobId)
+	listed, err := askJSON[[]types.JobSummary](ctx, c.s.c, c.s.age(), "list", "--array", id, "--limit", "0", "--output", "json")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(listed, func(a, b types.JobSummary) int {
+		failed := func(j types.JobSummary) int {
+			return map[bool]int{true: 0, false: 1}[j.Status == types.JobStatusFailed]
+		}
+		index := func(j types.JobSummary) int { _, i, _ := batch.SplitChildID(aws.ToString(j.JobId)); return i }
+		return cmp.Or(cmp.Compare(failed(a), failed(b)), cmp.Compare(index(a), index(b)))
+	})
+	var ids []string
+	for _, child := range listed[:min(len(listed), copiedChildren)] {
+		ids = append(ids, aws.ToString(child.JobId))
+	}
+	return ids, nil
+}
+
+// overview writes index.html.
+func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmarks []benchmark) error {
+	for i, b := range benchmarks {
+		name := "index.html"
+		if len(found) > 0 || i > 0 {
+			name = "benchmark-" + strconv.Itoa(i+1) + ".html"
+		}
+		if err := c.write(name, benchmarkView(b), exported{}); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 {
+		if len(benchmarks) == 0 {
+			return exit.Fail(exit.NotDone, "there is no job to copy").Try("see what there is: batchctl list")
+		}
+		return nil
+	}
+	var ids []string
+	for _, d := range found {
+		ids = append(ids, aws.ToString(d.JobId))
+	}
+	v, err := c.s.workflow(ctx, c.s.options.Submission, ids, func(id string) string { return c.export.Pages[id] })
+	if err != nil {
+		return err
+	}
+	return c.write("index.html", page{Template: "workflow", Title: v.Name, Body: v}, exported{})
+}
+
+// job writes the page of a job with its log, or of an array with its grid.
+func (c *copier) job(ctx context.Context, id string) error {
+	d, err := c.s.describe(ctx, c.s.age(), id)
+	if err != nil {
+		return err
+	}
+	v := c.s.viewOfJob(d)
+	own := exported{}
+	if v.NeedsVerdict() {
+		a, err := askJSON[explain.Answer](ctx, c.s.c, commandPatience, "explain", id, "--output", "json")
+		if err == nil {
+			var b bytes.Buffer
+			if err := (page{Template: "explain", Part: true, Body: &a}).write(&b); err != nil {
+				return err
+			}
+			own.Verdict = template.HTML(b.String())
+		}
+	}
+	p := page{Template: "job", Title: v.Name, Body: v}
+	if v.Size > 0 {
+		if err := c.s.addFailed(ctx, &v); err != nil {
+			return err
+		}
+		g, err := c.s.gridOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		own.Grid = &copiedGrid{grid: g, Pages: map[int]string{}}
+		for i := range v.Size {
+			if name := c.export.Pages[batch.ChildID(id, i)]; name != "" {
+				own.Grid.Pages[i] = name
+			}
+		}
+		if rows, err := askJSON[[]map[string]any](ctx, c.s.c, commandPatience, "results", id, "--output", "json"); err == nil {
+			own.Grid.Results = numericColumns(rows, v.Size)
+		}
+		p.Template, p.Body = "array", v
+	} else {
+		own.Log = c.log(ctx, id)
+	}
+	return c.write(fileOf(id), p, own)
+}
+
+// log returns the end of a job's log; nil if it cannot be read, or is empty.
+func (c *copier) log(ctx context.Context, id string) []logLine {
+	// The command fails for a job that FAILED, and prints the log all the same.
+	out, _ := c.s.c.ask(ctx, 0, "logs", id, "--tail", strconv.Itoa(copiedLines), "--output", "json")
+	var rows []logRow
+	if json.Unmarshal(out, &rows) != nil {
+		return nil
+	}
+	var parser logtext.Parser
+	lines := []logLine{}
+	for _, row := range rows {
+		lines = append(lines, logLine{row.Time.UnixMilli(), parser.Line(secret.Mask("", row.Text))})
+	}
+	return lines
+}
+
+// write writes a page. own is what only this page has.
+func (c *copier) write(name string, p page, own exported) error {
+	e := c.export
+	e.Verdict, e.Log, e.Grid = own.Verdict, own.Log, own.Grid
+	p.Server, p.Export = c.s, &e
+	var b bytes.Buffer
+	if err := p.write(&b); err != nil {
+		return err
+	}
+	c.files++
+	path := filepath.Join(c.dir, name)
+	if err := newfile.Write(path, newfile.ForAll, newfile.Bytes(b.Bytes())); err != nil {
+		return err
+	}
+	return nil
+}

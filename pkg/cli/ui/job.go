@@ -1,0 +1,362 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/ui/chart"
+)
+
+// now and newTimer are those of package time.
+func now() time.Time                       { return time.Now() }
+func newTimer(d time.Duration) *time.Timer { return time.NewTimer(d) }
+
+// firstPaint is how long a page waits for data that may also follow later.
+const firstPaint = 150 * time.Millisecond
+
+// describe returns the description of one job. It may be as old as age.
+func (s *server) describe(ctx context.Context, age time.Duration, id string) (types.JobDetail, error) {
+	found, err := askJSON[[]types.JobDetail](ctx, s.c, age, "status", id, "--output", "json")
+	if err != nil {
+		return types.JobDetail{}, err
+	}
+	if len(found) != 1 {
+		return types.JobDetail{}, fmt.Errorf("%d jobs have the id %s", len(found), id)
+	}
+	return found[0], nil
+}
+
+// age returns how old a description may be that a page shows.
+func (s *server) age() time.Duration { return s.o.live() / 2 }
+
+// jobView is what the page of a job shows.
+type jobView struct {
+	types.JobDetail
+	ID, Name string
+	// Timeline is a chart of the statuses.
+	Timeline                         string
+	Queue, Definition, Run, Workflow string
+	// Of is the job's array, and Index its number there; "" for a job that is no child.
+	Of    string
+	Index int
+	// Size is the number of an array's children.
+	Size int
+	// Command is the user's command, without batchctl's launcher.
+	Command     []string
+	Environment []variable
+	Tags        []variable
+	Resources   []variable
+	Attempts    []attemptView
+	Parts       []string // ids of the nodes of a multi-node job
+	HasEnded    bool
+	// Source is the definition as text, line by line.
+	Source []string
+	// DependsOn are the ids of the jobs that it waits for.
+	DependsOn []string
+	// Failed are the ids of failed children, and MoreFailed how many others failed.
+	Failed     []string
+	MoreFailed int
+}
+
+// NeedsVerdict reports whether explain can have an answer about the job.
+func (v jobView) NeedsVerdict() bool {
+	return v.JobDetail.Status != types.JobStatusSucceeded && v.JobDetail.Status != types.JobStatusRunning
+}
+
+// Reasoned returns why the job has its status; "" for one that succeeded.
+func (v jobView) Reasoned() string { return shown(jobs.Outcome(v.JobDetail)) }
+
+// Version changes when a child of the array changes its status.
+func (v jobView) Version() string {
+	if v.ArrayProperties == nil {
+		return ""
+	}
+	text, _ := json.Marshal(v.ArrayProperties.StatusSummary) // a map of numbers
+	return string(text)
+}
+
+// variable is a name with a value.
+type variable struct{ Name, Value string }
+
+// attemptView is an attempt.
+type attemptView struct {
+	Number            int
+	Started, Stopped  *int64
+	ExitCode          *int32
+	Reason, Stream    string
+	ContainerInstance string
+	Current           bool
+}
+
+// jobPage shows one job. The page of an array has a grid of its children.
+func (s *server) jobPage(r *http.Request) (page, error) {
+	id := r.PathValue("id")
+	p := page{Template: "job", Title: "Job", Section: "jobs", Topics: []string{"job:" + id}}
+	d, err := s.describe(r.Context(), s.age(), id)
+	if err != nil {
+		return p, err
+	}
+	v := s.viewOfJob(d)
+	if v.ID != id { // a name or a short id: the page has one address
+		p.Topics = []string{"job:" + v.ID}
+	}
+	p.Title = v.Name
+	if v.Size > 0 {
+		p.Template = "array"
+		if err := s.addFailed(r.Context(), &v); err != nil {
+			return p, err
+		}
+	} else {
+		p.Topics = append(p.Topics, "log:"+v.ID)
+	}
+	p.Body = v
+	return p, nil
+}
+
+// mostFailed is how many failed children the page of an array links.
+const mostFailed = 100
+
+// addFailed adds the failed children of an array.
+func (s *server) addFailed(ctx context.Context, v *jobView) error {
+	failed := 0
+	if v.ArrayProperties != nil {
+		failed = int(v.ArrayProperties.StatusSummary[string(types.JobStatusFailed)])
+	}
+	if failed == 0 {
+		return nil
+	}
+	children, err := askJSON[[]types.JobSummary](ctx, s.c, s.age(), "list", "--array", v.ID, "--status", "FAILED", "--limit", "0", "--output", "json")
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		v.Failed = append(v.Failed, aws.ToString(child.JobId))
+	}
+	slices.SortFunc(v.Failed, func(a, b string) int {
+		_, i, _ := batch.SplitChildID(a)
+		_, j, _ := batch.SplitChildID(b)
+		return cmp.Compare(i, j)
+	})
+	if more := len(v.Failed) - mostFailed; more > 0 {
+		v.Failed, v.MoreFailed = v.Failed[:mostFailed], more
+	}
+	return nil
+}
+
+// viewOfJob returns what the page of a job shows.
+func (s *server) viewOfJob(d types.JobDetail) jobView {
+	v := jobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: shown(aws.ToString(d.JobName)), Queue: batch.Name(aws.ToString(d.JobQueue)),
+		Definition: batch.Name(aws.ToString(d.JobDefinition)), Run: d.Tags[client.RunTag], Workflow: shown(d.Tags[client.WorkflowTag]),
+		HasEnded: batch.HasEnded(d.Status), Size: batch.ArraySize(d)}
+	if array, index, ok := batch.SplitChildID(v.ID); ok {
+		v.Of, v.Index = array, index
+		v.Name = strings.TrimSuffix(v.Name, fmt.Sprintf(":%d", index)) + fmt.Sprintf(":%d", index)
+	}
+	if c := d.Container; c != nil {
+		v.Command, _ = sweep.UserCommand(c.Command)
+		for _, e := range c.Environment {
+			v.Environment = append(v.Environment, variable{aws.ToString(e.Name), aws.ToString(e.Value)})
+		}
+		for _, e := range c.ResourceRequirements {
+			v.Resources = append(v.Resources, variable{string(e.Type), aws.ToString(e.Value)})
+		}
+	}
+	for name, value := range d.Tags {
+		v.Tags = append(v.Tags, variable{name, value})
+	}
+	slices.SortFunc(v.Tags, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
+	for i, a := range d.Attempts {
+		view := attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt, Reason: aws.ToString(a.StatusReason)}
+		if c := a.Container; c != nil {
+			view.ExitCode, view.Stream, view.ContainerInstance = c.ExitCode, aws.ToString(c.LogStreamName), batch.Name(aws.ToString(c.ContainerInstanceArn))
+			view.Reason = join(", ", view.Reason, aws.ToString(c.Reason))
+		}
+		v.Attempts = append(v.Attempts, view)
+	}
+	for _, on := range d.DependsOn {
+		if on.JobId != nil {
+			v.DependsOn = append(v.DependsOn, *on.JobId)
+		}
+	}
+	for i := range client.Nodes(d) {
+		v.Parts = append(v.Parts, client.NodeID(v.ID, i))
+	}
+	v.Timeline = timeline(v)
+	v.Source = sourceOf(d)
+	return v
+}
+
+// join joins the texts that are not empty.
+func join(separator string, texts ...string) string {
+	var all []string
+	for _, text := range texts {
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, separator)
+}
+
+// sourceOf returns the definition and the submission of a job as indented JSON, with masked environment.
+func sourceOf(d types.JobDetail) []string {
+	shownDetail := d
+	shownDetail.Attempts = nil
+	if c := d.Container; c != nil {
+		container := *c
+		container.Environment = nil
+		for _, e := range c.Environment {
+			masked := functions["value"].(func(string, string) string)(aws.ToString(e.Name), aws.ToString(e.Value))
+			container.Environment = append(container.Environment, types.KeyValuePair{Name: e.Name, Value: &masked})
+		}
+		container.Command, _ = sweep.UserCommand(c.Command)
+		shownDetail.Container = &container
+	}
+	text, err := apiJSON(shownDetail)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = shown(lines[i])
+	}
+	return lines
+}
+
+// timeline draws the statuses that a job went through: waiting, and each attempt.
+func timeline(v jobView) string {
+	created, started, stopped := timeOf(aws.ToInt64(v.CreatedAt)), timeOf(aws.ToInt64(v.StartedAt)), timeOf(aws.ToInt64(v.StoppedAt))
+	if created.IsZero() {
+		return ""
+	}
+	end := stopped
+	if end.IsZero() {
+		end = now()
+	}
+	c := chart.Timeline{ID: "timeline", Title: "States of " + v.Name, From: created, To: end}
+	first := started
+	if len(v.Attempts) > 0 {
+		first = timeOf(aws.ToInt64(v.Attempts[0].Started))
+	}
+	if first.IsZero() {
+		first = end
+	}
+	waited := "RUNNABLE"
+	if !v.HasEnded && started.IsZero() {
+		waited = string(v.Status)
+	}
+	c.Lanes = append(c.Lanes, chart.Lane{Name: "waiting", Spans: []chart.Span{{From: created, To: first, Class: classOf(waited), Label: "waiting", Title: "waiting"}}})
+	for _, a := range v.Attempts {
+		from, to := timeOf(aws.ToInt64(a.Started)), timeOf(aws.ToInt64(a.Stopped))
+		if from.IsZero() {
+			continue
+		}
+		if to.IsZero() {
+			to = end
+		}
+		class := "s-succeeded"
+		if a.ExitCode == nil || *a.ExitCode != 0 {
+			class = "s-failed"
+		}
+		name := fmt.Sprintf("attempt %d", a.Number)
+		c.Lanes = append(c.Lanes, chart.Lane{Name: name, Spans: []chart.Span{{From: from, To: to, Class: class, Label: name, Title: name}}})
+	}
+	switch {
+	case !started.IsZero() && stopped.IsZero():
+		c.Lanes = append(c.Lanes, chart.Lane{Name: "now", Spans: []chart.Span{{From: started, To: end, Class: classOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
+	case !started.IsZero() && len(v.Attempts) == 0:
+		c.Lanes = append(c.Lanes, chart.Lane{Name: "ran", Spans: []chart.Span{{From: started, To: end, Class: classOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
+	}
+	return gantt(c)
+}
+
+// explainPart is the verdict of explain.
+func (s *server) explainPart(r *http.Request) (page, error) {
+	id := r.PathValue("id")
+	p := page{Template: "explain", Part: true}
+	d, err := s.describe(r.Context(), s.age(), id)
+	if err != nil {
+		return p, err
+	}
+	if d.Status == types.JobStatusSucceeded || d.Status == types.JobStatusRunning {
+		p.Body = (*explain.Answer)(nil) // there is nothing to explain
+		return p, nil
+	}
+	a, err := askJSON[explain.Answer](r.Context(), s.c, 10*time.Second, "explain", id, "--output", "json")
+	p.Body = &a
+	return p, err
+}
+
+// costDocument is the part of `batchctl cost --output json` about jobs that ran which the pages show.
+type costDocument struct {
+	Target string     `json:"target"`
+	Prices costPrices `json:"prices"`
+	Rows   []costRow  `json:"rows"`
+	Total  *costRow   `json:"total"`
+}
+
+// costPrices names the prices.
+type costPrices struct {
+	Table string `json:"table"`
+	Date  string `json:"date"`
+}
+
+// costRow is what jobs cost together.
+type costRow struct {
+	Name     string    `json:"name"`
+	Jobs     int       `json:"jobs"`
+	Runs     int       `json:"runs"`
+	Failed   int       `json:"failed"`
+	Attempts int       `json:"attempts"`
+	Seconds  float64   `json:"seconds"`
+	Cost     costRange `json:"cost"`
+	Waste    costRange `json:"waste"`
+}
+
+// costRange is between two amounts in US dollars.
+type costRange struct {
+	Low  costAmount `json:"low"`
+	High costAmount `json:"high"`
+}
+
+// costAmount is an amount, which may be without some jobs.
+type costAmount struct {
+	USD     float64 `json:"usd"`
+	Without []struct {
+		Count int    `json:"count"`
+		Why   string `json:"why"`
+	} `json:"without"`
+}
+
+// costPart is what a job cost.
+func (s *server) costPart(r *http.Request) (page, error) {
+	p := page{Template: "cost", Part: true}
+	found, err := askJSON[costDocument](r.Context(), s.c, time.Minute, "cost", r.PathValue("id"), "--output", "json")
+	if err != nil {
+		return p, err
+	}
+	p.Body = found
+	return p, nil
+}
+
+// apiJSON returns an SDK shape as indented JSON with the names of the AWS API.
+func apiJSON(v any) (string, error) {
+	text, err := json.Marshal(jobs.Native[any]{Shape: v})
+	if err != nil {
+		return "", err
+	}
+	return indented(text)
+}

@@ -1,0 +1,528 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/ui/joblist"
+)
+
+// snapshot is what `batchctl top --output json` prints.
+type snapshot struct {
+	Target   string       `json:"target"`
+	Time     time.Time    `json:"time"`
+	Queues   []queue      `json:"queues"`
+	Jobs     []unfinished `json:"jobs"`
+	MoreJobs bool         `json:"moreJobs"`
+	Note     string       `json:"note"`
+}
+
+// queue is a queue of a snapshot.
+type queue struct {
+	Name         string                  `json:"name"`
+	State        string                  `json:"state"`
+	Priority     int                     `json:"priority"`
+	Jobs         map[string]int          `json:"jobs"`
+	Environments []jobs.EnvironmentState `json:"computeEnvironmentDetails"`
+	MaxvCpus     float64                 `json:"maxvCpus"`
+	Utilization  *utilization            `json:"queueUtilization"`
+	AtLeast      []string                `json:"atLeast"`
+	Head         *struct {
+		JobID, JobName, StatusReason string
+		EarliestTimeAtPosition       int64
+	} `json:"head"`
+}
+
+// utilization is the part of a queue's utilization that the page shows.
+type utilization struct {
+	TotalCapacityUsage   []capacity `json:"totalCapacityUsage"`
+	FairshareUtilization *struct {
+		ActiveShareCount       int `json:"activeShareCount"`
+		TopCapacityUtilization []struct {
+			ShareIdentifier string     `json:"shareIdentifier"`
+			CapacityUsage   []capacity `json:"capacityUsage"`
+		} `json:"topCapacityUtilization"`
+	} `json:"fairshareUtilization"`
+}
+
+// capacity is a quantity with its unit, such as 4 VCPU.
+type capacity struct {
+	CapacityUnit string  `json:"capacityUnit"`
+	Quantity     float64 `json:"quantity"`
+}
+
+// unfinished is a job of a snapshot.
+type unfinished struct {
+	Queue string           `json:"jobQueue"`
+	Job   types.JobSummary `json:"job"`
+}
+
+// inUse returns the vCPUs in use, or the quantity in the queue's own unit.
+func (q queue) inUse() (n float64, known bool) {
+	if q.Utilization == nil {
+		return 0, false
+	}
+	for _, u := range q.Utilization.TotalCapacityUsage {
+		n += u.Quantity
+	}
+	return n, true
+}
+
+// shares returns the quantity in use by share.
+func (q queue) shares() map[string]float64 {
+	all := map[string]float64{}
+	if q.Utilization != nil && q.Utilization.FairshareUtilization != nil {
+		for _, s := range q.Utilization.FairshareUtilization.TopCapacityUtilization {
+			for _, u := range s.CapacityUsage {
+				all[s.ShareIdentifier] += u.Quantity
+			}
+		}
+	}
+	return all
+}
+
+// The intervals between two queries. AWS limits the request rate of an account; a query of the local engine costs
+// some milliseconds.
+const (
+	liveLocal = time.Second
+	liveAWS   = 5 * time.Second
+	// longestPause is the longest interval while the target does not answer.
+	longestPause = time.Minute
+	// gap is the time without samples that a chart shows as a gap.
+	gap = 2 * time.Minute
+	// The full list of jobs is read at most this often, and never for more than a twentieth of the time.
+	listLocal = 15 * time.Second
+	listAWS   = time.Minute
+	// tagsAtOnce is how many jobs are described for their tags between two queries: one DescribeJobs call.
+	tagsAtOnce = 100
+	// mostForgotten is the most jobs that are added from the ledger.
+	mostForgotten = 1000
+)
+
+// observer queries the target for all open pages: queues, their history, and the list of jobs.
+type observer struct {
+	c       *commander
+	options jobs.Options
+	isLocal bool
+	// watchers is the number of topics that someone watches; queries are rare without one.
+	watchers atomic.Int32
+	wake     chan struct{} // ends the pause of an idle observer
+
+	mu       sync.Mutex
+	snapshot *snapshot // nil before the first answer
+	failure  error     // of the last query
+	asked    time.Time // when the last query was answered
+	history  map[string]*history
+	changed  chan struct{} // closed and replaced with each answer
+	began    time.Time
+
+	jobs      joblist.List
+	jobsRead  chan struct{} // closed when the list has been read once
+	readOnce  sync.Once
+	wantsJobs atomic.Int32
+	jobsErr   error // why the last reading of the list failed; under mu
+}
+
+// newObserver returns an observer. The caller starts run.
+func newObserver(c *commander, o jobs.Options, isLocal bool) *observer {
+	return &observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1), history: map[string]*history{}, changed: make(chan struct{}),
+		began: time.Now(), jobsRead: make(chan struct{})}
+}
+
+// live is the interval while a page is open.
+func (o *observer) live() time.Duration {
+	if o.isLocal {
+		return liveLocal
+	}
+	return liveAWS
+}
+
+// run queries until ctx ends, while someone watches.
+func (o *observer) run(ctx context.Context) {
+	for failures := 0; ctx.Err() == nil; {
+		if o.watchers.Load() == 0 {
+			select {
+			case <-ctx.Done():
+			case <-o.wake:
+			}
+			continue
+		}
+		pause := o.live()
+		if o.query(ctx, pause/2) != nil {
+			failures = min(failures+1, 6)
+			pause = min(pause<<failures, longestPause)
+		} else {
+			failures = 0
+		}
+		_ = sleep(ctx, pause)
+	}
+}
+
+// query takes a snapshot, at most as old as age, and keeps it or the error.
+func (o *observer) query(ctx context.Context, age time.Duration) error {
+	s, err := askJSON[snapshot](ctx, o.c, age, "top", "--output", "json")
+	o.mu.Lock()
+	o.failure, o.asked = err, time.Now()
+	if err == nil && (o.snapshot == nil || !s.Time.Equal(o.snapshot.Time)) {
+		o.snapshot = &s
+		o.remember(&s)
+	}
+	close(o.changed)
+	o.changed = make(chan struct{})
+	o.mu.Unlock()
+	if err == nil {
+		o.updateJobs(ctx, &s)
+	}
+	return err
+}
+
+// latest returns the last snapshot. It queries if the last answer is old.
+func (o *observer) latest(ctx context.Context) (*snapshot, error) {
+	o.mu.Lock()
+	isFresh := time.Since(o.asked) < 2*o.live()
+	o.mu.Unlock()
+	if !isFresh {
+		_ = o.query(ctx, o.live()) // the error is kept
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.snapshot, o.failure
+}
+
+// watch publishes a number with each answer, until ctx ends.
+func (o *observer) watch(ctx context.Context, publish func([]byte)) error {
+	if o.watchers.Add(1) == 1 {
+		select {
+		case o.wake <- struct{}{}:
+		default:
+		}
+	}
+	defer o.watchers.Add(-1)
+	for {
+		o.mu.Lock()
+		changed, failure, at := o.changed, o.failure, int64(0)
+		if o.snapshot != nil {
+			at = o.snapshot.Time.UnixMilli()
+		}
+		o.mu.Unlock()
+		publish(eventOf(at, failure))
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// eventOf returns the data of an event: a version, or why there is no newer one.
+func eventOf(version int64, failure error) []byte {
+	text, _ := json.Marshal(struct { // two basic types cannot fail
+		Version string `json:"version"`
+		Problem string `json:"problem,omitempty"`
+	}{strconv.FormatInt(version, 36), messageOf(failure)})
+	return text
+}
+
+// messageOf returns the message of an error; "" for nil.
+func messageOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// watchJobs keeps the list of jobs current, and publishes its versions, until ctx ends.
+func (o *observer) watchJobs(ctx context.Context, publish func([]byte)) error {
+	o.wantsJobs.Add(1)
+	defer o.wantsJobs.Add(-1)
+	o.startReading()
+	return o.watch(ctx, func([]byte) {
+		o.mu.Lock()
+		failure := cmp.Or(o.failure, o.jobsErr)
+		o.mu.Unlock()
+		publish(eventOf(int64(o.jobs.Version()), failure))
+	})
+}
+
+// startReading begins to read the list of jobs, once.
+func (o *observer) startReading() { o.readOnce.Do(func() { go o.readJobs(o.c.base) }) }
+
+// readJobs reads the complete list of jobs again and again, while a page shows it.
+func (o *observer) readJobs(ctx context.Context) {
+	pause := listAWS
+	if o.isLocal {
+		pause = listLocal
+	}
+	for first := true; ctx.Err() == nil; {
+		begun := time.Now()
+		if first || o.wantsJobs.Load() > 0 {
+			err := o.listJobs(ctx)
+			o.mu.Lock()
+			o.jobsErr = err
+			o.mu.Unlock()
+			if first && err == nil {
+				first = false
+				close(o.jobsRead)
+			}
+		}
+		if first { // the target did not answer
+			_ = sleep(ctx, liveAWS)
+			continue
+		}
+		_ = sleep(ctx, max(pause, 20*time.Since(begun)))
+	}
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// open opens the target for reading. Messages of other packages have no place on a page.
+func (o *observer) open(ctx context.Context) (*jobs.Call, error) {
+	con := &term.Console{Streams: term.Streams{In: nil, Out: io.Discard, Err: io.Discard}}
+	return jobs.OpenFor(ctx, con, o.options, target.ToRead)
+}
+
+// listJobs reads all jobs of all queues, and those that only the ledger remembers.
+func (o *observer) listJobs(ctx context.Context) error {
+	call, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	queues, err := call.Described(ctx, nil)
+	if err != nil {
+		return err
+	}
+	member := o.submissions(call)
+	var all []joblist.Job
+	seen := map[string]bool{}
+	for _, q := range queues {
+		for job, err := range call.List(ctx, client.Filter{Queues: []string{q.Name}}) {
+			if err != nil {
+				return err
+			}
+			seen[aws.ToString(job.JobId)] = true
+			all = append(all, member(listed(job, q.Name)))
+		}
+	}
+	old, err := call.Forgotten(ctx, func(id string) bool { return seen[id] }, func(types.JobSummary) bool { return true }, mostForgotten)
+	if err != nil {
+		return err
+	}
+	for _, job := range old {
+		all = append(all, member(listed(job, "")))
+	}
+	o.jobs.Replace(all)
+	return nil
+}
+
+// submissions returns a function that adds what the ledger knows of a job: its submission and workflow.
+func (o *observer) submissions(call *jobs.Call) func(joblist.Job) joblist.Job {
+	con := &term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}
+	entries, _ := session.Entries(con, call.Target) // without a ledger, no job has a workflow
+	type membership struct{ run, workflow, queue string }
+	known := make(map[string]membership, len(entries))
+	for _, e := range entries {
+		known[e.ID] = membership{e.Run, e.Workflow, batch.Name(e.Queue)}
+	}
+	return func(j joblist.Job) joblist.Job {
+		if m, ok := known[j.ID]; ok {
+			j.Run, j.Workflow, j.Queue = m.run, m.workflow, cmp.Or(j.Queue, m.queue)
+		}
+		return j
+	}
+}
+
+// listed converts a listed job.
+func listed(s types.JobSummary, queue string) joblist.Job {
+	j := joblist.Job{ID: aws.ToString(s.JobId), Name: aws.ToString(s.JobName), Status: string(s.Status), Queue: queue, Definition: batch.Name(aws.ToString(s.JobDefinition)),
+		Reason: session.ListedReason(s), Created: aws.ToInt64(s.CreatedAt), Started: aws.ToInt64(s.StartedAt), Stopped: aws.ToInt64(s.StoppedAt)}
+	if a := s.ArrayProperties; a != nil && a.Index == nil && aws.ToInt32(a.Size) > 0 {
+		j.Size, j.Counts = int(*a.Size), map[string]int{}
+		for status, n := range a.StatusSummary {
+			if n > 0 {
+				j.Counts[status] = int(n)
+			}
+		}
+	}
+	return j
+}
+
+// updateJobs applies a snapshot to the list of jobs: those that it shows, and those that it no longer shows because
+// they ended. It also reads the tags of some jobs.
+func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
+	select {
+	case <-o.jobsRead:
+	default:
+		return // there is no list yet
+	}
+	if o.wantsJobs.Load() == 0 {
+		return
+	}
+	call, err := o.open(ctx)
+	if err != nil {
+		return // the next snapshot reports it
+	}
+	defer call.Close()
+	member := o.submissions(call)
+	var current []joblist.Job
+	shown := map[string]bool{}
+	for _, j := range s.Jobs {
+		shown[aws.ToString(j.Job.JobId)] = true
+		current = append(current, member(listed(j.Job, j.Queue)))
+	}
+	o.jobs.Update(current)
+	var wanted []string
+	for _, id := range o.jobs.Unfinished() {
+		if !shown[id] && !s.MoreJobs && len(wanted) < tagsAtOnce {
+			wanted = append(wanted, id)
+		}
+	}
+	wanted = append(wanted, o.jobs.Untagged(tagsAtOnce-len(wanted))...)
+	if len(wanted) == 0 {
+		return
+	}
+	details, err := call.Describe(ctx, wanted...)
+	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
+		return
+	}
+	var described []joblist.Job
+	for _, d := range details {
+		old, _ := o.jobs.Get(aws.ToString(d.JobId))
+		described = append(described, member(withDetail(old, d)))
+	}
+	o.jobs.Update(described)
+}
+
+// withDetail returns a listed job with what only its description has.
+func withDetail(j joblist.Job, d types.JobDetail) joblist.Job {
+	j.Status, j.Started, j.Stopped = string(d.Status), aws.ToInt64(d.StartedAt), aws.ToInt64(d.StoppedAt)
+	j.Tags = d.Tags
+	if j.Tags == nil {
+		j.Tags = map[string]string{}
+	}
+	if j.Run == "" {
+		j.Run, j.Workflow = d.Tags[client.RunTag], d.Tags[client.WorkflowTag]
+	}
+	if a := d.ArrayProperties; a != nil && j.Size > 0 {
+		j.Counts = map[string]int{}
+		for status, n := range a.StatusSummary {
+			if n > 0 {
+				j.Counts[status] = int(n)
+			}
+		}
+	}
+	summary := types.JobSummary{Status: d.Status, StatusReason: d.StatusReason}
+	if d.Container != nil {
+		summary.Container = &types.ContainerSummary{ExitCode: d.Container.ExitCode, Reason: d.Container.Reason}
+	}
+	j.Reason = session.ListedReason(summary)
+	return j
+}
+
+// sample is the state of a queue at one time.
+type sample struct {
+	at     time.Time
+	jobs   map[string]int
+	inUse  float64
+	shares map[string]float64
+	// isGap marks a time after which no page was open.
+	isGap bool
+}
+
+// value returns a number of the sample; NaN in a gap.
+func (s sample) value(n float64) float64 {
+	if s.isGap {
+		return math.NaN()
+	}
+	return n
+}
+
+// mostSamples bounds the history of a queue. When it is full, every second sample is dropped, and from then on the
+// samples are twice as far apart: a page that is open for a day needs no more memory than one of an hour.
+const mostSamples = 1000
+
+// history is the past of a queue, the oldest sample first.
+type history struct {
+	samples []sample
+	apart   time.Duration
+}
+
+// add adds a sample, unless the last one is too recent.
+func (h *history) add(s sample) {
+	if n := len(h.samples); n > 0 {
+		switch since := s.at.Sub(h.samples[n-1].at); {
+		case since < h.apart:
+			return
+		case since > max(gap, 4*h.apart): // no page was open
+			h.samples = append(h.samples, sample{at: h.samples[n-1].at.Add(time.Second), isGap: true})
+		}
+	}
+	if len(h.samples) >= mostSamples {
+		kept := h.samples[:0]
+		for i, old := range h.samples {
+			if i%2 == 0 || old.isGap {
+				kept = append(kept, old)
+			}
+		}
+		clear(h.samples[len(kept):])
+		h.samples = kept
+		h.apart = max(2*h.apart, 2*time.Second)
+	}
+	h.samples = append(h.samples, s)
+}
+
+// remember adds a snapshot to the histories, and forgets queues that no longer exist. The caller holds the lock.
+func (o *observer) remember(s *snapshot) {
+	for _, q := range s.Queues {
+		h := o.history[q.Name]
+		if h == nil {
+			h = &history{}
+			o.history[q.Name] = h
+		}
+		inUse, _ := q.inUse()
+		h.add(sample{at: s.Time, jobs: q.Jobs, inUse: inUse, shares: q.shares()})
+	}
+	for name := range o.history {
+		if !slices.ContainsFunc(s.Queues, func(q queue) bool { return q.Name == name }) {
+			delete(o.history, name)
+		}
+	}
+}
+
+// past returns the history of a queue.
+func (o *observer) past(name string) []sample {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if h := o.history[name]; h != nil {
+		return slices.Clone(h.samples)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+)
+
+// platformView is what the page of the platform shows.
+type platformView struct {
+	// File is the platform file; "" without one.
+	File   string
+	Policy []variable
+	// Queues are the queues of the platform file.
+	Queues  []variable
+	Doctors []doctorReport
+	Problem string
+	// DriftCommand compares the queue files with the target.
+	DriftCommand string
+}
+
+// platformPage shows the policy, the queues as code, and the recorded reports of doctor.
+func (s *server) platformPage(*http.Request) (page, error) {
+	found := findReports(s.options.files)
+	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: shown(s.c.line("apply", s.options.files, "--check"))}
+	if s.platform != nil && s.platform.Root != nil {
+		v.File = shown(filepath.ToSlash(s.platform.Root.Source.Name))
+		for child := range s.platform.Root.Get("policy").Children() {
+			v.Policy = append(v.Policy, variable{child.Name, shown(compact(child.AppendJSON(nil)))})
+		}
+		for _, q := range s.platform.Queues {
+			v.Queues = append(v.Queues, variable{q.Alias, batch.Name(q.Name)})
+		}
+	}
+	return page{Template: "platform", Title: "Platform", Section: "platform", Body: v}, nil
+}
+
+// compact returns JSON on one line, and a text without its quotes.
+func compact(text []byte) string {
+	var plain string
+	if json.Unmarshal(text, &plain) == nil {
+		return plain
+	}
+	var list []string
+	if json.Unmarshal(text, &list) == nil {
+		return strings.Join(list, ", ")
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
+// drift is what `batchctl apply --check --output json` prints.
+type drift struct {
+	Steps []struct {
+		Verb    string `json:"verb"`
+		Kind    string `json:"kind"`
+		Name    string `json:"name"`
+		Why     string `json:"why"`
+		Changes []struct {
+			Path     string
+			From, To any
+		} `json:"changes"`
+	} `json:"steps"`
+	Unchanged int `json:"unchanged"`
+	Invalid   []struct {
+		Kind   string `json:"kind"`
+		Name   string `json:"name"`
+		Reason string `json:"reason"`
+	} `json:"invalid"`
+	// Command shows the same in a terminal, and Apply makes the changes.
+	Command, Apply string `json:"-"`
+	// None reports that there are no queue files.
+	None bool `json:"-"`
+}
+
+// driftPart compares the queue files with the target.
+func (s *server) driftPart(r *http.Request) (page, error) {
+	p := page{Template: "drift", Part: true}
+	args := []string{"apply", s.options.files, "--check", "--output", "json"}
+	out, err := s.c.ask(r.Context(), 30*time.Second, args...)
+	v := drift{Command: shown(s.c.line("apply", s.options.files, "--check")), Apply: shown(s.c.line("apply", s.options.files))}
+	failed, isFailed := err.(*commandError)
+	switch {
+	case isFailed && strings.HasPrefix(failed.Message, "no file creates resources"):
+		v.None = true
+	case isFailed && failed.Status == changed:
+		err = json.Unmarshal(out, &v)
+	case err == nil:
+		err = json.Unmarshal(out, &v)
+	}
+	if err != nil && !v.None {
+		return p, err
+	}
+	p.Body = v
+	return p, nil
+}
+
+// indented indents JSON.
+func indented(text []byte) (string, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, text, "", "  ")
+	return b.String(), err
+}

@@ -1,0 +1,127 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/ui/chart"
+)
+
+// workflowView is what the page of a submission shows.
+type workflowView struct {
+	ID, Name string
+	// Graph is the picture of the jobs and their dependencies; "" if GraphProblem tells why there is none.
+	Graph, GraphProblem string
+	// Timeline is a chart of when each job waited and ran.
+	Timeline string
+	Jobs     []workflowJob
+	Counts   map[string]int
+	HasEnded bool
+}
+
+// workflowJob is a job of a submission.
+type workflowJob struct {
+	ID, Name, Status, Reason  string
+	Created, Started, Stopped *int64
+	Size                      int
+}
+
+// workflowPage shows a submission: its graph, its timeline and its jobs.
+func (s *server) workflowPage(r *http.Request) (page, error) {
+	id := r.PathValue("id")
+	p := page{Template: "workflow", Title: "Workflow", Section: "jobs", Topics: []string{"workflow:" + id}}
+	v, err := s.workflow(r.Context(), id, nil, jobAddress)
+	if err != nil {
+		return p, err
+	}
+	p.Title, p.Body = v.Name, v
+	return p, nil
+}
+
+// jobAddress returns the address of a job's page.
+func jobAddress(id string) string { return "/jobs/" + url.PathEscape(id) }
+
+// workflow reads a submission, or the jobs with these ids if id is "". address returns the address of a job's page.
+func (s *server) workflow(ctx context.Context, id string, ids []string, address func(id string) string) (workflowView, error) {
+	args := append([]string{"status", "--output", "json"}, ids...)
+	if id != "" {
+		args = []string{"status", "--output", "json", "--submission", id}
+		ids = nil
+	}
+	found, err := askJSON[[]types.JobDetail](ctx, s.c, s.age(), args...)
+	if err != nil {
+		return workflowView{}, err
+	}
+	v := workflowView{ID: id, Name: cmp.Or(id, "Jobs"), Counts: map[string]int{}, HasEnded: true}
+	line := chart.Timeline{ID: "gantt", Title: "When the jobs waited and ran"}
+	for _, d := range found {
+		if name := d.Tags[client.WorkflowTag]; name != "" {
+			v.Name = shown(name)
+		}
+		j := workflowJob{ID: aws.ToString(d.JobId), Name: shown(aws.ToString(d.JobName)), Status: string(d.Status), Created: d.CreatedAt, Started: d.StartedAt,
+			Stopped: d.StoppedAt, Size: batch.ArraySize(d), Reason: shown(join(", ", aws.ToString(d.StatusReason), session.RollUp(d)))}
+		v.Jobs = append(v.Jobs, j)
+		v.Counts[j.Status]++
+		v.HasEnded = v.HasEnded && batch.HasEnded(d.Status)
+		line.Lanes = append(line.Lanes, laneOf(j))
+	}
+	for _, lane := range line.Lanes {
+		for _, span := range lane.Spans {
+			if line.From.IsZero() || span.From.Before(line.From) {
+				line.From = span.From
+			}
+			if span.To.After(line.To) {
+				line.To = span.To
+			}
+		}
+	}
+	if !line.From.IsZero() {
+		v.Timeline = gantt(line)
+	}
+	con := &term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}
+	o := s.options.Options
+	o.Command, o.Args, o.Submission = "graph", ids, id
+	g, err := preview.SubmissionGraph(ctx, con, o, address, true)
+	if err == nil {
+		v.Graph, err = g.SVGFragment()
+	}
+	if err != nil {
+		v.GraphProblem = shown(err.Error())
+	}
+	return v, nil
+}
+
+// laneOf returns when a job waited and ran.
+func laneOf(j workflowJob) chart.Lane {
+	lane := chart.Lane{Name: j.Name}
+	created, started, stopped := timeOf(aws.ToInt64(j.Created)), timeOf(aws.ToInt64(j.Started)), timeOf(aws.ToInt64(j.Stopped))
+	if created.IsZero() {
+		return lane
+	}
+	end := stopped
+	if end.IsZero() {
+		end = now()
+	}
+	if started.IsZero() {
+		class := "s-runnable"
+		if j.Size > 0 || !stopped.IsZero() {
+			class = classOf(j.Status)
+		}
+		lane.Spans = append(lane.Spans, chart.Span{From: created, To: end, Class: class, Label: j.Status, Title: j.Name + ", " + j.Status})
+		return lane
+	}
+	lane.Spans = append(lane.Spans, chart.Span{From: created, To: started, Class: "s-runnable", Label: "waited", Title: j.Name + " waited"},
+		chart.Span{From: started, To: end, Class: classOf(j.Status), Label: j.Status, Title: j.Name + ", " + j.Status})
+	return lane
+}
