@@ -386,19 +386,14 @@ func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
 	if o.wantsJobs.Load() == 0 {
 		return
 	}
-	call, err := o.open(ctx)
-	if err != nil {
-		return // the next snapshot reports it
-	}
-	defer call.Close()
-	member := o.submissions(call)
 	var current []joblist.Job
-	shown := map[string]bool{}
+	shown, isNew := map[string]bool{}, false
 	for _, j := range s.Jobs {
-		shown[aws.ToString(j.Job.JobId)] = true
-		current = append(current, member(listed(j.Job, j.Queue)))
+		job := listed(j.Job, j.Queue)
+		_, known := o.jobs.Get(job.ID)
+		shown[job.ID], isNew = true, isNew || !known
+		current = append(current, job)
 	}
-	o.jobs.Update(current)
 	var wanted []string
 	for _, id := range o.jobs.Unfinished() {
 		if !shown[id] && !s.MoreJobs && len(wanted) < tagsAtOnce {
@@ -406,6 +401,22 @@ func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
 		}
 	}
 	wanted = append(wanted, o.jobs.Untagged(tagsAtOnce-len(wanted))...)
+	if !isNew && len(wanted) == 0 {
+		o.jobs.Update(current)
+		return
+	}
+	call, err := o.open(ctx)
+	if err != nil {
+		return // the next snapshot reports it
+	}
+	defer call.Close()
+	if isNew { // the ledger tells which workflow they belong to
+		member := o.submissions(call)
+		for i := range current {
+			current[i] = member(current[i])
+		}
+	}
+	o.jobs.Update(current)
 	if len(wanted) == 0 {
 		return
 	}
@@ -413,10 +424,23 @@ func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
 	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return
 	}
-	var described []joblist.Job
+	byID := map[string]types.JobDetail{}
 	for _, d := range details {
-		old, _ := o.jobs.Get(aws.ToString(d.JobId))
-		described = append(described, member(withDetail(old, d)))
+		byID[aws.ToString(d.JobId)] = d
+	}
+	var described []joblist.Job
+	for _, id := range wanted {
+		job, known := o.jobs.Get(id)
+		d, found := byID[id]
+		switch {
+		case found:
+			job = withDetail(job, d)
+		case known && job.Tags == nil: // the service no longer has it: do not ask again
+			job.Tags = map[string]string{}
+		}
+		if known {
+			described = append(described, job)
+		}
 	}
 	o.jobs.Update(described)
 }

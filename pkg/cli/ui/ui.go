@@ -144,7 +144,9 @@ func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/queues", http.StatusSeeOther) })
 	mux.HandleFunc("GET /assets/{name}", serveAsset)
-	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/assets/icon.svg", http.StatusSeeOther) })
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/assets/icon.svg", http.StatusSeeOther)
+	})
 	mux.HandleFunc("GET /events", s.events)
 	for pattern, show := range map[string]func(*http.Request) (page, error){
 		"/queues":            s.queuesPage,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -65,6 +66,10 @@ func (s *server) workflow(ctx context.Context, id string, ids []string, address 
 	}
 	v := workflowView{ID: id, Name: cmp.Or(id, "Jobs"), Counts: map[string]int{}, HasEnded: true}
 	line := chart.Timeline{ID: "gantt", Title: "When the jobs waited and ran"}
+	ends := map[string]int64{} // of the jobs that ended
+	for _, d := range found {
+		ends[aws.ToString(d.JobId)] = aws.ToInt64(d.StoppedAt)
+	}
 	for _, d := range found {
 		if name := d.Tags[client.WorkflowTag]; name != "" {
 			v.Name = shown(name)
@@ -74,7 +79,11 @@ func (s *server) workflow(ctx context.Context, id string, ids []string, address 
 		v.Jobs = append(v.Jobs, j)
 		v.Counts[j.Status]++
 		v.HasEnded = v.HasEnded && batch.HasEnded(d.Status)
-		line.Lanes = append(line.Lanes, laneOf(j))
+		ready := aws.ToInt64(d.CreatedAt)
+		for _, on := range d.DependsOn {
+			ready = max(ready, ends[aws.ToString(on.JobId)])
+		}
+		line.Lanes = append(line.Lanes, laneOf(j, timeOf(ready)))
 	}
 	for _, lane := range line.Lanes {
 		for _, span := range lane.Spans {
@@ -102,8 +111,9 @@ func (s *server) workflow(ctx context.Context, id string, ids []string, address 
 	return v, nil
 }
 
-// laneOf returns when a job waited and ran.
-func laneOf(j workflowJob) chart.Lane {
+// laneOf returns when a job waited for other jobs, waited in its queue, and ran. ready is when the jobs had ended that it
+// depends on, as far as they are known.
+func laneOf(j workflowJob, ready time.Time) chart.Lane {
 	lane := chart.Lane{Name: j.Name}
 	created, started, stopped := timeOf(aws.ToInt64(j.Created)), timeOf(aws.ToInt64(j.Started)), timeOf(aws.ToInt64(j.Stopped))
 	if created.IsZero() {
@@ -113,15 +123,24 @@ func laneOf(j workflowJob) chart.Lane {
 	if end.IsZero() {
 		end = now()
 	}
-	if started.IsZero() {
-		class := "s-runnable"
-		if j.Size > 0 || !stopped.IsZero() {
-			class = classOf(j.Status)
-		}
-		lane.Spans = append(lane.Spans, chart.Span{From: created, To: end, Class: class, Label: j.Status, Title: j.Name + ", " + j.Status})
-		return lane
+	if ready.After(end) {
+		ready = end
 	}
-	lane.Spans = append(lane.Spans, chart.Span{From: created, To: started, Class: "s-runnable", Label: "waited", Title: j.Name + " waited"},
-		chart.Span{From: started, To: end, Class: classOf(j.Status), Label: j.Status, Title: j.Name + ", " + j.Status})
+	add := func(from, to time.Time, class, label string) {
+		if to.After(from) {
+			lane.Spans = append(lane.Spans, chart.Span{From: from, To: to, Class: class, Label: label, Title: j.Name + ": " + label})
+		}
+	}
+	const waited, queued = "waits for jobs", "in the queue"
+	add(created, ready, "s-pending", waited)
+	switch {
+	case !started.IsZero():
+		add(ready, started, "s-runnable", queued)
+		add(started, end, classOf(j.Status), j.Status)
+	case j.Size > 0: // an array has no start of its own
+		add(ready, end, classOf(j.Status), j.Status)
+	default: // it never started
+		add(ready, end, "s-runnable", queued)
+	}
 	return lane
 }
