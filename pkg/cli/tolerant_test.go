@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/batchctl/batchctl/pkg/cli/injob"
@@ -36,13 +37,15 @@ func imitation(t *testing.T, asked *[]string) string {
 				"jobDefinition":"d:1","createdAt":1795563160947.741,"startedAt":1.795563161e12,"stoppedAt":1795563162000.0,"statusReason":"took 1.0 s",
 				"parameters":{"alpha":"1.0","createdAt":"1795563160947.741"},
 				"attempts":[{"startedAt":1795563161000.5,"stoppedAt":1795563162000.5,"container":{"exitCode":0.0,"logStreamName":"d/default/1","reason":null}}],
-				"container":{"image":"busybox:1.0","vcpus":1.0,"memory":1.0e3,"exitCode":0.0,"command":["echo","1.0"],"logStreamName":"d/default/1"}}]}`)
+				"container":{"image":"busybox:1.0","vcpus":0.25,"memory":1.0e3,"exitCode":0.0,"command":["echo","1.0"],"logStreamName":"d/default/1"}}]}`)
 		case "Logs_20140328.GetLogEvents":
 			if body, err := io.ReadAll(r.Body); err != nil || strings.Contains(string(body), "nextToken") {
 				fmt.Fprint(w, `{"events":[],"nextForwardToken":"f/1.0","nextBackwardToken":"b/1.0"}`)
 				return
 			}
 			fmt.Fprint(w, `{"events":[{"timestamp":1795563160947.741,"message":"loss 1.0 at 1795563160947.741","ingestionTime":1.795563160948e12}],"nextForwardToken":"f/1.0","nextBackwardToken":"b/1.0"}`)
+		case "Logs_20140328.DescribeLogGroups":
+			fmt.Fprint(w, `{"logGroups":[{"logGroupName":"1.5","creationTime":1795563160947.741,"storedBytes":1.0}]}`)
 		case "v1/tags/arn": // a GET
 			fmt.Fprint(w, `{"tags":{"a":"1.0"}}`)
 		case "bucket/loss.json":
@@ -154,7 +157,8 @@ func TestTolerant(t *testing.T) {
 }
 
 // TestTolerantAnswers checks that contents of objects of any length stay unchanged, that a GET
-// of another service counts as an operation, and that an endless answer is given up.
+// of another service counts as an operation, that CloudWatch Logs may write fractions, and that
+// an endless answer is given up.
 func TestTolerantAnswers(t *testing.T) {
 	credentialsOnly(t)
 	var asked []string
@@ -168,6 +172,13 @@ func TestTolerantAnswers(t *testing.T) {
 	}
 	if _, err := awsbatch.NewFromConfig(cfg).ListTagsForResource(t.Context(), &awsbatch.ListTagsForResourceInput{ResourceArn: aws.String("arn")}); err != nil {
 		t.Error(err)
+	}
+	groups, err := cloudwatchlogs.NewFromConfig(cfg).DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := groups.LogGroups[0]; *g.LogGroupName != "1.5" || *g.CreationTime != 1795563160947 || *g.StoredBytes != 1 {
+		t.Errorf("log group %s, created at %d, %d bytes", *g.LogGroupName, *g.CreationTime, *g.StoredBytes)
 	}
 	object, err := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).
 		GetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("bucket"), Key: aws.String("loss.json")})

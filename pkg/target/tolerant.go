@@ -7,6 +7,7 @@ import (
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -16,9 +17,10 @@ import (
 )
 
 // tolerant makes every client of a configuration accept the numbers of servers such as moto: 1.0
-// for 1, and times with a fraction of a millisecond. It changes the answers and leaves the HTTP
-// client to the SDK, which sets its timeouts, certificates and proxy. AWS's own answers have no
-// such numbers and stay unchanged. So do answers of S3, which are contents of objects, or XML.
+// for 1, and in Batch and CloudWatch Logs 1.5 for 1, such as a time with a fraction of a
+// millisecond. It changes the answers and leaves the HTTP client to the SDK, which sets its
+// timeouts, certificates and proxy. AWS's own answers have no such numbers and stay unchanged. So
+// do answers of S3, which are contents of objects, or XML.
 func tolerant(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("BatchctlTolerant",
 		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
@@ -28,17 +30,18 @@ func tolerant(stack *middleware.Stack) error {
 			if err != nil || !ok || answer.Body == nil || service == s3.ServiceID {
 				return out, metadata, err
 			}
-			answer.Body = PlainIntegers(answer.Body, service == awsbatch.ServiceID)
+			answer.Body = PlainIntegers(answer.Body, service == awsbatch.ServiceID || service == cloudwatchlogs.ServiceID)
 			return out, metadata, nil
 		}), middleware.After)
 }
 
-// PlainIntegers returns an answer with plain integers if it is JSON. If the answer fails, so does
-// the reader, with the same error, which the SDK needs to decide on retries.
-func PlainIntegers(answer io.ReadCloser, millis bool) io.ReadCloser {
+// PlainIntegers returns an answer with plain integers if it is JSON; with truncate, integers
+// replace numbers with a fraction. If the answer fails, so does the reader, with the same error,
+// which the SDK needs to decide on retries.
+func PlainIntegers(answer io.ReadCloser, truncate bool) io.ReadCloser {
 	text, err := io.ReadAll(client.Bounded(answer))
 	if trimmed := bytes.TrimSpace(text); err == nil && (bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("["))) {
-		text = wire.PlainIntegers(text, millis)
+		text = wire.PlainIntegers(text, truncate)
 	}
 	return &readAnswer{io.MultiReader(bytes.NewReader(text), Broken{err}), answer}
 }

@@ -8,10 +8,11 @@ import (
 
 // PlainIntegers rewrites JSON so that the SDK can read it into integers: 1.0 and 1e0 become 1.
 // AWS writes the plain form; servers that imitate AWS also write the others, which the SDK
-// rejects. With millis, members that are times also lose a fraction of a millisecond, because
-// Batch and CloudWatch Logs have no such fractions. The rest of the text stays the same, and
-// every other number keeps its value.
-func PlainIntegers(text []byte, millis bool) []byte {
+// rejects. With truncate, 1.5 becomes 1 too, such as a time with a fraction of a millisecond:
+// that is for answers of Batch and CloudWatch Logs, whose numbers are integers except for those
+// of isFractional. Strings and the rest of the text stay the same. Without truncate, every
+// number keeps its value.
+func PlainIntegers(text []byte, truncate bool) []byte {
 	var out []byte
 	done := 0 // text[:done] is in out already
 	var last, key []byte
@@ -29,7 +30,7 @@ func PlainIntegers(text []byte, millis bool) []byte {
 			for end < len(text) && isNumeric(text[end]) {
 				end++
 			}
-			number, ok := plainInteger(text[i:end], millis && isTime(string(bytes.Trim(key, `"`))))
+			number, ok := plainInteger(text[i:end], truncate && !isFractional(string(bytes.Trim(key, `"`))))
 			if ok {
 				out = append(append(out, text[done:i]...), number...)
 				done = end
@@ -43,16 +44,9 @@ func PlainIntegers(text []byte, millis bool) []byte {
 	return append(out, text[done:]...)
 }
 
-// isTime reports whether an integer member of Batch or CloudWatch Logs is a time in
-// milliseconds.
-func isTime(member string) bool {
-	for _, suffix := range []string{"At", "Time", "Timestamp", "timestamp", "AtPosition"} {
-		if strings.HasSuffix(member, suffix) {
-			return true
-		}
-	}
-	return false
-}
+// isFractional reports whether a member of an answer of Batch can have a fraction. A quantity has
+// one as a used capacity, and none as an amount of a consumable resource.
+func isFractional(member string) bool { return member == "quantity" || member == "weightFactor" }
 
 // stringEnd returns the index after the string that begins at i.
 func stringEnd(text []byte, i int) int {

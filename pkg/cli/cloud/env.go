@@ -1,6 +1,8 @@
 package cloud
 
 import (
+	"fmt"
+	"os"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -11,18 +13,22 @@ import (
 // printEnvironment is batchctl env: it prints shell exports or JSON for the
 // running engine, or the command that unsets them.
 func printEnvironment(con *term.Console, o envOptions) error {
-	if o.unset {
-		if o.format != "text" {
-			return exit.Usage("--unset prints shell commands, not %s", o.format).Try("omit --output: batchctl env --unset")
+	if o.format != "text" && (o.unset || o.allServices) {
+		flag := "--unset"
+		if !o.unset {
+			flag = "--all-services"
 		}
-		return con.PrintUnmasked(unsetExports() + "\n")
+		return exit.Usage("%s prints shell commands, not %s", flag, o.format).Try("omit --output: batchctl env %s", flag)
+	}
+	if o.unset {
+		return con.PrintUnmasked(unsetExports(o.allServices || allRedirected()) + "\n")
 	}
 	dir, err := o.engine.Dir()
 	if err != nil {
 		return err
 	}
 	if o.format == "text" {
-		return printExports(con, dir)
+		return printExports(con, dir, o.allServices)
 	}
 	connection, err := connected(dir)
 	if err != nil {
@@ -40,36 +46,65 @@ func connected(dir string) (local.Connection, error) {
 	return connection, nil
 }
 
+// printExports prints the shell exports of a running engine, and a note on stderr
+// about the credentials that they replace. They are not masked: the key in them is
+// the point.
+func printExports(con *term.Console, dir string, allServices bool) error {
+	connection, err := connected(dir)
+	if err != nil {
+		return err
+	}
+	if err := con.PrintUnmasked(exports(connection, allServices)); err != nil {
+		return err
+	}
+	fmt.Fprintln(con.Err, `note: the engine's key replaces your AWS credentials in this shell, so calls to other AWS services fail; to undo: eval "$(batchctl env --unset)"`)
+	return nil
+}
+
 // exported returns the environment variables, with values, that connect the aws
-// CLI and the SDKs to the engine. Endpoints are set per service: AWS_ENDPOINT_URL
-// would also redirect services that the engine does not have.
-func exported(c local.Connection) [][2]string {
-	return [][2]string{
+// CLI and the SDKs to the engine. Endpoints are set per service, unless allServices:
+// AWS_ENDPOINT_URL also redirects services that the engine does not have.
+// AWS_IGNORE_CONFIGURED_ENDPOINT_URLS overrides a shell or a profile that ignores
+// endpoints.
+func exported(c local.Connection, allServices bool) [][2]string {
+	variables := [][2]string{
 		{"AWS_ENDPOINT_URL_BATCH", c.Endpoint},
 		{"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", c.Endpoint},
 		{"AWS_ENDPOINT_URL_ECS", c.Endpoint},
+		{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "false"},
 		{"AWS_REGION", c.Region},
 		{"AWS_DEFAULT_REGION", c.Region},
 		{"AWS_ACCESS_KEY_ID", c.AccessKeyID},
 		{"AWS_SECRET_ACCESS_KEY", c.SecretAccessKey},
 	}
+	if allServices {
+		variables = append(variables, [2]string{"AWS_ENDPOINT_URL", c.Endpoint})
+	}
+	return variables
 }
 
 // exports returns the shell commands that connect the aws CLI to the engine, and
-// a comment with the command that undoes them.
-func exports(c local.Connection) string {
+// a comment with the command that undoes them. Profiles are unset because some SDKs
+// prefer their credentials to those of the environment.
+func exports(c local.Connection, allServices bool) string {
 	var b strings.Builder
-	for _, v := range exported(c) {
+	for _, v := range exported(c, allServices) {
 		b.WriteString("export " + v[0] + "=" + v[1] + "\n")
 	}
-	b.WriteString("unset AWS_SESSION_TOKEN AWS_PROFILE\n# undo: " + unsetExports() + "\n")
+	b.WriteString("unset AWS_SESSION_TOKEN AWS_PROFILE AWS_DEFAULT_PROFILE\n# undo: " + unsetExports(allServices) + "\n")
 	return b.String()
 }
 
+// allRedirected reports whether this shell has the exports of --all-services.
+func allRedirected() bool {
+	endpoint := os.Getenv("AWS_ENDPOINT_URL")
+	return endpoint != "" && endpoint == os.Getenv("AWS_ENDPOINT_URL_BATCH")
+}
+
 // unsetExports returns the shell command that undoes exports.
-func unsetExports() string {
+func unsetExports(allServices bool) string {
 	names := []string{"unset"}
-	for _, v := range exported(local.Connection{}) {
+	for _, v := range exported(local.Connection{}, allServices) {
 		names = append(names, v[0])
 	}
 	return strings.Join(names, " ")

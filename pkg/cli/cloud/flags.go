@@ -144,11 +144,12 @@ func EnvCommand(con *term.Console) *cli.Command {
 		Name:      "env",
 		Usage:     "print the environment for other AWS clients",
 		UsageText: "batchctl env [FLAGS]",
-		Description: cmdline.Help("Uses the engine that batchctl serve or batchctl submit started. Only AWS Batch, CloudWatch Logs and ECS requests go to it; other services still use AWS. The output contains a key that works only for this engine and only while it runs.\n\nThe key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there: use a subshell, or --unset afterwards. --unset does not restore credentials that you had exported before.",
+		Description: cmdline.Help("Uses the engine that batchctl serve or batchctl submit started. Only AWS Batch, CloudWatch Logs and ECS requests go to it; other services still use AWS. The output contains a key that works only for this engine and only while it runs.\n\nThe key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there: use a subshell, or --unset afterwards. --unset does not restore credentials and variables that you had exported before.",
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
 				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --output json"),
 		Flags: append(cmdline.OutputFlags(),
 			&cli.BoolFlag{Name: "unset", Usage: "print commands that unset these variables; needs no engine"},
+			&cli.BoolFlag{Name: "all-services", Usage: "also set AWS_ENDPOINT_URL, for programs that read only that; requests for other services go to the engine too, which rejects them"},
 			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {
@@ -158,7 +159,7 @@ func EnvCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return printEnvironment(con, envOptions{format: format, unset: c.Bool("unset"), engine: cmdline.TargetOptions(c)})
+			return printEnvironment(con, envOptions{format: format, unset: c.Bool("unset"), allServices: c.Bool("all-services"), engine: cmdline.TargetOptions(c)})
 		},
 	}
 }
@@ -257,9 +258,9 @@ type doctorOptions struct {
 
 // envOptions are the flags of env.
 type envOptions struct {
-	format string // text or json
-	unset  bool
-	engine target.Options
+	format             string // text or json
+	unset, allServices bool
+	engine             target.Options
 }
 
 // serveOptions are the flags of serve.

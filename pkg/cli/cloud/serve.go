@@ -28,7 +28,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	}
 	switch {
 	case o.exports:
-		return printExports(con, dir)
+		return printExports(con, dir, false)
 	case o.stop:
 		return stopEngine(ctx, con, dir)
 	}
@@ -162,18 +162,8 @@ func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l
 
 // announce prints the exports on stdout, for eval, and the address on stderr.
 func announce(con *term.Console, connection local.Connection, dir string) {
-	fmt.Fprint(con.Out, exports(connection))
+	fmt.Fprint(con.Out, exports(connection, false))
 	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
-}
-
-// printExports prints the shell exports of a running engine. They are not masked:
-// the key in them is the point.
-func printExports(con *term.Console, dir string) error {
-	connection, err := connected(dir)
-	if err != nil {
-		return err
-	}
-	return con.PrintUnmasked(exports(connection))
 }
 
 // stopEngine stops a running engine and its jobs, waits until both have ended,
