@@ -46,7 +46,7 @@ func (s *server) act(r *http.Request) (any, error) {
 	}
 	args, err := commandOf(r.PathValue("action"), in)
 	if err != nil {
-		return nil, badRequest{err}
+		return nil, err
 	}
 	answer := done{Command: equivalent(s.c, args...)}
 	if in.Only {
@@ -61,10 +61,10 @@ func (s *server) act(r *http.Request) (any, error) {
 		answer.Failed, answer.Hint = p.Message, p.Hint
 	}
 	if args[0] == "submit" || args[0] == "retry" {
-		var jobs []struct{ JobID string }
+		var jobs []struct{ ID string }
 		if json.Unmarshal(out.Bytes(), &jobs) == nil {
 			for _, j := range jobs {
-				answer.Jobs = append(answer.Jobs, j.JobID)
+				answer.Jobs = append(answer.Jobs, j.ID)
 			}
 		}
 	}
@@ -78,25 +78,18 @@ func commandOf(action string, in request) ([]string, error) {
 		named = []string{"--submission", in.Job}
 	}
 	switch {
-	case action == "submit" && strings.TrimSpace(in.Text) != "":
+	case action == "submit" && strings.TrimSpace(in.Text) == "":
+		return nil, badRequest{errors.New("there is nothing to submit: the text is empty")}
+	case action == "submit":
 		return []string{"submit", "-", "--output", "json"}, nil
 	case !slices.Contains([]string{"stop", "retry", "replay"}, action):
 		return nil, errNotFound
 	case in.Job == "" || strings.HasPrefix(in.Job, "-"):
-		return nil, errors.New("name a job")
+		return nil, badRequest{errors.New("name a job")}
 	case action == "replay":
 		return []string{"replay", in.Job}, nil
 	case action == "retry":
 		return append([]string{"retry"}, append(named, "--output", "json")...), nil
 	}
 	return append([]string{"stop"}, named...), nil
-}
-
-// shownLines returns a text of several lines as pages show it.
-func shownLines(text string) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i := range lines {
-		lines[i] = shown(lines[i])
-	}
-	return strings.Join(lines, "\n")
 }

@@ -49,6 +49,9 @@ type axis struct {
 var statusLetters = map[types.JobStatus]byte{types.JobStatusSubmitted: 's', types.JobStatusPending: 'p', types.JobStatusRunnable: 'r', types.JobStatusStarting: 'i',
 	types.JobStatusRunning: 'u', types.JobStatusSucceeded: 'c', types.JobStatusFailed: 'f'}
 
+// mostChildren is the size of the largest array that is drawn. AWS Batch allows 10,000 children.
+const mostChildren = 100_000
+
 // mostLabels is the most children whose labels are sent; the pages of the others show them.
 const mostLabels = 20000
 
@@ -64,8 +67,8 @@ func (s *server) gridOf(ctx context.Context, id string) (*grid, error) {
 		return nil, err
 	}
 	size := batch.ArraySize(parent)
-	if size == 0 {
-		return nil, badRequest{fmt.Errorf("job %s is not an array", id)}
+	if size <= 0 || size > mostChildren {
+		return nil, badRequest{fmt.Errorf("job %s is not an array of 1 to %d children", id, mostChildren)}
 	}
 	listed, err := askJSON[[]types.JobSummary](ctx, s.c, s.age(), "list", "--array", aws.ToString(parent.JobId), "--limit", "0", "--output", "json")
 	if err != nil {
@@ -150,7 +153,7 @@ func (g *grid) place(of *session.SweepOf) {
 		if len(v) != len(names) {
 			return // the matrix changed after the array was submitted
 		}
-		places[i] = [2]int{rows.of(strings.Join(v[:last], ", ")), columns.of(v[last])}
+		places[i] = [2]int{rows.of(strings.Join(v[:last], "\x00")), columns.of(v[last])}
 	}
 	g.Rows = &axis{shown(strings.Join(names[:last], ", ")), rows.shown()}
 	g.Columns = &axis{shown(names[last]), columns.shown()}
@@ -182,7 +185,7 @@ func (x *indexer) of(text string) int {
 func (x *indexer) shown() []string {
 	var all []string
 	for _, text := range x.texts {
-		all = append(all, shown(text))
+		all = append(all, shown(strings.ReplaceAll(text, "\x00", ", ")))
 	}
 	return all
 }
@@ -205,15 +208,21 @@ func (s *server) childResults(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return numericColumns(rows, batch.ArraySize(parent)), nil
+	return numericColumns(rows, min(max(batch.ArraySize(parent), 0), mostChildren)), nil
+}
+
+// indexIn returns the index of the child whose results a row has. It reports false for a row of no child.
+func indexIn(row map[string]any, size int) (int, bool) {
+	n, ok := row["index"].(float64)
+	return int(n), ok && n >= 0 && n < float64(size)
 }
 
 // numericColumns returns the columns of results that have numbers, by name.
 func numericColumns(rows []map[string]any, size int) []column {
 	byName := map[string]*column{}
 	for _, row := range rows {
-		index, ok := row["index"].(float64)
-		if !ok || index < 0 || int(index) >= size {
+		index, ok := indexIn(row, size)
+		if !ok {
 			continue
 		}
 		for name, value := range row {
@@ -224,7 +233,7 @@ func numericColumns(rows []map[string]any, size int) []column {
 			if byName[name] == nil {
 				byName[name] = &column{Name: shown(name), Values: make([]*float64, size)}
 			}
-			byName[name].Values[int(index)] = &n
+			byName[name].Values[index] = &n
 		}
 	}
 	columns := []column{}

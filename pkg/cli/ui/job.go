@@ -15,8 +15,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
@@ -87,6 +89,24 @@ func (v jobView) Version() string {
 	}
 	text, _ := json.Marshal(v.ArrayProperties.StatusSummary) // a map of numbers
 	return string(text)
+}
+
+// CommandLine returns the command for a shell. The whole line is masked: an option can announce a credential.
+func (v jobView) CommandLine() string {
+	var words []string
+	for _, arg := range v.Command {
+		words = append(words, term.Quoted(arg))
+	}
+	return shownLines(strings.Join(words, " "))
+}
+
+// maskedArgs returns a command without its credentials.
+func maskedArgs(args []string) []string {
+	masked := slices.Clone(args)
+	for _, found := range secret.FindArgs(args) {
+		masked[found.Index] = secret.Mask("password", masked[found.Index])
+	}
+	return masked
 }
 
 // variable is a name with a value.
@@ -219,10 +239,11 @@ func sourceOf(d types.JobDetail) []string {
 		container := *c
 		container.Environment = nil
 		for _, e := range c.Environment {
-			masked := functions["value"].(func(string, string) string)(aws.ToString(e.Name), aws.ToString(e.Value))
+			masked := valueOf(aws.ToString(e.Name), aws.ToString(e.Value))
 			container.Environment = append(container.Environment, types.KeyValuePair{Name: e.Name, Value: &masked})
 		}
-		container.Command, _ = sweep.UserCommand(c.Command)
+		command, _ := sweep.UserCommand(c.Command)
+		container.Command = maskedArgs(command)
 		shownDetail.Container = &container
 	}
 	text, err := apiJSON(shownDetail)

@@ -1,7 +1,10 @@
 package ui
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -12,7 +15,7 @@ const firstRows = 100
 // jobsPage lists jobs. Scripts ask for further rows; without a script, links lead to them.
 func (s *server) jobsPage(r *http.Request) (page, error) {
 	p := page{Template: "jobs", Title: "Jobs", Section: "jobs", Topics: []string{"jobs"}}
-	q, err := queryOf(r)
+	q, err := s.queryOf(r)
 	if err != nil {
 		return p, err
 	}
@@ -30,7 +33,7 @@ func (s *server) jobsPage(r *http.Request) (page, error) {
 	for _, q := range snapshot.Queues {
 		queues = append(queues, q.Name)
 	}
-	window := shownWindow(s.o.jobs.Window(q))
+	window := s.shownWindow(q, s.o.jobs.Window(q))
 	p.Body = struct {
 		Query    joblist.Query
 		Window   joblist.Window
@@ -49,39 +52,56 @@ func statusOrder() []string {
 }
 
 // queryOf reads what the request asks for of the list.
-func queryOf(r *http.Request) (joblist.Query, error) {
+func (s *server) queryOf(r *http.Request) (joblist.Query, error) {
 	q, err := joblist.ParseQuery(r.URL.Query())
 	if err != nil {
 		return q, badRequest{err}
 	}
 	q.Now = now().UnixMilli()
+	for i, id := range q.Open {
+		if key, ok := s.groups.Load(id); ok {
+			q.Open[i] = key.(string)
+		}
+	}
 	return q, nil
+}
+
+// groupID returns what a page calls a group. The key of a group can be the value of a tag, which may be a credential.
+func (s *server) groupID(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	id := hex.EncodeToString(sum[:8])
+	s.groups.Store(id, key)
+	return id
 }
 
 // jobRows answers with a window of the list.
 func (s *server) jobRows(r *http.Request) (any, error) {
-	q, err := queryOf(r)
+	q, err := s.queryOf(r)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.awaitJobs(r); err != nil {
 		return nil, err
 	}
-	return shownWindow(s.o.jobs.Window(q)), nil
+	return s.shownWindow(q, s.o.jobs.Window(q)), nil
 }
 
 // shownWindow returns a window with texts that can be shown.
-func shownWindow(w joblist.Window) joblist.Window {
+func (s *server) shownWindow(q joblist.Query, w joblist.Window) joblist.Window {
+	tag, _ := strings.CutPrefix(q.GroupBy, "tag:")
 	for i, row := range w.Rows {
 		if row.Job != nil {
 			j := *row.Job
-			j.Name, j.Reason, j.Queue, j.Definition, j.Workflow = shown(j.Name), shown(j.Reason), shown(j.Queue), shown(j.Definition), shown(j.Workflow)
-			j.Tags = nil
+			j.Name, j.Reason, j.Queue, j.Definition = shown(j.Name), shown(j.Reason), shown(j.Queue), shown(j.Definition)
+			j.Workflow, j.Tags = "", nil // the rows do not show them
 			w.Rows[i].Job = &j
 		}
 		if row.Group != nil {
 			g := *row.Group
-			g.Label = shown(g.Label)
+			g.Label = valueOf(tag, g.Label)
+			if q.GroupBy != "workflow" {
+				g.Key = s.groupID(g.Key)
+			}
 			w.Rows[i].Group = &g
 		}
 	}

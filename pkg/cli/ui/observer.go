@@ -179,6 +179,9 @@ func (o *observer) run(ctx context.Context) {
 // query takes a snapshot, at most as old as age, and keeps it or the error.
 func (o *observer) query(ctx context.Context, age time.Duration) error {
 	s, err := askJSON[snapshot](ctx, o.c, age, "top", "--output", "json")
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // who asked has left; this tells nothing about the target
+	}
 	o.mu.Lock()
 	o.failure, o.asked = err, time.Now()
 	if err == nil && (o.snapshot == nil || !s.Time.Equal(o.snapshot.Time)) {
@@ -489,7 +492,7 @@ func (s sample) value(n float64) float64 {
 	return n
 }
 
-// mostSamples bounds the history of a queue. When it is full, every second sample is dropped, and from then on the
+// mostSamples bounds the history of a queue. When it is full, half of the samples are dropped, and from then on the
 // samples are twice as far apart: a page that is open for a day needs no more memory than one of an hour.
 const mostSamples = 1000
 
@@ -509,10 +512,10 @@ func (h *history) add(s sample) {
 			h.samples = append(h.samples, sample{at: h.samples[n-1].at.Add(time.Second), isGap: true})
 		}
 	}
-	if len(h.samples) >= mostSamples {
+	if len(h.samples) >= mostSamples-1 {
 		kept := h.samples[:0]
 		for i, old := range h.samples {
-			if i%2 == 0 || old.isGap {
+			if i/2%2 == 0 { // two at a time, because gaps and samples may alternate
 				kept = append(kept, old)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"math"
 	"mime"
 	"net/http"
 	"path"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -136,6 +138,64 @@ func problemOf(err error) *problem {
 // place of the text around them.
 func shown(text string) string { return diag.Printable(secret.Mask("", text)) }
 
+// valueOf returns the value of a variable or tag as pages show it. Some credentials are only known by their name.
+func valueOf(name, value string) string { return diag.Printable(secret.Mask(name, value)) }
+
+// shownLines returns a text of several lines as pages show it. A credential can have several lines.
+func shownLines(text string) string {
+	return diag.PrintableLines(secret.Mask("", strings.TrimRight(text, "\n")))
+}
+
+// plain returns a page without characters that change the direction or the place of the text around them. Most texts
+// went through shown, which does the same; this is for those of which a template expects an id or a status.
+func plain(page []byte) []byte {
+	isPlain := func(r rune) bool {
+		return r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+	}
+	if bytes.IndexFunc(page, func(r rune) bool { return !isPlain(r) }) < 0 {
+		return page
+	}
+	var b bytes.Buffer
+	for _, r := range string(page) { // bytes that are no UTF-8 become U+FFFD
+		if isPlain(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.Bytes()
+}
+
+// plainJSON returns JSON whose strings can be shown.
+func plainJSON(text []byte) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(plainStrings(v))
+}
+
+// plainStrings returns a decoded value with strings that can be shown.
+func plainStrings(v any) any {
+	switch v := v.(type) {
+	case string:
+		return string(plain([]byte(v)))
+	case []any:
+		for i := range v {
+			v[i] = plainStrings(v[i])
+		}
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name, member := range v {
+			all[string(plain([]byte(name)))] = plainStrings(member)
+		}
+		return all
+	}
+	return v
+}
+
 // answer returns the handler of a page.
 func (s *server) answer(show func(*http.Request) (page, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -154,7 +214,7 @@ func (s *server) answer(show func(*http.Request) (page, error)) http.HandlerFunc
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(statusOf(err))
-		_, _ = w.Write(b.Bytes()) // a browser that has left needs no answer
+		_, _ = w.Write(plain(b.Bytes())) // a browser that has left needs no answer
 	}
 }
 
@@ -166,6 +226,9 @@ func (s *server) answerJSON(data func(*http.Request) (any, error)) http.HandlerF
 			v = problemOf(err)
 		}
 		text, failed := json.Marshal(v)
+		if _, isCheck := v.(*checked); failed == nil && !isCheck { // it has the user's own text, with fixes
+			text, failed = plainJSON(text)
+		}
 		if failed != nil {
 			http.Error(w, failed.Error(), http.StatusInternalServerError)
 			return
@@ -250,11 +313,10 @@ var functions = template.FuncMap{
 	// pkg/ui/chart and pkg/graph draw these pictures, and escape all text in them.
 	"svg":     func(text string) template.HTML { return template.HTML(text) },
 	"data":    data,
-	"value":   func(name, value string) string { return diag.Printable(secret.Mask(name, value)) },
+	"value":   valueOf,
 	"lines":   func(text string) []string { return strings.Split(text, "\n") },
 	"has":     func(list []string, v string) bool { return slices.Contains(list, v) },
 	"list":    func(v ...string) []string { return v },
-	"quoted":  func(arg string) string { return diag.PrintableLines(secret.Mask("", term.Quoted(arg))) },
 	"json_of": jsonOf,
 	"image":   image,
 	"index_of": func(id string) string {
@@ -293,8 +355,13 @@ func number(v any) string {
 	return fmt.Sprint(v)
 }
 
-// seconds formats a duration in seconds.
-func seconds(s float64) string { return term.Short(time.Duration(s * float64(time.Second))) }
+// seconds formats a duration in seconds. A time.Duration has only 292 years.
+func seconds(s float64) string {
+	if days := s / (24 * 60 * 60); math.Abs(days) > 1000 {
+		return fmt.Sprintf("%.0f days", days)
+	}
+	return term.Short(time.Duration(s * float64(time.Second)))
+}
 
 // clock formats a time of the API, in the local time zone.
 func clock(v any) string {

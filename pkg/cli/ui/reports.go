@@ -10,10 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/batchctl/batchctl/pkg/doctor"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/heatmap"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
@@ -28,7 +32,7 @@ type benchmark struct {
 		Base     struct{ Name string }
 		Other    struct{ Name string }
 		Pairs    []benchmarkPair
-		Unpaired []struct{ Title, Reason string }
+		Unpaired []benchmarkUnpaired
 		Warnings []string
 	} `json:"comparison"`
 	Decision *struct {
@@ -37,9 +41,30 @@ type benchmark struct {
 	Notes []string `json:"notes"`
 }
 
+// benchmarkKey names the work of a row.
+type benchmarkKey struct {
+	Title, Size, Type, Parameters string
+	Batch                         int
+}
+
+// Name returns the work as one text, such as "Gaussian blur 512x512 batch 2 uint8 sigma 2".
+func (k benchmarkKey) Name() string {
+	batch := ""
+	if k.Batch > 0 {
+		batch = "batch " + strconv.Itoa(k.Batch)
+	}
+	return join(" ", k.Title, k.Size, batch, k.Type, k.Parameters)
+}
+
+// benchmarkUnpaired is a row that cannot be compared.
+type benchmarkUnpaired struct {
+	benchmarkKey
+	Reason string
+}
+
 // benchmarkPair is a row that both sides measured. Times are in seconds.
 type benchmarkPair struct {
-	Title       string
+	benchmarkKey
 	Base, Other *benchmarkSummary
 	SpeedUp     struct {
 		Value    float64
@@ -103,7 +128,7 @@ func findReports(dir string) reports {
 		return nil
 	})
 	if err != nil {
-		found.Problem = shown(err.Error())
+		found.Problem = shown(fmt.Sprintf("read %s: %v", dir, exit.Cause(err)))
 	}
 	slices.SortFunc(found.Doctors, func(a, b doctorReport) int { return b.At.Compare(a.At) })
 	return found
@@ -218,11 +243,11 @@ func (s *server) benchmarkPage(r *http.Request) (page, error) {
 func benchmarkView(b benchmark) page {
 	shownBars := chart.Bars{ID: "times", Title: "Median time", Unit: "s"}
 	for _, pair := range b.Comparison.Pairs {
-		group := chart.BarGroup{Name: shown(pair.Title)}
+		group := chart.BarGroup{Name: shown(pair.Name())}
 		for i, side := range []*benchmarkSummary{pair.Base, pair.Other} {
 			if side != nil {
 				group.Bars = append(group.Bars, chart.Bar{Name: []string{shown(b.Comparison.Base.Name), shown(b.Comparison.Other.Name)}[i], Value: side.Median, Low: side.Min,
-					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: seconds(side.Median)})
+					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: fmt.Sprintf("%.3g s", side.Median)})
 			}
 		}
 		shownBars.Groups = append(shownBars.Groups, group)
@@ -276,7 +301,7 @@ func (s *server) resultsPage(r *http.Request) (page, error) {
 	if v.Heatmap, err = heatmapOf(g, out, v.Value); err != nil {
 		v.HeatmapProblem = shown(err.Error())
 	}
-	v.ID, v.Name = id, shown(*parent.JobName)
+	v.ID, v.Name = id, shown(aws.ToString(parent.JobName))
 	p.Title, p.Body = "Results of "+v.Name, v
 	return p, nil
 }
@@ -366,12 +391,12 @@ func heatmapOf(g *grid, out []byte, value string) (string, error) {
 	}
 	width := len(g.Columns.Values)
 	for _, row := range rows {
-		index, ok := row["index"].(float64)
+		index, ok := indexIn(row, len(g.Places))
 		n, isNumber := row[value].(float64)
-		if !ok || !isNumber || index < 0 || int(index) >= len(g.Places) {
+		if !ok || !isNumber {
 			continue
 		}
-		place := g.Places[int(index)]
+		place := g.Places[index]
 		if err := t.Add(g.Columns.Values[place%width], g.Rows.Values[place/width], n); err != nil {
 			return "", err
 		}

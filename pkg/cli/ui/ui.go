@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/input"
@@ -35,6 +36,8 @@ type server struct {
 	target   string
 	platform *document.Platform
 	isLocal  bool
+	// groups are the keys of the groups that the list of jobs showed, by id.
+	groups sync.Map
 }
 
 // newServer returns a server for the target of the options. It ends with ctx.

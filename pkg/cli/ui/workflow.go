@@ -111,8 +111,8 @@ func (s *server) workflow(ctx context.Context, id string, ids []string, address 
 	return v, nil
 }
 
-// laneOf returns when a job waited for other jobs, waited in its queue, and ran. ready is when the jobs had ended that it
-// depends on, as far as they are known.
+// laneOf returns when a job waited for other jobs, waited in its queue, and ran. ready is when the known jobs had ended
+// that it depends on.
 func laneOf(j workflowJob, ready time.Time) chart.Lane {
 	lane := chart.Lane{Name: j.Name}
 	created, started, stopped := timeOf(aws.ToInt64(j.Created)), timeOf(aws.ToInt64(j.Started)), timeOf(aws.ToInt64(j.Stopped))

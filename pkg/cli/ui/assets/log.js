@@ -15,6 +15,7 @@
   let dropped = 0;
   let found = [];
   let chosen = -1;
+  let ended = '';
 
   function show(line) {
     const row = batchctl.element('div', 'line');
@@ -25,21 +26,41 @@
     return row;
   }
 
-  // Lines come in chunks, of which the browser lays out only the visible ones.
+  // Lines are shown once for each frame, in chunks, of which the browser lays out only the visible ones.
+  const chunkSize = 200;
+  let waiting = [];
+  let frame = 0;
   function add(batch) {
-    const chunk = batchctl.element('div', 'chunk');
-    for (const line of batch) chunk.append(show(line));
-    chunk.style.setProperty('contain-intrinsic-size', `auto ${batch.length * 19}px`);
-    lines.append(chunk);
+    for (const line of batch) waiting.push(line);
+    if (waiting.length > mostLines) {
+      dropped += waiting.length - mostLines;
+      waiting = waiting.slice(-mostLines);
+    }
+    if (!frame) frame = requestAnimationFrame(flush);
+  }
+
+  function flush() {
+    frame = 0;
+    const batch = waiting;
+    waiting = [];
+    let chunk = lines.lastChild;
+    for (const line of batch) {
+      if (!chunk || chunk.childElementCount === chunkSize) {
+        chunk = batchctl.element('div', 'chunk');
+        lines.append(chunk);
+      }
+      chunk.append(show(line));
+    }
+    if (chunk) chunk.style.setProperty('contain-intrinsic-size', `auto ${chunk.childElementCount * 19}px`);
     count += batch.length;
     while (count > mostLines && lines.childElementCount > 1) {
       count -= lines.firstChild.childElementCount;
       dropped += lines.firstChild.childElementCount;
       lines.firstChild.remove();
     }
-    tell('');
+    tell(ended);
     if (follow?.checked) lines.scrollTop = lines.scrollHeight;
-    if (search.value) find(false);
+    if (search.value) searchSoon(false);
   }
 
   function tell(note) {
@@ -94,8 +115,15 @@
     if (follow) follow.checked = false;
   }
 
+  // searchSoon searches once the lines and the search have not changed for a moment, or twice a second.
   let wait = 0;
-  search.addEventListener('input', () => { clearTimeout(wait); wait = setTimeout(() => find(true), 150); });
+  let jumps = false;
+  function searchSoon(jump) {
+    jumps ||= jump;
+    if (jump) clearTimeout(wait);
+    if (!wait || jump) wait = setTimeout(() => { wait = 0; find(jumps); jumps = false; }, jump ? 150 : 500);
+  }
+  search.addEventListener('input', () => searchSoon(true));
   search.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter') return;
     event.preventDefault();
@@ -108,8 +136,8 @@
   const copy = section.querySelector('.log-data');
   if (copy) {
     const all = JSON.parse(copy.textContent) || [];
-    for (let i = 0; i < all.length; i += 200) add(all.slice(i, i + 200));
-    tell('');
+    add(all);
+    if (!all.length) tell('');
     return;
   }
   const topic = 'log:' + section.dataset.log;
@@ -118,8 +146,13 @@
   document.addEventListener('reset', (event) => {
     if (event.detail !== topic) return;
     lines.replaceChildren();
+    waiting = [];
     count = dropped = 0;
   });
-  document.addEventListener('ended', (event) => { if (event.detail === topic) tell('the job has ended'); });
-  document.addEventListener('gap', (event) => { if (event.detail === topic) tell('some lines were skipped'); });
+  document.addEventListener('ended', (event) => {
+    if (event.detail !== topic) return;
+    ended = 'the job has ended';
+    tell(ended);
+  });
+  document.addEventListener('gap', (event) => { if (event.detail === topic) dropped++; });
 })();
