@@ -83,7 +83,11 @@ func (s *server) jobRows(r *http.Request) (any, error) {
 	if err := s.awaitJobs(r); err != nil {
 		return nil, err
 	}
-	return s.shownWindow(q, s.o.jobs.Window(q)), nil
+	return struct {
+		joblist.Window
+		// Reading reports that the list is not complete yet.
+		Reading bool `json:"reading,omitempty"`
+	}{s.shownWindow(q, s.o.jobs.Window(q)), !s.hasJobs()}, nil
 }
 
 // shownWindow returns a window with texts that can be shown.

@@ -188,13 +188,20 @@ func (o *observer) query(ctx context.Context, age time.Duration) error {
 		o.snapshot = &s
 		o.remember(&s)
 	}
-	close(o.changed)
-	o.changed = make(chan struct{})
 	o.mu.Unlock()
 	if err == nil {
 		o.updateJobs(ctx, &s)
 	}
+	o.signal()
 	return err
+}
+
+// signal wakes those who watch.
+func (o *observer) signal() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
 }
 
 // latest returns the last snapshot. It queries if the last answer is old.
@@ -277,7 +284,7 @@ func (o *observer) readJobs(ctx context.Context) {
 	for first := true; ctx.Err() == nil; {
 		begun := time.Now()
 		if first || o.wantsJobs.Load() > 0 {
-			err := o.listJobs(ctx)
+			err := o.listJobs(ctx, first)
 			o.mu.Lock()
 			o.jobsErr = err
 			o.mu.Unlock()
@@ -285,6 +292,7 @@ func (o *observer) readJobs(ctx context.Context) {
 				first = false
 				close(o.jobsRead)
 			}
+			o.signal()
 		}
 		if first { // the target did not answer
 			_ = sleep(ctx, liveAWS)
@@ -312,8 +320,13 @@ func (o *observer) open(ctx context.Context) (*jobs.Call, error) {
 	return jobs.OpenFor(ctx, con, o.options, target.ToRead)
 }
 
-// listJobs reads all jobs of all queues, and those that only the ledger remembers.
-func (o *observer) listJobs(ctx context.Context) error {
+// partSize is how many jobs are shown at a time while the list is read for the first time. AWS lists 100 jobs for each
+// request, so a list of 100,000 takes half a minute.
+const partSize = 1000
+
+// listJobs reads all jobs of all queues, and those that only the ledger remembers. The first time, it shows parts of the
+// list while it reads.
+func (o *observer) listJobs(ctx context.Context, isFirst bool) error {
 	call, err := o.open(ctx)
 	if err != nil {
 		return err
@@ -333,6 +346,10 @@ func (o *observer) listJobs(ctx context.Context) error {
 			}
 			seen[aws.ToString(job.JobId)] = true
 			all = append(all, member(listed(job, q.Name)))
+			if isFirst && len(all)%partSize == 0 {
+				o.jobs.Update(all[len(all)-partSize:])
+				o.signal()
+			}
 		}
 	}
 	old, err := call.Forgotten(ctx, func(id string) bool { return seen[id] }, func(types.JobSummary) bool { return true }, mostForgotten)

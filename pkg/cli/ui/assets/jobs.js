@@ -11,7 +11,6 @@
   const around = 10; // rows above and below the visible ones
   let pages = new Map(); // the rows of a page, or a promise of them
   let total = Number(view.dataset.total);
-  let version = '';
   let active = -1;
   let open = new Set();
   let height = rowHeight();
@@ -42,7 +41,6 @@
       if (pages !== wanted) return;
       pages.set(number, data.rows || []);
       total = data.total;
-      version = data.version;
       tell(data);
       draw(true);
     }).catch((error) => {
@@ -55,6 +53,7 @@
   function tell(data) {
     let text = data.jobs === 1 ? '1 job' : data.jobs.toLocaleString('en') + ' jobs';
     for (const [status, n] of Object.entries(data.counts || {})) text += ', ' + n.toLocaleString('en') + ' ' + status;
+    if (data.reading) text += '; reading more';
     if (count.textContent !== text) count.textContent = text;
   }
 
@@ -198,8 +197,6 @@
   function toggle(key) {
     if (open.has(key)) open.delete(key); else open.add(key);
     restart(true);
-    pages = new Map();
-    draw(true);
   }
 
   view.addEventListener('click', (event) => {
@@ -227,9 +224,10 @@
     }
   });
 
-  batchctl.on('jobs', (data) => {
-    if (String(version) === data.version) return;
-    restart(true);
+  // A list that is being read changes often: ask at most twice a second.
+  let soon = 0;
+  batchctl.on('jobs', () => {
+    soon ||= setTimeout(() => { soon = 0; restart(true); }, 500);
   });
   setInterval(() => draw(true), 5000); // durations of running jobs grow
   restart(false);
