@@ -324,8 +324,8 @@ func (o *observer) open(ctx context.Context) (*jobs.Call, error) {
 // request, so a list of 100,000 takes half a minute.
 const partSize = 1000
 
-// listJobs reads all jobs of all queues, and those that only the ledger remembers. The first time, it shows parts of the
-// list while it reads.
+// listJobs reads all jobs of all queues, and those that only the ledger remembers. The first time, it shows parts of
+// the list while it reads.
 func (o *observer) listJobs(ctx context.Context, isFirst bool) error {
 	call, err := o.open(ctx)
 	if err != nil {

@@ -1,0 +1,444 @@
+package ui
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/testtool"
+)
+
+// exportTo runs batchctl ui --export for the recording.
+func exportTo(t *testing.T, r *replies, dir string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, notes bytes.Buffer
+	o := options{Options: jobs.Options{Command: "ui", Args: args, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, files: ".", export: dir}
+	err = export(t.Context(), &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}}, r.run, o)
+	return out.String(), notes.String(), err
+}
+
+// filesIn returns the files of a directory with their texts.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(text)
+	}
+	return all
+}
+
+func TestExport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := recording()
+	stdout, stderr, err := exportTo(t, r, "copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stdout != filepath.Join("copy", "index.html")+"\n" || stderr != "wrote 8 pages to copy; open index.html in a browser\n" {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+	pages := filesIn(t, "copy")
+	want := []string{"index.html", prepareID + ".html", arrayID + ".html", reportID + ".html"}
+	for i := range 4 {
+		want = append(want, fmt.Sprintf("%s_%d.html", arrayID, i))
+	}
+	if got := slices.Sorted(maps.Keys(pages)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+		t.Fatalf("files %q", got)
+	}
+	linked := map[string]bool{"index.html": true}
+	for name, text := range pages {
+		checkCopy(t, name, text)
+		all, _, err := tagsOf(text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, found := range all {
+			href := found.attributes["href"]
+			switch {
+			case found.name != "a" || href == "#main":
+			case pages[href] == "":
+				t.Errorf("%s links %q, which is not in the copy", name, href)
+			default:
+				linked[href] = true
+			}
+		}
+		for _, file := range regexp.MustCompile(`"\d+":"([^"]+\.html)"`).FindAllStringSubmatch(text, -1) {
+			linked[file[1]] = true // the grid
+			if pages[file[1]] == "" {
+				t.Errorf("the grid of %s links %q, which is not in the copy", name, file[1])
+			}
+		}
+	}
+	for name := range pages {
+		if !linked[name] {
+			t.Errorf("no page links %s", name)
+		}
+	}
+	for name, texts := range map[string][]string{
+		"index.html":             {"calibration", "array of 4", "a copy of"},
+		prepareID + ".html":      {"preparing", "attempt 1", "MODE"},
+		arrayID + ".html":        {`"statuses":"cccf"`, `{"name":"error","values":[0,0.1,0.2,null]}`, "a disk on this machine was full", `"places":[0,1,2,3]`},
+		arrayID + "_3.html":      {"no space left on device", "exit code 3"},
+		reportID + ".html":       {"Dependent Job failed", arrayID + ".html"},
+		arrayID + "_0" + ".html": {"SUCCEEDED"},
+	} {
+		for _, text := range texts {
+			if !strings.Contains(pages[name], text) {
+				t.Errorf("%s has no %q", name, text)
+			}
+		}
+	}
+}
+
+// checkCopy checks that a page loads nothing, and that its policy admits its own style and script and no other.
+func checkCopy(t *testing.T, name, text string) {
+	t.Helper()
+	if bad := badText(text); bad != "" {
+		t.Errorf("%s: %s", name, bad)
+	}
+	policy := ""
+	all, raw, err := tagsOf(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	inline := 0
+	for _, found := range all {
+		if found.attributes["http-equiv"] == "Content-Security-Policy" {
+			policy = found.attributes["content"]
+		}
+		for attribute, value := range found.attributes {
+			if strings.Contains(value, "/assets/") || attribute == "src" && !strings.HasPrefix(value, "data:") || strings.HasPrefix(attribute, "on") || attribute == "style" ||
+				attribute == "href" && !regexp.MustCompile(`^(#main|[-\w]+\.html)$`).MatchString(value) {
+				t.Errorf("%s: <%s %s=%q>", name, found.name, attribute, value)
+			}
+		}
+		if found.name == "form" || found.name == "link" || found.name == "base" || found.name == "button" && found.attributes["data-action"] != "" {
+			t.Errorf("%s has a %s", name, found.name)
+		}
+		if found.name != "script" && found.name != "style" {
+			continue
+		}
+		body := raw[inline]
+		inline++
+		switch kind := "script"; {
+		case found.attributes["type"] == "application/json": // data
+		case strings.Contains(body, "@import") || found.name == "style" && strings.Contains(body, "url("):
+			t.Errorf("%s: the %s loads something", name, found.name)
+		default:
+			if found.name == "style" {
+				kind = "style"
+			}
+			if !strings.Contains(policy, kind+"-src "+hash(body)) {
+				t.Errorf("%s: the policy %q does not admit the %s, which is before it or has the hash %s", name, policy, kind, hash(body))
+			}
+		}
+	}
+	if !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Count(policy, "sha256-") != 2 {
+		t.Errorf("%s: policy %q", name, policy)
+	}
+}
+
+// TestHostileExport copies jobs whose texts, also ids, are hostile: the pages contain no markup of theirs, and no file
+// is outside the directory.
+func TestHostileExport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := recording()
+	known := map[string]bool{"span title": true}
+	if _, _, err := exportTo(t, r, "plain"); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range filesIn(t, "plain") {
+		maps.Copy(known, vocabulary(t, text))
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	sample := rand.New(rand.NewPCG(seed, 0))
+	for _, line := range []string{"status", "status " + prepareID, "status " + arrayID, "explain " + arrayID, "list --array " + arrayID + " --limit 0", "results " + arrayID, "logs " + prepareID + " --tail 5000", "top"} {
+		original := r.known[line].out
+		tried := 0
+		for name, write := range mutations(original) {
+			if !strings.Contains(name, "is hostile") && !strings.Contains(name, "renamed") || !testtool.IsLong() && sample.IntN(25) > 0 {
+				continue
+			}
+			r.set(line, indentJSON(write()))
+			dir := t.TempDir()
+			_, _, err := exportTo(t, r, filepath.Join(dir, "copy"))
+			if entries, _ := os.ReadDir(dir); len(entries) > 1 {
+				t.Errorf("%s, %s: %d entries beside the copy", line, name, len(entries)-1)
+			}
+			if err != nil {
+				continue // an id that no other command knows
+			}
+			tried++
+			for file, text := range filesIn(t, filepath.Join(dir, "copy")) {
+				if bad := badMarkup(text, known); bad != "" {
+					t.Errorf("%s, %s: %s: %s", line, name, file, bad)
+				}
+			}
+		}
+		r.set(line, original)
+		if testtool.IsLong() && tried == 0 {
+			t.Errorf("%s: no copy", line)
+		}
+	}
+}
+
+func TestExportDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := recording()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("notes/a.txt", "keep")
+	write("mixed/index.html", "keep")
+	write("mixed/a.txt", "keep")
+	write("other/a.html", "keep")
+	for _, dir := range []string{"notes", "mixed", "other"} {
+		before := filesIn(t, dir)
+		stdout, _, err := exportTo(t, r, dir)
+		failed, ok := errors.AsType[*exit.Failure](err)
+		if !ok || failed.Code != exit.NotDone || !strings.Contains(failed.Error(), dir+" is not empty") || stdout != "" {
+			t.Errorf("%s: %v, %q", dir, err, stdout)
+		}
+		if !maps.Equal(before, filesIn(t, dir)) {
+			t.Errorf("%s changed", dir)
+		}
+	}
+	write("file", "keep")
+	for _, dir := range []string{"file", "file/below"} {
+		if _, _, err := exportTo(t, r, dir); err == nil {
+			t.Errorf("exported to %s", dir)
+		}
+	}
+	// An empty directory and an earlier copy are replaced.
+	if err := os.Mkdir("empty", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, _, err := exportTo(t, r, "empty"); err != nil {
+			t.Error(err)
+		}
+	}
+	first := filesIn(t, "empty")
+	write("empty/index.html", "old")
+	if _, _, err := exportTo(t, r, "empty"); err != nil || len(filesIn(t, "empty")["index.html"]) != len(first["index.html"]) {
+		t.Errorf("the old page is still there: %v", err)
+	}
+	// A page that cannot be written is an error, and leaves no part of it.
+	if err := os.Remove("empty/index.html"); err != nil {
+		t.Fatal(err)
+	}
+	write("empty/index.html/x", "a directory")
+	stdout, _, err := exportTo(t, r, "empty")
+	if err == nil || stdout != "" || !strings.Contains(err.Error(), "index.html") {
+		t.Errorf("%q, %v", stdout, err)
+	}
+	if rest, _ := filepath.Glob("empty/.batchctl-*"); len(rest) > 0 {
+		t.Errorf("parts of pages are left: %q", rest)
+	}
+}
+
+// closedWriter is a standard output that nothing can be written to.
+type closedWriter struct{}
+
+func (closedWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestExportFails(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := options{Options: jobs.Options{Command: "ui", Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, files: ".", export: "full"}
+	r := recording()
+	if err := export(t.Context(), &term.Console{Streams: term.Streams{Out: closedWriter{}, Err: io.Discard}}, r.run, o); err == nil {
+		t.Error("an address that was not printed is no error")
+	}
+	for name, c := range map[string]struct {
+		change func()
+		code   int
+		text   string
+	}{
+		"no jobs":            {func() { r.known["status"] = reply{out: "[]"} }, exit.NotDone, "there is no job to copy"},
+		"a failed command":   {func() { r.known["status"] = reply{err: "batchctl: no state\n  submit\n", status: 3} }, 3, "no state"},
+		"a missing job":      {func() { delete(r.known, "status "+prepareID) }, 1, "no job"},
+		"a missing child":    {func() { delete(r.known, "status "+arrayID+":0") }, 1, "no job"},
+		"a missing listing":  {func() { delete(r.known, "list --array "+arrayID+" --limit 0") }, 1, "no job"},
+		"text, not JSON":     {func() { r.known["status"] = reply{out: "text"} }, 0, "batchctl status"},
+		"a silent target":    {func() { r.known["top"] = reply{err: "batchctl: no answer\n", status: 3} }, -1, ""},
+		"an unknown command": {func() { clear(r.known) }, 1, "no job"},
+	} {
+		r = recording()
+		c.change()
+		_, _, err := exportTo(t, r, "dir-"+strings.ReplaceAll(name, " ", "-"))
+		if err == nil {
+			t.Errorf("%s is no error", name)
+			continue
+		}
+		if failed, ok := errors.AsType[*exit.Failure](err); c.code > 0 && (!ok || failed.Code != c.code) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %#v", name, err)
+		}
+	}
+	// Without a log, results and an explanation, the rest is copied.
+	r = recording()
+	for line := range r.known {
+		if strings.HasPrefix(line, "logs ") || strings.HasPrefix(line, "results ") || strings.HasPrefix(line, "explain ") {
+			delete(r.known, line)
+		}
+	}
+	if _, notes, err := exportTo(t, r, "rest"); err != nil || !strings.Contains(notes, "8 pages") {
+		t.Errorf("%q, %v", notes, err)
+	}
+}
+
+// TestExportBenchmark copies a benchmark, without and with jobs.
+func TestExportBenchmark(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeReports(t)
+	r := recording()
+	if _, _, err := exportTo(t, r, "both"); err != nil || !strings.Contains(filesIn(t, "both")["benchmark-1.html"], "gemm") {
+		t.Errorf("%v", err)
+	}
+	r.known["status"] = reply{err: "batchctl: no jobs\n", status: 1}
+	if _, _, err := exportTo(t, r, "alone"); err != nil {
+		t.Error(err)
+	}
+	pages := filesIn(t, "alone")
+	if len(pages) != 1 || !strings.Contains(pages["index.html"], "gemm") {
+		t.Errorf("%d pages", len(pages))
+	}
+	checkCopy(t, "index.html", pages["index.html"])
+}
+
+// TestChosenChildren copies the failed children of a large array first.
+func TestChosenChildren(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := recording()
+	listing := r.known["list --array "+arrayID+" --limit 0"].out
+	one := regexp.MustCompile(`(?s)\{\s*"jobId".*?"stoppedAt": \d+\s*\}`).FindString(listing)
+	var rows []string
+	for i := range 3 * copiedChildren {
+		row := strings.NewReplacer(arrayID+":0", fmt.Sprintf("%s:%d", arrayID, i), `"index": 0`, fmt.Sprintf(`"index": %d`, i)).Replace(one)
+		if i%100 == 50 {
+			row = strings.Replace(row, "SUCCEEDED", "FAILED", 1)
+		}
+		rows = append(rows, row)
+		r.known[fmt.Sprintf("status %s:%d", arrayID, i)] = reply{out: strings.ReplaceAll(r.known["status "+arrayID+":0"].out, arrayID+":0", fmt.Sprintf("%s:%d", arrayID, i))}
+	}
+	r.set("list --array "+arrayID+" --limit 0", "["+strings.Join(rows, ",")+"]")
+	r.set("status "+arrayID, strings.Replace(r.known["status "+arrayID].out, `"size": 4`, fmt.Sprintf(`"size": %d`, 3*copiedChildren), 1))
+	if _, _, err := exportTo(t, r, "large"); err != nil {
+		t.Fatal(err)
+	}
+	pages := filesIn(t, "large")
+	for i, want := range map[int]bool{0: true, 96: true, 97: true, 98: false, 50: true, 150: true, 250: true, 100: false} {
+		if (pages[fmt.Sprintf("%s_%d.html", arrayID, i)] != "") != want {
+			t.Errorf("child %d: in the copy %v", i, !want)
+		}
+	}
+	if len(pages) != copiedChildren+4 {
+		t.Errorf("%d pages", len(pages))
+	}
+}
+
+func TestFindReports(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "secret.json"), []byte(benchmarkFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write("a.json", benchmarkFile)
+	write("b/host.json", doctorFile)
+	write("b/c/a.json", benchmarkFile)
+	write("b/c/d/deep.json", benchmarkFile)
+	write(".git/a.json", benchmarkFile)
+	write("node_modules/a.json", benchmarkFile)
+	write("a.JSON", benchmarkFile)
+	write("a.txt", benchmarkFile)
+	write("large.json", strings.Replace(benchmarkFile, "CPU and GPU", strings.Repeat("x", reportSize), 1))
+	for i, text := range []string{"", "[]", "{}", "null", "7", "{", `{"comparison":{}}`, `{"comparison":7}`, `{"kind":"machine"}`, `{"kind":"machine","findings":[]}`, `{"findings":[{"id":"x"}]}`, `{"name":"x","image":"y"}`} {
+		write(fmt.Sprintf("none%d.json", i), text)
+	}
+	for _, link := range [][2]string{{outside, "link"}, {filepath.Join(outside, "secret.json"), "link.json"}, {dir, "loop"}} {
+		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
+			t.Skip("this system has no symbolic links")
+		}
+	}
+	found := findReports(dir)
+	var paths []string
+	for _, b := range found.Benchmarks {
+		paths = append(paths, b.Path)
+	}
+	if !slices.Equal(paths, []string{"a.json", "b/c/a.json"}) || len(found.Doctors) != 1 || found.Doctors[0].Path != "b/host.json" || found.Problem != "" {
+		t.Errorf("benchmarks %q, doctors %v, problem %q", paths, found.Doctors, found.Problem)
+	}
+	if b := found.Benchmarks[0]; b.Title != "CPU and GPU" || b.Comparison.Base.Name != "cpu" || b.Comparison.Pairs[0].SpeedUp.Interval.High != 2.5 || b.Comparison.Pairs[0].Other.Median != 1 {
+		t.Errorf("%+v", b)
+	}
+	if d := found.Doctors[0]; d.Kind != "machine" && string(d.Findings[0].Severity) != "error" || d.At.IsZero() {
+		t.Errorf("%+v", d)
+	}
+	if found := findReports(filepath.Join(dir, "nope")); !strings.Contains(found.Problem, "nope") || strings.Contains(found.Problem, "\n") {
+		t.Errorf("a missing directory: %q", found.Problem)
+	}
+	if found := findReports(filepath.Join(dir, "a.json")); found.Problem == "" {
+		t.Error("a file as the directory is no problem")
+	}
+	if os.Geteuid() != 0 {
+		write("closed/a.json", benchmarkFile)
+		if err := os.Chmod(filepath.Join(dir, "closed"), 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "closed"), 0o700) })
+		if found := findReports(dir); len(found.Benchmarks) != 2 || found.Problem != "" {
+			t.Errorf("with a directory that cannot be read: %+v", found)
+		}
+	}
+	// Of many files, the first are read.
+	for i := range reportFiles {
+		write(fmt.Sprintf("many/%03d.json", i), "{}")
+	}
+	write("many/zz.json", benchmarkFile)
+	if found := findReports(filepath.Join(dir, "many")); !strings.Contains(found.Problem, "--files") || len(found.Benchmarks) != 0 {
+		t.Errorf("%d benchmarks, problem %q", len(found.Benchmarks), found.Problem)
+	}
+}

@@ -1,0 +1,682 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io/fs"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/secret/secrettest"
+	"github.com/batchctl/batchctl/pkg/testtool"
+)
+
+// views are all pages and all data, with the commands that they run. status is the HTTP status for the recording.
+var views = []struct {
+	address  string
+	commands []string
+	status   int
+	// has are texts that must be in the answer.
+	has []string
+}{
+	{"/queues", []string{"top"}, 200, []string{"default", "ENABLED", "1.5 of 2 vCPUs", "no role", "a note", "vision 1", "2+"}},
+	{"/queues/default", []string{"top"}, 200, []string{"maxvCpus", "vision", "INVALID", "/jobs/" + reportID}},
+	{"/jobs", []string{"top", "status", "list"}, 200, []string{"prepare", "array of 4", "Dependent Job failed"}},
+	{"/jobs?group=tag:team&open=%3Dvision", []string{"status"}, 200, []string{"vision"}},
+	{"/jobs/rows?n=100", []string{"status", "list"}, 200, []string{`"name":"prepare"`}},
+	{"/jobs/rows?group=tag:team", []string{"status"}, 200, []string{`"label":"vision"`}},
+	{"/jobs/rows?group=workflow", []string{"status"}, 200, []string{`"label":"calibration`}},
+	{"/jobs/" + prepareID, []string{"status ID"}, 200, []string{"SUCCEEDED", "attempt 1", "preparing", "MODE", "team", "vision", "job:" + prepareID + " log:" + prepareID}},
+	{"/jobs/" + reportID, []string{"status ID"}, 200, []string{"Dependent Job failed", "/jobs/" + arrayID, "/workflows/" + runID}},
+	{"/jobs/" + arrayID + ":3", []string{"status ID"}, 200, []string{"sweep:3", "exit code 3", "/jobs/" + arrayID}},
+	{"/jobs/" + arrayID, []string{"status ID", "list"}, 200, []string{`data-grid="` + arrayID, "Failed children", arrayID + ":3", "topics=\"job:" + arrayID + `"`}},
+	{"/jobs/" + arrayID + "/children", []string{"status ID", "list"}, 200, []string{`"statuses":"cccf"`, `"rows":{"name":"lr","values":["0.1","0.01"]}`, `"places":[0,1,2,3]`, "lr=0.01 seed=2"}},
+	{"/jobs/" + arrayID + "/children/values", []string{"status ID", "results"}, 200, []string{`{"name":"error","values":[0,0.1,0.2,null]}`}},
+	{"/jobs/" + arrayID + "/results", []string{"status ID", "results", "list"}, 200, []string{"data:image/svg+xml;base64,", "SUCCEEDED", "<td>0.2</td>"}},
+	{"/jobs/" + arrayID + "/explain", []string{"status ID", "explain"}, 200, []string{"a disk on this machine was full", "out-of-disk", "df -h", "Why it failed"}},
+	{"/jobs/" + prepareID + "/explain", []string{"status ID"}, 200, nil},
+	{"/jobs/" + arrayID + "/cost", []string{"cost"}, 200, []string{"sweep", "prices of"}},
+	{"/workflows/" + runID, []string{"status --submission"}, 200, []string{"calibration", "array of 4", "Dependent Job failed"}},
+	{"/check", nil, 200, []string{"public.ecr.aws"}},
+	{"/reports", []string{"status"}, 200, []string{"by=tag:team", "/jobs/" + arrayID + "/results", "bench.json", "doctor.json"}[:3]},
+	{"/reports/cost", []string{"cost"}, 200, []string{"calibration", "last 7d"}},
+	{"/reports/benchmark?file=bench.json", []string{"file bench.json"}, 200, []string{"gemm", "2.00"}},
+	{"/platform", []string{"file doctor.json"}, 200, []string{"the driver is missing"}},
+	{"/platform/drift", []string{"apply"}, 200, []string{"1 difference", "priority"}},
+}
+
+// writeReports writes a benchmark and a report of doctor to the current directory.
+func writeReports(t *testing.T) {
+	t.Helper()
+	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// benchmarkFile and doctorFile are files that the pages recognise.
+const (
+	benchmarkFile = `{"title":"CPU and GPU","comparison":{"base":{"name":"cpu"},"other":{"name":"gpu"},"pairs":[{"title":"gemm","base":{"repeats":3,"min":1,"median":2,"max":3},
+"other":{"repeats":3,"min":0.5,"median":1,"max":1.5},"speedUp":{"value":2,"interval":{"low":1.5,"high":2.5}}}],"unpaired":[{"title":"fft","reason":"not measured"}],
+"warnings":["the machine was busy"]},"decision":{"words":["use the GPU","because"]},"notes":["a note"]}`
+	doctorFile = `{"kind":"ecs","system":"Amazon Linux","gpu":"absent","findings":[{"check":"driver","severity":"error","summary":"the driver is missing","remedy":"install it"}],
+"notChecked":[{"what":"the clock","why":"no rights"}]}`
+)
+
+// tag is a start tag of a page.
+type tag struct {
+	name       string
+	attributes map[string]string
+}
+
+// Start tags as the templates write them: lower case, and every value in double quotes.
+var (
+	startTag  = regexp.MustCompile(`^<([a-zA-Z][a-zA-Z0-9]*)((?:\s+[a-zA-Z][-a-zA-Z0-9:]*(?:="[^"<]*")?)*)\s*/?>`)
+	endTag    = regexp.MustCompile(`^</[a-zA-Z][a-zA-Z0-9]*>`)
+	attribute = regexp.MustCompile(`([a-zA-Z][-a-zA-Z0-9:]*)(?:="([^"<]*)")?`)
+)
+
+// tagsOf returns the start tags of a page, or an error for markup that the templates do not write. The text of scripts
+// and styles is returned, too.
+func tagsOf(page string) (all []tag, raw []string, err error) {
+	rest := strings.TrimPrefix(page, "<!doctype html>\n")
+	for {
+		at := strings.IndexByte(rest, '<')
+		if at < 0 {
+			return all, raw, nil
+		}
+		rest = rest[at:]
+		if end := endTag.FindString(rest); end != "" {
+			rest = rest[len(end):]
+			continue
+		}
+		m := startTag.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, nil, fmt.Errorf("no tag: %.200q", rest)
+		}
+		rest = rest[len(m[0]):]
+		found := tag{m[1], map[string]string{}}
+		for _, a := range attribute.FindAllStringSubmatch(m[2], -1) {
+			if _, twice := found.attributes[a[1]]; twice {
+				return nil, nil, fmt.Errorf("attribute %s twice: %s", a[1], m[0])
+			}
+			found.attributes[a[1]] = html.UnescapeString(a[2])
+		}
+		all = append(all, found)
+		if found.name == "script" || found.name == "style" {
+			text, after, ok := strings.Cut(rest, "</"+found.name+">")
+			if !ok {
+				return nil, nil, fmt.Errorf("no end of %s", m[0])
+			}
+			raw, rest = append(raw, text), after
+		}
+	}
+}
+
+// vocabulary are the elements with their attributes that pages may have: "a href".
+func vocabulary(t *testing.T, pages ...string) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	for _, text := range pages {
+		all, _, err := tagsOf(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range all {
+			known[found.name] = true
+			for name := range found.attributes {
+				known[found.name+" "+name] = true
+			}
+		}
+	}
+	return known
+}
+
+// badMarkup returns what is wrong in a page whose texts are hostile; "" if nothing is.
+func badMarkup(page string, known map[string]bool) string {
+	all, raw, err := tagsOf(page)
+	if err != nil {
+		return err.Error()
+	}
+	for _, text := range raw {
+		if strings.Contains(strings.ToLower(text), "<!--") || strings.Contains(strings.ToLower(text), "<script") {
+			return "a script contains markup"
+		}
+	}
+	for _, found := range all {
+		if !known[found.name] {
+			return "element " + found.name
+		}
+		for name, value := range found.attributes {
+			if !known[found.name+" "+name] && !optional[name] {
+				return "attribute " + found.name + " " + name
+			}
+			if slices.Contains([]string{"href", "src", "action", "data-load"}, name) && !ownAddress.MatchString(value) {
+				return fmt.Sprintf("address %s=%.100q", name, value)
+			}
+			if name == "style" || strings.HasPrefix(name, "on") {
+				return "attribute " + name
+			}
+		}
+	}
+	return badText(page)
+}
+
+// optional are attributes that depend on the data.
+var optional = map[string]bool{"aria-current": true, "selected": true, "open": true, "checked": true, "class": true, "paint-order": true, "stroke-width": true, "stroke": true}
+
+// ownAddress is an address of this server, or of a file of a copy.
+var ownAddress = regexp.MustCompile(`^(/$|/[^/\\]|#|data:image/svg\+xml;base64,|[-0-9a-zA-Z_.%]+\.html$|$)`)
+
+// badText returns the first character of a text that can change what is around it; "" if there is none.
+func badText(text string) string {
+	if !utf8.ValidString(text) {
+		return "invalid UTF-8"
+	}
+	for i, r := range text {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return fmt.Sprintf("character %U in %q", r, text[max(0, i-100):min(len(text), i+20)])
+		}
+	}
+	return ""
+}
+
+// TestPages renders every page for the recording.
+func TestPages(t *testing.T) {
+	s := serverOf(t, recording(), nil)
+	writeReports(t)
+	h := s.handler()
+	for _, v := range views {
+		w := get(h, v.address)
+		text := w.Body.String()
+		if w.Code != v.status {
+			t.Errorf("%s: status %d: %s", v.address, w.Code, text)
+			continue
+		}
+		plain := html.UnescapeString(text)
+		for _, want := range v.has {
+			if !strings.Contains(plain, want) {
+				t.Errorf("%s: no %q in\n%s", v.address, want, text)
+			}
+		}
+		if strings.Contains(text, "ZgotmplZ") || strings.Contains(text, "%!") || strings.Contains(text, "<no value>") || strings.Contains(text, "<nil>") {
+			t.Errorf("%s: a template met a value that it does not expect:\n%s", v.address, text)
+		}
+		if w.Header().Get("Content-Type") == "application/json" {
+			if !json.Valid(w.Body.Bytes()) {
+				t.Errorf("%s: %s", v.address, text)
+			}
+			continue
+		}
+		known := vocabulary(t, text)
+		if bad := badMarkup(text, known); bad != "" {
+			t.Errorf("%s: %s", v.address, bad)
+		}
+		ids := map[string]bool{}
+		all, _, _ := tagsOf(text)
+		for _, found := range all {
+			if id := found.attributes["id"]; id != "" && ids[id] {
+				t.Errorf("%s: two elements have the id %s", v.address, id)
+			} else {
+				ids[id] = true
+			}
+		}
+		for _, found := range all {
+			for _, name := range []string{"aria-labelledby", "for", "aria-describedby"} {
+				for _, id := range strings.Fields(found.attributes[name]) {
+					if !ids[id] {
+						t.Errorf("%s: %s=%s names no element", v.address, name, id)
+					}
+				}
+			}
+		}
+	}
+}
+
+// hostile are texts in place of a text: alone and together.
+var hostile = []string{
+	"<img src=x onerror=pwned>\" onmouseover=\"pwned\" x='</script></style></textarea></title><script>pwned()</script><!--{{.Server.options}}{{template \"frame\"}}" +
+		"\u202epwned\u2066\x1b[31m\x1b]8;;http://evil.example\x07\x00\x7f\u0085\n`${pwned}`&lt;img&gt;",
+	"javascript:pwned()",
+	"//evil.example/",
+}
+
+// structures are values in place of others, by the kind of the other.
+func structures(v any) []string {
+	switch v.(type) {
+	case string:
+		return []string{"null", "7", `""`, "[]"}
+	case float64:
+		return []string{"null", "-1", "0", "1e300", `"text"`}
+	case bool:
+		return []string{"null", "7"}
+	}
+	return []string{"null", "[]", "{}", "[null]", "[{}]", `"text"`}
+}
+
+// mutations returns variants of a JSON document, with a name: each value replaced, each member left out or renamed.
+// The document is written only if its function is called in the loop.
+func mutations(text string) iter.Seq2[string, func() string] {
+	return func(yield func(string, func() string) bool) {
+		var root any
+		if json.Unmarshal([]byte(text), &root) != nil {
+			return
+		}
+		stopped := false
+		send := func(name string) {
+			stopped = stopped || !yield(name, func() string {
+				b, err := json.Marshal(root)
+				if err != nil {
+					panic(err) // it was decoded from JSON
+				}
+				return string(b)
+			})
+		}
+		var visit func(path string, v any, set func(any))
+		visit = func(path string, v any, set func(any)) {
+			if stopped {
+				return
+			}
+			if _, isText := v.(string); isText {
+				for i, h := range hostile {
+					set(h)
+					send(fmt.Sprintf("%s is hostile %d", path, i))
+				}
+			}
+			for _, s := range structures(v) {
+				set(json.RawMessage(s))
+				send(path + " is " + s)
+			}
+			set(v)
+			switch v := v.(type) {
+			case []any:
+				for i := range min(len(v), 2) {
+					visit(fmt.Sprintf("%s[%d]", path, i), v[i], func(n any) { v[i] = n })
+				}
+			case map[string]any:
+				for _, name := range slices.Sorted(maps.Keys(v)) {
+					old := v[name]
+					delete(v, name)
+					send(path + "." + name + " is missing")
+					v[hostile[0]] = old
+					send(path + "." + name + " is renamed")
+					delete(v, hostile[0])
+					v[name] = old
+					visit(path+"."+name, old, func(n any) { v[name] = n })
+				}
+			}
+		}
+		visit("", root, func(n any) { root = n })
+		// All texts are long.
+		if !stopped {
+			yield("all texts are long", func() string {
+				return regexp.MustCompile(`:\s*"[^"\\]*"`).ReplaceAllString(text, `:"`+strings.Repeat("pwned ", 170_000/max(1, strings.Count(text, `"`)/40))+`"`)
+			})
+		}
+	}
+}
+
+// commandsOf returns the recorded command lines that a view runs.
+func commandsOf(address string, commands []string) (lines []string) {
+	_, id, _ := strings.Cut(address, "/jobs/")
+	id, _, _ = strings.Cut(id, "/")
+	for _, name := range commands {
+		switch name {
+		case "list":
+			lines = append(lines, "list --array "+arrayID+" --limit 0", "list --array "+arrayID+" --status FAILED --limit 0")
+		case "status ID":
+			lines = append(lines, "status "+id)
+		case "status --submission":
+			lines = append(lines, "status --submission "+runID)
+		case "cost":
+			if id == "" {
+				lines = append(lines, "cost --since 7d --by workflow")
+				continue
+			}
+			lines = append(lines, "cost "+id)
+		case "results", "explain":
+			lines = append(lines, name+" "+id)
+		case "apply":
+			lines = append(lines, "apply . --check")
+		default:
+			lines = append(lines, name)
+		}
+	}
+	return lines
+}
+
+// TestHostileData changes every value of the recording in turn. No page fails to render, and no text becomes markup or
+// changes the direction of the text around it.
+func TestHostileData(t *testing.T) {
+	r := recording()
+	s := serverOf(t, r, nil)
+	writeReports(t)
+	h := s.handler()
+	var pages []string
+	for _, v := range views {
+		if w := get(h, v.address); w.Header().Get("Content-Type") != "application/json" {
+			pages = append(pages, w.Body.String())
+		}
+	}
+	pages = append(pages, get(h, "/nope").Body.String())
+	known := vocabulary(t, pages...)
+	for _, more := range []string{"p class", "span title"} {
+		known[more] = true
+	}
+	tried := 0
+	failures := map[string]bool{}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	sample := rand.New(rand.NewPCG(seed, 0)) // of the variants: all of them take half a minute, see testtool.LongTests
+	for _, v := range views {
+		for _, line := range commandsOf(v.address, v.commands) {
+			file, isFile := strings.CutPrefix(line, "file ")
+			original := r.known[line].out
+			if isFile {
+				original = map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile}[file]
+			}
+			if original == "" {
+				t.Fatalf("%s: no recording of %s", v.address, line)
+			}
+			for name, write := range mutations(original) {
+				if !testtool.IsLong() && sample.IntN(map[bool]int{true: 3, false: 16}[strings.HasSuffix(name, "is hostile 0")]) > 0 {
+					continue
+				}
+				text := write()
+				if isFile {
+					if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					r.set(line, indentJSON(text))
+				}
+				s.forget()
+				if line == "status" || strings.HasPrefix(line, "list --array") {
+					s.list(r)
+				}
+				tried++
+				bad := problemsOf(h, v.address, known)
+				kind := v.address + " " + regexp.MustCompile(`\[\d+\]`).ReplaceAllString(name, "") + bad[:min(len(bad), 30)]
+				if bad != "" && !failures[kind] {
+					failures[kind] = true
+					t.Errorf("%s, %s: %s\n  %s", v.address, line, name, bad)
+				}
+			}
+			if isFile {
+				writeReports(t)
+			} else {
+				r.set(line, original)
+			}
+			s.forget()
+			s.list(r)
+		}
+	}
+	if tried < 500 {
+		t.Errorf("only %d variants", tried)
+	}
+}
+
+// problemsOf asks for a page and returns what is wrong with it; "" if nothing is.
+func problemsOf(h http.Handler, address string, known map[string]bool) (bad string) {
+	defer func() {
+		if p := recover(); p != nil {
+			bad = fmt.Sprintf("panic: %v", p)
+		}
+	}()
+	w := get(h, address)
+	text := w.Body.String()
+	switch {
+	case w.Code == http.StatusInternalServerError:
+		return text
+	case w.Header().Get("Content-Type") == "application/json":
+		if !json.Valid(w.Body.Bytes()) {
+			return "no JSON"
+		}
+		return badText(text)
+	}
+	return badMarkup(text, known)
+}
+
+// TestHostileRequests has hostile texts in the address: in ids, queries and forms.
+func TestHostileRequests(t *testing.T) {
+	s := serverOf(t, recording(), nil)
+	writeReports(t)
+	h := s.handler()
+	var pages []string
+	for _, v := range views {
+		if w := get(h, v.address); w.Header().Get("Content-Type") != "application/json" {
+			pages = append(pages, w.Body.String())
+		}
+	}
+	known := vocabulary(t, append(pages, get(h, "/nope").Body.String())...)
+	for _, text := range append([]string{"-x", "--submission", "..", "%00", strings.Repeat("x", 1<<20)}, hostile...) {
+		path, query := url.PathEscape(text), url.QueryEscape(text)
+		for _, address := range []string{"/queues/" + path, "/jobs/" + path, "/jobs/" + path + "/explain", "/jobs/" + path + "/cost", "/jobs/" + path + "/results",
+			"/jobs/" + path + "/children", "/jobs/" + path + "/children/values", "/workflows/" + path, "/jobs?q=" + query, "/jobs?status=" + query, "/jobs?queue=" + query,
+			"/jobs?group=tag:" + query, "/jobs?sort=" + query, "/jobs?from=" + query, "/jobs/rows?q=" + query, "/jobs/rows?group=tag:" + query, "/jobs/rows?open=" + query,
+			"/reports/cost?by=" + query, "/reports/cost?by=tag:" + query, "/reports/cost?since=" + query, "/reports/benchmark?file=" + query,
+			"/jobs/" + arrayID + "/results?value=" + query, "/" + path, "/assets/" + path} {
+			if bad := problemsOf(h, address, known); bad != "" && bad != "no tag" && !strings.HasPrefix(address, "/assets/") {
+				t.Errorf("%.100s: %s", address, bad)
+			}
+		}
+	}
+}
+
+// place puts a credential into the recording. name is that of its variable; "" where a text has none.
+type place struct {
+	where string
+	put   func(r *replies, name, value string)
+	named bool
+}
+
+// inJSON returns a function that replaces the first text of a recorded document by the credential.
+func inJSON(line, old string) func(r *replies, name, value string) {
+	return func(r *replies, name, value string) {
+		quoted, _ := json.Marshal(value)
+		quotedName, _ := json.Marshal(name)
+		text := r.known[line].out
+		changed := strings.Replace(text, old, strings.NewReplacer("NAME", string(quotedName), "VALUE", string(quoted)).Replace(replacements[old]), 1)
+		if changed == text {
+			panic("the recording of " + line + " has no " + old)
+		}
+		r.set(line, changed)
+	}
+}
+
+// replacements are what replaces the texts of places.
+var replacements = map[string]string{
+	"\"name\": \"MODE\",\n          \"value\": \"fast\"": "\"name\": NAME,\n          \"value\": VALUE",
+	`"team": "vision"`: `NAME: VALUE`,
+	`"sh",`:            `VALUE,`,
+	`"statusReason": "Essential container in task exited"`:      `"statusReason": VALUE`,
+	`"statusReason": "Dependent Job failed"`:                    `"statusReason": VALUE`,
+	`"text": "preparing"`:                                       `"text": VALUE`,
+	`"status": "SUCCEEDED"`:                                     `"status": VALUE`,
+	`"summary": "a disk on this machine was full while it ran"`: `"summary": VALUE`,
+	`"text": "error: no space left on device"`:                  `"text": VALUE`,
+	`"job": "free disk space on this machine: df -h"`:           `"job": VALUE`,
+	`"name": "calibration bdc3bcb5"`:                            `"name": VALUE`,
+	`"note": "a note"`:                                          `"note": VALUE`,
+	`"statusReason": "waits"`:                                   `"statusReason": VALUE`,
+	`"statusReason": "no role"`:                                 `"statusReason": VALUE`,
+	`"message": "unknown member \"commnd\""`:                    `"message": VALUE`,
+	`"to": 2`:                                                   `"to": VALUE`,
+	`"reason": "no role"`:                                       `"reason": VALUE`,
+}
+
+// places are where a credential can be, one in each document.
+var places = []place{
+	{"environment", inJSON("status "+prepareID, "\"name\": \"MODE\",\n          \"value\": \"fast\""), true},
+	{"environment of an array", inJSON("status "+arrayID, "\"name\": \"MODE\",\n          \"value\": \"fast\""), true},
+	{"tag", inJSON("status "+prepareID, `"team": "vision"`), true},
+	{"tag of an array", inJSON("status "+arrayID, `"team": "vision"`), true},
+	{"tag in the list", inJSON("status", `"team": "vision"`), true},
+	{"command", inJSON("status "+prepareID, `"sh",`), false},
+	{"command of an array", inJSON("status "+arrayID, `"sh",`), false},
+	{"reason of an attempt", inJSON("status "+prepareID, `"statusReason": "Essential container in task exited"`), false},
+	{"reason", inJSON("status "+reportID, `"statusReason": "Dependent Job failed"`), false},
+	{"reason in a workflow", inJSON("status --submission "+runID, `"statusReason": "Dependent Job failed"`), false},
+	{"reason in the list", inJSON("status", `"statusReason": "Dependent Job failed"`), false},
+	{"log", inJSON("logs "+prepareID+" --tail 5000", `"text": "preparing"`), false},
+	{"result", inJSON("results "+arrayID, `"status": "SUCCEEDED"`), false},
+	{"verdict", inJSON("explain "+arrayID, `"summary": "a disk on this machine was full while it ran"`), false},
+	{"evidence", inJSON("explain "+arrayID, `"text": "error: no space left on device"`), false},
+	{"fix", inJSON("explain "+arrayID, `"job": "free disk space on this machine: df -h"`), false},
+	{"cost", inJSON("cost --since 7d --by workflow", `"name": "calibration bdc3bcb5"`), false},
+	{"note", inJSON("top", `"note": "a note"`), false},
+	{"head of a queue", inJSON("top", `"statusReason": "waits"`), false},
+	{"compute environment", inJSON("top", `"statusReason": "no role"`), false},
+	{"problem of a file", inJSON("validate -", `"message": "unknown member \"commnd\""`), false},
+	{"difference", inJSON("apply . --check", `"to": 2`), false},
+	{"invalid resource", inJSON("apply . --check", `"reason": "no role"`), false},
+}
+
+// fresh returns new credentials of vendors: some in a short run, all in a long one.
+func fresh(t *testing.T) []secrettest.Credential {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	all := secrettest.New(seed).All()
+	if !testtool.IsLong() { // package secret tests all of them
+		sample := rand.New(rand.NewPCG(seed, 0))
+		sample.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		slices.SortStableFunc(all, func(a, b secrettest.Credential) int { // those of several lines are always among them
+			special := func(c secrettest.Credential) int {
+				return map[bool]int{true: 0, false: 1}[strings.Contains(c.Value, "\n")]
+			}
+			return special(a) - special(b)
+		})
+		all = all[:25]
+	}
+	return all
+}
+
+// shows reports whether a page shows a credential: as text, or as a part of an address.
+func shows(page, hidden string) bool {
+	quoted, _ := json.Marshal(hidden)
+	for _, form := range []string{hidden, strings.Trim(string(quoted), `"`), url.QueryEscape(hidden), url.PathEscape(hidden)} {
+		if strings.Contains(page, form) || strings.Contains(html.UnescapeString(page), form) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestCredentials puts credentials of vendors into every place: no page, no data and no copy shows it.
+func TestCredentials(t *testing.T) {
+	r := recording()
+	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	h := s.handler()
+	original := maps.Clone(r.known)
+	shown := map[string][]string{} // vendors by address
+	for _, c := range fresh(t) {
+		maps.Copy(r.known, original)
+		found := !c.Named && !strings.Contains(secret.Mask("", c.Value), c.Secret)
+		put := []string(nil)
+		for _, p := range places {
+			if p.named || found {
+				p.put(r, c.Name, c.Value)
+				put = append(put, p.where)
+			}
+		}
+		if found {
+			r.known["stop "+prepareID] = reply{out: "stopped " + c.Value + "\n", err: "note: " + c.Value + "\nbatchctl: failed: " + c.Value + "\n  try " + c.Value + "\n", status: 1}
+			r.known["plan -"] = reply{out: "plan " + c.Value + "\n", status: changed}
+			r.known["cost -"] = reply{err: "batchctl: " + c.Value + "\n", status: 1}
+			r.known["status broken"] = reply{err: "batchctl: " + c.Value + "\n  " + c.Value, status: 1}
+		}
+		s.forget()
+		s.list(r)
+		answers := map[string]string{}
+		for _, v := range views {
+			answers[v.address] = get(h, v.address).Body.String()
+		}
+		answers["/jobs/broken"] = get(h, "/jobs/broken").Body.String()
+		answers["stop"] = post(h, "/actions/stop", request{Job: prepareID}).Body.String()
+		answers["check"] = post(h, "/check", map[string]string{"Text": "{}"}).Body.String()
+		answers["group"] = get(h, "/jobs/rows?group=tag:"+url.QueryEscape(c.Name)).Body.String()
+		answers["group page"] = get(h, "/jobs?group=tag:"+url.QueryEscape(c.Name)).Body.String()
+		topic, _ := s.topic("log:" + prepareID)
+		r.set("logs "+prepareID+" --follow --tail 5000", r.known["logs "+prepareID+" --tail 5000"].out)
+		_ = topic.Run(t.Context(), func(data []byte) { answers["log"] += string(data) })
+		if !strings.Contains(answers["log"], "done") {
+			t.Fatalf("the log topic published %q", answers["log"])
+		}
+		maps.Copy(answers, copied(t, s))
+		for address, text := range answers {
+			if shows(text, c.Secret) {
+				shown[address] = append(shown[address], fmt.Sprintf("%s in %s", c.Vendor, put))
+			}
+		}
+	}
+	for address, vendors := range shown {
+		t.Errorf("%s shows credentials of %d vendors, the first of %s", address, len(vendors), vendors[0])
+	}
+}
+
+// TestCredentialOfTwoWords has a command line whose option and value are two words.
+func TestCredentialOfTwoWords(t *testing.T) {
+	r := recording()
+	s := serverOf(t, r, nil)
+	password := secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", 24)
+	if strings.Contains(secret.Mask("", "mysql --password "+password), password) {
+		t.Skip("package secret does not find the password in a command line")
+	}
+	line := "status " + prepareID
+	r.set(line, strings.Replace(r.known[line].out, `"sh",`, `"mysql", "--password", "`+password+`",`, 1))
+	if text := get(s.handler(), "/jobs/"+prepareID).Body.String(); shows(text, password) {
+		t.Error("the page of the job shows the password")
+	}
+}
+
+// copied exports the recorded submission and returns the pages.
+func copied(t *testing.T, s *server) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	c := &copier{s: s, dir: dir, export: newExported()}
+	if err := c.copy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(os.DirFS(dir), path)
+		pages["copy of "+path] = string(text)
+		return err
+	})
+	if err != nil || len(pages) != 8 { // index, 3 jobs and 4 children
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	return pages
+}
+
+// TestScriptsAreSmall bounds what a browser loads before a page works.
+func TestScriptsAreSmall(t *testing.T) {
+	total := 0
+	for _, name := range scripts {
+		text, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(text)
+	}
+	if total > 60_000 {
+		t.Errorf("the scripts have %d bytes", total)
+	}
+}
