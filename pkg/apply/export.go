@@ -115,9 +115,9 @@ func (s *State) newest(k document.Kind) (all []*Resource) {
 }
 
 // isMachine reports whether a compute environment stands for the machine of the local engine, which comes from the
-// engine's options. In AWS, an UNMANAGED environment has a service role.
+// engine's options.
 func (r *Resource) isMachine() bool {
-	return r.kind.Kind == document.KindComputeEnvironment && r.request["type"] == "UNMANAGED" && r.request["serviceRole"] == nil
+	return r.kind.Kind == document.KindComputeEnvironment && batch.IsLocalMachine(r.ARN, r.cluster)
 }
 
 // portable returns the request that creates a resource under its name in files, with names instead of ARNs and without

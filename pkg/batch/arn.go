@@ -22,6 +22,13 @@ func Account(arn string) string {
 	return ""
 }
 
+// IsLocalMachine reports whether a compute environment is the machine of the local engine, and not one that a request
+// created there. Its description resembles that of EC2 instances. arn is the environment's, cluster the ARN or name of
+// its ECS cluster: the cluster of a created one ends in a UUID.
+func IsLocalMachine(arn, cluster string) bool {
+	return strings.HasPrefix(arn, "arn:aws:batch:local:") && Name(cluster) == "AWSBatch-"+Name(arn)
+}
+
 // SplitRevision returns the name and the revision of a job definition, given as an ARN, as NAME:REVISION or
 // as NAME. The revision is then "".
 func SplitRevision(definition string) (name, revision string) {

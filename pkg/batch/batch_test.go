@@ -111,3 +111,20 @@ func TestIsChild(t *testing.T) {
 		}
 	}
 }
+
+func TestIsLocalMachine(t *testing.T) {
+	const arn = "arn:aws:batch:local:000000000000:compute-environment/local"
+	for _, c := range []struct {
+		arn, cluster string
+		want         bool
+	}{
+		{arn, "arn:aws:ecs:local:000000000000:cluster/AWSBatch-local", true},
+		{arn, "arn:aws:ecs:local:000000000000:cluster/AWSBatch-local-5a0f1c0e-6d0e-4bd4-9b3c-b5c1a1f4f0c7", false},
+		{"arn:aws:batch:us-east-1:123456789012:compute-environment/local", "AWSBatch-local", false},
+		{arn, "", false},
+	} {
+		if got := IsLocalMachine(c.arn, c.cluster); got != c.want {
+			t.Errorf("%s, %s: %v", c.arn, c.cluster, got)
+		}
+	}
+}

@@ -277,7 +277,7 @@ func atMaxvCpus(b *Bundle) *Verdict {
 	var evidence []Evidence
 	for _, h := range could {
 		c := h.ComputeResources
-		if c == nil || c.DesiredvCpus == nil || c.MaxvCpus == nil || float64(*c.DesiredvCpus)+r.VCPUs <= float64(*c.MaxvCpus) {
+		if !h.known || c.DesiredvCpus == nil || c.MaxvCpus == nil || float64(*c.DesiredvCpus)+r.VCPUs <= float64(*c.MaxvCpus) {
 			return nil
 		}
 		evidence = append(evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), fmt.Sprintf("desiredvCpus %d of maxvCpus %d", *c.DesiredvCpus, *c.MaxvCpus)})

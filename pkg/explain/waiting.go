@@ -221,7 +221,8 @@ func (b *Bundle) holds() (all []held, r catalog.Request, ok bool) {
 	for i := range b.Environments {
 		e := &b.Environments[i]
 		h := held{ComputeEnvironmentDetail: e, Placement: catalog.Placement{Fits: true}}
-		if c := e.ComputeResources; c != nil && ok {
+		isMachine := batch.IsLocalMachine(str(e.ComputeEnvironmentArn), str(e.EcsClusterArn))
+		if c := e.ComputeResources; c != nil && ok && !isMachine {
 			h.known = true
 			h.Placement = catalog.Environment{Name: str(e.ComputeEnvironmentName), Type: string(c.Type), InstanceTypes: c.InstanceTypes,
 				MaxvCpus: int(aws.ToInt32(c.MaxvCpus))}.Place(r)

@@ -123,9 +123,11 @@ func TestLenientTakes(t *testing.T) {
 			"Array size must be between 2 and 10000, got 1."},
 		"a long array": {submitting(func(in *job) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(10001)} }),
 			"Array size must be between 2 and 10000, got 10001."},
-		"a share":     {submitting(func(in *job) { in.ShareIdentifier = aws.String("a") }), "Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
-		"a long job":  {submitting(func(in *job) { in.Parameters = map[string]string{"a": strings.Repeat("x", 31<<10)} }), "Job size must be less than 30 KiB, got 31 KiB"},
-		"a pod's":     {submitting(func(in *job) { in.EksPropertiesOverride = &types.EksPropertiesOverride{} }), "eksPropertiesOverride needs a job definition that has eksProperties."},
+		"a share":    {submitting(func(in *job) { in.ShareIdentifier = aws.String("a") }), "Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy."},
+		"a long job": {submitting(func(in *job) { in.Parameters = map[string]string{"a": strings.Repeat("x", 31<<10)} }), "Job size must be less than 30 KiB, got 31 KiB"},
+		"a pod's": {submitting(func(in *job) {
+			in.EksPropertiesOverride = &types.EksPropertiesOverride{PodProperties: &types.EksPodPropertiesOverride{Metadata: &types.EksMetadata{Labels: map[string]string{"a": "b"}}}}
+		}), "eksPropertiesOverride needs a job definition that has eksProperties."},
 		"job timeout": {submitting(func(in *job) { in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(1)} }), "AttemptDurationSeconds in Timeout must be at least 60 seconds."},
 		"many dependencies": {func(ctx context.Context, c *awsbatch.Client) error {
 			first, err := c.SubmitJob(ctx, &job{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})

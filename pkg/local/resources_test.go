@@ -186,6 +186,35 @@ func TestRestartKeepsResources(t *testing.T) {
 	}
 }
 
+// TestMachineIsDescribedAsManaged checks the members that clients read of the engine's own environment, also without an
+// engine that runs.
+func TestMachineIsDescribedAsManaged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	w := open(t, Options{Dir: dir, VCPUs: 6.5, MemoryMiB: 64})
+	out, err := w.DescribeComputeEnvironments(t.Context(), &awsbatch.DescribeComputeEnvironmentsInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := types.ComputeEnvironmentDetail{
+		ComputeEnvironmentName:     aws.String("local"),
+		ComputeEnvironmentArn:      aws.String("arn:aws:batch:local:000000000000:compute-environment/local"),
+		EcsClusterArn:              aws.String("arn:aws:ecs:local:000000000000:cluster/AWSBatch-local"),
+		ContainerOrchestrationType: "ECS", Type: "MANAGED", State: "ENABLED", Status: "VALID", StatusReason: aws.String("ComputeEnvironment Healthy"),
+		Tags: map[string]string{},
+		ComputeResources: &types.ComputeResource{Type: "EC2", MinvCpus: aws.Int32(0), MaxvCpus: aws.Int32(6), DesiredvCpus: aws.Int32(6),
+			InstanceTypes: []string{"optimal"}, Subnets: []string{"subnet-00000000000000000"}, SecurityGroupIds: []string{"sg-00000000000000000"}},
+	}
+	got, _ := shapeText(out.ComputeEnvironments[0])
+	if text, _ := shapeText(want); got != text || len(out.ComputeEnvironments) != 1 {
+		t.Errorf("got  %s\nwant %s", got, text)
+	}
+	// Jobs of both platforms run there, as on an environment without a type.
+	w.register("fargate", "1", "2048", func(in *awsbatch.RegisterJobDefinitionInput) {
+		in.PlatformCapabilities = []types.PlatformCapability{"FARGATE"}
+	})
+	w.submit("fargate")
+}
+
 func TestDeleteRefuses(t *testing.T) {
 	w := open(t, Options{})
 	ctx := t.Context()
@@ -338,9 +367,17 @@ func TestTags(t *testing.T) {
 		"Member must have length less than or equal to 50") {
 		t.Errorf("51 tags: %v", err)
 	}
+	notice := w.heard()
 	child := model.ARN(model.KindJob, id+":0")
-	_, err = w.ListTagsForResource(ctx, &awsbatch.ListTagsForResourceInput{ResourceArn: &child})
-	refused(t, err, "Resource "+child+" does not exist.")
+	out, err = w.ListTagsForResource(ctx, &awsbatch.ListTagsForResourceInput{ResourceArn: &child})
+	if err != nil || !cmp.Equal(out.Tags, want) || *notice != "AWS Batch does not support the ARNs of children and nodes here; these are the tags of: "+*text {
+		t.Errorf("a child: %+v, %v, notice %q; want the tags of its array", out, err, *notice)
+	}
+	_, err = w.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: &child, Tags: want})
+	refused(t, err, "Children and nodes have no tags of their own. Tag "+*text+" instead.")
+	none := model.ARN(model.KindJob, id+":2")
+	_, err = w.ListTagsForResource(ctx, &awsbatch.ListTagsForResourceInput{ResourceArn: &none})
+	refused(t, err, "Resource "+none+" does not exist.")
 	_, err = w.ListTagsForResource(ctx, &awsbatch.ListTagsForResourceInput{ResourceArn: aws.String("arn:aws:s3:::bucket")})
 	refused(t, err, `"arn:aws:s3:::bucket" is not an ARN of this engine: they begin with arn:aws:batch:local:000000000000:`)
 }

@@ -25,6 +25,8 @@ type EnvironmentFit struct {
 	State        types.CEState
 	Status       types.CEStatus
 	StatusReason string
+	// Machine reports that the environment is the machine of the local engine.
+	Machine bool
 	// MaxvCpus is its limit; 0 if it is unknown. DesiredvCpus is its current size.
 	MaxvCpus, DesiredvCpus int
 	// BidPercentage is the highest Spot price, in percent of the on-demand price; 0: no limit.
@@ -101,8 +103,11 @@ func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need)
 			r.Reason = "it runs pods on EKS, and the job is not a pod"
 		}
 		return r
+	case batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn)) && c != nil:
+		r.Machine, r.Type = true, string(c.Type)
+		return unlisted(r, "not checked: the local engine has no instance types", int(aws.ToInt32(c.MaxvCpus)), n)
 	case c == nil:
-		return unmanaged(r, int(aws.ToInt32(e.UnmanagedvCpus)), n)
+		return unlisted(r, "not checked: AWS Batch does not know the instances of an unmanaged environment", int(aws.ToInt32(e.UnmanagedvCpus)), n)
 	}
 	r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)), int(aws.ToInt32(c.DesiredvCpus))
 	r.BidPercentage = int(aws.ToInt32(c.BidPercentage))
@@ -114,10 +119,10 @@ func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need)
 	return place(r, n)
 }
 
-// unmanaged checks a need against an environment whose instances AWS Batch does not manage. Only
-// the vCPUs can be checked.
-func unmanaged(r EnvironmentFit, vcpus int, n Need) EnvironmentFit {
-	r.Fits, r.Reason = true, "not checked: AWS Batch does not know the instances of an unmanaged environment"
+// unlisted checks a need against an environment whose instances are unknown for the reason. Only the vCPUs can be
+// checked.
+func unlisted(r EnvironmentFit, reason string, vcpus int, n Need) EnvironmentFit {
+	r.Fits, r.Reason = true, reason
 	r.MaxvCpus = vcpus
 	if vcpus > 0 && n.vcpus() > float64(vcpus) {
 		r.Fits, r.Reason = false, fmt.Sprintf("%s is more than its %d", catalog.VCPUs(n.vcpus()), vcpus)

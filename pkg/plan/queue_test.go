@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -141,4 +143,24 @@ func TestChooseQueueProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMachineHasNoInstanceTypes checks that a job is not placed on instances of the local engine's machine, whose
+// description resembles EC2.
+func TestMachineHasNoInstanceTypes(t *testing.T) {
+	machine := types.ComputeEnvironmentDetail{ComputeEnvironmentName: aws.String("local"), Type: "MANAGED",
+		ComputeEnvironmentArn: aws.String("arn:aws:batch:local:000000000000:compute-environment/local"),
+		EcsClusterArn:         aws.String("arn:aws:ecs:local:000000000000:cluster/AWSBatch-local"),
+		ComputeResources:      &types.ComputeResource{Type: "EC2", MaxvCpus: aws.Int32(4), InstanceTypes: []string{"optimal"}}}
+	created := machine
+	created.EcsClusterArn = aws.String("arn:aws:ecs:local:000000000000:cluster/AWSBatch-local-5a0f1c0e-6d0e-4bd4-9b3c-b5c1a1f4f0c7")
+	for vcpus, fits := range map[float64]bool{4: true, 5: false} {
+		need := OneMachine(catalog.Request{VCPUs: vcpus, MemoryMiB: 64, GPUs: 1})
+		if r := fitOf(nil, machine, need); !r.Machine || r.Fits != fits || r.MaxvCpus != 4 || len(r.Holds) != 0 {
+			t.Errorf("%v vCPUs on the machine: %+v", vcpus, r)
+		}
+		if r := fitOf(nil, created, need); r.Machine || r.Fits {
+			t.Errorf("%v vCPUs and a GPU on a created environment of the optimal types: %+v", vcpus, r)
+		}
+	}
 }

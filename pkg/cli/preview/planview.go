@@ -240,7 +240,7 @@ func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
 // The local engine is "this machine". AWS Batch tries the environments in this order.
 func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.TargetState, isLater bool) {
 	// The local engine has one environment, which is this machine.
-	if w.Local && j.EnvironmentsFrom != plan.FromPlatform && r.Type == string(types.CETypeUnmanaged) && r.Fits {
+	if r.Machine && r.Fits {
 		where := "this machine"
 		if r.MaxvCpus > 0 { // unknown while no engine runs
 			where += fmt.Sprintf(", %d vCPUs of it", r.MaxvCpus)

@@ -196,8 +196,11 @@ func oneFilter(filters []types.KeyValuesPair, allowed ...string) (map[string]*na
 		switch {
 		case !slices.Contains(allowed, name):
 			return nil, wire.ClientException("Filter %s is not valid. Valid filters: [%s]", name, strings.Join(allowed, ", "))
-		case len(f.Values) != 1 || found[name] != nil:
-			return nil, wire.ClientException("Only one filter with one value can be used at a time.")
+		case found[name] != nil:
+			return nil, wire.ClientException("Filter %s is given twice.", name)
+		}
+		if err := checkOne([]types.KeyValuesPair{f}); err != nil {
+			return nil, err
 		}
 		found[name] = &nameFilter{strings.ToLower(f.Values[0])}
 	}

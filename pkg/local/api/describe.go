@@ -24,11 +24,12 @@ func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.D
 	defer done()
 	out := &awsbatch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
 	for _, id := range in.Jobs {
-		if t, i := m.Node(model.ResourceName(id, model.KindJob)); t != nil {
+		id = jobID(&id)
+		if t, i := m.Node(id); t != nil {
 			d := describeNode(t, i)
 			a.addTo(m, &d, t)
 			out.Jobs = append(out.Jobs, d)
-		} else if t := m.Task(model.ResourceName(id, model.KindJob)); t != nil {
+		} else if t := m.Task(id); t != nil {
 			d := describeJob(t)
 			a.addTo(m, &d, t)
 			out.Jobs = append(out.Jobs, d)

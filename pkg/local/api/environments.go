@@ -84,8 +84,11 @@ func checkUnmanaged(managed bool, vcpus *int32) error {
 }
 
 // required returns Batch's error for an environment without a required member, word for word.
-func required(member string) error {
-	return wire.ClientException("Error executing request, Exception : %s is required., RequestId: %s", member, NewID())
+func required(member string) error { return failed(member + " is required.") }
+
+// failed returns an error in the form that Batch gives to some of its messages.
+func failed(message string) error {
+	return wire.ClientException("Error executing request, Exception : %s, RequestId: %s", message, NewID())
 }
 
 // checkInstances rejects compute resources with which Batch could not start an instance. Fargate
@@ -282,9 +285,10 @@ func (a *API) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeE
 	return out, nil
 }
 
-// environmentDetail returns an environment as DescribeComputeEnvironments shows it. An
-// environment from the engine's options looks like an UNMANAGED one: it is the local machine.
-// Every environment is VALID.
+// environmentDetail returns an environment as DescribeComputeEnvironments shows it. An environment
+// from the engine's options is the local machine. It looks like a MANAGED one of EC2 instances that
+// are all running: clients such as Metaflow read computeResources to learn the platform. Its network
+// does not exist. Every environment is VALID.
 func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.ComputeEnvironmentDetail {
 	r := model.ResourceOf(model.KindEnvironment, v.Name)
 	d := types.ComputeEnvironmentDetail{
@@ -292,11 +296,11 @@ func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.Comp
 		ComputeEnvironmentArn:      aws.String(r.ARN()),
 		ContainerOrchestrationType: types.OrchestrationTypeEcs,
 		EcsClusterArn:              aws.String(clusterARN(v.Cluster())),
-		Type:                       types.CETypeUnmanaged,
+		Type:                       types.CETypeManaged,
 		State:                      types.CEStateEnabled,
 		Status:                     types.CEStatusValid,
 		StatusReason:               aws.String("ComputeEnvironment Healthy"),
-		UnmanagedvCpus:             aws.Int32(int32(a.VCPUs)),
+		ComputeResources:           machineResources(int32(a.VCPUs)),
 		Tags:                       model.Merged(nil, m.Tags[r]),
 		Uuid:                       optional(v.UUID),
 	}
@@ -305,6 +309,20 @@ func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.Comp
 		d.ComputeResources, d.ServiceRole, d.Context = q.ComputeResources, q.ServiceRole, q.Context
 	}
 	return d
+}
+
+// machineResources describes a machine with a number of vCPUs. Every member that AWS requires is
+// there, with values of the right form.
+func machineResources(vcpus int32) *types.ComputeResource {
+	return &types.ComputeResource{
+		Type:             types.CRTypeEc2,
+		MinvCpus:         aws.Int32(0),
+		MaxvCpus:         &vcpus,
+		DesiredvCpus:     &vcpus,
+		InstanceTypes:    []string{"optimal"},
+		Subnets:          []string{"subnet-00000000000000000"},
+		SecurityGroupIds: []string{"sg-00000000000000000"},
+	}
 }
 
 // named returns the elements whose name or ARN a request lists. An empty request means all of

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
@@ -52,12 +54,21 @@ type call struct {
 type handler func(*call) (any, error)
 
 // serve returns a handler for a method that takes an operation's input and returns its output. It
-// decodes the input from the body, or for the tag operations also from the path and query.
+// decodes the input from the body, or for the tag operations also from the path and query. Empty
+// members are absent for the method.
 func serve[In, Out any](f func(*call, *In) (*Out, error)) handler {
 	return func(c *call) (any, error) {
 		in := new(In)
 		if err := wire.ReadInput(c.request, c.body, in); err != nil {
 			return nil, err
+		}
+		// What reads the body later must see the same request as the handler. The decoder has left out null and
+		// empty enumeration values; a body that may have them is encoded again.
+		if dropEmpty(reflect.ValueOf(in).Elem()) || bytes.Contains(c.body, []byte("null")) || bytes.Contains(c.body, []byte(`""`)) {
+			var err error
+			if c.body, err = wire.Marshal(in); err != nil {
+				return nil, err
+			}
 		}
 		return f(c, in)
 	}

@@ -121,7 +121,7 @@ func (a *API) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.St
 	case in.ArrayJobId != nil && in.JobQueue != nil:
 		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
 	case in.ArrayJobId != nil:
-		t := m.Task(*in.ArrayJobId)
+		t := m.Task(jobID(in.ArrayJobId))
 		if t == nil || !t.IsParent() {
 			return nil, wire.ClientException("Array job %s does not exist.", *in.ArrayJobId)
 		}
@@ -195,8 +195,8 @@ func childrenIn(j *model.Job, status model.State, after int64) iter.Seq2[*model.
 // status. It does not apply to the children of arrays.
 func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
 	filters := in.Filters
-	if len(filters) != 1 || len(filters[0].Values) != 1 {
-		return nil, wire.ClientException("Only one filter with one value can be used at a time.")
+	if err := checkOne(filters); err != nil {
+		return nil, err
 	}
 	value := filters[0].Values[0]
 	all := func(*model.Job) bool { return true }
@@ -238,6 +238,20 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+
 			"BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER]", name)
 	}
+}
+
+// checkOne rejects more than one filter, and filters without exactly one value, word for word as Batch does
+// (boto3#3978, aws-cli#7982). Its text for a filter without a value is unknown.
+func checkOne(filters []types.KeyValuesPair) error {
+	switch {
+	case len(filters) > 1:
+		return failed("Only one filter key-value pair can be specified.")
+	case len(filters[0].Values) > 1:
+		return failed("Filter cannot take more than one value.")
+	case len(filters[0].Values) == 0:
+		return wire.ClientException("Filter %s needs a value.", aws.ToString(filters[0].Name))
+	}
+	return nil
 }
 
 // createdJobs returns the jobs of a queue that were created before a time, or after it. The list

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// logGroup is the log group that Batch uses by default, and the only one that the engine has.
-	logGroup = "/aws/batch/job"
 	// maxEvents is CloudWatch's limit on the events of one answer.
 	maxEvents = 10000
 )
@@ -28,13 +26,10 @@ func invalid(format string, args ...any) error {
 // getLogEvents reads a stream as CloudWatch does. Tokens are offsets in the file: f/ continues
 // forward, b/ backward. If there is nothing more, it returns the same token.
 func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
-	if groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup {
-		return nil, errNoGroup
-	}
 	if in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxEvents) {
 		return nil, invalid("limit must be between 1 and %d.", maxEvents)
 	}
-	log, err := a.openStream(aws.ToString(in.LogStreamName))
+	log, err := a.openStream(groupName(in.LogGroupName, in.LogGroupIdentifier), aws.ToString(in.LogStreamName))
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +72,21 @@ var errNoGroup = &wire.Fault{Type: "ResourceNotFoundException", Message: "The sp
 
 var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log stream does not exist."}
 
-// openStream opens a stream by its name in CloudWatch: definition/default/UUID.
-func (a *API) openStream(name string) (*logs.Stream, error) {
+var errLogToken = invalid("The specified nextToken is invalid.")
+
+// openStream opens a stream by its group and name.
+func (a *API) openStream(group, name string) (*logs.Stream, error) {
 	m, done := a.backend.View()
-	id, stopped, exists := m.FindStream(name)
+	exists := m.LogGroups[group] != nil
+	s, stopped := m.FindStream(group, name)
 	done()
-	if !exists {
+	switch {
+	case !exists:
+		return nil, errNoGroup
+	case s == nil:
 		return nil, errNoStream
 	}
-	log, err := a.Logs.Open(id, stopped)
+	log, err := a.Logs.Open(s.File, stopped)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errNoStream
 	}
@@ -100,7 +101,7 @@ func readPosition(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at 
 		direction, number, _ := strings.Cut(*in.NextToken, "/")
 		at, err = strconv.ParseInt(number, 10, 64)
 		if err != nil || at < 0 || direction != "f" && direction != "b" {
-			return false, 0, invalid("The specified nextToken is invalid.")
+			return false, 0, errLogToken
 		}
 		return direction == "f", min(at, s.End), nil
 	case aws.ToBool(in.StartFromHead):

@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	// logGroupARN is the ARN of the only log group.
-	logGroupARN = "arn:aws:logs:" + model.Region + ":" + model.Account + ":log-group:" + logGroup
-	// The largest pages of DescribeLogStreams, and the most names in a FilterLogEvents
-	// (CloudWatch Logs API reference).
+	// The largest pages of DescribeLogGroups and DescribeLogStreams, and the most names in a
+	// FilterLogEvents (CloudWatch Logs API reference).
+	maxGroups       = 50
 	maxStreams      = 50
 	maxStreamsNamed = 100
 	// The engine's own limits on the work for one page of FilterLogEvents, in bytes and in
@@ -28,15 +27,17 @@ const (
 	maxStreamsScanned = 500
 )
 
-// streamIndex has the sorted names of all streams. It is kept between requests and updated when it
-// is used.
+// streamIndex has all streams by group and name. It is kept between requests and updated when it is
+// used.
 type streamIndex struct {
 	// sorted has one entry for each stream of the model's list.
 	sorted []model.LogStream
 }
 
-// byName orders streams by their full name.
-func byName(a, b model.LogStream) int { return strings.Compare(a.Name, b.Name) }
+// byName orders streams by group and name.
+func byName(a, b model.LogStream) int {
+	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Name, b.Name))
+}
 
 // update merges new streams into the index and returns it. all is the model's list, which only
 // grows, so its tail has the new ones.
@@ -58,16 +59,36 @@ func (x *streamIndex) update(all []model.LogStream) []model.LogStream {
 	return x.sorted
 }
 
-// describeLogGroups returns the one group of the engine if it matches the request.
+// describeLogGroups returns a page of the groups that match the request, by name.
 func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
-	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}}
-	named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == logGroup })
-	if !named || !strings.HasPrefix(logGroup, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(logGroup, aws.ToString(in.LogGroupNamePattern)) {
-		return out, nil
+	limit := cmp.Or(aws.ToInt32(in.Limit), maxGroups)
+	switch {
+	case in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxGroups):
+		return nil, invalid("limit must be between 1 and %d.", maxGroups)
+	case in.LogGroupNamePrefix != nil && in.LogGroupNamePattern != nil:
+		return nil, invalid("Only one of logGroupNamePrefix and logGroupNamePattern can be given.")
 	}
-	out.LogGroups = append(out.LogGroups, wire.LogGroup{LogGroupName: aws.String(logGroup), Arn: aws.String(logGroupARN + ":*"),
-		LogGroupArn: aws.String(logGroupARN), LogGroupClass: "STANDARD", MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)})
+	m, done := a.backend.View()
+	defer done()
+	names := slices.DeleteFunc(sortedKeys(m.LogGroups), func(name string) bool {
+		named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == name })
+		return !named || !strings.HasPrefix(name, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(name, aws.ToString(in.LogGroupNamePattern))
+	})
+	page, next, err := pageOf(names, &limit, maxGroups, in.NextToken, func(name string) string { return name })
+	if err != nil {
+		return nil, errLogToken
+	}
+	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}, NextToken: next}
+	for _, name := range page {
+		out.LogGroups = append(out.LogGroups, wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"),
+			LogGroupArn: aws.String(groupARN(name)), LogGroupClass: "STANDARD", MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)})
+	}
 	return out, nil
+}
+
+// groupARN returns the ARN of a log group.
+func groupARN(name string) string {
+	return "arn:aws:logs:" + model.Region + ":" + model.Account + ":log-group:" + name
 }
 
 // groupName returns the log group that a request names, by name or by ARN.
@@ -87,8 +108,6 @@ func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wi
 	byTime := in.OrderBy == wire.OrderByLastEventTime
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
 	switch {
-	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
-		return nil, errNoGroup
 	case limit < 1 || limit > maxStreams:
 		return nil, invalid("limit must be between 1 and %d.", maxStreams)
 	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
@@ -96,7 +115,8 @@ func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wi
 	case byTime && in.LogStreamNamePrefix != nil:
 		return nil, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}
-	page, next, err := a.pageOfStreams(aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
+	group := groupName(in.LogGroupName, in.LogGroupIdentifier)
+	page, next, err := a.pageOfStreams(group, aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -111,17 +131,20 @@ func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wi
 	return out, nil
 }
 
-// pageOfStreams returns one page of the streams whose names begin with prefix. The token is the
-// name of the last stream of the page before.
-func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, token *string) ([]model.LogStream, *string, error) {
+// pageOfStreams returns one page of the streams of a group whose names begin with prefix. The token
+// is the name of the last stream of the page before.
+func (a *API) pageOfStreams(group, prefix string, byTime, descending bool, limit int, token *string) ([]model.LogStream, *string, error) {
 	m, done := a.backend.View()
 	defer done()
-	all := withPrefix(a.streams.update(m.LogStreams), prefix)
+	if m.LogGroups[group] == nil {
+		return nil, nil, errNoGroup
+	}
+	all := withPrefix(a.streams.update(m.LogStreams), group, prefix)
 	after := ""
 	if token != nil {
 		var err error
 		if after, err = readToken(*token); err != nil {
-			return nil, nil, invalid("The specified nextToken is invalid.")
+			return nil, nil, errLogToken
 		}
 	}
 	if byTime {
@@ -153,11 +176,12 @@ func (a *API) pageOfStreams(prefix string, byTime, descending bool, limit int, t
 	return page, nil, nil
 }
 
-// withPrefix returns the part of the sorted streams whose names begin with prefix.
-func withPrefix(all []model.LogStream, prefix string) []model.LogStream {
-	from, _ := slices.BinarySearchFunc(all, prefix, func(s model.LogStream, p string) int { return strings.Compare(s.Name, p) })
+// withPrefix returns the part of the sorted streams that are in a group and whose names begin with
+// prefix.
+func withPrefix(all []model.LogStream, group, prefix string) []model.LogStream {
+	from, _ := slices.BinarySearchFunc(all, model.LogStream{Group: group, Name: prefix}, byName)
 	to := from
-	for to < len(all) && strings.HasPrefix(all[to].Name, prefix) {
+	for to < len(all) && all[to].Group == group && strings.HasPrefix(all[to].Name, prefix) {
 		to++
 	}
 	return all[from:to]
@@ -176,9 +200,9 @@ func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
 	_, done := a.backend.View()
 	created := s.Task.Attempts[s.Attempt].StartedAt
 	done()
-	d := wire.LogStream{LogStreamName: aws.String(s.Name), Arn: aws.String(logGroupARN + ":log-stream:" + s.Name),
+	d := wire.LogStream{LogStreamName: aws.String(s.Name), Arn: aws.String(groupARN(s.Group) + ":log-stream:" + s.Name),
 		CreationTime: moment(created)}
-	log, err := a.openStream(s.Name)
+	log, err := a.openStream(s.Group, s.Name)
 	if errors.Is(err, errNoStream) {
 		return d, nil // the attempt ended before it had a log
 	}
@@ -203,8 +227,6 @@ func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
 func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxEvents)
 	switch {
-	case groupName(in.LogGroupName, in.LogGroupIdentifier) != logGroup:
-		return nil, errNoGroup
 	case limit < 1 || limit > maxEvents:
 		return nil, invalid("limit must be between 1 and %d.", maxEvents)
 	case len(in.LogStreamNames) > 0 && in.LogStreamNamePrefix != nil:
@@ -216,14 +238,14 @@ func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.Fil
 	if err != nil {
 		return nil, invalid("filterPattern: %s.", err)
 	}
-	s := &search{in: in, pattern: pattern, limit: int(limit), events: []wire.FilteredLogEvent{}}
+	s := &search{in: in, group: groupName(in.LogGroupName, in.LogGroupIdentifier), pattern: pattern, limit: int(limit), events: []wire.FilteredLogEvent{}}
 	if in.NextToken != nil {
 		text, err := readToken(*in.NextToken)
 		if err == nil {
 			_, err = fmt.Sscanf(text, "%d/%d", &s.stream, &s.at)
 		}
 		if err != nil || s.stream < 0 || s.at < 0 {
-			return nil, invalid("The specified nextToken is invalid.")
+			return nil, errLogToken
 		}
 	}
 	more, err := a.search(s)
@@ -243,6 +265,7 @@ func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.Fil
 type search struct {
 	// in is the request, whose names and times select the events.
 	in      *wire.FilterLogEventsInput
+	group   string
 	pattern logs.Pattern
 	limit   int
 	// stream is the number of the current stream, in the order of starts.
@@ -261,28 +284,33 @@ type search struct {
 func (s *search) full() bool { return len(s.events) >= s.limit || s.bytes >= logs.MaxEventsBytes }
 
 // includes reports whether the request selects a stream.
-func (s *search) includes(name string) bool {
-	if len(s.in.LogStreamNames) > 0 {
-		return slices.Contains(s.in.LogStreamNames, name)
+func (s *search) includes(stream model.LogStream) bool {
+	switch {
+	case stream.Group != s.group:
+		return false
+	case len(s.in.LogStreamNames) > 0:
+		return slices.Contains(s.in.LogStreamNames, stream.Name)
 	}
-	return strings.HasPrefix(name, aws.ToString(s.in.LogStreamNamePrefix))
+	return strings.HasPrefix(stream.Name, aws.ToString(s.in.LogStreamNamePrefix))
 }
 
 // search reads streams until the page is full or everything is read. more reports whether
 // something is left.
 func (a *API) search(s *search) (more bool, err error) {
 	m, done := a.backend.View()
-	all := m.LogStreams
+	all, exists := m.LogStreams, m.LogGroups[s.group] != nil
 	done()
+	if !exists {
+		return false, errNoGroup
+	}
 	for opened := 0; s.stream < len(all); s.stream, s.at = s.stream+1, 0 {
-		name := all[s.stream].Name
-		if !s.includes(name) {
+		if !s.includes(all[s.stream]) {
 			continue
 		}
 		if opened++; opened > maxStreamsScanned {
 			return true, nil
 		}
-		done, err := a.searchStream(s, name)
+		done, err := a.searchStream(s, all[s.stream].Name)
 		if err != nil || !done {
 			return true, err
 		}
@@ -292,7 +320,7 @@ func (a *API) search(s *search) (more bool, err error) {
 
 // searchStream reads one stream from s.at. done is false if the page became full before the end.
 func (a *API) searchStream(s *search, name string) (done bool, err error) {
-	log, err := a.openStream(name)
+	log, err := a.openStream(s.group, name)
 	if errors.Is(err, errNoStream) {
 		return true, nil
 	}

@@ -200,7 +200,7 @@ func summarizeNode(t *model.Task, i int) types.JobSummary {
 // listNodes returns a page of the nodes that are in a state; NoState means all. The token is the
 // index of the last node of the page before.
 func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64, size int) (*awsbatch.ListJobsOutput, error) {
-	j := m.Jobs[*in.MultiNodeJobId]
+	j := m.Jobs[jobID(in.MultiNodeJobId)]
 	switch {
 	case in.JobQueue != nil || in.ArrayJobId != nil:
 		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")

@@ -27,10 +27,15 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		return nil, err
 	}
 	asked, queue := aws.ToString(in.JobQueue), model.ResourceName(aws.ToString(in.JobQueue), "job-queue")
-	// The journal keeps the body unchanged, unless the queue's name has to be replaced.
+	// The journal keeps the body unchanged, unless an ARN has to be replaced by the name or id.
 	text := c.body
 	if asked != queue {
 		in.JobQueue, text = &queue, nil
+	}
+	for i, d := range in.DependsOn {
+		if id := jobID(d.JobId); id != aws.ToString(d.JobId) {
+			in.DependsOn[i].JobId, text = &id, nil
+		}
 	}
 	request, err := model.ShapeOf(in, text)
 	if err != nil {
@@ -265,29 +270,42 @@ func (a *API) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.T
 }
 
 // stop records the request to end a job. As in Batch, the request is accepted without effect if a
-// cancelled job has started already, and if the job has ended or never existed.
-func (a *API) stop(c *call, id, reason *string, terminate bool) error {
+// cancelled job has started already, if the job has ended, and if no job has that id (aws-cli#2551).
+// Batch was seen to accept any text as an id. The engine rejects text that cannot be one: no caller
+// wants a request that can have no effect.
+func (a *API) stop(c *call, text, reason *string, terminate bool) error {
+	id := jobID(text)
 	switch {
-	case aws.ToString(id) == "":
+	case id == "":
 		return wire.ClientException("jobId is required.")
 	case aws.ToString(reason) == "":
 		return wire.ClientException("reason is required.")
-	case len(*reason) > 1024:
-		if err := a.judge(c, faulty("reason can have at most 1024 characters.")); err != nil {
-			return err
-		}
+	}
+	if err := a.judge(c, checkReason(*reason), checkJobID(id)); err != nil {
+		return err
 	}
 	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		t := m.Task(*id)
+		if n, _ := m.Node(id); n != nil {
+			return nil, wire.ClientException("Node %s cannot be stopped on its own. Stop job %s.", id, n.ID())
+		}
+		t := m.Task(id)
 		switch {
 		case t == nil:
-			c.remark("AWS Batch accepts this silently; no such job exists", []string{*id})
+			c.remark("AWS Batch accepts this silently; no such job exists", []string{id})
 			return nil, nil
 		case t.State.Ended() || t.Terminated || !terminate && !t.State.Waits():
 			return nil, nil
 		}
-		return []model.Event{{Stopped: &model.Stop{Job: *id, Terminate: terminate, Reason: *reason}}}, nil
+		return []model.Event{{Stopped: &model.Stop{Job: id, Terminate: terminate, Reason: *reason}}}, nil
 	})
+}
+
+// checkReason rejects a reason that is longer than Batch's limit.
+func checkReason(reason string) error {
+	if len(reason) > 1024 {
+		return faulty("reason can have at most 1024 characters.")
+	}
+	return nil
 }
 
 // mayStartProcesses rejects a job that would run as a process if the engine starts processes only

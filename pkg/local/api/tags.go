@@ -10,27 +10,38 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// taggable returns the resource with an ARN, if it can have tags. As in Batch, children of arrays
-// have none.
-func taggable(m *model.Model, text *string) (model.Resource, error) {
-	r, err := model.ParseARN(aws.ToString(text))
-	if err != nil {
-		return "", err
+// tagged returns the resource whose tags a resource has: itself, or for a child of an array and for
+// a node the job. An unknown resource is an error.
+func tagged(m *model.Model, text *string) (r, holder model.Resource, err error) {
+	if r, err = model.ParseARN(aws.ToString(text)); err != nil {
+		return "", "", err
 	}
-	if !m.Exists(r) {
-		return "", missing("Resource", text)
+	holder = r
+	if kind, id := r.Split(); kind == model.KindJob {
+		if t, _ := m.Node(id); t != nil {
+			holder = model.ResourceOf(kind, t.Job.ID)
+		} else if t := m.Task(id); t != nil {
+			holder = model.ResourceOf(kind, t.Job.ID)
+		}
 	}
-	return r, nil
+	if !m.Exists(holder) {
+		return "", "", missing("Resource", text)
+	}
+	return r, holder, nil
 }
 
 // listTagsForResource returns the tags of a job, definition, queue, environment, policy or
-// consumable resource. An unknown resource is an error.
-func (a *API) listTagsForResource(_ *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
+// consumable resource. Children and nodes have the tags of their job, as DescribeJobs shows them.
+// Batch does not support their ARNs here (API reference), so the notice says that.
+func (a *API) listTagsForResource(c *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	m, done := a.backend.View()
 	defer done()
-	r, err := taggable(m, in.ResourceArn)
+	asked, r, err := tagged(m, in.ResourceArn)
 	if err != nil {
 		return nil, err
+	}
+	if asked != r {
+		c.remark("AWS Batch does not support the ARNs of children and nodes here; these are the tags of", []string{r.ARN()})
 	}
 	return &awsbatch.ListTagsForResourceOutput{Tags: model.Merged(nil, m.Tags[r])}, nil
 }
@@ -58,9 +69,12 @@ func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch
 // retag records the tags as edit leaves them. The limits apply to the result.
 func (a *API) retag(c *call, text *string, edit func(map[string]string)) error {
 	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		r, err := taggable(m, text)
+		asked, r, err := tagged(m, text)
 		if err != nil {
 			return nil, err
+		}
+		if asked != r {
+			return nil, wire.ClientException("Children and nodes have no tags of their own. Tag %s instead.", r.ARN())
 		}
 		tags := model.Merged(nil, m.Tags[r])
 		edit(tags)

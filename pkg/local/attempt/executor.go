@@ -3,7 +3,9 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -75,6 +77,26 @@ func ChosenBy(j *model.Job) string { return ChosenIn(j.Definition.Request, j.Req
 func Contained(x Executor) bool {
 	c, ok := x.(interface{ Contained() bool })
 	return ok && c.Contained()
+}
+
+// UnhonouredLogging returns the members of a log configuration that have no effect with any executor.
+func UnhonouredLogging(c *types.LogConfiguration) []string {
+	switch {
+	case c == nil:
+		return nil
+	case c.LogDriver != types.LogDriverAwslogs:
+		return []string{"logConfiguration"}
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
+		if !model.HonoursLogOption(name) {
+			names = append(names, "logConfiguration.options."+name)
+		}
+	}
+	if len(c.SecretOptions) > 0 {
+		names = append(names, "logConfiguration.secretOptions")
+	}
+	return names
 }
 
 // How returns how an executor runs commands, as a phrase for notices.

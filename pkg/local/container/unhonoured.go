@@ -5,6 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // Unhonoured returns the members that only AWS can provide, and those that make the job fail at
@@ -20,7 +22,6 @@ func (x *Executor) Unhonoured(c *types.ContainerProperties) []string {
 		{"enableExecuteCommand", aws.ToBool(c.EnableExecuteCommand)},
 		{"executionRoleArn", c.ExecutionRoleArn != nil},
 		{"jobRoleArn", c.JobRoleArn != nil},
-		{"logConfiguration", c.LogConfiguration != nil},
 		{"networkConfiguration", c.NetworkConfiguration != nil},
 		{"repositoryCredentials", c.RepositoryCredentials != nil},
 		{"runtimePlatform", c.RuntimePlatform != nil},
@@ -35,6 +36,7 @@ func (x *Executor) Unhonoured(c *types.ContainerProperties) []string {
 			names = append(names, m.name)
 		}
 	}
+	names = append(names, attempt.UnhonouredLogging(c.LogConfiguration)...)
 	if _, err := x.mounts(c); err != nil {
 		names = append(names, "mountPoints (the job will fail: "+err.Error()+")")
 	}

@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -27,6 +26,7 @@ type Model struct {
 	Lines        map[string]*QueueJobs
 	streams      map[string]*Task // by the UUID of a log stream
 	LogStreams   []LogStream      // all streams, by their starts
+	LogGroups    map[string]*LogGroup
 	// whole is the whole machine as an environment, for jobs of deleted queues.
 	whole       *Environment
 	used        Amount
@@ -49,6 +49,7 @@ func New(configured []QueueSpec) *Model {
 		Jobs:         map[string]*Job{},
 		Lines:        map[string]*QueueJobs{},
 		streams:      map[string]*Task{},
+		LogGroups:    map[string]*LogGroup{DefaultLogGroup: {}},
 		busy:         map[string]bool{},
 		whole:        &Environment{Name: ComputeEnvironment},
 	}
@@ -307,9 +308,12 @@ func (m *Model) start(at int64, t *Task, s *Start) error {
 	}
 	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: m.Environments[s.Environment]}
 	t.Attempts = append(t.Attempts, a)
-	for _, r := range t.streams() {
-		m.streams[r.Name[strings.LastIndexByte(r.Name, '/')+1:]] = t
+	for _, r := range t.streams(len(t.Attempts) - 1) {
+		m.streams[streamID(r.Name)] = t
 		m.LogStreams = append(m.LogStreams, r)
+		if m.LogGroups[r.Group] == nil {
+			m.LogGroups[r.Group] = &LogGroup{CreatedAt: at}
+		}
 	}
 	m.used = m.used.plus(t.Job.Need)
 	m.occupy(at, t, a.Environment, 1)

@@ -1,66 +1,110 @@
 package model
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// FindStream finds a log stream by its name, which is definition/container/UUID. file is the name
-// of its files. stopped is when its attempt ended, in epoch milliseconds; 0 if it still runs.
-func (m *Model) FindStream(name string) (file string, stopped int64, exists bool) {
-	id := name[strings.LastIndexByte(name, '/')+1:]
-	t := m.streams[id]
+// DefaultLogGroup is the log group of containers that name no other. It always exists.
+const DefaultLogGroup = "/aws/batch/job"
+
+// logDestination returns where a container logs to: the log group, and the beginning of the stream's
+// name. Batch's default prefix is the name of the job definition. Other log drivers have no group in
+// CloudWatch Logs; here their output is in the default one, so that it can be read at all.
+//
+// A group exists from the start of the first container that logs to it. AWS needs
+// awslogs-create-group "true" for that, and without it a container whose group does not exist fails
+// to start (user guide, "Use the awslogs log driver"). The engine creates the group in any case:
+// groups come from a stack or a script that was run against AWS and not here, so a job that is
+// correct would fail.
+func (t *Task) logDestination(c *types.LogConfiguration) (group, prefix string) {
+	var options map[string]string
+	if c != nil && c.LogDriver == types.LogDriverAwslogs {
+		options = c.Options
+	}
+	return cmp.Or(options[optionGroup], DefaultLogGroup), cmp.Or(options[optionPrefix], t.Job.Definition.Name())
+}
+
+// The options of the awslogs driver that have an effect here.
+const (
+	optionGroup  = "awslogs-group"
+	optionPrefix = "awslogs-stream-prefix"
+	optionCreate = "awslogs-create-group"
+)
+
+// HonoursLogOption reports whether an option of the awslogs log driver has an effect here.
+func HonoursLogOption(name string) bool {
+	return name == optionGroup || name == optionPrefix || name == optionCreate
+}
+
+// LogGroup is a log group in CloudWatch Logs.
+type LogGroup struct {
+	CreatedAt int64 // epoch milliseconds; 0: it has always been there
+}
+
+// LogStream is the log stream of an attempt, or of one of its containers.
+type LogStream struct {
+	Group   string // in CloudWatch Logs
+	Name    string // in the group
+	File    string // name of its files, see package logs
+	Task    *Task
+	Attempt int // index of the attempt
+}
+
+// FindStream finds the stream with a name in a log group; nil if it does not exist. stopped is when
+// its attempt ended, in epoch milliseconds; 0 if it still runs.
+func (m *Model) FindStream(group, name string) (s *LogStream, stopped int64) {
+	t := m.streams[streamID(name)]
 	if t == nil {
-		return "", 0, false
+		return nil, 0
 	}
 	for k := range t.Attempts {
-		a := &t.Attempts[k]
-		for i := range t.Job.Parts {
-			if t.PartLogStream(a, i) == name {
-				return PartStream(a.Stream, i), a.StoppedAt, true
+		for _, s := range t.streams(k) {
+			if s.Group == group && s.Name == name {
+				return &s, t.Attempts[k].StoppedAt
 			}
 		}
-		if a.Stream == id {
-			return id, a.StoppedAt, len(t.Job.Parts) == 0 && t.LogStream(a) == name
-		}
 	}
-	return "", 0, false
+	return nil, 0
 }
+
+// streamID returns the last part of a stream's name, which is unique in all groups.
+func streamID(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // PartStream returns the name of the log files of container i of an attempt, which is also its id
 // for an executor.
 func PartStream(stream string, i int) string { return stream + "-" + strconv.Itoa(i) }
 
-// streams returns the log streams of the task's newest attempt: one for each container.
-func (t *Task) streams() []LogStream {
-	a, at := t.Last(), len(t.Attempts)-1
+// streams returns the log streams of an attempt: one for each container.
+func (t *Task) streams(attempt int) []LogStream {
+	a := &t.Attempts[attempt]
 	if len(t.Job.Parts) == 0 {
-		return []LogStream{{Name: t.LogStream(a), File: a.Stream, Task: t, Attempt: at}}
+		group, _ := t.logDestination(t.Job.Container.LogConfiguration)
+		return []LogStream{{Group: group, Name: t.LogStream(a), File: a.Stream, Task: t, Attempt: attempt}}
 	}
-	var all []LogStream
-	for i := range t.Job.Parts {
-		all = append(all, LogStream{Name: t.PartLogStream(a, i), File: PartStream(a.Stream, i), Task: t, Attempt: at})
+	all := make([]LogStream, len(t.Job.Parts))
+	for i := range all {
+		group, _ := t.logDestination(t.Job.Parts[i].Container.LogConfiguration)
+		all[i] = LogStream{Group: group, Name: t.PartLogStream(a, i), File: PartStream(a.Stream, i), Task: t, Attempt: attempt}
 	}
 	return all
 }
 
 // PartLogStream returns the name of the stream of container i in CloudWatch Logs.
 func (t *Task) PartLogStream(a *Attempt, i int) string {
-	if t.Job.Parts[i].Node {
-		return t.Job.Definition.Name() + "/default/" + PartStream(a.Stream, i)
+	p := &t.Job.Parts[i]
+	_, prefix := t.logDestination(p.Container.LogConfiguration)
+	if p.Node {
+		return prefix + "/default/" + PartStream(a.Stream, i)
 	}
-	return t.Job.Definition.Name() + "/" + t.Job.Parts[i].Name() + "/" + a.Stream
-}
-
-// LogStream is the log stream of an attempt, or of one of its containers.
-type LogStream struct {
-	Name    string // in CloudWatch Logs
-	File    string // name of its files, see package logs
-	Task    *Task
-	Attempt int // index of the attempt
+	return prefix + "/" + p.Name() + "/" + a.Stream
 }
 
 // LogStream returns the name of an attempt's stream in CloudWatch Logs.
 func (t *Task) LogStream(a *Attempt) string {
-	return t.Job.Definition.Name() + "/default/" + a.Stream
+	_, prefix := t.logDestination(t.Job.Container.LogConfiguration)
+	return prefix + "/default/" + a.Stream
 }

@@ -71,7 +71,6 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []string {
 		{"executionRoleArn", c.ExecutionRoleArn != nil},
 		{"jobRoleArn", c.JobRoleArn != nil},
 		{"linuxParameters", l != nil},
-		{"logConfiguration", c.LogConfiguration != nil},
 		{"mountPoints", len(c.MountPoints) > 0},
 		{"networkConfiguration", c.NetworkConfiguration != nil},
 		{"privileged", aws.ToBool(c.Privileged)},
@@ -89,6 +88,7 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []string {
 			names = append(names, m.name)
 		}
 	}
+	names = append(names, attempt.UnhonouredLogging(c.LogConfiguration)...)
 	return append(names, unhonouredUlimits(c.Ulimits)...)
 }
 

@@ -1,0 +1,548 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint"
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// baseRequest is a valid request of an operation. NAME stands for a new name in each request.
+type baseRequest struct {
+	operation string
+	body      string
+	// answer is how the error of the request begins, if it is an error; on a strict engine.
+	answer string
+}
+
+// The containers of the requests have every structure that a container can have.
+const (
+	someTaskContainer = `"image": "busybox", "command": ["true"], "user": "u", "readonlyRootFilesystem": false, "privileged": false,
+		"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}],
+		"environment": [{"name": "A", "value": "b"}], "repositoryCredentials": {"credentialsParameter": "arn:aws:secretsmanager:us-east-1:123456789012:secret:r"},
+		"logConfiguration": {"logDriver": "awslogs", "options": {"awslogs-group": "g"}, "secretOptions": [{"name": "s", "valueFrom": "arn:aws:ssm:us-east-1:123456789012:parameter/p"}]},
+		"secrets": [{"name": "S", "valueFrom": "arn:aws:ssm:us-east-1:123456789012:parameter/p"}], "ulimits": [{"name": "nofile", "softLimit": 9, "hardLimit": 9}],
+		"mountPoints": [{"containerPath": "/a", "sourceVolume": "v", "readOnly": true}],
+		"linuxParameters": {"initProcessEnabled": true, "sharedMemorySize": 64, "maxSwap": 64, "swappiness": 10,
+			"devices": [{"hostPath": "/dev/null", "containerPath": "/dev/n", "permissions": ["READ"]}],
+			"tmpfs": [{"containerPath": "/t", "size": 4, "mountOptions": ["ro"]}]}`
+	someContainer = `"jobRoleArn": "arn:aws:iam::123456789012:role/r", "executionRoleArn": "arn:aws:iam::123456789012:role/r", ` + someTaskContainer
+	someVolumes   = `"volumes": [{"name": "v", "host": {"sourcePath": "/srv"}}, {"name": "efs", "efsVolumeConfiguration": {"fileSystemId": "fs-12345678",
+		"rootDirectory": "/", "transitEncryption": "ENABLED", "authorizationConfig": {"accessPointId": "fsap-12345678", "iam": "ENABLED"}}},
+		{"name": "s3", "s3filesVolumeConfiguration": {"fileSystemArn": "arn:aws:s3files:us-east-1:123456789012:file-system/fs-1", "rootDirectory": "/"}}]`
+	someRest = `"parameters": {"p": "q"}, "tags": {"t": "u"}, "timeout": {"attemptDurationSeconds": 60}, "propagateTags": true, "schedulingPriority": 1,
+		"retryStrategy": {"attempts": 2, "evaluateOnExit": [{"action": "RETRY", "onExitCode": "1", "onReason": "r", "onStatusReason": "s"}]},
+		"consumableResourceProperties": {"consumableResourceList": [{"consumableResource": "licence", "quantity": 1}]}`
+	somePod = `{"dnsPolicy": "Default", "serviceAccountName": "a", "imagePullSecrets": [{"name": "s"}], "metadata": {"labels": {"l": "m"}, "annotations": {"a": "b"}, "namespace": "n"},
+		"initContainers": [{"name": "i", "image": "busybox", "resources": {"limits": {"cpu": "1", "memory": "64Mi"}}}],
+		"containers": [{"name": "c", "image": "busybox", "args": ["a"], "command": ["true"], "imagePullPolicy": "Always", "env": [{"name": "A", "value": "b"}],
+			"resources": {"limits": {"cpu": "1", "memory": "64Mi"}, "requests": {"cpu": "1", "memory": "64Mi"}}, "securityContext": {"runAsUser": 1},
+			"volumeMounts": [{"name": "v", "mountPath": "/v", "subPath": "s"}]}],
+		"volumes": [{"name": "v", "emptyDir": {"medium": "", "sizeLimit": "1Mi"}}, {"name": "h", "hostPath": {"path": "/srv"}}, {"name": "k", "secret": {"secretName": "k"}},
+			{"name": "p", "persistentVolumeClaim": {"claimName": "c"}}]}`
+	someResources = `"minvCpus": 0, "desiredvCpus": 0, "maxvCpus": 4, "instanceTypes": ["m5"], "instanceRole": "ecsInstanceRole", "subnets": ["subnet-12345678"],
+		"securityGroupIds": ["sg-12345678"], "ec2KeyPair": "k", "placementGroup": "p", "tags": {"t": "u"}, "imageId": "ami-12345678", "scalingPolicy": {"minScaleDownDelayMinutes": 20},
+		"ec2Configuration": [{"imageType": "ECS_AL2023", "imageIdOverride": "ami-12345678"}],
+		"launchTemplate": {"launchTemplateId": "lt-12345678", "version": "1", "overrides": [{"launchTemplateId": "lt-23456789", "version": "1", "targetInstanceTypes": ["m5.large"]}]}`
+	someShares  = `{"computeReservation": 1, "shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "s", "weightFactor": 1}]}`
+	someFilters = `[{"name": "JOB_NAME", "values": ["a*"]}]`
+	someLimits  = `[{"state": "RUNNABLE", "action": "CANCEL", "maxTimeSeconds": 600, "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"}]`
+)
+
+var baseRequests = []baseRequest{
+	{"RegisterJobDefinition", `{"jobDefinitionName": "NAME", "type": "container", "platformCapabilities": ["EC2"], ` + someRest + `,
+		"containerProperties": {` + someContainer + `, ` + someVolumes + `}}`, ""},
+	{"RegisterJobDefinition", `{"jobDefinitionName": "NAME", "type": "container", "platformCapabilities": ["FARGATE"], "containerProperties": {
+		"image": "busybox", "executionRoleArn": "arn:aws:iam::123456789012:role/r", "networkConfiguration": {"assignPublicIp": "ENABLED"}, "ephemeralStorage": {"sizeInGiB": 21},
+		"fargatePlatformConfiguration": {"platformVersion": "LATEST"}, "runtimePlatform": {"cpuArchitecture": "X86_64", "operatingSystemFamily": "LINUX"},
+		"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "2048"}]}}`, ""},
+	{"RegisterJobDefinition", `{"jobDefinitionName": "NAME", "type": "container", "ecsProperties": {"taskProperties": [{"ipcMode": "none", "pidMode": "task",
+		"executionRoleArn": "arn:aws:iam::123456789012:role/r", "taskRoleArn": "arn:aws:iam::123456789012:role/r", ` + someVolumes + `, "containers": [
+			{"name": "c", "essential": true, "dependsOn": [{"containerName": "f", "condition": "START"}], ` + someTaskContainer + `},
+			{"name": "d", "image": "busybox", "logConfiguration": {"logDriver": "awsfirelens"},
+				"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]},
+			{"name": "f", "image": "fluent", "essential": false, "firelensConfiguration": {"type": "fluentbit", "options": {"enable-ecs-log-metadata": "true"}},
+				"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]}]}]}}`, ""},
+	{"RegisterJobDefinition", `{"jobDefinitionName": "NAME", "type": "multinode", "nodeProperties": {"mainNode": 0, "numNodes": 2, "nodeRangeProperties": [
+		{"targetNodes": "0:", "container": {` + someContainer + `, ` + someVolumes + `}}]}}`, ""},
+	{"RegisterJobDefinition", `{"jobDefinitionName": "NAME", "type": "container", "eksProperties": {"podProperties": ` + somePod + `}}`, ""},
+	{"SubmitJob", `{"jobName": "j", "jobQueue": "fair", "jobDefinition": "work", "shareIdentifier": "s", "schedulingPriorityOverride": 1, "arrayProperties": {"size": 2},
+		"dependsOn": [{"jobId": "JOB", "type": "SEQUENTIAL"}], "parameters": {"p": "q"}, "tags": {"t": "u"}, "timeout": {"attemptDurationSeconds": 60}, "propagateTags": true,
+		"retryStrategy": {"attempts": 2, "evaluateOnExit": [{"action": "RETRY", "onExitCode": "1", "onReason": "r", "onStatusReason": "s"}]},
+		"consumableResourcePropertiesOverride": {"consumableResourceList": [{"consumableResource": "licence", "quantity": 1}]},
+		"containerOverrides": {"command": ["true"], "environment": [{"name": "A", "value": "b"}], "resourceRequirements": [{"type": "VCPU", "value": "1"}]}}`, ""},
+	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "work"}`, ""},
+	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "task", "ecsPropertiesOverride": {"taskProperties": [{"containers": [
+		{"name": "c", "command": ["true"], "environment": [{"name": "A", "value": "b"}], "resourceRequirements": [{"type": "VCPU", "value": "1"}]}]}]}}`, ""},
+	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "nodes", "nodeOverrides": {"numNodes": 2, "nodePropertyOverrides": [{"targetNodes": "0:", "instanceTypes": ["m5.large"],
+		"containerOverrides": {"command": ["true"], "instanceType": "m5.large", "environment": [{"name": "A", "value": "b"}]}}]}}`, ""},
+	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "pod", "eksPropertiesOverride": {"podProperties": {"metadata": {"labels": {"l": "m"}}, "initContainers": [{"name": "i"}],
+		"containers": [{"name": "c", "args": ["a"], "command": ["true"], "image": "busybox", "env": [{"name": "A", "value": "b"}], "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}}]}}}`,
+		"JobDefinition pod:1 has eksProperties"},
+	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "MANAGED", "state": "ENABLED", "serviceRole": "arn:aws:iam::123456789012:role/r", "tags": {"t": "u"}, "context": "c",
+		"computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", ` + someResources + `}}`, ""},
+	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "MANAGED", "computeResources": {"type": "SPOT", "bidPercentage": 50, "spotIamFleetRole": "arn:aws:iam::123456789012:role/r",
+		"allocationStrategy": "SPOT_CAPACITY_OPTIMIZED", ` + someResources + `}}`, ""},
+	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "UNMANAGED", "serviceRole": "arn:aws:iam::123456789012:role/r", "unmanagedvCpus": 4}`, ""},
+	{"UpdateComputeEnvironment", `{"computeEnvironment": "spare", "state": "ENABLED", "serviceRole": "arn:aws:iam::123456789012:role/r", "context": "c",
+		"computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", ` + someResources + `}}`, ""},
+	{"CreateJobQueue", `{"jobQueueName": "NAME", "priority": 1, "state": "ENABLED", "jobQueueType": "ECS", "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/even",
+		"tags": {"t": "u"}, "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}], "jobStateTimeLimitActions": ` + someLimits + `}`, ""},
+	{"UpdateJobQueue", `{"jobQueue": "other", "priority": 1, "state": "ENABLED", "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/even",
+		"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}], "jobStateTimeLimitActions": ` + someLimits + `}`, ""},
+	{"CreateSchedulingPolicy", `{"name": "NAME", "tags": {"t": "u"}, "fairsharePolicy": ` + someShares + `}`, ""},
+	{"UpdateSchedulingPolicy", `{"arn": "arn:aws:batch:local:000000000000:scheduling-policy/spare", "fairsharePolicy": ` + someShares + `}`, ""},
+	{"CreateConsumableResource", `{"consumableResourceName": "NAME", "resourceType": "REPLENISHABLE", "totalQuantity": 4, "tags": {"t": "u"}}`, ""},
+	{"UpdateConsumableResource", `{"consumableResource": "licence", "operation": "SET", "quantity": 100, "clientToken": "NAME"}`, ""},
+	{"DescribeComputeEnvironments", `{"computeEnvironments": ["local"], "maxResults": 10}`, ""},
+	{"DescribeJobQueues", `{"jobQueues": ["default"], "maxResults": 10}`, ""},
+	{"DescribeJobDefinitions", `{"jobDefinitions": ["work:1"]}`, ""},
+	{"DescribeJobDefinitions", `{"jobDefinitionName": "work", "status": "ACTIVE", "maxResults": 10}`, ""},
+	{"ListConsumableResources", `{"filters": [{"name": "CONSUMABLE_RESOURCE_NAME", "values": ["a*"]}], "maxResults": 10}`, ""},
+	{"ListJobs", `{"jobQueue": "default", "jobStatus": "FAILED", "maxResults": 10}`, ""},
+	{"ListJobs", `{"jobQueue": "default", "filters": ` + someFilters + `}`, ""},
+	{"ListJobs", `{"arrayJobId": "ARRAY", "jobStatus": "FAILED"}`, ""},
+	{"ListJobs", `{"multiNodeJobId": "NODES", "jobStatus": "FAILED"}`, ""},
+	{"ListJobsByConsumableResource", `{"consumableResource": "licence", "filters": ` + someFilters + `, "maxResults": 10}`, ""},
+	{"ListSchedulingPolicies", `{"maxResults": 10}`, ""},
+	{"GetLogEvents", `{"logGroupName": "/aws/batch/job", "logStreamName": "STREAM", "limit": 9, "startTime": 1, "endTime": 2, "startFromHead": true}`, ""},
+	{"FilterLogEvents", `{"logGroupName": "/aws/batch/job", "logStreamNames": ["STREAM"], "filterPattern": "a", "limit": 9, "startTime": 1, "endTime": 2, "interleaved": true}`, ""},
+	{"FilterLogEvents", `{"logGroupIdentifier": "/aws/batch/job", "logStreamNamePrefix": "work"}`, ""},
+	{"DescribeLogStreams", `{"logGroupName": "/aws/batch/job", "logStreamNamePrefix": "work", "orderBy": "LogStreamName", "descending": true, "limit": 9}`, ""},
+	{"DescribeLogGroups", `{"logGroupNamePrefix": "/aws", "limit": 9, "logGroupClass": "STANDARD", "accountIdentifiers": ["000000000000"]}`, ""},
+	{"DescribeLogGroups", `{"logGroupIdentifiers": ["/aws/batch/job"]}`, ""},
+	{"ListClusters", `{"maxResults": 10}`, ""},
+	{"DescribeClusters", `{"clusters": ["AWSBatch-local"], "include": ["TAGS"]}`, ""},
+}
+
+// otherInputs are the inputs of the operations of CloudWatch Logs and ECS.
+var otherInputs = map[string]reflect.Type{
+	"GetLogEvents":       reflect.TypeFor[wire.GetLogEventsInput](),
+	"FilterLogEvents":    reflect.TypeFor[wire.FilterLogEventsInput](),
+	"DescribeLogStreams": reflect.TypeFor[wire.DescribeLogStreamsInput](),
+	"DescribeLogGroups":  reflect.TypeFor[wire.DescribeLogGroupsInput](),
+	"ListClusters": reflect.TypeFor[struct {
+		MaxResults *int32
+		NextToken  *string
+	}](),
+	"DescribeClusters": reflect.TypeFor[struct{ Clusters, Include []string }](),
+}
+
+// inputs returns the inputs of all operations of AWS Batch, by operation, from the methods of the SDK's client.
+func inputs() map[string]reflect.Type {
+	all := maps.Clone(otherInputs)
+	client := reflect.TypeFor[*awsbatch.Client]()
+	for i := range client.NumMethod() {
+		m := client.Method(i)
+		if _, path := wire.Path(m.Name); path != "" {
+			all[m.Name] = m.Type.In(2).Elem()
+		}
+	}
+	return all
+}
+
+// requiredMembers returns the members that the API model requires, as Structure.Member: the comments of the SDK have
+// them.
+func requiredMembers(t *testing.T) map[string]bool {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-sdk-go-v2/service/batch").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "api_op_*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	structure := regexp.MustCompile(`(?ms)^type (\w+) struct \{$(.*?)^\}$`)
+	member := regexp.MustCompile(`This member is required\.\n\t(\w+) `)
+	required := map[string]bool{}
+	for _, file := range append(files, filepath.Join(strings.TrimSpace(string(dir)), "types", "types.go")) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range structure.FindAllSubmatch(text, -1) {
+			for _, m := range member.FindAllSubmatch(s[2], -1) {
+				required[string(s[1])+"."+string(m[1])] = true
+			}
+		}
+	}
+	if !required["SubmitJobInput.JobName"] || !required["LogConfiguration.LogDriver"] || required["SubmitJobInput.Tags"] {
+		t.Fatalf("the required members are not found: %v", required)
+	}
+	return required
+}
+
+// lintRequest applies the rules of validate, as batchctl serve does.
+func lintRequest(operation string, body []byte) error {
+	root, problems := jsontree.Parse(diag.NewSource("request", string(body)))
+	if len(problems) == 0 {
+		problems = lint.CheckRequest(operation, root)
+	}
+	for _, d := range problems {
+		if d.Severity == diag.Error {
+			return errors.New(d.Message + " [" + d.Rule + "]")
+		}
+	}
+	return nil
+}
+
+// call sends a request to an operation and returns the status of its answer and the message of an error.
+func (w *testEngine) call(operation, body string) (status int, message string) {
+	w.t.Helper()
+	status, answer := w.send(operation, body)
+	if status == http.StatusOK {
+		return status, ""
+	}
+	var fault struct{ Message string }
+	if err := json.Unmarshal([]byte(answer), &fault); err != nil {
+		w.t.Fatalf("%s: %s", operation, answer)
+	}
+	return status, fault.Message
+}
+
+// send sends a request to an operation and returns the status and the body of its answer. The operations on tags have
+// their resource in the path, so the SDK's client has to send them.
+func (w *testEngine) send(operation, body string) (status int, answer string) {
+	w.t.Helper()
+	service, method, path, target := "batch", http.MethodPost, "/", ""
+	switch {
+	case strings.HasSuffix(operation, "Clusters"):
+		service, target = "ecs", "AmazonEC2ContainerServiceV20141113."+operation
+	case otherInputs[operation] != nil:
+		service, target = "logs", "Logs_20140328."+operation
+	default:
+		method, path = wire.Path(operation)
+	}
+	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	if target != "" {
+		r.Header.Set("X-Amz-Target", target)
+	}
+	hash := sha256.Sum256([]byte(body))
+	if err := v4.NewSigner().SignHTTP(context.Background(), w.engine.key, r, hex.EncodeToString(hash[:]), service, "us-east-1", time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+	recorder := httptest.NewRecorder()
+	w.engine.Handler().ServeHTTP(recorder, r)
+	return recorder.Code, recorder.Body.String()
+}
+
+// emptyCase is a request that differs from a valid one in one optional member.
+type emptyCase struct {
+	operation string
+	// member is Structure.Member, path where it is in the request.
+	member, path string
+	// value is the member's value: empty, or null.
+	value string
+	// with and without are the request with that value and without the member.
+	with, without string
+	// needed is true for an empty structure with a member that the API model requires.
+	needed bool
+	// meaning is why the empty value is not like an absent one; "" if it is.
+	meaning string
+}
+
+// emptyCases returns a case for each optional member of a base request, and for each empty value that it can have.
+// seen collects the structures of the request.
+func emptyCases(t *testing.T, base baseRequest, input reflect.Type, required map[string]bool, seen map[reflect.Type]bool) (cases []emptyCase) {
+	t.Helper()
+	var root map[string]any
+	if err := json.Unmarshal([]byte(base.body), &root); err != nil {
+		t.Fatalf("%s: %v", base.operation, err)
+	}
+	text := func() string {
+		out, err := json.Marshal(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	var walk func(object map[string]any, typ reflect.Type, path string)
+	walk = func(object map[string]any, typ reflect.Type, path string) {
+		seen[typ] = true
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			name := strings.ToLower(f.Name[:1]) + f.Name[1:]
+			was, given := object[name]
+			if !f.IsExported() || f.Name == "ResultMetadata" {
+				continue
+			}
+			if !required[typ.Name()+"."+f.Name] {
+				c := emptyCase{operation: base.operation, member: typ.Name() + "." + f.Name, path: path + name}
+				delete(object, name)
+				c.without = text()
+				for value, empty := range emptyValues(f.Type) {
+					object[name] = empty
+					c.value, c.with, c.needed, c.meaning = value, text(), false, ""
+					if value != "null" {
+						c.needed, c.meaning = value == "{}" && requiresMember(f.Type, required), api.EmptyMeaning(typ, f)
+					}
+					cases = append(cases, c)
+				}
+				delete(object, name)
+				if given {
+					object[name] = was
+				}
+			}
+			below := f.Type
+			for below.Kind() == reflect.Pointer || below.Kind() == reflect.Slice {
+				below = below.Elem()
+			}
+			if below.Kind() != reflect.Struct {
+				continue
+			}
+			switch v := was.(type) {
+			case map[string]any:
+				walk(v, below, path+name+".")
+			case []any:
+				for k, e := range v {
+					walk(e.(map[string]any), below, fmt.Sprintf("%s%s[%d].", path, name, k))
+				}
+			}
+		}
+	}
+	walk(root, input, "")
+	return cases
+}
+
+// requiresMember reports whether the API model requires a member of a structure.
+func requiresMember(t reflect.Type, required map[string]bool) bool {
+	if t.Kind() != reflect.Pointer {
+		return false
+	}
+	for i := range t.Elem().NumField() {
+		if required[t.Elem().Name()+"."+t.Elem().Field(i).Name] {
+			return true
+		}
+	}
+	return false
+}
+
+// emptyValues returns the empty values of a member, by their text.
+func emptyValues(t reflect.Type) map[string]any {
+	values := map[string]any{"null": nil}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		values["{}"] = map[string]any{}
+	case reflect.Slice:
+		values["[]"] = []any{}
+	case reflect.String:
+		values[`""`] = ""
+	}
+	return values
+}
+
+// meaningfulEmpty are the answers to empty values that differ from absent ones, by member; "" means 200. All others
+// have the answer of the request without the member.
+var meaningfulEmpty = map[string]string{
+	"KeyValuePair.Value":                           "",
+	"EksContainerEnvironmentVariable.Value":        "",
+	"SubmitJobInput.RetryStrategy":                 "RetryAttempts must be provided with retry strategy.",
+	"RegisterJobDefinitionInput.RetryStrategy":     "RetryAttempts must be provided with retry strategy.",
+	"EksVolume.EmptyDir":                           "",
+	"UpdateJobQueueInput.ComputeEnvironmentOrder":  "At least 1 compute environment must be provided",
+	"UpdateJobQueueInput.JobStateTimeLimitActions": "",
+	"ComputeResourceUpdate.LaunchTemplate":         "",
+	"ComputeResourceUpdate.Ec2Configuration":       "",
+	"ComputeResourceUpdate.Ec2KeyPair":             "",
+	"ComputeResourceUpdate.ImageId":                "",
+	"ComputeResourceUpdate.SecurityGroupIds":       "",
+	"ComputeResourceUpdate.Tags":                   "",
+	"ComputeResourceUpdate.Subnets":                "",
+}
+
+// TestEmptyMembersAreAbsent sends every optional member of every operation as null and as the empty value of its
+// type. The answer is that of the request without the member, on a strict engine with the rules of batchctl serve. A
+// lenient engine accepts each request that the strict one accepts.
+func TestEmptyMembersAreAbsent(t *testing.T) {
+	required := requiredMembers(t)
+	strict, lenient := emptyEngine(t, Options{Check: lintRequest}), emptyEngine(t, Options{Check: lintRequest, Lenient: true})
+	all, seen, based := inputs(), map[reflect.Type]bool{}, map[string]bool{}
+	tried := map[string]bool{}
+	for _, base := range baseRequests {
+		based[base.operation] = true
+		if status, message := strict.call(base.operation, strict.fill(base.body)); (status != http.StatusOK) != (base.answer != "") || !strings.HasPrefix(message, base.answer) {
+			t.Errorf("%s: the request that the others are made from: %d %s, want %q\n%s", base.operation, status, message, base.answer, base.body)
+			continue
+		}
+		// The answer to the request without the member, which several cases share.
+		without, absent, absentStatus := "", "", 0
+		for _, c := range emptyCases(t, base, all[base.operation], required, seen) {
+			tried[c.member] = true
+			status, message := strict.call(c.operation, strict.fill(c.with))
+			if c.without != without {
+				without = c.without
+				absentStatus, absent = strict.call(c.operation, strict.fill(without))
+			}
+			wantStatus, want := absentStatus, absent
+			text, listed := meaningfulEmpty[c.member]
+			switch {
+			case c.needed != strings.HasPrefix(c.meaning, "the API model requires its member "):
+				t.Errorf("%s: %s as %s: the API model requires a member: %v, and the engine says %q", c.operation, c.path, c.value, c.needed, c.meaning)
+			case c.needed:
+				wantStatus, want = http.StatusBadRequest, message
+			case c.meaning != "" && !listed:
+				t.Errorf("%s: %s is not in meaningfulEmpty (%s): %d %s", c.operation, c.member, c.meaning, status, message)
+			case c.meaning != "" && base.answer != "":
+				wantStatus, want = http.StatusBadRequest, message
+			case c.meaning != "":
+				wantStatus, want = http.StatusOK, text
+				if text != "" {
+					wantStatus = http.StatusBadRequest
+				}
+			}
+			if status != wantStatus || varying.ReplaceAllString(message, "") != varying.ReplaceAllString(want, "") {
+				t.Errorf("%s: %s as %s: %d %s, want %d %s", c.operation, c.path, c.value, status, message, wantStatus, want)
+			}
+			if status != http.StatusOK {
+				continue
+			}
+			if status, message := lenient.call(c.operation, lenient.fill(c.with)); status != http.StatusOK {
+				t.Errorf("%s: %s as %s: a lenient engine answers %d %s, a strict one 200", c.operation, c.path, c.value, status, message)
+			}
+		}
+	}
+	for name := range meaningfulEmpty {
+		if !tried[name] {
+			t.Errorf("meaningfulEmpty has %s, which no request has", name)
+		}
+	}
+	checkCoverage(t, strict.testEngine, all, seen, based, required)
+}
+
+// varying are the parts of messages that differ from request to request.
+var varying = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|new-[0-9]+`)
+
+// checkCoverage checks that there is a request for each implemented operation with optional members, and for each
+// structure that it can have.
+func checkCoverage(t *testing.T, w *testEngine, all map[string]reflect.Type, seen map[reflect.Type]bool, based map[string]bool, required map[string]bool) {
+	t.Helper()
+	var structures func(typ reflect.Type, visit func(reflect.Type))
+	structures = func(typ reflect.Type, visit func(reflect.Type)) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct {
+			return
+		}
+		visit(typ)
+		for i := range typ.NumField() {
+			if f := typ.Field(i); f.IsExported() && f.Name != "ResultMetadata" {
+				structures(f.Type, visit)
+			}
+		}
+	}
+	missing := map[string]bool{}
+	for operation, input := range all {
+		_, message := w.call(operation, "{}")
+		if strings.Contains(message, "does not implement this operation") {
+			continue
+		}
+		optional := false
+		for i := range input.NumField() {
+			f := input.Field(i)
+			optional = optional || f.IsExported() && !required[input.Name()+"."+f.Name]
+		}
+		if optional && !based[operation] {
+			t.Errorf("there is no base request of %s", operation)
+		}
+		structures(input, func(typ reflect.Type) {
+			if optional && !seen[typ] {
+				missing[typ.Name()] = true
+			}
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if notImplemented[name] == "" {
+			t.Errorf("no base request has a %s", name)
+		}
+	}
+}
+
+// notImplemented are the structures of members that the engine rejects.
+var notImplemented = map[string]string{
+	"EksConfiguration":        "environments on EKS",
+	"QuotaSharePolicy":        "quota shares",
+	"ServiceEnvironmentOrder": "service environments",
+	"UpdatePolicy":            "infrastructure updates",
+}
+
+// baseEngine is an engine for the base requests.
+type baseEngine struct {
+	*testEngine
+	// named counts the names that were given.
+	named int
+	// names are the values of the words in base requests.
+	names map[string]string
+}
+
+// emptyEngine returns an engine with everything that the base requests name.
+func emptyEngine(t *testing.T, o Options) *baseEngine {
+	t.Helper()
+	o.Executor = &script{run: func(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
+		return play(ctx, a, strings.Join(a.Command, " "))
+	}}
+	w := &baseEngine{testEngine: open(t, o), names: map[string]string{}}
+	must := func(operation, body string) {
+		t.Helper()
+		if status, message := w.call(operation, w.fill(body)); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", operation, status, message)
+		}
+	}
+	must("CreateConsumableResource", `{"consumableResourceName": "licence", "totalQuantity": 1000}`)
+	must("CreateSchedulingPolicy", `{"name": "even"}`)
+	must("CreateSchedulingPolicy", `{"name": "spare"}`)
+	for _, name := range []string{"fair", "other"} {
+		must("CreateJobQueue", `{"jobQueueName": "`+name+`", "priority": 1, "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/even",
+			"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}]}`)
+	}
+	must("CreateComputeEnvironment", `{"computeEnvironmentName": "spare", "type": "MANAGED", "computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", `+someResources+`}}`)
+	const amounts = `"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]`
+	must("RegisterJobDefinition", `{"jobDefinitionName": "work", "type": "container", "schedulingPriority": 1, "containerProperties": {"image": "busybox", `+amounts+`}}`)
+	must("RegisterJobDefinition", `{"jobDefinitionName": "task", "type": "container", "ecsProperties": {"taskProperties": [{"containers": [{"name": "c", "image": "busybox", `+amounts+`}]}]}}`)
+	must("RegisterJobDefinition", `{"jobDefinitionName": "nodes", "type": "multinode", "nodeProperties": {"mainNode": 0, "numNodes": 2, "nodeRangeProperties": [
+		{"targetNodes": "0:", "container": {"image": "busybox", `+amounts+`}}]}}`)
+	must("RegisterJobDefinition", `{"jobDefinitionName": "pod", "type": "container", "eksProperties": {"podProperties": `+somePod+`}}`)
+	w.names["JOB"], w.names["ARRAY"], w.names["NODES"] = w.submit("work", words("true")), w.submit("work", words("true"), array(2)), w.submit("nodes")
+	w.idle()
+	w.names["STREAM"] = *w.job(w.names["JOB"]).Container.LogStreamName
+	return w
+}
+
+// fill replaces the words of a base request: NAME by a new name, others by what the engine has.
+func (w *baseEngine) fill(body string) string {
+	w.named++
+	body = strings.ReplaceAll(body, `"NAME"`, fmt.Sprintf(`"new-%d"`, w.named))
+	for word, value := range w.names {
+		body = strings.ReplaceAll(body, `"`+word+`"`, `"`+value+`"`)
+	}
+	return body
+}
