@@ -208,7 +208,11 @@ func (s *server) childResults(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return numericColumns(rows, min(max(batch.ArraySize(parent), 0), mostChildren)), nil
+	var axes []string
+	if of, err := s.sweepOf(ctx, parent); err == nil {
+		axes = of.Names()
+	}
+	return numericColumns(rows, axes, min(max(batch.ArraySize(parent), 0), mostChildren)), nil
 }
 
 // indexIn returns the index of the child whose results a row has. It reports false for a row of no child.
@@ -217,8 +221,8 @@ func indexIn(row map[string]any, size int) (int, bool) {
 	return int(n), ok && n >= 0 && n < float64(size)
 }
 
-// numericColumns returns the columns of results that have numbers, by name.
-func numericColumns(rows []map[string]any, size int) []column {
+// numericColumns returns the columns of results that have numbers, by name. It leaves out the axes of the array.
+func numericColumns(rows []map[string]any, axes []string, size int) []column {
 	byName := map[string]*column{}
 	for _, row := range rows {
 		index, ok := indexIn(row, size)
@@ -227,7 +231,7 @@ func numericColumns(rows []map[string]any, size int) []column {
 		}
 		for name, value := range row {
 			n, isNumber := value.(float64)
-			if !isNumber || name == "index" {
+			if !isNumber || name == "index" || slices.Contains(axes, name) {
 				continue
 			}
 			if byName[name] == nil {

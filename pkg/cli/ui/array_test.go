@@ -175,11 +175,11 @@ func TestNumericColumns(t *testing.T) {
 		&rows); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(numericColumns(rows, 3))
+	text, err := json.Marshal(numericColumns(rows, nil, 3))
 	if want := `[{"name":"acc","values":[null,0,null]},{"name":"b\\u202e","values":[null,null,2]},{"name":"loss","values":[1.5,null,null]}]`; err != nil || string(text) != want {
 		t.Errorf("%s\nwant %s", text, want)
 	}
-	if text, _ := json.Marshal(numericColumns(nil, 3)); string(text) != "[]" {
+	if text, _ := json.Marshal(numericColumns(nil, nil, 3)); string(text) != "[]" {
 		t.Errorf("no rows: %s", text)
 	}
 }

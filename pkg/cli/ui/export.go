@@ -240,7 +240,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 			}
 		}
 		if rows, err := askJSON[[]map[string]any](ctx, c.s.c, commandPatience, "results", id, "--output", "json"); err == nil {
-			own.Grid.Results = numericColumns(rows, v.Size)
+			own.Grid.Results = numericColumns(rows, g.names, v.Size)
 		}
 		p.Template, p.Body = "array", v
 	} else {
@@ -276,7 +276,7 @@ func (c *copier) write(name string, p page, own exported) error {
 	}
 	c.files++
 	path := filepath.Join(c.dir, name)
-	if err := newfile.Write(path, newfile.ForAll, newfile.Bytes(b.Bytes())); err != nil {
+	if err := newfile.Write(path, newfile.ForAll, newfile.Bytes(plain(b.Bytes()))); err != nil {
 		return err
 	}
 	return nil

@@ -184,7 +184,7 @@ func TestHostileExport(t *testing.T) {
 		original := r.known[line].out
 		tried := 0
 		for name, write := range mutations(original) {
-			if !strings.Contains(name, "is hostile") && !strings.Contains(name, "renamed") || !testtool.IsLong() && sample.IntN(25) > 0 {
+			if !strings.Contains(name, "is hostile") && !strings.Contains(name, "renamed") || !testtool.IsLong() && sample.IntN(40) > 0 {
 				continue
 			}
 			r.set(line, indentJSON(write()))

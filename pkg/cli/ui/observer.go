@@ -214,6 +214,9 @@ func (o *observer) latest(ctx context.Context) (*snapshot, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.snapshot == nil && o.failure == nil { // the browser has left before the first answer
+		return nil, context.Cause(ctx)
+	}
 	return o.snapshot, o.failure
 }
 
@@ -256,7 +259,7 @@ func messageOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return shown(err.Error())
 }
 
 // watchJobs keeps the list of jobs current, and publishes its versions, until ctx ends.
@@ -531,9 +534,14 @@ func (h *history) add(s sample) {
 	}
 	if len(h.samples) >= mostSamples-1 {
 		kept := h.samples[:0]
-		for i, old := range h.samples {
-			if i/2%2 == 0 { // two at a time, because gaps and samples may alternate
+		n := 0
+		for _, old := range h.samples {
+			isSecondGap := len(kept) > 0 && kept[len(kept)-1].isGap
+			if old.isGap && !isSecondGap || !old.isGap && n%2 == 0 {
 				kept = append(kept, old)
+			}
+			if !old.isGap {
+				n++
 			}
 		}
 		clear(h.samples[len(kept):])

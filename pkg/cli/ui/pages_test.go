@@ -38,10 +38,10 @@ var views = []struct {
 	{"/jobs/rows?n=100", []string{"status", "list"}, 200, []string{`"name":"prepare"`}},
 	{"/jobs/rows?group=tag:team", []string{"status"}, 200, []string{`"label":"vision"`}},
 	{"/jobs/rows?group=workflow", []string{"status"}, 200, []string{`"label":"calibration`}},
-	{"/jobs/" + prepareID, []string{"status ID"}, 200, []string{"SUCCEEDED", "attempt 1", "preparing", "MODE", "team", "vision", "job:" + prepareID + " log:" + prepareID}},
+	{"/jobs/" + prepareID, []string{"status ID"}, 200, []string{"SUCCEEDED", "attempt 1", "preparing", "MODE", "team", "vision", `["job:` + prepareID + `","log:` + prepareID + `"]`}},
 	{"/jobs/" + reportID, []string{"status ID"}, 200, []string{"Dependent Job failed", "/jobs/" + arrayID, "/workflows/" + runID}},
 	{"/jobs/" + arrayID + ":3", []string{"status ID"}, 200, []string{"sweep:3", "exit code 3", "/jobs/" + arrayID}},
-	{"/jobs/" + arrayID, []string{"status ID", "list"}, 200, []string{`data-grid="` + arrayID, "Failed children", arrayID + ":3", "topics=\"job:" + arrayID + `"`}},
+	{"/jobs/" + arrayID, []string{"status ID", "list"}, 200, []string{`data-grid="` + arrayID, "Failed children", arrayID + ":3", `["job:` + arrayID + `"]`}},
 	{"/jobs/" + arrayID + "/children", []string{"status ID", "list"}, 200, []string{`"statuses":"cccf"`, `"rows":{"name":"lr","values":["0.1","0.01"]}`, `"places":[0,1,2,3]`, "lr=0.01 seed=2"}},
 	{"/jobs/" + arrayID + "/children/values", []string{"status ID", "results"}, 200, []string{`{"name":"error","values":[0,0.1,0.2,null]}`}},
 	{"/jobs/" + arrayID + "/results", []string{"status ID", "results", "list"}, 200, []string{"data:image/svg+xml;base64,", "SUCCEEDED", "<td>0.2</td>"}},
@@ -176,7 +176,7 @@ func badMarkup(page string, known map[string]bool) string {
 }
 
 // optional are attributes that depend on the data.
-var optional = map[string]bool{"aria-current": true, "selected": true, "open": true, "checked": true, "class": true, "paint-order": true, "stroke-width": true, "stroke": true}
+var optional = map[string]bool{"aria-current": true, "selected": true, "open": true, "checked": true, "class": true, "paint-order": true, "stroke-width": true, "stroke": true, "stroke-linejoin": true}
 
 // ownAddress is an address of this server, or of a file of a copy.
 var ownAddress = regexp.MustCompile(`^(/$|/[^/\\]|#|data:image/svg\+xml;base64,|[-0-9a-zA-Z_.%]+\.html$|$)`)
@@ -392,7 +392,7 @@ func TestHostileData(t *testing.T) {
 				t.Fatalf("%s: no recording of %s", v.address, line)
 			}
 			for name, write := range mutations(original) {
-				if !testtool.IsLong() && sample.IntN(map[bool]int{true: 3, false: 16}[strings.HasSuffix(name, "is hostile 0")]) > 0 {
+				if !testtool.IsLong() && sample.IntN(map[bool]int{true: 6, false: 40}[strings.HasSuffix(name, "is hostile 0")]) > 0 {
 					continue
 				}
 				text := write()
@@ -424,7 +424,7 @@ func TestHostileData(t *testing.T) {
 			s.list(r)
 		}
 	}
-	if tried < 500 {
+	if tried < 200 {
 		t.Errorf("only %d variants", tried)
 	}
 }
@@ -462,7 +462,7 @@ func TestHostileRequests(t *testing.T) {
 		}
 	}
 	known := vocabulary(t, append(pages, get(h, "/nope").Body.String())...)
-	for _, text := range append([]string{"-x", "--submission", "..", "%00", strings.Repeat("x", 1<<20)}, hostile...) {
+	for _, text := range append([]string{"-x", "--submission", "..", "%00", strings.Repeat("x", 1<<16)}, hostile...) {
 		path, query := url.PathEscape(text), url.QueryEscape(text)
 		for _, address := range []string{"/queues/" + path, "/jobs/" + path, "/jobs/" + path + "/explain", "/jobs/" + path + "/cost", "/jobs/" + path + "/results",
 			"/jobs/" + path + "/children", "/jobs/" + path + "/children/values", "/workflows/" + path, "/jobs?q=" + query, "/jobs?status=" + query, "/jobs?queue=" + query,
@@ -560,7 +560,7 @@ func fresh(t *testing.T) []secrettest.Credential {
 			}
 			return special(a) - special(b)
 		})
-		all = all[:25]
+		all = all[:12]
 	}
 	return all
 }

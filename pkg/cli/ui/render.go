@@ -11,6 +11,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -301,7 +302,6 @@ var functions = template.FuncMap{
 	"shown":   shown,
 	"short":   batch.ShortID,
 	"lower":   func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
-	"join":    strings.Join,
 	"mark":    func(v any) string { return mark(fmt.Sprint(v)) },
 	"plural":  term.Plural,
 	"scripts": func() []string { return scripts },
@@ -314,6 +314,7 @@ var functions = template.FuncMap{
 	"svg":     func(text string) template.HTML { return template.HTML(text) },
 	"data":    data,
 	"value":   valueOf,
+	"segment": url.PathEscape,
 	"lines":   func(text string) []string { return strings.Split(text, "\n") },
 	"has":     func(list []string, v string) bool { return slices.Contains(list, v) },
 	"list":    func(v ...string) []string { return v },

@@ -59,7 +59,7 @@
       const item = batchctl.element('li', p.Severity);
       const where = batchctl.element('button', 'quiet where', `${p.Line}:${p.Column}`);
       where.type = 'button';
-      where.setAttribute('aria-label', `Go to line ${p.Line}, column ${p.Column}`);
+      where.setAttribute('aria-label', `${p.Line}:${p.Column}, go to this line and column`);
       where.addEventListener('click', () => {
         editor.focus();
         editor.setSelectionRange(p.From, p.To);

@@ -1,8 +1,8 @@
 // Live pages: server-sent events tell that something changed, and the page asks for itself again.
 'use strict';
 const batchctl = (() => {
-  const topics = (document.body.dataset.topics || '').split(' ').filter(Boolean);
-  const handlers = new Map(topics.map((topic) => [topic, refreshSoon]));
+  const topics = JSON.parse(document.body.dataset.topics || '[]');
+  const handlers = new Map((topics || []).map((topic) => [topic, refreshSoon]));
   const state = document.getElementById('live');
   let source = null;
   let versions = {};
