@@ -39,6 +39,8 @@ type Engine struct {
 	text    []byte  // of the last record, to write the next one in
 	ready   []ready // attempts that were started and are not carried out yet
 	waiters []*waiter
+	// subscribers receive after each change of the model.
+	subscribers map[chan struct{}]bool
 	again   *time.Timer // set while the journal cannot be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
@@ -266,6 +268,7 @@ func (e *Engine) write(events ...model.Event) (position int64, err error) {
 		// that differs from the journal would make it worse.
 		return 0, e.journal.Fail(fmt.Errorf("internal error: the engine contradicts itself: %w; it accepts no more requests", err))
 	}
+	e.publish()
 	e.notify()
 	return position, nil
 }
@@ -477,6 +480,32 @@ func (e *Engine) disconnected(c net.Conn, s http.ConnState) {
 	if e.clients[c] {
 		delete(e.clients, c)
 		e.notify()
+	}
+}
+
+// subscribe returns a channel that receives after changes of the model, until cancel is called.
+func (e *Engine) subscribe() (changed <-chan struct{}, cancel func()) {
+	c := make(chan struct{}, 1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.subscribers == nil {
+		e.subscribers = map[chan struct{}]bool{}
+	}
+	e.subscribers[c] = true
+	return c, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.subscribers, c)
+	}
+}
+
+// publish tells subscribers that the model has changed. The caller holds e.mu.
+func (e *Engine) publish() {
+	for c := range e.subscribers {
+		select {
+		case c <- struct{}{}:
+		default: // it has yet to receive an earlier change
+		}
 	}
 }
 

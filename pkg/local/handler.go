@@ -10,7 +10,10 @@ import (
 )
 
 // Handler returns the engine's API.
-func (e *Engine) Handler() http.Handler {
+func (e *Engine) Handler() http.Handler { return e.newAPI() }
+
+// newAPI returns the engine's API.
+func (e *Engine) newAPI() *api.API {
 	return api.New(backend{e}, api.Settings{Key: e.key, Lenient: e.options.Lenient, Check: e.options.Check,
 		ProcessesForBatchctlOnly: e.options.ProcessesForBatchctlOnly, VCPUs: e.options.VCPUs, Capacity: e.options.capacity(),
 		Logs: e.logs, Verified: countConnection})
@@ -26,6 +29,10 @@ func (b backend) View() (m *model.Model, done func()) {
 
 func (b backend) Change(decide func(*model.Model) ([]model.Event, error)) error {
 	return b.engine.change(decide)
+}
+
+func (b backend) Subscribe() (changed <-chan struct{}, cancel func()) {
+	return b.engine.subscribe()
 }
 
 func (b backend) AbsentSince() int64 { return b.engine.absentSince }

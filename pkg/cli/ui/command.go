@@ -120,6 +120,11 @@ func (c *commander) forget() {
 // fill runs the command of an answer.
 func (c *commander) fill(a *answer, args []string) {
 	defer close(a.done)
+	defer func() {
+		if p := recover(); p != nil { // the other pages must live on
+			a.err = fmt.Errorf("internal error in %s: %v", c.line(args...), p)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(c.base, commandPatience)
 	defer cancel()
 	var out bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"io"
 	"net/http"
@@ -132,7 +133,7 @@ func (s *server) followLog(ctx context.Context, id string, publish func([]byte))
 		}
 	})
 	if err := <-failed; err != nil && ctx.Err() == nil {
-		return err
+		return errors.New(shown(err.Error()))
 	}
 	return nil
 }

@@ -118,8 +118,11 @@ func (c *copier) copy(ctx context.Context) error {
 	if err != nil && (len(benchmarks) == 0 || len(c.s.options.Args) > 0 || c.s.options.Submission != "") {
 		return err
 	}
-	if c.s.o.query(ctx, 0) != nil {
-		found = nil // the pages name the target, and it does not answer
+	if failed := c.s.o.query(ctx, 0); failed != nil { // the pages name the target
+		if len(benchmarks) == 0 {
+			return failed
+		}
+		found = nil
 	}
 	children := map[string][]string{}
 	for _, d := range found {

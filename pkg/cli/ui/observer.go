@@ -104,6 +104,9 @@ func (q queue) shares() map[string]float64 {
 const (
 	liveLocal = time.Second
 	liveAWS   = 5 * time.Second
+	// safety is the interval while the local engine tells what changes, and apart the shortest time between two queries.
+	safety = 15 * time.Second
+	apart  = 200 * time.Millisecond
 	// longestPause is the longest interval while the target does not answer.
 	longestPause = time.Minute
 	// gap is the time without samples that a chart shows as a gap.
@@ -124,7 +127,9 @@ type observer struct {
 	isLocal bool
 	// watchers is the number of topics that someone watches; queries are rare without one.
 	watchers atomic.Int32
-	wake     chan struct{} // ends the pause of an idle observer
+	// hasStream reports that the local engine tells what changes.
+	hasStream atomic.Bool
+	wake      chan struct{} // ends the pause of the observer
 
 	mu       sync.Mutex
 	snapshot *snapshot // nil before the first answer
@@ -166,13 +171,51 @@ func (o *observer) run(ctx context.Context) {
 			continue
 		}
 		pause := o.live()
-		if o.query(ctx, pause/2) != nil {
+		if o.hasStream.Load() {
+			pause = safety
+		}
+		select {
+		case <-o.wake: // the query answers it
+		default:
+		}
+		if o.query(ctx, min(o.live()/2, apart)) != nil {
 			failures = min(failures+1, 6)
-			pause = min(pause<<failures, longestPause)
+			pause = min(o.live()<<failures, longestPause)
 		} else {
 			failures = 0
 		}
-		_ = sleep(ctx, pause)
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-o.wake:
+			_ = sleep(ctx, apart) // more changes may follow
+		}
+		timer.Stop()
+	}
+}
+
+// followEngine wakes the observer when something changes at the local engine, until ctx ends. Without a running engine,
+// the observer queries every second.
+func (o *observer) followEngine(ctx context.Context) {
+	for o.isLocal && ctx.Err() == nil {
+		if call, err := o.open(ctx); err == nil {
+			_ = call.Changes(ctx, func() {
+				o.hasStream.Store(true)
+				o.wakeUp()
+			})
+			_ = call.Close()
+		}
+		o.hasStream.Store(false)
+		_ = sleep(ctx, liveAWS)
+	}
+}
+
+// wakeUp ends the pause of the observer.
+func (o *observer) wakeUp() {
+	select {
+	case o.wake <- struct{}{}:
+	default: // it is awake, or about to be
 	}
 }
 
@@ -223,10 +266,7 @@ func (o *observer) latest(ctx context.Context) (*snapshot, error) {
 // watch publishes a number with each answer, until ctx ends.
 func (o *observer) watch(ctx context.Context, publish func([]byte)) error {
 	if o.watchers.Add(1) == 1 {
-		select {
-		case o.wake <- struct{}{}:
-		default:
-		}
+		o.wakeUp()
 	}
 	defer o.watchers.Add(-1)
 	for {

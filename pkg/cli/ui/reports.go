@@ -355,8 +355,8 @@ func resultsOf(out []byte, axes []string, value string) (v resultsView, err erro
 // eachMember calls f for each member of a JSON object, in order.
 func eachMember(raw json.RawMessage, f func(name string, member json.RawMessage)) error {
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	if _, err := dec.Token(); err != nil {
-		return err
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return cmp.Or(err, errors.New("a row of the results is not an object"))
 	}
 	for dec.More() {
 		name, err := dec.Token()
@@ -367,10 +367,7 @@ func eachMember(raw json.RawMessage, f func(name string, member json.RawMessage)
 		if err := dec.Decode(&member); err != nil {
 			return err
 		}
-		text, ok := name.(string)
-		if !ok {
-			return errors.New("a row of the results is not an object")
-		}
+		text, _ := name.(string) // the name of a member is one
 		f(text, member)
 	}
 	return nil

@@ -74,6 +74,7 @@ func serve(ctx context.Context, con *term.Console, run Run, o options) error {
 	guard := web.NewGuard(listener.Addr().(*net.TCPAddr).Port)
 	base := "http://" + listener.Addr().String()
 	go s.o.run(ctx)
+	go s.o.followEngine(ctx)
 	if err := announce(con, guard, base, o.noOpen); err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -21,6 +21,9 @@ type Backend interface {
 	// reads the model and must not alter it. If decide finds nothing to change, the state that it
 	// read is on disk too. The error is ErrReadOnly for a read-only engine.
 	Change(decide func(m *model.Model) ([]model.Event, error)) error
+	// Subscribe returns a channel that receives after changes of the model, until cancel is called. Several changes may
+	// be one receipt.
+	Subscribe() (changed <-chan struct{}, cancel func())
 	// AbsentSince returns when the last record was written, in epoch milliseconds, if the states
 	// can be out of date: the engine that wrote them was killed, and none runs now. It returns 0
 	// for current states. Call it only within View.
@@ -68,11 +71,13 @@ type API struct {
 	services map[string]map[string]handler
 	// streams is the index of log streams by name. The lock that View holds protects it.
 	streams streamIndex
+	// closing is closed when streams of changes must end.
+	closing chan struct{}
 }
 
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
-	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}}
+	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, closing: make(chan struct{})}
 	a.services = map[string]map[string]handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": a.clusterOperations()}
 	return a
 }

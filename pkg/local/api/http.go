@@ -136,6 +136,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseForeign(w, r, service)
 		return
 	}
+	if r.Method == http.MethodGet && r.URL.Path == ChangesPath {
+		a.streamChanges(w, r)
+		return
+	}
 	c := &call{request: r, header: w.Header()}
 	out, err := a.answer(c)
 	if r.Header.Get("X-Amz-Target") != "" {

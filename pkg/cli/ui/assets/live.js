@@ -4,6 +4,7 @@ const batchctl = (() => {
   const topics = JSON.parse(document.body.dataset.topics || '[]');
   const handlers = new Map((topics || []).map((topic) => [topic, refreshSoon]));
   const state = document.getElementById('live');
+  const theme = document.getElementById('theme'); // absent in a copy on the disk
   let source = null;
   let versions = {};
   let pending = 0;
@@ -122,13 +123,19 @@ const batchctl = (() => {
     }
   });
 
-  const theme = document.getElementById('theme');
   theme?.addEventListener('click', () => {
     const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
     document.documentElement.dataset.theme = dark ? 'light' : 'dark';
     document.cookie = 'batchctl-theme=' + document.documentElement.dataset.theme + '; path=/; max-age=31536000; samesite=strict';
     document.dispatchEvent(new Event('themed'));
   });
+
+  // The durations of what still runs grow without an event.
+  if (theme) {
+    setInterval(() => {
+      for (const e of document.querySelectorAll('[data-since]')) e.textContent = batchctl.duration(Math.max(0, Date.now() - e.dataset.since));
+    }, 1000);
+  }
 
   // A part that scrolls sideways must be reachable with the keyboard.
   function reachable() {
