@@ -135,16 +135,29 @@ var baseRequests = []baseRequest{
 	{"DescribeLogStreams", `{"logGroupName": "/aws/batch/job", "logStreamNamePrefix": "work", "orderBy": "LogStreamName", "descending": true, "limit": 9}`, ""},
 	{"DescribeLogGroups", `{"logGroupNamePrefix": "/aws", "limit": 9, "logGroupClass": "STANDARD", "accountIdentifiers": ["000000000000"]}`, ""},
 	{"DescribeLogGroups", `{"logGroupIdentifiers": ["/aws/batch/job"]}`, ""},
+	{"CreateLogGroup", `{"logGroupName": "NAME", "kmsKeyId": "arn:aws:kms:us-east-1:123456789012:key/k", "logGroupClass": "STANDARD", "tags": {"t": "u"}, "deletionProtectionEnabled": true}`, ""},
+	{"CreateLogStream", `{"logGroupName": "made", "logStreamName": "NAME"}`, ""},
+	{"PutLogEvents", `{"logGroupName": "made", "logStreamName": "s", "sequenceToken": "1", "logEvents": [{"timestamp": 1, "message": "m"}],
+		"entity": {"attributes": {"a": "b"}, "keyAttributes": {"Name": "n"}}}`, ""},
+	{"PutRetentionPolicy", `{"logGroupName": "made", "retentionInDays": 7}`, ""},
+	{"DeleteRetentionPolicy", `{"logGroupName": "made"}`, ""},
+	{"DeleteLogGroup", `{"logGroupName": "NAME"}`, "The specified log group does not exist."},
 	{"ListClusters", `{"maxResults": 10}`, ""},
 	{"DescribeClusters", `{"clusters": ["AWSBatch-local"], "include": ["TAGS"]}`, ""},
 }
 
 // otherInputs are the inputs of the operations of CloudWatch Logs and ECS.
 var otherInputs = map[string]reflect.Type{
-	"GetLogEvents":       reflect.TypeFor[wire.GetLogEventsInput](),
-	"FilterLogEvents":    reflect.TypeFor[wire.FilterLogEventsInput](),
-	"DescribeLogStreams": reflect.TypeFor[wire.DescribeLogStreamsInput](),
-	"DescribeLogGroups":  reflect.TypeFor[wire.DescribeLogGroupsInput](),
+	"GetLogEvents":          reflect.TypeFor[wire.GetLogEventsInput](),
+	"FilterLogEvents":       reflect.TypeFor[wire.FilterLogEventsInput](),
+	"DescribeLogStreams":    reflect.TypeFor[wire.DescribeLogStreamsInput](),
+	"DescribeLogGroups":     reflect.TypeFor[wire.DescribeLogGroupsInput](),
+	"CreateLogGroup":        reflect.TypeFor[wire.CreateLogGroupInput](),
+	"CreateLogStream":       reflect.TypeFor[wire.CreateLogStreamInput](),
+	"PutLogEvents":          reflect.TypeFor[wire.PutLogEventsInput](),
+	"PutRetentionPolicy":    reflect.TypeFor[wire.PutRetentionPolicyInput](),
+	"DeleteRetentionPolicy": reflect.TypeFor[wire.DeleteRetentionPolicyInput](),
+	"DeleteLogGroup":        reflect.TypeFor[wire.DeleteLogGroupInput](),
 	"ListClusters": reflect.TypeFor[struct {
 		MaxResults *int32
 		NextToken  *string
@@ -519,6 +532,8 @@ func emptyEngine(t *testing.T, o Options) *baseEngine {
 	}
 	must("CreateConsumableResource", `{"consumableResourceName": "licence", "totalQuantity": 1000}`)
 	must("CreateSchedulingPolicy", `{"name": "even"}`)
+	must("CreateLogGroup", `{"logGroupName": "made"}`)
+	must("CreateLogStream", `{"logGroupName": "made", "logStreamName": "s"}`)
 	must("CreateSchedulingPolicy", `{"name": "spare"}`)
 	for _, name := range []string{"fair", "other"} {
 		must("CreateJobQueue", `{"jobQueueName": "`+name+`", "priority": 1, "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/even",

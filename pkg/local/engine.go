@@ -41,9 +41,9 @@ type Engine struct {
 	waiters []*waiter
 	// subscribers receive after each change of the model.
 	subscribers map[chan struct{}]bool
-	again   *time.Timer // set while the journal cannot be written
-	limit   *time.Timer // set while a job is to be ended for waiting too long
-	closing bool
+	again       *time.Timer // set while the journal cannot be written
+	limit       *time.Timer // set while a job is to be ended for waiting too long
+	closing     bool
 	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
 	clients  map[net.Conn]bool // open connections on which a request was verified

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -435,11 +436,38 @@ func TestAWSCLI(t *testing.T) {
 		t.Errorf("%d children, want 3", len(list.JobSummaryList))
 	}
 	roundOfResources(t, must)
+	roundOfLogs(t, cli, must)
 	must(nil, "batch", "terminate-job", "--job-id", job.JobID, "--reason", "late")
 	must(nil, "batch", "deregister-job-definition", "--job-definition", "hello:1")
 	err := cli(nil, "batch", "submit-job", "--job-name", "late", "--job-queue", "default", "--job-definition", "hello")
 	if want := "An error occurred (ClientException) when calling the SubmitJob operation: JobDefinition name hello does not exist or is not in ACTIVE status."; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// roundOfLogs creates a log group, puts events into it, reads them and deletes the group.
+func roundOfLogs(t *testing.T, cli func(out any, args ...string) error, must func(out any, args ...string)) {
+	t.Helper()
+	must(nil, "logs", "create-log-group", "--log-group-name", "/app")
+	must(nil, "logs", "create-log-stream", "--log-group-name", "/app", "--log-stream-name", "s")
+	must(nil, "logs", "put-retention-policy", "--log-group-name", "/app", "--retention-in-days", "30")
+	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	must(nil, "logs", "put-log-events", "--log-group-name", "/app", "--log-stream-name", "s", "--log-events", "timestamp="+now+",message=hello", "timestamp="+now+",message=again")
+	var log struct{ Events []struct{ Message string } }
+	must(&log, "logs", "filter-log-events", "--log-group-name", "/app", "--filter-pattern", "hello")
+	if len(log.Events) != 1 || log.Events[0].Message != "hello" {
+		t.Errorf("log %+v", log.Events)
+	}
+	var groups struct {
+		LogGroups []struct{ RetentionInDays int }
+	}
+	must(&groups, "logs", "describe-log-groups", "--log-group-name-prefix", "/app")
+	if len(groups.LogGroups) != 1 || groups.LogGroups[0].RetentionInDays != 30 {
+		t.Errorf("groups %+v", groups)
+	}
+	must(nil, "logs", "delete-log-group", "--log-group-name", "/app")
+	if err := cli(nil, "logs", "delete-log-group", "--log-group-name", "/app"); err == nil || !strings.Contains(err.Error(), "(ResourceNotFoundException)") {
+		t.Errorf("deleted twice: %v", err)
 	}
 }
 

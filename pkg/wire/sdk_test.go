@@ -288,14 +288,21 @@ func TestNoShapeIsRecursive(t *testing.T) {
 // output some of them, and each has the same type.
 func TestShapesOfLogs(t *testing.T) {
 	for ours, sdk := range map[reflect.Type]reflect.Type{
-		reflect.TypeFor[GetLogEventsInput]():        reflect.TypeFor[cloudwatchlogs.GetLogEventsInput](),
-		reflect.TypeFor[GetLogEventsOutput]():       reflect.TypeFor[cloudwatchlogs.GetLogEventsOutput](),
-		reflect.TypeFor[FilterLogEventsInput]():     reflect.TypeFor[cloudwatchlogs.FilterLogEventsInput](),
-		reflect.TypeFor[FilterLogEventsOutput]():    reflect.TypeFor[cloudwatchlogs.FilterLogEventsOutput](),
-		reflect.TypeFor[DescribeLogStreamsInput]():  reflect.TypeFor[cloudwatchlogs.DescribeLogStreamsInput](),
-		reflect.TypeFor[DescribeLogStreamsOutput](): reflect.TypeFor[cloudwatchlogs.DescribeLogStreamsOutput](),
-		reflect.TypeFor[DescribeLogGroupsInput]():   reflect.TypeFor[cloudwatchlogs.DescribeLogGroupsInput](),
-		reflect.TypeFor[DescribeLogGroupsOutput]():  reflect.TypeFor[cloudwatchlogs.DescribeLogGroupsOutput](),
+		reflect.TypeFor[GetLogEventsInput]():          reflect.TypeFor[cloudwatchlogs.GetLogEventsInput](),
+		reflect.TypeFor[GetLogEventsOutput]():         reflect.TypeFor[cloudwatchlogs.GetLogEventsOutput](),
+		reflect.TypeFor[FilterLogEventsInput]():       reflect.TypeFor[cloudwatchlogs.FilterLogEventsInput](),
+		reflect.TypeFor[FilterLogEventsOutput]():      reflect.TypeFor[cloudwatchlogs.FilterLogEventsOutput](),
+		reflect.TypeFor[DescribeLogStreamsInput]():    reflect.TypeFor[cloudwatchlogs.DescribeLogStreamsInput](),
+		reflect.TypeFor[DescribeLogStreamsOutput]():   reflect.TypeFor[cloudwatchlogs.DescribeLogStreamsOutput](),
+		reflect.TypeFor[DescribeLogGroupsInput]():     reflect.TypeFor[cloudwatchlogs.DescribeLogGroupsInput](),
+		reflect.TypeFor[DescribeLogGroupsOutput]():    reflect.TypeFor[cloudwatchlogs.DescribeLogGroupsOutput](),
+		reflect.TypeFor[CreateLogGroupInput]():        reflect.TypeFor[cloudwatchlogs.CreateLogGroupInput](),
+		reflect.TypeFor[CreateLogStreamInput]():       reflect.TypeFor[cloudwatchlogs.CreateLogStreamInput](),
+		reflect.TypeFor[PutLogEventsInput]():          reflect.TypeFor[cloudwatchlogs.PutLogEventsInput](),
+		reflect.TypeFor[PutLogEventsOutput]():         reflect.TypeFor[cloudwatchlogs.PutLogEventsOutput](),
+		reflect.TypeFor[PutRetentionPolicyInput]():    reflect.TypeFor[cloudwatchlogs.PutRetentionPolicyInput](),
+		reflect.TypeFor[DeleteRetentionPolicyInput](): reflect.TypeFor[cloudwatchlogs.DeleteRetentionPolicyInput](),
+		reflect.TypeFor[DeleteLogGroupInput]():        reflect.TypeFor[cloudwatchlogs.DeleteLogGroupInput](),
 	} {
 		sameShape(t, ours.Name(), ours, sdk)
 		if strings.HasSuffix(ours.Name(), "Input") && len(members(ours)) != len(members(sdk)) {

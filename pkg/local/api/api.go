@@ -59,8 +59,8 @@ type Settings struct {
 	Verified func(*http.Request)
 }
 
-// API answers the requests of AWS SDKs: AWS Batch, the part of CloudWatch Logs that reads what jobs print, and
-// the part of ECS that shows the clusters of compute environments.
+// API answers the requests of AWS SDKs: AWS Batch, the part of CloudWatch Logs that reads what jobs print and
+// stores other events, and the part of ECS that shows the clusters of compute environments.
 type API struct {
 	Settings
 	// backend has the model; every handler reads it through View and changes it through Change.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -33,6 +34,9 @@ const (
 	// maxBody limits the bytes of a request. AWS accepts 24 KiB (RegisterJobDefinition) and 30
 	// KiB (SubmitJob); the operations check that themselves.
 	maxBody = 256 << 10
+	// maxPutBody is the same for PutLogEvents: 1 MiB of messages, each byte of which can need an escape
+	// of 6 bytes, and 10,000 times the names of the members.
+	maxPutBody = 8 << 20
 )
 
 // call is one request while it is served. Only the goroutine that serves it uses it.
@@ -122,10 +126,16 @@ func (a *API) clusterOperations() map[string]handler {
 // logOperations returns the handlers of the CloudWatch Logs operations.
 func (a *API) logOperations() map[string]handler {
 	return map[string]handler{
-		"DescribeLogGroups":  serve(a.describeLogGroups),
-		"DescribeLogStreams": serve(a.describeLogStreams),
-		"FilterLogEvents":    serve(a.filterLogEvents),
-		"GetLogEvents":       serve(a.getLogEvents),
+		"CreateLogGroup":        serve(a.createLogGroup),
+		"CreateLogStream":       serve(a.createLogStream),
+		"DeleteLogGroup":        serve(a.deleteLogGroup),
+		"DeleteRetentionPolicy": serve(a.deleteRetentionPolicy),
+		"DescribeLogGroups":     serve(a.describeLogGroups),
+		"DescribeLogStreams":    serve(a.describeLogStreams),
+		"FilterLogEvents":       serve(a.filterLogEvents),
+		"GetLogEvents":          serve(a.getLogEvents),
+		"PutLogEvents":          serve(a.putLogEvents),
+		"PutRetentionPolicy":    serve(a.putRetentionPolicy),
 	}
 }
 
@@ -159,12 +169,16 @@ func (a *API) answer(c *call) (any, error) {
 	if err := fromHere(c.request); err != nil {
 		return nil, err
 	}
-	body, err := readBody(c.request)
+	limit := maxBody
+	if name, _ := wire.LogsOperation(c.request.Header.Get("X-Amz-Target")); name == "PutLogEvents" {
+		limit = maxPutBody
+	}
+	body, err := readBody(c.request, limit)
 	switch {
 	case err != nil:
 		return nil, wire.ClientException("read request: %v", err)
-	case len(body) > maxBody:
-		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than 256 KiB."}
+	case len(body) > limit:
+		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than " + logs.SizeText(int64(limit)) + "."}
 	}
 	c.body = body
 	// The scope of the signature has the service, so the operation must be found first.
@@ -186,14 +200,14 @@ func (a *API) answer(c *call) (any, error) {
 	return out, err
 }
 
-// readBody reads a body of at most maxBody+1 bytes.
-func readBody(r *http.Request) ([]byte, error) {
-	if n := r.ContentLength; n > 0 && n <= maxBody {
+// readBody reads a body of at most limit+1 bytes.
+func readBody(r *http.Request, limit int) ([]byte, error) {
+	if n := r.ContentLength; n > 0 && n <= int64(limit) {
 		body := make([]byte, n)
 		_, err := io.ReadFull(r.Body, body)
 		return body, err
 	}
-	return io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	return io.ReadAll(io.LimitReader(r.Body, int64(limit)+1))
 }
 
 // route finds the operation of a request and the service that it must be signed for. err is for a

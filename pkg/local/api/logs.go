@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,8 +25,10 @@ func invalid(format string, args ...any) error {
 	return &wire.Fault{Type: "InvalidParameterException", Message: fmt.Sprintf(format, args...)}
 }
 
-// getLogEvents reads a stream as CloudWatch does. Tokens are offsets in the file: f/ continues
-// forward, b/ backward. If there is nothing more, it returns the same token.
+// getLogEvents reads a stream as CloudWatch does. Tokens are positions in the stream: f/ continues
+// forward, b/ backward. If there is nothing more, it returns the same token. Events that clients put are
+// paged in the order in which they were put, so that a client that follows the stream gets each event
+// once. A page is sorted by time.
 func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
 	if in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxEvents) {
 		return nil, invalid("limit must be between 1 and %d.", maxEvents)
@@ -61,7 +65,11 @@ func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEve
 		}
 		// JSON has only text; a program may print any bytes.
 		text := strings.ToValidUTF8(string(l.Text), "\uFFFD")
-		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms})
+		ingested := log.Ingested(l.End)
+		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ingested})
+	}
+	if log.IsPut() {
+		slices.SortStableFunc(out.Events, func(a, b wire.OutputLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	}
 	return out, nil
 }
@@ -86,6 +94,9 @@ func (a *API) openStream(group, name string) (*logs.Stream, error) {
 	case s == nil:
 		return nil, errNoStream
 	}
+	if s.Task == nil {
+		return a.Logs.OpenPut(s.File)
+	}
 	log, err := a.Logs.Open(s.File, stopped)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errNoStream
@@ -108,7 +119,7 @@ func readPosition(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at 
 		at, err = s.FirstSince(aws.ToInt64(in.StartTime))
 		return true, at, err
 	case in.EndTime != nil:
-		at, err = s.FirstSince(*in.EndTime)
+		at, err = s.Until(*in.EndTime)
 		return false, at, err
 	}
 	return false, s.End, nil

@@ -32,6 +32,8 @@ const (
 type streamIndex struct {
 	// sorted has one entry for each stream of the model's list.
 	sorted []model.LogStream
+	// deletions is the model's number of deletions when the index was built.
+	deletions int
 }
 
 // byName orders streams by group and name.
@@ -39,9 +41,13 @@ func byName(a, b model.LogStream) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Name, b.Name))
 }
 
-// update merges new streams into the index and returns it. all is the model's list, which only
-// grows, so its tail has the new ones.
-func (x *streamIndex) update(all []model.LogStream) []model.LogStream {
+// update merges new streams into the index and returns it. The model's list only grows, so its tail has
+// the new ones. A deletion changes entries of the list, so the index is built again.
+func (x *streamIndex) update(m *model.Model) []model.LogStream {
+	all := m.LogStreams
+	if x.deletions != m.LogDeletions {
+		*x = streamIndex{deletions: m.LogDeletions}
+	}
 	if len(all) == len(x.sorted) {
 		return x.sorted
 	}
@@ -72,7 +78,7 @@ func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire
 	defer done()
 	names := slices.DeleteFunc(sortedKeys(m.LogGroups), func(name string) bool {
 		named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == name })
-		return !named || !strings.HasPrefix(name, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(name, aws.ToString(in.LogGroupNamePattern))
+		return !named || in.LogGroupClass != "" && in.LogGroupClass != groupClass(m.LogGroups[name]) || !strings.HasPrefix(name, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(name, aws.ToString(in.LogGroupNamePattern))
 	})
 	page, next, err := pageOf(names, &limit, maxGroups, in.NextToken, func(name string) string { return name })
 	if err != nil {
@@ -80,11 +86,19 @@ func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire
 	}
 	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}, NextToken: next}
 	for _, name := range page {
-		out.LogGroups = append(out.LogGroups, wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"),
-			LogGroupArn: aws.String(groupARN(name)), LogGroupClass: "STANDARD", MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)})
+		g := m.LogGroups[name]
+		d := wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"), LogGroupArn: aws.String(groupARN(name)), CreationTime: moment(g.CreatedAt),
+			LogGroupClass: groupClass(g), MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)}
+		if g.RetentionDays > 0 {
+			d.RetentionInDays = aws.Int32(g.RetentionDays)
+		}
+		out.LogGroups = append(out.LogGroups, d)
 	}
 	return out, nil
 }
+
+// groupClass returns the class of a log group.
+func groupClass(g *model.LogGroup) string { return cmp.Or(g.Class, standardClass) }
 
 // groupARN returns the ARN of a log group.
 func groupARN(name string) string {
@@ -139,7 +153,7 @@ func (a *API) pageOfStreams(group, prefix string, byTime, descending bool, limit
 	if m.LogGroups[group] == nil {
 		return nil, nil, errNoGroup
 	}
-	all := withPrefix(a.streams.update(m.LogStreams), group, prefix)
+	all := withPrefix(a.streams.update(m), group, prefix)
 	after := ""
 	if token != nil {
 		var err error
@@ -149,7 +163,11 @@ func (a *API) pageOfStreams(group, prefix string, byTime, descending bool, limit
 	}
 	if byTime {
 		now := time.Now().UnixMilli()
-		all = slices.SortedStableFunc(slices.Values(all), func(a, b model.LogStream) int { return cmp.Compare(lastEvent(a, now), lastEvent(b, now)) })
+		last := map[string]int64{}
+		for _, s := range all {
+			last[s.Name] = a.lastEvent(s, now)
+		}
+		all = slices.SortedStableFunc(slices.Values(all), func(a, b model.LogStream) int { return cmp.Compare(last[a.Name], last[b.Name]) })
 	}
 	// step returns element i in the requested direction.
 	at := 0
@@ -188,8 +206,18 @@ func withPrefix(all []model.LogStream, group, prefix string) []model.LogStream {
 }
 
 // lastEvent returns when the last event of a stream can have been written, in epoch milliseconds:
-// at the end of its attempt, or now.
-func lastEvent(r model.LogStream, now int64) int64 {
+// at the end of its attempt, or now. A stream of CreateLogStream has the time of its last event, or of
+// its creation.
+func (a *API) lastEvent(r model.LogStream, now int64) int64 {
+	if r.Task == nil {
+		if log, err := a.Logs.OpenPut(r.File); err == nil {
+			defer log.Close()
+			if _, last, _, ok, _ := log.Range(); ok {
+				return last
+			}
+		}
+		return r.CreatedAt
+	}
 	return cmp.Or(r.Task.Attempts[r.Attempt].StoppedAt, now)
 }
 
@@ -197,9 +225,12 @@ func lastEvent(r model.LogStream, now int64) int64 {
 // the log.
 func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
 	// The model may change meanwhile, so the time is read within a view and the file outside.
-	_, done := a.backend.View()
-	created := s.Task.Attempts[s.Attempt].StartedAt
-	done()
+	created := s.CreatedAt
+	if s.Task != nil {
+		_, done := a.backend.View()
+		created = s.Task.Attempts[s.Attempt].StartedAt
+		done()
+	}
 	d := wire.LogStream{LogStreamName: aws.String(s.Name), Arn: aws.String(groupARN(s.Group) + ":log-stream:" + s.Name),
 		CreationTime: moment(created)}
 	log, err := a.openStream(s.Group, s.Name)
@@ -210,13 +241,12 @@ func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
 		return d, err
 	}
 	defer log.Close()
-	first, _, err := log.Forward(0, 1)
+	first, last, ingested, ok, err := log.Range()
 	if err != nil {
 		return d, fmt.Errorf("read log: %w", err)
 	}
-	if len(first) > 0 {
-		last := log.Time(log.End)
-		d.FirstEventTimestamp, d.LastEventTimestamp, d.LastIngestionTime = aws.Int64(log.Time(first[0].End)), &last, &last
+	if ok {
+		d.FirstEventTimestamp, d.LastEventTimestamp, d.LastIngestionTime = &first, &last, &ingested
 	}
 	return d, nil
 }
@@ -270,7 +300,7 @@ type search struct {
 	limit   int
 	// stream is the number of the current stream, in the order of starts.
 	stream int
-	// at is the offset in that stream.
+	// at is the position in that stream.
 	at int64
 	// scanned counts the bytes read for this page.
 	scanned int64
@@ -332,19 +362,19 @@ func (a *API) searchStream(s *search, name string) (done bool, err error) {
 		if s.full() || s.scanned >= maxScanned {
 			return false, nil
 		}
-		lines, next, err := log.Forward(s.at, maxEvents)
+		lines, _, err := log.Forward(s.at, maxEvents)
 		if err != nil {
 			return false, fmt.Errorf("read log: %w", err)
 		}
 		if len(lines) == 0 {
 			return true, nil
 		}
-		s.scanned += next - s.at
 		for _, l := range lines {
 			if s.full() {
 				return false, nil
 			}
-			s.take(name, l, log.Time(l.End))
+			s.scanned += int64(len(l.Text)) + 1
+			s.take(name, l, log.Time(l.End), log.Ingested(l.End))
 			s.at = l.End
 		}
 	}
@@ -352,12 +382,12 @@ func (a *API) searchStream(s *search, name string) (done bool, err error) {
 
 // take adds a line to the page if it matches the time range and the pattern. Its id is unique:
 // the stream and the offset.
-func (s *search) take(stream string, l logs.Line, ms int64) {
+func (s *search) take(stream string, l logs.Line, ms, ingested int64) {
 	if s.in.StartTime != nil && ms < *s.in.StartTime || s.in.EndTime != nil && ms >= *s.in.EndTime || !s.pattern.Matches(string(l.Text)) {
 		return
 	}
 	text := strings.ToValidUTF8(string(l.Text), "\uFFFD")
 	s.bytes += len(text)
-	s.events = append(s.events, wire.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ms, LogStreamName: &stream,
+	s.events = append(s.events, wire.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ingested, LogStreamName: &stream,
 		EventId: aws.String(fmt.Sprintf("%s/%d", stream, l.Start))})
 }

@@ -6,13 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"sync"
 )
 
-// Store keeps the logs of attempts in the directory logs of a state directory.
+// Store keeps the logs of attempts, and the events that clients put into other streams, in the directory
+// logs of a state directory.
 type Store struct {
 	root  *os.Root
 	limit int64 // bytes of a log; 0: none
 	watch watch
+	mu    sync.Mutex
+	put   map[string]*putFile // by stream
 }
 
 // NewStore returns the store of a state directory. It keeps limit bytes of each log; 0 or less
@@ -56,7 +60,7 @@ func (s *Store) Open(id string, stopped int64) (*Stream, error) {
 
 // Files returns the names of the files that the log of a stream has in the directory logs.
 func Files(stream string) []string {
-	return []string{path.Base(logFile(stream)), path.Base(timesFile(stream))}
+	return []string{path.Base(logFile(stream)), path.Base(timesFile(stream)), path.Base(eventsFile(stream))}
 }
 
 // logFile returns the name of a stream's log below the state directory.

@@ -17,21 +17,25 @@ const (
 	maxEventBytes  = 256<<10 - 26 // of the message of one event, without CloudWatch's overhead
 )
 
-// Stream is the log of one attempt, open to read.
+// Stream is the log of one attempt, or a stream that clients put events into, open to read.
 type Stream struct {
 	file  *os.File // nil: nothing was written yet
 	End   int64    // end of the last event that may be shown
 	times []sample
 	last  int64 // epoch milliseconds for the lines after the last sample
+	// isPut is true for a stream that clients put events into. Then events has all of them, and
+	// positions count events.
+	isPut  bool
+	events []entry
 }
 
 // sample records that the log was size bytes long at some time.
 type sample struct{ size, ms int64 }
 
-// Line is one event: its text and its position in the file.
+// Line is one event: its text and its position in the stream.
 type Line struct {
 	Text       []byte
-	Start, End int64 // bytes in the file; End is that of the next event
+	Start, End int64 // bytes in the file of an attempt, else a number of events; End is that of the next event
 }
 
 // Close closes the log.
@@ -97,6 +101,12 @@ func (s *Stream) lineStart(at int64) (int64, error) {
 // FirstSince returns where the first event at or after a time begins; End if there is no such
 // event.
 func (s *Stream) FirstSince(ms int64) (int64, error) {
+	if s.isPut {
+		if i := slices.IndexFunc(s.events, func(e entry) bool { return e.time >= ms }); i >= 0 {
+			return int64(i), nil
+		}
+		return s.End, nil
+	}
 	i := slices.IndexFunc(s.times, func(v sample) bool { return v.ms >= ms })
 	if i < 0 && s.last < ms {
 		return s.End, nil
@@ -116,6 +126,9 @@ func (s *Stream) FirstSince(ms int64) (int64, error) {
 
 // Forward returns at most limit events from a position, and the position after them.
 func (s *Stream) Forward(at int64, limit int) ([]Line, int64, error) {
+	if s.isPut {
+		return s.forwardEvents(at, limit)
+	}
 	data, err := s.read(at, min(s.End, at+MaxEventsBytes+maxEventBytes))
 	if err != nil {
 		return nil, at, err
@@ -132,6 +145,9 @@ func (s *Stream) Forward(at int64, limit int) ([]Line, int64, error) {
 
 // Backward returns at most limit events that end at a position, and where the first of them begins.
 func (s *Stream) Backward(at int64, limit int) ([]Line, int64, error) {
+	if s.isPut {
+		return s.backwardEvents(at, limit)
+	}
 	from, err := s.boundary(max(0, at-MaxEventsBytes), at)
 	if err != nil {
 		return nil, at, err
@@ -197,8 +213,12 @@ func split(data []byte, at int64, whole bool) []Line {
 	return lines
 }
 
-// Time returns when the log was first recorded as longer than end.
+// Time returns when the log was first recorded as longer than end, or the client's time of the event
+// that ends there.
 func (s *Stream) Time(end int64) int64 {
+	if s.isPut {
+		return s.events[end-1].time
+	}
 	i := sort.Search(len(s.times), func(i int) bool { return s.times[i].size >= end })
 	if i < len(s.times) {
 		return s.times[i].ms

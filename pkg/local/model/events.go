@@ -33,6 +33,11 @@ type Event struct {
 	ConsumableUpdated  *ConsumableTotal                               `json:"consumableUpdated,omitempty"`
 	Deleted            *Deletion                                      `json:"deleted,omitempty"`
 	Tagged             *Tagging                                       `json:"tagged,omitempty"`
+
+	LogGroupCreated  *LogGroupCreation  `json:"logGroupCreated,omitempty"`
+	LogStreamCreated *LogStreamCreation `json:"logStreamCreated,omitempty"`
+	RetentionSet     *Retention         `json:"retentionSet,omitempty"`
+	LogGroupDeleted  *LogGroupDeletion  `json:"logGroupDeleted,omitempty"`
 }
 
 // EnvironmentCreation is a compute environment as CreateComputeEnvironment accepted it.
@@ -57,6 +62,30 @@ type Deletion struct {
 type Tagging struct {
 	Resource Resource          `json:"resource"`
 	Tags     map[string]string `json:"tags"`
+}
+
+// LogGroupCreation is a log group of CreateLogGroup.
+type LogGroupCreation struct {
+	Group string `json:"group"`
+	Class string `json:"class,omitempty"` // "": STANDARD
+}
+
+// LogStreamCreation is a log stream of CreateLogStream. Its events are in the log store.
+type LogStreamCreation struct {
+	Group  string `json:"group"`
+	Stream string `json:"stream"`
+	File   string `json:"file"` // name of its files, see package logs
+}
+
+// Retention is the retention of a log group.
+type Retention struct {
+	Group string `json:"group"`
+	Days  int32  `json:"days,omitempty"` // 0: events do not expire
+}
+
+// LogGroupDeletion removes a log group with its created streams.
+type LogGroupDeletion struct {
+	Group string `json:"group"`
 }
 
 // Registration is a new revision of a job definition.

@@ -25,7 +25,11 @@ type Model struct {
 	BySubmission []*Job // by submission
 	Lines        map[string]*QueueJobs
 	streams      map[string]*Task // by the UUID of a log stream
-	LogStreams   []LogStream      // all streams, by their starts
+	// LogStreams are all streams, by their starts or creations. The list only grows: a deleted stream
+	// leaves an empty entry, so that positions in the list stay valid.
+	LogStreams []LogStream
+	// LogDeletions counts the deleted log groups.
+	LogDeletions int
 	LogGroups    map[string]*LogGroup
 	// whole is the whole machine as an environment, for jobs of deleted queues.
 	whole       *Environment
@@ -311,9 +315,7 @@ func (m *Model) start(at int64, t *Task, s *Start) error {
 	for _, r := range t.streams(len(t.Attempts) - 1) {
 		m.streams[streamID(r.Name)] = t
 		m.LogStreams = append(m.LogStreams, r)
-		if m.LogGroups[r.Group] == nil {
-			m.LogGroups[r.Group] = &LogGroup{CreatedAt: at}
-		}
+		m.logGroup(at, r.Group).Attempts++
 	}
 	m.used = m.used.plus(t.Job.Need)
 	m.occupy(at, t, a.Environment, 1)

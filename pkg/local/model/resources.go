@@ -98,6 +98,14 @@ func (m *Model) applyResource(at int64, e Event) (ok bool, err error) {
 		m.tag(e.Tagged.Resource, e.Tagged.Tags)
 	case e.Deleted != nil:
 		err = m.remove(e.Deleted.Resource)
+	case e.LogGroupCreated != nil:
+		err = m.createLogGroup(at, e.LogGroupCreated)
+	case e.LogStreamCreated != nil:
+		err = m.createLogStream(at, e.LogStreamCreated)
+	case e.RetentionSet != nil:
+		m.logGroup(at, e.RetentionSet.Group).RetentionDays = e.RetentionSet.Days
+	case e.LogGroupDeleted != nil:
+		err = m.deleteLogGroup(e.LogGroupDeleted.Group)
 	default:
 		return false, nil
 	}
