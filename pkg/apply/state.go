@@ -317,7 +317,9 @@ func (a *Account) jobsIn(ctx context.Context, queue string, states []types.JobSt
 				if j.NodeProperties != nil && j.NodeProperties.NumNodes != nil {
 					id += "#0" // a node tells where the job runs
 				}
-				ids = append(ids, id)
+				if !slices.Contains(ids, id) { // a job whose status changes meanwhile is listed twice
+					ids = append(ids, id)
+				}
 			}
 		}
 	}

@@ -137,11 +137,17 @@ var NotEnded = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPendin
 func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
 	depth := map[types.JobStatus]int{}
 	var arrays []string
+	seen := map[string]bool{} // a job whose status changes meanwhile is listed twice
 	for _, status := range NotEnded {
 		for job, err := range c.EachPage(ctx, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
 			if err != nil {
 				return nil, err
 			}
+			id := aws.ToString(job.JobId)
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
 			if job.ArrayProperties != nil && aws.ToInt32(job.ArrayProperties.Size) > 0 {
 				arrays = append(arrays, aws.ToString(job.JobId))
 				continue
