@@ -94,8 +94,12 @@
     if (window.Highlight && CSS.highlights) {
       CSS.highlights.set('found', new Highlight(...found));
     }
-    if (jump) chosen = -1;
-    matches.textContent = wanted ? (found.length === 1 ? '1 match' : found.length + ' matches') : '';
+    if (jump || !wanted) {
+      chosen = -1;
+      CSS.highlights?.delete('chosen');
+    }
+    const all = found.length === 1 ? '1 match' : found.length + ' matches';
+    matches.textContent = !wanted ? '' : chosen < 0 ? all : `${chosen + 1} of ${found.length}`;
     if (jump && found.length) go(1);
   }
 
