@@ -108,36 +108,41 @@ func (s *server) queuePage(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// The widths of charts: on a wide page and on a phone. Text keeps its size, so each width is a drawing of its own.
-const (
-	wide   = 1300
-	narrow = 340
-)
+// chartWidths are the widths of charts: on a wide page, on a tablet and on a phone. Text keeps its size, so each width
+// is a drawing of its own.
+var chartWidths = []struct {
+	class string
+	width int
+}{{"wide", 1300}, {"middle", 720}, {"narrow", 340}}
 
-// bothWidths returns a chart in both widths, of which the style sheet shows one.
-func bothWidths(draw func(id string, width int) string, id string) string {
-	return `<div class="wide">` + draw(id, wide) + `</div><div class="narrow">` + draw(id+"-narrow", narrow) + `</div>`
+// allWidths returns a chart in all widths, of which the style sheet shows one.
+func allWidths(draw func(id string, width int) string, id string) string {
+	var b strings.Builder
+	for _, w := range chartWidths {
+		b.WriteString(`<div class="` + w.class + `">` + draw(id+"-"+w.class, w.width) + `</div>`)
+	}
+	return b.String()
 }
 
-// area draws a chart of areas in both widths.
+// area draws a chart of areas in all widths.
 func area(a chart.Area) string {
-	return bothWidths(func(id string, width int) string {
+	return allWidths(func(id string, width int) string {
 		a.ID, a.Width = id, width
 		return a.SVG()
 	}, a.ID)
 }
 
-// gantt draws a timeline in both widths.
+// gantt draws a timeline in all widths.
 func gantt(t chart.Timeline) string {
-	return bothWidths(func(id string, width int) string {
+	return allWidths(func(id string, width int) string {
 		t.ID, t.Width = id, width
 		return t.SVG()
 	}, t.ID)
 }
 
-// bars draws a chart of bars in both widths.
+// bars draws a chart of bars in all widths.
 func bars(b chart.Bars) string {
-	return bothWidths(func(id string, width int) string {
+	return allWidths(func(id string, width int) string {
 		b.ID, b.Width = id, width
 		return b.SVG()
 	}, b.ID)

@@ -239,6 +239,17 @@ func (s *server) benchmarkPage(r *http.Request) (page, error) {
 	return benchmarkView(all[at]), nil
 }
 
+// shortTime formats a measured time with three figures: 10.1 µs, 24.9 ms, 1.2 s.
+func shortTime(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.3g µs", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.3g ms", s*1e3)
+	}
+	return fmt.Sprintf("%.3g s", s)
+}
+
 // benchmarkView returns the page of a benchmark.
 func benchmarkView(b benchmark) page {
 	shownBars := chart.Bars{ID: "times", Title: "Median time", Unit: "s"}
@@ -247,7 +258,7 @@ func benchmarkView(b benchmark) page {
 		for i, side := range []*benchmarkSummary{pair.Base, pair.Other} {
 			if side != nil {
 				group.Bars = append(group.Bars, chart.Bar{Name: []string{shown(b.Comparison.Base.Name), shown(b.Comparison.Other.Name)}[i], Value: side.Median, Low: side.Min,
-					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: fmt.Sprintf("%.3g s", side.Median)})
+					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: shortTime(side.Median)})
 			}
 		}
 		shownBars.Groups = append(shownBars.Groups, group)

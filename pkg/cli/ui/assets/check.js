@@ -55,7 +55,8 @@
   function show() {
     state.textContent = answer.Problems.length ? plural(answer.Errors, 'error') + ', ' + plural(answer.Warnings, 'warning') : 'no problems';
     document.getElementById('check-command').textContent = answer.Command;
-    list.replaceChildren(...answer.Problems.map((p) => {
+    const none = answer.Problems.length ? [] : [batchctl.element('li', 'none', 'no problems')];
+    list.replaceChildren(...none, ...answer.Problems.map((p) => {
       const item = batchctl.element('li', p.Severity);
       const where = batchctl.element('button', 'quiet where', `${p.Line}:${p.Column}`);
       where.type = 'button';

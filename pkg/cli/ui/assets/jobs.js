@@ -161,6 +161,7 @@
     if (keep) {
       const at = Math.floor(view.scrollTop / height / pageSize);
       for (const number of [at, at + 1]) if (old.get(number)) refetch(number, old.get(number));
+      ask(at); // also while there is no row yet
     } else {
       view.scrollTop = 0;
       active = -1;

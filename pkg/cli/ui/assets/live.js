@@ -97,9 +97,8 @@ const batchctl = (() => {
         if (Array.isArray(data)) return handle(data);
         tell(data.problem ? 'the target does not answer: ' + data.problem : 'live', data.problem ? 'bad' : 'good');
         if (versions[topic] === data.version) return;
-        const first = versions[topic] === undefined;
         versions[topic] = data.version;
-        if (!first || handle !== refreshSoon) handle(data);
+        handle(data); // also the first: the page may be older
       });
     }
     source.addEventListener('end', (event) => document.dispatchEvent(new CustomEvent('ended', {detail: event.data})));

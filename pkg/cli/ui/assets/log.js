@@ -71,6 +71,7 @@
   // find marks what matches the search, without changing the lines.
   function find(jump) {
     const wanted = search.value.toLowerCase();
+    const was = found[chosen];
     found = [];
     if (wanted) {
       for (const row of lines.querySelectorAll('.line')) {
@@ -94,12 +95,10 @@
     if (window.Highlight && CSS.highlights) {
       CSS.highlights.set('found', new Highlight(...found));
     }
-    if (jump || !wanted) {
-      chosen = -1;
-      CSS.highlights?.delete('chosen');
-    }
-    const all = found.length === 1 ? '1 match' : found.length + ' matches';
-    matches.textContent = !wanted ? '' : chosen < 0 ? all : `${chosen + 1} of ${found.length}`;
+    // New lines keep the chosen match, and lines before it may be gone.
+    chosen = jump || !was ? -1 : found.findIndex((r) => r.startContainer === was.startContainer && r.startOffset === was.startOffset);
+    if (chosen < 0) CSS.highlights?.delete('chosen');
+    matches.textContent = !wanted ? '' : chosen >= 0 ? `${chosen + 1} of ${found.length}` : found.length === 1 ? '1 match' : found.length + ' matches';
     if (jump && found.length) go(1);
   }
 
