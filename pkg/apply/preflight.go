@@ -220,7 +220,9 @@ func (a *Account) waitingIn(ctx context.Context, queue *Resource) (ids []string,
 		err := a.pages(ctx, "ListServiceJobs", object{"jobQueue": queue.ARN, "jobStatus": state}, func(page object) error {
 			for _, j := range listOf(page["jobSummaryList"]) {
 				j, _ := j.(object)
-				ids = append(ids, fmt.Sprint(j["jobId"]))
+				if id := fmt.Sprint(j["jobId"]); !slices.Contains(ids, id) { // as in jobsIn
+					ids = append(ids, id)
+				}
 			}
 			return nil
 		})

@@ -137,20 +137,23 @@ var NotEnded = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPendin
 func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
 	depth := map[types.JobStatus]int{}
 	var arrays []string
-	seen := map[string]bool{} // a job whose status changes meanwhile is listed twice
+	seen := map[string]types.JobStatus{} // a job whose status changes meanwhile is listed again, with the later one
 	for _, status := range NotEnded {
 		for job, err := range c.EachPage(ctx, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
 			if err != nil {
 				return nil, err
 			}
 			id := aws.ToString(job.JobId)
-			if seen[id] {
+			before, again := seen[id]
+			seen[id] = status
+			if job.ArrayProperties != nil && aws.ToInt32(job.ArrayProperties.Size) > 0 {
+				if !again {
+					arrays = append(arrays, id)
+				}
 				continue
 			}
-			seen[id] = true
-			if job.ArrayProperties != nil && aws.ToInt32(job.ArrayProperties.Size) > 0 {
-				arrays = append(arrays, aws.ToString(job.JobId))
-				continue
+			if again {
+				depth[before]--
 			}
 			depth[status]++
 		}

@@ -74,7 +74,7 @@ func (s *server) gridOf(ctx context.Context, id string) (*grid, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := newGrid(parent, size, listed, now())
+	g := newGrid(parent, size, listed, time.Now())
 	// Without its sweep, the array is still a grid of indexes.
 	if of, err := s.sweepOf(ctx, parent); err == nil {
 		g.place(of)

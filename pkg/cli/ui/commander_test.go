@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -26,7 +27,7 @@ func slow(takes time.Duration) (*replies, func() int) {
 		running++
 		most = max(most, running)
 		mu.Unlock()
-		_ = sleep(ctx, takes)
+		_ = rpc.Sleep(ctx, takes)
 		mu.Lock()
 		running--
 		mu.Unlock()

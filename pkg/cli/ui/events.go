@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
 	"github.com/batchctl/batchctl/pkg/ui/web"
@@ -79,7 +80,7 @@ func (s *server) poll(args ...string) func(context.Context, func([]byte)) error 
 			sum := fnv.New64a()
 			_, _ = sum.Write(withoutDurations(out))
 			publish(eventOf(int64(sum.Sum64()>>1), err))
-			if sleep(ctx, s.o.live()) != nil {
+			if rpc.Sleep(ctx, s.o.live()) != nil {
 				return nil
 			}
 		}

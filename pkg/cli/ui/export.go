@@ -27,6 +27,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
+	"time"
 )
 
 const (
@@ -103,7 +104,7 @@ func newExported() exported {
 		sum := sha256.Sum256(text)
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return exported{Style: template.CSS(style), Script: template.JS(script.Bytes()), Written: now(), Pages: map[string]string{},
+	return exported{Style: template.CSS(style), Script: template.JS(script.Bytes()), Written: time.Now(), Pages: map[string]string{},
 		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script.Bytes())}
 }
 

@@ -23,10 +23,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
-// now and newTimer are those of package time.
-func now() time.Time                       { return time.Now() }
-func newTimer(d time.Duration) *time.Timer { return time.NewTimer(d) }
-
 // firstPaint is how long a page waits for data that may also follow later.
 const firstPaint = 150 * time.Millisecond
 
@@ -265,7 +261,7 @@ func timeline(v jobView) string {
 	}
 	end := stopped
 	if end.IsZero() {
-		end = now()
+		end = time.Now()
 	}
 	c := chart.Timeline{ID: "timeline", Title: "States of " + v.Name, From: created, To: end}
 	first := started

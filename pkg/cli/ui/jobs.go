@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
+	"time"
 )
 
 // firstRows is how many rows of the list are in the page itself.
@@ -57,7 +58,7 @@ func (s *server) queryOf(r *http.Request) (joblist.Query, error) {
 	if err != nil {
 		return q, badRequest{err}
 	}
-	q.Now = now().UnixMilli()
+	q.Now = time.Now().UnixMilli()
 	for i, id := range q.Open {
 		if key, ok := s.groups.Load(id); ok {
 			q.Open[i] = key.(string)
@@ -125,7 +126,7 @@ func (s *server) hasJobs() bool {
 // awaitJobs begins to read the list, and waits a moment for it: a short list is in the first page.
 func (s *server) awaitJobs(r *http.Request) error {
 	s.o.startReading()
-	timer := newTimer(firstPaint)
+	timer := time.NewTimer(firstPaint)
 	defer timer.Stop()
 	select {
 	case <-s.o.jobsRead:

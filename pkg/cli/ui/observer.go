@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -189,7 +190,7 @@ func (o *observer) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-o.wake:
-			_ = sleep(ctx, apart) // more changes may follow
+			_ = rpc.Sleep(ctx, apart) // more changes may follow
 		}
 		timer.Stop()
 	}
@@ -207,7 +208,7 @@ func (o *observer) followEngine(ctx context.Context) {
 			_ = call.Close()
 		}
 		o.hasStream.Store(false)
-		_ = sleep(ctx, liveAWS)
+		_ = rpc.Sleep(ctx, liveAWS)
 	}
 }
 
@@ -338,22 +339,10 @@ func (o *observer) readJobs(ctx context.Context) {
 			o.signal()
 		}
 		if first { // the target did not answer
-			_ = sleep(ctx, liveAWS)
+			_ = rpc.Sleep(ctx, liveAWS)
 			continue
 		}
-		_ = sleep(ctx, max(pause, 20*time.Since(begun)))
-	}
-}
-
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		_ = rpc.Sleep(ctx, max(pause, 20*time.Since(begun)))
 	}
 }
 

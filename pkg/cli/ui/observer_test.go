@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -502,7 +503,7 @@ func TestLogTopic(t *testing.T) {
 					t.Error("the log is not read")
 				}
 			}
-			_ = sleep(ctx, time.Minute)
+			_ = rpc.Sleep(ctx, time.Minute)
 			_ = row(out, 1000, "last")
 			_, _ = io.WriteString(out, "\n]\n")
 			return 0

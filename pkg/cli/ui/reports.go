@@ -160,7 +160,7 @@ func (s *server) reportsPage(r *http.Request) (page, error) {
 	}
 	// Arrays are what has results; the newest come first.
 	var arrays []joblist.Job
-	for _, row := range s.o.jobs.Window(joblist.Query{Count: 1000, Now: now().UnixMilli()}).Rows {
+	for _, row := range s.o.jobs.Window(joblist.Query{Count: 1000, Now: time.Now().UnixMilli()}).Rows {
 		if row.Job != nil && row.Job.Size > 0 && len(arrays) < 20 {
 			arrays = append(arrays, *row.Job)
 		}

@@ -121,7 +121,7 @@ func laneOf(j workflowJob, ready time.Time) chart.Lane {
 	}
 	end := stopped
 	if end.IsZero() {
-		end = now()
+		end = time.Now()
 	}
 	if ready.After(end) {
 		ready = end
