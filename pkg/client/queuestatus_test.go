@@ -52,6 +52,16 @@ func TestQueueStatusOfAChangingJob(t *testing.T) {
 	}
 }
 
+// TestDepthOfAChangingJob checks that Depth counts such a job once, too.
+func TestDepthOfAChangingJob(t *testing.T) {
+	f, c := newFake(t)
+	f.Listed = []types.JobSummary{clienttest.Listed(idA, "a", "cpu", "RUNNABLE", 1), clienttest.Listed(idA, "a", "cpu", "RUNNING", 1)}
+	depth, err := c.Depth(t.Context(), "cpu")
+	if err != nil || depth["RUNNABLE"] != 0 || depth["RUNNING"] != 1 {
+		t.Errorf("%v, %v", depth, err)
+	}
+}
+
 // TestQueueStatusWithoutASnapshot checks that a caller who is not allowed to read a snapshot gets
 // the jobs. A busy service is an error.
 func TestQueueStatusWithoutASnapshot(t *testing.T) {
