@@ -39,7 +39,6 @@ func (e *Engine) run(t *model.Task, noted int64) {
 		} else {
 			o = life.Run(ctx, a)
 		}
-		o.Executor = e.executorName(t.Job)
 		return e.conclude(t, o, context.Cause(ctx))
 	})
 }
@@ -116,9 +115,11 @@ func (e *Engine) endStopped(t *model.Task) {
 // executorName returns the name of a job's executor: ProcessExecutor, or a container program. It is
 // empty for an executor without a name.
 func (e *Engine) executorName(j *model.Job) string {
-	if name := attempt.ChosenBy(j); name != "" {
-		return name
-	}
+	return cmp.Or(attempt.ChosenBy(j), e.defaultExecutor())
+}
+
+// defaultExecutor returns the name of the executor of jobs that choose none.
+func (e *Engine) defaultExecutor() string {
 	switch x := e.options.Executor.(type) {
 	case process.Executor:
 		return process.Name

@@ -378,7 +378,7 @@ func (e *Engine) startWaiting() error {
 		if !e.mayBegin(t) {
 			break // until another attempt ends
 		}
-		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name}
+		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name, Executor: e.executorName(t.Job)}
 		noted, err := e.write(model.Event{Started: s})
 		if err != nil {
 			return err

@@ -242,8 +242,8 @@ func TestNoMoreAttemptsThanFiles(t *testing.T) {
 // TestRanBy checks that an attempt's description names the executor that ran it.
 func TestRanBy(t *testing.T) {
 	for _, executor := range []string{"", process.Name, "podman"} {
-		a := &model.Attempt{Stream: "4f", Executor: executor}
-		d := &types.AttemptContainerDetail{TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN()}
+		a, task := &model.Attempt{Stream: "4f", Executor: executor}, &model.Task{Job: &model.Job{}}
+		d := &types.AttemptContainerDetail{TaskArn: aws.String(task.ECSTaskARN(a, 0)), ContainerInstanceArn: a.InstanceARN()}
 		if name, here := model.RanBy(d); name != executor || !here {
 			t.Errorf("%s: %q, %v", *d.ContainerInstanceArn, name, here)
 		}

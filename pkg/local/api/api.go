@@ -53,6 +53,10 @@ type Settings struct {
 	// machine offers to jobs.
 	VCPUs    float64
 	Capacity model.Amount
+	// GPUs are the names of its GPUs.
+	GPUs []string
+	// Executor is the name of the executor of jobs that choose none; "" if it has no name.
+	Executor string
 	// Logs are the logs of the attempts.
 	Logs *logs.Store
 	// Verified is called for each request with a valid signature; it may be nil.
@@ -60,7 +64,7 @@ type Settings struct {
 }
 
 // API answers the requests of AWS SDKs: AWS Batch, the part of CloudWatch Logs that reads what jobs print and
-// stores other events, and the part of ECS that shows the clusters of compute environments.
+// stores other events, and the part of ECS that shows the clusters of compute environments with their tasks.
 type API struct {
 	Settings
 	// backend has the model; every handler reads it through View and changes it through Change.

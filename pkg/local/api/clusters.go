@@ -2,14 +2,18 @@ package api
 
 import (
 	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Batch creates an ECS cluster for each compute environment. Two operations of ECS describe these
-// clusters, and nothing else. Their shapes are our own, with only the members that are filled in;
-// the SDK's ECS client is not linked.
+// Batch creates an ECS cluster for each compute environment, with instances and tasks. The operations
+// of ECS that describe them are here. Their shapes are our own: inputs have every member of the SDK's,
+// because an unknown member is rejected; outputs have the members that are filled in. The SDK's ECS
+// client is not linked.
 
 // listClustersInput is the request of ECS ListClusters.
 type listClustersInput struct {
@@ -29,7 +33,7 @@ type listClustersOutput struct {
 type describeClustersInput struct {
 	// Clusters are names or ARNs, at most 100; none means the cluster named default.
 	Clusters []string
-	// Include is accepted without effect: the engine has no statistics, settings or attachments.
+	// Include is accepted without effect: the engine has no settings, attachments or tags of clusters.
 	Include []string
 }
 
@@ -45,9 +49,13 @@ type cluster struct {
 	ClusterName *string
 	// Status is ACTIVE or INACTIVE.
 	Status *string
+	// The counts are of active container instances, and of tasks that are not being ended.
+	RegisteredContainerInstancesCount *int32
+	RunningTasksCount                 *int32
+	PendingTasksCount                 *int32
 }
 
-// failure is the entry of DescribeClusters for an unknown cluster.
+// failure is the entry of an answer for an unknown cluster, task or container instance.
 type failure struct {
 	Arn *string
 	// Reason is MISSING.
@@ -82,7 +90,7 @@ func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput,
 // while.
 func (a *API) describeClusters(_ *call, in *describeClustersInput) (*describeClustersOutput, error) {
 	if len(in.Clusters) > 100 {
-		return nil, &wire.Fault{Type: "InvalidParameterException", Message: "clusters can have at most 100 items."}
+		return nil, invalid("clusters can have at most 100 items.")
 	}
 	if len(in.Clusters) == 0 {
 		in.Clusters = []string{"default"} // as ECS
@@ -92,26 +100,89 @@ func (a *API) describeClusters(_ *call, in *describeClustersInput) (*describeClu
 	out := &describeClustersOutput{Clusters: []cluster{}, Failures: []failure{}}
 	for _, text := range in.Clusters {
 		name := model.ResourceName(text, "cluster")
-		arn, status := clusterARN(name), clusterStatus(m, name)
-		if status == "" {
-			reason := "MISSING"
-			out.Failures = append(out.Failures, failure{&arn, &reason})
+		arn := clusterARN(name)
+		v, known := m.ClusterEnvironment(name)
+		if !known {
+			out.Failures = append(out.Failures, missingIn(arn))
 			continue
 		}
-		out.Clusters = append(out.Clusters, cluster{ClusterArn: &arn, ClusterName: &name, Status: &status})
+		status := statusActive
+		if v == nil {
+			status = statusInactive
+		}
+		running, pending := countTasks(m, func(e model.ECSTask) bool { return e.Of().Environment.Cluster() == name })
+		out.Clusters = append(out.Clusters, cluster{ClusterArn: &arn, ClusterName: &name, Status: &status,
+			RegisteredContainerInstancesCount: aws.Int32(int32(len(a.activeInstances(m, name)))), RunningTasksCount: &running, PendingTasksCount: &pending})
 	}
 	return out, nil
 }
 
-// clusterStatus returns the ECS status of a cluster; "" for one that never existed.
-func clusterStatus(m *model.Model, name string) string {
-	for _, v := range m.Environments {
-		if v.Cluster() == name {
-			return statusActive
+// missingIn returns the entry for a resource that does not exist.
+func missingIn(arn string) failure { return failure{&arn, aws.String("MISSING")} }
+
+// clusterOf returns the name of an existing cluster, which a request names by its name or ARN.
+// INACTIVE clusters also have their tasks.
+func clusterOf(m *model.Model, text *string) (name string, err error) {
+	name = "default" // as ECS
+	if text != nil {
+		name = model.ResourceName(*text, "cluster")
+	}
+	if _, known := m.ClusterEnvironment(name); !known {
+		return "", &wire.Fault{Type: "ClusterNotFoundException", Message: "Cluster not found."}
+	}
+	return name, nil
+}
+
+// identifierIn returns the id of a resource of a cluster, which a request names by its id or ARN.
+// ECS has an error, quoted here, for the ARN of a resource in another cluster.
+func identifierIn(cluster, kind, text string) (id string, err error) {
+	if !strings.HasPrefix(text, "arn:") {
+		return text, nil
+	}
+	_, name, ok := strings.Cut(text, ":"+kind+"/")
+	of, id, inCluster := strings.Cut(name, "/")
+	switch {
+	case !ok:
+		return "", invalid("Invalid identifier: %s is not the ARN of a %s.", text, kind)
+	case !inCluster: // the older form of ARNs
+		return name, nil
+	case of != cluster:
+		return "", invalid("Invalid identifier: Identifier is for cluster %s. Your cluster is %s", of, cluster)
+	}
+	return id, nil
+}
+
+// checkListed rejects lists of identifiers that ECS rejects. The text for an empty list is quoted.
+func checkListed(what string, all []string) error {
+	switch {
+	case len(all) == 0:
+		return invalid("%s cannot be empty.", what)
+	case len(all) > 100:
+		return invalid("%s can have at most 100 items.", what)
+	}
+	return nil
+}
+
+// checkInclude rejects values that ECS does not have.
+func checkInclude(include []string, valid ...string) error {
+	for _, text := range include {
+		if !slices.Contains(valid, text) {
+			return invalid("include %s is not valid. Valid values: %v", text, valid)
 		}
 	}
-	if slices.Contains(m.GoneClusters, name) {
-		return statusInactive
+	return nil
+}
+
+// countTasks counts the tasks that run, and those that are about to.
+func countTasks(m *model.Model, of func(model.ECSTask) bool) (running, pending int32) {
+	for e := range m.ActiveECSTasks() {
+		switch {
+		case e.Ends() || !of(e):
+		case e.Of().StartedAt == 0:
+			pending++
+		default:
+			running++
+		}
 	}
-	return ""
+	return running, pending
 }

@@ -121,7 +121,7 @@ func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 		StoppedAt:    moment(a.StoppedAt),
 		StatusReason: optional(a.StatusReason),
 		Container: &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: optional(a.Reason),
-			LogStreamName: aws.String(t.LogStream(a)), TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN(),
+			LogStreamName: aws.String(t.LogStream(a)), TaskArn: aws.String(t.ECSTaskARN(a, 0)), ContainerInstanceArn: a.InstanceARN(),
 			NetworkInterfaces: []types.NetworkInterface{}},
 	}
 }
@@ -131,7 +131,7 @@ func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 func containerDetail(t *model.Task) *types.ContainerDetail {
 	d := describeContainer(t.Job.Container)
 	if a := t.Last(); a != nil {
-		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, optional(a.Reason), aws.String(t.LogStream(a)), aws.String(a.TaskARN())
+		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, optional(a.Reason), aws.String(t.LogStream(a)), aws.String(t.ECSTaskARN(a, 0))
 		d.ContainerInstanceArn = a.InstanceARN()
 	}
 	return d

@@ -25,7 +25,7 @@ func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 	}
 	a := t.Last()
 	if a != nil {
-		d.TaskArn, d.ContainerInstanceArn = aws.String(a.TaskARN()), a.InstanceARN()
+		d.TaskArn, d.ContainerInstanceArn = aws.String(t.ECSTaskARN(a, 0)), a.InstanceARN()
 	}
 	for i := range t.Job.Parts {
 		c := t.Job.Parts[i].Declared
@@ -66,7 +66,7 @@ func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 // describeTaskAttempt returns the results of each container in an attempt. a.Containers may be
 // shorter than the job's containers: the others never started.
 func describeTaskAttempt(t *model.Task, a *model.Attempt) []types.AttemptEcsTaskDetails {
-	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN()}
+	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(t.ECSTaskARN(a, 0)), ContainerInstanceArn: a.InstanceARN()}
 	for i := range t.Job.Parts {
 		c := types.AttemptTaskContainerDetails{Name: t.Job.Parts[i].Declared.Name, LogStreamName: aws.String(t.PartLogStream(a, i)),
 			NetworkInterfaces: []types.NetworkInterface{}}

@@ -118,8 +118,13 @@ func (a *API) operations() map[string]handler {
 // clusterOperations returns the handlers of the ECS operations.
 func (a *API) clusterOperations() map[string]handler {
 	return map[string]handler{
-		"DescribeClusters": serve(a.describeClusters),
-		"ListClusters":     serve(a.listClusters),
+		"DescribeClusters":           serve(a.describeClusters),
+		"DescribeContainerInstances": serve(a.describeContainerInstances),
+		"DescribeTaskDefinition":     serve(a.describeTaskDefinition),
+		"DescribeTasks":              serve(a.describeTasks),
+		"ListClusters":               serve(a.listClusters),
+		"ListContainerInstances":     serve(a.listContainerInstances),
+		"ListTasks":                  serve(a.listTasks),
 	}
 }
 

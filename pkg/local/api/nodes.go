@@ -155,7 +155,7 @@ func describeNode(t *model.Task, i int) types.JobDetail {
 func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
 	d := describeContainer(t.Job.Parts[i].Container)
 	if a := t.Last(); a != nil {
-		d.LogStreamName, d.TaskArn = aws.String(t.PartLogStream(a, i)), aws.String(a.TaskARN())
+		d.LogStreamName, d.TaskArn = aws.String(t.PartLogStream(a, i)), aws.String(t.ECSTaskARN(a, i))
 		d.ContainerInstanceArn = a.InstanceARN()
 		if i < len(a.Containers) {
 			d.ExitCode, d.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
@@ -167,7 +167,7 @@ func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
 // nodeAttempt returns the part of node i in an attempt of the job. Times and the status reason
 // are the job's.
 func nodeAttempt(t *model.Task, a *model.Attempt, i int) types.AttemptDetail {
-	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.PartLogStream(a, i)), TaskArn: aws.String(a.TaskARN()), ContainerInstanceArn: a.InstanceARN(),
+	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.PartLogStream(a, i)), TaskArn: aws.String(t.ECSTaskARN(a, i)), ContainerInstanceArn: a.InstanceARN(),
 		NetworkInterfaces: []types.NetworkInterface{}}
 	if i < len(a.Containers) {
 		c.ExitCode, c.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)

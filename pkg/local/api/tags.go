@@ -11,10 +11,12 @@ import (
 )
 
 // tagged returns the resource whose tags a resource has: itself, or for a child of an array and for
-// a node the job. An unknown resource is an error.
-func tagged(m *model.Model, text *string) (r, holder model.Resource, err error) {
-	if r, err = model.ParseARN(aws.ToString(text)); err != nil {
-		return "", "", err
+// a node the job. An unknown resource is an error. refused rejects children and nodes: all three
+// operations on tags support only the ARNs of whole jobs (API reference, whose words it has).
+func tagged(m *model.Model, text *string) (holder model.Resource, refused, err error) {
+	r, err := model.ParseARN(aws.ToString(text))
+	if err != nil {
+		return "", nil, err
 	}
 	holder = r
 	if kind, id := r.Split(); kind == model.KindJob {
@@ -25,23 +27,26 @@ func tagged(m *model.Model, text *string) (r, holder model.Resource, err error) 
 		}
 	}
 	if !m.Exists(holder) {
-		return "", "", missing("Resource", text)
+		return "", nil, missing("Resource", text)
 	}
-	return r, holder, nil
+	if r != holder {
+		refused = faulty("ARNs for child jobs of array and multi-node parallel (MNP) jobs aren't supported. Use %s instead.", holder.ARN())
+	}
+	return holder, refused, nil
 }
 
 // listTagsForResource returns the tags of a job, definition, queue, environment, policy or
-// consumable resource. Children and nodes have the tags of their job, as DescribeJobs shows them.
-// Batch does not support their ARNs here (API reference), so the notice says that.
+// consumable resource. The tags of children and nodes are those of their job, as DescribeJobs shows
+// them.
 func (a *API) listTagsForResource(c *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	m, done := a.backend.View()
 	defer done()
-	asked, r, err := tagged(m, in.ResourceArn)
+	r, refused, err := tagged(m, in.ResourceArn)
+	if err == nil {
+		err = a.judge(c, refused)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if asked != r {
-		c.remark("AWS Batch does not support the ARNs of children and nodes here; these are the tags of", []string{r.ARN()})
 	}
 	return &awsbatch.ListTagsForResourceOutput{Tags: model.Merged(nil, m.Tags[r])}, nil
 }
@@ -69,15 +74,12 @@ func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch
 // retag records the tags as edit leaves them. The limits apply to the result.
 func (a *API) retag(c *call, text *string, edit func(map[string]string)) error {
 	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		asked, r, err := tagged(m, text)
+		r, refused, err := tagged(m, text)
 		if err != nil {
 			return nil, err
 		}
-		if asked != r {
-			return nil, wire.ClientException("Children and nodes have no tags of their own. Tag %s instead.", r.ARN())
-		}
 		tags := model.Merged(nil, m.Tags[r])
 		edit(tags)
-		return []model.Event{{Tagged: &model.Tagging{Resource: r, Tags: tags}}}, a.judge(c, checkTags(tags))
+		return []model.Event{{Tagged: &model.Tagging{Resource: r, Tags: tags}}}, a.judge(c, refused, checkTags(tags))
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -95,10 +94,9 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 	a := base
 	a.ID = model.PartStream(base.ID, i)
 	a.Container, a.Command, a.GPUs, a.Kill = p.Container, command, g.gpus[i], g.kill
-	name := func(v types.KeyValuePair) string { return aws.ToString(v.Name) }
-	a.Environment = model.MergedBy(p.Container.Environment, base.Environment, name)
+	a.Environment = merged(p.Container.Environment, base.Environment)
 	if p.Node {
-		a.Environment = model.MergedBy(a.Environment, nodeVariables(g.life.Task.Job, i), name)
+		a.Environment = merged(a.Environment, nodeVariables(g.life.Task.Job, i))
 	}
 	a.Started = func(handle string) {
 		g.once.Do(func() { g.life.begun(g.whole, handle) })

@@ -36,14 +36,41 @@ func workingDirectory(t *model.Task) string {
 
 // environmentOf returns the job's environment with the variables that Batch sets.
 func environmentOf(t *model.Task) []types.KeyValuePair {
+	set := variables(t, len(t.Attempts)-1)
+	if len(t.Job.Parts) > 0 {
+		return set // each container has its own variables
+	}
+	return merged(t.Job.Container.Environment, set)
+}
+
+// merged returns variables with others that replace those of the same name.
+func merged(base, set []types.KeyValuePair) []types.KeyValuePair {
+	return model.MergedBy(base, set, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+}
+
+// Environment returns the variables of container i in an ECS task, also of one that has ended: its
+// own with those that Batch sets. For a job with one container, i is 0.
+func Environment(e model.ECSTask, i int) []types.KeyValuePair {
+	j, set := e.Task.Job, variables(e.Task, e.Attempt)
+	switch {
+	case len(j.Parts) == 0:
+		return merged(j.Container.Environment, set)
+	case j.IsMultiNode():
+		set = merged(set, nodeVariables(j, i))
+	}
+	return merged(j.Parts[i].Container.Environment, set)
+}
+
+// variables returns what Batch sets in each container of an attempt, which is given by its index.
+func variables(t *model.Task, attempt int) []types.KeyValuePair {
 	queue := *t.Job.Request.JobQueue
 	name := model.ComputeEnvironment
-	if v := t.Last().Environment; v != nil {
+	if v := t.Attempts[attempt].Environment; v != nil {
 		name = v.Name
 	}
 	set := []types.KeyValuePair{
 		Variable("AWS_BATCH_JOB_ID", t.ID()),
-		Variable("AWS_BATCH_JOB_ATTEMPT", strconv.Itoa(len(t.Attempts))),
+		Variable("AWS_BATCH_JOB_ATTEMPT", strconv.Itoa(attempt+1)),
 		Variable("AWS_BATCH_JQ_NAME", queue),
 		Variable("AWS_BATCH_CE_NAME", name),
 	}
@@ -51,10 +78,7 @@ func environmentOf(t *model.Task) []types.KeyValuePair {
 		set = append(set, Variable("AWS_BATCH_JOB_ARRAY_INDEX", strconv.Itoa(int(t.Index))),
 			Variable("AWS_BATCH_JOB_ARRAY_SIZE", strconv.Itoa(len(t.Job.Children))))
 	}
-	if len(t.Job.Parts) > 0 {
-		return set // each container has its own variables
-	}
-	return model.MergedBy(t.Job.Container.Environment, set, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+	return set
 }
 
 // Variable returns an environment variable of a container.

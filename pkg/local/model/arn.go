@@ -50,21 +50,33 @@ func (v *Environment) Cluster() string {
 	return "AWSBatch-" + v.Name + "-" + v.UUID
 }
 
-// TaskARN returns the ARN of the attempt's ECS task. Its id is the last part of the log stream's
-// name.
-func (a *Attempt) TaskARN() string {
-	return ECSPrefix + "task/" + a.Environment.Cluster() + "/" + a.Stream
+// IsFargate reports whether the environment is on Fargate. A nil environment, the machine, is not.
+func (v *Environment) IsFargate() bool {
+	return v != nil && v.Platform() == types.PlatformCapabilityFargate
 }
 
-// InstanceARN returns the ARN of the container instance that ran the attempt: the local machine,
-// with the executor if known. It is nil on Fargate.
+// InstanceARN returns the ARN of the container instance that ran the attempt; nil on Fargate.
 func (a *Attempt) InstanceARN() *string {
-	if a.Environment != nil && a.Environment.Platform() == types.PlatformCapabilityFargate {
+	if a.Environment.IsFargate() {
 		return nil
 	}
-	instance := ComputeEnvironment
-	if a.Executor != "" {
-		instance += "-" + a.Executor
-	}
-	return aws.String(instancePrefix + a.Environment.Cluster() + "/" + instance)
+	return aws.String(Instance{a.Environment, a.Executor}.ARN())
 }
+
+// Instance is a container instance: the local machine in the cluster of an environment, with an
+// executor. A nil environment means the machine.
+type Instance struct {
+	Environment *Environment
+	Executor    string // "" if unknown
+}
+
+// ID returns the last part of the instance's ARN.
+func (i Instance) ID() string {
+	if i.Executor == "" {
+		return ComputeEnvironment
+	}
+	return ComputeEnvironment + "-" + i.Executor
+}
+
+// ARN returns the ARN of the instance.
+func (i Instance) ARN() string { return instancePrefix + i.Environment.Cluster() + "/" + i.ID() }

@@ -149,6 +149,9 @@ type Start struct {
 	// Environment is the compute environment that the attempt runs in; "" in journals of engines
 	// with only one.
 	Environment string `json:"environment,omitempty"`
+	// Executor is the executor that runs the attempt; "" if it has no name, as in journals of older
+	// engines.
+	Executor string `json:"executor,omitempty"`
 }
 
 // Launch means that the attempt runs: STARTING to RUNNING.
@@ -165,7 +168,7 @@ type end struct {
 	Reason       string `json:"reason,omitempty"`
 	StatusReason string `json:"statusReason"`
 	To           State  `json:"to"`
-	// Executor is the executor that ran it; "" if unknown, as in journals of older engines.
+	// Executor is the executor that ran it. Engines now record it at the start.
 	Executor string `json:"executor,omitempty"`
 	// Containers are the containers of a task that has several, in the order of the definition.
 	Containers []ContainerEnd `json:"containers,omitempty"`

@@ -95,12 +95,13 @@ type Attempt struct {
 	GPUs   []string // devices
 	// Environment is nil in journals of engines that had only one.
 	Environment  *Environment
+	CreatedAt    int64  // epoch milliseconds
 	StartedAt    int64  // epoch milliseconds; 0: its command has not started
 	StoppedAt    int64  // epoch milliseconds; 0: it is under way
 	Exit         *int32 // nil: the container left no exit code
 	Reason       string // of the container
 	StatusReason string
-	Executor     string         // that ran it; empty: unknown, or it has not ended
+	Executor     string         // that runs it; empty: unknown
 	Containers   []ContainerEnd // of a task of several
 }
 

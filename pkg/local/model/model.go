@@ -25,6 +25,11 @@ type Model struct {
 	BySubmission []*Job // by submission
 	Lines        map[string]*QueueJobs
 	streams      map[string]*Task // by the UUID of a log stream
+	active       map[*Task]bool   // have an attempt that has not ended
+	// instances are the container instances on which attempts have run.
+	instances map[Instance]bool
+	// former are environments of attempts that the options of this engine do not configure.
+	former map[string]*Environment
 	// LogStreams are all streams, by their starts or creations. The list only grows: a deleted stream
 	// leaves an empty entry, so that positions in the list stay valid.
 	LogStreams []LogStream
@@ -53,6 +58,9 @@ func New(configured []QueueSpec) *Model {
 		Jobs:         map[string]*Job{},
 		Lines:        map[string]*QueueJobs{},
 		streams:      map[string]*Task{},
+		active:       map[*Task]bool{},
+		instances:    map[Instance]bool{},
+		former:       map[string]*Environment{},
 		LogGroups:    map[string]*LogGroup{DefaultLogGroup: {}},
 		busy:         map[string]bool{},
 		whole:        &Environment{Name: ComputeEnvironment},
@@ -310,8 +318,10 @@ func (m *Model) start(at int64, t *Task, s *Start) error {
 	if err := m.moveOne(at, t, Starting, ""); err != nil {
 		return err
 	}
-	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: m.Environments[s.Environment]}
+	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: m.environmentOfAttempt(s.Environment), Executor: s.Executor, CreatedAt: at}
 	t.Attempts = append(t.Attempts, a)
+	m.active[t] = true
+	m.noteInstance(&a)
 	for _, r := range t.streams(len(t.Attempts) - 1) {
 		m.streams[streamID(r.Name)] = t
 		m.LogStreams = append(m.LogStreams, r)
@@ -342,7 +352,11 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 		return fmt.Errorf("attempt of job %s ended, but the job is %s", t.ID(), t.State)
 	}
 	a.StoppedAt, a.Exit, a.Reason, a.StatusReason, a.Containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
-	a.Executor = e.Executor
+	if e.Executor != "" { // older engines recorded it only at the end
+		a.Executor = e.Executor
+		m.noteInstance(a)
+	}
+	delete(m.active, t)
 	m.used = m.used.minus(t.Job.Need)
 	m.occupy(at, t, a.Environment, -1)
 	for _, d := range a.GPUs {
@@ -399,16 +413,4 @@ func classOf(j *Job) class {
 }
 
 // HasActiveAttempt reports whether an attempt has started and not ended.
-func (m *Model) HasActiveAttempt() bool {
-	for _, j := range m.BySubmission {
-		if j.Task.Active() != nil {
-			return true
-		}
-		for i := range j.Children {
-			if j.Children[i].Active() != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (m *Model) HasActiveAttempt() bool { return len(m.active) > 0 }

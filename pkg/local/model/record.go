@@ -74,6 +74,7 @@ func (s *Start) append(text []byte) []byte {
 	text = appendMember(text, `{"started":{"job":`, s.Job)
 	text = appendMember(text, `,"stream":`, s.Stream)
 	text = appendGiven(text, `,"environment":`, s.Environment)
+	text = appendGiven(text, `,"executor":`, s.Executor)
 	return append(text, "}}"...)
 }
 

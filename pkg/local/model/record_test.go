@@ -36,7 +36,7 @@ func TestRecordText(t *testing.T) {
 		case 1:
 			return Event{Moved: &move{Job: id.Draw(t, "id"), All: rapid.Bool().Draw(t, "all"), To: to.Draw(t, "to"), Reason: word.Draw(t, "reason")}}
 		case 2:
-			return Event{Started: &Start{Job: id.Draw(t, "id"), Stream: id.Draw(t, "stream"), Environment: word.Draw(t, "place"),
+			return Event{Started: &Start{Job: id.Draw(t, "id"), Stream: id.Draw(t, "stream"), Environment: word.Draw(t, "place"), Executor: word.Draw(t, "executor"),
 				GPUs: rapid.SliceOfN(word, 0, 2).Draw(t, "gpus")}}
 		case 3:
 			return Event{Launched: &Launch{Job: id.Draw(t, "id"), Handle: word.Draw(t, "handle")}}

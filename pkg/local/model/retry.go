@@ -25,7 +25,6 @@ type Outcome struct {
 	Exit         *int32 // nil: the container left no exit code
 	Reason       string // of the container
 	StatusReason string // of the attempt
-	Executor     string // that ran the attempt
 	Containers   []ContainerEnd
 	LogCut       bool // the log has reached its limit
 }
@@ -78,7 +77,7 @@ func Ending(t *Task, o Outcome) Event {
 
 // Ended returns the event for the end of an attempt that leads to a state.
 func Ended(t *Task, o Outcome, to State) Event {
-	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Executor: o.Executor, Containers: o.Containers}}
+	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Containers: o.Containers}}
 }
 
 // ContainerEnd is how one container of a task ended.
