@@ -22,6 +22,7 @@ import (
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -144,26 +145,37 @@ var baseRequests = []baseRequest{
 	{"DeleteLogGroup", `{"logGroupName": "NAME"}`, "The specified log group does not exist."},
 	{"ListClusters", `{"maxResults": 10}`, ""},
 	{"DescribeClusters", `{"clusters": ["AWSBatch-local"], "include": ["TAGS"]}`, ""},
+	{"ListContainerInstances", `{"cluster": "AWSBatch-local", "status": "ACTIVE", "maxResults": 10}`, ""},
+	{"DescribeContainerInstances", `{"cluster": "AWSBatch-local", "containerInstances": ["local"], "include": ["TAGS", "CONTAINER_INSTANCE_HEALTH"]}`, ""},
+	{"ListTasks", `{"cluster": "AWSBatch-local", "containerInstance": "local", "family": "work", "launchType": "EC2", "desiredStatus": "STOPPED", "maxResults": 10}`, ""},
+	{"DescribeTasks", `{"cluster": "AWSBatch-local", "tasks": ["TASK"], "include": ["TAGS"]}`, ""},
+	{"DescribeTaskDefinition", `{"taskDefinition": "work:1", "include": ["TAGS"]}`, ""},
 }
 
 // otherInputs are the inputs of the operations of CloudWatch Logs and ECS.
 var otherInputs = map[string]reflect.Type{
-	"GetLogEvents":          reflect.TypeFor[wire.GetLogEventsInput](),
-	"FilterLogEvents":       reflect.TypeFor[wire.FilterLogEventsInput](),
-	"DescribeLogStreams":    reflect.TypeFor[wire.DescribeLogStreamsInput](),
-	"DescribeLogGroups":     reflect.TypeFor[wire.DescribeLogGroupsInput](),
-	"CreateLogGroup":        reflect.TypeFor[wire.CreateLogGroupInput](),
-	"CreateLogStream":       reflect.TypeFor[wire.CreateLogStreamInput](),
-	"PutLogEvents":          reflect.TypeFor[wire.PutLogEventsInput](),
-	"PutRetentionPolicy":    reflect.TypeFor[wire.PutRetentionPolicyInput](),
-	"DeleteRetentionPolicy": reflect.TypeFor[wire.DeleteRetentionPolicyInput](),
-	"DeleteLogGroup":        reflect.TypeFor[wire.DeleteLogGroupInput](),
-	"ListClusters": reflect.TypeFor[struct {
-		MaxResults *int32
-		NextToken  *string
-	}](),
-	"DescribeClusters": reflect.TypeFor[struct{ Clusters, Include []string }](),
+	"GetLogEvents":               reflect.TypeFor[wire.GetLogEventsInput](),
+	"FilterLogEvents":            reflect.TypeFor[wire.FilterLogEventsInput](),
+	"DescribeLogStreams":         reflect.TypeFor[wire.DescribeLogStreamsInput](),
+	"DescribeLogGroups":          reflect.TypeFor[wire.DescribeLogGroupsInput](),
+	"CreateLogGroup":             reflect.TypeFor[wire.CreateLogGroupInput](),
+	"CreateLogStream":            reflect.TypeFor[wire.CreateLogStreamInput](),
+	"PutLogEvents":               reflect.TypeFor[wire.PutLogEventsInput](),
+	"PutRetentionPolicy":         reflect.TypeFor[wire.PutRetentionPolicyInput](),
+	"DeleteRetentionPolicy":      reflect.TypeFor[wire.DeleteRetentionPolicyInput](),
+	"DeleteLogGroup":             reflect.TypeFor[wire.DeleteLogGroupInput](),
+	"ListClusters":               reflect.TypeFor[ecs.ListClustersInput](),
+	"DescribeClusters":           reflect.TypeFor[ecs.DescribeClustersInput](),
+	"ListContainerInstances":     reflect.TypeFor[ecs.ListContainerInstancesInput](),
+	"DescribeContainerInstances": reflect.TypeFor[ecs.DescribeContainerInstancesInput](),
+	"ListTasks":                  reflect.TypeFor[ecs.ListTasksInput](),
+	"DescribeTasks":              reflect.TypeFor[ecs.DescribeTasksInput](),
+	"DescribeTaskDefinition":     reflect.TypeFor[ecs.DescribeTaskDefinitionInput](),
 }
+
+// ecsOperations are the operations of ECS.
+var ecsOperations = map[string]bool{"ListClusters": true, "DescribeClusters": true, "ListContainerInstances": true, "DescribeContainerInstances": true,
+	"ListTasks": true, "DescribeTasks": true, "DescribeTaskDefinition": true}
 
 // inputs returns the inputs of all operations of AWS Batch, by operation, from the methods of the SDK's client.
 func inputs() map[string]reflect.Type {
@@ -244,7 +256,7 @@ func (w *testEngine) send(operation, body string) (status int, answer string) {
 	w.t.Helper()
 	service, method, path, target := "batch", http.MethodPost, "/", ""
 	switch {
-	case strings.HasSuffix(operation, "Clusters"):
+	case ecsOperations[operation]:
 		service, target = "ecs", "AmazonEC2ContainerServiceV20141113."+operation
 	case otherInputs[operation] != nil:
 		service, target = "logs", "Logs_20140328."+operation
@@ -549,6 +561,7 @@ func emptyEngine(t *testing.T, o Options) *baseEngine {
 	w.names["JOB"], w.names["ARRAY"], w.names["NODES"] = w.submit("work", words("true")), w.submit("work", words("true"), array(2)), w.submit("nodes")
 	w.idle()
 	w.names["STREAM"] = *w.job(w.names["JOB"]).Container.LogStreamName
+	w.names["TASK"] = w.names["STREAM"][strings.LastIndex(w.names["STREAM"], "/")+1:]
 	return w
 }
 

@@ -75,7 +75,15 @@ var identifierCases = []identifierCase{
 	{"ListJobsByConsumableResource.consumableResource", `{"consumableResource": "ID"}`, model.KindConsumable, "licence", "", ""},
 	{"UpdateConsumableResource.consumableResource", `{"consumableResource": "ID", "operation": "SET", "quantity": 9}`, model.KindConsumable, "licence", "", `ListConsumableResources {}`},
 	{"DeleteConsumableResource.consumableResource", `{"consumableResource": "ID"}`, model.KindConsumable, "licence", "", `ListConsumableResources {}`},
-	{"DescribeClusters.clusters", `{"clusters": ["ID"]}`, "cluster", "AWSBatch-local", "", ""},
+	{"DescribeClusters.clusters", `{"clusters": ["ID"]}`, kindCluster, "AWSBatch-local", "", ""},
+	{"ListTasks.cluster", `{"cluster": "ID", "family": "work"}`, kindCluster, "AWSBatch-local", "", ""},
+	{"ListTasks.containerInstance", `{"cluster": "AWSBatch-local", "containerInstance": "ID", "family": "work"}`, "container-instance", "local", "", ""},
+	{"DescribeTasks.cluster", `{"cluster": "ID", "tasks": ["TASK"]}`, kindCluster, "AWSBatch-local", "", ""},
+	{"DescribeTasks.tasks", `{"cluster": "AWSBatch-local", "tasks": ["ID"]}`, "task", "TASK", "", ""},
+	{"ListContainerInstances.cluster", `{"cluster": "ID"}`, kindCluster, "AWSBatch-local", "", ""},
+	{"DescribeContainerInstances.cluster", `{"cluster": "ID", "containerInstances": ["local"]}`, kindCluster, "AWSBatch-local", "", ""},
+	{"DescribeContainerInstances.containerInstances", `{"cluster": "AWSBatch-local", "containerInstances": ["ID"]}`, "container-instance", "local", "", ""},
+	{"DescribeTaskDefinition.taskDefinition", `{"taskDefinition": "ID"}`, kindTaskDefinition, "work:1", "", ""},
 }
 
 // newest shows the latest job with its dependencies and its queue.
@@ -85,8 +93,18 @@ const newest = `DescribeJobs {"jobs": ["NEWEST"]}`
 var onlyARN = []string{"CreateJobQueue.schedulingPolicyArn", "UpdateJobQueue.schedulingPolicyArn", "ListTagsForResource.resourceArn", "TagResource.resourceArn", "UntagResource.resourceArn"}
 
 // identifiers are the names of members that identify a resource which exists.
-var identifiers = []string{"arn", "arns", "arrayJobId", "clusters", "computeEnvironment", "computeEnvironments", "consumableResource", "jobDefinition", "jobDefinitions", "jobId",
-	"jobQueue", "jobQueues", "jobs", "multiNodeJobId", "resourceArn", "schedulingPolicyArn"}
+var identifiers = []string{"arn", "arns", "arrayJobId", "cluster", "clusters", "computeEnvironment", "computeEnvironments", "consumableResource", "containerInstance",
+	"containerInstances", "jobDefinition", "jobDefinitions", "jobId", "jobQueue", "jobQueues", "jobs", "multiNodeJobId", "resourceArn", "schedulingPolicyArn", "taskDefinition",
+	"tasks"}
+
+// The kinds of resources in ECS whose ARNs do not have a cluster.
+const (
+	kindCluster        = "cluster"
+	kindTaskDefinition = "task-definition"
+)
+
+// ecsKinds are the kinds of resources in ECS, with the beginning of the part after the kind in their ARNs.
+var ecsKinds = map[string]string{kindCluster: "", kindTaskDefinition: "", "task": "AWSBatch-local/", "container-instance": "AWSBatch-local/"}
 
 // TestIDsAndARNs sends each request twice, to two engines: with the id or name of a resource, and with its ARN. All
 // answers and effects are the same.
@@ -163,8 +181,8 @@ func identifierAnswers(t *testing.T, byARN bool) (answers []string) {
 				run(c.before)
 			}
 			id := c.name
-			if byARN && c.kind == "cluster" {
-				id = model.ECSPrefix + "cluster/" + c.name
+			if of, inECS := ecsKinds[c.kind]; byARN && inECS {
+				id = model.ECSPrefix + c.kind + "/" + of + c.name
 			} else if byARN {
 				id = model.ARN(c.kind, c.name)
 			}
