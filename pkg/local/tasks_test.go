@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,21 +174,14 @@ func TestStopCodes(t *testing.T) {
 			}
 		}
 	})
-	w := open(t, Options{Executor: &unstartable{}})
+	w := open(t, Options{Executor: broken{}})
 	w.register("work", "1", "64")
 	id := w.submit("work")
 	w.idle()
-	if d := w.task(w.job(id).Container.TaskArn); *d.LastStatus != "STOPPED" || d.StopCode != "TaskFailedToStart" || d.StartedAt != nil || d.Containers[0].ExitCode != nil ||
-		!strings.HasSuffix(*d.Containers[0].Reason, "no such image") {
+	if d := w.task(w.job(id).Container.TaskArn); *d.LastStatus != "STOPPED" || d.StopCode != "TaskFailedToStart" || d.StartedAt != nil || *d.Containers[0].ExitCode != 127 ||
+		!strings.HasSuffix(*d.Containers[0].Reason, "no such thing") {
 		t.Errorf("an attempt that did not start: %+v, container %+v", d, d.Containers[0])
 	}
-}
-
-// unstartable is an executor that starts nothing.
-type unstartable struct{ script }
-
-func (*unstartable) Run(context.Context, attempt.Attempt, *os.File) (int, error) {
-	return -1, errors.New("no such image")
 }
 
 // allKinds are jobs of every kind in three environments.

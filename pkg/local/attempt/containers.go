@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,16 +81,15 @@ func (g *group) conclude(i int, o model.Outcome) {
 // runPart waits until container i may start and runs it.
 func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome {
 	p := &g.parts[i]
-	if err := g.await(ctx, p); err != nil {
-		return NotStarted(err)
-	}
-	command, err := model.Substitute(p.Container.Command, g.life.Task.Job.Parameters())
-	if err != nil {
-		return NotStarted(err)
-	}
+	// DescribeJobs names the log stream in any case, so it exists even if the container never starts.
 	log, err := g.life.createLog(ctx, model.PartStream(base.ID, i))
 	if err != nil {
 		return NotStarted(err)
+	}
+	command, err := model.Substitute(p.Container.Command, g.life.Task.Job.Parameters())
+	if waited := g.await(ctx, p); waited != nil || err != nil {
+		log.Close()
+		return NotStarted(cmp.Or(waited, err))
 	}
 	a := base
 	a.ID = model.PartStream(base.ID, i)
