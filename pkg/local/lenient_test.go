@@ -322,5 +322,29 @@ func TestLenientShows(t *testing.T) {
 	}
 }
 
+// TestLenientTagsOfChildren checks that a lenient engine takes the ARN of a child in all operations on tags, for the tags
+// of its array, and says that AWS Batch does not.
+func TestLenientTagsOfChildren(t *testing.T) {
+	w := open(t, Options{Lenient: true})
+	notice := w.heard()
+	w.register("work", "1", "64")
+	id := w.submit("work", array(2), func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"a": "1"} })
+	child := aws.String(model.ARN(model.KindJob, id+":1"))
+	if _, err := w.TagResource(t.Context(), &awsbatch.TagResourceInput{ResourceArn: child, Tags: map[string]string{"b": "2"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.UntagResource(t.Context(), &awsbatch.UntagResourceInput{ResourceArn: child, TagKeys: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.ListTagsForResource(t.Context(), &awsbatch.ListTagsForResourceInput{ResourceArn: child})
+	if err != nil || len(out.Tags) != 1 || out.Tags["b"] != "2" || !strings.Contains(*notice, "aren't supported. Use "+model.ARN(model.KindJob, id)+" instead.") {
+		t.Errorf("%+v, %v, notice %q", out, err, *notice)
+	}
+	w.idle()
+	if d := w.job(id); len(d.Tags) != 1 || d.Tags["b"] != "2" {
+		t.Errorf("tags of the array: %v", d.Tags)
+	}
+}
+
 // mostNotice is the longest notice that clients get, in characters.
 const mostNotice = 4000

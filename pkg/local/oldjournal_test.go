@@ -20,6 +20,9 @@ const oldJournal = `
 {"at":1004,"events":[{"started":{"job":"first","stream":"11111111-1111-4111-8111-111111111111"}}]}
 {"at":1005,"events":[{"launched":{"job":"first","handle":"1 2"}}]}
 {"at":1006,"events":[{"ended":{"job":"first","exit":0,"statusReason":"Essential container in task exited","to":"SUCCEEDED"}}]}
+{"at":1007,"events":[{"submitted":{"id":"second","definition":"work:1","request":{"jobName":"second","jobQueue":"urgent","jobDefinition":"work"},"to":"RUNNABLE"}}]}
+{"at":1007,"events":[{"started":{"job":"second","stream":"22222222-2222-4222-8222-222222222222","environment":"local"}}]}
+{"at":1007,"events":[{"launched":{"job":"second"}},{"ended":{"job":"second","exit":0,"statusReason":"Essential container in task exited","to":"SUCCEEDED","executor":"podman"}}]}
 {"at":1007,"events":[{"submitted":{"id":"stuck","definition":"work:1","request":{"jobName":"stuck","jobQueue":"urgent","jobDefinition":"work"}}}]}
 {"at":1008,"events":[{"moved":{"job":"stuck","to":"RUNNABLE"}}]}
 {"at":1009,"events":[{"explained":{"job":"stuck","reason":"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then"}}]}
@@ -39,6 +42,13 @@ func TestOldJournalsAreRead(t *testing.T) {
 	w.want("stuck", types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then")
 	if d := w.job("first"); d.Tags["b"] != "2" || *d.Container.LogStreamName != "work/default/11111111-1111-4111-8111-111111111111" {
 		t.Errorf("%+v", d)
+	}
+	for id, instance := range map[string]string{"first": "local", "second": "local-podman"} { // recorded without an executor, and with it at the end
+		c := w.job(id).Container
+		task, d := w.task(c.TaskArn), w.instance(c.ContainerInstanceArn)
+		if *task.Containers[0].ExitCode != 0 || *task.ContainerInstanceArn != *d.ContainerInstanceArn || !strings.HasSuffix(*d.ContainerInstanceArn, "/"+instance) {
+			t.Errorf("%s: task %+v, instance %+v", id, task, d)
+		}
 	}
 	e.recover() // as when an engine starts: the job now fits
 	w.idle()

@@ -466,3 +466,52 @@ func TestTaskErrors(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+// roundOfTasks follows a job to its ECS task and its container instance, as scripts do.
+func roundOfTasks(t *testing.T, must func(out any, args ...string), id string) {
+	t.Helper()
+	var described struct {
+		Jobs []struct {
+			Container struct{ TaskArn, ContainerInstanceArn string }
+		}
+	}
+	must(&described, "batch", "describe-jobs", "--jobs", id)
+	var environments struct {
+		ComputeEnvironments []struct{ EcsClusterArn string }
+	}
+	must(&environments, "batch", "describe-compute-environments", "--compute-environments", "local")
+	job, cluster := described.Jobs[0].Container, environments.ComputeEnvironments[0].EcsClusterArn
+	var tasks struct {
+		Tasks []struct {
+			TaskDefinitionArn, ContainerInstanceArn, LastStatus string
+			CreatedAt                                           any // depends on the version of the AWS CLI
+			Containers                                          []struct {
+				Name     string
+				ExitCode *int
+			}
+		}
+	}
+	must(&tasks, "ecs", "describe-tasks", "--cluster", cluster, "--tasks", job.TaskArn, "--include", "TAGS")
+	if d := tasks.Tasks; len(d) != 1 || d[0].ContainerInstanceArn != job.ContainerInstanceArn || d[0].LastStatus != "STOPPED" || d[0].CreatedAt == nil ||
+		d[0].Containers[0].Name != "default" || d[0].Containers[0].ExitCode == nil || *d[0].Containers[0].ExitCode != 0 {
+		t.Errorf("tasks %+v of %+v", tasks, job)
+	}
+	var listed struct{ TaskArns, ContainerInstanceArns []string }
+	must(&listed, "ecs", "list-tasks", "--cluster", cluster, "--desired-status", "STOPPED", "--started-by", id)
+	must(&listed, "ecs", "list-container-instances", "--cluster", cluster, "--status", "ACTIVE")
+	if !slices.Equal(listed.TaskArns, []string{job.TaskArn}) || !slices.Equal(listed.ContainerInstanceArns, []string{job.ContainerInstanceArn}) {
+		t.Errorf("listed %+v, the job has %+v", listed, job)
+	}
+	var instances struct {
+		ContainerInstances []struct{ Ec2InstanceID, Status string }
+	}
+	must(&instances, "ecs", "describe-container-instances", "--cluster", cluster, "--container-instances", job.ContainerInstanceArn)
+	if d := instances.ContainerInstances; len(d) != 1 || d[0].Status != "ACTIVE" || d[0].Ec2InstanceID != "i-00000000000000000" {
+		t.Errorf("instances %+v", instances)
+	}
+	var definition struct{ TaskDefinition struct{ Family string } }
+	must(&definition, "ecs", "describe-task-definition", "--task-definition", tasks.Tasks[0].TaskDefinitionArn)
+	if definition.TaskDefinition.Family != "hello" {
+		t.Errorf("task definition %+v", definition)
+	}
+}

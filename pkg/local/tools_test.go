@@ -435,6 +435,7 @@ func TestAWSCLI(t *testing.T) {
 	if len(list.JobSummaryList) != 3 {
 		t.Errorf("%d children, want 3", len(list.JobSummaryList))
 	}
+	roundOfTasks(t, must, job.JobID)
 	roundOfResources(t, must)
 	roundOfLogs(t, cli, must)
 	must(nil, "batch", "terminate-job", "--job-id", job.JobID, "--reason", "late")

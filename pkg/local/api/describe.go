@@ -50,7 +50,10 @@ func (a *API) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
 	a.admit(&d.Status, &d.StatusReason, counts)
 }
 
-// describeJob returns a job, an array's parent or a child as DescribeJobs shows it.
+// describeJob returns a job, an array's parent or a child as DescribeJobs shows it. The API model
+// requires startedAt, but a job that has not been RUNNING has none: the AWS CLI's example of
+// describe-jobs shows a SUBMITTED job without it, and the user guide ("Job state change events") a
+// RUNNABLE one.
 func describeJob(t *model.Task) types.JobDetail {
 	j, id := t.Job, t.ID()
 	d := types.JobDetail{
