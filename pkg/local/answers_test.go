@@ -133,8 +133,8 @@ func (w *answeringEngine) askAboutAll() {
 }
 
 // TestRequiredMembers checks that answers have every member that the API model requires. The exception is startedAt of
-// a job that has not started. The AWS CLI's example of DescribeJobs has a SUBMITTED job without it, and the user guide's
-// example of a job state change event, which "resembles the JobDetail object", a RUNNABLE one.
+// a job that has not started. The AWS CLI's example of DescribeJobs has a SUBMITTED job without it. The user guide's
+// example of a job state change event, which "resembles the JobDetail object", has a RUNNABLE one.
 func TestRequiredMembers(t *testing.T) {
 	required := requiredMembers(t)
 	for structure, members := range apimodel.Get().Optional {

@@ -322,8 +322,8 @@ func TestLenientShows(t *testing.T) {
 	}
 }
 
-// TestLenientTagsOfChildren checks that a lenient engine takes the ARN of a child in all operations on tags, for the tags
-// of its array, and says that AWS Batch does not.
+// TestLenientTagsOfChildren checks that a lenient engine takes the ARN of a child in all operations on tags, for the
+// tags of its array, and says that AWS Batch does not.
 func TestLenientTagsOfChildren(t *testing.T) {
 	w := open(t, Options{Lenient: true})
 	notice := w.heard()

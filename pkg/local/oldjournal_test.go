@@ -43,7 +43,8 @@ func TestOldJournalsAreRead(t *testing.T) {
 	if d := w.job("first"); d.Tags["b"] != "2" || *d.Container.LogStreamName != "work/default/11111111-1111-4111-8111-111111111111" {
 		t.Errorf("%+v", d)
 	}
-	for id, instance := range map[string]string{"first": "local", "second": "local-podman"} { // recorded without an executor, and with it at the end
+	// The executor was recorded only at the end of an attempt, and before that not at all.
+	for id, instance := range map[string]string{"first": "local", "second": "local-podman"} {
 		c := w.job(id).Container
 		task, d := w.task(c.TaskArn), w.instance(c.ContainerInstanceArn)
 		if *task.Containers[0].ExitCode != 0 || *task.ContainerInstanceArn != *d.ContainerInstanceArn || !strings.HasSuffix(*d.ContainerInstanceArn, "/"+instance) {

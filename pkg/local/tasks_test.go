@@ -189,8 +189,8 @@ type allKinds struct {
 	array, single, nodes, several, serverless string
 }
 
-// submitAllKinds submits an array, a job, a multi-node job and a job of several containers, which run for an hour except
-// for the array's second child, and a job on Fargate. They use 1 vCPU of environment small, 5 of local, 1 of serverless.
+// submitAllKinds submits an array, a job, a multi-node job, a job of several containers and a job on Fargate. All run
+// for an hour, except for the array's second child. They use 1 vCPU of environment small, 5 of local, 1 of serverless.
 func (w *testEngine) submitAllKinds() (j allKinds) {
 	w.t.Helper()
 	w.queueOn("small", types.CRTypeEc2, 3)

@@ -192,7 +192,7 @@ func (a *API) activeInstance(m *model.Model, i model.Instance) containerInstance
 }
 
 // machineAttributes returns the attributes of the machine, under the names that the ECS agent uses.
-// The instance type is none of EC2's.
+// EC2 has no instance type of that name.
 func machineAttributes() []attribute {
 	architecture := map[string]string{"amd64": "x86_64"}[runtime.GOARCH]
 	if architecture == "" {
