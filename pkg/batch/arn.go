@@ -22,11 +22,17 @@ func Account(arn string) string {
 	return ""
 }
 
+// PodPrefix begins the name of the pod of every attempt (user guide, "Amazon EKS jobs").
+const PodPrefix = "aws-batch."
+
+// IsLocal reports whether the ARN of a resource of AWS Batch is from the local engine.
+func IsLocal(arn string) bool { return strings.HasPrefix(arn, "arn:aws:batch:local:") }
+
 // IsLocalMachine reports whether a compute environment is the machine of the local engine, and not one that a request
 // created there. Its description resembles that of EC2 instances. arn is the environment's, cluster the ARN or name of
 // its ECS cluster: the cluster of a created one ends in a UUID.
 func IsLocalMachine(arn, cluster string) bool {
-	return strings.HasPrefix(arn, "arn:aws:batch:local:") && Name(cluster) == "AWSBatch-"+Name(arn)
+	return IsLocal(arn) && Name(cluster) == "AWSBatch-"+Name(arn)
 }
 
 // SplitRevision returns the name and the revision of a job definition, given as an ARN, as NAME:REVISION or

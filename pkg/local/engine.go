@@ -206,10 +206,11 @@ func (e *Engine) recover() {
 // abandon ends what an earlier engine left of t's attempt.
 func (e *Engine) abandon(t *model.Task) {
 	a := t.Active()
-	ids := []string{a.Stream}
+	var ids []string
 	for i := range t.Job.Parts {
 		ids = append(ids, model.PartStream(a.Stream, i))
 	}
+	ids = append(ids, a.Stream) // after the containers of a pod, whose volumes have this id
 	for _, id := range ids {
 		if err := e.options.Executor.Clear(id, a.Handle); err != nil {
 			e.options.Log.Warn("cannot end a process of an earlier engine", "job", t.ID(), "error", err)

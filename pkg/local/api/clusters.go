@@ -65,14 +65,16 @@ type failure struct {
 // clusterARN returns the ARN of a cluster. Its account and Region are the engine's.
 func clusterARN(name string) string { return model.ECSPrefix + "cluster/" + name }
 
-// listClusters returns the clusters of existing environments, by name; each environment has
+// listClusters returns the clusters of existing environments, by name; each environment on ECS has
 // exactly one. Clusters of deleted environments are not listed.
 func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	var names []string
 	for _, v := range m.Environments {
-		names = append(names, v.Cluster())
+		if v.Platform() != model.PlatformEKS {
+			names = append(names, v.Cluster())
+		}
 	}
 	slices.Sort(names)
 	page, next, err := pageOf(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })

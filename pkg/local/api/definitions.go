@@ -59,6 +59,10 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 		return nil, err
 	}
 	d := &model.Definition{Revision: r.Revision, Request: in}
+	w, err := model.WorkOf(d, &awsbatch.SubmitJobInput{})
+	if err != nil {
+		return nil, err // checkDefinition has tried it
+	}
 	// The definition is registered in any case: a later job may choose another executor.
 	x, err := a.backend.Executor(c.request.Context(), attempt.ChosenIn(in, nil))
 	switch {
@@ -67,7 +71,7 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 	case in.ContainerProperties != nil:
 		c.notice(x, x.Unhonoured(in.ContainerProperties))
 	default:
-		c.notice(x, unhonouredParts(x, in, model.Parts(in, nil)))
+		c.notice(x, unhonouredParts(x, in, w))
 	}
 	return &awsbatch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(model.ARN("job-definition", d.ID())),

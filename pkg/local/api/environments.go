@@ -37,15 +37,13 @@ func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnviro
 	return &awsbatch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
-// checkEnvironmentRequest rejects environments that Batch rejects, and environments on EKS.
+// checkEnvironmentRequest rejects environments that Batch rejects.
 func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	r := in.ComputeResources
 	managed := in.Type == types.CETypeManaged
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.ComputeEnvironmentName)):
 		return wire.ClientException("Compute Environment name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
-	case in.EksConfiguration != nil:
-		return cannot("eksConfiguration")
 	case !managed && in.ServiceRole == nil:
 		return required("ServiceRole")
 	case !managed && in.Type != types.CETypeUnmanaged:
@@ -55,9 +53,9 @@ func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	case managed && r == nil:
 		return wire.ClientException("computeResources must be provided for a MANAGED compute environment")
 	case managed:
-		return gravest(checkInstances(r), checkResources(r), checkEnvironmentValues(in))
+		return gravest(checkInstances(r), checkResources(r), checkEKS(in), checkEnvironmentValues(in))
 	}
-	return checkEnvironmentValues(in)
+	return gravest(checkEKS(in), checkEnvironmentValues(in))
 }
 
 // checkEnvironmentValues checks what a lenient engine can ignore.
@@ -213,7 +211,7 @@ func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnviro
 			if model.IsFargate(now.ComputeResources.Type) != model.IsFargate(v.Request.ComputeResources.Type) {
 				return nil, wire.ClientException("A compute environment cannot change between Fargate and EC2.")
 			}
-			if err := a.judge(c, checkResources(now.ComputeResources)); err != nil {
+			if err := a.judge(c, checkResources(now.ComputeResources), checkEKS(now)); err != nil {
 				return nil, err
 			}
 		}
@@ -307,6 +305,9 @@ func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.Comp
 	if q := v.Request; q != nil {
 		d.Type, d.State, d.UnmanagedvCpus = q.Type, q.State, q.UnmanagedvCpus
 		d.ComputeResources, d.ServiceRole, d.Context = q.ComputeResources, q.ServiceRole, q.Context
+		if q.EksConfiguration != nil {
+			d.ContainerOrchestrationType, d.EksConfiguration, d.EcsClusterArn = types.OrchestrationTypeEks, q.EksConfiguration, nil
+		}
 	}
 	return d
 }

@@ -284,7 +284,7 @@ func summarize(t *model.Task) types.JobSummary {
 		StoppedAt:       moment(t.StoppedAt),
 		ShareIdentifier: j.Request.ShareIdentifier,
 	}
-	if a := t.Last(); a != nil {
+	if a := t.Last(); a != nil && j.Pod == nil {
 		s.Container = &types.ContainerSummary{ExitCode: a.Exit, Reason: optional(a.Reason)}
 	}
 	switch {

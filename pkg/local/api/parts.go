@@ -115,10 +115,10 @@ func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 }
 
 // checkWork rejects amounts of vCPUs and memory that Batch rejects: for the job, and for each
-// node. Pods have none.
+// node or container of a pod.
 func checkWork(w *model.Work, fargate bool) error {
 	if w.Pod != nil {
-		return nil
+		return checkPod(w)
 	}
 	refused := checkAmount(w.Need, fargate)
 	for i := range w.Parts {
@@ -130,11 +130,11 @@ func checkWork(w *model.Work, fargate bool) error {
 	return refused
 }
 
-// unhonouredParts returns the members of ecsProperties and nodeProperties that have no effect
+// unhonouredParts returns the members of ecsProperties, eksProperties and nodeProperties that have no effect
 // with executor x. Members of one container are listed with its name.
-func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, all []model.Part) []string {
-	if len(all) == 0 {
-		return nil
+func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, w *model.Work) []string {
+	if w.Pod != nil {
+		return unhonouredPod(x, w)
 	}
 	var names []string
 	t := types.EcsTaskProperties{}
@@ -161,7 +161,7 @@ func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput,
 		}
 	}
 	// The executor knows which members of a container it applies; these three never apply.
-	for _, p := range all {
+	for _, p := range w.Parts {
 		own := x.Unhonoured(p.Container)
 		for name, given := range map[string]bool{"firelensConfiguration": p.Declared.FirelensConfiguration != nil,
 			"startTimeout": p.Declared.StartTimeout != nil, "stopTimeout": p.Declared.StopTimeout != nil} {

@@ -1,6 +1,10 @@
 package api
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -10,47 +14,272 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Job definitions of pods are stored and described. The engine has no Kubernetes, so it rejects
-// their jobs. A lenient engine accepts them, and each fails with errPods.
+// A pod runs like a task of several containers: the engine has no Kubernetes. What a pod asks of
+// Kubernetes, such as a secret, makes the job fail with a reason that names it. The texts of
+// errors are Batch's as far as they are quoted in public, see the rules eks-*.
 
-// checkPodDefinition rejects a definition of pods without containers or images.
+// checkPodDefinition rejects a definition of pods that Batch rejects. Resources and variables are
+// checked with the overrides, see checkPod.
 func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	p := in.EksProperties
 	switch {
 	case p == nil || in.Type != types.JobDefinitionTypeContainer:
 		return nil
-	case in.ContainerProperties != nil || in.EcsProperties != nil:
-		return wire.ClientException("Only one of containerProperties, ecsProperties and eksProperties can be given.")
+	case in.ContainerProperties != nil:
+		return wire.ClientException("Cannot use both ECS containerProperties and eksProperties")
+	case in.EcsProperties != nil:
+		return wire.ClientException("Cannot use both ecsProperties and eksProperties")
 	case p.PodProperties == nil || len(p.PodProperties.Containers) == 0:
-		return wire.ClientException("eksProperties.podProperties must contain at least one container.")
+		return unlikeMoto(wire.ClientException("Containers must be provided for Batch on EKS jobs."),
+			wire.ClientException("eksProperties.podProperties must contain at least one container"))
+	case len(p.PodProperties.Containers) > maxParts || len(p.PodProperties.InitContainers) > maxParts:
+		return wire.ClientException("podProperties can have at most %d containers and %d initContainers.", maxParts, maxParts)
 	}
-	for _, c := range p.PodProperties.Containers {
-		if aws.ToString(c.Image) == "" {
+	pod := p.PodProperties
+	names := map[string]bool{}
+	var refused error
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		name := model.PodContainerName(c.Name)
+		switch {
+		case aws.ToString(c.Image) == "":
 			return wire.ClientException("eksProperties.podProperties.containers must contain image.")
+		case names[name]:
+			return wire.ClientException("The container name: %s must be unique in multi-container job.", name)
+		}
+		names[name] = true
+		if !oneOf(c.ImagePullPolicy, "Always", "IfNotPresent", "Never") {
+			refused = gravest(refused, faulty("Unsupported image pull policy value."))
 		}
 	}
-	return nil
-}
-
-// checkPods rejects jobs of pods, and overrides of pods for other jobs.
-func checkPods(d *model.Definition, in *awsbatch.SubmitJobInput) error {
+	for _, v := range pod.Volumes {
+		switch {
+		case aws.ToString(v.Name) == "":
+			return wire.ClientException("A volume of podProperties needs a name.")
+		case v.EmptyDir != nil && !oneOf(v.EmptyDir.Medium, "", "Memory"):
+			refused = gravest(refused, faulty("Invalid Volume mount. Allowed values - Memory or null."))
+		}
+	}
 	switch {
-	case d.Request.EksProperties != nil:
-		return faulty("JobDefinition %s has eksProperties: %s.", d.ID(), attempt.ErrPods)
-	case in.EksPropertiesOverride != nil:
+	case !oneOf(pod.DnsPolicy, "Default", "ClusterFirst", "ClusterFirstWithHostNet"):
+		refused = gravest(refused, faulty("Unsupported DNS policy value."))
+	case in.PropagateTags != nil:
+		refused = gravest(refused, faulty("Batch on EKS does not support tag propagation."))
+	case len(in.PlatformCapabilities) > 0:
+		refused = gravest(refused, faulty("platformCapabilities must not be specified for a job definition that has eksProperties."))
+	}
+	return refused
+}
+
+// oneOf reports whether an optional text is missing or one of the values.
+func oneOf(text *string, values ...string) bool { return text == nil || slices.Contains(values, *text) }
+
+// checkPod rejects containers of a pod, with the overrides of its job, that Batch rejects. A
+// lenient engine accepts their resources: moto does not check them.
+func checkPod(w *model.Work) error {
+	var refused error
+	for _, c := range slices.Concat(w.Pod.InitContainers, w.Pod.Containers) {
+		if err := model.CheckQuantities(c.Resources); err != nil {
+			refused = gravest(refused, faulty("%s", err.Message))
+		}
+	}
+	for i := range w.Parts {
+		refused = gravest(refused, checkEnvironment(w.Parts[i].Container.Environment))
+	}
+	return refused
+}
+
+// checkPodOverrides rejects other overrides for jobs of pods, and overrides of pods for other jobs.
+func checkPodOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
+	switch {
+	case d.EksProperties == nil && in.EksPropertiesOverride != nil:
 		return faulty("eksPropertiesOverride needs a job definition that has eksProperties.")
+	case d.EksProperties == nil:
+		return nil
+	case in.ContainerOverrides != nil || in.NodeOverrides != nil || in.EcsPropertiesOverride != nil:
+		return wire.ClientException("Container overrides or node overrides should not be set for Batch on EKS jobs.")
+	case in.EksPropertiesOverride == nil || in.EksPropertiesOverride.PodProperties == nil:
+		return nil
+	}
+	over, pod := in.EksPropertiesOverride.PodProperties, d.EksProperties.PodProperties
+	return gravest(checkPodNames(pod.Containers, over.Containers), checkPodNames(pod.InitContainers, over.InitContainers))
+}
+
+// checkPodNames rejects overrides of containers that do not exist. A lenient engine ignores them.
+func checkPodNames(all []types.EksContainer, over []types.EksContainerOverride) error {
+	for _, o := range over {
+		name := model.PodContainerName(o.Name)
+		if !slices.ContainsFunc(all, func(c types.EksContainer) bool { return model.PodContainerName(c.Name) == name }) {
+			return faulty("Container %s in eksPropertiesOverride does not exist.", name)
+		}
 	}
 	return nil
 }
 
-// describePod adds the pod and its attempts to a job's description. Every attempt has failed: the
-// engine runs no pods.
+// podMembers are the members of pods that executors know under the names of ECS.
+var podMembers = strings.NewReplacer("mountPoints", "volumeMounts", "readonlyRootFilesystem", "securityContext.readOnlyRootFilesystem",
+	"privileged", "securityContext.privileged", "user", "securityContext.runAsUser", "volumes", "hostPath")
+
+// unhonouredPod returns the members of a pod that have no effect with executor x, and those that
+// make its jobs fail.
+func unhonouredPod(x attempt.Executor, w *model.Work) []string {
+	var names []string
+	contained := attempt.Contained(x)
+	add := func(given bool, name string) {
+		if given {
+			names = append(names, name)
+		}
+	}
+	several := len(w.Pod.Containers)+len(w.Pod.InitContainers) > 1
+	add(w.Pod.DnsPolicy != nil, "dnsPolicy")
+	add(contained && aws.ToBool(w.Pod.HostNetwork), "hostNetwork")
+	add(len(w.Pod.ImagePullSecrets) > 0, "imagePullSecrets")
+	add(w.Pod.ServiceAccountName != nil, "serviceAccountName")
+	add(contained && len(w.Pod.Containers) > 1, "the network that the containers of a pod share")
+	for _, gap := range model.PodGaps(w.Pod, contained) {
+		names = append(names, gap+" (the job will fail)")
+	}
+	for i, c := range slices.Concat(w.Pod.InitContainers, w.Pod.Containers) {
+		own := x.Unhonoured(w.Parts[i].Container)
+		for k := range own {
+			own[k] = podMembers.Replace(own[k])
+		}
+		if s := c.SecurityContext; s != nil && !contained {
+			for name, given := range map[string]bool{"runAsGroup": s.RunAsGroup != nil && s.RunAsUser == nil, "runAsNonRoot": aws.ToBool(s.RunAsNonRoot),
+				"allowPrivilegeEscalation": s.AllowPrivilegeEscalation != nil} {
+				if given {
+					own = append(own, "securityContext."+name)
+				}
+			}
+		}
+		if contained && c.ImagePullPolicy != nil && *c.ImagePullPolicy != "IfNotPresent" {
+			own = append(own, "imagePullPolicy")
+		}
+		if !contained && len(w.Parts[i].Pod.EmptyDirs) > 0 && len(w.Parts[i].Container.MountPoints) == 0 {
+			own = append(own, "volumeMounts")
+		}
+		if contained && slices.ContainsFunc(w.Parts[i].Pod.EmptyDirs, func(e model.EmptyDir) bool { return e.SizeMiB > 0 && !e.InMemory }) {
+			own = append(own, "emptyDir.sizeLimit")
+		}
+		slices.Sort(own)
+		switch {
+		case len(own) == 0:
+		case several:
+			names = append(names, "container "+w.Parts[i].Name()+" "+strings.Join(own, ", "))
+		default:
+			names = append(names, own...)
+		}
+	}
+	return names
+}
+
+// describePod adds the pod and its attempts to a job's description.
 func describePod(t *model.Task, d *types.JobDetail) {
-	d.EksProperties = &types.EksPropertiesDetail{PodProperties: t.Job.Pod}
+	pod := *t.Job.Pod
+	pod.InitContainers, pod.Containers = slices.Clone(pod.InitContainers), slices.Clone(pod.Containers)
+	if a := t.Last(); a != nil {
+		pod.PodName, pod.NodeName = aws.String(a.PodName()), aws.String(a.NodeName())
+		for i, end := range a.Containers { // a running attempt has no results yet
+			if n := len(pod.InitContainers); i < n {
+				pod.InitContainers[i].ExitCode, pod.InitContainers[i].Reason = end.Exit, optional(shortReason(end.Reason))
+			} else if i -= n; i < len(pod.Containers) {
+				pod.Containers[i].ExitCode, pod.Containers[i].Reason = end.Exit, optional(shortReason(end.Reason))
+			}
+		}
+	}
+	d.EksProperties = &types.EksPropertiesDetail{PodProperties: &pod}
 	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.StoppedAt != 0 {
-			d.EksAttempts = append(d.EksAttempts, types.EksAttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt),
-				StatusReason: optional(a.StatusReason + ": " + attempt.ErrPods.Error())})
+		if t.Attempts[i].StoppedAt != 0 {
+			d.EksAttempts = append(d.EksAttempts, describePodAttempt(t, &t.Attempts[i]))
 		}
 	}
 }
+
+// shortReason cuts the reason of a container at 255 characters, the limit of Batch on EKS.
+func shortReason(reason string) string {
+	if text := []rune(reason); len(text) > 255 {
+		return string(text[:254]) + "…"
+	}
+	return reason
+}
+
+// describePodAttempt returns an attempt that has ended. An attempt of an older engine has no
+// results of containers: it ran no pods.
+func describePodAttempt(t *model.Task, a *model.Attempt) types.EksAttemptDetail {
+	d := types.EksAttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt), StatusReason: optional(a.StatusReason),
+		PodName: aws.String(a.PodName()), NodeName: aws.String(a.NodeName())}
+	namespace := ""
+	if v := a.Environment; v != nil && v.Request != nil && v.Request.EksConfiguration != nil {
+		d.EksClusterArn = v.Request.EksConfiguration.EksClusterArn
+		namespace = aws.ToString(v.Request.EksConfiguration.KubernetesNamespace)
+	}
+	if m := t.Job.Pod.Metadata; m != nil {
+		namespace = cmp.Or(aws.ToString(m.Namespace), namespace)
+	}
+	d.PodNamespace = optional(namespace)
+	for i := range t.Job.Parts {
+		p := &t.Job.Parts[i]
+		c := types.EksAttemptContainerDetail{Name: aws.String(p.Name())}
+		if i < len(a.Containers) {
+			c.ExitCode, c.Reason = a.Containers[i].Exit, optional(shortReason(a.Containers[i].Reason))
+		} else {
+			c.Reason = optional(shortReason(a.Reason)) // no container of it could start
+		}
+		if p.Pod.Init {
+			d.InitContainers = append(d.InitContainers, c)
+		} else {
+			d.Containers = append(d.Containers, c)
+		}
+	}
+	return d
+}
+
+// checkEKS rejects an environment on EKS that Batch rejects, and image types of the other orchestration (API reference of
+// EksConfiguration, ComputeResource and Ec2Configuration; rules ce-eks-* and ce-imagetype-platform).
+func checkEKS(in *awsbatch.CreateComputeEnvironmentInput) error {
+	r, eks := in.ComputeResources, in.EksConfiguration
+	if err := checkImageTypes(r, eks != nil); err != nil || eks == nil {
+		return err
+	}
+	namespace := aws.ToString(eks.KubernetesNamespace)
+	switch {
+	case aws.ToString(eks.EksClusterArn) == "" || namespace == "":
+		return wire.ClientException("eksClusterArn and kubernetesNamespace are required in eksConfiguration.")
+	case !eksCluster().MatchString(*eks.EksClusterArn):
+		return faulty("eksClusterArn must be an EKS cluster ARN.")
+	case namespace == "default":
+		return faulty("kubernetesNamespace cannot be the default Kubernetes namespace")
+	case strings.HasPrefix(namespace, "kube-"):
+		return faulty("kubernetesNamespace cannot be a reserved Kubernetes system namespace")
+	case !kubernetesNamespace().MatchString(namespace):
+		return faulty("kubernetesNamespace must be a valid Kubernetes namespace.")
+	case in.Type != types.CETypeManaged:
+		return faulty("eksConfiguration is only for MANAGED compute environments.")
+	case r == nil:
+		return nil
+	case r.Type != types.CRTypeEc2 && r.Type != types.CRTypeSpot:
+		return faulty("Supported compute types for EKS compute environments are [EC2, SPOT]")
+	case r.AllocationStrategy == "":
+		return faulty("allocationStrategy is required for EKS Compute Environments.")
+	case r.AllocationStrategy == types.CRAllocationStrategyBestFit:
+		return faulty("allocationStrategy BEST_FIT is not supported for EKS Compute Environments.")
+	}
+	return nil
+}
+
+// checkImageTypes rejects image types of ECS for an environment on EKS, and the reverse.
+func checkImageTypes(r *types.ComputeResource, onEKS bool) error {
+	if r == nil {
+		return nil
+	}
+	for _, c := range r.Ec2Configuration {
+		if image := aws.ToString(c.ImageType); strings.HasPrefix(image, "EKS_") != onEKS && image != "" {
+			return faulty("Invalid imageType in ComputeResources.ec2Configuration")
+		}
+	}
+	return nil
+}
+
+var (
+	eksCluster          = lazy(`^arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/.+$`)
+	kubernetesNamespace = lazy(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+)

@@ -23,7 +23,7 @@ func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbat
 		if _, ok := m.Queue(name); ok {
 			return nil, a.judge(c, already("Job queue", name))
 		}
-		err := a.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn))
+		err := a.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn))
 		return []model.Event{{QueueCreated: &model.Shape[awsbatch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbat
 	return &awsbatch.CreateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
 }
 
-// checkQueue checks what the request alone shows. The engine has no queues for EKS or SageMaker.
+// checkQueue checks what the request alone shows. The engine has no queues for SageMaker.
 func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
@@ -41,7 +41,7 @@ func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 		return wire.ClientException("priority is required, between 0 and 1000.")
 	case len(in.ServiceEnvironmentOrder) > 0:
 		return cannot("serviceEnvironmentOrder")
-	case in.JobQueueType == types.JobQueueTypeEks || in.JobQueueType == types.JobQueueTypeSagemakerTraining:
+	case in.JobQueueType == types.JobQueueTypeSagemakerTraining:
 		return cannot("jobQueueType " + string(in.JobQueueType))
 	}
 	if err := checkQueueState(in.State); err != nil {
@@ -69,8 +69,24 @@ func checkQueueState(s types.JQState) error {
 	return nil
 }
 
+// checkQueueType rejects a queue of type EKS with other environments, and the reverse (rule queue-mix-eks-ecs). The
+// local machine may be in any queue.
+func checkQueueType(m *model.Model, in *awsbatch.CreateJobQueueInput) error {
+	for _, o := range in.ComputeEnvironmentOrder {
+		v := m.Environments[model.ResourceName(aws.ToString(o.ComputeEnvironment), model.KindEnvironment)]
+		switch eks := in.JobQueueType == types.JobQueueTypeEks; {
+		case in.JobQueueType == "" || v == nil || v.Platform() == "" || eks == (v.Platform() == model.PlatformEKS):
+		case eks:
+			return faulty("EKS job queue type must have EKS compute environment.")
+		default:
+			return faulty("%s job queue type must not have EKS compute environment.", in.JobQueueType)
+		}
+	}
+	return nil
+}
+
 // checkOrder rejects an order of environments that Batch rejects: unknown or repeated ones, more
-// than three, or EC2 mixed with Fargate.
+// than three, or EC2 mixed with Fargate or EKS.
 func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 	var refused error
 	names, numbers := map[string]bool{}, map[int32]bool{}
@@ -97,7 +113,10 @@ func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 	if len(order) > 3 {
 		refused = gravest(refused, faulty("Only 3 environments are allowed in job queue request."))
 	}
-	if len(platforms) > 1 {
+	switch {
+	case len(platforms) > 1 && platforms[model.PlatformEKS]:
+		refused = gravest(refused, faulty("EKS and ECS compute environments can not be mixed."))
+	case len(platforms) > 1:
 		refused = gravest(refused, faulty("Fargate and EC2 compute environments can not be mixed."))
 	}
 	return refused
@@ -218,8 +237,13 @@ func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
 		}
 		d.ComputeEnvironmentOrder = append(d.ComputeEnvironmentOrder, types.ComputeEnvironmentOrder{
 			Order: &order, ComputeEnvironment: aws.String(model.ARN(model.KindEnvironment, name))})
-		if v := m.Environments[name]; v != nil && v.Platform() == types.PlatformCapabilityFargate {
-			d.JobQueueType = types.JobQueueTypeEcsFargate // checkOrder rejects mixed platforms
+		if v := m.Environments[name]; v != nil { // checkOrder rejects mixed platforms
+			switch v.Platform() {
+			case types.PlatformCapabilityFargate:
+				d.JobQueueType = types.JobQueueTypeEcsFargate
+			case model.PlatformEKS:
+				d.JobQueueType = types.JobQueueTypeEks
+			}
 		}
 	}
 	return d

@@ -75,7 +75,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		if err := a.mayStartProcesses(c, x); err != nil {
 			return nil, err
 		}
-		if err := a.judge(c, checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
+		if err := a.judge(c, checkPodOverrides(d.Request, in), checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
 			return nil, err
 		}
 		w, err := model.WorkOf(d, in)
@@ -86,7 +86,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 			return nil, err
 		}
 		if len(w.Parts) > 0 {
-			unhonoured = unhonouredParts(x, d.Request, w.Parts)
+			unhonoured = unhonouredParts(x, d.Request, w)
 		} else {
 			unhonoured = append(x.Unhonoured(w.Container), ignored(d.Request.ContainerProperties, in.ContainerOverrides)...)
 		}
@@ -193,8 +193,8 @@ func checkShare(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition
 // is what the job runs.
 func checkAgainst(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition, w *model.Work) error {
 	commands := [][]string{w.Container.Command}
-	for _, p := range w.Parts {
-		commands = append(commands, p.Container.Command)
+	for i := range w.Parts {
+		commands = append(commands, w.Parts[i].Commands()...)
 	}
 	for _, command := range commands {
 		if _, err := model.Substitute(command, model.Merged(d.Request.Parameters, in.Parameters)); err != nil {
@@ -206,7 +206,7 @@ func checkAgainst(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definiti
 			return wire.ClientException("Consumable resource %s does not exist.", r.Name)
 		}
 	}
-	refused := gravest(checkPods(d, in), checkWork(w, d.Fargate()))
+	refused := checkWork(w, d.Fargate())
 	for _, dep := range in.DependsOn {
 		refused = gravest(refused, checkDependency(m, in, dep))
 	}
@@ -321,8 +321,11 @@ func (a *API) mayStartProcesses(c *call, x attempt.Executor) error {
 // checkPlatform rejects a job if all environments of its queue have the other platform: it could
 // never start.
 func checkPlatform(m *model.Model, d *model.Definition, q *model.Queue) error {
-	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.Environments[name]; return v == nil || v.Runs(d.Fargate()) }) {
+	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.Environments[name]; return v == nil || v.Runs(d.Platform()) }) {
 		return nil
 	}
-	return faulty("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", model.Capability(d.Fargate()))
+	if d.Platform() == model.PlatformEKS {
+		return faulty("Job Queue is attached to Compute Environment that can not run Batch on EKS jobs.")
+	}
+	return faulty("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", d.Platform())
 }

@@ -33,7 +33,8 @@ type group struct {
 	mu      sync.Mutex
 	ends    []model.ContainerEnd
 	decided *model.Outcome // by the first essential container that ended
-	logCut  bool           // of any container
+	results []model.Outcome
+	logCut  bool // of any container
 }
 
 // carryOutTask runs a task of several containers, as carryOut runs one.
@@ -43,11 +44,15 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	defer stop(nil)
 	kill, over := KillAfter(ctx, l.Hurry)
 	defer over()
-	g := &group{life: l, whole: whole, parts: parts, stop: stop, kill: kill, ends: make([]model.ContainerEnd, len(parts))}
+	g := &group{life: l, whole: whole, parts: parts, stop: stop, kill: kill, ends: make([]model.ContainerEnd, len(parts)),
+		results: make([]model.Outcome, len(parts))}
 	gpus := base.GPUs
 	for _, p := range g.parts {
 		need, _ := model.Requested(p.Container) // SubmitJob has checked it
-		g.gpus, gpus = append(g.gpus, gpus[:need.GPUs]), gpus[need.GPUs:]
+		g.gpus = append(g.gpus, gpus[:need.GPUs])
+		if p.Pod == nil || !p.Pod.Init { // init containers have ended before the containers start
+			gpus = gpus[need.GPUs:]
+		}
 		g.started, g.ended = append(g.started, make(chan struct{})), append(g.ended, make(chan struct{}))
 	}
 	var group sync.WaitGroup
@@ -58,6 +63,9 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 		})
 	}
 	group.Wait()
+	if l.Task.Job.Pod != nil {
+		return podOutcome(g)
+	}
 	o := *g.decided
 	o.Containers, o.LogCut = g.ends, g.logCut
 	return o
@@ -68,12 +76,14 @@ func (g *group) conclude(i int, o model.Outcome) {
 	g.mu.Lock()
 	g.logCut = g.logCut || o.LogCut
 	g.ends[i] = model.ContainerEnd{Name: g.parts[i].Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil}
-	if g.parts[i].Essential() && g.decided == nil {
+	g.results[i] = o
+	decides := g.parts[i].Essential() && g.parts[i].Pod == nil // a pod ends with its last container
+	if decides && g.decided == nil {
 		g.decided = &o
 	}
 	g.mu.Unlock()
 	close(g.ended[i])
-	if g.parts[i].Essential() {
+	if decides {
 		g.stop(errEssential)
 	}
 }
@@ -95,6 +105,12 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 	a.ID = model.PartStream(base.ID, i)
 	a.Container, a.Command, a.GPUs, a.Kill = p.Container, command, g.gpus[i], g.kill
 	a.Environment = merged(p.Container.Environment, base.Environment)
+	if p.Pod != nil {
+		if a, err = inPod(a, p.Pod, base, g.life.Task.Job.Parameters()); err != nil {
+			log.Close()
+			return NotStarted(err)
+		}
+	}
 	if p.Node {
 		a.Environment = merged(a.Environment, nodeVariables(g.life.Task.Job, i))
 	}

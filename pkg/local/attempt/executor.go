@@ -99,6 +99,14 @@ func UnhonouredLogging(c *types.LogConfiguration) []string {
 	return names
 }
 
+// Argv returns the command with the entrypoint of a pod's container before it.
+func (a Attempt) Argv() []string {
+	if a.Pod == nil {
+		return a.Command
+	}
+	return append(slices.Clone(a.Pod.Entrypoint), a.Command...)
+}
+
 // How returns how an executor runs commands, as a phrase for notices.
 func How(x Executor) string {
 	if other, ok := x.(interface{ How() string }); ok {
@@ -115,8 +123,12 @@ type Attempt struct {
 	Job string
 	// Container is the job's container with all overrides.
 	Container *types.ContainerProperties
-	// Command is its command after the substitution of Ref:: parameters.
+	// Command is its command after the substitution of Ref:: parameters. For a pod it is the args.
 	Command []string
+	// Pod is what a container of a pod has beyond other containers, after the same substitution; nil for
+	// others. PodID is the pod's own id: its containers have different ones.
+	Pod   *model.PodPart
+	PodID string
 	// Environment has the job's variables and those that Batch sets.
 	Environment []types.KeyValuePair
 	// Directory is where the command runs, an absolute path.

@@ -49,7 +49,10 @@ type Life struct {
 // Run carries out the attempt and returns how it ended.
 func (l *Life) Run(ctx context.Context, a Attempt) model.Outcome {
 	return l.inDirectory(ctx, a, func(a Attempt) model.Outcome {
-		if len(l.Task.Job.Parts) > 0 {
+		switch {
+		case l.Task.Job.Pod != nil:
+			return l.carryOutPod(ctx, a)
+		case len(l.Task.Job.Parts) > 0:
 			return l.carryOutTask(ctx, a)
 		}
 		return l.carryOut(ctx, a)

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 
@@ -16,9 +15,6 @@ import (
 // must not change meanwhile.
 func Of(t *model.Task) (Attempt, error) {
 	command, err := model.Substitute(t.Job.Container.Command, t.Job.Parameters())
-	if t.Job.Pod != nil {
-		err = ErrPods
-	}
 	return Attempt{ID: t.Last().Stream, Job: t.ID(), Container: t.Job.Container, Command: command, Environment: environmentOf(t),
 		Directory: workingDirectory(t), GPUs: t.Last().GPUs}, err
 }
@@ -74,6 +70,9 @@ func variables(t *model.Task, attempt int) []types.KeyValuePair {
 		Variable("AWS_BATCH_JQ_NAME", queue),
 		Variable("AWS_BATCH_CE_NAME", name),
 	}
+	if t.Job.Pod != nil {
+		set = append(set, Variable("AWS_BATCH_JOB_KUBERNETES_NODE_UID", nodeUID))
+	}
 	if t.IsChild() {
 		set = append(set, Variable("AWS_BATCH_JOB_ARRAY_INDEX", strconv.Itoa(int(t.Index))),
 			Variable("AWS_BATCH_JOB_ARRAY_SIZE", strconv.Itoa(len(t.Job.Children))))
@@ -103,6 +102,3 @@ func nodeVariables(j *model.Job, i int) []types.KeyValuePair {
 	}
 	return set
 }
-
-// ErrPods is why jobs of pods cannot run.
-var ErrPods = errors.New("the local engine has no Kubernetes and runs no pods")

@@ -56,7 +56,11 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
-	if slices.ContainsFunc(a.Command, func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
+	pod, command, err := x.podFlags(a)
+	if err != nil {
+		return call{}, err
+	}
+	if slices.ContainsFunc(a.Argv(), func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
 		return call{}, errors.New("the command has a NUL byte, which is not allowed in an argument")
 	}
 	var stop []string
@@ -67,7 +71,7 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	args := slices.Concat(
 		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
 			"--label=" + attemptLabel + "=" + a.ID, "--label=" + jobLabel + "=" + a.Job},
-		stop, limits, rights, linux, mounts, staged, x.gpus(a.GPUs), variables.flags, []string{"--", image}, a.Command)
+		stop, limits, rights, linux, mounts, staged, x.gpus(a.GPUs), pod, variables.flags, []string{"--", image}, command)
 	return call{args: args, stdin: variables.file, env: variables.own}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -38,6 +39,7 @@ type Options struct {
 type Executor struct {
 	client
 	options Options
+	volumes sync.Mutex // while volumes of pods are created
 }
 
 // New finds the program and checks that it can run containers. The error is an *UnavailableError if
@@ -131,7 +133,7 @@ func (c client) clear(id string) error {
 	for _, found := range strings.Fields(list) {
 		err = errors.Join(err, c.remove(found))
 	}
-	return err
+	return errors.Join(err, c.clearVolumes(id))
 }
 
 // Clear removes the container of an attempt, if it has one. It also clears attempts of an engine
@@ -194,7 +196,11 @@ func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (ex
 	if ctx.Err() != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
-	if err := x.options.note(a.ID, x.kind); err != nil {
+	err = x.options.note(a.ID, x.kind)
+	if err == nil {
+		err = x.createVolumes(ctx, a)
+	}
+	if err != nil {
 		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
 	}
 	defer func() {

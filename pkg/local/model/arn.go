@@ -5,6 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // The account and Region of the engine. No AWS account has this number.
@@ -80,3 +82,10 @@ func (i Instance) ID() string {
 
 // ARN returns the ARN of the instance.
 func (i Instance) ARN() string { return instancePrefix + i.Environment.Cluster() + "/" + i.ID() }
+
+// PodName returns the name of the attempt's pod, in the form that Batch gives it (user guide, "Amazon EKS jobs"). Its
+// last part is that of the log streams.
+func (a *Attempt) PodName() string { return batch.PodPrefix + a.Stream }
+
+// NodeName returns the name of the node that ran the pod: the local machine.
+func (a *Attempt) NodeName() string { return Instance{a.Environment, a.Executor}.ID() }

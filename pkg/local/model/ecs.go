@@ -127,9 +127,9 @@ func (m *Model) Instances(cluster string) []Instance {
 	return all
 }
 
-// noteInstance remembers the container instance of an attempt.
+// noteInstance remembers the container instance of an attempt. An environment on EKS has none.
 func (m *Model) noteInstance(a *Attempt) {
-	if !a.Environment.IsFargate() {
+	if !a.Environment.IsFargate() && (a.Environment == nil || a.Environment.Platform() != PlatformEKS) {
 		m.instances[Instance{a.Environment, a.Executor}] = true
 	}
 }
@@ -152,7 +152,7 @@ func (m *Model) environmentOfAttempt(name string) *Environment {
 // exists. known is false for a cluster that never existed.
 func (m *Model) ClusterEnvironment(cluster string) (v *Environment, known bool) {
 	for _, v := range m.Environments {
-		if v.Cluster() == cluster {
+		if v.Cluster() == cluster && v.Platform() != PlatformEKS {
 			return v, true
 		}
 	}

@@ -26,11 +26,17 @@ func (v *Environment) Disabled() bool {
 	return v.Request != nil && v.Request.State == types.CEStateDisabled
 }
 
+// PlatformEKS is the platform of pods. Batch has the first two platforms as capabilities, and this one as an
+// orchestration type.
+const PlatformEKS types.PlatformCapability = "EKS"
+
 // Platform returns the platform of jobs that may run there; "" means any.
 func (v *Environment) Platform() types.PlatformCapability {
 	switch {
 	case v.Request == nil:
 		return ""
+	case v.Request.EksConfiguration != nil:
+		return PlatformEKS
 	case v.Request.ComputeResources != nil && IsFargate(v.Request.ComputeResources.Type):
 		return types.PlatformCapabilityFargate
 	}
@@ -114,6 +120,6 @@ func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatc
 }
 
 // Runs reports whether jobs of a platform may run there.
-func (v *Environment) Runs(fargate bool) bool {
-	return v.Platform() == "" || (v.Platform() == types.PlatformCapabilityFargate) == fargate
+func (v *Environment) Runs(platform types.PlatformCapability) bool {
+	return v.Platform() == "" || v.Platform() == platform
 }

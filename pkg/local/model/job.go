@@ -47,10 +47,10 @@ type Job struct {
 type Work struct {
 	// Container is the only container; of several, the leading one.
 	Container *types.ContainerProperties
-	// Parts are the containers of a task that has several, or the nodes; else empty.
+	// Parts are the containers of a task that has several or of a pod, or the nodes; else empty.
 	Parts    []Part
-	Pod      *types.EksPodPropertiesDetail
-	Need     Amount // of each attempt
+	Pod      *types.EksPodPropertiesDetail // nil for other jobs
+	Need     Amount                        // of each attempt
 	Consumes []Requirement
 }
 
@@ -59,11 +59,24 @@ type Work struct {
 func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
 	consumes := requirements(d.Request, in)
 	if d.Request.EksProperties != nil {
-		pod, err := podOf(d.Request.EksProperties, in.EksPropertiesOverride)
-		return &Work{Container: &types.ContainerProperties{}, Pod: pod, Consumes: consumes}, err
+		return podWork(d.Request.EksProperties, in.EksPropertiesOverride, consumes)
 	}
 	c, parts, need, err := requests(d, in)
 	return &Work{Container: c, Parts: parts, Need: need, Consumes: consumes}, err
+}
+
+// podWork returns the work of a job of a pod. It accepts what older engines accepted: the journal must stay readable.
+func podWork(p *types.EksProperties, over *types.EksPropertiesOverride, consumes []Requirement) (*Work, error) {
+	pod, err := PodOf(p, over)
+	if err != nil {
+		return nil, err
+	}
+	w := &Work{Container: &types.ContainerProperties{}, Pod: pod, Parts: podParts(pod), Consumes: consumes}
+	w.Need = podNeed(w.Parts)
+	if at := slices.IndexFunc(w.Parts, func(p Part) bool { return p.Essential() }); at >= 0 {
+		w.Container = w.Parts[at].Container
+	}
+	return w, nil
 }
 
 // Task is something with a state: a job, an array's parent or a child. A child and its parent

@@ -402,7 +402,7 @@ func (m *Model) index(j *Job) {
 // classOf returns the class of a job: its position in the queue depends only on it and the order
 // of submission.
 func classOf(j *Job) class {
-	c := class{fargate: j.Definition.Fargate()}
+	c := class{platform: j.Definition.Platform()}
 	for _, r := range j.Consumes {
 		c.consumes += fmt.Sprintf("%s=%d,", r.Name, r.Quantity)
 	}

@@ -8,12 +8,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Part is one container of a job with ecsProperties, or one node of a multi-node job, named by its
-// index.
+// Part is one container of a job with ecsProperties or of a pod, or one node of a multi-node job, named
+// by its index.
 type Part struct {
 	Node      bool
+	Pod       *PodPart                      // nil for a container that is not in a pod
 	Declared  types.TaskContainerProperties // with the overrides of the job
 	Container *types.ContainerProperties    // the same, as an executor takes it
+}
+
+// Commands returns the texts that may have parameters: the command, and for a pod also its entrypoint.
+func (p *Part) Commands() [][]string {
+	if p.Pod == nil {
+		return [][]string{p.Container.Command}
+	}
+	return [][]string{p.Pod.Entrypoint, p.Container.Command}
 }
 
 // Name returns the container's name, or the node's index.

@@ -15,9 +15,12 @@ func (t *Task) stuck() string {
 	return ""
 }
 
-// Capability returns the platform that a job definition is for.
-func Capability(fargate bool) types.PlatformCapability {
-	if fargate {
+// Platform returns the platform that a job definition is for.
+func (d *Definition) Platform() types.PlatformCapability {
+	switch {
+	case d.Request.EksProperties != nil:
+		return PlatformEKS
+	case d.Fargate():
 		return types.PlatformCapabilityFargate
 	}
 	return types.PlatformCapabilityEc2
@@ -42,7 +45,7 @@ func (m *Model) environmentsOf(j *Job) []*Environment {
 // fitting returns the environments in which the job fits once they have free capacity.
 func (m *Model) fitting(j *Job) []*Environment {
 	return slices.DeleteFunc(m.environmentsOf(j), func(v *Environment) bool {
-		return v.Disabled() || !v.Runs(j.class.fargate) || v.limit() < j.Need.MilliCPU
+		return v.Disabled() || !v.Runs(j.class.platform) || v.limit() < j.Need.MilliCPU
 	})
 }
 
@@ -53,14 +56,14 @@ func (m *Model) unplaceable(j *Job, machine Amount) string {
 		return why
 	}
 	all := m.environmentsOf(j)
-	mine := slices.DeleteFunc(slices.Clone(all), func(v *Environment) bool { return !v.Runs(j.class.fargate) })
+	mine := slices.DeleteFunc(slices.Clone(all), func(v *Environment) bool { return !v.Runs(j.class.platform) })
 	largest := int64(0)
 	for _, v := range mine {
 		largest = max(largest, v.limit())
 	}
 	switch {
 	case len(mine) == 0:
-		return misfits + fmt.Sprintf("the job asks for %s, and no compute environment of the queue is for it", Capability(j.class.fargate))
+		return misfits + fmt.Sprintf("the job asks for %s, and no compute environment of the queue is for it", j.class.platform)
 	case largest < j.Need.MilliCPU:
 		return "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE - CE(s) associated with the job queue cannot meet the CPU requirement of the job: " +
 			fmt.Sprintf("the job asks for %s, the largest maxvCpus is %d", vcpus(j.Need.MilliCPU), largest/1000)

@@ -2,15 +2,42 @@ package model
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
+// A pod is one task here, with its containers as parts. As in Kubernetes, init containers run first,
+// one after the other, and the pod ends when all of its containers have ended.
+
 // podContainer is the name of a container of a pod that has none (API reference of
 // EksContainer).
 const podContainer = "Default"
+
+// PodPart is what a container of a pod has beyond other containers.
+type PodPart struct {
+	// Init means that it runs before the containers, until it ends.
+	Init bool
+	// Entrypoint is the command of the EksContainer, which replaces the image's ENTRYPOINT. Its args are
+	// the Command of the Part.
+	Entrypoint []string
+	// NoNewPrivileges is allowPrivilegeEscalation false.
+	NoNewPrivileges bool
+	EmptyDirs       []EmptyDir
+}
+
+// EmptyDir is a mount of an emptyDir volume. The volume belongs to the pod.
+type EmptyDir struct {
+	Volume   string
+	Path     string
+	ReadOnly bool
+	// InMemory is medium Memory, SizeMiB its sizeLimit; 0 for none.
+	InMemory bool
+	SizeMiB  int64
+}
 
 // DescribedPods returns the pod of a definition as Batch shows it: its containers have empty
 // lists instead of missing ones.
@@ -35,8 +62,8 @@ func describedContainers(all []types.EksContainer) []types.EksContainer {
 	return all
 }
 
-// podOf returns the pod of a job: the definition's with the request's overrides.
-func podOf(p *types.EksProperties, in *types.EksPropertiesOverride) (*types.EksPodPropertiesDetail, error) {
+// PodOf returns the pod of a job: the definition's with the request's overrides. in may be nil.
+func PodOf(p *types.EksProperties, in *types.EksPropertiesOverride) (*types.EksPodPropertiesDetail, error) {
 	pod, err := overlay(&types.EksPodPropertiesDetail{}, DescribedPods(p).PodProperties)
 	if err != nil || in == nil || in.PodProperties == nil {
 		return pod, err
@@ -50,14 +77,13 @@ func podOf(p *types.EksProperties, in *types.EksPropertiesOverride) (*types.EksP
 
 // overrideContainers applies the overrides to the containers with the same names.
 func overrideContainers(all []types.EksContainerDetail, over []types.EksContainerOverride) {
-	named := func(name *string) string { return cmp.Or(aws.ToString(name), podContainer) }
 	for _, o := range over {
-		at := slices.IndexFunc(all, func(c types.EksContainerDetail) bool { return named(c.Name) == named(o.Name) })
+		at := slices.IndexFunc(all, func(c types.EksContainerDetail) bool { return PodContainerName(c.Name) == PodContainerName(o.Name) })
 		if at < 0 {
 			continue
 		}
 		c := &all[at]
-		c.Image, c.Resources = cmp.Or(o.Image, c.Image), cmp.Or(o.Resources, c.Resources)
+		c.Image, c.Resources = cmp.Or(o.Image, c.Image), overrideQuantities(c.Resources, o.Resources)
 		if o.Args != nil {
 			c.Args = o.Args
 		}
@@ -66,4 +92,88 @@ func overrideContainers(all []types.EksContainerDetail, over []types.EksContaine
 		}
 		c.Env = MergedBy(c.Env, o.Env, func(v types.EksContainerEnvironmentVariable) string { return aws.ToString(v.Name) })
 	}
+}
+
+// overrideQuantities returns the resources of an override, with the definition's where it names a kind
+// neither in limits nor in requests. A limit of the definition must not contradict a new request.
+func overrideQuantities(own, over *types.EksContainerResourceRequirements) *types.EksContainerResourceRequirements {
+	if own == nil || over == nil {
+		return cmp.Or(over, own)
+	}
+	named := func(kind string) bool {
+		_, limit := over.Limits[kind]
+		_, request := over.Requests[kind]
+		return limit || request
+	}
+	rest := func(own, over map[string]string) map[string]string {
+		out := maps.Clone(own)
+		maps.DeleteFunc(out, func(kind, _ string) bool { return named(kind) })
+		if out = Merged(out, over); len(out) == 0 {
+			return nil
+		}
+		return out
+	}
+	return &types.EksContainerResourceRequirements{Limits: rest(own.Limits, over.Limits), Requests: rest(own.Requests, over.Requests)}
+}
+
+// PodContainerName returns the name of a container of a pod.
+func PodContainerName(name *string) string { return cmp.Or(aws.ToString(name), podContainer) }
+
+// podParts returns the containers of a pod, the init containers first.
+func podParts(pod *types.EksPodPropertiesDetail) []Part {
+	all := make([]Part, 0, len(pod.InitContainers)+len(pod.Containers))
+	var before []types.TaskContainerDependency
+	add := func(c *types.EksContainerDetail, init bool) {
+		p := podPart(pod, c, init)
+		if FindPart(all, p.Name()) >= 0 { // in the journal of an older engine, which did not compare the names
+			p.Declared.Name = aws.String(p.Name() + "-" + string(rune('a'+len(all))))
+		}
+		p.Declared.DependsOn = before
+		all = append(all, p)
+		if init {
+			before = []types.TaskContainerDependency{{ContainerName: p.Declared.Name, Condition: aws.String(OnSuccess)}}
+		}
+	}
+	for i := range pod.InitContainers {
+		add(&pod.InitContainers[i], true)
+	}
+	for i := range pod.Containers {
+		add(&pod.Containers[i], false)
+	}
+	return all
+}
+
+// podPart returns a container of a pod as an executor takes it.
+func podPart(pod *types.EksPodPropertiesDetail, c *types.EksContainerDetail, init bool) Part {
+	special := &PodPart{Init: init, Entrypoint: c.Command}
+	out := &types.ContainerProperties{Image: c.Image, Command: c.Args, ResourceRequirements: quantitiesOf(c).requirements()}
+	for _, v := range c.Env {
+		out.Environment = append(out.Environment, types.KeyValuePair{Name: v.Name, Value: v.Value})
+	}
+	if s := c.SecurityContext; s != nil {
+		out.Privileged, out.ReadonlyRootFilesystem, out.User = s.Privileged, s.ReadOnlyRootFilesystem, userOf(s)
+		special.NoNewPrivileges = s.AllowPrivilegeEscalation != nil && !*s.AllowPrivilegeEscalation
+	}
+	for _, m := range c.VolumeMounts {
+		at := slices.IndexFunc(pod.Volumes, func(v types.EksVolume) bool { return aws.ToString(v.Name) == aws.ToString(m.Name) })
+		if at < 0 {
+			continue // named by PodGaps
+		}
+		switch v := &pod.Volumes[at]; {
+		case v.HostPath != nil:
+			source := aws.ToString(v.HostPath.Path)
+			if sub := aws.ToString(m.SubPath); sub != "" {
+				source = strings.TrimSuffix(source, "/") + "/" + sub
+			}
+			// Each mount has its own volume: subPath makes their sources differ.
+			name := aws.String(aws.ToString(m.Name) + "-" + string(rune('a'+len(out.Volumes))))
+			out.Volumes = append(out.Volumes, types.Volume{Name: name, Host: &types.Host{SourcePath: &source}})
+			out.MountPoints = append(out.MountPoints, types.MountPoint{SourceVolume: name, ContainerPath: m.MountPath, ReadOnly: m.ReadOnly})
+		case v.EmptyDir != nil:
+			special.EmptyDirs = append(special.EmptyDirs, EmptyDir{Volume: aws.ToString(m.Name), Path: aws.ToString(m.MountPath),
+				ReadOnly: aws.ToBool(m.ReadOnly), InMemory: aws.ToString(v.EmptyDir.Medium) == "Memory", SizeMiB: mebibytes(aws.ToString(v.EmptyDir.SizeLimit))})
+		}
+	}
+	return Part{Pod: special, Container: out, Declared: types.TaskContainerProperties{Name: aws.String(PodContainerName(c.Name)),
+		Essential: aws.Bool(!init), Image: c.Image, Environment: out.Environment}}
 }

@@ -2,6 +2,8 @@ package model
 
 import (
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // QueueJobs contains the jobs of one queue.
@@ -48,7 +50,7 @@ func (l *QueueJobs) index(j *Job) {
 type class struct {
 	share    string
 	priority int32 // in the share, higher first
-	fargate  bool
+	platform types.PlatformCapability
 	consumes string
 }
 

@@ -121,7 +121,9 @@ func (m *Model) remove(r Resource) error {
 	case KindEnvironment:
 		if v := m.Environments[name]; v != nil && v.Request != nil {
 			delete(m.Environments, name)
-			m.GoneClusters = append(m.GoneClusters, v.Cluster())
+			if v.Platform() != PlatformEKS { // its cluster is the caller's
+				m.GoneClusters = append(m.GoneClusters, v.Cluster())
+			}
 		}
 	case KindPolicy:
 		delete(m.Policies, name)

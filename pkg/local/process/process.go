@@ -52,9 +52,11 @@ func isWorkloads(image string) bool {
 // argv returns the command line of an attempt; empty if unknown.
 func (p Executor) argv(a attempt.Attempt) []string {
 	if isWorkloads(aws.ToString(a.Container.Image)) {
-		return append(slices.Clone(p.program), a.Command...)
+		if a.Pod == nil || len(a.Pod.Entrypoint) == 0 {
+			return append(slices.Clone(p.program), a.Command...)
+		}
 	}
-	return a.Command
+	return a.Argv()
 }
 
 // Unhonoured returns the members of a container that have no effect on a process.

@@ -34,7 +34,7 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	if err != nil {
 		return code, fmt.Errorf("CannotStartContainerError: %w", err)
 	}
-	if isWorkloads(aws.ToString(a.Container.Image)) {
+	if isWorkloads(aws.ToString(a.Container.Image)) && (a.Pod == nil || len(a.Pod.Entrypoint) == 0) {
 		argv[0] = programName // its path may be /proc/self/exe
 	}
 	if err := ctx.Err(); err != nil {
