@@ -22,9 +22,6 @@ func Account(arn string) string {
 	return ""
 }
 
-// PodPrefix begins the name of the pod of every attempt (user guide, "Amazon EKS jobs").
-const PodPrefix = "aws-batch."
-
 // IsLocal reports whether the ARN of a resource of AWS Batch is from the local engine.
 func IsLocal(arn string) bool { return strings.HasPrefix(arn, "arn:aws:batch:local:") }
 

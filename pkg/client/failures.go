@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // errorWindow is how many lines at the end of a log are searched for the error: one page.
@@ -73,15 +75,25 @@ func failedOf(job types.JobDetail) *failed {
 	f := &failed{id: aws.ToString(job.JobId), reason: aws.ToString(job.StatusReason)}
 	if job.Container != nil {
 		f.exit = job.Container.ExitCode
-		if r := aws.ToString(job.Container.Reason); r != "" && r != f.reason {
-			f.reason = strings.TrimPrefix(f.reason+", "+r, ", ")
-		}
+		f.reason = withReason(f.reason, aws.ToString(job.Container.Reason))
+	}
+	if n := len(job.EksAttempts); n > 0 {
+		end := batch.PodEnd(job.EksAttempts[n-1])
+		f.exit, f.reason = end.ExitCode, withReason(f.reason, aws.ToString(end.Reason))
 	}
 	attempts, err := logStreams(job)
 	if f.logError = err; len(attempts) > 0 {
 		f.streams = attempts[len(attempts)-1]
 	}
 	return f
+}
+
+// withReason adds the reason of a container to that of the job.
+func withReason(reason, container string) string {
+	if container == "" || container == reason {
+		return reason
+	}
+	return strings.TrimPrefix(reason+", "+container, ", ")
 }
 
 // kind returns a key for the part of the cause that DescribeJobs shows.

@@ -168,7 +168,7 @@ func (t *tail) Take(ctx context.Context, job types.JobDetail, emit func(Line) bo
 		}
 		t.first = i
 	}
-	if t.over.IsZero() && (batch.HasEnded(job.Status) || t.Attempt > 0 && len(job.Attempts) >= t.Attempt) {
+	if t.over.IsZero() && (batch.HasEnded(job.Status) || t.Attempt > 0 && batch.Attempts(job) >= t.Attempt) {
 		t.over = time.Now()
 		stopped := time.UnixMilli(aws.ToInt64(job.StoppedAt))
 		t.silent = len(slices.Concat(attempts[min(max(t.first, 0), len(attempts)):]...)) == 0 || job.StoppedAt != nil && time.Since(stopped) > longAgo
@@ -335,7 +335,24 @@ func logStreams(job types.JobDetail) ([][]stream, error) {
 	for _, c := range taskContainers(job) {
 		running = append(running, groups.stream(aws.ToString(c.Name), c.LogStreamName))
 	}
-	if running = fresh(running); running != nil {
+	podStreams := func(pod *string, containers int, name func(i int) *string) (streams []stream) {
+		for i := range containers {
+			streams = append(streams, groups.stream("", aws.String(batch.PodStream(job, pod, name(i)))))
+		}
+		return fresh(streams)
+	}
+	for _, a := range job.EksAttempts {
+		all := slices.Concat(a.InitContainers, a.Containers)
+		attempts = append(attempts, podStreams(a.PodName, len(all), func(i int) *string { return all[i].Name }))
+	}
+	if job.EksProperties != nil && job.EksProperties.PodProperties != nil {
+		pod := job.EksProperties.PodProperties
+		all := slices.Concat(pod.InitContainers, pod.Containers)
+		running = podStreams(pod.PodName, len(all), func(i int) *string { return all[i].Name })
+	} else {
+		running = fresh(running)
+	}
+	if running != nil {
 		attempts = append(attempts, running)
 	}
 	return attempts, nil
@@ -397,7 +414,7 @@ func logsElsewhere(job types.JobDetail) error {
 		return elsewhere("job %s is an array: each child has its own log; choose one, such as %s:0", name, short)
 	case job.NodeProperties != nil && job.NodeDetails == nil:
 		return elsewhere("job %s has several nodes: each has its own log; choose one, such as %s#0", name, short)
-	case job.EksProperties != nil:
+	case job.EksProperties != nil && !batch.IsLocal(aws.ToString(job.JobArn)):
 		return elsewhere("job %s runs on EKS, and its log is in the cluster: use kubectl logs", name)
 	}
 	if job.Container == nil || job.Container.LogConfiguration == nil {

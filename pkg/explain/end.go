@@ -158,6 +158,7 @@ func endOf(job *types.JobDetail) end {
 	if n := len(job.EksAttempts); n > 0 {
 		a := job.EksAttempts[n-1]
 		e.statusReason = cmp.Or(str(a.StatusReason), e.statusReason)
+		e.process = batch.IsLocal(str(job.JobArn)) && str(a.NodeName) == "local-process"
 		for _, c := range slices.Concat(a.InitContainers, a.Containers) {
 			e.take(c.ExitCode, c.Reason)
 		}
@@ -167,6 +168,11 @@ func endOf(job *types.JobDetail) end {
 			for _, c := range task.Containers {
 				e.image = cmp.Or(e.image, str(c.Image))
 			}
+		}
+	}
+	if pod := job.EksProperties; pod != nil && pod.PodProperties != nil {
+		for _, c := range pod.PodProperties.Containers {
+			e.image = cmp.Or(e.image, str(c.Image))
 		}
 	}
 	// An older engine does not record how it ran the attempt, but its messages show it.

@@ -251,6 +251,11 @@ func logOf(job *types.JobDetail) *Log {
 			}
 		}
 	}
+	for _, a := range slices.Backward(job.EksAttempts) {
+		if l.Stream == "" {
+			l.Stream = batch.PodStream(*job, a.PodName, batch.PodEnd(a).Name)
+		}
+	}
 	for _, a := range slices.Backward(job.Attempts) {
 		if l.Stream == "" && a.Container != nil {
 			l.Stream = str(a.Container.LogStreamName)

@@ -38,6 +38,9 @@ func (b *Bundle) waitsSince() int64 {
 	for _, a := range job.Attempts {
 		since = max(since, num(a.StoppedAt))
 	}
+	for _, a := range job.EksAttempts {
+		since = max(since, num(a.StoppedAt))
+	}
 	for _, d := range b.Dependencies {
 		since = max(since, num(d.StoppedAt))
 	}

@@ -48,8 +48,8 @@ func TestRegisterRefuses(t *testing.T) {
 		{func(r *in) { r.JobDefinitionName = aws.String(strings.Repeat("a", 129)) }, "Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores."},
 		{func(r *in) { r.Type = "task" }, `Job definition type "task" is not valid. Valid types: [container, multinode]`},
 		{func(r *in) { r.Type = "multinode" }, "nodeProperties are required for a job definition of type multinode."},
-		{func(r *in) { r.EksProperties = hostNetwork() }, "Only one of containerProperties, ecsProperties and eksProperties can be given."},
-		{func(r *in) { r.ContainerProperties, r.EksProperties = nil, hostNetwork() }, "eksProperties.podProperties must contain at least one container."},
+		{func(r *in) { r.EksProperties = hostNetwork() }, "Cannot use both ECS containerProperties and eksProperties"},
+		{func(r *in) { r.ContainerProperties, r.EksProperties = nil, hostNetwork() }, "Containers must be provided for Batch on EKS jobs."},
 		{func(r *in) { r.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}} }, "Only one of containerProperties and ecsProperties can be given."},
 		{func(r *in) { r.ConsumableResourceProperties = asks("licence", 0) }, "quantity of consumable resource licence should be at least 1."},
 		{func(r *in) {

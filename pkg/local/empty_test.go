@@ -102,12 +102,14 @@ var baseRequests = []baseRequest{
 	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "nodes", "nodeOverrides": {"numNodes": 2, "nodePropertyOverrides": [{"targetNodes": "0:", "instanceTypes": ["m5.large"],
 		"containerOverrides": {"command": ["true"], "instanceType": "m5.large", "environment": [{"name": "A", "value": "b"}]}}]}}`, ""},
 	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "pod", "eksPropertiesOverride": {"podProperties": {"metadata": {"labels": {"l": "m"}}, "initContainers": [{"name": "i"}],
-		"containers": [{"name": "c", "args": ["a"], "command": ["true"], "image": "busybox", "env": [{"name": "A", "value": "b"}], "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}}]}}}`,
-		"JobDefinition pod:1 has eksProperties"},
+		"containers": [{"name": "c", "args": ["a"], "command": ["true"], "image": "busybox", "env": [{"name": "A", "value": "b"}], "resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1"}}}]}}}`, ""},
 	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "MANAGED", "state": "ENABLED", "serviceRole": "arn:aws:iam::123456789012:role/r", "tags": {"t": "u"}, "context": "c",
 		"computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", ` + someResources + `}}`, ""},
 	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "MANAGED", "computeResources": {"type": "SPOT", "bidPercentage": 50, "spotIamFleetRole": "arn:aws:iam::123456789012:role/r",
 		"allocationStrategy": "SPOT_CAPACITY_OPTIMIZED", ` + someResources + `}}`, ""},
+	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "MANAGED", "eksConfiguration": {"eksClusterArn": "arn:aws:eks:us-east-1:123456789012:cluster/c", "kubernetesNamespace": "n"},
+		"computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", "minvCpus": 0, "maxvCpus": 4, "instanceTypes": ["m5"], "instanceRole": "r", "subnets": ["subnet-12345678"],
+		"securityGroupIds": ["sg-12345678"], "ec2Configuration": [{"imageType": "EKS_AL2023", "imageKubernetesVersion": "1.34"}]}}`, ""},
 	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "UNMANAGED", "serviceRole": "arn:aws:iam::123456789012:role/r", "unmanagedvCpus": 4}`, ""},
 	{"UpdateComputeEnvironment", `{"computeEnvironment": "spare", "state": "ENABLED", "serviceRole": "arn:aws:iam::123456789012:role/r", "context": "c",
 		"computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", ` + someResources + `}}`, ""},
@@ -514,7 +516,6 @@ func checkCoverage(t *testing.T, w *testEngine, all map[string]reflect.Type, see
 
 // notImplemented are the structures of members that the engine rejects.
 var notImplemented = map[string]string{
-	"EksConfiguration":        "environments on EKS",
 	"QuotaSharePolicy":        "quota shares",
 	"ServiceEnvironmentOrder": "service environments",
 	"UpdatePolicy":            "infrastructure updates",

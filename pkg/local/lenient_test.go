@@ -263,7 +263,9 @@ func TestLenientJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Lenient: true})
 		w.register("work", "0.25", "64", func(in *awsbatch.RegisterJobDefinitionInput) { in.ContainerProperties.Command = []string{"1h"} })
-		w.register("pod", "", "", aPod)
+		c := inPod("main", "0")
+		c.Resources = size("300m", "1Gi")
+		w.register("pod", "", "", pod(types.EksPodProperties{Containers: []types.EksContainer{c}}))
 		id, pod := w.submit("work"), w.submit("pod")
 		synctest.Wait()
 		w.want(id, types.JobStatusRunning, "")
@@ -271,7 +273,7 @@ func TestLenientJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		strict := open(t, Options{Dir: w.engine.options.Dir})
-		strict.want(pod, types.JobStatusFailed, model.ReasonNotStarted)
+		strict.want(pod, types.JobStatusSucceeded, model.ReasonExited)
 		_, err := strict.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 		refused(t, err, "vCPU must be at least 1, got 0.25.")
 		if d := strict.job(id); d.Status != types.JobStatusFailed || *d.Container.ResourceRequirements[0].Value != "0.25" {

@@ -279,7 +279,7 @@ func TestCreateRefuses(t *testing.T) {
 		{func(in *environment) {
 			in.EksConfiguration = &types.EksConfiguration{EksClusterArn: aws.String("a"), KubernetesNamespace: aws.String("n")}
 		},
-			"eksConfiguration: the local engine does not implement this."},
+			"eksClusterArn must be an EKS cluster ARN."},
 		{func(in *environment) { in.ComputeResources.MinvCpus = aws.Int32(5) }, "maxvCpus should be greater than or equal to minvCpus."},
 		{func(in *environment) { in.ComputeResources.DesiredvCpus = aws.Int32(5) }, "desiredvCpus should be between minvCpus and maxvCpus."},
 		{func(in *environment) { in.Tags = map[string]string{strings.Repeat("k", 129): ""} }, "Tag keys have 1 to 128 characters."},
@@ -315,7 +315,7 @@ func TestCreateRefuses(t *testing.T) {
 			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{v}
 		}, "Invalid job action. Valid job actions: [CANCEL]"},
 		{func(in *queue) { in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{limit, limit} }, "Duplicate job state limit actions are not allowed."},
-		{func(in *queue) { in.JobQueueType = types.JobQueueTypeEks }, "jobQueueType EKS: the local engine does not implement this."},
+		{func(in *queue) { in.JobQueueType = types.JobQueueTypeSagemakerTraining }, "jobQueueType SAGEMAKER_TRAINING: the local engine does not implement this."},
 	} {
 		in := &queue{JobQueueName: aws.String("new"), Priority: aws.Int32(1), ComputeEnvironmentOrder: order("ec2")}
 		c.edit(in)

@@ -96,14 +96,15 @@ func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need)
 	r := EnvironmentFit{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
 	c := e.ComputeResources
 	isPod := e.ContainerOrchestrationType == types.OrchestrationTypeEks || e.EksConfiguration != nil
+	machine := batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn)) && c != nil // it runs pods too
 	switch {
-	case isPod != n.EKS:
+	case isPod != n.EKS && !machine:
 		r.Reason = "it runs containers on ECS, and the job is a pod for EKS"
 		if isPod {
 			r.Reason = "it runs pods on EKS, and the job is not a pod"
 		}
 		return r
-	case batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn)) && c != nil:
+	case machine:
 		r.Machine, r.Type = true, string(c.Type)
 		return unlisted(r, "not checked: the local engine has no instance types", int(aws.ToInt32(c.MaxvCpus)), n)
 	case c == nil:

@@ -242,13 +242,29 @@ func Outcome(job types.JobDetail) string {
 	} else if job.Container != nil {
 		exit = aws.ToString(job.Container.Reason)
 	}
-	if n := len(job.Attempts); n > 1 {
+	if n := len(job.EksAttempts); n > 0 {
+		exit = podOutcome(job.EksAttempts[n-1])
+	}
+	if n := batch.Attempts(job); n > 1 {
 		exit = term.JoinClauses(exit, fmt.Sprintf("%d attempts", n))
 	}
 	if job.Status == types.JobStatusSucceeded {
 		return exit
 	}
 	return term.JoinClauses(reason, exit)
+}
+
+// podOutcome returns how the containers of a pod ended.
+func podOutcome(a types.EksAttemptDetail) string {
+	end := batch.PodEnd(a)
+	if end.ExitCode == nil {
+		return aws.ToString(end.Reason)
+	}
+	text := fmt.Sprintf("exit code %d", *end.ExitCode)
+	if *end.ExitCode != 0 && len(a.InitContainers)+len(a.Containers) > 1 {
+		text += " of container " + batch.PodContainer(end.Name)
+	}
+	return term.JoinClauses(text, aws.ToString(end.Reason))
 }
 
 // nameWidth returns the width of the name column.

@@ -71,7 +71,7 @@ func (f *follower) unstarted() (jobs []types.JobDetail) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, j := range f.jobs {
-		if job, ok := f.last[j.ID]; ok && !batch.HasEnded(job.Status) && job.Status != types.JobStatusRunning && len(job.Attempts) == 0 {
+		if job, ok := f.last[j.ID]; ok && !batch.HasEnded(job.Status) && job.Status != types.JobStatusRunning && batch.Attempts(job) == 0 {
 			jobs = append(jobs, job)
 		}
 	}

@@ -232,6 +232,10 @@ func jobText(con *term.Console, t *target.Target, job once.Recalled, now time.Ti
 		}
 		field(fmt.Sprintf("attempt %d", i+1), term.JoinClauses(text, aws.ToString(a.StatusReason)))
 	}
+	for i, a := range d.EksAttempts {
+		text := term.JoinClauses(term.Took(a.StartedAt, a.StoppedAt, now), podOutcome(a))
+		field(fmt.Sprintf("attempt %d", i+1), term.JoinClauses(text, aws.ToString(a.StatusReason)))
+	}
 	return b.String()
 }
 

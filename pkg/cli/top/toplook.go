@@ -279,7 +279,7 @@ func (s *topSnapshot) describe(ctx context.Context, c *once.Client, wanted []str
 	}
 	for i := range s.Jobs {
 		if d := byID[s.Jobs[i].id()]; d != nil {
-			s.Jobs[i].Attempts = aws.Int(len(d.Attempts))
+			s.Jobs[i].Attempts = aws.Int(batch.Attempts(*d))
 			if d.RetryStrategy != nil {
 				s.Jobs[i].Allowed = int(aws.ToInt32(d.RetryStrategy.Attempts))
 			}

@@ -203,6 +203,11 @@ func (s *server) viewOfJob(d types.JobDetail) jobView {
 		}
 		v.Attempts = append(v.Attempts, view)
 	}
+	for i, a := range d.EksAttempts {
+		end := batch.PodEnd(a)
+		v.Attempts = append(v.Attempts, attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt, ExitCode: end.ExitCode,
+			Stream: batch.PodStream(d, a.PodName, end.Name), Reason: join(", ", aws.ToString(a.StatusReason), aws.ToString(end.Reason))})
+	}
 	for _, on := range d.DependsOn {
 		if on.JobId != nil {
 			v.DependsOn = append(v.DependsOn, *on.JobId)

@@ -9,6 +9,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -39,7 +40,7 @@ func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	names := map[string]bool{}
 	var refused error
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
-		name := model.PodContainerName(c.Name)
+		name := batch.PodContainer(c.Name)
 		switch {
 		case aws.ToString(c.Image) == "":
 			return wire.ClientException("eksProperties.podProperties.containers must contain image.")
@@ -107,8 +108,8 @@ func checkPodOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Subm
 // checkPodNames rejects overrides of containers that do not exist. A lenient engine ignores them.
 func checkPodNames(all []types.EksContainer, over []types.EksContainerOverride) error {
 	for _, o := range over {
-		name := model.PodContainerName(o.Name)
-		if !slices.ContainsFunc(all, func(c types.EksContainer) bool { return model.PodContainerName(c.Name) == name }) {
+		name := batch.PodContainer(o.Name)
+		if !slices.ContainsFunc(all, func(c types.EksContainer) bool { return batch.PodContainer(c.Name) == name }) {
 			return faulty("Container %s in eksPropertiesOverride does not exist.", name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -36,7 +37,8 @@ func (l *Life) carryOutPod(ctx context.Context, base Attempt) model.Outcome {
 	}
 	base.PodID = base.ID
 	o := l.carryOutTask(ctx, base)
-	if c, ok := x.(podCleaner); ok {
+	hasVolumes := func(p model.Part) bool { return len(p.Pod.EmptyDirs) > 0 }
+	if c, ok := x.(podCleaner); ok && slices.ContainsFunc(l.Task.Job.Parts, hasVolumes) {
 		if err := c.ClearPod(base.PodID); err != nil {
 			l.Log.Warn("a volume of a pod was not removed", "job", l.Task.ID(), "error", err)
 		}

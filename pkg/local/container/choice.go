@@ -100,6 +100,14 @@ func (c *Choice) Clear(id, handle string) error {
 	return c.options.clear(id, handle, nil)
 }
 
+// ClearPod removes the volumes of a pod whose containers have ended.
+func (c *Choice) ClearPod(id string) error {
+	if x, ok := c.Executor.(*Executor); ok {
+		return x.ClearPod(id)
+	}
+	return nil // processes have no volumes
+}
+
 // Close releases what the process executor keeps for later attempts.
 func (c *Choice) Close() error {
 	if x, ok := c.options.Processes.(io.Closer); ok {

@@ -39,7 +39,7 @@ type Options struct {
 type Executor struct {
 	client
 	options Options
-	volumes sync.Mutex // while volumes of pods are created
+	volumes *sync.Mutex // while volumes of pods are created
 }
 
 // New finds the program and checks that it can run containers. The error is an *UnavailableError if
@@ -53,7 +53,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{client: c, options: o}, nil
+	return &Executor{client: c, options: o, volumes: new(sync.Mutex)}, nil
 }
 
 // resolved returns the options with the real paths of the directories.

@@ -85,7 +85,7 @@ func (i Instance) ARN() string { return instancePrefix + i.Environment.Cluster()
 
 // PodName returns the name of the attempt's pod, in the form that Batch gives it (user guide, "Amazon EKS jobs"). Its
 // last part is that of the log streams.
-func (a *Attempt) PodName() string { return batch.PodPrefix + a.Stream }
+func (a *Attempt) PodName() string { return batch.PodName(a.Stream) }
 
 // NodeName returns the name of the node that ran the pod: the local machine.
 func (a *Attempt) NodeName() string { return Instance{a.Environment, a.Executor}.ID() }

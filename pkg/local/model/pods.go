@@ -8,14 +8,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // A pod is one task here, with its containers as parts. As in Kubernetes, init containers run first,
 // one after the other, and the pod ends when all of its containers have ended.
-
-// podContainer is the name of a container of a pod that has none (API reference of
-// EksContainer).
-const podContainer = "Default"
 
 // PodPart is what a container of a pod has beyond other containers.
 type PodPart struct {
@@ -78,7 +76,7 @@ func PodOf(p *types.EksProperties, in *types.EksPropertiesOverride) (*types.EksP
 // overrideContainers applies the overrides to the containers with the same names.
 func overrideContainers(all []types.EksContainerDetail, over []types.EksContainerOverride) {
 	for _, o := range over {
-		at := slices.IndexFunc(all, func(c types.EksContainerDetail) bool { return PodContainerName(c.Name) == PodContainerName(o.Name) })
+		at := slices.IndexFunc(all, func(c types.EksContainerDetail) bool { return batch.PodContainer(c.Name) == batch.PodContainer(o.Name) })
 		if at < 0 {
 			continue
 		}
@@ -115,9 +113,6 @@ func overrideQuantities(own, over *types.EksContainerResourceRequirements) *type
 	}
 	return &types.EksContainerResourceRequirements{Limits: rest(own.Limits, over.Limits), Requests: rest(own.Requests, over.Requests)}
 }
-
-// PodContainerName returns the name of a container of a pod.
-func PodContainerName(name *string) string { return cmp.Or(aws.ToString(name), podContainer) }
 
 // podParts returns the containers of a pod, the init containers first.
 func podParts(pod *types.EksPodPropertiesDetail) []Part {
@@ -174,6 +169,6 @@ func podPart(pod *types.EksPodPropertiesDetail, c *types.EksContainerDetail, ini
 				ReadOnly: aws.ToBool(m.ReadOnly), InMemory: aws.ToString(v.EmptyDir.Medium) == "Memory", SizeMiB: mebibytes(aws.ToString(v.EmptyDir.SizeLimit))})
 		}
 	}
-	return Part{Pod: special, Container: out, Declared: types.TaskContainerProperties{Name: aws.String(PodContainerName(c.Name)),
+	return Part{Pod: special, Container: out, Declared: types.TaskContainerProperties{Name: aws.String(batch.PodContainer(c.Name)),
 		Essential: aws.Bool(!init), Image: c.Image, Environment: out.Environment}}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -196,7 +197,7 @@ func PodGaps(pod *types.EksPodPropertiesDetail, contained bool) (gaps []string) 
 	}
 	add(contained && aws.ToBool(pod.ShareProcessNamespace) && len(pod.Containers)+len(pod.InitContainers) > 1, "shareProcessNamespace of several containers")
 	container := func(c *types.EksContainerDetail) {
-		of := " of container " + PodContainerName(c.Name)
+		of := " of container " + batch.PodContainer(c.Name)
 		if s := c.SecurityContext; s != nil && contained {
 			add(s.RunAsGroup != nil && s.RunAsUser == nil, "securityContext.runAsGroup without runAsUser"+of)
 			add(aws.ToBool(s.RunAsNonRoot) && aws.ToInt64(s.RunAsUser) == 0, "securityContext.runAsNonRoot without a runAsUser other than 0"+of)
