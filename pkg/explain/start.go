@@ -453,6 +453,10 @@ func containerNotStarted(b *Bundle) *Verdict {
 	}
 	fix := Fix{Job: "read the reason; volumes, devices and user of the container are the usual suspects"}
 	what := "the container could not be started"
+	if e.mentions("the local engine cannot provide") {
+		return e.because(High, Fix{Member: "podProperties", Job: "remove this from the pod for local runs, or submit the job to AWS Batch"},
+			"the pod depends on something that only a Kubernetes cluster provides")
+	}
 	if e.process {
 		fix = Fix{Job: "read the reason; " + notUsed + "; to use it, " + inContainer}
 		return e.because(Medium, fix, "the process could not be started on this machine")

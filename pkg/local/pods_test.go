@@ -272,7 +272,7 @@ func TestPodThatTheMachineCannotRun(t *testing.T) {
 	w.idle()
 	why := "the local engine cannot provide the secret of volume key, the persistentVolumeClaim of volume data"
 	w.want(id, "FAILED", model.ReasonNotStarted+": "+why)
-	if d := w.job(id); len(d.EksAttempts) != 1 || *d.EksAttempts[0].StatusReason != *d.StatusReason || *d.EksAttempts[0].Containers[0].Reason != "CannotStartContainerError: "+why {
+	if d := w.job(id); len(d.EksAttempts) != 1 || *d.EksAttempts[0].StatusReason != *d.StatusReason || *d.EksAttempts[0].Containers[0].Reason != "CannotStartContainerError: the pod did not start" {
 		t.Errorf("%+v", d)
 	}
 }

@@ -59,6 +59,8 @@ func hasLog(job types.JobDetail) bool {
 		return begun
 	case job.EcsProperties != nil:
 		return begun
+	case job.EksProperties != nil: // on AWS its log is in the cluster
+		return begun && batch.IsLocal(aws.ToString(job.JobArn))
 	}
 	return job.Container != nil && aws.ToString(job.Container.LogStreamName) != ""
 }

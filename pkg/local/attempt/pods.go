@@ -46,10 +46,10 @@ func (l *Life) carryOutPod(ctx context.Context, base Attempt) model.Outcome {
 	return o
 }
 
-// podNotStarted is the outcome of a pod that this machine cannot run. The cause is also in the status reason:
-// no container has one.
+// podNotStarted is the outcome of a pod that this machine cannot run. The cause is in the status reason: it is not
+// that of one container.
 func podNotStarted(err error) model.Outcome {
-	o := NotStarted(err)
+	o := NotStarted(errors.New("the pod did not start"))
 	o.StatusReason += ": " + err.Error()
 	return o
 }

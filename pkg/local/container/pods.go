@@ -36,7 +36,7 @@ func (x *Executor) podFlags(a attempt.Attempt) (flags, command []string, err err
 		}
 		arg := "--mount=type=volume,source=" + podVolume(a.PodID, v.Volume) + ",destination=" + v.Path
 		if v.ReadOnly {
-			arg += ",readonly"
+			arg += ",ro" // podman 4 does not know readonly for volumes
 		}
 		flags = append(flags, arg)
 	}
@@ -73,7 +73,7 @@ func (x *Executor) createVolume(ctx context.Context, a attempt.Attempt, v model.
 	if v.InMemory {
 		options := "mode=0777"
 		if v.SizeMiB > 0 {
-			options += fmt.Sprintf(",size=%dm", v.SizeMiB)
+			options += fmt.Sprintf(",nr_blocks=%d", v.SizeMiB<<8) // of 4 KiB; podman takes size for a quota of the disk
 		}
 		args = append(args, "--opt=type=tmpfs", "--opt=device=tmpfs", "--opt=o="+options)
 	}
