@@ -96,7 +96,8 @@ func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need)
 	r := EnvironmentFit{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
 	c := e.ComputeResources
 	isPod := e.ContainerOrchestrationType == types.OrchestrationTypeEks || e.EksConfiguration != nil
-	machine := batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn)) && c != nil // it runs pods too
+	// The local machine runs containers and pods.
+	machine := batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn)) && c != nil
 	switch {
 	case isPod != n.EKS && !machine:
 		r.Reason = "it runs containers on ECS, and the job is a pod for EKS"

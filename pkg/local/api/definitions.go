@@ -101,7 +101,10 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	case in.NodeProperties != nil:
 		return wire.ClientException("nodeProperties are only for a job definition of type multinode.")
 	case in.EksProperties != nil || in.EcsProperties != nil:
-	case in.ContainerProperties == nil || aws.ToString(in.ContainerProperties.Image) == "":
+	case in.ContainerProperties == nil: // also if empty members were given
+		return unlikeMoto(wire.ClientException("ECS Container Image must be provided."),
+			wire.ClientException("containerProperties, ecsProperties or eksProperties must contain at least one container."))
+	case aws.ToString(in.ContainerProperties.Image) == "":
 		return wire.ClientException("ECS Container Image must be provided.")
 	}
 	shaped := gravest(checkNodes(in), checkParts(in), checkPodDefinition(in))

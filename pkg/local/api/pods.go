@@ -16,8 +16,8 @@ import (
 )
 
 // A pod runs like a task of several containers: the engine has no Kubernetes. What a pod asks of
-// Kubernetes, such as a secret, makes the job fail with a reason that names it. The texts of
-// errors are Batch's as far as they are quoted in public, see the rules eks-*.
+// Kubernetes, such as a secret, makes the job fail with a reason that names it. Where a text of
+// Batch is quoted in public, the error has it; see the rules eks-*.
 
 // checkPodDefinition rejects a definition of pods that Batch rejects. Resources and variables are
 // checked with the overrides, see checkPod.
@@ -234,8 +234,9 @@ func describePodAttempt(t *model.Task, a *model.Attempt) types.EksAttemptDetail 
 	return d
 }
 
-// checkEKS rejects an environment on EKS that Batch rejects, and image types of the other orchestration (API reference of
-// EksConfiguration, ComputeResource and Ec2Configuration; rules ce-eks-* and ce-imagetype-platform).
+// checkEKS rejects an environment on EKS that Batch rejects, and image types of the other
+// orchestration (API reference of EksConfiguration, ComputeResource and Ec2Configuration; rules
+// ce-eks-* and ce-imagetype-platform).
 func checkEKS(in *awsbatch.CreateComputeEnvironmentInput) error {
 	r, eks := in.ComputeResources, in.EksConfiguration
 	if err := checkImageTypes(r, eks != nil); err != nil || eks == nil {
