@@ -107,7 +107,7 @@ func (a *API) describeTaskDefinition(_ *call, in *describeTaskDefinitionInput) (
 
 // taskDefinitionOf returns a job definition as a task definition.
 func taskDefinitionOf(d *model.Definition) *taskDefinition {
-	compatibility := []string{string(model.Capability(d.Fargate()))}
+	compatibility := []string{string(d.Platform())}
 	out := &taskDefinition{Family: aws.String(d.Name()), Revision: &d.Revision, TaskDefinitionArn: taskDefinitionARN(d), Status: aws.String(statusActive),
 		Compatibilities: compatibility, RequiresCompatibilities: compatibility, PlacementConstraints: []attachment{}, Volumes: []types.Volume{}}
 	if d.Inactive {
