@@ -35,8 +35,8 @@ func (minute) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, erro
 	a.Started("x")
 	return 0, rpc.Sleep(ctx, time.Minute)
 }
-func (minute) Clear(string, string) error                     { return nil }
-func (minute) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (minute) Clear(string, string) error                             { return nil }
+func (minute) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
 // errCut is the error of a call that is cut off.
 var errCut = errors.New("cut off")

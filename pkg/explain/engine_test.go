@@ -29,8 +29,8 @@ func (endless) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, err
 	<-ctx.Done()
 	return 143, nil
 }
-func (endless) Clear(string, string) error                     { return nil }
-func (endless) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (endless) Clear(string, string) error                             { return nil }
+func (endless) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
 // open returns the configuration of an engine of 4 vCPUs, and a client for it.
 func open(t *testing.T) (aws.Config, *awsbatch.Client) {

@@ -29,6 +29,7 @@ func (e *Engine) run(t *model.Task, noted int64) {
 		Executor: func(ctx context.Context) (attempt.Executor, error) {
 			return attempt.Choose(ctx, e.options.Executor, attempt.ChosenBy(t.Job))
 		},
+		Secret:    e.secretOf(t.Job),
 		OthersRun: func() bool { return e.othersRun(t) },
 		Launched:  func(handle string) { e.launched(t, handle) }}
 	e.ready = append(e.ready, func() ready {
@@ -57,8 +58,12 @@ func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next rea
 	if o.LogCut { // after the retry strategy has matched AWS Batch's reason
 		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(e.options.LogLimit)
 	}
+	if len(o.Without) > 0 && ended.Ended.StatusReason == model.ReasonExited {
+		ended.Ended.StatusReason += "; here without effect: " + strings.Join(o.Without, ", ")
+	}
 	e.facts = append(e.facts, fact{event: ended})
 	e.advance()
+	e.forgetEnded(t.Job)
 	if len(e.ready) > 0 {
 		next, e.ready = e.ready[0], e.ready[1:]
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/process"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
@@ -56,6 +57,8 @@ type Engine struct {
 	// while no engine is running; 0 otherwise.
 	lastAt, absentSince int64
 	hurry               chan struct{} // closed when attempts must be killed at once
+	// secrets are the values that came with unfinished jobs, by the job's id.
+	secrets map[string]map[secretsource.Key]string
 }
 
 // fact is an event that has happened outside the model: it must be written, now or when the journal
@@ -73,7 +76,7 @@ func Open(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{options: o, model: model.New(o.Queues), hurry: make(chan struct{}),
-		runners: map[*model.Task]*runner{}, clients: map[net.Conn]bool{}, key: api.NewKey()}
+		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}, clients: map[net.Conn]bool{}, key: api.NewKey()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}

@@ -104,7 +104,7 @@ func (s *script) Clear(_, handle string) error {
 	return nil
 }
 
-func (s *script) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (s *script) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
 // testEngine is an engine with a client, for one test.
 type testEngine struct {

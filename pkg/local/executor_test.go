@@ -47,7 +47,9 @@ func (c *choice) Chosen(_ context.Context, name string) (attempt.Executor, error
 	return nil, errors.New(name + " cannot be used")
 }
 
-func (c *choice) Unhonoured(*types.ContainerProperties) []string { return []string{"byDefault"} }
+func (c *choice) Unhonoured(*types.ContainerProperties) []attempt.Member {
+	return []attempt.Member{{Name: "byDefault"}}
+}
 
 // where returns how many jobs each executor ran.
 func (c *choice) where() map[string]int {

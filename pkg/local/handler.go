@@ -4,9 +4,12 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
 // Handler returns the engine's API.
@@ -42,6 +45,10 @@ func (b backend) Accepting() error {
 		return attempt.ErrEngineClosing
 	}
 	return nil
+}
+
+func (b backend) ProvideSecrets(job string, given []secretsource.Value, needed []types.Secret) []error {
+	return b.engine.provideSecrets(job, given, needed)
 }
 
 func (b backend) Executor(ctx context.Context, name string) (attempt.Executor, error) {

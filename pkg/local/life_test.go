@@ -292,5 +292,5 @@ func (broken) Run(context.Context, attempt.Attempt, *os.File) (int, error) {
 	return 127, errors.New("CannotStartContainerError: no such thing")
 }
 
-func (broken) Clear(string, string) error                     { return nil }
-func (broken) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (broken) Clear(string, string) error                             { return nil }
+func (broken) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/hardware"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/process"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
 // Options configure an engine. Only Dir is required.
@@ -31,6 +32,8 @@ type Options struct {
 	Queues []model.QueueSpec
 	// Executor runs the attempts; nil means as processes on this machine.
 	Executor attempt.Executor
+	// Secrets has the values of jobs' secrets that the jobs' clients did not send; nil means none.
+	Secrets *secretsource.Source
 	// Program is the argv prefix that runs the shipped workloads, for jobs whose
 	// image is batchctl-workloads.
 	Program []string

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,16 +54,29 @@ func tell(a *Attempt, x attempt.Executor, gpus []string) string {
 // without is an executor that cannot give some members of a container.
 type without struct {
 	attempt.Executor
-	members []string
+	contained bool
+	members   []string
 }
 
-func (w without) Unhonoured(*types.ContainerProperties) []string { return w.members }
+func (w without) Contained() bool { return w.contained }
+
+func (w without) Unhonoured(*types.ContainerProperties) (members []attempt.Member) {
+	for _, name := range w.members {
+		m := attempt.Member{Name: name}
+		if name == "mountPoints" {
+			m.Effect, m.Why = attempt.Prevents, "mount point /data: a process does not find it there"
+		}
+		members = append(members, m)
+	}
+	return members
+}
 
 // TestOf compares attempts with golden files.
 func TestOf(t *testing.T) {
 	parent := described(t, "parent")
-	container := without{members: []string{"jobRoleArn", "executionRoleArn", "runtimePlatform", "logConfiguration", "secrets", "volumes (of EFS or S3)"}}
-	process := without{members: []string{"image", "jobRoleArn", "mountPoints", "secrets", "user", "volumes"}}
+	container := without{contained: true, members: []string{"jobRoleArn", "executionRoleArn", "runtimePlatform", "logConfiguration"}}
+	mounting := without{contained: true, members: append(slices.Clone(container.members), "mountPoints")}
+	process := without{members: []string{"image", "jobRoleArn", "mountPoints", "user"}}
 	for _, c := range []struct {
 		name, job string
 		attempt   int
@@ -70,7 +84,7 @@ func TestOf(t *testing.T) {
 		executor  attempt.Executor
 		gpus      []string
 	}{
-		{"train", "train", 0, Options{}, container, []string{"GPU-a", "GPU-b"}},
+		{"train", "train", 0, Options{}, mounting, []string{"GPU-a", "GPU-b"}},
 		{"train-process", "train", 1, Options{}, process, nil},
 		{"train-other", "train", 2, Options{Command: []string{"sh", "-c", "Ref::epochs"}, Environment: []types.KeyValuePair{
 			variable("WANDB_KEY", "mine"), variable("AWS_BATCH_JOB_ATTEMPT", "9"), variable("MORE", "1")}}, container, []string{"GPU-a"}},

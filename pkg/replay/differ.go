@@ -34,23 +34,26 @@ func (a *Attempt) Differences(x attempt.Executor, gpus []string) []Difference {
 	drop := func(members ...string) {
 		all = slices.DeleteFunc(all, func(d Difference) bool { return slices.Contains(members, d.What) })
 	}
-	for _, name := range x.Unhonoured(a.Container) {
+	for _, m := range x.Unhonoured(a.Container) {
 		switch {
-		case name == "image": // an unused image need not be the same
+		case m.Name == "image": // an unused image need not be the same
 			drop("image", "executionRoleArn")
-			all = append(all, Difference{name, aws.ToString(a.Container.Image) + " is not used: the command runs as a process on this machine"})
-		case name == "volumes":
-			drop(name)
-			all = append(all, Difference{name, "not mounted: the command sees the files on this machine"})
-		case !slices.Contains(compared, name):
-			all = append(all, Difference{name, "has no effect here"})
+			all = append(all, Difference{m.Name, aws.ToString(a.Container.Image) + " is not used: the command runs as a process on this machine"})
+		case m.Name == "mountPoints" && attempt.Contained(x) && slices.ContainsFunc(all, func(d Difference) bool { return d.What == "volumes" }):
+		case m.Name == "mountPoints": // a process has no volumes
+			drop("volumes")
+			all = append(all, Difference{m.Name, m.Why})
+		case m.Effect == attempt.Prevents:
+			all = append(all, Difference{m.Name, m.Why})
+		case !slices.Contains(compared, m.Name):
+			all = append(all, Difference{m.Name, "has no effect here"})
 		}
 	}
 	return all
 }
 
 // compared are the members that compare reports on.
-var compared = []string{"secrets", "jobRoleArn", "executionRoleArn", "volumes (of EFS or S3)", "runtimePlatform"}
+var compared = []string{"jobRoleArn", "executionRoleArn", "runtimePlatform"}
 
 // compare returns what differs on any machine but the original one. Like a replay, the local engine
 // runs attempts without roles, on this machine and with its files.

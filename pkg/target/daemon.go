@@ -30,10 +30,17 @@ var daemonVariables = []string{
 // proxyVariables are kept unless they contain a password.
 var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 
+// credentialSuffixes end the names of variables that are not kept.
+var credentialSuffixes = []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD"}
+
 // daemonEnvironment returns the part of an environment that a background engine keeps.
 func daemonEnvironment(environ []string) (kept []string) {
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
+		// NVIDIA_* and the like also match the keys of services.
+		if slices.ContainsFunc(credentialSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) {
+			continue
+		}
 		proxy := slices.Contains(proxyVariables, strings.ToUpper(name)) && !strings.Contains(value, "@")
 		if proxy || slices.ContainsFunc(daemonVariables, func(pattern string) bool {
 			prefix, wild := strings.CutSuffix(pattern, "*")

@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/local/process"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
 // ExecutorChoice is how the local engine runs jobs and what they may use on this machine.
@@ -95,6 +96,8 @@ type Executor struct {
 	attempt.Executor
 	ExecutorChoice
 	Label string // with its version: podman 4.3.1
+	// Secrets are the engine's own source of secrets, for the jobs of all clients; nil for none.
+	Secrets *secretsource.Source
 }
 
 // OpenExecutor creates the executor, or returns why it is not available on this machine.
@@ -135,7 +138,11 @@ const executorFile = "executor"
 
 // Keep records the executor of the engine that holds dir, for commands that join it.
 func (e Executor) Keep(dir string) error {
-	text := strings.Join(append([]string{e.Label}, e.arguments()...), "\n") + "\n"
+	words := append([]string{e.Label}, e.arguments()...)
+	if e.Secrets != nil {
+		words = append(words, secretsFrom) // not the source: its path is nobody's business
+	}
+	text := strings.Join(words, "\n") + "\n"
 	// The file is replaced, so that a link of that name is not followed.
 	fresh := filepath.Join(dir, executorFile+".new")
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -150,11 +157,9 @@ func (e Executor) Keep(dir string) error {
 // joined returns the label of the executor of the engine that holds dir, or an error if it is not
 // the one requested.
 func joined(dir string, want ExecutorChoice) (label string, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, executorFile))
-	if err != nil {
-		text = []byte(container.Process + "\n--executor\n" + container.Process + "\n") // an engine of an older version
-	}
-	label, flags, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), "\n")
+	label, words := recorded(dir)
+	words = slices.DeleteFunc(words, func(word string) bool { return word == secretsFrom })
+	flags := strings.Join(words, "\n")
 	if !want.given {
 		return label, nil
 	}

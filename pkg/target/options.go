@@ -32,4 +32,6 @@ type ExecutorOptions struct {
 	AllowMounts []string
 	// AllowProcess, AllowPrivileged and AllowRoot are the flags of the same names.
 	AllowProcess, AllowPrivileged, AllowRoot bool
+	// SecretsFrom is where the values of secrets come from: see secretsource.Open.
+	SecretsFrom string
 }

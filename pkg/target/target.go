@@ -27,6 +27,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/objects"
 )
 
@@ -57,8 +58,10 @@ type Target struct {
 	// Close ends what Open started.
 	Close func() error
 
-	once  sync.Once
-	store *objects.Store // by objects
+	once     sync.Once
+	store    *objects.Store // by objects
+	secrets  *secretsource.Source
+	provider *Provider // nil unless the target is the local engine
 }
 
 // IsLocal reports whether the target is the local engine.
@@ -145,9 +148,14 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 		err = exit.Usage("invalid --endpoint-url %q", o.EndpointURL).Try("use a URL such as http://127.0.0.1:5000")
 	case name == Local && o.NamesAWS():
 		err = exit.Usage("--region, --profile and --endpoint-url apply only to an AWS target").Try("remove them, or add --target aws")
+	case name != Local && o.Executor.SecretsFrom != "":
+		err = exit.Usage("--secrets-from applies only to the local target").Try("remove it: AWS reads the secrets from their valueFrom")
 	case name == Local:
 		var choice ExecutorChoice
 		if choice, err = o.Executor.Choose(entry); err == nil {
+			t.secrets, err = OpenSecrets(o.Executor.SecretsFrom)
+		}
+		if err == nil {
 			t.runsJobs = choice.runs
 			err = openLocal(ctx, con, t, dir, entry, choice, why)
 		}
@@ -318,7 +326,8 @@ func connect(con *term.Console, t *Target, connection local.Connection, cwd, dir
 	if t.Executor, err = joined(dir, choice); err != nil {
 		return err
 	}
-	t.Config = noticing(con, connection.Config(cwd))
+	t.Config = noticing(con, local.WithSecrets(connection.Config(cwd), t.secrets))
+	t.provider = newProvider(dir, choice, t.secrets, true)
 	t.Client = once.New(t.Config)
 	t.Label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
 	return nil
@@ -365,7 +374,8 @@ func openEngine(ctx context.Context, con *term.Console, t *Target, cwd string, o
 	if err != nil {
 		return exit.Fail(exit.NotDone, "open the local engine: %v", err)
 	}
-	t.Config = noticing(con, engine.Config(cwd))
+	t.Config = noticing(con, local.WithSecrets(engine.Config(cwd), t.secrets))
+	t.provider = newProvider(o.Dir, x.ExecutorChoice, t.secrets, false)
 	t.Engine, t.Client = engine, once.New(t.Config)
 	stop := func() error { return nil }
 	if serve {

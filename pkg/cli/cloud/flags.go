@@ -237,6 +237,7 @@ func ServeCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine"},
 			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
 			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and its jobs"},
+			cmdline.SecretsFlag(),
 		}, cmdline.ExecutorFlags()...),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {

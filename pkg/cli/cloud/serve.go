@@ -46,6 +46,9 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	if x.Secrets, err = target.OpenSecrets(o.engine.Executor.SecretsFrom); err != nil {
+		return err
+	}
 	var listener net.Listener
 	if o.listens {
 		if listener, err = listenLoopback(o.listen); err != nil {
@@ -58,7 +61,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	if o.gpus == 0 {
 		options.GPUs = []string{}
 	}
-	options.Executor, options.Lenient = x.Executor, o.lenient
+	options.Executor, options.Secrets, options.Lenient = x.Executor, x.Secrets, o.lenient
 	// 0 on the command line is no limit, which is -1 for the engine.
 	if options.LogLimit = int64(o.logLimit) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -17,7 +18,7 @@ func TargetOptions(c *cli.Context) target.Options {
 		Executor: target.ExecutorOptions{
 			Runs: c.Command != nil && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") }),
 			Name: c.String("executor"), AllowMounts: c.StringSlice("allow-mount"), AllowProcess: c.Bool("allow-process"),
-			AllowPrivileged: c.Bool("allow-privileged"), AllowRoot: c.Bool("allow-root"),
+			AllowPrivileged: c.Bool("allow-privileged"), AllowRoot: c.Bool("allow-root"), SecretsFrom: c.String("secrets-from"),
 		}}
 }
 
@@ -39,6 +40,11 @@ func ExecutorFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "allow-root", Usage: "as root, also let other clients (aws CLI, SDKs) start processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
 		&cli.BoolFlag{Name: "allow-privileged", Usage: "allow privileged containers and devices; either gives a job full control of the host"},
 	}
+}
+
+// SecretsFlag is --secrets-from, of the commands that give local jobs the values of their secrets.
+func SecretsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "secrets-from", Usage: "the `SOURCE` of secrets' values for local jobs: env (each from the environment variable of its name), file:PATH (a JSON object; mode 0600), or file (" + secretsource.DefaultFile + ")"}
 }
 
 // TargetFlags are the flags that select a target.

@@ -181,5 +181,5 @@ func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, err
 	<-ctx.Done()
 	return 143, nil
 }
-func (sleeper) Clear(string, string) error                     { return nil }
-func (sleeper) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (sleeper) Clear(string, string) error                             { return nil }
+func (sleeper) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }

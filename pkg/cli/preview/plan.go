@@ -52,6 +52,9 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 	if err != nil {
 		return err
 	}
+	if err := noteLacking(con, o, in, planned); err != nil {
+		return err
+	}
 	document, err := planned.JSON(v)
 	if err != nil {
 		return err
@@ -69,6 +72,24 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 		err = printPlan(con, o, p.Out, v)
 	}
 	return cmp.Or(err, reviewCost(o, in, planned, v, ""), planVerdict(o, v))
+}
+
+// noteLacking prints why the local engine could not start jobs of the plan. submit and run have
+// flags that plan does not have, so these are notes.
+func noteLacking(con *term.Console, o Options, in *input.Input, planned *plan.Plan) error {
+	if o.Target.NameFrom(in.Platform) != target.Local {
+		return nil
+	}
+	provider, err := target.LocalProvider(o.Target, in.Platform)
+	if err != nil {
+		return err
+	}
+	for _, j := range planned.Jobs {
+		for _, why := range provider.Lacking(j) {
+			fmt.Fprintf(con.Err, "note: job %s cannot start on this machine: %s\n", diag.Printable(j.Name), diag.Printable(why))
+		}
+	}
+	return nil
 }
 
 // planVerdict returns the exit status of a plan, after everything has been

@@ -45,7 +45,7 @@ func ResumeCommand(con *term.Console) *cli.Command {
 			"submits the rest, and ends duplicates.\n\nWithout a RUN it resumes every open submission to the target. It refuses to continue in "+
 			"another account or Region.",
 			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), cmdline.SecretsFlag(), settleFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "list open submissions; change nothing"},
 			&cli.BoolFlag{Name: "drop", Usage: "do not submit the rest, and close the submissions; accepted jobs continue"},
 			&cli.BoolFlag{Name: "submit-again", Usage: "also resubmit jobs that are so old that AWS Batch may have deleted them"})...),
@@ -71,7 +71,7 @@ func RetryCommand(con *term.Console) *cli.Command {
 			"the last submission.",
 			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
 				"batchctl results pi-sweep pi-sweep-retry"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), cmdline.SubmissionFlag(), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(), settleFlag(),
 			&cli.BoolFlag{Name: "failed", Usage: "retry the FAILED children (the default and only choice)"},
 			&cli.BoolFlag{Name: "partial", Usage: "for an unfinished array, retry the children that have failed so far"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan --json does; send nothing"},
@@ -97,7 +97,7 @@ func RunCommand(con *term.Console) *cli.Command {
 			"seconds. status and logs still show it.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
 		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags()...),
-			append(cmdline.ExecutorFlags(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
+			append(cmdline.ExecutorFlags(), cmdline.SecretsFlag(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
@@ -119,7 +119,7 @@ func SubmitCommand(con *term.Console) *cli.Command {
 			"answer is missing. If the submission is interrupted, batchctl resume submits the rest.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
 		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...)...),
-			settleFlag(), preview.PricesFlag(), preview.MaxCostFlag(),
+			cmdline.SecretsFlag(), settleFlag(), preview.PricesFlag(), preview.MaxCostFlag(),
 			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "if one of several jobs is rejected, `ACTION`: resume keeps the accepted jobs for batchctl resume, stop ends them"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing if anything changed since `PLAN`, a file of plan --out"},

@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -29,13 +30,32 @@ func (s *Sending) prepare(ctx context.Context) error {
 	if !s.Target.IsLocal() {
 		return s.publish(ctx)
 	}
-	if err := s.checkStagePaths(); err != nil {
+	if err := errors.Join(s.checkStagePaths(), s.checkProvided()); err != nil {
 		return err
 	}
 	if err := s.publish(ctx); err != nil {
 		return err
 	}
 	return s.Target.EnsureQueues(ctx, s.Plan)
+}
+
+// checkProvided refuses jobs that the local engine could not start: it lacks a secret, a volume or
+// a permission.
+func (s *Sending) checkProvided() error {
+	var first *exit.Failure
+	for _, j := range s.Plan.Jobs {
+		for _, why := range s.Target.Lacking(j) {
+			if first == nil {
+				first = exit.Fail(exit.Problem, "job %s cannot start on this machine, and nothing was submitted: %s", diag.Printable(j.Name), diag.Printable(why))
+				continue
+			}
+			fmt.Fprintf(s.Err, "job %s: %s\n", diag.Printable(j.Name), diag.Printable(why))
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first
 }
 
 // Now submits the jobs that wait for no other job in the client, and prints which

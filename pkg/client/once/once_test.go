@@ -233,8 +233,8 @@ func (sleeper) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, err
 	<-ctx.Done()
 	return 143, nil
 }
-func (sleeper) Clear(_, _ string) error                        { return nil }
-func (sleeper) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (sleeper) Clear(_, _ string) error                                { return nil }
+func (sleeper) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
 // service is an engine with a definition for the jobs.
 type service struct {

@@ -67,8 +67,8 @@ func (r *cellRunner) Run(_ context.Context, a attempt.Attempt, _ *os.File) (int,
 	return 0, nil
 }
 
-func (*cellRunner) Clear(_, _ string) error                        { return nil }
-func (*cellRunner) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (*cellRunner) Clear(_, _ string) error                                { return nil }
+func (*cellRunner) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
 // round submits a plan, waits for its end and returns the cells that it ran, sorted.
 func (r *cellRunner) round(t *testing.T, c *Client, p *plan.Plan, fails []int) (jobs []Submitted, ran []int) {

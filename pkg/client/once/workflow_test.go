@@ -60,8 +60,8 @@ func (w *workers) Count(by int) {
 	w.most = max(w.most, w.now)
 }
 
-func (*workers) Clear(_, _ string) error                        { return nil }
-func (*workers) Unhonoured(*types.ContainerProperties) []string { return nil }
+func (*workers) Clear(_, _ string) error                                { return nil }
+func (*workers) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
 // inCalm calls a test with a service that loses nothing and runs its jobs.
 func inCalm(t *testing.T, test func(t *testing.T, s *service, w *workers)) {

@@ -6,10 +6,12 @@ import (
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
 // Backend is the engine that an API serves. All methods may be called concurrently.
@@ -30,6 +32,9 @@ type Backend interface {
 	AbsentSince() int64
 	// Accepting returns why the engine accepts no more jobs, or nil. Only decide may call it.
 	Accepting() error
+	// ProvideSecrets keeps those given values that a job needs, until the job ends. It returns why the
+	// other secrets have no value. Only decide may call it.
+	ProvideSecrets(job string, given []secretsource.Value, needed []types.Secret) (missing []error)
 	// Executor returns the executor with a name that jobs chose; "" is the engine's own. The error
 	// says why it is not available.
 	Executor(ctx context.Context, name string) (attempt.Executor, error)

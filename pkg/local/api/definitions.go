@@ -68,10 +68,8 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 	switch {
 	case err != nil:
 		c.remark("jobs of this definition cannot run", []string{err.Error()})
-	case in.ContainerProperties != nil:
-		c.notice(x, x.Unhonoured(in.ContainerProperties))
 	default:
-		c.notice(x, unhonouredParts(x, in, w))
+		c.notice(x, unhonoured(x, in, nil, w))
 	}
 	return &awsbatch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(model.ARN("job-definition", d.ID())),

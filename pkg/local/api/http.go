@@ -26,6 +26,13 @@ const (
 	// the key could send it. It keeps other tools from starting root processes by accident.
 	ClientHeader = "X-Batchctl-Client"
 
+	// SecretsHeader, on SubmitJob, has the values of secrets of the job; see package secretsource. The
+	// journal keeps only the request's body.
+	SecretsHeader = "X-Batchctl-Secrets"
+
+	// MaxHeader limits the bytes of a request's headers. Most of them are for SecretsHeader.
+	MaxHeader = 576 << 10
+
 	// maxNotice limits the characters of a notice: clients limit a header's length (Python's
 	// http.client: 64 KiB), and each character may take 12 bytes when it is percent-encoded as
 	// UTF-8.
@@ -273,11 +280,19 @@ func Notice(h http.Header) string {
 	return text
 }
 
-// notice reports to the caller, in a header, which members of its request have no effect here.
-func (c *call) notice(x attempt.Executor, members []string) {
-	if len(members) > 0 {
-		c.remark("the command runs "+attempt.How(x)+", where these have no effect", members)
+// notice reports to the caller, in a header, which members of its request have no effect here, and
+// which of them keep the job from starting.
+func (c *call) notice(x attempt.Executor, members []attempt.Member) {
+	var names, problems []string
+	for _, m := range members {
+		if m.Effect == attempt.Prevents {
+			problems = append(problems, m.Why)
+		} else {
+			names = append(names, m.Name)
+		}
 	}
+	c.remark("the command runs "+attempt.How(x)+", where these have no effect", names)
+	c.remark("the job will not start", problems)
 }
 
 // remark adds a reason and the members that it applies to to the answer's notice. A long notice

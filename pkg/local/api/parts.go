@@ -130,58 +130,79 @@ func checkWork(w *model.Work, fargate bool) error {
 	return refused
 }
 
-// unhonouredParts returns the members of ecsProperties, eksProperties and nodeProperties that have no effect
-// with executor x. Members of one container are listed with its name.
-func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, w *model.Work) []string {
-	if w.Pod != nil {
+// unhonoured returns the members of a job's containers and overrides that executor x does not
+// apply. in is nil for a definition without a job.
+func unhonoured(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, w *model.Work) []attempt.Member {
+	switch {
+	case w.Pod != nil:
 		return unhonouredPod(x, w)
+	case len(w.Parts) > 0:
+		return unhonouredParts(x, d, w.Parts)
 	}
-	var names []string
-	t := types.EcsTaskProperties{}
+	members := x.Unhonoured(w.Container)
+	if in != nil {
+		for _, name := range ignored(d.ContainerProperties, in.ContainerOverrides) {
+			members = append(members, attempt.Member{Name: name})
+		}
+	}
+	return members
+}
+
+// unhonouredParts returns the members of ecsProperties and nodeProperties that have no effect
+// with executor x. Members of one container are listed with its name.
+func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, all []model.Part) []attempt.Member {
+	var members []attempt.Member
 	if d.EcsProperties != nil {
-		t = d.EcsProperties.TaskProperties[0]
+		members = attempt.UnhonouredTask(&d.EcsProperties.TaskProperties[0], attempt.Contained(x))
 	}
-	for _, m := range []struct {
-		name  string
-		given bool
-	}{
-		{"enableExecuteCommand", aws.ToBool(t.EnableExecuteCommand)},
-		{"ephemeralStorage", t.EphemeralStorage != nil},
-		{"executionRoleArn", t.ExecutionRoleArn != nil},
-		{"ipcMode", t.IpcMode != nil},
-		{"networkConfiguration", t.NetworkConfiguration != nil},
-		{"pidMode", t.PidMode != nil},
-		{"platformVersion", t.PlatformVersion != nil},
-		{"runtimePlatform", t.RuntimePlatform != nil},
-		{"taskRoleArn", t.TaskRoleArn != nil},
-		{"volumes", len(t.Volumes) > 0},
-	} {
-		if m.given {
-			names = append(names, m.name)
-		}
-	}
-	// The executor knows which members of a container it applies; these three never apply.
-	for _, p := range w.Parts {
-		own := x.Unhonoured(p.Container)
-		for name, given := range map[string]bool{"firelensConfiguration": p.Declared.FirelensConfiguration != nil,
-			"startTimeout": p.Declared.StartTimeout != nil, "stopTimeout": p.Declared.StopTimeout != nil} {
-			if given {
-				own = append(own, name)
-			}
-		}
-		slices.Sort(own)
+	for _, p := range all {
 		what := "container " + p.Name()
 		if p.Node {
 			what = "node " + p.Name()
 		}
+		var own []string
+		for _, m := range append(x.Unhonoured(p.Container), unhonouredOfPart(p.Declared)...) {
+			if m.Effect == attempt.Prevents {
+				m.Why = what + ": " + m.Why
+				members = append(members, m)
+			} else {
+				own = append(own, m.Name)
+			}
+		}
+		slices.Sort(own)
 		if len(own) > 0 {
-			names = append(names, what+" "+strings.Join(own, ", "))
+			members = append(members, attempt.Member{Name: what + " " + strings.Join(own, ", ")})
 		}
 	}
 	if p := d.NodeProperties; p != nil && slices.ContainsFunc(p.NodeRangeProperties, func(r types.NodeRangeProperty) bool { return len(r.InstanceTypes) > 0 }) {
-		names = append(names, "instanceTypes")
+		members = append(members, attempt.Member{Name: "instanceTypes"}) // as runtimePlatform
 	}
-	return names
+	return members
+}
+
+// unhonouredOfPart returns the members that no executor applies and that only containers of a task
+// have.
+func unhonouredOfPart(p types.TaskContainerProperties) []attempt.Member {
+	return attempt.Given(map[attempt.Member]bool{
+		// Where logs go says nothing about the result: the engine keeps them.
+		{Name: "firelensConfiguration"}: p.FirelensConfiguration != nil,
+		// How long other containers wait for this one. Here they wait until it has started or ended.
+		{Name: "startTimeout"}: p.StartTimeout != nil,
+		// Between SIGTERM and SIGKILL there are 30 s here, AWS's default.
+		{Name: "stopTimeout"}: p.StopTimeout != nil,
+	})
+}
+
+// secretsOf returns the secrets of all containers of a job.
+func secretsOf(w *model.Work) []types.Secret {
+	if len(w.Parts) == 0 && w.Container != nil {
+		return attempt.SecretsOf(w.Container)
+	}
+	var all []types.Secret
+	for _, p := range w.Parts {
+		all = append(all, attempt.SecretsOf(p.Container)...)
+	}
+	return all
 }
 
 // ignored returns the overrides that Batch does not apply: vcpus and memory of a container that

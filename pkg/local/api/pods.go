@@ -120,57 +120,62 @@ func checkPodNames(all []types.EksContainer, over []types.EksContainerOverride) 
 var podMembers = strings.NewReplacer("mountPoints", "volumeMounts", "readonlyRootFilesystem", "securityContext.readOnlyRootFilesystem",
 	"privileged", "securityContext.privileged", "user", "securityContext.runAsUser", "volumes", "hostPath")
 
-// unhonouredPod returns the members of a pod that have no effect with executor x, and those that
-// make its jobs fail.
-func unhonouredPod(x attempt.Executor, w *model.Work) []string {
-	var names []string
+// unhonouredPod returns the members of a pod that executor x does not apply.
+func unhonouredPod(x attempt.Executor, w *model.Work) []attempt.Member {
 	contained := attempt.Contained(x)
-	add := func(given bool, name string) {
-		if given {
-			names = append(names, name)
-		}
+	pod := w.Pod
+	members := attempt.Given(map[attempt.Member]bool{
+		// Names resolve as on this machine.
+		{Name: "dnsPolicy"}: pod.DnsPolicy != nil,
+		// A program that listens is reachable under another address.
+		{Name: "hostNetwork"}: contained && aws.ToBool(pod.HostNetwork),
+		{Name: "the network that the containers of a pod share"}: contained && len(pod.Containers) > 1,
+		// As repositoryCredentials and jobRoleArn of a container on ECS.
+		{Name: "imagePullSecrets"}:   len(pod.ImagePullSecrets) > 0,
+		{Name: "serviceAccountName"}: pod.ServiceAccountName != nil,
+	})
+	for _, gap := range model.PodGaps(pod, contained) {
+		members = append(members, attempt.Member{Name: gap, Effect: attempt.Prevents, Why: "the local engine cannot provide " + gap})
 	}
-	several := len(w.Pod.Containers)+len(w.Pod.InitContainers) > 1
-	add(w.Pod.DnsPolicy != nil, "dnsPolicy")
-	add(contained && aws.ToBool(w.Pod.HostNetwork), "hostNetwork")
-	add(len(w.Pod.ImagePullSecrets) > 0, "imagePullSecrets")
-	add(w.Pod.ServiceAccountName != nil, "serviceAccountName")
-	add(contained && len(w.Pod.Containers) > 1, "the network that the containers of a pod share")
-	for _, gap := range model.PodGaps(w.Pod, contained) {
-		names = append(names, gap+" (the job will fail)")
-	}
-	for i, c := range slices.Concat(w.Pod.InitContainers, w.Pod.Containers) {
-		own := x.Unhonoured(w.Parts[i].Container)
-		for k := range own {
-			own[k] = podMembers.Replace(own[k])
-		}
-		if s := c.SecurityContext; s != nil && !contained {
-			for name, given := range map[string]bool{"runAsGroup": s.RunAsGroup != nil && s.RunAsUser == nil, "runAsNonRoot": aws.ToBool(s.RunAsNonRoot),
-				"allowPrivilegeEscalation": s.AllowPrivilegeEscalation != nil} {
-				if given {
-					own = append(own, "securityContext."+name)
-				}
+	several := len(pod.Containers)+len(pod.InitContainers) > 1
+	for i, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		var own []string
+		for _, m := range append(x.Unhonoured(w.Parts[i].Container), unhonouredOfPodPart(&w.Parts[i], &c, contained)...) {
+			if m.Name = podMembers.Replace(m.Name); m.Effect == attempt.Prevents {
+				m.Why = "container " + w.Parts[i].Name() + ": " + m.Why
+				members = append(members, m)
+			} else {
+				own = append(own, m.Name)
 			}
-		}
-		if contained && c.ImagePullPolicy != nil && *c.ImagePullPolicy != "IfNotPresent" {
-			own = append(own, "imagePullPolicy")
-		}
-		if !contained && len(w.Parts[i].Pod.EmptyDirs) > 0 && len(w.Parts[i].Container.MountPoints) == 0 {
-			own = append(own, "volumeMounts")
-		}
-		if contained && slices.ContainsFunc(w.Parts[i].Pod.EmptyDirs, func(e model.EmptyDir) bool { return e.SizeMiB > 0 && !e.InMemory }) {
-			own = append(own, "emptyDir.sizeLimit")
 		}
 		slices.Sort(own)
 		switch {
-		case len(own) == 0:
-		case several:
-			names = append(names, "container "+w.Parts[i].Name()+" "+strings.Join(own, ", "))
+		case several && len(own) > 0:
+			members = append(members, attempt.Member{Name: "container " + w.Parts[i].Name() + " " + strings.Join(own, ", ")})
 		default:
-			names = append(names, own...)
+			for _, name := range own {
+				members = append(members, attempt.Member{Name: name})
+			}
 		}
 	}
-	return names
+	return members
+}
+
+// unhonouredOfPodPart returns the members without effect that only containers of pods have.
+func unhonouredOfPodPart(p *model.Part, c *types.EksContainerDetail, contained bool) []attempt.Member {
+	s := c.SecurityContext
+	if s == nil {
+		s = &types.EksContainerSecurityContext{}
+	}
+	return attempt.Given(map[attempt.Member]bool{
+		{Name: "securityContext.runAsGroup"}:               !contained && s.RunAsGroup != nil && s.RunAsUser == nil,
+		{Name: "securityContext.runAsNonRoot"}:             !contained && aws.ToBool(s.RunAsNonRoot),
+		{Name: "securityContext.allowPrivilegeEscalation"}: !contained && s.AllowPrivilegeEscalation != nil,
+		{Name: "imagePullPolicy"}:                          contained && c.ImagePullPolicy != nil && *c.ImagePullPolicy != "IfNotPresent",
+		{Name: "emptyDir.sizeLimit"}: contained && slices.ContainsFunc(p.Pod.EmptyDirs, func(e model.EmptyDir) bool {
+			return e.SizeMiB > 0 && !e.InMemory
+		}),
+	})
 }
 
 // describePod adds the pod and its attempts to a job's description.

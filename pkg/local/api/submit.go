@@ -9,6 +9,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/wire"
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -42,7 +43,12 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		return nil, err
 	}
 	s := &model.Submission{ID: NewID(), Directory: directory, Invocation: c.invocation(), Request: request}
-	var unhonoured []string
+	given, err := secretsource.Decode(c.request.Header.Get(SecretsHeader))
+	if err != nil {
+		return nil, wire.ClientException("header %s: %s.", SecretsHeader, err)
+	}
+	var members []attempt.Member
+	var missing []error
 	x, err := a.backend.Executor(c.request.Context(), "")
 	if err != nil {
 		return nil, err
@@ -50,6 +56,10 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	name := ""
 	decide := func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(s.Invocation); again {
+			// An engine that was restarted since the first answer has the job without its secrets.
+			if t := m.Jobs[id]; t != nil {
+				missing = a.backend.ProvideSecrets(id, given, secretsOf(&t.Work))
+			}
 			s.ID = id
 			return nil, nil
 		}
@@ -85,11 +95,8 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		if err := a.judge(c, checkAgainst(m, in, d, w), checkPlatform(m, d, q), checkShare(m, in, d, q)); err != nil {
 			return nil, err
 		}
-		if len(w.Parts) > 0 {
-			unhonoured = unhonouredParts(x, d.Request, w)
-		} else {
-			unhonoured = append(x.Unhonoured(w.Container), ignored(d.Request.ContainerProperties, in.ContainerOverrides)...)
-		}
+		members = unhonoured(x, d.Request, in, w)
+		missing = a.backend.ProvideSecrets(s.ID, given, secretsOf(w))
 		s.Definition, s.Work = d.ID(), w
 		// A job without dependencies skips PENDING; see the moves in package model.
 		if len(in.DependsOn) == 0 && in.ArrayProperties == nil {
@@ -106,7 +113,10 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	if err != nil {
 		return nil, err
 	}
-	c.notice(x, unhonoured)
+	for _, err := range missing {
+		members = append(members, attempt.Member{Name: "secrets", Effect: attempt.Prevents, Why: err.Error()})
+	}
+	c.notice(x, members)
 	return &awsbatch.SubmitJobOutput{JobArn: aws.String(model.ARN("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -34,12 +35,16 @@ type group struct {
 	ends    []model.ContainerEnd
 	decided *model.Outcome // by the first essential container that ended
 	results []model.Outcome
-	logCut  bool // of any container
+	logCut  bool     // of any container
+	without []string // of any container
 }
 
 // carryOutTask runs a task of several containers, as carryOut runs one.
 func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	whole, parts := ctx, l.Task.Job.Parts
+	if o := l.lackingParts(ctx, base, parts); o != nil {
+		return *o
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	kill, over := KillAfter(ctx, l.Hurry)
@@ -67,14 +72,51 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 		return podOutcome(g)
 	}
 	o := *g.decided
-	o.Containers, o.LogCut = g.ends, g.logCut
+	o.Containers, o.LogCut, o.Without = g.ends, g.logCut, g.without
 	return o
+}
+
+// lackingParts returns the outcome of a task with a container that cannot start here; nil if there is
+// none. As on AWS, no container starts then, not even if that one is not essential.
+func (l *Life) lackingParts(ctx context.Context, base Attempt, parts []model.Part) *model.Outcome {
+	x, err := l.Executor(ctx)
+	if err != nil {
+		return nil // runPart reports it
+	}
+	if e := l.Task.Job.Definition.Request.EcsProperties; e != nil {
+		if m := Prevented(UnhonouredTask(&e.TaskProperties[0], Contained(x))); m != nil {
+			o := lacking(errors.New(m.Reason()))
+			return &o
+		}
+	}
+	ends := make([]model.ContainerEnd, len(parts))
+	var first error
+	for i := range parts {
+		a := base
+		a.Container = parts[i].Container
+		ends[i].Name = parts[i].Name()
+		if err := l.provide(x, &a); err != nil {
+			ends[i].Reason = err.Error()
+			first = cmp.Or(first, err)
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	o := lacking(first)
+	o.Containers = ends
+	return &o
 }
 
 // conclude records how container i ended, and ends the task with an essential one.
 func (g *group) conclude(i int, o model.Outcome) {
 	g.mu.Lock()
 	g.logCut = g.logCut || o.LogCut
+	for _, name := range o.Without {
+		if !slices.Contains(g.without, name) {
+			g.without = append(g.without, name)
+		}
+	}
 	g.ends[i] = model.ContainerEnd{Name: g.parts[i].Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil}
 	g.results[i] = o
 	decides := g.parts[i].Essential() && g.parts[i].Pod == nil // a pod ends with its last container
@@ -123,8 +165,12 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 		log.Close()
 		return NotStarted(err)
 	}
+	if err := g.life.provide(x, &a); err != nil {
+		log.Close()
+		return lacking(err)
+	}
 	exit, launched, err := g.life.execute(ctx, x, a, log.File)
-	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close()}
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container)}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}

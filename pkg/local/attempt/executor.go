@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 
@@ -28,8 +27,9 @@ type Executor interface {
 	// was given to Started. The handle is empty if that engine died before it could record it. If
 	// nothing is left, that is no error.
 	Clear(id, handle string) error
-	// Unhonoured returns the members of a container that have no effect with this executor.
-	Unhonoured(c *types.ContainerProperties) []string
+	// Unhonoured returns the members of a container that this executor does not apply, except for
+	// secrets, which the engine provides.
+	Unhonoured(c *types.ContainerProperties) []Member
 }
 
 // ExecutorTag is the tag with which a job chooses its executor. The tag of SubmitJob overrides that
@@ -79,26 +79,6 @@ func Contained(x Executor) bool {
 	return ok && c.Contained()
 }
 
-// UnhonouredLogging returns the members of a log configuration that have no effect with any executor.
-func UnhonouredLogging(c *types.LogConfiguration) []string {
-	switch {
-	case c == nil:
-		return nil
-	case c.LogDriver != types.LogDriverAwslogs:
-		return []string{"logConfiguration"}
-	}
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
-		if !model.HonoursLogOption(name) {
-			names = append(names, "logConfiguration.options."+name)
-		}
-	}
-	if len(c.SecretOptions) > 0 {
-		names = append(names, "logConfiguration.secretOptions")
-	}
-	return names
-}
-
 // Argv returns the command with the entrypoint of a pod's container before it.
 func (a Attempt) Argv() []string {
 	if a.Pod == nil {
@@ -129,8 +109,10 @@ type Attempt struct {
 	// others. PodID is the pod's own id: its containers have different ones.
 	Pod   *model.PodPart
 	PodID string
-	// Environment has the job's variables and those that Batch sets.
+	// Environment has the job's variables, those that Batch sets, and the secrets.
 	Environment []types.KeyValuePair
+	// Secrets are the names of the variables whose values nobody else may read.
+	Secrets []string
 	// Directory is where the command runs, an absolute path.
 	Directory string
 	// GPUs are the devices that belong to this attempt alone.

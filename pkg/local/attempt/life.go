@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -36,6 +37,8 @@ type Life struct {
 	Log     *slog.Logger // gets warnings
 	// Executor returns the executor of the job.
 	Executor func(context.Context) (Executor, error)
+	// Secret returns the value of a secret of the job, or why it has none.
+	Secret func(types.Secret) (string, error)
 	// Hurry is closed when commands that were asked to end must end at once.
 	Hurry <-chan struct{}
 	// End ends the context of Run with one of the causes.
@@ -109,8 +112,12 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 		log.Close()
 		return NotStarted(err)
 	}
+	if err := l.provide(x, &a); err != nil {
+		log.Close()
+		return lacking(err)
+	}
 	exit, launched, err := l.execute(ctx, x, a, log.File)
-	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close()}
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container)}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}
@@ -124,6 +131,47 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 		o.StatusReason = model.ReasonNotStarted
 	}
 	return o
+}
+
+// provide adds the secrets to a. The error is the reason of a container that cannot start here.
+func (l *Life) provide(x Executor, a *Attempt) error {
+	if m := Prevented(x.Unhonoured(a.Container)); m != nil {
+		return errors.New(m.Reason())
+	}
+	secrets := SecretsOf(a.Container)
+	if len(secrets) == 0 {
+		return nil
+	}
+	var variables []types.KeyValuePair
+	for i, s := range secrets {
+		value, err := l.Secret(s)
+		if err != nil {
+			return MissingSecret(s, err)
+		}
+		if i < len(a.Container.Secrets) { // the others are for a log driver
+			variables = append(variables, Variable(aws.ToString(s.Name), value))
+			a.Secrets = append(a.Secrets, aws.ToString(s.Name))
+		}
+	}
+	a.Environment = model.MergedBy(a.Environment, variables, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+	return nil
+}
+
+// without returns the names of the members without which a container may succeed here and fail on AWS.
+func without(x Executor, c *types.ContainerProperties) []string {
+	var names []string
+	for _, m := range x.Unhonoured(c) {
+		if m.Effect == Differs {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// lacking is the outcome of an attempt that did not start because this machine cannot provide
+// something. err is the container's reason.
+func lacking(err error) model.Outcome {
+	return model.Outcome{Reason: err.Error(), StatusReason: model.ReasonNotStarted}
 }
 
 // execute calls x.Run, and reports whether the command ran.

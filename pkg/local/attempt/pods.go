@@ -64,7 +64,7 @@ func podOutcome(g *group) model.Outcome {
 			break
 		}
 	}
-	o.Containers, o.LogCut = g.ends, g.logCut
+	o.Containers, o.LogCut, o.Without = g.ends, g.logCut, g.without
 	return o
 }
 

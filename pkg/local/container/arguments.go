@@ -67,7 +67,10 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	if x.kind == Podman { // podman rm would send the stop signal first, and wait
 		stop = []string{"--stop-timeout=0"}
 	}
-	variables := environment(a)
+	variables, err := environment(a)
+	if err != nil {
+		return call{}, err
+	}
 	args := slices.Concat(
 		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
 			"--label=" + attemptLabel + "=" + a.ID, "--label=" + jobLabel + "=" + a.Job},

@@ -179,16 +179,40 @@ func TestNULInCommand(t *testing.T) {
 
 func TestUnhonoured(t *testing.T) {
 	c := properties(t, `{"image": "i", "privileged": true, "jobRoleArn": "r", "user": "1", "ulimits": [],
-		"volumes": [{"name": "v", "efsVolumeConfiguration": {}}, {"name": "h", "host": {"sourcePath": "/etc"}}],
+		"volumes": [{"name": "v", "efsVolumeConfiguration": {"fileSystemId": "fs-1"}}, {"name": "h", "host": {"sourcePath": "/etc"}}],
 		"mountPoints": [{"sourceVolume": "v", "containerPath": "/v"}, {"sourceVolume": "h", "containerPath": "/h"}],
 		"secrets": [{"name": "s", "valueFrom": "arn"}]}`)
-	want := []string{"jobRoleArn", "secrets", "volumes (of EFS or S3)", "privileged (the job will fail: needs --allow-privileged)",
-		"mountPoints (the job will fail: volume h: /etc is a path on this machine; allow it with --allow-mount DIRECTORY)"}
-	if d := cmp.Diff(want, unprobed(t, Podman, "").Unhonoured(c)); d != "" {
+	got := unprobed(t, Podman, "").Unhonoured(c)
+	why := func(problem string) attempt.Member {
+		return attempt.Member{Name: "mountPoints", Effect: attempt.Prevents, Why: problem}
+	}
+	want := []attempt.Member{{Name: "jobRoleArn"},
+		why("mount point /v: volume v is in EFS fs-1, which this machine cannot mount; give the volume a directory here for local runs: host.sourcePath"),
+		why("volume h: /etc is a path on this machine; allow it with --allow-mount DIRECTORY"),
+		{Name: "privileged", Effect: attempt.Prevents, Why: "the job is privileged, which gives it full control of the local machine; allow it with --allow-privileged"}}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	if got := unprobed(t, Podman, "/").Unhonoured(properties(t, `{"image": "i", "privileged": true, "user": "1"}`)); len(got) > 0 {
-		t.Errorf("allowed: %q", got)
+	if m := attempt.Prevented(got); m == nil || !strings.HasPrefix(m.Reason(), "ResourceInitializationError: mount point /v: volume v is in EFS fs-1") {
+		t.Errorf("prevented by %v", m)
+	}
+	for _, c := range []struct{ container, want string }{
+		{`{"image": "i", "privileged": true, "user": "1", "secrets": [{"name": "s", "valueFrom": "arn"}]}`, ""},
+		{`{"image": "i", "volumes": [{"name": "v", "efsVolumeConfiguration": {}}]}`, "volumes"}, // no mount point
+		{`{"image": "i", "linuxParameters": {"tmpfs": [{"containerPath": "/t", "size": 64, "mountOptions": ["rshared"]}]}}`,
+			`linuxParameters tmpfs at /t: mount option "rshared" is not supported here`},
+		{`{"image": "i", "linuxParameters": {"tmpfs": [{"containerPath": "/t", "size": 64}]}, "volumes": [{"name": "scratch"}],
+			"mountPoints": [{"sourceVolume": "scratch", "containerPath": "/s"}]}`, ""},
+		{`{"image": "i", "mountPoints": [{"sourceVolume": "gone", "containerPath": "/s"}]}`, `mountPoints mount point: there is no volume "gone"`},
+		{`{"image": "i", "ulimits": [{"name": "No", "softLimit": 1, "hardLimit": 1}]}`, `ulimits "No" is not the name of a ulimit`},
+	} {
+		var got []string
+		for _, m := range unprobed(t, Podman, "/").Unhonoured(properties(t, c.container)) {
+			got = append(got, strings.TrimSpace(m.Name+" "+m.Why))
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: %q, want %q", c.container, got, c.want)
+		}
 	}
 }
 

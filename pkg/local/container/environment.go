@@ -2,6 +2,7 @@ package container
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -22,21 +23,24 @@ type handover struct {
 
 // environment passes on the job's variables. Both programs read a line of a file unchanged, but a
 // value is one line. Other values are passed in the program's own environment, unless they could
-// change what the program does. Those few are left on the command line.
-func environment(a attempt.Attempt) handover {
+// change what the program does. Those few are left on the command line, unless the value is a secret.
+func environment(a attempt.Attempt) (handover, error) {
 	h := handover{flags: []string{"--env-file=/dev/stdin"}}
 	for _, v := range variables(a) {
 		switch text := v.name + "=" + v.value; {
 		case fitsLine(v.name, v.value):
 			h.file += text + "\n"
-		case isForeign(v.name):
+		case isForeign(v.name, v.value):
 			h.own = append(h.own, text)
 			h.flags = append(h.flags, "--env="+v.name)
+		case slices.Contains(a.Secrets, v.name):
+			return h, fmt.Errorf("secret %s: its value cannot be passed in a way that other users cannot read: it has several lines or is long, "+
+				"and docker or podman may use a variable of this name", v.name)
 		default:
 			h.flags = append(h.flags, "--env="+text)
 		}
 	}
-	return h
+	return h, nil
 }
 
 // variable is an environment variable of a job.
@@ -82,13 +86,13 @@ var readNames = []string{"PATH", "HOME", "HOST_ROOT", "USER", "LOGNAME", "SUDO_U
 	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY", "LOGLEVEL", "OPT"}
 
 // isForeign reports whether a variable does not affect the program: its name has no such prefix,
-// and it is not set in its environment.
-func isForeign(name string) bool {
+// and it is not set in its environment to another value.
+func isForeign(name, value string) bool {
 	strange := strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
-	_, set := os.LookupEnv(name)
+	own, set := os.LookupEnv(name)
 	upper := strings.ToUpper(name)
-	return !strange && !set && name != "" && !slices.Contains(readNames, upper) &&
+	return !strange && (!set || own == value) && name != "" && !slices.Contains(readNames, upper) &&
 		!slices.ContainsFunc(readPrefixes, func(p string) bool { return strings.HasPrefix(upper, p) })
 }

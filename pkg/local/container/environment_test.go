@@ -26,6 +26,7 @@ func pairs(variables [][2]string) []types.KeyValuePair {
 // TestHandover checks in which way each variable is passed.
 func TestHandover(t *testing.T) {
 	t.Setenv("SET_HERE", "ours")
+	t.Setenv("SET_ALIKE", "x\ny")
 	long := strings.Repeat("x", longestLine)
 	for _, c := range []struct{ name, value, way string }{
 		{"A", "", "file"},
@@ -45,13 +46,18 @@ func TestHandover(t *testing.T) {
 		{"A B", "x", "line"},
 		{"", "x", "line"},
 		{"SET_HERE", "x\ny", "line"},
+		{"SET_ALIKE", "x\ny", "own"},
 		{"LD_PRELOAD", "x\ny", "line"},
 		{"https_proxy", "x\ny", "line"},
 		{"DOCKER_HOST", "x\ny", "line"},
 		{"CONTAINERS_CONF", "x\ny", "line"},
 		{"XDG_RUNTIME_DIR", "x\ny", "line"},
 	} {
-		h := environment(attempt.Attempt{Environment: pairs([][2]string{{c.name, c.value}})})
+		a := attempt.Attempt{Environment: pairs([][2]string{{c.name, c.value}})}
+		h, err := environment(a)
+		if err != nil {
+			t.Error(err)
+		}
 		text := c.name + "=" + c.value
 		way := ""
 		switch {
@@ -65,8 +71,13 @@ func TestHandover(t *testing.T) {
 		if way != c.way {
 			t.Errorf("%.40q is passed by %q, want %q", text, way, c.way)
 		}
+		// Every user of the machine can read the command line.
+		a.Secrets = []string{c.name}
+		if _, err := environment(a); (err != nil) != (c.way == "line") || err != nil && c.value != "x" && strings.Contains(err.Error(), c.value) {
+			t.Errorf("%.40q as a secret: %v", text, err)
+		}
 	}
-	twice := environment(attempt.Attempt{Environment: pairs([][2]string{{"A", "1"}, {"A", "2\n3"}, {"A", "4"}})})
+	twice, _ := environment(attempt.Attempt{Environment: pairs([][2]string{{"A", "1"}, {"A", "2\n3"}, {"A", "4"}})})
 	if d := cmp.Diff("A=4\nNVIDIA_VISIBLE_DEVICES=void\n", twice.file); d != "" || len(twice.own) > 0 {
 		t.Errorf("a name given three times: %s%q", d, twice.own)
 	}

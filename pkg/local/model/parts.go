@@ -66,6 +66,7 @@ func Parts(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) 
 			Secrets:                c.Secrets,
 			Ulimits:                c.Ulimits,
 			User:                   c.User,
+			Volumes:                d.EcsProperties.TaskProperties[0].Volumes,
 		}}
 		p.Container = Override(p.Container, overrideOf(p.Name(), o))
 		p.Declared.Command, p.Declared.Environment, p.Declared.ResourceRequirements =

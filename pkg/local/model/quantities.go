@@ -178,8 +178,8 @@ func userOf(s *types.EksContainerSecurityContext) *string {
 }
 
 // PodGaps returns the members of a pod without which it must not run and which this machine cannot
-// provide. contained means that its containers run in containers: processes ignore users, groups and
-// mounts, which a notice reports.
+// provide. contained means that its containers run in containers: processes ignore users and groups,
+// which a notice reports.
 func PodGaps(pod *types.EksPodPropertiesDetail, contained bool) (gaps []string) {
 	add := func(given bool, what string) {
 		if given {
@@ -206,6 +206,7 @@ func PodGaps(pod *types.EksPodPropertiesDetail, contained bool) (gaps []string) 
 			name, sub := aws.ToString(m.Name), aws.ToString(m.SubPath)
 			v := volumes[name]
 			add(v == nil, "volume "+name+" for volumeMounts"+of+": the pod has no such volume")
+			add(v != nil && v.EmptyDir != nil && !contained, "emptyDir volume "+name+of+" for a process")
 			if v == nil || !contained {
 				continue
 			}

@@ -27,6 +27,9 @@ type Outcome struct {
 	StatusReason string // of the attempt
 	Containers   []ContainerEnd
 	LogCut       bool // the log has reached its limit
+	// Without are members of the container that were not applied, and whose absence can let a job
+	// succeed that fails on AWS.
+	Without []string
 }
 
 // retries reports whether a job gets another attempt after a number of attempts failed, the last

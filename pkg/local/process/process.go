@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
@@ -57,41 +56,6 @@ func (p Executor) argv(a attempt.Attempt) []string {
 		}
 	}
 	return a.Argv()
-}
-
-// Unhonoured returns the members of a container that have no effect on a process.
-func (p Executor) Unhonoured(c *types.ContainerProperties) []string {
-	l := c.LinuxParameters
-	members := []struct {
-		name  string
-		given bool
-	}{
-		{"image", !isWorkloads(aws.ToString(c.Image))},
-		{"ephemeralStorage", c.EphemeralStorage != nil},
-		{"fargatePlatformConfiguration", c.FargatePlatformConfiguration != nil},
-		{"enableExecuteCommand", aws.ToBool(c.EnableExecuteCommand)},
-		{"executionRoleArn", c.ExecutionRoleArn != nil},
-		{"jobRoleArn", c.JobRoleArn != nil},
-		{"linuxParameters", l != nil},
-		{"mountPoints", len(c.MountPoints) > 0},
-		{"networkConfiguration", c.NetworkConfiguration != nil},
-		{"privileged", aws.ToBool(c.Privileged)},
-		{"readonlyRootFilesystem", aws.ToBool(c.ReadonlyRootFilesystem)},
-		{"repositoryCredentials", c.RepositoryCredentials != nil},
-		{"runtimePlatform", c.RuntimePlatform != nil},
-		{"secrets", len(c.Secrets) > 0},
-		{"the memory as a limit", !canWatchMemory},
-		{"user", c.User != nil},
-		{"volumes", len(c.Volumes) > 0},
-	}
-	var names []string
-	for _, m := range members {
-		if m.given {
-			names = append(names, m.name)
-		}
-	}
-	names = append(names, attempt.UnhonouredLogging(c.LogConfiguration)...)
-	return append(names, unhonouredUlimits(c.Ulimits)...)
 }
 
 // inherited are the variables of the engine that a job also gets: what a shell and most programs

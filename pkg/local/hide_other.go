@@ -1,0 +1,6 @@
+//go:build !linux
+
+package local
+
+// hideMemory does nothing on systems other than Linux.
+func hideMemory() {}

@@ -1,0 +1,171 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
+)
+
+// keyOf returns the key of a secret.
+func keyOf(s types.Secret) secretsource.Key {
+	return secretsource.Key{Name: aws.ToString(s.Name), ValueFrom: aws.ToString(s.ValueFrom)}
+}
+
+// provideSecrets keeps the given values of a job until it ends, in memory only: the next engine on
+// this directory does not have them. It returns why other secrets have no value. The caller holds
+// e.mu.
+func (e *Engine) provideSecrets(job string, given []secretsource.Value, needed []types.Secret) (missing []error) {
+	values := map[secretsource.Key]string{}
+	for _, v := range given {
+		values[v.Key()] = v.Value
+	}
+	kept := map[secretsource.Key]string{}
+	for _, s := range needed {
+		if value, ok := values[keyOf(s)]; ok {
+			kept[keyOf(s)] = value
+		} else if _, err := e.secretFrom(s); err != nil {
+			missing = append(missing, fmt.Errorf("secret %s: %w", aws.ToString(s.Name), err))
+		}
+	}
+	if len(kept) > 0 {
+		e.forgetSecrets()
+		hideMemory()
+		e.secrets[job] = kept
+	}
+	return missing
+}
+
+// forgetSecrets drops the values of jobs that have ended or were never recorded. The caller holds
+// e.mu.
+func (e *Engine) forgetSecrets() {
+	maps.DeleteFunc(e.secrets, func(id string, _ map[secretsource.Key]string) bool {
+		j := e.model.Jobs[id]
+		return j == nil || j.State.Ended()
+	})
+}
+
+// forgetEnded drops the values of a job that has ended. The caller holds e.mu.
+func (e *Engine) forgetEnded(j *model.Job) {
+	if j.State.Ended() {
+		delete(e.secrets, j.ID)
+	}
+}
+
+// secretFrom returns the value of a secret from the engine's own source.
+func (e *Engine) secretFrom(s types.Secret) (string, error) {
+	if e.options.Secrets == nil {
+		return "", attempt.ErrNoValue
+	}
+	return e.options.Secrets.Lookup(keyOf(s))
+}
+
+// secretOf returns a function that returns the secrets of a job: the values that came with it
+// first, then those of the engine's own source.
+func (e *Engine) secretOf(j *model.Job) func(types.Secret) (string, error) {
+	return func(s types.Secret) (string, error) {
+		e.mu.Lock()
+		value, ok := e.secrets[j.ID][keyOf(s)]
+		e.mu.Unlock()
+		if ok {
+			return value, nil
+		}
+		return e.secretFrom(s)
+	}
+}
+
+// WithSecrets returns a configuration that sends each job's secrets along with it, as far as source
+// has them. config must be that of a local engine. It sends the values of a job's own secrets only.
+func WithSecrets(config aws.Config, source *secretsource.Source) aws.Config {
+	if source == nil {
+		return config
+	}
+	c := &courier{source: source, ask: awsbatch.NewFromConfig(config)}
+	config = config.Copy()
+	config.APIOptions = append(config.APIOptions[:len(config.APIOptions):len(config.APIOptions)], func(s *middleware.Stack) error {
+		if s.ID() != "SubmitJob" {
+			return nil
+		}
+		return s.Serialize.Add(middleware.SerializeMiddlewareFunc("BatchctlSecrets", c.serialize), middleware.After)
+	})
+	return config
+}
+
+// courier adds secrets to SubmitJob requests.
+type courier struct {
+	source *secretsource.Source
+	ask    *awsbatch.Client
+}
+
+func (c *courier) serialize(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
+	job, isJob := in.Parameters.(*awsbatch.SubmitJobInput)
+	request, isHTTP := in.Request.(*smithyhttp.Request)
+	if isJob && isHTTP {
+		header, err := c.header(ctx, job)
+		if err != nil {
+			return middleware.SerializeOutput{}, middleware.Metadata{}, err
+		}
+		if header != "" {
+			request.Header.Set(api.SecretsHeader, header)
+		}
+	}
+	return next.HandleSerialize(ctx, in)
+}
+
+// header returns the header for a job. The engine knows the definition, which the request only
+// names.
+func (c *courier) header(ctx context.Context, job *awsbatch.SubmitJobInput) (string, error) {
+	out, err := c.ask.DescribeJobDefinitions(ctx, &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{aws.ToString(job.JobDefinition)}})
+	if err != nil || len(out.JobDefinitions) == 0 {
+		return "", err // without a definition, SubmitJob fails with AWS's words
+	}
+	var values []secretsource.Value
+	for _, s := range secretsOf(&out.JobDefinitions[0]) {
+		if value, err := c.source.Lookup(keyOf(s)); err == nil {
+			values = append(values, secretsource.Value{Name: aws.ToString(s.Name), ValueFrom: aws.ToString(s.ValueFrom), Value: value})
+		}
+	}
+	return secretsource.Encode(values)
+}
+
+// secretsOf returns the secrets of all containers of a definition, each once.
+func secretsOf(d *types.JobDefinition) []types.Secret {
+	var all []types.Secret
+	add := func(c *types.ContainerProperties) {
+		if c != nil {
+			all = append(all, attempt.SecretsOf(c)...)
+		}
+	}
+	add(d.ContainerProperties)
+	if d.EcsProperties != nil {
+		for _, t := range d.EcsProperties.TaskProperties {
+			for _, c := range t.Containers {
+				add(&types.ContainerProperties{Secrets: c.Secrets, LogConfiguration: c.LogConfiguration})
+			}
+		}
+	}
+	if d.NodeProperties != nil {
+		for _, r := range d.NodeProperties.NodeRangeProperties {
+			add(r.Container)
+		}
+	}
+	seen := map[secretsource.Key]bool{}
+	var once []types.Secret
+	for _, s := range all {
+		if !seen[keyOf(s)] {
+			seen[keyOf(s)] = true
+			once = append(once, s)
+		}
+	}
+	return once
+}
