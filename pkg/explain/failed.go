@@ -175,6 +175,9 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	what := role + " could not read a secret"
 	c := Medium
 	switch {
+	case b.Local:
+		fix = Fix{Member: "secrets", Job: "submit it again with --secrets-from env or --secrets-from file:PATH"}
+		what, c = "this machine has no value for a secret", High
 	case e.mentions("AccessDenied", "not authorized", "kms"):
 		c = High
 	case e.mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):

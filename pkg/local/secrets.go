@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -35,7 +36,7 @@ func (e *Engine) provideSecrets(job string, given []secretsource.Value, needed [
 		if value, ok := values[keyOf(s)]; ok {
 			kept[keyOf(s)] = value
 		} else if _, err := e.secretFrom(s); err != nil {
-			missing = append(missing, fmt.Errorf("secret %s: %w", aws.ToString(s.Name), err))
+			missing = append(missing, fmt.Errorf("secret %s has no value: %w", aws.ToString(s.Name), err))
 		}
 	}
 	if len(kept) > 0 {
@@ -125,17 +126,40 @@ func (c *courier) serialize(ctx context.Context, in middleware.SerializeInput, n
 // header returns the header for a job. The engine knows the definition, which the request only
 // names.
 func (c *courier) header(ctx context.Context, job *awsbatch.SubmitJobInput) (string, error) {
-	out, err := c.ask.DescribeJobDefinitions(ctx, &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{aws.ToString(job.JobDefinition)}})
-	if err != nil || len(out.JobDefinitions) == 0 {
+	d, err := c.definition(ctx, model.ResourceName(aws.ToString(job.JobDefinition), "job-definition"))
+	if err != nil || d == nil {
 		return "", err // without a definition, SubmitJob fails with AWS's words
 	}
 	var values []secretsource.Value
-	for _, s := range secretsOf(&out.JobDefinitions[0]) {
+	for _, s := range secretsOf(d) {
 		if value, err := c.source.Lookup(keyOf(s)); err == nil {
 			values = append(values, secretsource.Value{Name: aws.ToString(s.Name), ValueFrom: aws.ToString(s.ValueFrom), Value: value})
 		}
 	}
 	return secretsource.Encode(values)
+}
+
+// definition returns the definition NAME:REVISION, or the latest ACTIVE revision of NAME; nil if it
+// does not exist.
+func (c *courier) definition(ctx context.Context, name string) (*types.JobDefinition, error) {
+	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{name}}
+	if !strings.Contains(name, ":") {
+		in = &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")}
+	}
+	var latest *types.JobDefinition
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.ask, in)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.JobDefinitions {
+			if d := &page.JobDefinitions[i]; latest == nil || aws.ToInt32(d.Revision) > aws.ToInt32(latest.Revision) {
+				latest = d
+			}
+		}
+	}
+	return latest, nil
 }
 
 // secretsOf returns the secrets of all containers of a definition, each once.

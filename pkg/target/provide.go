@@ -131,10 +131,10 @@ func (p *Provider) lacksSecret(s types.Secret) string {
 	case p.unknown:
 		return ""
 	case p.source == nil:
-		return fmt.Sprintf("secret %s: this machine has no value for it; give it one with --secrets-from env or --secrets-from file:PATH", name)
+		return fmt.Sprintf("secret %s has no value on this machine; give it one with --secrets-from env or --secrets-from file:PATH", name)
 	}
 	if _, err := p.source.Lookup(secretsource.Key{Name: name, ValueFrom: aws.ToString(s.ValueFrom)}); err != nil {
-		return fmt.Sprintf("secret %s: %v", name, err)
+		return fmt.Sprintf("secret %s has no value: %v", name, err)
 	}
 	return ""
 }

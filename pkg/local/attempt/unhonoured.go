@@ -192,9 +192,9 @@ func SecretsOf(c *types.ContainerProperties) []types.Secret {
 // MissingSecret is the reason, in AWS's style, of a container with a secret that has no value. The
 // beginning is that of the ECS agent (ECS developer guide, "ResourceInitializationError").
 func MissingSecret(s types.Secret, why error) error {
-	return fmt.Errorf(errorResource+": unable to pull secrets or registry auth: secret %s: %w", aws.ToString(s.Name), why)
+	return fmt.Errorf(errorResource+": unable to pull secrets or registry auth: secret %s has no value: %w", aws.ToString(s.Name), why)
 }
 
 // ErrNoValue is why a secret has no value if nothing else is known.
-var ErrNoValue = errors.New("the local engine has no value for it; submit the job with --secrets-from env or --secrets-from file:PATH. " +
-	"The engine keeps values in memory only, so a restart loses them")
+var ErrNoValue = errors.New("submit the job with --secrets-from env or --secrets-from file:PATH; " +
+	"the local engine keeps values in memory only, so a restart loses them")

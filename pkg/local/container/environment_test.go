@@ -121,6 +121,7 @@ func testCommandLines(t *testing.T, x *Executor) {
 	noting, dir := noted(t, x, "cat /proc/$$/cmdline")
 	r := newTrial(t, noting, `"command": ["/job", "quoted", "ONE", "TWO", "DOCKER_HOST"]`)
 	r.a.Environment = pairs([][2]string{{"ONE", marker}, {"TWO", marker + "\n" + marker}, {"DOCKER_HOST", marker}})
+	r.a.Secrets = []string{"ONE", "TWO", "DOCKER_HOST"}
 	var running []string
 	r.a.Started = func(string) { running, _ = filepath.Glob("/proc/[0-9]*/cmdline"); running = contents(running) }
 	o := r.run(t, t.Context())

@@ -125,7 +125,7 @@ func (s *Source) Lookup(k Key) (string, error) {
 	if raw, ok := s.file[k.Name]; ok {
 		return usable(text(raw), where+": "+k.Name)
 	}
-	return "", fmt.Errorf("%s has no value for %s", where, k.Name)
+	return "", fmt.Errorf("%s has neither its name nor its valueFrom", where)
 }
 
 // usable rejects values that no secret of AWS and no environment variable has. CI systems set the
