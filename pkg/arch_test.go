@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"pkg/cli/author":                {"pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/preview", "pkg/cli/term", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/lsp", "pkg/newfile", "pkg/objects", "pkg/target", "pkg/template", "templates"},
 	"pkg/cli/benchmark":             {"jobs", "pkg/bench", "pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/submit", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/newfile", "pkg/plan", "pkg/results", "pkg/target", "workloads"},
 	"pkg/cli/cloud":                 {"pkg/apply", "pkg/batch", "pkg/check", "pkg/cli/author", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/ecs", "pkg/exit", "pkg/explain", "pkg/infra", "pkg/jsontree", "pkg/local", "pkg/newfile", "pkg/plan", "pkg/rpc", "pkg/secret", "pkg/target", "templates"},
-	"pkg/cli/cmdline":               {"pkg/catalog", "pkg/cli/term", "pkg/diag", "pkg/exit", "pkg/local/attempt", "pkg/target"},
+	"pkg/cli/cmdline":               {"pkg/catalog", "pkg/cli/term", "pkg/diag", "pkg/exit", "pkg/local/attempt", "pkg/local/secretsource", "pkg/target"},
 	"pkg/cli/injob":                 {"pkg/cli/cmdline", "pkg/cli/term", "pkg/document", "pkg/exit", "pkg/newfile", "pkg/objects", "pkg/stage", "pkg/sweep", "pkg/target"},
 	"pkg/cli/input":                 {"pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/term", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/target"},
 	"pkg/cli/jobs":                  {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/local", "pkg/local/api", "pkg/plan", "pkg/secret", "pkg/target", "pkg/wire"},
@@ -64,8 +64,9 @@ var mayImport = map[string][]string{
 	"pkg/rpc":                       {"pkg/wire"},
 	"pkg/infra":                     {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc", "pkg/yamltree"},
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
-	"pkg/local":                     {"pkg/local/api", "pkg/local/attempt", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process"},
-	"pkg/local/api":                 {"pkg/batch", "pkg/local/attempt", "pkg/local/logs", "pkg/local/model", "pkg/wire"},
+	"pkg/local":                     {"pkg/local/api", "pkg/local/attempt", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource"},
+	"pkg/local/secretsource":        {},
+	"pkg/local/api":                 {"pkg/batch", "pkg/local/attempt", "pkg/local/logs", "pkg/local/model", "pkg/local/secretsource", "pkg/wire"},
 	"pkg/local/attempt":             {"pkg/local/logs", "pkg/local/model", "pkg/stage"},
 	"pkg/local/hardware":            {},
 	"pkg/local/logs":                {},
@@ -136,7 +137,7 @@ var mayImport = map[string][]string{
 	"workloads/gpu/drivertest": {"workloads/gpu"},
 	"pkg/exit":                 {},
 	"pkg/newfile":              {"pkg/exit"},
-	"pkg/target":               {"pkg/batch", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
+	"pkg/target":               {"pkg/batch", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
 }
 
 type listed struct {

@@ -140,7 +140,7 @@ const executorFile = "executor"
 func (e Executor) Keep(dir string) error {
 	words := append([]string{e.Label}, e.arguments()...)
 	if e.Secrets != nil {
-		words = append(words, secretsFrom) // not the source: its path is nobody's business
+		words = append(words, secretsFrom) // commands that join need not know the source
 	}
 	text := strings.Join(words, "\n") + "\n"
 	// The file is replaced, so that a link of that name is not followed.

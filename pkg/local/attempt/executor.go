@@ -111,7 +111,7 @@ type Attempt struct {
 	PodID string
 	// Environment has the job's variables, those that Batch sets, and the secrets.
 	Environment []types.KeyValuePair
-	// Secrets are the names of the variables whose values nobody else may read.
+	// Secrets are the names of the variables whose values must not be visible to other users.
 	Secrets []string
 	// Directory is where the command runs, an absolute path.
 	Directory string

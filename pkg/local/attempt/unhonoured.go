@@ -73,7 +73,7 @@ func Given(table map[Member]bool) []Member {
 // UnhonouredEverywhere returns the members of a container that no executor applies.
 func UnhonouredEverywhere(c *types.ContainerProperties) []Member {
 	members := Given(map[Member]bool{
-		// The size of Fargate's disk. A job that needs more than this machine has fails by itself.
+		// The size of Fargate's disk. A job that needs more than this machine has fails on its own.
 		{Name: "ephemeralStorage"}: c.EphemeralStorage != nil,
 		// A version of Fargate's agent and kernel.
 		{Name: "fargatePlatformConfiguration"}: c.FargatePlatformConfiguration != nil,
@@ -139,8 +139,8 @@ func UnhonouredTask(t *types.EcsTaskProperties, contained bool) []Member {
 		{Name: "runtimePlatform"}:      t.RuntimePlatform != nil,
 		{Name: "taskRoleArn"}:          t.TaskRoleArn != nil,
 	})
-	// Processes share the namespaces of this machine, whatever the mode. Containers have their own
-	// each, and could wait for one another without end.
+	// Processes share the namespaces of the engine, whatever the mode. Containers have their own
+	// each, and could wait for one another indefinitely.
 	for name, mode := range map[string]*string{"ipcMode": t.IpcMode, "pidMode": t.PidMode} {
 		m := Member{Name: name}
 		if contained && mode != nil && *mode != "none" {

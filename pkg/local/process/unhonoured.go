@@ -24,7 +24,7 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 		{Name: "image"}: !isWorkloads(aws.ToString(c.Image)),
 		// The engine ends and reaps everything that the command leaves, as an init process does.
 		{Name: "linuxParameters.initProcessEnabled"}: aws.ToBool(l.InitProcessEnabled),
-		// A process has the swap and the shared memory of this machine, which are seldom less.
+		// The machine's own swap and shared memory are seldom smaller.
 		{Name: "linuxParameters.maxSwap"}:          l.MaxSwap != nil,
 		{Name: "linuxParameters.swappiness"}:       l.Swappiness != nil,
 		{Name: "linuxParameters.sharedMemorySize"}: l.SharedMemorySize != nil,
