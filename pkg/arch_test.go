@@ -66,9 +66,10 @@ var mayImport = map[string][]string{
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
 	"pkg/local":                     {"pkg/local/api", "pkg/local/attempt", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource"},
 	"pkg/local/secretsource":        {},
-	"pkg/local/api":                 {"pkg/batch", "pkg/local/attempt", "pkg/local/logs", "pkg/local/model", "pkg/local/secretsource", "pkg/wire"},
+	"pkg/local/api":                 {"pkg/batch", "pkg/local/attempt", "pkg/local/insights", "pkg/local/logs", "pkg/local/model", "pkg/local/secretsource", "pkg/wire"},
 	"pkg/local/attempt":             {"pkg/local/logs", "pkg/local/model", "pkg/stage"},
 	"pkg/local/hardware":            {},
+	"pkg/local/insights":            {},
 	"pkg/local/logs":                {},
 	"pkg/local/model":               {"pkg/batch", "pkg/wire"},
 	"pkg/local/process":             {"pkg/local/attempt", "pkg/local/model", "pkg/local/process/scan"},
@@ -194,7 +195,7 @@ func TestImports(t *testing.T) {
 }
 
 // pure are the packages that only compute.
-var pure = []string{"pkg/local/model"}
+var pure = []string{"pkg/local/insights", "pkg/local/model"}
 
 // impure are the imports that a pure package cannot have: they read files, networks or clocks, start processes or
 // goroutines, or are random.

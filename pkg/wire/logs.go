@@ -1,9 +1,9 @@
 package wire
 
-// The shapes of CloudWatch Logs, as far as jobs and their logs need them. The SDK's client for it
-// is not linked: for ten operations it would take twice as long to compile as that of Batch.
-// Inputs have every member of the SDK's, because an unknown member is rejected. Outputs have those
-// that batchctl writes or reads. Tests compare both with the SDK's.
+// The shapes of CloudWatch Logs that the local engine and batchctl's commands need. The SDK's client for it is not
+// linked: it would take twice as long to compile as that of Batch. Inputs have every member of the SDK's, because an
+// unknown member is rejected. Outputs have only the members that batchctl writes or reads. Tests compare both with the
+// SDK's. A number or boolean that is written although it is zero is a pointer here and a plain value in the SDK.
 
 // GetLogEventsInput requests events of one stream.
 type GetLogEventsInput struct {
@@ -207,3 +207,9 @@ type DeleteLogGroupInput struct {
 
 // EmptyLogsOutput is the output of the operations that return nothing.
 type EmptyLogsOutput struct{}
+
+// DeleteLogStreamInput requests to delete a stream with its events.
+type DeleteLogStreamInput struct {
+	LogGroupName  *string
+	LogStreamName *string
+}

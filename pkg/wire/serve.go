@@ -23,6 +23,8 @@ type Fault struct {
 	// Status is the HTTP status; 0 means 400.
 	Status  int
 	Message string
+	// QueryCompileError is a further member of a MalformedQueryException.
+	QueryCompileError *QueryCompileError
 }
 
 // Error has the type before the message.
@@ -41,7 +43,15 @@ func ServerException(format string, args ...any) *Fault {
 // WriteFault answers with f. The header serves restJson1 (Batch), the __type
 // member AWS JSON 1.1 (CloudWatch Logs); each protocol ignores the other's.
 func WriteFault(w http.ResponseWriter, f *Fault) error {
-	body, err := json.Marshal(map[string]string{"__type": f.Type, "message": f.Message})
+	members := map[string]any{"__type": f.Type, "message": f.Message}
+	if f.QueryCompileError != nil {
+		text, err := Marshal(f.QueryCompileError)
+		if err != nil {
+			return err
+		}
+		members["queryCompileError"] = json.RawMessage(text)
+	}
+	body, err := json.Marshal(members)
 	if err != nil {
 		return err
 	}
