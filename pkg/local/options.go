@@ -50,7 +50,8 @@ type Options struct {
 	// another engine may be using it.
 	ReadOnly bool
 	// LogLimit is how many bytes are kept of an attempt's log, or of each container's log if it has
-	// several. 0 means DefaultLogLimit, a negative value no limit.
+	// several. A stream of CreateLogStream accepts no more events when its file would be larger.
+	// 0 means DefaultLogLimit, a negative value no limit.
 	LogLimit int64
 	// Log receives the engine's own messages; it may be nil.
 	Log *slog.Logger

@@ -65,13 +65,15 @@ func printExports(con *term.Console, dir string, allServices bool) error {
 // CLI and the SDKs to the engine. Endpoints are set per service, unless allServices:
 // AWS_ENDPOINT_URL also redirects services that the engine does not have.
 // AWS_IGNORE_CONFIGURED_ENDPOINT_URLS overrides a shell or a profile that ignores
-// endpoints.
+// endpoints. AWS_DISABLE_HOST_PREFIX_INJECTION keeps the aws CLI and boto3 from
+// sending StartLiveTail to the host stream-127.0.0.1.
 func exported(c local.Connection, allServices bool) [][2]string {
 	variables := [][2]string{
 		{"AWS_ENDPOINT_URL_BATCH", c.Endpoint},
 		{"AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", c.Endpoint},
 		{"AWS_ENDPOINT_URL_ECS", c.Endpoint},
 		{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "false"},
+		{"AWS_DISABLE_HOST_PREFIX_INJECTION", "true"},
 		{"AWS_REGION", c.Region},
 		{"AWS_DEFAULT_REGION", c.Region},
 		{"AWS_ACCESS_KEY_ID", c.AccessKeyID},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -80,13 +81,17 @@ type API struct {
 	services map[string]map[string]handler
 	// streams is the index of log streams by name. The lock that View holds protects it.
 	streams streamIndex
-	// closing is closed when streams of changes must end.
+	// closing is closed when streams of changes and live tails must end.
 	closing chan struct{}
+	// queries are the queries of Logs Insights.
+	queries queries
+	// tails counts the live tails.
+	tails atomic.Int32
 }
 
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
-	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, closing: make(chan struct{})}
+	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, closing: make(chan struct{}), queries: newQueries()}
 	a.services = map[string]map[string]handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": a.clusterOperations()}
 	return a
 }

@@ -18,8 +18,12 @@ const (
 	heartbeat = 15 * time.Second
 )
 
-// CloseStreams ends the streams of changes, and those that begin later. It is called once.
-func (a *API) CloseStreams() { close(a.closing) }
+// CloseStreams ends the streams of changes and the live tails, also those that begin later, and cancels all queries. It
+// is called once.
+func (a *API) CloseStreams() {
+	close(a.closing)
+	a.queries.cancel()
+}
 
 // streamChanges sends a server-sent event "change" after changes of jobs, queues and everything else: the client asks
 // for what it shows. The first event comes at once. The stream ends with the engine, the client's connection or

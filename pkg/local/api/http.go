@@ -141,13 +141,27 @@ func (a *API) logOperations() map[string]handler {
 		"CreateLogGroup":        serve(a.createLogGroup),
 		"CreateLogStream":       serve(a.createLogStream),
 		"DeleteLogGroup":        serve(a.deleteLogGroup),
+		"DeleteLogStream":       serve(a.deleteLogStream),
 		"DeleteRetentionPolicy": serve(a.deleteRetentionPolicy),
 		"DescribeLogGroups":     serve(a.describeLogGroups),
 		"DescribeLogStreams":    serve(a.describeLogStreams),
+		"DescribeQueries":       serve(a.describeQueries),
 		"FilterLogEvents":       serve(a.filterLogEvents),
 		"GetLogEvents":          serve(a.getLogEvents),
+		"GetLogGroupFields":     serve(a.getLogGroupFields),
+		"GetLogRecord":          serve(a.getLogRecord),
+		"GetQueryResults":       serve(a.getQueryResults),
+		"ListTagsForResource":   serve(a.listLogTags),
+		"ListTagsLogGroup":      serve(a.listTagsLogGroup),
 		"PutLogEvents":          serve(a.putLogEvents),
 		"PutRetentionPolicy":    serve(a.putRetentionPolicy),
+		"StartLiveTail":         serve(a.startLiveTail),
+		"StartQuery":            serve(a.startQuery),
+		"StopQuery":             serve(a.stopQuery),
+		"TagLogGroup":           serve(a.tagLogGroup),
+		"TagResource":           serve(a.tagLogs),
+		"UntagLogGroup":         serve(a.untagLogGroup),
+		"UntagResource":         serve(a.untagLogs),
 	}
 }
 
@@ -170,6 +184,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.header.Set("X-Amzn-RequestId", NewID())
 	if err != nil {
 		_ = wire.WriteError(w, err) // a client that has disconnected needs no answer
+		return
+	}
+	if tail, ok := out.(*liveTail); ok {
+		a.streamTail(w, r, tail)
 		return
 	}
 	_ = wire.WriteOutput(w, out)
@@ -198,8 +216,9 @@ func (a *API) answer(c *call) (any, error) {
 	if err := a.verifier.verify(c.request, body, service); err != nil {
 		return nil, err
 	}
-	// An unsigned request, from any program on this machine, must not count as a client.
-	if a.Verified != nil {
+	// An unsigned request, from any program on this machine, must not count as a client. Neither does a live tail, as
+	// the stream of changes: a terminal that was left open must not keep the engine alive.
+	if a.Verified != nil && c.operation != startLiveTail {
 		a.Verified(c.request)
 	}
 	if unknown != nil {

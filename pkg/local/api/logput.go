@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,17 +82,17 @@ func (a *API) createLogGroup(c *call, in *wire.CreateLogGroupInput) (*wire.Empty
 	if in.KmsKeyId != nil {
 		unused = append(unused, "kmsKeyId")
 	}
-	if len(in.Tags) > 0 {
-		unused = append(unused, "tags")
-	}
 	if aws.ToBool(in.DeletionProtectionEnabled) {
 		unused = append(unused, "deletionProtectionEnabled")
+	}
+	if err := checkLogTags(in.Tags); err != nil {
+		return nil, err
 	}
 	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.LogGroups[*in.LogGroupName] != nil {
 			return nil, errGroupExists
 		}
-		return []model.Event{{LogGroupCreated: &model.LogGroupCreation{Group: *in.LogGroupName, Class: in.LogGroupClass}}}, nil
+		return []model.Event{{LogGroupCreated: &model.LogGroupCreation{Group: *in.LogGroupName, Class: in.LogGroupClass, Tags: in.Tags}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -163,6 +164,10 @@ func (a *API) putLogEvents(_ *call, in *wire.PutLogEventsInput) (*wire.PutLogEve
 		events[i] = logs.Event{Time: *e.Timestamp, Ingested: now.UnixMilli(), Message: *e.Message}
 	}
 	count, err := a.Logs.Put(file, events)
+	if errors.Is(err, logs.ErrFull) { // CloudWatch has no such limit, so it has no error for it
+		return nil, invalid("The log stream %s has reached the local engine's limit of %s (batchctl serve --log-limit). Create another one.",
+			*in.LogStreamName, logs.SizeText(a.Logs.Limit()))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -254,39 +259,6 @@ func (a *API) setRetention(group string, days int32) (*wire.EmptyLogsOutput, err
 	})
 	if err != nil {
 		return nil, err
-	}
-	return &wire.EmptyLogsOutput{}, nil
-}
-
-// deleteLogGroup removes a group with its created streams and their events. It rejects a group that
-// has logs of jobs. They are the only copy, running commands write to them, and the job history refers
-// to them; the engine removes them with their jobs. Tools that delete a stack often
-// delete its log groups too, and ignore the error. The default group always exists.
-func (a *API) deleteLogGroup(_ *call, in *wire.DeleteLogGroupInput) (*wire.EmptyLogsOutput, error) {
-	if err := checkGroupName(in.LogGroupName); err != nil {
-		return nil, err
-	}
-	name := *in.LogGroupName
-	var files []string
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		g := m.LogGroups[name]
-		switch {
-		case g == nil:
-			return nil, errNoGroup
-		case name == model.DefaultLogGroup:
-			return nil, invalid("The log group %s cannot be deleted: jobs log to it by default.", name)
-		case g.Attempts > 0:
-			return nil, invalid("The log group %s cannot be deleted: it has logs of jobs. The local engine removes them with the jobs.", name)
-		}
-		files = g.CreatedFiles()
-		return []model.Event{{LogGroupDeleted: &model.LogGroupDeletion{Group: name}}}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		// The group is deleted. A file that is left has a name that is never used again.
-		_ = a.Logs.RemovePut(file)
 	}
 	return &wire.EmptyLogsOutput{}, nil
 }

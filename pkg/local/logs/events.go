@@ -50,6 +50,9 @@ func (s *Store) putFile(id string) *putFile {
 	return s.put[id]
 }
 
+// ErrFull is the error of Put for events that would exceed the limit of the stream's size.
+var ErrFull = errors.New("the log stream is full")
+
 // Put appends events to a stream, which it creates if it has none yet. It returns when they are on
 // disk, with the number of events in the stream. After an error, none of them is in the stream.
 func (s *Store) Put(id string, events []Event) (count int, err error) {
@@ -72,6 +75,9 @@ func (s *Store) Put(id string, events []Event) (count int, err error) {
 			return 0, fmt.Errorf("put log events: %w", err)
 		}
 		text = append(append(text, line...), '\n')
+	}
+	if s.limit > 0 && p.end+int64(len(text)) > s.limit {
+		return 0, ErrFull
 	}
 	err = file.Truncate(p.end)
 	if err == nil {

@@ -19,9 +19,12 @@ type Store struct {
 	put   map[string]*putFile // by stream
 }
 
-// NewStore returns the store of a state directory. It keeps limit bytes of each log; 0 or less
-// means all.
+// NewStore returns the store of a state directory. It keeps limit bytes of each log, and accepts about as
+// many of the events that clients put into a stream; 0 or less means all.
 func NewStore(root *os.Root, limit int64) *Store { return &Store{root: root, limit: max(limit, 0)} }
+
+// Limit returns the limit of a log in bytes; 0: none.
+func (s *Store) Limit() int64 { return s.limit }
 
 // Create creates the log of an attempt that begins, or of one of its containers. The stream must be new.
 func (s *Store) Create(stream string) (*Log, error) {

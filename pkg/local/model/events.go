@@ -38,6 +38,8 @@ type Event struct {
 	LogStreamCreated *LogStreamCreation `json:"logStreamCreated,omitempty"`
 	RetentionSet     *Retention         `json:"retentionSet,omitempty"`
 	LogGroupDeleted  *LogGroupDeletion  `json:"logGroupDeleted,omitempty"`
+	LogGroupTagged   *LogGroupTagging   `json:"logGroupTagged,omitempty"`
+	LogStreamDeleted *LogStreamDeletion `json:"logStreamDeleted,omitempty"`
 }
 
 // EnvironmentCreation is a compute environment as CreateComputeEnvironment accepted it.
@@ -66,8 +68,15 @@ type Tagging struct {
 
 // LogGroupCreation is a log group of CreateLogGroup.
 type LogGroupCreation struct {
-	Group string `json:"group"`
-	Class string `json:"class,omitempty"` // "": STANDARD
+	Group string            `json:"group"`
+	Class string            `json:"class,omitempty"` // "": STANDARD
+	Tags  map[string]string `json:"tags,omitempty"`
+}
+
+// LogGroupTagging sets all tags of a log group.
+type LogGroupTagging struct {
+	Group string            `json:"group"`
+	Tags  map[string]string `json:"tags"`
 }
 
 // LogStreamCreation is a log stream of CreateLogStream. Its events are in the log store.
@@ -86,6 +95,12 @@ type Retention struct {
 // LogGroupDeletion removes a log group with its created streams.
 type LogGroupDeletion struct {
 	Group string `json:"group"`
+}
+
+// LogStreamDeletion removes a stream of CreateLogStream.
+type LogStreamDeletion struct {
+	Group  string `json:"group"`
+	Stream string `json:"stream"`
 }
 
 // Registration is a new revision of a job definition.

@@ -33,7 +33,7 @@ type Model struct {
 	// LogStreams are all streams, by their starts or creations. The list only grows: a deleted stream
 	// leaves an empty entry, so that positions in the list stay valid.
 	LogStreams []LogStream
-	// LogDeletions counts the deleted log groups.
+	// LogDeletions counts the deletions of log groups and streams.
 	LogDeletions int
 	LogGroups    map[string]*LogGroup
 	// whole is the whole machine as an environment, for jobs of deleted queues.

@@ -106,6 +106,10 @@ func (m *Model) applyResource(at int64, e Event) (ok bool, err error) {
 		m.logGroup(at, e.RetentionSet.Group).RetentionDays = e.RetentionSet.Days
 	case e.LogGroupDeleted != nil:
 		err = m.deleteLogGroup(e.LogGroupDeleted.Group)
+	case e.LogGroupTagged != nil:
+		m.logGroup(at, e.LogGroupTagged.Group).Tags = e.LogGroupTagged.Tags
+	case e.LogStreamDeleted != nil:
+		err = m.deleteLogStream(e.LogStreamDeleted)
 	default:
 		return false, nil
 	}

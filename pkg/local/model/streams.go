@@ -50,6 +50,7 @@ type LogGroup struct {
 	// from your machine, for example with DeleteLogGroup.
 	RetentionDays int32
 	Class         string // "": STANDARD
+	Tags          map[string]string
 	// Attempts counts the streams of attempts in the group.
 	Attempts int
 	// created are the streams of CreateLogStream, by name.
@@ -81,7 +82,8 @@ func (m *Model) createLogGroup(at int64, c *LogGroupCreation) error {
 	if c.Group == "" || m.LogGroups[c.Group] != nil {
 		return fmt.Errorf("create log group %q: no name, or the group exists", c.Group)
 	}
-	m.logGroup(at, c.Group).Class = c.Class
+	g := m.logGroup(at, c.Group)
+	g.Class, g.Tags = c.Class, c.Tags
 	return nil
 }
 
@@ -105,14 +107,30 @@ func (m *Model) deleteLogGroup(name string) error {
 		return fmt.Errorf("delete log group %q: it does not exist, or has logs of jobs", name)
 	}
 	delete(m.LogGroups, name)
+	m.deleteStreams(func(s *LogStream) bool { return s.Group == name })
+	return nil
+}
+
+// deleteLogStream removes a stream of CreateLogStream.
+func (m *Model) deleteLogStream(d *LogStreamDeletion) error {
+	g := m.LogGroups[d.Group]
+	if g == nil || g.created[d.Stream] == nil {
+		return fmt.Errorf("delete log stream %q: it does not exist, or has the log of a job", d.Stream)
+	}
+	delete(g.created, d.Stream)
+	m.deleteStreams(func(s *LogStream) bool { return s.Group == d.Group && s.Name == d.Stream && s.Task == nil })
+	return nil
+}
+
+// deleteStreams removes streams from the list, which keeps empty entries in their places.
+func (m *Model) deleteStreams(deleted func(*LogStream) bool) {
 	m.LogStreams = slices.Clone(m.LogStreams) // readers may still use the list
 	for i := range m.LogStreams {
-		if m.LogStreams[i].Group == name {
+		if deleted(&m.LogStreams[i]) {
 			m.LogStreams[i] = LogStream{}
 		}
 	}
 	m.LogDeletions++
-	return nil
 }
 
 // LogStream is the log stream of an attempt, or of one of its containers, or a stream of
