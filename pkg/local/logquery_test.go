@@ -3,6 +3,8 @@
 package local
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +12,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -359,6 +363,11 @@ func TestLiveTailTimeout(t *testing.T) {
 		config.HTTPClient = smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
 			in := r.Clone(r.Context())
 			in.Host = "localhost"
+			body, err := io.ReadAll(r.Body) // the SDK closes it after this call
+			if err != nil {
+				return nil, err
+			}
+			in.Body = io.NopCloser(bytes.NewReader(body))
 			out := &streamed{header: http.Header{}, body: writer}
 			go func() {
 				handler.ServeHTTP(out, in)
@@ -475,6 +484,87 @@ func TestPutLimit(t *testing.T) {
 	c.must(err)
 }
 
+// roundOfQueries tags a log group, and runs and describes queries of Logs Insights.
+func roundOfQueries(t *testing.T, cli func(out any, args ...string) error, must func(out any, args ...string)) {
+	t.Helper()
+	arn := "arn:aws:logs:local:000000000000:log-group:/app"
+	must(nil, "logs", "tag-resource", "--resource-arn", arn, "--tags", "team=a,cost=low")
+	must(nil, "logs", "untag-resource", "--resource-arn", arn, "--tag-keys", "cost")
+	var tagged struct{ Tags map[string]string }
+	must(&tagged, "logs", "list-tags-for-resource", "--resource-arn", arn)
+	if len(tagged.Tags) != 1 || tagged.Tags["team"] != "a" {
+		t.Errorf("tags %v, want team=a alone", tagged.Tags)
+	}
+	now := time.Now().Unix()
+	var query struct{ QueryID string }
+	must(&query, "logs", "start-query", "--log-group-names", "/app", "--start-time", strconv.FormatInt(now-60, 10), "--end-time", strconv.FormatInt(now, 10),
+		"--query-string", "fields @timestamp, @message | filter @message like /^h/ | sort @timestamp desc")
+	var answer struct {
+		Status     string
+		Results    [][]struct{ Field, Value string }
+		Statistics struct{ RecordsScanned, RecordsMatched float64 }
+	}
+	for answer.Status == "" || answer.Status == "Scheduled" || answer.Status == "Running" {
+		must(&answer, "logs", "get-query-results", "--query-id", query.QueryID)
+	}
+	if answer.Status != "Complete" || len(answer.Results) != 1 || len(answer.Results[0]) != 3 || answer.Results[0][1].Value != "hello" || answer.Statistics.RecordsScanned != 2 {
+		t.Fatalf("answer %+v", answer)
+	}
+	var record struct{ LogRecord map[string]string }
+	must(&record, "logs", "get-log-record", "--log-record-pointer", answer.Results[0][2].Value)
+	if record.LogRecord["@message"] != "hello" {
+		t.Errorf("record %v", record.LogRecord)
+	}
+	var queries struct {
+		Queries []struct{ QueryID, Status string }
+	}
+	must(&queries, "logs", "describe-queries", "--status", "Complete")
+	if len(queries.Queries) != 1 || queries.Queries[0].QueryID != query.QueryID {
+		t.Errorf("queries %+v", queries)
+	}
+	if err := cli(nil, "logs", "stop-query", "--query-id", query.QueryID); err == nil || !strings.Contains(err.Error(), "(InvalidParameterException)") {
+		t.Errorf("stop a query that has ended: %v", err)
+	}
+	err := cli(nil, "logs", "start-query", "--log-group-name", "/app", "--start-time", "0", "--end-time", "1", "--query-string", "fields a | pattern @message")
+	if err == nil || !strings.Contains(err.Error(), "(MalformedQueryException)") || !strings.Contains(err.Error(), "the command pattern") {
+		t.Errorf("another command: %v", err)
+	}
+}
+
+// TestLiveTailCLI follows a log group with the aws CLI, with the environment of batchctl env.
+func TestLiveTailCLI(t *testing.T) {
+	path := tool(t, "aws", "--version")
+	w, c, _ := served(t)
+	logs := logsOf(w)
+	logs.create("/app", "s")
+	cmd := exec.CommandContext(t.Context(), path, "logs", "start-live-tail", "--log-group-identifiers", "arn:aws:logs:local:000000000000:log-group:/app")
+	cmd.Env = append(toolEnvironment(t, c), "AWS_DISABLE_HOST_PREFIX_INJECTION=true", "PYTHONUNBUFFERED=1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	logs.must(err)
+	logs.must(cmd.Start())
+	ended := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(stdout).ReadString('\n')
+		ended <- line
+	}()
+	for i := 0; ; i++ { // until the session has begun
+		_, err := logs.put("/app", "s", time.Now(), "hello")
+		logs.must(err)
+		select {
+		case line := <-ended:
+			if !strings.Contains(line, "hello") {
+				t.Errorf("the CLI prints %q, %s", line, stderr.String())
+			}
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 // BenchmarkLogQuery runs queries over the log of a job with a million lines.
 func BenchmarkLogQuery(b *testing.B) {
 	e := bench(b, Options{})
@@ -496,11 +586,13 @@ func BenchmarkLogQuery(b *testing.B) {
 	if err := e.root.WriteFile("logs/"+stream+".log", []byte(text.String()), 0o600); err != nil {
 		b.Fatal(err)
 	}
+	size := int64(text.Len())
+	text.Reset()
 	c := logClient{cloudwatchlogs.NewFromConfig(e.Config("")), nil}
 	for _, query := range []string{"filter @message like /ERROR/ | stats count(*)", "filter level = 'ERROR' | sort step desc | limit 20", "fields @timestamp, @message",
 		"stats count(*) by bin(5m), level", "stats pct(step, 99), count_distinct(step)"} {
 		b.Run(strings.NewReplacer(" ", "_", "/", "|").Replace(query), func(b *testing.B) {
-			b.SetBytes(int64(text.Len()))
+			b.SetBytes(size)
 			var peak uint64
 			for b.Loop() {
 				in := &cloudwatchlogs.StartQueryInput{LogGroupName: aws.String(model.DefaultLogGroup), QueryString: &query, StartTime: aws.Int64(0), EndTime: aws.Int64(time.Now().Unix() + 1)}

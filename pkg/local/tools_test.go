@@ -466,6 +466,8 @@ func roundOfLogs(t *testing.T, cli func(out any, args ...string) error, must fun
 	if len(groups.LogGroups) != 1 || groups.LogGroups[0].RetentionInDays != 30 {
 		t.Errorf("groups %+v", groups)
 	}
+	roundOfQueries(t, cli, must)
+	must(nil, "logs", "delete-log-stream", "--log-group-name", "/app", "--log-stream-name", "s")
 	must(nil, "logs", "delete-log-group", "--log-group-name", "/app")
 	if err := cli(nil, "logs", "delete-log-group", "--log-group-name", "/app"); err == nil || !strings.Contains(err.Error(), "(ResourceNotFoundException)") {
 		t.Errorf("deleted twice: %v", err)
