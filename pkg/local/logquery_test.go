@@ -403,6 +403,26 @@ func (s *streamed) Write(data []byte) (int, error)  { return s.body.Write(data) 
 func (s *streamed) Flush()                          {}
 func (s *streamed) SetReadDeadline(time.Time) error { return nil }
 
+// The older operations for tags, which scripts still use and the SDK marks as deprecated.
+func (c logClient) tagOlder(group string, tags map[string]string) error {
+	//lint:ignore SA1019 see above
+	_, err := c.TagLogGroup(c.t.Context(), &cloudwatchlogs.TagLogGroupInput{LogGroupName: &group, Tags: tags})
+	return err
+}
+
+func (c logClient) untagOlder(group string, keys ...string) error {
+	//lint:ignore SA1019 see above
+	_, err := c.UntagLogGroup(c.t.Context(), &cloudwatchlogs.UntagLogGroupInput{LogGroupName: &group, Tags: keys})
+	return err
+}
+
+func (c logClient) tagsOlder(group string) map[string]string {
+	//lint:ignore SA1019 see above
+	out, err := c.ListTagsLogGroup(c.t.Context(), &cloudwatchlogs.ListTagsLogGroupInput{LogGroupName: &group})
+	c.must(err)
+	return out.Tags
+}
+
 // TestTagsAndDeletedStreams tags a group in both ways and deletes streams, before and after a restart.
 func TestTagsAndDeletedStreams(t *testing.T) {
 	o := Options{Dir: filepath.Join(t.TempDir(), "state")}
@@ -415,16 +435,12 @@ func TestTagsAndDeletedStreams(t *testing.T) {
 	c.must(err)
 	_, err = c.UntagResource(t.Context(), &cloudwatchlogs.UntagResourceInput{ResourceArn: arn, TagKeys: []string{"a", "none"}})
 	c.must(err)
-	_, err = c.TagLogGroup(t.Context(), &cloudwatchlogs.TagLogGroupInput{LogGroupName: group, Tags: map[string]string{"d": "5"}})
-	c.must(err)
-	_, err = c.UntagLogGroup(t.Context(), &cloudwatchlogs.UntagLogGroupInput{LogGroupName: group, Tags: []string{"c"}})
-	c.must(err)
+	c.must(c.tagOlder("/app", map[string]string{"d": "5"}))
+	c.must(c.untagOlder("/app", "c"))
 	_, err = c.TagResource(t.Context(), &cloudwatchlogs.TagResourceInput{ResourceArn: group, Tags: map[string]string{"x": ""}})
 	c.failed("a name", err, "InvalidParameterException")
-	_, err = c.TagLogGroup(t.Context(), &cloudwatchlogs.TagLogGroupInput{LogGroupName: aws.String("none"), Tags: map[string]string{"x": ""}})
-	c.failed("an unknown group", err, "ResourceNotFoundException")
-	_, err = c.TagLogGroup(t.Context(), &cloudwatchlogs.TagLogGroupInput{LogGroupName: group, Tags: map[string]string{"aws:x": ""}})
-	c.failed("a reserved key", err, "InvalidParameterException")
+	c.failed("an unknown group", c.tagOlder("none", map[string]string{"x": ""}), "ResourceNotFoundException")
+	c.failed("a reserved key", c.tagOlder("/app", map[string]string{"aws:x": ""}), "InvalidParameterException")
 
 	for _, s := range []string{"kept", "gone"} {
 		_, err := c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: &s})
@@ -447,9 +463,7 @@ func TestTagsAndDeletedStreams(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		tags, err := c.ListTagsForResource(t.Context(), &cloudwatchlogs.ListTagsForResourceInput{ResourceArn: arn})
 		c.must(err)
-		older, err := c.ListTagsLogGroup(t.Context(), &cloudwatchlogs.ListTagsLogGroupInput{LogGroupName: group})
-		c.must(err)
-		if got := fmt.Sprint(tags.Tags, older.Tags); got != "map[b:3 d:5] map[b:3 d:5]" {
+		if got := fmt.Sprint(tags.Tags, c.tagsOlder("/app")); got != "map[b:3 d:5] map[b:3 d:5]" {
 			t.Errorf("%s the restart: tags %s", when, got)
 		}
 		if got := c.describe(); strings.Count(got, "\n") != 2 || !strings.Contains(got, `["in kept"]`) {

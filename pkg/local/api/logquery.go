@@ -217,7 +217,7 @@ func checkQuery(in *wire.StartQueryInput) (groups []string, err error) {
 	return slices.Compact(groups), nil
 }
 
-// runQuery runs a query to its end.
+// runQuery runs a query until it finishes or is stopped.
 func (a *API) runQuery(ctx context.Context, q *query) {
 	defer q.stop()
 	select {
@@ -228,7 +228,9 @@ func (a *API) runQuery(ctx context.Context, q *query) {
 		return
 	}
 	a.queries.mu.Lock()
-	q.status = queryRunning
+	if q.status == queryScheduled {
+		q.status = queryRunning
+	}
 	a.queries.mu.Unlock()
 	run := q.compiled.Start(q.limit, model.Account, q.created.UnixMilli())
 	err := a.scan(ctx, scan{groups: q.groups, from: q.from, to: q.to, each: run.Add, page: func(events, bytes int64) bool {
