@@ -211,9 +211,9 @@ func TestLogErrors(t *testing.T) {
 			t.Errorf("%v %v: %v", aws.ToString(in.NextToken), aws.ToInt32(in.Limit), err)
 		}
 	}
-	// Other operations must also name the missing group or stream.
-	_, err := logs.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: aws.String("/aws/batch/job"), LogStreamName: &stream})
-	if err == nil || !strings.Contains(err.Error(), "DeleteLogStream: the local engine does not implement this operation") {
-		t.Errorf("DeleteLogStream: %v", err)
+	// The answer to an operation that the engine does not have names it.
+	_, err := logs.DeleteMetricFilter(t.Context(), &cloudwatchlogs.DeleteMetricFilterInput{LogGroupName: aws.String("/aws/batch/job"), FilterName: aws.String("f")})
+	if err == nil || !strings.Contains(err.Error(), "DeleteMetricFilter: the local engine does not implement this operation") {
+		t.Errorf("DeleteMetricFilter: %v", err)
 	}
 }
