@@ -10,21 +10,24 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/insights"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // still is an engine without jobs.
 type still struct{ model *model.Model }
 
-func (s still) View() (m *model.Model, done func())                      { return s.model, func() {} }
-func (s still) Change(func(m *model.Model) ([]model.Event, error)) error { return ErrReadOnly }
-func (s still) Subscribe() (changed <-chan struct{}, cancel func())      { return nil, func() {} }
-func (s still) AbsentSince() int64                                       { return 0 }
-func (s still) Accepting() error                                         { return nil }
+func (s still) View() (m *model.Model, done func())                                 { return s.model, func() {} }
+func (s still) Change(func(m *model.Model) ([]model.Event, error)) error            { return ErrReadOnly }
+func (s still) Subscribe() (changed <-chan struct{}, cancel func())                 { return nil, func() {} }
+func (s still) AbsentSince() int64                                                  { return 0 }
+func (s still) Accepting() error                                                    { return nil }
+func (s still) ProvideSecrets(string, []secretsource.Value, []types.Secret) []error { return nil }
 func (s still) Executor(context.Context, string) (attempt.Executor, error) {
 	return nil, errors.ErrUnsupported
 }

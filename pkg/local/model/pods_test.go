@@ -99,11 +99,11 @@ func TestPodGaps(t *testing.T) {
 		pod                  *types.EksPodPropertiesDetail
 		contained, asProcess string
 	}{
-		{aPod(empty, nil, "v /v"), "", ""},
+		{aPod(empty, nil, "v /v"), "", "emptyDir volume v of container Default for a process"},
 		{aPod(host, nil, "v /v sub"), "", ""},
 		{aPod(host, nil, "v /v ../etc"), "subPath ../etc outside of volume v of container Default", ""},
 		{aPod(host, nil, "v /v /etc"), "subPath /etc outside of volume v of container Default", ""},
-		{aPod(empty, nil, "v /v sub"), "subPath sub in emptyDir volume v of container Default", ""},
+		{aPod(empty, nil, "v /v sub"), "subPath sub in emptyDir volume v of container Default", "emptyDir volume v of container Default for a process"},
 		{aPod(nil, nil, "v /v"), "volume v for volumeMounts of container Default: the pod has no such volume", "volume v for volumeMounts of container Default: the pod has no such volume"},
 		{aPod(named(types.EksVolume{}), nil, "v /v"), "volume v: it has no source", ""},
 		{aPod(named(types.EksVolume{Secret: &types.EksSecret{}}), nil), "the secret of volume v", "the secret of volume v"},
