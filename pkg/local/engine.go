@@ -18,6 +18,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -33,6 +34,10 @@ type Engine struct {
 	journal *journal.Journal // nil when the engine is read-only
 	key     aws.Credentials  // the key that requests must be signed with
 	logs    *logs.Store
+	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
+	delivery *events.Delivery
+	// replayedTo is the end of the journal when it was opened.
+	replayedTo events.Position
 
 	mu      sync.Mutex
 	model   *model.Model
@@ -81,6 +86,9 @@ func Open(o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.release())
 	}
 	if !o.ReadOnly {
+		if err := e.startEvents(); err != nil {
+			return nil, errors.Join(err, e.release())
+		}
 		process.CloseOnExec()
 		e.recover()
 	}
@@ -132,7 +140,7 @@ func (e *Engine) open() error {
 		if err := e.journal.Close(); err != nil {
 			return err
 		}
-		e.model = model.New(e.options.Queues)
+		e.model, e.replayedTo = model.New(e.options.Queues), events.Position{}
 		if err := errors.Join(e.openJournal(), e.sweep()); err != nil {
 			return err
 		}
@@ -181,6 +189,7 @@ func (e *Engine) replayed(text []byte) error {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return err
 	}
+	e.replayedTo = e.replayedTo.After(text)
 	return e.apply(r)
 }
 
@@ -273,6 +282,7 @@ func (e *Engine) write(events ...model.Event) (position int64, err error) {
 		return 0, e.journal.Fail(fmt.Errorf("internal error: the engine contradicts itself: %w; it accepts no more requests", err))
 	}
 	e.publish()
+	e.delivery.Wake()
 	e.notify()
 	return position, nil
 }
@@ -548,6 +558,15 @@ func (e *Engine) Close(ctx context.Context) error {
 		close(e.hurry)
 		<-ended
 	}
+	lost := e.stop()
+	e.delivery.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return errors.Join(lost, e.release())
+}
+
+// stop ends the timers and writes what the last attempts left.
+func (e *Engine) stop() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, timer := range []*time.Timer{e.again, e.limit} {
@@ -555,11 +574,10 @@ func (e *Engine) Close(ctx context.Context) error {
 			timer.Stop()
 		}
 	}
-	var lost error
 	if err := e.keepFacts(); err != nil {
-		lost = fmt.Errorf("close engine: the results of %d attempts could not be recorded: %w", len(e.facts), err)
+		return fmt.Errorf("close engine: the results of %d attempts could not be recorded: %w", len(e.facts), err)
 	}
-	return errors.Join(lost, e.release())
+	return nil
 }
 
 func (e *Engine) release() error {

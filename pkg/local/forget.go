@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -28,21 +29,42 @@ func (e *Engine) forget() (bool, error) {
 	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.BySubmission) {
 		return false, nil
 	}
-	err := journal.Rewrite(e.root, "journal", func(text []byte) ([]byte, error) {
-		var r model.Record
-		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, err
-		}
-		kept := r.Without(old)
-		if len(kept.Events) == len(r.Events) {
-			return text, nil
-		}
-		if len(kept.Events) == 0 {
-			return nil, nil
-		}
-		return json.Marshal(kept)
-	})
-	return err == nil, err
+	positions := events.Rewrite{Root: e.root, Queues: e.options.Queues, Destinations: e.options.Events, Size: e.journal.Size(), MaxHeld: e.options.maxHeld}
+	if err := positions.Hold(old); err != nil || 2*len(old) < len(e.model.BySubmission) {
+		return false, err
+	}
+	keep := func(text []byte) ([]byte, error) { return without(text, old) }
+	err := positions.Prepare(old, keep)
+	if err == nil {
+		err = journal.Rewrite(e.root, "journal", keep)
+	}
+	if err != nil {
+		return false, errors.Join(err, positions.Cancel())
+	}
+	return true, nil
+}
+
+// without returns a record of the journal without the events of some jobs; nil if no event is left.
+func without(text []byte, old map[string]bool) ([]byte, error) {
+	var r model.Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, err
+	}
+	kept := r.Without(old)
+	if len(kept.Events) == len(r.Events) {
+		return text, nil
+	}
+	if len(kept.Events) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(kept)
+}
+
+// startEvents begins to deliver events. Every record that is written from now on wakes the delivery.
+func (e *Engine) startEvents() (err error) {
+	e.delivery, err = events.Start(events.Settings{Destinations: e.options.Events, Root: e.root, Queues: e.options.Queues,
+		Journal: e.journal, End: e.replayedTo, Log: e.options.Log})
+	return err
 }
 
 // sweep removes the logs and scratch directories of unknown jobs.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/hardware"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/process"
@@ -53,10 +54,14 @@ type Options struct {
 	// several. A stream of CreateLogStream accepts no more events when its file would be larger.
 	// 0 means DefaultLogLimit, a negative value no limit.
 	LogLimit int64
+	// Events are the destinations of the engine's events. A destination that the engine was once
+	// opened without starts again with the events from then on.
+	Events []events.Destination
 	// Log receives the engine's own messages; it may be nil.
 	Log *slog.Logger
 
 	forgetFrom int64 // 0: forgetFrom
+	maxHeld    int64 // 0: the default of package events
 	// attempts limits the concurrent attempts, counting each node or container; 0 means as many as
 	// there are files for.
 	attempts int

@@ -233,6 +233,7 @@ func ServeCommand(con *term.Console) *cli.Command {
 			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "the `NUMBER` of GPUs for all jobs", DefaultText: "those found"},
 			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "the size limit of an attempt's log, in `MIB`; the job continues when its log is full; 0 sets no limit"},
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "stop after this `DURATION` without a job or a request; 0 never stops"},
+			&cli.StringSliceFlag{Name: "events", Usage: "deliver the state changes of jobs, as EventBridge events, to `DESTINATION`: file:PATH, unix:PATH or http://127.0.0.1:PORT/PATH; may be repeated"},
 			&cli.BoolFlag{Name: "lenient", Usage: "also accept what moto accepts and AWS Batch rejects, with a notice (for test suites written for moto)"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine"},
 			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
@@ -273,13 +274,14 @@ type serveOptions struct {
 	idle                           time.Duration
 	listen                         string // the address of --listen, if listens
 	listens                        bool
+	events                         []string // destinations
 }
 
 // serveOptionsOf reads the flags of serve; checkServe checks their values.
 func serveOptionsOf(c *cli.Context) serveOptions {
 	return serveOptions{engine: cmdline.TargetOptions(c), exports: c.Bool("exports"), stop: c.Bool("stop"), daemon: c.Bool("daemon"), lenient: c.Bool("lenient"),
 		vcpus: c.Float64("vcpus"), memory: c.Int("memory"), gpus: c.Int("gpus"), logLimit: c.Int("log-limit"), idle: c.Duration("exit-when-idle"),
-		listen: c.String("listen"), listens: c.IsSet("listen")}
+		listen: c.String("listen"), listens: c.IsSet("listen"), events: c.StringSlice("events")}
 }
 
 // infraOptions are the flags of the infra commands, which take no arguments.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -15,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -36,6 +38,10 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 		target.SetUmask(daemonUmask)
 	}
 	if err := checkServe(o); err != nil {
+		return err
+	}
+	destinations, err := eventDestinations(o.events)
+	if err != nil {
 		return err
 	}
 	choice, err := o.engine.Executor.Choose(document.Target{})
@@ -61,7 +67,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	if o.gpus == 0 {
 		options.GPUs = []string{}
 	}
-	options.Executor, options.Secrets, options.Lenient = x.Executor, x.Secrets, o.lenient
+	options.Executor, options.Secrets, options.Lenient, options.Events = x.Executor, x.Secrets, o.lenient, destinations
 	// 0 on the command line is no limit, which is -1 for the engine.
 	if options.LogLimit = int64(o.logLimit) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1
@@ -115,6 +121,23 @@ func checkServe(o serveOptions) error {
 		return exit.Usage("--exit-when-idle %s is before now", o.idle).Try("for example: --exit-when-idle 10m")
 	}
 	return nil
+}
+
+// eventDestinations parses the values of --events.
+func eventDestinations(values []string) ([]events.Destination, error) {
+	var all []events.Destination
+	for _, text := range values {
+		to, err := events.ParseDestination(text)
+		if err != nil {
+			return nil, exit.Usage("--events %s: %v", diag.Printable(text), err).
+				Try("for example: --events file:events.jsonl, --events unix:/run/user/1000/events.sock or --events http://127.0.0.1:8080/events")
+		}
+		if slices.Contains(all, to) {
+			return nil, exit.Usage("--events %s is given twice", diag.Printable(text)).Try("name each destination once")
+		}
+		all = append(all, to)
+	}
+	return all, nil
 }
 
 // lingerTime is how long a stopped engine still answers clients that wait for its

@@ -41,13 +41,31 @@ func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.D
 // addTo adds what the task alone does not have: tags, moto's extra variable, and the status
 // UNKNOWN.
 func (a *API) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
-	d.Tags = model.Merged(nil, m.Tags[model.ResourceOf(model.KindJob, t.Job.ID)])
+	d.Tags = tagsOf(m, t)
 	a.showIdentity(d)
 	var counts map[string]int32
 	if d.ArrayProperties != nil {
 		counts = d.ArrayProperties.StatusSummary
 	}
 	a.admit(&d.Status, &d.StatusReason, counts)
+}
+
+// tagsOf returns the tags of a task's job.
+func tagsOf(m *model.Model, t *model.Task) map[string]string {
+	return model.Merged(nil, m.Tags[model.ResourceOf(model.KindJob, t.Job.ID)])
+}
+
+// Detail returns a job, an array's parent or child, or with node >= 0 a node of a job, as DescribeJobs of an engine
+// shows it that is not lenient.
+func Detail(m *model.Model, t *model.Task, node int) types.JobDetail {
+	var d types.JobDetail
+	if node >= 0 {
+		d = describeNode(t, node)
+	} else {
+		d = describeJob(t)
+	}
+	d.Tags = tagsOf(m, t)
+	return d
 }
 
 // describeJob returns a job, an array's parent or a child as DescribeJobs shows it. The API model

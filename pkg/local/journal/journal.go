@@ -183,17 +183,30 @@ func (j *Journal) reserve() {
 func (j *Journal) Written(position int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for j.written < position && j.broken == nil {
-		if j.atDisk == nil {
-			j.flush()
-			break
-		}
-		j.changed.Wait()
-	}
-	if j.written >= position {
+	if j.await(position); j.written >= position {
 		return nil
 	}
 	return j.broken
+}
+
+// InFile waits until everything that was appended is in the file, and returns the bytes of its whole lines. After a
+// failure it returns how many there are.
+func (j *Journal) InFile() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.await(j.size)
+	return j.written
+}
+
+// await returns when everything up to position is in the file, or cannot be. The caller holds the lock.
+func (j *Journal) await(position int64) {
+	for j.written < position && j.broken == nil {
+		if j.atDisk == nil {
+			j.flush()
+			return
+		}
+		j.changed.Wait()
+	}
 }
 
 // Sync returns when everything up to position is on disk. Callers that arrive during a sync share

@@ -1,0 +1,106 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Types of events. The first two are AWS Batch's (EventBridge's reference of events, "AWS Batch"). The third is
+// batchctl's own.
+const (
+	StateChange  = "Batch Job State Change"
+	QueueBlocked = "Batch Job Queue Blocked"
+	Lost         = "batchctl Events Lost"
+)
+
+// event is an event in EventBridge's shape.
+type event struct {
+	Version   string          `json:"version"`
+	ID        string          `json:"id"`
+	Type      string          `json:"detail-type"`
+	Source    string          `json:"source"`
+	Account   string          `json:"account"`
+	Time      string          `json:"time"`
+	Region    string          `json:"region"`
+	Resources []string        `json:"resources"`
+	Detail    json.RawMessage `json:"detail"`
+}
+
+// change is a change that an event reports.
+type change struct {
+	at   int64 // epoch milliseconds
+	task *model.Task
+	node int // -1: the job itself
+	// blocked means that the task blocks its queue; otherwise it has a new status.
+	blocked bool
+}
+
+// render returns the event of a change as a line of JSON. The model must be in the state of the change.
+func (c change) render(m *model.Model) ([]byte, error) {
+	t, id := c.task, c.task.IDOf(c.node)
+	detail, err := wire.Marshal(api.Detail(m, t, c.node))
+	if err != nil {
+		return nil, err
+	}
+	v := event{Type: StateChange, Source: "aws.batch", Resources: []string{model.ARN(model.KindJob, id)}, Detail: detail,
+		ID: identify("status", id, strconv.Itoa(len(t.Attempts)), t.StateOf(c.node).String())}
+	if c.blocked {
+		v.Type = QueueBlocked
+		v.Resources = append(v.Resources, model.ARN(model.KindQueue, *t.Job.Request.JobQueue))
+		v.ID = identify("blocked", id, strconv.Itoa(len(t.Attempts)), strconv.FormatInt(c.at, 10), t.Reason)
+	}
+	return v.line(c.at)
+}
+
+// line returns the event as a line of JSON.
+func (v event) line(at int64) ([]byte, error) {
+	v.Version, v.Account, v.Region = "0", model.Account, model.Region
+	v.Time = time.UnixMilli(at).UTC().Format(time.RFC3339)
+	text, err := json.Marshal(v)
+	return append(text, '\n'), err
+}
+
+// lostEvent returns the event that reports lost events; count is unknown if it is negative.
+func lostEvent(to Destination, s saved, at int64) ([]byte, error) {
+	detail := map[string]any{"destination": to.String(), "reason": "the engine no longer has the events after the last one that was delivered"}
+	if s.Lost > 0 {
+		detail["lost"] = s.Lost
+	}
+	text, err := json.Marshal(detail)
+	if err != nil {
+		return nil, err
+	}
+	chain := binary.BigEndian.AppendUint32(nil, s.Chain)
+	v := event{Type: Lost, Source: "batchctl", Resources: []string{}, Detail: text,
+		ID: identify("lost", to.name, strconv.FormatInt(s.Lost, 10), strconv.FormatInt(s.Records, 10), string(chain))}
+	return v.line(at)
+}
+
+// identify returns an id in the form of a UUID (RFC 9562, version 8) that only depends on the parts.
+func identify(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	b := sum[:16]
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
+	text := hex.EncodeToString(b)
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+// blocks reports whether a reason is one of those with which AWS Batch reports a blocked queue (user guide, "Jobs stuck
+// in a RUNNABLE status").
+func blocks(reason string) bool {
+	for _, prefix := range []string{"MISCONFIGURATION:", "CAPACITY:", "ACTION_REQUIRED"} {
+		if strings.HasPrefix(reason, prefix) {
+			return true
+		}
+	}
+	return false
+}
