@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -25,6 +26,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -290,5 +292,39 @@ func BenchmarkGrowth(b *testing.B) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		b.Logf("%d jobs: %d MiB alive", kept, m.HeapAlloc>>20)
+	}
+}
+
+// BenchmarkEvents runs the command true 10,000 times, as separate jobs and as an array, without events and with a file
+// that receives them. The time with a file includes the delivery of the last event.
+func BenchmarkEvents(b *testing.B) {
+	for _, size := range []int32{0, benchJobs} {
+		for _, delivers := range []bool{false, true} {
+			b.Run(fmt.Sprintf("array=%d/events=%t", size, delivers), func(b *testing.B) {
+				for b.Loop() {
+					var o Options
+					path := filepath.Join(benchDir(b), "events")
+					if delivers {
+						o.Events = []events.Destination{eventFile(b, path)}
+					}
+					e := bench(b, o)
+					client := awsbatch.NewFromConfig(e.Config(""))
+					if size > 0 {
+						submit(b, client, size)
+					} else {
+						together(16, benchJobs, func() { submit(b, client, 0) })
+					}
+					finish(b, e)
+					if err := e.Close(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+					if delivers {
+						if n := len(consume(b, path)); n < 4*benchJobs {
+							b.Fatalf("%d events were delivered for %d jobs", n, benchJobs)
+						}
+					}
+				}
+			})
+		}
 	}
 }

@@ -22,17 +22,11 @@ const (
 	Lost         = "batchctl Events Lost"
 )
 
-// event is an event in EventBridge's shape.
+// event is an event in EventBridge's shape (EventBridge user guide, "AWS service event metadata").
 type event struct {
-	Version   string          `json:"version"`
-	ID        string          `json:"id"`
-	Type      string          `json:"detail-type"`
-	Source    string          `json:"source"`
-	Account   string          `json:"account"`
-	Time      string          `json:"time"`
-	Region    string          `json:"region"`
-	Resources []string        `json:"resources"`
-	Detail    json.RawMessage `json:"detail"`
+	id, kind, source string
+	resources        []string
+	detail           []byte // JSON
 }
 
 // change is a change that an event reports.
@@ -51,22 +45,38 @@ func (c change) render(m *model.Model) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := event{Type: StateChange, Source: "aws.batch", Resources: []string{model.ARN(model.KindJob, id)}, Detail: detail,
-		ID: identify("status", id, strconv.Itoa(len(t.Attempts)), t.StateOf(c.node).String())}
+	v := event{kind: StateChange, source: "aws.batch", resources: []string{model.ARN(model.KindJob, id)}, detail: detail,
+		id: identify("status", id, strconv.Itoa(len(t.Attempts)), t.StateOf(c.node).String())}
 	if c.blocked {
-		v.Type = QueueBlocked
-		v.Resources = append(v.Resources, model.ARN(model.KindQueue, *t.Job.Request.JobQueue))
-		v.ID = identify("blocked", id, strconv.Itoa(len(t.Attempts)), strconv.FormatInt(c.at, 10), t.Reason)
+		v.kind = QueueBlocked
+		v.resources = append(v.resources, model.ARN(model.KindQueue, *t.Job.Request.JobQueue))
+		v.id = identify("blocked", id, strconv.Itoa(len(t.Attempts)), strconv.FormatInt(c.at, 10), t.Reason)
 	}
-	return v.line(c.at)
+	return v.line(c.at), nil
 }
 
 // line returns the event as a line of JSON.
-func (v event) line(at int64) ([]byte, error) {
-	v.Version, v.Account, v.Region = "0", model.Account, model.Region
-	v.Time = time.UnixMilli(at).UTC().Format(time.RFC3339)
-	text, err := json.Marshal(v)
-	return append(text, '\n'), err
+func (v event) line(at int64) []byte {
+	text := make([]byte, 0, len(v.detail)+512)
+	member := func(name, value string) { text = wire.AppendString(append(text, name...), value) }
+	member(`{"version":`, "0")
+	member(`,"id":`, v.id)
+	member(`,"detail-type":`, v.kind)
+	member(`,"source":`, v.source)
+	member(`,"account":`, model.Account)
+	member(`,"time":`, time.UnixMilli(at).UTC().Format(time.RFC3339))
+	member(`,"region":`, model.Region)
+	separator := `,"resources":[`
+	for _, arn := range v.resources {
+		member(separator, arn)
+		separator = ","
+	}
+	if len(v.resources) == 0 {
+		text = append(text, separator...)
+	}
+	text = append(text, `],"detail":`...)
+	text = append(text, v.detail...)
+	return append(text, '}', '\n')
 }
 
 // lostEvent returns the event that reports lost events; count is unknown if it is negative.
@@ -80,9 +90,9 @@ func lostEvent(to Destination, s saved, at int64) ([]byte, error) {
 		return nil, err
 	}
 	chain := binary.BigEndian.AppendUint32(nil, s.Chain)
-	v := event{Type: Lost, Source: "batchctl", Resources: []string{}, Detail: text,
-		ID: identify("lost", to.name, strconv.FormatInt(s.Lost, 10), strconv.FormatInt(s.Records, 10), string(chain))}
-	return v.line(at)
+	v := event{kind: Lost, source: "batchctl", detail: text,
+		id: identify("lost", to.name, strconv.FormatInt(s.Lost, 10), strconv.FormatInt(s.Records, 10), string(chain))}
+	return v.line(at), nil
 }
 
 // identify returns an id in the form of a UUID (RFC 9562, version 8) that only depends on the parts.

@@ -31,8 +31,8 @@
 // An engine rewrites its journal only while it starts, without the jobs that ended a week ago. A job is kept as long as
 // a destination needs its events, so that a killed engine can deliver them a month later. This ends when the journal
 // reaches maxHeld: then the old jobs are removed, their undelivered events are counted, and the next event that is
-// delivered reports the loss. The rewrite moves positions. Both the old and the new position are saved before it, and
-// the checksum tells after a crash which one is right.
+// delivered reports the loss. The rewrite moves positions. Both the old and the new position are saved before it. After
+// a crash, the checksum of the whole old journal tells which one is right.
 //
 // A destination without a position starts at the end of the journal: a new one, each one on the journal of an older
 // engine, and one that the engine has once been started without, since its position is then removed.

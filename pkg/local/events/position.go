@@ -19,8 +19,9 @@ type saved struct {
 	Events int `json:"events,omitempty"`
 	// Lost is how many events the next event must report as lost; lossUnknown if that is not known.
 	Lost int64 `json:"lost,omitempty"`
-	// Next is the same position in the journal that a rewrite is about to create.
-	Next *saved `json:"next,omitempty"`
+	// Next is the same position in the journal that a rewrite is about to create, and End the end of the journal before.
+	Next *saved    `json:"next,omitempty"`
+	End  *Position `json:"end,omitempty"`
 }
 
 // lossUnknown stands for an unknown number of lost events.
@@ -83,16 +84,18 @@ func syncDirectory(root *os.Root) error {
 // resolve returns which of the two positions before a rewrite belongs to the journal: a crash may have come before the
 // rewrite.
 func resolve(root *os.Root, p saved) (saved, error) {
-	old, next := p, *p.Next
-	old.Next = nil
-	if old.Position == next.Position {
-		return next, nil // at worst, lost events are reported that are not lost
+	before := p.End == nil
+	if !before {
+		var err error
+		if before, err = hasPosition(root, *p.End); err != nil {
+			return p, err
+		}
 	}
-	found, err := hasPosition(root, old.Position)
-	if err == nil && found {
-		return old, nil
+	if !before {
+		return *p.Next, nil
 	}
-	return next, err
+	p.Next, p.End = nil, nil
+	return p, nil
 }
 
 // hasPosition reports whether the records before a position are those of the journal.

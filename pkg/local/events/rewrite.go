@@ -74,6 +74,7 @@ func (r Rewrite) Prepare(old map[string]bool, keep func(record []byte) ([]byte, 
 	if err != nil || len(positions) == 0 {
 		return err
 	}
+	var end Position
 	next := map[Destination]*saved{}
 	for to, s := range positions {
 		next[to] = &saved{Lost: s.Lost}
@@ -90,6 +91,7 @@ func (r Rewrite) Prepare(old map[string]bool, keep func(record []byte) ([]byte, 
 			}
 		}
 		if text == nil {
+			end = before
 			return nil
 		}
 		kept, err := keep(text)
@@ -102,7 +104,7 @@ func (r Rewrite) Prepare(old map[string]bool, keep func(record []byte) ([]byte, 
 		return err
 	}
 	for to, s := range positions {
-		s.Next = next[to]
+		s.Next, s.End = next[to], &end
 		if err := r.write(to, s); err != nil {
 			return err
 		}
@@ -114,7 +116,7 @@ func (r Rewrite) Prepare(old map[string]bool, keep func(record []byte) ([]byte, 
 func (r Rewrite) Cancel() error {
 	positions, err := r.positions()
 	for to, s := range positions {
-		s.Next = nil
+		s.Next, s.End = nil, nil
 		err = errors.Join(err, r.write(to, s))
 	}
 	return err
