@@ -49,10 +49,10 @@ func (s *socketSender) send(ctx context.Context, lines [][]byte) (int, error) {
 			return 0, err
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.connection.SetDeadline(time.Unix(1, 0)) }) // ends a blocked write
+	c := s.connection
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) }) // ends a blocked write
 	defer stop()
-	err := s.write(ctx, lines)
-	if err != nil {
+	if err := s.write(ctx, lines); err != nil {
 		s.close() // the next connection begins with a whole line
 		return 0, err
 	}
