@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,7 +138,7 @@ func TestEventsOfJobs(t *testing.T) {
 			children: "PENDING FAILED", children + ":0": succeeds, children + ":1": twice, children + ":2": succeeds, children + ":3": succeeds, children + ":4": twice,
 			timed: fails, terminated: fails, cancelled: "PENDING FAILED",
 		})
-		// The last event of a job is the job as it is now; earlier ones are older.
+		// The last event shows the job as DescribeJobs does; earlier ones show earlier states.
 		last := map[string]received{}
 		for _, v := range consume(t, path) {
 			id := *v.Detail.JobId
@@ -152,7 +153,9 @@ func TestEventsOfJobs(t *testing.T) {
 		}
 		for id, v := range last {
 			now := w.job(id)
-			now.Container.Environment = v.Detail.Container.Environment
+			if now.RetryStrategy != nil && len(now.RetryStrategy.EvaluateOnExit) == 0 {
+				now.RetryStrategy.EvaluateOnExit = []types.EvaluateOnExit{} // as in AWS's events
+			}
 			want, err := wire.Marshal(now)
 			if err != nil {
 				t.Fatal(err)
@@ -163,6 +166,55 @@ func TestEventsOfJobs(t *testing.T) {
 		}
 		if at := time.UnixMilli(*last[timed].Detail.StoppedAt).UTC().Format(time.RFC3339); last[timed].Time != at {
 			t.Errorf("time %s, the job ended at %s", last[timed].Time, at)
+		}
+	})
+}
+
+// TestEventShape compares the members of an event with those that AWS documents (user guide, "Job state change
+// events").
+func TestEventShape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, path := listen(t, Options{})
+		w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
+			in.PlatformCapabilities, in.PropagateTags = []types.PlatformCapability{types.PlatformCapabilityEc2}, aws.Bool(true)
+			in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(2)}
+		})
+		w.submit("work", func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"team": "a"} })
+		w.idle()
+		time.Sleep(time.Second)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, _, _ := bytes.Cut(text, []byte("\n"))
+		var v map[string]any
+		if err := json.Unmarshal(line, &v); err != nil {
+			t.Fatal(err)
+		}
+		members := func(name string) string {
+			object := v
+			for part := range strings.FieldsSeq(name) {
+				object, _ = object[part].(map[string]any)
+			}
+			return strings.Join(slices.Sorted(maps.Keys(object)), " ")
+		}
+		if got, want := members(""), "account detail detail-type id region resources source time version"; got != want {
+			t.Errorf("members %s, want %s", got, want)
+		}
+		for name, documented := range map[string]string{
+			"detail":               "attempts container createdAt dependsOn jobArn jobDefinition jobId jobName jobQueue parameters platformCapabilities propagateTags retryStrategy status tags",
+			"detail retryStrategy": "attempts evaluateOnExit",
+			"detail container":     "command environment image mountPoints networkInterfaces resourceRequirements secrets ulimits volumes",
+		} {
+			got := strings.Fields(members(name))
+			for member := range strings.FieldsSeq(documented) {
+				if !slices.Contains(got, member) {
+					t.Errorf("%s has no member %s: %v", name, member, got)
+				}
+			}
+		}
+		if v["version"] != "0" || v["source"] != "aws.batch" || v["detail-type"] != "Batch Job State Change" || v["account"] != model.Account || v["region"] != model.Region {
+			t.Errorf("%s", line)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,6 +164,7 @@ func (r *recorder) close()      {}
 
 func (r *recorder) want(t testing.TB, want ...[]string) {
 	t.Helper()
+	synctest.Wait()
 	var all []string
 	for _, w := range want {
 		all = append(all, w...)
@@ -222,9 +224,11 @@ func TestDeliveryThroughFailures(t *testing.T) {
 
 func TestFailuresAreLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, full := newBook(t), true
+		b := newBook(t)
+		var full atomic.Bool
+		full.Store(true)
 		out := &recorder{fail: func(n int) (int, error) {
-			if full {
+			if full.Load() {
 				return 0, errors.New("no space left")
 			}
 			return n, nil
@@ -233,25 +237,27 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 		b.append(life("a")...)
 		d.Wake()
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		if n := strings.Count(b.log.String(), "no space left"); n != 1 {
 			t.Errorf("the failure is logged %d times:\n%s", n, &b.log)
 		}
-		full = false
+		full.Store(false)
 		time.Sleep(time.Minute)
 		out.want(t, lifeOf("a"))
 		if !strings.Contains(b.log.String(), "delivered again") {
 			t.Errorf("the log does not report that the destination recovered:\n%s", &b.log)
 		}
-		full = true
+		full.Store(true)
 		b.append(life("b")...)
 		d.Wake()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		started := time.Now()
 		d.Close()
 		if time.Since(started) > closeTimeout {
 			t.Errorf("Close took %s with a destination that fails", time.Since(started))
 		}
-		full = false
+		full.Store(false)
 		d, _ = b.deliver(out)
 		time.Sleep(time.Second)
 		d.Close()

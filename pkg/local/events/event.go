@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -41,7 +43,11 @@ type change struct {
 // render returns the event of a change as a line of JSON. The model must be in the state of the change.
 func (c change) render(m *model.Model) ([]byte, error) {
 	t, id := c.task, c.task.IDOf(c.node)
-	detail, err := wire.Marshal(api.Detail(m, t, c.node))
+	d := api.Detail(m, t, c.node)
+	if r := d.RetryStrategy; r != nil && r.EvaluateOnExit == nil { // AWS's events have the member in any case
+		d.RetryStrategy = &types.RetryStrategy{Attempts: r.Attempts, EvaluateOnExit: []types.EvaluateOnExit{}}
+	}
+	detail, err := wire.Marshal(d)
 	if err != nil {
 		return nil, err
 	}

@@ -183,7 +183,7 @@ func (f *follower) run(ctx context.Context) {
 
 func (f *follower) follow(ctx context.Context) error {
 	for {
-		// Whoever closes has written everything before, so the end must be read after closing was seen.
+		// The engine writes its last record before it calls Close, so the end is read after closing.
 		closing := f.isClosing()
 		if err := f.catchUp(ctx, f.delivery.settings.Journal.InFile()); err != nil || closing {
 			return err

@@ -17,7 +17,7 @@ import (
 type saved struct {
 	Position
 	Events int `json:"events,omitempty"`
-	// Lost is how many events the next event must report as lost; lossUnknown if that is not known.
+	// Lost is how many events the next event must report as lost; lossUnknown if the number is unknown.
 	Lost int64 `json:"lost,omitempty"`
 	// Next is the same position in the journal that a rewrite is about to create, and End the end of the journal before.
 	Next *saved    `json:"next,omitempty"`

@@ -34,7 +34,7 @@ func (s *socketSender) connect(ctx context.Context) error {
 		return err
 	}
 	s.connection = c.(*net.UnixConn)
-	// Whoever can replace the socket after the check must not get the events.
+	// Another user may have replaced the socket after the check.
 	if err := checkPeer(path, s.connection); err != nil {
 		s.close()
 		return err

@@ -5,6 +5,7 @@ package local
 import (
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -122,4 +124,59 @@ func TestEventKills(t *testing.T) {
 	defer mu.Unlock()
 	checkAgainstJournal(t, filepath.Join(dir, "state"), posted, 2*kills+2)
 	t.Logf("%d kills, %d changes, %d events in the file, %d posted", kills, len(all), len(written), len(posted))
+}
+
+// TestEventsDoNotDelay runs jobs while no destination accepts events: a socket whose program does not read, and a port
+// on which nothing listens. The jobs end at the same virtual time as without events.
+func TestEventsDoNotDelay(t *testing.T) {
+	dir, err := os.MkdirTemp("", "events") // short, as the path of a socket must be
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	unused, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + unused.Addr().String() + "/"
+	if err := unused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	took := map[bool]time.Duration{}
+	for _, delivers := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var o Options
+			if delivers {
+				for _, text := range []string{"unix:" + listener.Addr().String(), url} {
+					to, err := events.ParseDestination(text)
+					if err != nil {
+						t.Fatal(err)
+					}
+					o.Events = append(o.Events, to)
+				}
+			}
+			w, started := open(t, o), time.Now()
+			w.register("work", "1", "64")
+			for range 20 {
+				w.submit("work", array(20), words("10s"))
+			}
+			w.idle()
+			took[delivers] = time.Since(started)
+			started = time.Now()
+			if err := w.engine.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if closing := time.Since(started); closing > 5*time.Second {
+				t.Errorf("Close took %s", closing)
+			}
+		})
+	}
+	if took[true] != took[false] {
+		t.Errorf("the jobs took %s with events, %s without", took[true], took[false])
+	}
 }
