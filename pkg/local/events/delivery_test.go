@@ -197,6 +197,7 @@ func TestDeliveryThroughFailures(t *testing.T) {
 					b.append(life(id)...)
 					want = append(want, lifeOf(id)...)
 					d.Wake()
+					time.Sleep(time.Duration(step) * 10 * time.Millisecond) // the next step may come before or after the first try
 				case 3:
 					time.Sleep(time.Second)
 				default:
