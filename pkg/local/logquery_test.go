@@ -301,10 +301,10 @@ func TestLiveTail(t *testing.T) {
 	})
 	w.submit("work")
 	want := []string{"from a job", "no new-1", "no s", "without a line break", "yes new-1", "yes s"}
-	if got := received(t, all, len(want)); !slices.Equal(got, want) {
+	if got := tailed(t, all, len(want)); !slices.Equal(got, want) {
 		t.Errorf("received %q, want %q", got, want)
 	}
-	if got := received(t, some, 1); !slices.Equal(got, []string{"yes new-1"}) {
+	if got := tailed(t, some, 1); !slices.Equal(got, []string{"yes new-1"}) {
 		t.Errorf("received %q", got)
 	}
 	// More than an update may have is sampled.
@@ -337,8 +337,8 @@ func TestLiveTail(t *testing.T) {
 	c.failed("an unknown group", err, "ResourceNotFoundException")
 }
 
-// received returns the messages of updates until there are n, sorted.
-func received(t *testing.T, s *cloudwatchlogs.StartLiveTailEventStream, n int) (messages []string) {
+// tailed returns the messages of updates until there are n, sorted.
+func tailed(t *testing.T, s *cloudwatchlogs.StartLiveTailEventStream, n int) (messages []string) {
 	t.Helper()
 	for len(messages) < n {
 		update, ok := (<-s.Events()).(*types.StartLiveTailResponseStreamMemberSessionUpdate)
