@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"pkg/local/hardware":            {},
 	"pkg/local/insights":            {},
 	"pkg/local/logs":                {},
-	"pkg/local/model":               {"pkg/batch", "pkg/wire"},
+	"pkg/local/model":               {"pkg/batch", "pkg/catalog", "pkg/wire"},
 	"pkg/local/process":             {"pkg/local/attempt", "pkg/local/model", "pkg/local/process/scan"},
 	"pkg/local/process/processtest": {"pkg/local/process/scan", "pkg/testtool"},
 	"pkg/local/process/scan":        {},

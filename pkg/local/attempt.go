@@ -31,7 +31,8 @@ func (e *Engine) run(t *model.Task, noted int64) {
 		},
 		Secret:    e.secretOf(t.Job),
 		OthersRun: func() bool { return e.othersRun(t) },
-		Launched:  func(handle string) { e.launched(t, handle) }}
+		Preparing: func() { e.report(model.Preparing(t)) },
+		Launched:  func(handle string) { e.report(model.Event{Launched: &model.Launch{Job: t.ID(), Handle: handle}}) }}
 	e.ready = append(e.ready, func() ready {
 		defer end(nil)
 		var o model.Outcome
@@ -96,13 +97,30 @@ func (e *Engine) othersRun(t *model.Task) bool {
 	return false
 }
 
-// launched records the executor's handle of an attempt, with which a later engine can end its
-// processes.
-func (e *Engine) launched(t *model.Task, handle string) {
+// report records what an attempt has done: that its preparation began, or that its command runs. The
+// latter has the executor's handle, with which a later engine can end its processes.
+func (e *Engine) report(happened model.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.facts = append(e.facts, fact{event: model.Event{Launched: &model.Launch{Job: t.ID(), Handle: handle}}})
+	e.facts = append(e.facts, fact{event: happened})
 	e.step()
+}
+
+// preempt asks the attempts to end that other service jobs need the capacity of. The caller holds e.mu.
+func (e *Engine) preempt() error {
+	events := e.model.Preemptions()
+	if len(events) == 0 {
+		return nil
+	}
+	if _, err := e.write(events...); err != nil {
+		return err
+	}
+	for _, v := range events {
+		if r := e.runners[e.model.Task(v.Preempted.Job)]; r != nil {
+			r.end(attempt.ErrPreempted)
+		}
+	}
+	return nil
 }
 
 // endStopped ends the attempts of a terminated job or array. The caller holds e.mu.

@@ -305,6 +305,9 @@ func (e *Engine) advance() {
 		err = e.startWaiting()
 	}
 	if err == nil && !e.closing {
+		err = e.preempt()
+	}
+	if err == nil && !e.closing {
 		err = e.endOverdue()
 	}
 	if err == nil || e.again != nil {

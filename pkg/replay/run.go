@@ -43,7 +43,7 @@ func (a *Attempt) Run(ctx context.Context, x attempt.Executor, dir string, log *
 	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	kill, over := attempt.KillAfter(running, o.Hurry)
+	kill, over := attempt.KillAfter(running, attempt.StopTimeout, o.Hurry)
 	defer over()
 	exit, err = x.Run(running, attempt.Attempt{
 		ID: "replay-" + rand.Text(), Job: a.Job, Container: a.Container, Command: a.Command, Environment: a.Environment,

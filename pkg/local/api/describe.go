@@ -29,7 +29,7 @@ func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.D
 			d := describeNode(t, i)
 			a.addTo(m, &d, t)
 			out.Jobs = append(out.Jobs, d)
-		} else if t := m.Task(id); t != nil {
+		} else if t := taskOf(m, id); t != nil {
 			d := describeJob(t)
 			a.addTo(m, &d, t)
 			out.Jobs = append(out.Jobs, d)

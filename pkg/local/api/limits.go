@@ -19,18 +19,29 @@ var limitReasons = []string{
 	"MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED",
 }
 
-// checkLimits rejects jobStateTimeLimitActions that Batch rejects: only RUNNABLE, only CANCEL, 10
-// minutes to a day.
-func checkLimits(actions []types.JobStateTimeLimitAction) error {
+// serviceLimitReasons are those reasons for service jobs (same page).
+var serviceLimitReasons = []string{
+	"CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY",
+	"MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE",
+	"MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED",
+}
+
+// checkLimits rejects jobStateTimeLimitActions that Batch rejects: only RUNNABLE, only CANCEL, or
+// TERMINATE in a queue for service jobs, 10 minutes to a day.
+func checkLimits(actions []types.JobStateTimeLimitAction, service bool) error {
 	var seen []string
 	var refused error
+	only, limitReasons := types.JobStateTimeLimitActionsActionCancel, limitReasons
+	if service {
+		only, limitReasons = types.JobStateTimeLimitActionsActionTerminate, serviceLimitReasons
+	}
 	for _, a := range actions {
 		reason, seconds := aws.ToString(a.Reason), aws.ToInt32(a.MaxTimeSeconds)
 		switch {
 		case a.State != types.JobStateTimeLimitActionsStateRunnable:
 			return wire.ClientException("Invalid job state. Valid job states: [RUNNABLE]")
-		case a.Action != types.JobStateTimeLimitActionsActionCancel:
-			return wire.ClientException("Invalid job action. Valid job actions: [CANCEL]")
+		case a.Action != only:
+			return wire.ClientException("Invalid job action. Valid job actions: [%s]", only)
 		case !slices.Contains(limitReasons, reason):
 			refused = gravest(refused, faulty("Invalid job reason. Valid job reasons: [%s]", strings.Join(limitReasons, ", ")))
 		case seconds < 600 || seconds > 86400:

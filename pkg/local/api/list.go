@@ -121,7 +121,7 @@ func (a *API) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.St
 	case in.ArrayJobId != nil && in.JobQueue != nil:
 		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
 	case in.ArrayJobId != nil:
-		t := m.Task(jobID(in.ArrayJobId))
+		t := taskOf(m, jobID(in.ArrayJobId))
 		if t == nil || !t.IsParent() {
 			return nil, wire.ClientException("Array job %s does not exist.", *in.ArrayJobId)
 		}
@@ -142,13 +142,13 @@ func (a *API) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.St
 	case len(in.Filters) > 0:
 		return filteredJobs(l, in, status, after)
 	case status == model.NoState:
-		return newestJobs(l.All, after, func(*model.Job) bool { return true }), nil
+		return ordinaryJobs(l.All, after, func(*model.Job) bool { return true }), nil
 	}
 	return newest(l.Jobs[status], after), nil
 }
 
 // newest yields the tasks of a list from the newest one before seq (-1: the end). All of them
-// match: the list has only tasks of one status.
+// match, except for service jobs: the list has only tasks of one status.
 func newest(list model.Ordered, seq int64) iter.Seq2[*model.Task, bool] {
 	if seq >= 0 {
 		at, _ := slices.BinarySearchFunc(list, seq, func(t *model.Task, seq int64) int { return int(t.Job.Seq - seq) })
@@ -156,11 +156,16 @@ func newest(list model.Ordered, seq int64) iter.Seq2[*model.Task, bool] {
 	}
 	return func(yield func(*model.Task, bool) bool) {
 		for _, t := range slices.Backward(list) {
-			if !yield(t, true) {
+			if !yield(t, t.Job.Service == nil) {
 				return
 			}
 		}
 	}
+}
+
+// ordinaryJobs is newestJobs without service jobs.
+func ordinaryJobs(list []*model.Job, seq int64, matches func(*model.Job) bool) iter.Seq2[*model.Task, bool] {
+	return newestJobs(list, seq, func(j *model.Job) bool { return j.Service == nil && matches(j) })
 }
 
 // newestJobs does the same for jobs; matches selects them.
@@ -205,9 +210,9 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 		// Names are compared without regard to case (API reference of ListJobs).
 		pattern := strings.ToLower(value)
 		if !strings.HasSuffix(pattern, "*") {
-			return newestJobs(l.ByName[pattern], after, all), nil
+			return ordinaryJobs(l.ByName[pattern], after, all), nil
 		}
-		return newestJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&pattern, strings.ToLower(*j.Request.JobName)) }), nil
+		return ordinaryJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&pattern, strings.ToLower(*j.Request.JobName)) }), nil
 	case "JOB_STATUS":
 		s, err := listableStatus(value)
 		if err != nil {
@@ -218,20 +223,20 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 		// An ARN selects one revision, a name all of them.
 		if id := model.ResourceName(value, model.KindDefinition); id != value {
 			name, _, _ := strings.Cut(id, ":")
-			return newestJobs(l.ByDefinition[name], after, func(j *model.Job) bool { return j.Definition.ID() == id }), nil
+			return ordinaryJobs(l.ByDefinition[name], after, func(j *model.Job) bool { return j.Definition.ID() == id }), nil
 		}
 		if !strings.HasSuffix(value, "*") {
-			return newestJobs(l.ByDefinition[value], after, all), nil
+			return ordinaryJobs(l.ByDefinition[value], after, all), nil
 		}
-		return newestJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&value, j.Definition.Name()) }), nil
+		return ordinaryJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&value, j.Definition.Name()) }), nil
 	case "BEFORE_CREATED_AT", "AFTER_CREATED_AT":
 		at, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
 			return nil, wire.ClientException("%s: %q is not a number of milliseconds.", name, value)
 		}
-		return newestJobs(createdJobs(l, at, name == "BEFORE_CREATED_AT"), after, all), nil
+		return ordinaryJobs(createdJobs(l, at, name == "BEFORE_CREATED_AT"), after, all), nil
 	case "SHARE_IDENTIFIER":
-		return newestJobs(l.All, after, func(j *model.Job) bool {
+		return ordinaryJobs(l.All, after, func(j *model.Job) bool {
 			return model.Glob(&value, aws.ToString(j.Request.ShareIdentifier)) && (in.JobStatus == "" || j.State == status)
 		}), nil
 	default:

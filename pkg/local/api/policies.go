@@ -13,16 +13,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// createSchedulingPolicy records a fair-share policy. The engine has no quota shares.
+// createSchedulingPolicy records a policy for fair shares, or for quota shares.
 func (a *API) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
-	switch {
-	case !definitionName().MatchString(name):
+	if !definitionName().MatchString(name) {
 		return nil, wire.ClientException("Scheduling policy name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
-	case in.QuotaSharePolicy != nil:
-		return nil, cannot("quotaSharePolicy")
 	}
-	if err := a.judge(c, checkShares(in.FairsharePolicy), checkTags(in.Tags), a.check(c)); err != nil {
+	if err := a.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
 	}
 	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -37,8 +34,25 @@ func (a *API) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolic
 	return &awsbatch.CreateSchedulingPolicyOutput{Arn: aws.String(model.ARN(model.KindPolicy, name)), Name: &name}, nil
 }
 
+// checkQuotaPolicy rejects a quota policy next to a fair-share policy, and an unknown strategy, word for
+// word as Batch does (cdk-preflight, 2026-09).
+func checkQuotaPolicy(fair *types.FairsharePolicy, quota *types.QuotaSharePolicy) error {
+	switch {
+	case quota == nil:
+		return nil
+	case fair != nil:
+		return wire.ClientException("A scheduling policy can have either fairsharePolicy or quotaSharePolicy")
+	case !slices.Contains(quota.IdleResourceAssignmentStrategy.Values(), quota.IdleResourceAssignmentStrategy):
+		return wire.ClientException("Idle resource assignment strategy must be one of [FIFO].")
+	}
+	return nil
+}
+
 // describePolicy returns the policy as Batch shows it, with its defaults.
 func describePolicy(p *model.Policy) *types.FairsharePolicy {
+	if p.Quota != nil {
+		return nil
+	}
 	d := types.FairsharePolicy{ComputeReservation: aws.Int32(0), ShareDecaySeconds: aws.Int32(0), ShareDistribution: []types.ShareAttributes{}}
 	if s := p.Share; s != nil {
 		d.ComputeReservation, d.ShareDecaySeconds = cmp.Or(s.ComputeReservation, d.ComputeReservation), cmp.Or(s.ShareDecaySeconds, d.ShareDecaySeconds)
@@ -118,14 +132,14 @@ func policyNamed(m *model.Model, text *string) (*model.Policy, error) {
 // updateSchedulingPolicy replaces the shares of a policy. Queues that use the policy are affected
 // at once. Shares cannot be removed altogether: a request without any changes nothing.
 func (a *API) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
-	if in.QuotaSharePolicy != nil {
-		return nil, cannot("quotaSharePolicy")
-	}
-	if err := a.judge(c, checkShares(in.FairsharePolicy), a.check(c)); err != nil {
+	if err := a.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), a.check(c)); err != nil {
 		return nil, err
 	}
 	return &awsbatch.UpdateSchedulingPolicyOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		_, err := policyNamed(m, in.Arn)
+		p, err := policyNamed(m, in.Arn)
+		if err == nil && (p.Quota != nil && in.FairsharePolicy != nil || p.Quota == nil && in.QuotaSharePolicy != nil) {
+			err = wire.ClientException("The type of scheduling policy %s cannot be changed.", p.Name)
+		}
 		return []model.Event{{PolicyUpdated: &model.Shape[awsbatch.UpdateSchedulingPolicyInput]{V: in}}}, err
 	})
 }
@@ -160,7 +174,7 @@ func (a *API) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulin
 		if p := m.Policies[model.ResourceName(text, model.KindPolicy)]; p != nil {
 			r := model.ResourceOf(model.KindPolicy, p.Name)
 			out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyDetail{
-				Arn: aws.String(r.ARN()), Name: aws.String(p.Name), FairsharePolicy: describePolicy(p), Tags: model.Merged(nil, m.Tags[r])})
+				Arn: aws.String(r.ARN()), Name: aws.String(p.Name), FairsharePolicy: describePolicy(p), QuotaSharePolicy: p.Quota, Tags: model.Merged(nil, m.Tags[r])})
 		}
 	}
 	return out, nil

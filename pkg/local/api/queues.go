@@ -23,7 +23,8 @@ func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbat
 		if _, ok := m.Queue(name); ok {
 			return nil, a.judge(c, already("Job queue", name))
 		}
-		err := a.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn))
+		err := a.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn),
+			checkService(m, in.ServiceEnvironmentOrder, in.SchedulingPolicyArn))
 		return []model.Event{{QueueCreated: &model.Shape[awsbatch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
@@ -32,25 +33,53 @@ func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbat
 	return &awsbatch.CreateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
 }
 
-// checkQueue checks what the request alone shows. The engine has no queues for SageMaker.
+// checkQueue checks what the request alone shows.
 func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
 		return wire.ClientException("Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
 	case in.Priority == nil:
 		return wire.ClientException("priority is required, between 0 and 1000.")
-	case len(in.ServiceEnvironmentOrder) > 0:
-		return cannot("serviceEnvironmentOrder")
-	case in.JobQueueType == types.JobQueueTypeSagemakerTraining:
-		return cannot("jobQueueType " + string(in.JobQueueType))
 	}
 	if err := checkQueueState(in.State); err != nil {
 		return err
 	}
-	if len(in.ComputeEnvironmentOrder) == 0 {
+	service := len(in.ServiceEnvironmentOrder) > 0
+	switch training := in.JobQueueType == types.JobQueueTypeSagemakerTraining; {
+	case service && len(in.ComputeEnvironmentOrder) > 0:
+		return wire.ClientException("A job queue cannot have both serviceEnvironmentOrder and computeEnvironmentOrder.")
+	case training && !service:
+		return wire.ClientException("Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder.")
+	case service && !training:
+		return wire.ClientException("Only job queues of type SAGEMAKER_TRAINING can have serviceEnvironmentOrder.")
+	case !service && len(in.ComputeEnvironmentOrder) == 0:
 		return wire.ClientException("At least 1 compute environment must be provided")
 	}
-	return gravest(checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions))
+	return gravest(checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions, service))
+}
+
+// checkService rejects a service environment that Batch rejects, and one that does not fit the
+// scheduling policy. Quota shares are only for service jobs.
+func checkService(m *model.Model, order []types.ServiceEnvironmentOrder, policy *string) error {
+	p := m.Policies[model.ResourceName(aws.ToString(policy), model.KindPolicy)]
+	quota := p != nil && p.Quota != nil
+	if len(order) == 0 {
+		if quota {
+			return wire.ClientException("Quota Management feature is only supported for SageMaker Training job queues.")
+		}
+		return nil
+	}
+	name := model.ResourceName(aws.ToString(order[0].ServiceEnvironment), model.KindServiceEnvironment)
+	v := m.ServiceEnvironments[name]
+	switch {
+	case order[0].Order == nil || name == "":
+		return wire.ClientException("An entry of serviceEnvironmentOrder needs order and serviceEnvironment.")
+	case len(order) > 1:
+		return wire.ClientException("Job queue can only have 1 service environment.")
+	case v == nil:
+		return wire.ClientException("Service environment %s does not exist. Service environments must be created and valid before attaching them to a job queue.", name)
+	}
+	return checkUnitsFor(quota, name, v.Service.CapacityLimits)
 }
 
 // checkPriority rejects a priority outside 0 to 1000; an update may leave it out.
@@ -126,10 +155,7 @@ func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 // cannot be changed.
 func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
-	if len(in.ServiceEnvironmentOrder) > 0 {
-		return nil, cannot("serviceEnvironmentOrder")
-	}
-	if err := a.judge(c, checkQueueState(in.State), checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions), a.check(c)); err != nil {
+	if err := a.judge(c, checkQueueState(in.State), checkPriority(in.Priority), a.check(c)); err != nil {
 		return nil, err
 	}
 	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -141,8 +167,13 @@ func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbat
 			return nil, configured("Job Queue", name)
 		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
 			return nil, wire.ClientException("At least 1 compute environment must be provided")
+		case in.ServiceEnvironmentOrder != nil && len(in.ServiceEnvironmentOrder) == 0:
+			return nil, wire.ClientException("Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder.")
+		case q.Service != "" && len(in.ComputeEnvironmentOrder) > 0 || q.Service == "" && len(in.ServiceEnvironmentOrder) > 0:
+			return nil, wire.ClientException("A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder.")
 		}
-		err := a.judge(c, checkPolicyChange(q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn))
+		err := a.judge(c, checkPolicyChange(m, q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn),
+			checkServiceChange(m, q, in), checkLimits(in.JobStateTimeLimitActions, q.Service != ""))
 		in.JobQueue = &name // the request may have an ARN; the model uses names
 		return []model.Event{{QueueUpdated: &model.Shape[awsbatch.UpdateJobQueueInput]{V: in}}}, err
 	})
@@ -153,12 +184,31 @@ func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbat
 }
 
 // checkPolicyChange rejects a policy for a queue that was created without one. Batch allows only
-// replacing it.
-func checkPolicyChange(q *model.Queue, in *awsbatch.UpdateJobQueueInput) error {
-	if in.SchedulingPolicyArn != nil && q.Policy == "" {
+// replacing it, here by one of the same kind.
+func checkPolicyChange(m *model.Model, q *model.Queue, in *awsbatch.UpdateJobQueueInput) error {
+	if in.SchedulingPolicyArn == nil {
+		return nil
+	}
+	now, before := m.Policies[model.ResourceName(*in.SchedulingPolicyArn, model.KindPolicy)], m.Policies[q.Policy]
+	switch {
+	case q.Policy == "":
 		return faulty("A scheduling policy cannot be added to a job queue that was created without one.")
+	case now != nil && before != nil && (now.Quota != nil) != (before.Quota != nil):
+		return wire.ClientException("A scheduling policy cannot be replaced by one of another type.")
 	}
 	return nil
+}
+
+// checkServiceChange checks the service environment and the policy that a queue will have.
+func checkServiceChange(m *model.Model, q *model.Queue, in *awsbatch.UpdateJobQueueInput) error {
+	if len(in.ServiceEnvironmentOrder) == 0 {
+		return nil
+	}
+	policy := &q.Policy
+	if in.SchedulingPolicyArn != nil {
+		policy = in.SchedulingPolicyArn
+	}
+	return checkService(m, in.ServiceEnvironmentOrder, policy)
 }
 
 // deleteJobQueue removes a disabled queue and terminates its jobs, as Batch does.
@@ -229,6 +279,11 @@ func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
 		d.SchedulingPolicyArn = aws.String(model.ARN(model.KindPolicy, q.Policy))
 	} else if q.Policy != "" {
 		d.SchedulingPolicyArn = aws.String(q.Policy) // a lenient engine accepted it unchanged
+	}
+	if q.Service != "" {
+		d.JobQueueType, d.ComputeEnvironmentOrder = types.JobQueueTypeSagemakerTraining, []types.ComputeEnvironmentOrder{}
+		d.ServiceEnvironmentOrder = []types.ServiceEnvironmentOrder{{Order: aws.Int32(q.ServiceOrder),
+			ServiceEnvironment: aws.String(model.ARN(model.KindServiceEnvironment, q.Service))}}
 	}
 	for i, name := range q.Environments {
 		order := int32(i + 1)

@@ -16,7 +16,8 @@ func (a *API) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput
 	m, done := a.backend.View()
 	defer done()
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
-	if _, ok := m.Queue(name); !ok {
+	q, ok := m.Queue(name)
+	if !ok {
 		return nil, missing("Job Queue", in.JobQueue)
 	}
 	now := time.Now().UnixMilli()
@@ -24,8 +25,12 @@ func (a *API) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput
 	if l == nil {
 		l = model.NewLine()
 	}
-	return &awsbatch.GetJobQueueSnapshotOutput{
+	out := &awsbatch.GetJobQueueSnapshotOutput{
 		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: m.Front(name, now, a.Capacity), LastUpdatedAt: &now},
-		QueueUtilization: l.Utilization(now, m.PolicyOf(name), m.Decay(name)),
-	}, nil
+		QueueUtilization: l.Utilization(now, m.PolicyOf(name), m.Decay(name), q.Service != ""),
+	}
+	if p := m.PolicyOf(name); p != nil && p.Quota != nil {
+		out.FrontOfQuotaShares = &types.FrontOfQuotaSharesDetail{LastUpdatedAt: &now, QuotaShares: m.FrontOfShares(name, now)}
+	}
+	return out, nil
 }

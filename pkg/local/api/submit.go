@@ -70,6 +70,8 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 		switch {
 		case !ok:
 			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
+		case q.Service != "":
+			return nil, wire.ClientException("Job Queue %s is of type SAGEMAKER_TRAINING and accepts only service jobs.", queue)
 		case q.Disabled:
 			return nil, wire.ClientException("Job Queue %s is DISABLED and accepts no jobs.", queue)
 		}
@@ -235,7 +237,7 @@ func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDep
 	case d.JobId == nil:
 		return wire.ClientException("A dependency needs a jobId.")
 	}
-	on := m.Task(*d.JobId)
+	on := taskOf(m, *d.JobId)
 	switch {
 	case on == nil:
 		return wire.ClientException("Job %s in dependsOn does not exist.", *d.JobId)
@@ -298,7 +300,7 @@ func (a *API) stop(c *call, text, reason *string, terminate bool) error {
 		if n, _ := m.Node(id); n != nil {
 			return nil, wire.ClientException("Node %s cannot be stopped on its own. Stop job %s.", id, n.ID())
 		}
-		t := m.Task(id)
+		t := taskOf(m, id)
 		switch {
 		case t == nil:
 			c.remark("AWS Batch accepts this silently; no such job exists", []string{id})

@@ -22,7 +22,7 @@ func tagged(m *model.Model, text *string) (holder model.Resource, refused, err e
 	if kind, id := r.Split(); kind == model.KindJob {
 		if t, _ := m.Node(id); t != nil {
 			holder = model.ResourceOf(kind, t.Job.ID)
-		} else if t := m.Task(id); t != nil {
+		} else if t := taskOf(m, id); t != nil {
 			holder = model.ResourceOf(kind, t.Job.ID)
 		}
 	}
@@ -35,9 +35,8 @@ func tagged(m *model.Model, text *string) (holder model.Resource, refused, err e
 	return holder, refused, nil
 }
 
-// listTagsForResource returns the tags of a job, definition, queue, environment, policy or
-// consumable resource. The tags of children and nodes are those of their job, as DescribeJobs shows
-// them.
+// listTagsForResource returns the tags of anything that can have tags. The tags of children and nodes are
+// those of their job, as DescribeJobs shows them.
 func (a *API) listTagsForResource(c *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	m, done := a.backend.View()
 	defer done()

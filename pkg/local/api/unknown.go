@@ -29,7 +29,7 @@ func (a *API) admit(status *types.JobStatus, reason **string, counts map[string]
 			counts[name] = 0
 		}
 	}
-	if s, ok := model.ParseState(*status); !ok || s.Ended() {
+	if s, ok := model.ParseServiceState(types.ServiceJobStatus(*status)); !ok || s.Ended() {
 		return
 	}
 	since := time.UnixMilli(absentSince).UTC().Format(time.RFC3339)

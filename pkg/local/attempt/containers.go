@@ -47,7 +47,7 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	kill, over := KillAfter(ctx, l.Hurry)
+	kill, over := KillAfter(ctx, StopTimeout, l.Hurry)
 	defer over()
 	g := &group{life: l, whole: whole, parts: parts, stop: stop, kill: kill, ends: make([]model.ContainerEnd, len(parts)),
 		results: make([]model.Outcome, len(parts))}

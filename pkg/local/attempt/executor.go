@@ -117,6 +117,8 @@ type Attempt struct {
 	Directory string
 	// GPUs are the devices that belong to this attempt alone.
 	GPUs []string
+	// Training is what only a training job of SageMaker has; nil for other attempts.
+	Training *Training
 	// Started reports to the engine that the command runs, with a handle that finds it again after
 	// the engine has died.
 	Started func(handle string)

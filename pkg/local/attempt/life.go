@@ -17,14 +17,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// stopTimeout is how long a command may take to end after SIGTERM. It is the default of ECS, which
+// StopTimeout is how long a command may take to end after SIGTERM. It is the default of ECS, which
 // Batch uses.
-const stopTimeout = 30 * time.Second
+const StopTimeout = 30 * time.Second
+
+// trainingStopTimeout is the same for training jobs (SageMaker's developer guide, "How Amazon SageMaker AI
+// runs your training image").
+const trainingStopTimeout = 120 * time.Second
 
 // Causes for which the engine ends an attempt.
 var (
 	ErrTimeout       = errors.New("attempt timed out")
 	ErrTerminated    = errors.New("job terminated")
+	ErrPreempted     = errors.New("job preempted")
 	ErrEngineClosing = errors.New("the engine is closing; nothing was changed")
 )
 
@@ -45,6 +50,8 @@ type Life struct {
 	End context.CancelCauseFunc
 	// OthersRun reports whether the command of another attempt runs.
 	OthersRun func() bool
+	// Preparing is called before anything is done for a service job.
+	Preparing func()
 	// Launched is called once when a command of the attempt runs, with the executor's handle.
 	Launched func(handle string)
 }
@@ -53,6 +60,8 @@ type Life struct {
 func (l *Life) Run(ctx context.Context, a Attempt) model.Outcome {
 	return l.inDirectory(ctx, a, func(a Attempt) model.Outcome {
 		switch {
+		case a.Training != nil:
+			return l.train(ctx, a)
 		case l.Task.Job.Pod != nil:
 			return l.carryOutPod(ctx, a)
 		case len(l.Task.Job.Parts) > 0:
@@ -94,6 +103,9 @@ func (l *Life) inDirectory(ctx context.Context, a Attempt, run func(Attempt) mod
 
 // NotStarted is the outcome of an attempt whose command could not start.
 func NotStarted(err error) model.Outcome {
+	if e, ok := errors.AsType[*UnprovidedError](err); ok {
+		return model.Outcome{Reason: e.Error(), StatusReason: model.ReasonNotStarted, Unrunnable: true}
+	}
 	return model.Outcome{Reason: "CannotStartContainerError: " + err.Error(), StatusReason: model.ReasonNotStarted}
 }
 
@@ -103,7 +115,11 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 	if err != nil {
 		return NotStarted(err)
 	}
-	kill, over := KillAfter(ctx, l.Hurry)
+	grace := StopTimeout
+	if a.Training != nil {
+		grace = trainingStopTimeout
+	}
+	kill, over := KillAfter(ctx, grace, l.Hurry)
 	defer over()
 	a.Kill = kill
 	a.Started = func(handle string) { l.begun(ctx, handle) }
@@ -111,6 +127,10 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 	if err != nil {
 		log.Close()
 		return NotStarted(err)
+	}
+	if a.Training != nil && !Contained(x) {
+		log.Close()
+		return NotStarted(&UnprovidedError{[]string{NeedsContainer}})
 	}
 	if err := l.provide(x, &a); err != nil {
 		log.Close()
@@ -233,17 +253,17 @@ func (l *Life) begun(ctx context.Context, handle string) {
 	}
 }
 
-// KillAfter returns the channel for Attempt.Kill. It is closed 30 seconds after ctx ends, the time
-// that a command has to end after SIGTERM, or when hurry is closed after that. The caller reports
+// KillAfter returns the channel for Attempt.Kill. It is closed when grace is over after ctx has ended, the
+// time that a command has to end after SIGTERM, or when hurry is closed after that. The caller reports
 // when the attempt has ended.
-func KillAfter(ctx context.Context, hurry <-chan struct{}) (kill <-chan struct{}, over func()) {
+func KillAfter(ctx context.Context, grace time.Duration, hurry <-chan struct{}) (kill <-chan struct{}, over func()) {
 	killed, done := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		grace := time.NewTimer(stopTimeout)
-		defer grace.Stop()
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
 		select {
 		case <-done:
-		case <-grace.C:
+		case <-timer.C:
 			close(killed)
 		case <-hurry:
 			close(killed)
@@ -261,6 +281,8 @@ func Concluded(t *model.Task, o model.Outcome, cause error) model.Event {
 	switch {
 	case errors.Is(cause, ErrTimeout):
 		o.StatusReason = model.ReasonTimeout
+	case errors.Is(cause, ErrPreempted):
+		return model.Preempted(t, o)
 	case errors.Is(cause, ErrTerminated):
 		o.StatusReason, _ = t.Stopped()
 	case errors.Is(cause, ErrEngineClosing):

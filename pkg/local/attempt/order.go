@@ -14,6 +14,9 @@ import (
 // Of returns what the executor needs of t's newest attempt, except for its own directory. The model
 // must not change meanwhile.
 func Of(t *model.Task) (Attempt, error) {
+	if t.Job.Service != nil {
+		return trainingOf(t)
+	}
 	command, err := model.Substitute(t.Job.Container.Command, t.Job.Parameters())
 	return Attempt{ID: t.Last().Stream, Job: t.ID(), Container: t.Job.Container, Command: command, Environment: environmentOf(t),
 		Directory: workingDirectory(t), GPUs: t.Last().GPUs}, err

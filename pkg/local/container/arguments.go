@@ -3,6 +3,7 @@ package container
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +37,6 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	if err := checkImage(image); err != nil {
 		return call{}, err
 	}
-	linux, err := x.linux(c.LinuxParameters, memoryOf(c))
-	if err != nil {
-		return call{}, err
-	}
 	mounts, err := x.mounts(c)
 	if err != nil {
 		return call{}, err
@@ -48,19 +45,18 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
-	limits, err := limits(c)
+	allowed, err := x.allowed(a)
 	if err != nil {
 		return call{}, err
 	}
-	rights, err := x.rights(c)
+	special, command, err := x.podFlags(a)
+	if a.Training != nil {
+		special, command, err = trainingFlags(a)
+	}
 	if err != nil {
 		return call{}, err
 	}
-	pod, command, err := x.podFlags(a)
-	if err != nil {
-		return call{}, err
-	}
-	if slices.ContainsFunc(a.Argv(), func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
+	if slices.ContainsFunc(slices.Concat(a.Argv(), command), func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
 		return call{}, errors.New("the command has a NUL byte, which is not allowed in an argument")
 	}
 	var stop []string
@@ -74,8 +70,26 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	args := slices.Concat(
 		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
 			"--label=" + attemptLabel + "=" + a.ID, "--label=" + jobLabel + "=" + a.Job},
-		stop, limits, rights, linux, mounts, staged, x.gpus(a.GPUs), pod, variables.flags, []string{"--", image}, command)
+		stop, allowed, mounts, staged, x.gpus(a.GPUs), special, variables.flags, []string{"--", image}, command)
 	return call{args: args, stdin: variables.file, env: variables.own}, nil
+}
+
+// trainingFlags returns the flags that only the container of a training job has, and its command. docker
+// takes one word as the entrypoint, so the others come before the command.
+func trainingFlags(a attempt.Attempt) (flags, command []string, err error) {
+	v := a.Training
+	if err := checkPath(filepath.ToSlash(v.Directory)); err != nil {
+		return nil, nil, err
+	}
+	flags, command = []string{"--mount=type=bind,source=" + v.Directory + ",destination=/opt/ml", "--hostname=" + attempt.TrainingHost}, a.Command
+	if v.Isolated {
+		flags = append(flags, "--network=none")
+	}
+	if len(v.Entrypoint) > 0 {
+		flags = append(flags, "--entrypoint="+v.Entrypoint[0])
+		command = slices.Concat(v.Entrypoint[1:], a.Command)
+	}
+	return flags, command, nil
 }
 
 // transports are the prefixes before a colon that make podman read an image from somewhere other
@@ -127,6 +141,21 @@ func requirement(c *types.ContainerProperties, kind types.ResourceType) string {
 		}
 	}
 	return ""
+}
+
+// allowed returns the flags for what the container may use and do. A training job has the whole machine,
+// as it has its whole instance.
+func (x *Executor) allowed(a attempt.Attempt) ([]string, error) {
+	rights, err := x.rights(a.Container)
+	if err != nil || a.Training != nil {
+		return rights, err
+	}
+	limits, err := limits(a.Container)
+	if err != nil {
+		return nil, err
+	}
+	linux, err := x.linux(a.Container.LinuxParameters, memoryOf(a.Container))
+	return slices.Concat(limits, rights, linux), err
 }
 
 // limits returns the flags for memory, CPU shares and ulimits.

@@ -38,13 +38,18 @@ func (m *Model) Unreleased() error {
 			return fmt.Errorf("every job has ended, and %d of environment %s in use", v.used, v.Name)
 		}
 	}
+	for _, v := range m.ServiceEnvironments {
+		if n := v.inUse(NumInstances); n != 0 {
+			return fmt.Errorf("every job has ended, and %d of service environment %s in use", n, v.Name)
+		}
+	}
 	for name, l := range m.Lines {
 		for id, s := range l.shares {
 			if s.open != 0 || s.inUse != 0 {
 				return fmt.Errorf("every job has ended, and share %s has %d jobs and uses %d", id, s.open, s.inUse)
 			}
 		}
-		if l.inUse != 0 || len(l.waiting) > 0 || len(l.parked) > 0 {
+		if l.inUse != 0 || len(l.instances) > 0 || len(l.waiting) > 0 || len(l.parked) > 0 {
 			return fmt.Errorf("every job has ended, and queue %s uses %d", name, l.inUse)
 		}
 	}

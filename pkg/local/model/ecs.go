@@ -46,7 +46,7 @@ func (e ECSTask) Ends() bool {
 // FindECSTask returns the ECS task with an id; ok is false if it does not exist.
 func (m *Model) FindECSTask(id string) (e ECSTask, ok bool) {
 	t := m.streams[id]
-	if t == nil || t.Job.Pod != nil {
+	if t == nil || !t.Job.hasECSTask() {
 		return ECSTask{}, false
 	}
 	for k := range t.Attempts {
@@ -67,11 +67,15 @@ func (j *Job) Nodes() int {
 	return 0
 }
 
+// hasECSTask reports whether AWS Batch would start ECS tasks for the job: not for pods, nor for training
+// jobs of SageMaker.
+func (j *Job) hasECSTask() bool { return j.Pod == nil && j.Service == nil }
+
 // ActiveECSTasks yields the ECS tasks of attempts that have not ended, in no particular order.
 func (m *Model) ActiveECSTasks() iter.Seq[ECSTask] {
 	return func(yield func(ECSTask) bool) {
 		for t := range m.active {
-			if t.Job.Pod != nil {
+			if !t.Job.hasECSTask() {
 				continue
 			}
 			for node := range max(t.Job.Nodes(), 1) {
@@ -101,7 +105,7 @@ func (m *Model) ECSTasksBefore(position int) iter.Seq2[int, ECSTask] {
 // ecsTask returns the ECS task of a stream. Of a task with several containers, only the first
 // stream has it.
 func (s *LogStream) ecsTask() ECSTask {
-	if s.Task == nil || s.Task.Job.Pod != nil {
+	if s.Task == nil || !s.Task.Job.hasECSTask() {
 		return ECSTask{}
 	}
 	part := 0
@@ -127,9 +131,10 @@ func (m *Model) Instances(cluster string) []Instance {
 	return all
 }
 
-// noteInstance remembers the container instance of an attempt. An environment on EKS has none.
-func (m *Model) noteInstance(a *Attempt) {
-	if !a.Environment.IsFargate() && (a.Environment == nil || a.Environment.Platform() != PlatformEKS) {
+// noteInstance remembers the container instance of an attempt. An environment on EKS has none, nor has a
+// training job.
+func (m *Model) noteInstance(t *Task, a *Attempt) {
+	if t.Job.Service == nil && !a.Environment.IsFargate() && (a.Environment == nil || a.Environment.Platform() != PlatformEKS) {
 		m.instances[Instance{a.Environment, a.Executor}] = true
 	}
 }
@@ -170,13 +175,13 @@ func (m *Model) ClusterEnvironment(cluster string) (v *Environment, known bool) 
 // Free returns what a new attempt could still use in an environment of a machine.
 func (m *Model) Free(v *Environment, machine Amount) Amount {
 	free := machine.less(m.used)
-	free.MilliCPU = max(min(free.MilliCPU, v.limit()-v.used), 0)
+	free.MilliCPU = max(min(free.MilliCPU, v.limit(nil)-v.used), 0)
 	return free
 }
 
 // Offers returns what an environment of a machine offers: its limit applies to vCPUs only.
 func (v *Environment) Offers(machine Amount) Amount {
-	machine.MilliCPU = min(machine.MilliCPU, v.limit())
+	machine.MilliCPU = min(machine.MilliCPU, v.limit(nil))
 	return machine
 }
 

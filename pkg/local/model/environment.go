@@ -11,7 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Environment is a compute environment: a named share of the local machine.
+// Environment is a compute environment: a named share of the local machine. A service environment is
+// one too: a limit on the instances of service jobs.
 type Environment struct {
 	Name string
 	UUID string
@@ -19,10 +20,17 @@ type Environment struct {
 	// it, and it is the whole machine.
 	Request *awsbatch.CreateComputeEnvironmentInput
 	used    int64 // thousandths of a vCPU
+	// Service is CreateServiceEnvironment with the updates since then; nil for a compute environment.
+	Service *awsbatch.CreateServiceEnvironmentInput
+	// instances has thousandths of the instances in use in a service environment, by type.
+	instances map[string]int64
 }
 
 // Disabled reports whether no new attempt may start there.
 func (v *Environment) Disabled() bool {
+	if v.Service != nil {
+		return v.Service.State == types.ServiceEnvironmentStateDisabled
+	}
 	return v.Request != nil && v.Request.State == types.CEStateDisabled
 }
 
@@ -46,9 +54,12 @@ func (v *Environment) Platform() types.PlatformCapability {
 // IsFargate reports whether a type of compute resources is Fargate.
 func IsFargate(t types.CRType) bool { return t == types.CRTypeFargate || t == types.CRTypeFargateSpot }
 
-// limit returns maxvCpus in thousandths. Only the machine limits an environment without compute
-// resources.
-func (v *Environment) limit() int64 {
+// limit returns maxvCpus in thousandths, or in a service environment the limit of j's instances. Only
+// the machine limits an environment without compute resources.
+func (v *Environment) limit(j *Job) int64 {
+	if v.Service != nil {
+		return v.instanceLimit(v.unit(j))
+	}
 	if v.Request == nil || v.Request.ComputeResources == nil {
 		return math.MaxInt64
 	}

@@ -31,8 +31,17 @@ type Event struct {
 	PolicyUpdated      *Shape[awsbatch.UpdateSchedulingPolicyInput]   `json:"policyUpdated,omitempty"`
 	ConsumableCreated  *Shape[awsbatch.CreateConsumableResourceInput] `json:"consumableCreated,omitempty"`
 	ConsumableUpdated  *ConsumableTotal                               `json:"consumableUpdated,omitempty"`
-	Deleted            *Deletion                                      `json:"deleted,omitempty"`
-	Tagged             *Tagging                                       `json:"tagged,omitempty"`
+
+	ServiceEnvironmentCreated *Shape[awsbatch.CreateServiceEnvironmentInput] `json:"serviceEnvironmentCreated,omitempty"`
+	ServiceEnvironmentUpdated *Shape[awsbatch.UpdateServiceEnvironmentInput] `json:"serviceEnvironmentUpdated,omitempty"`
+	QuotaShareCreated         *Shape[awsbatch.CreateQuotaShareInput]         `json:"quotaShareCreated,omitempty"`
+	QuotaShareUpdated         *Shape[awsbatch.UpdateQuotaShareInput]         `json:"quotaShareUpdated,omitempty"`
+	ServiceSubmitted          *ServiceSubmission                             `json:"serviceSubmitted,omitempty"`
+	Prioritized               *Prioritization                                `json:"prioritized,omitempty"`
+	Preempted                 *Preemption                                    `json:"preempted,omitempty"`
+
+	Deleted *Deletion `json:"deleted,omitempty"`
+	Tagged  *Tagging  `json:"tagged,omitempty"`
 
 	LogGroupCreated  *LogGroupCreation  `json:"logGroupCreated,omitempty"`
 	LogStreamCreated *LogStreamCreation `json:"logStreamCreated,omitempty"`
@@ -131,6 +140,26 @@ type Submission struct {
 	Work *Work `json:"-"`
 }
 
+// ServiceSubmission is a service job as SubmitServiceJob accepted it.
+type ServiceSubmission struct {
+	ID string `json:"id"`
+	// Invocation is as in Submission.
+	Invocation string                                `json:"invocation,omitempty"`
+	Request    Shape[awsbatch.SubmitServiceJobInput] `json:"request"`
+}
+
+// Prioritization is the new scheduling priority of a service job.
+type Prioritization struct {
+	Job      string `json:"job"`
+	Priority int32  `json:"priority"`
+}
+
+// Preemption asks an attempt of a service job to end, so that another one can start.
+type Preemption struct {
+	Job    string `json:"job"`
+	Reason string `json:"reason"`
+}
+
 // Stop is the request of CancelJob or TerminateJob. Moves and ends that follow from it are separate
 // events.
 type Stop struct {
@@ -187,6 +216,8 @@ type end struct {
 	Executor string `json:"executor,omitempty"`
 	// Containers are the containers of a task that has several, in the order of the definition.
 	Containers []ContainerEnd `json:"containers,omitempty"`
+	// Preempted means that the attempt ended for another service job.
+	Preempted bool `json:"preempted,omitempty"`
 }
 
 // Shape is a structure of the SDK that the journal keeps in its wire form, which does not change

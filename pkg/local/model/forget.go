@@ -28,8 +28,11 @@ func (r Record) Without(jobs map[string]bool) Record {
 	kept := Record{At: r.At}
 	for _, v := range r.Events {
 		id := v.job()
-		if v.Submitted != nil {
+		switch {
+		case v.Submitted != nil:
 			id = v.Submitted.ID
+		case v.ServiceSubmitted != nil:
+			id = v.ServiceSubmitted.ID
 		}
 		if job, _, _ := strings.Cut(id, ":"); !jobs[job] {
 			kept.Events = append(kept.Events, v)

@@ -22,4 +22,10 @@ func TestForgettingKeepsWhatIsUsedUp(t *testing.T) {
 	if kept := (Record{Events: []Event{tagged}}).Without(map[string]bool{"old": true}); len(kept.Events) != 0 {
 		t.Errorf("the tags of a forgotten job stay: %+v", kept)
 	}
+	for _, v := range []Event{{ServiceSubmitted: &ServiceSubmission{ID: "old"}}, {Prioritized: &Prioritization{Job: "old"}}, {Preempted: &Preemption{Job: "old"}},
+		{Tagged: &Tagging{Resource: ResourceOf(KindServiceJob, "old")}}} {
+		if kept := (Record{Events: []Event{v}}).Without(map[string]bool{"old": true}); len(kept.Events) != 0 {
+			t.Errorf("an event of a forgotten service job stays: %+v", kept)
+		}
+	}
 }

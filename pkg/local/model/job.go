@@ -35,6 +35,9 @@ type Job struct {
 	Definition *Definition
 	Request    *awsbatch.SubmitJobInput
 	Directory  string // where its commands run; empty: its own scratch directory
+	// Service is what only service jobs have; nil for other jobs. Their Definition and Request are
+	// derived from it.
+	Service *Service
 	Work
 	class      class
 	Children   []Task            // of an array
@@ -116,6 +119,7 @@ type Attempt struct {
 	StatusReason string
 	Executor     string         // that runs it; empty: unknown
 	Containers   []ContainerEnd // of a task of several
+	Preempted    bool           // it ended for another service job
 }
 
 // IsParent reports whether the task is the parent of an array.
@@ -147,7 +151,7 @@ func (t *Task) Last() *Attempt {
 
 // Active returns the attempt that has started and not ended; nil if there is none.
 func (t *Task) Active() *Attempt {
-	if t.State == Starting || t.State == Running {
+	if t.State == Scheduled || t.State == Starting || t.State == Running {
 		return t.Last()
 	}
 	return nil

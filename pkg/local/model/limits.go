@@ -63,7 +63,11 @@ func (m *Model) Overdue(now int64) []Event {
 		}
 		for t := range l.runnable() {
 			if at, reason := q.deadline(t); at <= now {
-				events = append(events, Event{Stopped: &Stop{Job: t.ID(), Reason: "Canceled by JobStateTimeLimit action due to reason: " + reason}})
+				s := &Stop{Job: t.ID(), Reason: "Canceled by JobStateTimeLimit action due to reason: " + reason}
+				if t.Job.Service != nil {
+					s.Terminate, s.Reason = true, "Terminated by JobStateTimeLimit action due to reason: "+reason
+				}
+				events = append(events, Event{Stopped: s})
 			}
 		}
 	}

@@ -17,6 +17,9 @@ type Model struct {
 	GoneClusters []string
 	Policies     map[string]*Policy
 	Consumables  map[string]*Consumable
+	// ServiceEnvironments are by name, QuotaShares by resource.
+	ServiceEnvironments map[string]*Environment
+	QuotaShares         map[Resource]*QuotaShare
 	// Tags has the tags of every resource that has any.
 	Tags map[Resource]map[string]string
 
@@ -42,6 +45,7 @@ type Model struct {
 	busy        map[string]bool // devices in use
 	Active      int             // jobs that have not ended
 	invocations invocations
+	tokens      map[string]*Job // service jobs, by their client tokens
 	// due are the tasks whose next move may have become possible. The list is derived: next returns
 	// the same for any task at any time.
 	due []*Task
@@ -64,6 +68,10 @@ func New(configured []QueueSpec) *Model {
 		LogGroups:    map[string]*LogGroup{DefaultLogGroup: {}},
 		busy:         map[string]bool{},
 		whole:        &Environment{Name: ComputeEnvironment},
+
+		ServiceEnvironments: map[string]*Environment{},
+		QuotaShares:         map[Resource]*QuotaShare{},
+		tokens:              map[string]*Job{},
 	}
 	for _, q := range configured {
 		m.addQueue(&Queue{QueueSpec: q, Configured: true})
@@ -123,6 +131,8 @@ func (m *Model) Apply(at int64, e Event) error {
 		return nil
 	case e.Submitted != nil:
 		return m.submit(at, e.Submitted)
+	case e.ServiceSubmitted != nil:
+		return m.submitService(at, e.ServiceSubmitted)
 	}
 	id := e.job()
 	t := m.Task(id)
@@ -142,6 +152,10 @@ func (m *Model) Apply(at int64, e Event) error {
 		return m.launch(at, t, e.Launched)
 	case e.Ended != nil:
 		return m.end(at, t, e.Ended)
+	case e.Prioritized != nil:
+		return m.prioritize(t, e.Prioritized)
+	case e.Preempted != nil:
+		return m.preempt(at, t, e.Preempted)
 	}
 	return nil
 }
@@ -161,8 +175,12 @@ func (e Event) job() string {
 		return e.Launched.Job
 	case e.Ended != nil:
 		return e.Ended.Job
+	case e.Prioritized != nil:
+		return e.Prioritized.Job
+	case e.Preempted != nil:
+		return e.Preempted.Job
 	case e.Tagged != nil:
-		if kind, name := e.Tagged.Resource.Split(); kind == KindJob {
+		if kind, name := e.Tagged.Resource.Split(); kind == KindJob || kind == KindServiceJob {
 			return name
 		}
 	}
@@ -209,7 +227,16 @@ func (m *Model) submit(at int64, s *Submission) error {
 			j.Children[i] = Task{Job: j, Index: int32(i)}
 		}
 	}
-	m.invocations.remember(at, s.Invocation, j.ID)
+	m.add(at, j, s.Invocation)
+	if s.To != NoState {
+		return m.moveOne(at, &j.Task, s.To, "")
+	}
+	return nil
+}
+
+// add adds a new job as SUBMITTED.
+func (m *Model) add(at int64, j *Job, invocation string) {
+	m.invocations.remember(at, invocation, j.ID)
 	m.Jobs[j.ID] = j
 	m.BySubmission = append(m.BySubmission, j)
 	m.Active++
@@ -224,10 +251,6 @@ func (m *Model) submit(at int64, s *Submission) error {
 		m.set(at, &j.Children[i], Submitted, "")
 	}
 	m.due = append(m.due, &j.Task)
-	if s.To != NoState {
-		return m.moveOne(at, &j.Task, s.To, "")
-	}
-	return nil
 }
 
 // stop records the request to end a task. Tasks of an array read it from their parent. The moves
@@ -315,13 +338,19 @@ func (m *Model) explain(at int64, t *Task, x *Explanation) {
 
 // start adds an attempt and reserves what it requests.
 func (m *Model) start(at int64, t *Task, s *Start) error {
-	if err := m.moveOne(at, t, Starting, ""); err != nil {
+	to, environment := Starting, m.ServiceEnvironments[s.Environment]
+	if t.Job.Service != nil {
+		to, t.Job.Service.ScheduledAt = Scheduled, at
+	} else {
+		environment = m.environmentOfAttempt(s.Environment)
+	}
+	if err := m.moveOne(at, t, to, ""); err != nil {
 		return err
 	}
-	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: m.environmentOfAttempt(s.Environment), Executor: s.Executor, CreatedAt: at}
+	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: environment, Executor: s.Executor, CreatedAt: at}
 	t.Attempts = append(t.Attempts, a)
 	m.active[t] = true
-	m.noteInstance(&a)
+	m.noteInstance(t, &a)
 	for _, r := range t.streams(len(t.Attempts) - 1) {
 		m.streams[streamID(r.Name)] = t
 		m.LogStreams = append(m.LogStreams, r)
@@ -354,9 +383,12 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 	a.StoppedAt, a.Exit, a.Reason, a.StatusReason, a.Containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
 	if e.Executor != "" { // older engines recorded it only at the end
 		a.Executor = e.Executor
-		m.noteInstance(a)
+		m.noteInstance(t, a)
 	}
 	delete(m.active, t)
+	if v := t.Job.Service; v != nil {
+		a.Preempted, v.Preempting = e.Preempted, ""
+	}
 	m.used = m.used.minus(t.Job.Need)
 	m.occupy(at, t, a.Environment, -1)
 	for _, d := range a.GPUs {
@@ -373,10 +405,13 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 // occupy reserves (sign 1) or releases (sign -1) everything that an attempt uses besides the
 // machine.
 func (m *Model) occupy(at int64, t *Task, environment *Environment, sign int64) {
-	j, milli := t.Job, sign*t.Job.Need.MilliCPU
+	j, milli := t.Job, sign*t.Job.load()
 	l := m.QueueJobs(*j.Request.JobQueue)
 	l.inUse += milli
-	if environment != nil {
+	switch {
+	case j.Service != nil:
+		l.occupyInstances(j, environment, sign)
+	case environment != nil:
 		environment.used += milli
 	}
 	if s := l.shares[j.class.share]; s != nil {
@@ -394,7 +429,7 @@ func (m *Model) index(j *Job) {
 		}
 	}
 	if len(j.Request.Tags) > 0 {
-		m.tag(ResourceOf(KindJob, j.ID), j.Request.Tags)
+		m.tag(j.Resource(), j.Request.Tags)
 	}
 	m.QueueJobs(*j.Request.JobQueue).index(j)
 }
@@ -405,6 +440,9 @@ func classOf(j *Job) class {
 	c := class{platform: j.Definition.Platform()}
 	for _, r := range j.Consumes {
 		c.consumes += fmt.Sprintf("%s=%d,", r.Name, r.Quantity)
+	}
+	if j.Service != nil {
+		c.unit = j.Service.Training.Unit()
 	}
 	if j.Request.ShareIdentifier != nil {
 		c.share, c.priority = *j.Request.ShareIdentifier, aws.ToInt32(j.SchedulingPriority())

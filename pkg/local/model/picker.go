@@ -6,6 +6,7 @@ type picker struct {
 	lists    []cursor
 	at       int // index of the list whose head is next; -1: none
 	fair     *fairness
+	quota    *quotas // of a queue with quota shares
 }
 
 // cursor is the remaining tasks of one class.
@@ -33,20 +34,25 @@ func (m *Model) picker(name string, now int64, capacity Amount) *picker {
 	for c, tasks := range l.waiting {
 		p.lists = append(p.lists, cursor{c, tasks})
 	}
-	if v := m.PolicyOf(name); v != nil {
+	if v := m.PolicyOf(name); v != nil && v.Quota != nil {
+		p.quota = m.quotas(name)
+	} else if v != nil {
 		p.fair = m.fairness(l, v, now, m.Decay(name), m.vcpus(name, capacity))
 	}
 	p.choose()
 	return p
 }
 
-// vcpus returns the most that a queue may use, in thousandths.
+// vcpus returns the most that a queue may use, in thousandths of a vCPU, or of an instance.
 func (m *Model) vcpus(name string, capacity Amount) int64 {
 	sum := int64(0)
 	if q, ok := m.Queue(name); ok {
+		if v := m.ServiceEnvironments[q.Service]; v != nil {
+			return v.allInstances()
+		}
 		for _, name := range q.Environments {
 			if v := m.Environments[name]; v != nil {
-				sum += min(v.limit(), capacity.MilliCPU)
+				sum += min(v.limit(nil), capacity.MilliCPU)
 			}
 		}
 	}
@@ -77,20 +83,29 @@ func (p *picker) head() *Task {
 	return p.lists[p.at].tasks[0]
 }
 
-// allows reports whether the compute reservation lets a job start. A queue without running jobs may
-// always start one.
-func (p *picker) allows(j *Job) bool {
-	return p.fair == nil || p.fair.idle || p.fair.budget >= j.Need.MilliCPU
+// bars returns starts if the shares of the queue let a job start, else which jobs wait and why. A queue
+// without running jobs may always start one, whatever its compute reservation.
+func (p *picker) bars(j *Job) (v verdict, reason string) {
+	switch {
+	case p.quota != nil:
+		return p.quota.bars(j)
+	case p.fair == nil || p.fair.idle || p.fair.budget >= j.load():
+		return starts, ""
+	}
+	return queueWaits, ""
 }
 
 // next moves past the head.
 func (p *picker) next(v verdict) {
 	c := &p.lists[p.at]
 	if f := p.fair; v == starts && f != nil {
-		milli, id := c.tasks[0].Job.Need.MilliCPU, c.class.share
+		milli, id := c.tasks[0].Job.load(), c.class.share
 		f.claims[id] += f.weight[id] * float64(milli)
 		f.budget -= milli
 		f.idle = false
+	}
+	if v == starts && p.quota != nil {
+		p.quota.use(c.tasks[0].Job)
 	}
 	switch v {
 	case classWaits:
@@ -113,9 +128,14 @@ func (p *picker) choose() {
 	}
 }
 
-// before reports whether the head of a comes before that of b: first the share with the lower
-// claim, then the higher priority, then the order of submission.
+// before reports whether the head of a comes before that of b: first a job within the quota of its
+// share, then the share with the lower claim, then the higher priority, then the order of submission.
 func (p *picker) before(a, b *cursor) bool {
+	if p.quota != nil {
+		if x, y := p.quota.owns(a.tasks[0].Job), p.quota.owns(b.tasks[0].Job); x != y {
+			return x
+		}
+	}
 	if p.fair != nil && a.class.share != b.class.share {
 		if x, y := p.fair.claims[a.class.share], p.fair.claims[b.class.share]; x != y {
 			return x < y

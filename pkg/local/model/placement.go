@@ -33,6 +33,12 @@ func (m *Model) environmentsOf(j *Job) []*Environment {
 	if !ok {
 		return []*Environment{m.whole}
 	}
+	if j.Service != nil {
+		if v := m.ServiceEnvironments[q.Service]; v != nil {
+			return []*Environment{v}
+		}
+		return nil
+	}
 	all := make([]*Environment, 0, len(q.Environments))
 	for _, name := range q.Environments {
 		if v := m.Environments[name]; v != nil {
@@ -45,7 +51,7 @@ func (m *Model) environmentsOf(j *Job) []*Environment {
 // fitting returns the environments in which the job fits once they have free capacity.
 func (m *Model) fitting(j *Job) []*Environment {
 	return slices.DeleteFunc(m.environmentsOf(j), func(v *Environment) bool {
-		return v.Disabled() || !v.Runs(j.class.platform) || v.limit() < j.Need.MilliCPU
+		return v.Disabled() || !v.Runs(j.class.platform) || v.limit(j) < j.load()
 	})
 }
 
@@ -56,10 +62,13 @@ func (m *Model) unplaceable(j *Job, machine Amount) string {
 		return why
 	}
 	all := m.environmentsOf(j)
+	if j.Service != nil {
+		return unserved(j, all)
+	}
 	mine := slices.DeleteFunc(slices.Clone(all), func(v *Environment) bool { return !v.Runs(j.class.platform) })
 	largest := int64(0)
 	for _, v := range mine {
-		largest = max(largest, v.limit())
+		largest = max(largest, v.limit(j))
 	}
 	switch {
 	case len(mine) == 0:

@@ -9,10 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Policy is a fair-share scheduling policy.
+// Policy is a scheduling policy: fair-share, or for service jobs one of quota shares.
 type Policy struct {
 	Name  string
 	Share *types.FairsharePolicy // may be nil: all shares weigh the same
+	// Quota is nil for a fair-share policy. A policy never changes its type.
+	Quota *types.QuotaSharePolicy
 }
 
 // createPolicy adds a scheduling policy.
@@ -21,7 +23,7 @@ func (m *Model) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) error {
 	if name == "" || m.Policies[name] != nil {
 		return fmt.Errorf("create scheduling policy %q: it exists, or has no name", name)
 	}
-	m.Policies[name] = &Policy{name, in.FairsharePolicy}
+	m.Policies[name] = &Policy{name, in.FairsharePolicy, in.QuotaSharePolicy}
 	m.tag(ResourceOf(KindPolicy, name), in.Tags)
 	return nil
 }
@@ -34,6 +36,9 @@ func (m *Model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
 	}
 	if in.FairsharePolicy != nil { // one that was set cannot be removed
 		p.Share = in.FairsharePolicy
+	}
+	if in.QuotaSharePolicy != nil {
+		p.Quota = in.QuotaSharePolicy
 	}
 	return nil
 }

@@ -32,6 +32,10 @@ type Queue struct {
 	// Policy is the name of its scheduling policy; empty means first in, first out.
 	Policy     string
 	TimeLimits []types.JobStateTimeLimitAction
+	// Service is the name of the service environment of a queue for service jobs; "" for other queues.
+	Service string
+	// ServiceOrder is the number of the service environment in the request.
+	ServiceOrder int32
 }
 
 // Queue returns the queue with that name; ok is false if it does not exist.
@@ -73,6 +77,7 @@ func (m *Model) createQueue(in *awsbatch.CreateJobQueueInput) error {
 		Policy:     ResourceName(aws.ToString(in.SchedulingPolicyArn), KindPolicy),
 		TimeLimits: in.JobStateTimeLimitActions,
 	}
+	q.setService(in.ServiceEnvironmentOrder)
 	q.setEnvironments(in.ComputeEnvironmentOrder)
 	m.addQueue(q)
 	m.tag(ResourceOf(KindQueue, name), in.Tags)
@@ -100,6 +105,7 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 			m.machineEnvironment(name)
 		}
 	}
+	q.setService(in.ServiceEnvironmentOrder)
 	if in.SchedulingPolicyArn != nil {
 		q.Policy = ResourceName(*in.SchedulingPolicyArn, KindPolicy)
 	}
@@ -108,6 +114,13 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 	}
 	m.reconsider(func(v *Queue) bool { return v == q })
 	return nil
+}
+
+// setService gives the queue its service environment, if there is one. A queue has at most one.
+func (q *Queue) setService(order []types.ServiceEnvironmentOrder) {
+	for _, o := range order {
+		q.Service, q.ServiceOrder = ResourceName(aws.ToString(o.ServiceEnvironment), KindServiceEnvironment), aws.ToInt32(o.Order)
+	}
 }
 
 // reconsider marks the waiting jobs of some queues as due: the cause of their wait may have

@@ -12,9 +12,12 @@ type QueueJobs struct {
 	waiting map[class]Ordered   // RUNNABLE tasks that may start
 	parked  Ordered             // RUNNABLE tasks that currently fit no environment
 	shares  map[string]*share   // of a fair-share queue
-	inUse   int64               // thousandths of a vCPU of the started jobs
-	leftAt  int64               // when a RUNNABLE task last left
-	limits  deadlines
+	inUse   int64               // thousandths of a vCPU, or of an instance, of the started jobs
+	// instances are the instances in use of the started service jobs, in thousandths.
+	instances map[shareUnit]int64
+	leftAt    int64 // when a RUNNABLE task last left
+	limits    deadlines
+	serves    bool // its newest job is a service job: a queue of a name is for one kind of job at a time
 
 	// All has the jobs in the order of submission, and so of their creation times; the others are
 	// indexes in the same order.
@@ -34,6 +37,7 @@ func (l *QueueJobs) index(j *Job) {
 		j.CreatedAt = max(j.CreatedAt, l.All[n-1].CreatedAt) // the clock may have been set back
 	}
 	l.All = append(l.All, j)
+	l.serves = j.Service != nil
 	name, definition := strings.ToLower(*j.Request.JobName), j.Definition.Name()
 	l.ByName[name] = append(l.ByName[name], j)
 	l.ByDefinition[definition] = append(l.ByDefinition[definition], j)
@@ -52,6 +56,7 @@ type class struct {
 	priority int32 // in the share, higher first
 	platform types.PlatformCapability
 	consumes string
+	unit     string // instance type of service jobs
 }
 
 // enter adds a RUNNABLE task to its list.

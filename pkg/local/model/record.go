@@ -42,7 +42,7 @@ func (v Event) append(text []byte) ([]byte, error) {
 		return v.Started.append(text), nil
 	case v.Launched != nil:
 		return v.Launched.append(text), nil
-	case v.Ended != nil && len(v.Ended.Containers) == 0:
+	case v.Ended != nil && len(v.Ended.Containers) == 0 && !v.Ended.Preempted:
 		return v.Ended.append(text), nil
 	}
 	other, err := json.Marshal(v)

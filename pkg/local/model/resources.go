@@ -17,6 +17,11 @@ const (
 	KindEnvironment = "compute-environment"
 	KindPolicy      = "scheduling-policy"
 	KindConsumable  = "consumable-resource"
+
+	KindServiceJob         = "service-job"
+	KindServiceEnvironment = "service-environment"
+	// KindQuotaShare is within the ARN of a job queue: job-queue/QUEUE/quota-share/NAME.
+	KindQuotaShare = "quota-share"
 )
 
 // Resource identifies anything that has an ARN: kind/name, the last part of the ARN.
@@ -25,12 +30,21 @@ type Resource string
 // ResourceOf returns the resource with a kind and a name.
 func ResourceOf(kind, name string) Resource { return Resource(kind + "/" + name) }
 
+// QuotaShareOf returns the resource of a quota share of a queue.
+func QuotaShareOf(queue, name string) Resource {
+	return ResourceOf(KindQueue, queue+"/"+KindQuotaShare+"/"+name)
+}
+
 // ARN returns the resource's ARN on this engine.
 func (r Resource) ARN() string { return arnPrefix + string(r) }
 
-// Split returns the kind and the name of the resource.
+// Split returns the kind and the name of the resource. The name of a quota share begins with that of
+// its queue.
 func (r Resource) Split() (kind, name string) {
 	kind, name, _ = strings.Cut(string(r), "/")
+	if kind == KindQueue && strings.Contains(name, "/"+KindQuotaShare+"/") {
+		kind = KindQuotaShare
+	}
 	return kind, name
 }
 
@@ -48,7 +62,15 @@ func ParseARN(text string) (Resource, error) {
 func (m *Model) Exists(r Resource) bool {
 	switch kind, name := r.Split(); kind {
 	case KindJob:
-		return m.Jobs[name] != nil
+		j := m.Jobs[name]
+		return j != nil && j.Service == nil
+	case KindServiceJob:
+		j := m.Jobs[name]
+		return j != nil && j.Service != nil
+	case KindServiceEnvironment:
+		return m.ServiceEnvironments[name] != nil
+	case KindQuotaShare:
+		return m.QuotaShares[r] != nil
 	case KindDefinition:
 		return m.Definition(name) != nil
 	case KindQueue:
@@ -94,6 +116,14 @@ func (m *Model) applyResource(at int64, e Event) (ok bool, err error) {
 		err = m.createConsumable(at, e.ConsumableCreated.V)
 	case e.ConsumableUpdated != nil:
 		err = m.updateConsumable(at, e.ConsumableUpdated)
+	case e.ServiceEnvironmentCreated != nil:
+		err = m.createServiceEnvironment(e.ServiceEnvironmentCreated.V)
+	case e.ServiceEnvironmentUpdated != nil:
+		err = m.updateServiceEnvironment(e.ServiceEnvironmentUpdated.V)
+	case e.QuotaShareCreated != nil:
+		err = m.createQuotaShare(e.QuotaShareCreated.V)
+	case e.QuotaShareUpdated != nil:
+		err = m.updateQuotaShare(e.QuotaShareUpdated.V)
 	case e.Tagged != nil:
 		m.tag(e.Tagged.Resource, e.Tagged.Tags)
 	case e.Deleted != nil:
@@ -122,6 +152,12 @@ func (m *Model) remove(r Resource) error {
 	switch kind {
 	case KindQueue:
 		m.Queues = slices.DeleteFunc(m.Queues, func(q *Queue) bool { return q.Name == name && !q.Configured })
+		for share, v := range m.QuotaShares {
+			if v.Queue == name {
+				delete(m.QuotaShares, share)
+				m.tag(share, nil)
+			}
+		}
 	case KindEnvironment:
 		if v := m.Environments[name]; v != nil && v.Request != nil {
 			delete(m.Environments, name)
@@ -133,6 +169,10 @@ func (m *Model) remove(r Resource) error {
 		delete(m.Policies, name)
 	case KindConsumable:
 		delete(m.Consumables, name)
+	case KindServiceEnvironment:
+		delete(m.ServiceEnvironments, name)
+	case KindQuotaShare:
+		delete(m.QuotaShares, r)
 	default:
 		return fmt.Errorf("delete %s: unknown kind of resource", r)
 	}

@@ -30,6 +30,10 @@ type Outcome struct {
 	// Without are members of the container that were not applied, and whose absence can let a job
 	// succeed that fails on AWS.
 	Without []string
+	// Failure is what a training container wrote to /opt/ml/output/failure.
+	Failure string
+	// Unrunnable means that the engine cannot run the attempt, and another one neither.
+	Unrunnable bool
 }
 
 // retries reports whether a job gets another attempt after a number of attempts failed, the last
@@ -72,14 +76,28 @@ func Glob(pattern *string, text string) bool {
 // Ending returns the event for the end of a failed attempt. The retry strategy decides whether
 // the job becomes RUNNABLE or FAILED.
 func Ending(t *Task, o Outcome) Event {
-	if retries(t.Job.Retry(), len(t.Attempts), o) {
-		return Ended(t, o, Runnable)
+	o = t.Job.reported(o)
+	if !o.Unrunnable && retries(t.Job.Retry(), t.counted(), o) {
+		return ended(t, o, Runnable)
 	}
-	return Ended(t, o, Failed)
+	return ended(t, o, Failed)
+}
+
+// counted returns the number of attempts for the retry strategy. Preempted ones have their own limit.
+func (t *Task) counted() (n int) {
+	for i := range t.Attempts {
+		if !t.Attempts[i].Preempted {
+			n++
+		}
+	}
+	return n
 }
 
 // Ended returns the event for the end of an attempt that leads to a state.
-func Ended(t *Task, o Outcome, to State) Event {
+func Ended(t *Task, o Outcome, to State) Event { return ended(t, t.Job.reported(o), to) }
+
+// ended returns the event with an outcome whose status reason is final.
+func ended(t *Task, o Outcome, to State) Event {
 	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Containers: o.Containers}}
 }
 

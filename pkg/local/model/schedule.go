@@ -9,25 +9,37 @@ import (
 // scheduling pass.
 type freeCapacity struct {
 	machine Amount
-	// vcpus has thousandths of a vCPU, for the environments that this pass has examined.
-	vcpus map[*Environment]int64
+	// environments has thousandths of a vCPU or of an instance, for what this pass has examined.
+	environments map[environmentUnit]int64
 	// consumables has the quantities of the resources that this pass has examined.
 	consumables map[string]int64
 	model       *Model
 }
 
-func (m *Model) freeCapacity(free Amount) *freeCapacity {
-	return &freeCapacity{machine: free, vcpus: map[*Environment]int64{}, consumables: map[string]int64{}, model: m}
+// environmentUnit is an environment with the unit of its limit: "" for vCPUs.
+type environmentUnit struct {
+	environment *Environment
+	unit        string
 }
 
-// left returns the free part of an environment.
-func (r *freeCapacity) left(v *Environment) int64 {
-	n, ok := r.vcpus[v]
+func (m *Model) freeCapacity(free Amount) *freeCapacity {
+	return &freeCapacity{machine: free, environments: map[environmentUnit]int64{}, consumables: map[string]int64{}, model: m}
+}
+
+// left returns the free part of an environment for j.
+func (r *freeCapacity) left(v *Environment, j *Job) int64 {
+	key := environmentUnit{v, v.unit(j)}
+	n, ok := r.environments[key]
 	if !ok {
-		n = v.limit() - v.used
-		r.vcpus[v] = n
+		n = v.limit(j) - v.inUse(key.unit)
+		r.environments[key] = n
 	}
 	return n
+}
+
+// take reserves what j requests of an environment, or what is left of it.
+func (r *freeCapacity) take(v *Environment, j *Job) {
+	r.environments[environmentUnit{v, v.unit(j)}] = max(r.left(v, j)-j.load(), 0)
 }
 
 // unclaimed returns the free quantity of a consumable resource; 0 if it was deleted.
@@ -61,21 +73,21 @@ func (r *freeCapacity) admit(j *Job, environments []*Environment) (environment *
 		return nil, classWaits, why
 	}
 	r.consume(j)
-	at := slices.IndexFunc(environments, func(v *Environment) bool { return r.left(v) >= j.Need.MilliCPU })
+	at := slices.IndexFunc(environments, func(v *Environment) bool { return r.left(v, j) >= j.load() })
 	if at < 0 {
 		v = classWaits
 		for i, environment := range environments {
 			if i == 0 {
-				r.vcpus[environment] = max(r.left(environment)-j.Need.MilliCPU, 0)
+				r.take(environment, j)
 			}
-			if r.left(environment) > 0 {
+			if r.left(environment, j) > 0 {
 				v = waits
 			}
 		}
 		return nil, v, ""
 	}
 	environment = environments[at]
-	r.vcpus[environment] -= j.Need.MilliCPU
+	r.take(environment, j)
 	fits := r.machine.Covers(j.Need)
 	r.machine = r.machine.less(j.Need)
 	if !fits {
@@ -102,12 +114,10 @@ type decision struct {
 // is in epoch milliseconds.
 func (m *Model) Schedule(now int64, capacity Amount) []decision {
 	free := capacity.minus(m.used)
-	if free.exhausted() {
-		return nil
-	}
+	full := free.exhausted()
 	var lines []*picker
 	for name, l := range m.Lines {
-		if len(l.waiting) > 0 {
+		if len(l.waiting) > 0 && (!full || l.serves) {
 			lines = append(lines, m.picker(name, now, capacity))
 		}
 	}
@@ -123,15 +133,15 @@ func (m *Model) Schedule(now int64, capacity Amount) []decision {
 // consumable resource keeps no vCPU idle.
 func schedule(lines []*picker, r *freeCapacity) []decision {
 	var all []decision
-	for !r.machine.exhausted() {
-		p := foremost(lines)
-		if p == nil {
-			break
-		}
+	for p := foremost(lines); p != nil; p = foremost(lines) {
 		t := p.head()
+		if t.Job.Service == nil && r.machine.exhausted() {
+			p.next(queueWaits)
+			continue
+		}
 		d := decision{Task: t}
-		v := queueWaits
-		if p.allows(t.Job) {
+		v, reason := p.bars(t.Job)
+		if d.Reason = reason; v == starts {
 			d.Environment, v, d.Reason = r.admit(t.Job, r.model.fitting(t.Job))
 		}
 		p.next(v)

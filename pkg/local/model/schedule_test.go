@@ -287,8 +287,8 @@ func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 				continue
 			}
 			total += d.Task.Job.Need.MilliCPU
-			if used[d.Environment] += d.Task.Job.Need.MilliCPU; used[d.Environment] > d.Environment.limit() {
-				t.Fatalf("environment %s uses %d of %d", d.Environment.Name, used[d.Environment], d.Environment.limit())
+			if used[d.Environment] += d.Task.Job.Need.MilliCPU; used[d.Environment] > d.Environment.limit(d.Task.Job) {
+				t.Fatalf("environment %s uses %d of %d", d.Environment.Name, used[d.Environment], d.Environment.limit(d.Task.Job))
 			}
 			for _, n := range d.Task.Job.Consumes {
 				licences += n.Quantity

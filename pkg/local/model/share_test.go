@@ -32,7 +32,7 @@ func newShared(weights []float64, decay int32) *shared {
 	for i, w := range weights {
 		p.ShareDistribution = append(p.ShareDistribution, types.ShareAttributes{ShareIdentifier: aws.String(share0(i)), WeightFactor: aws.Float32(float32(w))})
 	}
-	s.m.Policies["fair"] = &Policy{"fair", p}
+	s.m.Policies["fair"] = &Policy{Name: "fair", Share: p}
 	s.m.addQueue(&Queue{QueueSpec: QueueSpec{Name: "q", Environments: []string{"e"}}, Policy: "fair"})
 	return s
 }
@@ -154,13 +154,13 @@ func TestUsageDecays(t *testing.T) {
 }
 
 func TestComputeReservation(t *testing.T) {
-	p := &Policy{"p", &types.FairsharePolicy{ComputeReservation: aws.Int32(50)}}
+	p := &Policy{Name: "p", Share: &types.FairsharePolicy{ComputeReservation: aws.Int32(50)}}
 	for active, want := range []int64{0, 8000, 12000, 14000} {
 		if got := p.usable(16000, active); got != want {
 			t.Errorf("%d shares may use %d, want %d", active, got, want)
 		}
 	}
-	if got := (&Policy{"p", nil}).usable(16000, 3); got != 16000 {
+	if got := (&Policy{Name: "p"}).usable(16000, 3); got != 16000 {
 		t.Errorf("without a reservation: %d", got)
 	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -20,32 +21,62 @@ func (m *Model) Front(name string, now int64, capacity Amount) []types.FrontOfQu
 	if l == nil {
 		return jobs
 	}
-	add := func(t *Task) {
-		// The later jobs moved up when an earlier one left.
-		jobs = append(jobs, types.FrontOfQueueJobSummary{JobArn: aws.String(ARN(KindJob, t.ID())), EarliestTimeAtPosition: aws.Int64(max(t.since, l.leftAt))})
-	}
-	p := m.picker(name, now, capacity)
-	for ; p.head() != nil && len(jobs) < frontOfQueue; p.next(starts) {
-		add(p.head())
-	}
-	for _, t := range l.parked {
-		if len(jobs) < frontOfQueue {
-			add(t)
+	for t := range m.inOrder(name, now, capacity) {
+		if len(jobs) == frontOfQueue {
+			break
 		}
+		// The later jobs moved up when an earlier one left.
+		jobs = append(jobs, types.FrontOfQueueJobSummary{JobArn: aws.String(t.ARN()), EarliestTimeAtPosition: aws.Int64(max(t.since, l.leftAt))})
 	}
 	return jobs
+}
+
+// inOrder yields the RUNNABLE jobs of a queue as Front lists them.
+func (m *Model) inOrder(name string, now int64, capacity Amount) iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for p := m.picker(name, now, capacity); p.head() != nil; p.next(starts) {
+			if !yield(p.head()) {
+				return
+			}
+		}
+		for _, t := range m.Lines[name].parked {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// FrontOfShares returns the first RUNNABLE job of each quota share of a queue.
+func (m *Model) FrontOfShares(name string, now int64) map[string][]types.FrontOfQuotaShareJobSummary {
+	fronts := map[string][]types.FrontOfQuotaShareJobSummary{}
+	if m.Lines[name] == nil {
+		return fronts
+	}
+	for t := range m.inOrder(name, now, Amount{}) {
+		if share := t.Job.class.share; fronts[share] == nil {
+			fronts[share] = []types.FrontOfQuotaShareJobSummary{{JobArn: aws.String(t.ARN()), EarliestTimeAtPosition: aws.Int64(t.since)}}
+		}
+	}
+	return fronts
 }
 
 // vcpuUnit is the unit in which snapshots count.
 const vcpuUnit = "VCPU"
 
 // Utilization returns what the jobs of a queue use, in total and by share. p is the queue's policy,
-// decay its decay period in milliseconds; now is in epoch milliseconds.
-func (l *QueueJobs) Utilization(now int64, p *Policy, decay int64) *types.QueueSnapshotUtilizationDetail {
-	quantity := func(milli int64) *float64 { return aws.Float64(float64(milli) / 1000) }
-	d := &types.QueueSnapshotUtilizationDetail{LastUpdatedAt: &now,
-		TotalCapacityUsage: []types.QueueSnapshotCapacityUsage{{CapacityUnit: aws.String(vcpuUnit), Quantity: quantity(l.inUse)}}}
-	if p == nil {
+// decay its decay period in milliseconds; now is in epoch milliseconds. serves means that the
+// queue is for service jobs.
+func (l *QueueJobs) Utilization(now int64, p *Policy, decay int64, serves bool) *types.QueueSnapshotUtilizationDetail {
+	d := &types.QueueSnapshotUtilizationDetail{LastUpdatedAt: &now}
+	for unit, n := range l.usage("", l.inUse, serves) {
+		d.TotalCapacityUsage = append(d.TotalCapacityUsage, types.QueueSnapshotCapacityUsage{CapacityUnit: &unit, Quantity: &n})
+	}
+	switch {
+	case p == nil:
+		return d
+	case p.Quota != nil:
+		d.QuotaShareUtilization = l.quotaUtilization()
 		return d
 	}
 	f := &types.FairshareUtilizationDetail{ActiveShareCount: aws.Int64(0)}
@@ -55,13 +86,54 @@ func (l *QueueJobs) Utilization(now int64, p *Policy, decay int64) *types.QueueS
 			continue
 		}
 		*f.ActiveShareCount++
-		f.TopCapacityUtilization = append(f.TopCapacityUtilization, types.FairshareCapacityUtilization{ShareIdentifier: &id,
-			CapacityUsage: []types.FairshareCapacityUsage{{CapacityUnit: aws.String(vcpuUnit), Quantity: quantity(s.inUse)}}})
+		u := types.FairshareCapacityUtilization{ShareIdentifier: &id}
+		for unit, n := range l.usage(id, s.inUse, serves) {
+			u.CapacityUsage = append(u.CapacityUsage, types.FairshareCapacityUsage{CapacityUnit: &unit, Quantity: &n})
+		}
+		f.TopCapacityUtilization = append(f.TopCapacityUtilization, u)
 	}
 	slices.SortStableFunc(f.TopCapacityUtilization, func(a, b types.FairshareCapacityUtilization) int {
-		return cmp.Compare(*b.CapacityUsage[0].Quantity, *a.CapacityUsage[0].Quantity)
+		return cmp.Compare(l.shares[*b.ShareIdentifier].inUse, l.shares[*a.ShareIdentifier].inUse)
 	})
 	f.TopCapacityUtilization = f.TopCapacityUtilization[:min(len(f.TopCapacityUtilization), 20)]
 	d.FairshareUtilization = f
+	return d
+}
+
+// usage yields what a share uses, or with "" all, by unit: vCPUs, of which the amount is given in
+// thousandths, or in a queue for service jobs instance types.
+func (l *QueueJobs) usage(share string, milli int64, serves bool) iter.Seq2[string, float64] {
+	used := map[string]float64{}
+	for key, n := range l.instances {
+		if share == "" || key.share == share {
+			used[key.unit] += float64(n) / 1000
+		}
+	}
+	if !serves {
+		used[vcpuUnit] = float64(milli) / 1000
+	}
+	return func(yield func(string, float64) bool) {
+		for _, unit := range slices.Sorted(maps.Keys(used)) {
+			if !yield(unit, used[unit]) {
+				return
+			}
+		}
+	}
+}
+
+// quotaUtilization returns what the quota shares of the queue use, those that use most first.
+func (l *QueueJobs) quotaUtilization() *types.QuotaShareUtilizationDetail {
+	sums := map[string]int64{}
+	for key, n := range l.instances {
+		sums[key.share] += n
+	}
+	d := &types.QuotaShareUtilizationDetail{TopCapacityUtilization: []types.QuotaShareCapacityUtilization{}}
+	for _, share := range slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) }) {
+		u := types.QuotaShareCapacityUtilization{QuotaShareName: &share}
+		for unit, n := range l.usage(share, 0, true) {
+			u.CapacityUsage = append(u.CapacityUsage, types.QuotaShareCapacityUsage{CapacityUnit: &unit, Quantity: &n})
+		}
+		d.TopCapacityUtilization = append(d.TopCapacityUtilization, u)
+	}
 	return d
 }

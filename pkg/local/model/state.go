@@ -16,13 +16,14 @@ const (
 	Submitted
 	Pending
 	Runnable
+	Scheduled // only service jobs
 	Starting
 	Running
 	Succeeded
 	Failed
 )
 
-// States are the seven statuses of Batch in the order of a job's life.
+// States are the seven statuses of Batch in the order of a job's life. Service jobs have SCHEDULED too.
 var States = [...]State{Submitted, Pending, Runnable, Starting, Running, Succeeded, Failed}
 
 // moves is every move that a job may make:
@@ -39,11 +40,15 @@ var States = [...]State{Submitted, Pending, Runnable, Starting, Running, Succeed
 // PENDING in any case, stays there while its children run, and ends from there.
 // Cancel, terminate and a failed dependency lead from any waiting state to
 // FAILED. SUCCEEDED and FAILED are final.
+//
+// A service job is SCHEDULED between RUNNABLE and STARTING: it was given to SageMaker, which has not
+// begun to prepare it (user guide, "Mapping AWS Batch service job status to SageMaker AI status").
 var moves = map[State][]State{
 	NoState:   {Submitted},
 	Submitted: {Pending, Runnable, Failed},
 	Pending:   {Runnable, Succeeded, Failed},
-	Runnable:  {Starting, Failed},
+	Runnable:  {Scheduled, Starting, Failed},
+	Scheduled: {Starting, Runnable, Failed},
 	Starting:  {Running, Runnable, Failed},
 	Running:   {Succeeded, Runnable, Failed},
 }
@@ -66,6 +71,8 @@ func (s State) Status() types.JobStatus {
 		return types.JobStatusPending
 	case Runnable:
 		return types.JobStatusRunnable
+	case Scheduled:
+		return types.JobStatus(types.ServiceJobStatusScheduled)
 	case Starting:
 		return types.JobStatusStarting
 	case Running:
@@ -94,9 +101,18 @@ func (s State) String() string { return string(s.Status()) }
 // MarshalText encodes the state as its name in the API.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.Status()), nil }
 
+// ParseServiceState returns the state with a name in the API of service jobs; ok is false for an
+// unknown name.
+func ParseServiceState(status types.ServiceJobStatus) (State, bool) {
+	if status == types.ServiceJobStatusScheduled {
+		return Scheduled, true
+	}
+	return ParseState(types.JobStatus(status))
+}
+
 // UnmarshalText decodes a name in the API; an unknown one is an error.
 func (s *State) UnmarshalText(text []byte) error {
-	v, ok := ParseState(types.JobStatus(text))
+	v, ok := ParseServiceState(types.ServiceJobStatus(text))
 	if !ok {
 		return fmt.Errorf("unknown job status %q", text)
 	}

@@ -44,6 +44,25 @@ func TestMoves(t *testing.T) {
 	}
 }
 
+// TestServiceMoves tries all pairs with SCHEDULED, which only service jobs have.
+func TestServiceMoves(t *testing.T) {
+	allowed := map[[2]State]bool{{Runnable, Scheduled}: true, {Scheduled, Starting}: true, {Scheduled, Runnable}: true, {Scheduled, Failed}: true}
+	for _, other := range append(States[:], Scheduled) {
+		for _, pair := range [][2]State{{Scheduled, other}, {other, Scheduled}} {
+			if got := pair[0].mayBecome(pair[1]); got != allowed[pair] {
+				t.Errorf("%s to %s: %v, want %v", pair[0], pair[1], got, allowed[pair])
+			}
+		}
+	}
+	if _, ok := ParseState("SCHEDULED"); ok {
+		t.Error("SCHEDULED is taken for the status of other jobs")
+	}
+	var s State
+	if err := s.UnmarshalText([]byte("SCHEDULED")); err != nil || s != Scheduled || Scheduled.Waits() || Scheduled.Ended() {
+		t.Errorf("%s, %v", s, err)
+	}
+}
+
 func TestModelRefusesForbiddenMoves(t *testing.T) {
 	for _, from := range States {
 		for _, to := range States {

@@ -175,6 +175,9 @@ func PartStream(stream string, i int) string { return stream + "-" + strconv.Ito
 // streams returns the log streams of an attempt: one for each container.
 func (t *Task) streams(attempt int) []LogStream {
 	a := &t.Attempts[attempt]
+	if t.Job.Service != nil {
+		return []LogStream{{Group: TrainingLogGroup, Name: t.Job.trainingStream(a), File: a.Stream, Task: t, Attempt: attempt}}
+	}
 	if len(t.Job.Parts) == 0 {
 		group, _ := t.logDestination(t.Job.Container.LogConfiguration)
 		return []LogStream{{Group: group, Name: t.LogStream(a), File: a.Stream, Task: t, Attempt: attempt}}
