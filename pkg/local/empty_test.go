@@ -145,6 +145,27 @@ var baseRequests = []baseRequest{
 	{"PutRetentionPolicy", `{"logGroupName": "made", "retentionInDays": 7}`, ""},
 	{"DeleteRetentionPolicy", `{"logGroupName": "made"}`, ""},
 	{"DeleteLogGroup", `{"logGroupName": "NAME"}`, "The specified log group does not exist."},
+	{"CreateServiceEnvironment", `{"serviceEnvironmentName": "NAME", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "state": "ENABLED", "tags": {"t": "u"},
+		"capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 4}]}`, ""},
+	{"UpdateServiceEnvironment", `{"serviceEnvironment": "training", "state": "ENABLED", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 4}]}`, ""},
+	{"DescribeServiceEnvironments", `{"serviceEnvironments": ["training"], "maxResults": 10}`, ""},
+	{"CreateJobQueue", `{"jobQueueName": "NAME", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "state": "ENABLED", "tags": {"t": "u"},
+		"serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`, ""},
+	{"UpdateJobQueue", `{"jobQueue": "sage", "priority": 1, "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`, ""},
+	{"CreateSchedulingPolicy", `{"name": "NAME", "quotaSharePolicy": {"idleResourceAssignmentStrategy": "FIFO"}}`, ""},
+	{"CreateQuotaShare", `{"quotaShareName": "NAME", "jobQueue": "quotas", "state": "ENABLED", "tags": {"t": "u"}, "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}],
+		"resourceSharingConfiguration": {"strategy": "LEND_AND_BORROW", "borrowLimit": 50}, "preemptionConfiguration": {"inSharePreemption": "ENABLED"}}`, ""},
+	{"UpdateQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team", "state": "ENABLED", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 2}],
+		"resourceSharingConfiguration": {"strategy": "LEND_AND_BORROW", "borrowLimit": 50}, "preemptionConfiguration": {"inSharePreemption": "ENABLED"}}`, ""},
+	{"ListQuotaShares", `{"jobQueue": "sage", "maxResults": 10}`, ""},
+	{"SubmitServiceJob", `{"jobName": "j", "jobQueue": "sage", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}", "schedulingPriority": 1, "tags": {"t": "u"},
+		"retryStrategy": {"attempts": 2, "evaluateOnExit": [{"action": "RETRY", "onStatusReason": "s"}]}, "timeoutConfig": {"attemptDurationSeconds": 60}, "clientToken": "NAME"}`, ""},
+	{"SubmitServiceJob", `{"jobName": "j", "jobQueue": "quotas", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}", "quotaShareName": "team",
+		"preemptionConfiguration": {"preemptionRetriesBeforeTermination": 1}}`, ""},
+	{"DescribeServiceJob", `{"jobId": "SERVICE"}`, ""},
+	{"DescribeQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team"}`, ""},
+	{"ListServiceJobs", `{"jobQueue": "sage", "jobStatus": "FAILED", "maxResults": 10}`, ""},
+	{"ListServiceJobs", `{"jobQueue": "sage", "filters": ` + someFilters + `}`, ""},
 	{"ListClusters", `{"maxResults": 10}`, ""},
 	{"DescribeClusters", `{"clusters": ["AWSBatch-local"], "include": ["TAGS"]}`, ""},
 	{"ListContainerInstances", `{"cluster": "AWSBatch-local", "status": "ACTIVE", "maxResults": 10}`, ""},
@@ -396,6 +417,9 @@ var meaningfulEmpty = map[string]string{
 	"RegisterJobDefinitionInput.RetryStrategy":     "RetryAttempts must be provided with retry strategy.",
 	"EksVolume.EmptyDir":                           "",
 	"UpdateJobQueueInput.ComputeEnvironmentOrder":  "At least 1 compute environment must be provided",
+	"UpdateJobQueueInput.ServiceEnvironmentOrder":  "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder.",
+	"UpdateServiceEnvironmentInput.CapacityLimits": "Capacitylimits are required.",
+	"UpdateQuotaShareInput.CapacityLimits":         "Capacitylimits are required.",
 	"UpdateJobQueueInput.JobStateTimeLimitActions": "",
 	"ComputeResourceUpdate.LaunchTemplate":         "",
 	"ComputeResourceUpdate.Ec2Configuration":       "",
@@ -466,7 +490,7 @@ func TestEmptyMembersAreAbsent(t *testing.T) {
 }
 
 // varying are the parts of messages that differ from request to request.
-var varying = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|new-[0-9]+`)
+var varying = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|new-[0-9]+`)
 
 // checkCoverage checks that there is a request for each implemented operation with optional members, and for each
 // structure that it can have.
@@ -516,9 +540,7 @@ func checkCoverage(t *testing.T, w *testEngine, all map[string]reflect.Type, see
 
 // notImplemented are the structures of members that the engine rejects.
 var notImplemented = map[string]string{
-	"QuotaSharePolicy":        "quota shares",
-	"ServiceEnvironmentOrder": "service environments",
-	"UpdatePolicy":            "infrastructure updates",
+	"UpdatePolicy": "infrastructure updates",
 }
 
 // baseEngine is an engine for the base requests.
@@ -553,6 +575,7 @@ func emptyEngine(t *testing.T, o Options) *baseEngine {
 			"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}]}`)
 	}
 	must("CreateComputeEnvironment", `{"computeEnvironmentName": "spare", "type": "MANAGED", "computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", `+someResources+`}}`)
+	serviceResources(must)
 	const amounts = `"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]`
 	must("RegisterJobDefinition", `{"jobDefinitionName": "work", "type": "container", "schedulingPriority": 1, "containerProperties": {"image": "busybox", `+amounts+`}}`)
 	must("RegisterJobDefinition", `{"jobDefinitionName": "task", "type": "container", "ecsProperties": {"taskProperties": [{"containers": [{"name": "c", "image": "busybox", `+amounts+`}]}]}}`)
@@ -560,6 +583,7 @@ func emptyEngine(t *testing.T, o Options) *baseEngine {
 		{"targetNodes": "0:", "container": {"image": "busybox", `+amounts+`}}]}}`)
 	must("RegisterJobDefinition", `{"jobDefinitionName": "pod", "type": "container", "eksProperties": {"podProperties": `+somePod+`}}`)
 	w.names["JOB"], w.names["ARRAY"], w.names["NODES"] = w.submit("work", words("true")), w.submit("work", words("true"), array(2)), w.submit("nodes")
+	w.names["SERVICE"] = w.serve("sage", `{}`)
 	w.idle()
 	w.names["STREAM"] = *w.job(w.names["JOB"]).Container.LogStreamName
 	w.names["TASK"] = w.names["STREAM"][strings.LastIndex(w.names["STREAM"], "/")+1:]

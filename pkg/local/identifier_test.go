@@ -84,18 +84,36 @@ var identifierCases = []identifierCase{
 	{"DescribeContainerInstances.cluster", `{"cluster": "ID", "containerInstances": ["local"]}`, kindCluster, "AWSBatch-local", "", ""},
 	{"DescribeContainerInstances.containerInstances", `{"cluster": "AWSBatch-local", "containerInstances": ["ID"]}`, "container-instance", "local", "", ""},
 	{"DescribeTaskDefinition.taskDefinition", `{"taskDefinition": "ID"}`, kindTaskDefinition, "work:1", "", ""},
+	{"SubmitServiceJob.jobQueue", `{"jobName": "j", "jobQueue": "ID", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}"}`, model.KindQueue, "sage", "",
+		`ListServiceJobs {"jobQueue": "sage", "jobStatus": "FAILED"}`},
+	{"ListServiceJobs.jobQueue", `{"jobQueue": "ID", "jobStatus": "RUNNABLE"}`, model.KindQueue, "sage", "", ""},
+	{"DescribeServiceJob.jobId", `{"jobId": "ID"}`, model.KindServiceJob, "STUCK", "", ""},
+	{"UpdateServiceJob.jobId", `{"jobId": "ID", "schedulingPriority": 7}`, model.KindServiceJob, "STUCK", "", `DescribeServiceJob {"jobId": "STUCK"}`},
+	{"TerminateServiceJob.jobId", `{"jobId": "ID", "reason": "r"}`, model.KindServiceJob, "STUCK", "", `DescribeServiceJob {"jobId": "STUCK"}`},
+	{"CreateQuotaShare.jobQueue", `{"quotaShareName": "second", "jobQueue": "ID", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}],
+		"resourceSharingConfiguration": {"strategy": "LEND"}, "preemptionConfiguration": {"inSharePreemption": "DISABLED"}}`, model.KindQueue, "quotas", "", `ListQuotaShares {"jobQueue": "quotas"}`},
+	{"ListQuotaShares.jobQueue", `{"jobQueue": "ID"}`, model.KindQueue, "quotas", "", ""},
+	{"DescribeServiceEnvironments.serviceEnvironments", `{"serviceEnvironments": ["ID"]}`, model.KindServiceEnvironment, "training", "", ""},
+	{"UpdateServiceEnvironment.serviceEnvironment", `{"serviceEnvironment": "ID", "state": "DISABLED"}`, model.KindServiceEnvironment, "training", "", `DescribeServiceEnvironments {}`},
+	{"CreateJobQueue.serviceEnvironment", `{"jobQueueName": "third", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "ID"}]}`,
+		model.KindServiceEnvironment, "training", "", `DescribeJobQueues {"jobQueues": ["third"]}`},
+	{"UpdateJobQueue.serviceEnvironment", `{"jobQueue": "sage", "serviceEnvironmentOrder": [{"order": 3, "serviceEnvironment": "ID"}]}`, model.KindServiceEnvironment, "training", "",
+		`DescribeJobQueues {"jobQueues": ["sage"]}`},
+	{"DeleteServiceEnvironment.serviceEnvironment", `{"serviceEnvironment": "ID"}`, model.KindServiceEnvironment, "gone", `CreateServiceEnvironment {"serviceEnvironmentName": "gone",
+		"serviceEnvironmentType": "SAGEMAKER_TRAINING", "state": "DISABLED", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}]}`, `DescribeServiceEnvironments {}`},
 }
 
 // newest shows the latest job with its dependencies and its queue.
 const newest = `DescribeJobs {"jobs": ["NEWEST"]}`
 
 // onlyARN are the members that are documented as ARNs, so a name is not accepted there.
-var onlyARN = []string{"CreateJobQueue.schedulingPolicyArn", "UpdateJobQueue.schedulingPolicyArn", "ListTagsForResource.resourceArn", "TagResource.resourceArn", "UntagResource.resourceArn"}
+var onlyARN = []string{"CreateJobQueue.schedulingPolicyArn", "UpdateJobQueue.schedulingPolicyArn", "ListTagsForResource.resourceArn", "TagResource.resourceArn", "UntagResource.resourceArn",
+	"DescribeQuotaShare.quotaShareArn", "UpdateQuotaShare.quotaShareArn", "DeleteQuotaShare.quotaShareArn"}
 
 // identifiers are the names of members that identify a resource which exists.
 var identifiers = []string{"arn", "arns", "arrayJobId", "cluster", "clusters", "computeEnvironment", "computeEnvironments", "consumableResource", "containerInstance",
 	"containerInstances", "jobDefinition", "jobDefinitions", "jobId", "jobQueue", "jobQueues", "jobs", "multiNodeJobId", "resourceArn", "schedulingPolicyArn", "taskDefinition",
-	"tasks"}
+	"quotaShareArn", "serviceEnvironment", "serviceEnvironments", "tasks"}
 
 // The kinds of resources in ECS whose ARNs do not have a cluster.
 const (
@@ -156,6 +174,7 @@ func memberNames(t reflect.Type, names map[string]bool) {
 func identifierAnswers(t *testing.T, byARN bool) (answers []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := emptyEngine(t, Options{})
+		w.names["STUCK"] = w.serve("sage", `{"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 100}}`)
 		w.names["RUNNING"] = w.submit("work", words("1h"), array(4))
 		w.names["WAITING"] = w.submit("work", words("1h"), array(3))
 		synctest.Wait()

@@ -315,7 +315,7 @@ func TestCreateRefuses(t *testing.T) {
 			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{v}
 		}, "Invalid job action. Valid job actions: [CANCEL]"},
 		{func(in *queue) { in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{limit, limit} }, "Duplicate job state limit actions are not allowed."},
-		{func(in *queue) { in.JobQueueType = types.JobQueueTypeSagemakerTraining }, "jobQueueType SAGEMAKER_TRAINING: the local engine does not implement this."},
+		{func(in *queue) { in.JobQueueType = types.JobQueueTypeSagemakerTraining }, "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder."},
 	} {
 		in := &queue{JobQueueName: aws.String("new"), Priority: aws.Int32(1), ComputeEnvironmentOrder: order("ec2")}
 		c.edit(in)

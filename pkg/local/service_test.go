@@ -1,0 +1,563 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+)
+
+// trainer is a script that counts as an executor with containers.
+type trainer struct{ script }
+
+func (*trainer) Contained() bool { return true }
+
+// peak returns how many containers have run at the same time.
+func (x *trainer) peak() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.most
+}
+
+// serviceResources creates the resources for service jobs that the base requests name.
+func serviceResources(must func(operation, body string)) {
+	for _, r := range [][2]string{
+		{"CreateServiceEnvironment", `{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 4}]}`},
+		{"CreateServiceEnvironment", `{"serviceEnvironmentName": "typed", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 4}]}`},
+		{"CreateJobQueue", `{"jobQueueName": "sage", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`},
+		{"CreateSchedulingPolicy", `{"name": "quota", "quotaSharePolicy": {"idleResourceAssignmentStrategy": "FIFO"}}`},
+		{"CreateJobQueue", `{"jobQueueName": "quotas", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/quota",
+			"serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "typed"}]}`},
+		{"CreateQuotaShare", `{"quotaShareName": "team", "jobQueue": "quotas", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 2}],
+			"resourceSharingConfiguration": {"strategy": "LEND_AND_BORROW"}, "preemptionConfiguration": {"inSharePreemption": "DISABLED"}}`},
+	} {
+		must(r[0], r[1])
+	}
+}
+
+// serving returns an engine with those resources.
+func serving(t *testing.T, x attempt.Executor) *testEngine {
+	t.Helper()
+	w := open(t, Options{Executor: x})
+	serviceResources(w.must)
+	return w
+}
+
+// must sends a request in its JSON form.
+func (w *testEngine) must(operation, body string) {
+	w.t.Helper()
+	if status, message := w.call(operation, body); status != 200 {
+		w.t.Fatalf("%s %s: %d %s", operation, body, status, message)
+	}
+}
+
+// aTraining returns a payload for instances of ml.m5.large whose container gets the arguments.
+func aTraining(count int, arguments ...string) string {
+	text, err := json.Marshal(map[string]any{"TrainingJobName": "mnist", "RoleArn": "arn:aws:iam::123456789012:role/r",
+		"AlgorithmSpecification": map[string]any{"TrainingImage": "train:1", "TrainingInputMode": "File", "ContainerArguments": arguments},
+		"OutputDataConfig":       map[string]any{"S3OutputPath": "s3://b/o"}, "HyperParameters": map[string]string{"eta": "0.1"},
+		"Environment": map[string]string{"A": "b"}, "ResourceConfig": map[string]any{"InstanceType": "ml.m5.large", "InstanceCount": count, "VolumeSizeInGB": 1}})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// serve submits a service job and returns its id.
+func (w *testEngine) serve(queue, payload string, more ...func(*awsbatch.SubmitServiceJobInput)) string {
+	w.t.Helper()
+	in := &awsbatch.SubmitServiceJobInput{JobName: aws.String("train"), JobQueue: &queue, ServiceJobType: types.ServiceJobTypeSagemakerTraining, ServiceRequestPayload: &payload}
+	for _, f := range more {
+		f(in)
+	}
+	out, err := w.SubmitServiceJob(w.t.Context(), in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return *out.JobId
+}
+
+func (w *testEngine) service(id string) *awsbatch.DescribeServiceJobOutput {
+	w.t.Helper()
+	out, err := w.DescribeServiceJob(w.t.Context(), &awsbatch.DescribeServiceJobInput{JobId: &id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func (w *testEngine) wantService(id string, status types.ServiceJobStatus, reason string) {
+	w.t.Helper()
+	if d := w.service(id); d.Status != status || aws.ToString(d.StatusReason) != reason {
+		w.t.Errorf("service job %s: %s %q, want %s %q", id, d.Status, aws.ToString(d.StatusReason), status, reason)
+	}
+}
+
+// states returns the statuses that a job has had, from the journal.
+func (w *testEngine) states(id string) (all []string) {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.engine.options.Dir, "journal"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var r struct{ Events []map[string]json.RawMessage }
+		if at := strings.IndexByte(line, '{'); at < 0 || json.Unmarshal([]byte(line[at:strings.LastIndexByte(line, '}')+1]), &r) != nil {
+			continue
+		}
+		for _, v := range r.Events {
+			for kind, body := range v {
+				var e struct{ ID, Job, To string }
+				if json.Unmarshal(body, &e) != nil || e.Job != id && e.ID != id {
+					continue
+				}
+				if s := map[string]string{"serviceSubmitted": "SUBMITTED RUNNABLE", "started": "SCHEDULED", "launched": "RUNNING"}[kind] + e.To; s != "" {
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestServiceJob runs the training job of AWS's guide from its submission to its log.
+func TestServiceJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &trainer{}
+		x.run = func(_ context.Context, a attempt.Attempt, log *os.File) (int, error) {
+			if a.Training == nil {
+				return 0, nil
+			}
+			for _, name := range []string{"hyperparameters", "resourceconfig", "inputdataconfig"} {
+				text, err := os.ReadFile(filepath.Join(a.Training.Directory, "input/config", name+".json"))
+				if err != nil {
+					return -1, err
+				}
+				fmt.Fprintln(log, string(text))
+			}
+			time.Sleep(time.Minute)
+			return 0, os.WriteFile(filepath.Join(a.Training.Directory, "model/weights"), []byte("w"), 0o600)
+		}
+		w := serving(t, x)
+		empty, err := w.GetJobQueueSnapshot(t.Context(), &awsbatch.GetJobQueueSnapshotInput{JobQueue: aws.String("sage")})
+		if err != nil || len(empty.QueueUtilization.TotalCapacityUsage) != 0 {
+			t.Errorf("an empty queue: %+v, %v", empty, err)
+		}
+		id := w.serve("sage", aTraining(1), func(in *awsbatch.SubmitServiceJobInput) {
+			in.Tags, in.SchedulingPriority = map[string]string{"team": "a"}, aws.Int32(3)
+			in.RetryStrategy = &types.ServiceJobRetryStrategy{Attempts: aws.Int32(2)}
+		})
+		synctest.Wait()
+		w.wantService(id, types.ServiceJobStatusRunning, "")
+		if d := w.service(id); len(d.Attempts) != 0 || d.LatestAttempt == nil || d.ScheduledAt == nil || d.StartedAt == nil || *d.SchedulingPriority != 3 ||
+			*d.CapacityUsage[0].CapacityUnit != "ml.m5.large" || *d.CapacityUsage[0].Quantity != 1 || d.Tags["team"] != "a" || *d.RetryStrategy.Attempts != 2 {
+			t.Errorf("while it runs: %+v", d)
+		}
+		snapshot, err := w.GetJobQueueSnapshot(t.Context(), &awsbatch.GetJobQueueSnapshotInput{JobQueue: aws.String("sage")})
+		if u := snapshot.QueueUtilization.TotalCapacityUsage; err != nil || len(u) != 1 || *u[0].CapacityUnit != "ml.m5.large" || *u[0].Quantity != 1 {
+			t.Errorf("snapshot %+v, %v", u, err)
+		}
+		w.idle()
+		w.wantService(id, types.ServiceJobStatusSucceeded, "Received status from SageMaker: Training job completed")
+		if got, want := strings.Join(w.states(id), " "), "SUBMITTED RUNNABLE SCHEDULED STARTING RUNNING SUCCEEDED"; got != want {
+			t.Errorf("states %s, want %s", got, want)
+		}
+		d, a := w.service(id), x.seen[0]
+		name := "AWSBatchmnist" + strings.ReplaceAll(a.ID, "-", "")
+		if arn := *d.Attempts[0].ServiceResourceId.Value; arn != "arn:aws:sagemaker:local:000000000000:training-job/"+name || arn != *d.LatestAttempt.ServiceResourceId.Value ||
+			*d.Attempts[0].StoppedAt-*d.Attempts[0].StartedAt != 60000 || *d.Attempts[0].StatusReason != *d.StatusReason || *d.JobArn != "arn:aws:batch:local:000000000000:service-job/"+id {
+			t.Errorf("%+v", d)
+		}
+		if fmt.Sprint(a.Command) != "[train]" || *a.Container.Image != "train:1" || x.value(0, "TRAINING_JOB_NAME") != name || x.value(0, "A") != "b" || x.value(0, "AWS_BATCH_JOB_ID") != "" {
+			t.Errorf("the attempt %+v", a)
+		}
+		if text, err := os.ReadFile(filepath.Join(w.engine.options.Dir, "scratch", id, a.ID, "model/weights")); err != nil || string(text) != "w" {
+			t.Errorf("the model: %q, %v", text, err)
+		}
+		want := []string{`{"eta":"0.1"}`, `{"current_group_name":"homogeneousCluster","current_host":"algo-1","current_instance_type":"ml.m5.large","hosts":["algo-1"],` +
+			`"instance_groups":[{"hosts":["algo-1"],"instance_group_name":"homogeneousCluster","instance_type":"ml.m5.large"}],"network_interface_name":"eth0"}`, "{}"}
+		if diff := cmp.Diff(want, w.trainingLog(name)); diff != "" {
+			t.Error(diff)
+		}
+		w.wantOnlyService(id)
+	})
+}
+
+// trainingLog returns the log of a training job, found by its name as SageMaker's SDK does.
+func (w *testEngine) trainingLog(name string) []string {
+	w.t.Helper()
+	_, text := w.send("FilterLogEvents", `{"logGroupName": "/aws/sagemaker/TrainingJobs", "logStreamNamePrefix": "`+name+`/algo-1"}`)
+	var out struct{ Events []struct{ Message string } }
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		w.t.Fatalf("%s: %v", text, err)
+	}
+	var lines []string
+	for _, e := range out.Events {
+		lines = append(lines, e.Message)
+	}
+	return lines
+}
+
+// wantOnlyService checks that the operations for other jobs do not know a service job, and the other way round.
+func (w *testEngine) wantOnlyService(id string) {
+	w.t.Helper()
+	jobs, err := w.DescribeJobs(w.t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
+	if err != nil || len(jobs.Jobs) != 0 {
+		w.t.Errorf("DescribeJobs shows %+v, %v", jobs, err)
+	}
+	list, err := w.ListJobs(w.t.Context(), &awsbatch.ListJobsInput{JobQueue: aws.String("sage"), JobStatus: types.JobStatusSucceeded})
+	if err != nil || len(list.JobSummaryList) != 0 {
+		w.t.Errorf("ListJobs shows %+v, %v", list, err)
+	}
+	w.register("work", "1", "64")
+	_, err = w.SubmitJob(w.t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("sage"), JobDefinition: aws.String("work")})
+	refused(w.t, err, "Job Queue sage is of type SAGEMAKER_TRAINING and accepts only service jobs.")
+	_, err = w.SubmitServiceJob(w.t.Context(), &awsbatch.SubmitServiceJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"),
+		ServiceJobType: types.ServiceJobTypeSagemakerTraining, ServiceRequestPayload: aws.String("{}")})
+	refused(w.t, err, "Job Queue default is not of type SAGEMAKER_TRAINING and accepts no service jobs.")
+	other := w.submit("work")
+	_, err = w.DescribeServiceJob(w.t.Context(), &awsbatch.DescribeServiceJobInput{JobId: &other})
+	refused(w.t, err, "Service job "+other+" does not exist.")
+	w.idle()
+}
+
+// TestServiceJobNotHere checks that a job does not start if the machine lacks what it asks for, whatever its retry
+// strategy, and that its reason names all of it.
+func TestServiceJobNotHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &trainer{}
+		w := serving(t, x)
+		retried := func(in *awsbatch.SubmitServiceJobInput) {
+			in.RetryStrategy = &types.ServiceJobRetryStrategy{Attempts: aws.Int32(3)}
+		}
+		const image = `"TrainingJobName": "a", "AlgorithmSpecification": {"TrainingImage": "i", "TrainingInputMode": "File"}`
+		const instance = `"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 1}`
+		for payload, want := range map[string]string{
+			`{}`: "AlgorithmSpecification without TrainingImage, ResourceConfig without InstanceCount",
+			`{"AlgorithmSpecification": {"AlgorithmName": "a", "TrainingInputMode": "Pipe"}, ` + instance + `}`: "AlgorithmSpecification.AlgorithmName, TrainingInputMode Pipe",
+			`{` + image + `, ` + instance + `, "InputDataConfig": [{"ChannelName": "train"}, {"ChannelName": "test"}], "VpcConfig": {}, "CheckpointConfig": {}}`: "InputDataConfig (channel train), " +
+				"InputDataConfig (channel test), CheckpointConfig, VpcConfig",
+			`{"TrainingJobName": "a b", "Environment": {"A=B": "c", "D": "\u0000", "E_1": "f"}, "AlgorithmSpecification": {"TrainingImage": "i"}, ` + instance + `}`: `TrainingJobName "a b", ` +
+				`Environment (variable "A=B"), Environment (variable "D")`,
+			`{` + image + `, "ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 2}}`:                                                 "ResourceConfig.InstanceCount 2",
+			`{` + image + `, "ResourceConfig": {"InstanceType": "ml.trn1.2xlarge", "InstanceCount": 1}}`:                                             "ResourceConfig.InstanceType ml.trn1.2xlarge (no such accelerator)",
+			`{` + image + `, "ResourceConfig": {"InstanceGroups": [{"InstanceType": "ml.m5.large", "InstanceCount": 1, "InstanceGroupName": "g"}]}}`: "ResourceConfig.InstanceGroups",
+		} {
+			id := w.serve("sage", payload, retried)
+			w.idle()
+			w.wantService(id, types.ServiceJobStatusFailed, "The local engine cannot run this training job: not available here: "+want)
+			if got := strings.Join(w.states(id), " "); got != "SUBMITTED RUNNABLE SCHEDULED FAILED" {
+				t.Errorf("%s: states %s", payload, got)
+			}
+		}
+		if len(x.ran) > 0 {
+			t.Errorf("%d containers ran", len(x.ran))
+		}
+		gpu := w.serve("sage", `{`+image+`, "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 1}}`)
+		synctest.Wait()
+		if d := w.service(gpu); d.Status != types.ServiceJobStatusRunnable || !strings.HasSuffix(*d.StatusReason, "the job asks for 8 GPUs, this machine has 0") {
+			t.Errorf("8 GPUs: %s %s", d.Status, *d.StatusReason)
+		}
+		w.endService(gpu)
+		processes := serving(t, &script{})
+		id := processes.serve("sage", aTraining(1))
+		processes.idle()
+		processes.wantService(id, types.ServiceJobStatusFailed, "The local engine cannot run this training job: not available here: "+
+			"AlgorithmSpecification.TrainingImage (it needs an engine with --executor podman or --executor docker)")
+	})
+}
+
+func (w *testEngine) endService(id string) {
+	w.t.Helper()
+	if _, err := w.TerminateServiceJob(w.t.Context(), &awsbatch.TerminateServiceJobInput{JobId: &id, Reason: aws.String("enough")}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestServiceJobEnds checks failures with their retries, both timeouts, TerminateServiceJob and an engine that dies.
+func TestServiceJobEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &trainer{}
+		x.run = func(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
+			if a.Command[0] == "2" {
+				if err := os.WriteFile(filepath.Join(a.Training.Directory, "output/failure"), []byte("no such column\n"), 0o600); err != nil {
+					return -1, err
+				}
+			}
+			return play(ctx, a, a.Command[0])
+		}
+		w := serving(t, x)
+		retried := func(pattern string) func(*awsbatch.SubmitServiceJobInput) {
+			return func(in *awsbatch.SubmitServiceJobInput) {
+				in.RetryStrategy = &types.ServiceJobRetryStrategy{Attempts: aws.Int32(3), EvaluateOnExit: []types.ServiceJobEvaluateOnExit{
+					{Action: types.ServiceJobRetryActionRetry, OnStatusReason: &pattern}, {Action: types.ServiceJobRetryActionExit, OnStatusReason: aws.String("*")}}}
+			}
+		}
+		const failed = "Received status from SageMaker: AlgorithmError: no such column, exit code: 2"
+		again := w.serve("sage", aTraining(1, "2"), retried("Received status from SageMaker: AlgorithmError*"))
+		once := w.serve("sage", aTraining(1, "2"), retried("Received status from SageMaker: InternalServerError*"))
+		w.idle()
+		w.wantService(again, types.ServiceJobStatusFailed, failed)
+		w.wantService(once, types.ServiceJobStatusFailed, failed)
+		if a, b := w.service(again), w.service(once); len(a.Attempts) != 3 || len(b.Attempts) != 1 || *a.Attempts[0].StatusReason != failed {
+			t.Errorf("%d and %d attempts, want 3 and 1", len(a.Attempts), len(b.Attempts))
+		}
+		short := w.serve("sage", aTraining(1, "1h"), func(in *awsbatch.SubmitServiceJobInput) {
+			in.TimeoutConfig = &types.ServiceJobTimeout{AttemptDurationSeconds: aws.Int32(60)}
+		})
+		stopping := strings.TrimSuffix(aTraining(1, "1h"), "}") + `, "StoppingCondition": {"MaxRuntimeInSeconds": 30}}`
+		limited := w.serve("sage", stopping)
+		w.idle()
+		w.wantService(short, types.ServiceJobStatusFailed, "Job attempt duration exceeded timeout")
+		w.wantService(limited, types.ServiceJobStatusFailed, "Received status from SageMaker: Training job runtime exceeded MaxRuntimeInSeconds provided")
+		if d := w.service(limited); *d.StoppedAt-*d.StartedAt != 30000 {
+			t.Errorf("it ran for %d ms", *d.StoppedAt-*d.StartedAt)
+		}
+		stubborn := w.serve("sage", aTraining(1, "stubborn"))
+		synctest.Wait()
+		w.endService(stubborn)
+		time.Sleep(119 * time.Second)
+		if d := w.service(stubborn); d.Status != types.ServiceJobStatusRunning || !*d.IsTerminated {
+			t.Errorf("before the two minutes of SageMaker: %s", d.Status)
+		}
+		w.idle()
+		w.wantService(stubborn, types.ServiceJobStatusFailed, "enough")
+
+		long := w.serve("sage", aTraining(1, "1h"), retried("Received status from SageMaker: InternalServerError: We encountered an internal error. Please try again."))
+		waiting := w.serve("sage", aTraining(4, "1m"))
+		synctest.Wait()
+		next := w.crash(Options{Executor: x})
+		synctest.Wait()
+		next.wantService(waiting, types.ServiceJobStatusRunnable, "")
+		next.wantService(long, types.ServiceJobStatusRunning, "")
+		if d := next.service(long); len(d.Attempts) != 1 || !strings.HasPrefix(*d.Attempts[0].StatusReason, "Received status from SageMaker: InternalServerError: ") {
+			t.Errorf("after the restart: %+v", d.Attempts)
+		}
+		next.idle()
+		next.wantService(long, types.ServiceJobStatusSucceeded, "Received status from SageMaker: Training job completed")
+		w.endService(long)
+		w.endService(waiting)
+		w.idle()
+	})
+}
+
+// TestServiceCapacity checks the limit of a service environment, fair shares and their priorities, and the operations
+// that list and update jobs.
+func TestServiceCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &trainer{}
+		w := serving(t, x)
+		w.must("CreateJobQueue", `{"jobQueueName": "fair", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "schedulingPolicyArn": "`+w.policy("fair")+`",
+			"serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`)
+		named := func(name, share string, priority int32) func(*awsbatch.SubmitServiceJobInput) {
+			return func(in *awsbatch.SubmitServiceJobInput) {
+				in.JobName, in.ShareIdentifier, in.SchedulingPriority = &name, &share, &priority
+			}
+		}
+		var ids []string
+		hold := w.serve("sage", aTraining(1, "1m"))
+		w.must("UpdateServiceEnvironment", `{"serviceEnvironment": "training", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}]}`)
+		for i, name := range []string{"a1", "a2", "a3", "b1"} {
+			ids = append(ids, w.serve("fair", aTraining(1, "1m"), named(name, name[:1], int32(i))))
+		}
+		large := w.serve("sage", aTraining(2, "1m"))
+		synctest.Wait()
+		w.wantService(large, types.ServiceJobStatusRunnable, "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) associated with the job queue "+
+			"cannot meet the capacity requirement of the job: the job asks for 2 instances of ml.m5.large, the limit is 1")
+		if _, err := w.UpdateServiceJob(t.Context(), &awsbatch.UpdateServiceJobInput{JobId: &ids[0], SchedulingPriority: aws.Int32(9)}); err != nil {
+			t.Fatal(err)
+		}
+		list := func(in awsbatch.ListServiceJobsInput) string {
+			t.Helper()
+			var names []string
+			in.JobQueue = cmpOr(in.JobQueue, "fair")
+			for pages := awsbatch.NewListServiceJobsPaginator(w.Client, &in); pages.HasMorePages(); {
+				page, err := pages.NextPage(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range page.JobSummaryList {
+					names = append(names, *s.JobName)
+				}
+			}
+			return strings.Join(names, " ")
+		}
+		filter := func(name, value string) []types.KeyValuesPair {
+			return []types.KeyValuesPair{{Name: &name, Values: []string{value}}}
+		}
+		for _, c := range []struct {
+			in   awsbatch.ListServiceJobsInput
+			want string
+		}{
+			{awsbatch.ListServiceJobsInput{}, ""},
+			{awsbatch.ListServiceJobsInput{JobQueue: aws.String("sage")}, "train"},
+			{awsbatch.ListServiceJobsInput{JobStatus: types.ServiceJobStatusRunnable, MaxResults: aws.Int32(3)}, "b1 a3 a2 a1"},
+			{awsbatch.ListServiceJobsInput{JobStatus: types.ServiceJobStatusScheduled}, ""},
+			{awsbatch.ListServiceJobsInput{Filters: filter("JOB_NAME", "A*")}, "a3 a2 a1"},
+			{awsbatch.ListServiceJobsInput{Filters: filter("SHARE_IDENTIFIER", "b")}, "b1"},
+			{awsbatch.ListServiceJobsInput{Filters: filter("SHARE_IDENTIFIER", "b"), JobStatus: types.ServiceJobStatusFailed}, ""},
+			{awsbatch.ListServiceJobsInput{Filters: filter("QUOTA_SHARE_NAME", "b")}, ""},
+			{awsbatch.ListServiceJobsInput{Filters: filter("BEFORE_CREATED_AT", "1")}, ""},
+			{awsbatch.ListServiceJobsInput{Filters: filter("AFTER_CREATED_AT", "1")}, "b1 a3 a2 a1"},
+		} {
+			if got := list(c.in); got != c.want {
+				t.Errorf("%+v: %q, want %q", c.in, got, c.want)
+			}
+		}
+		w.endService(large)
+		w.idle()
+		if n := x.peak(); n != 1 {
+			t.Errorf("%d ran at the same time", n)
+		}
+		w.wantService(hold, types.ServiceJobStatusSucceeded, "Received status from SageMaker: Training job completed")
+		var got []string
+		for _, id := range x.ran {
+			got = append(got, *w.service(id).JobName)
+		}
+		if want := "train a1 b1 a3 a2"; strings.Join(got, " ") != want {
+			t.Errorf("started %v, want %s", got, want)
+		}
+		_, err := w.UpdateServiceJob(t.Context(), &awsbatch.UpdateServiceJobInput{JobId: &ids[0], SchedulingPriority: aws.Int32(1)})
+		refused(t, err, "Service job "+ids[0]+" has ended; its priority cannot be changed.")
+	})
+}
+
+// cmpOr returns a text, or the default for nil.
+func cmpOr(text *string, other string) *string {
+	if text == nil {
+		return &other
+	}
+	return text
+}
+
+// policy creates a fair-share policy and returns its ARN.
+func (w *testEngine) policy(name string) string {
+	w.t.Helper()
+	out, err := w.CreateSchedulingPolicy(w.t.Context(), &awsbatch.CreateSchedulingPolicyInput{Name: &name})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return *out.Arn
+}
+
+// TestServiceTokens checks that the same request with the same client token is rejected, and others are not.
+func TestServiceTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serving(t, &trainer{})
+		with := func(token string) func(*awsbatch.SubmitServiceJobInput) {
+			return func(in *awsbatch.SubmitServiceJobInput) { in.ClientToken = &token }
+		}
+		id := w.serve("sage", aTraining(1), with("t"))
+		in := &awsbatch.SubmitServiceJobInput{JobName: aws.String("train"), JobQueue: aws.String("sage"), ServiceJobType: types.ServiceJobTypeSagemakerTraining,
+			ServiceRequestPayload: aws.String(aTraining(1)), ClientToken: aws.String("t")}
+		_, err := w.SubmitServiceJob(t.Context(), in)
+		refused(t, err, "The same request with clientToken t was accepted as service job "+id+".")
+		w.serve("sage", aTraining(1), with("u"))
+		w.serve("sage", aTraining(2), with("t"))
+		w.idle()
+		time.Sleep(9 * time.Hour)
+		w.serve("sage", aTraining(1), with("u"))
+		w.idle()
+	})
+}
+
+// TestServiceRequestsAreChecked tries requests that AWS Batch rejects.
+func TestServiceRequestsAreChecked(t *testing.T) {
+	w := serving(t, &trainer{})
+	const environment = `{"serviceEnvironmentName": "e", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [`
+	const queue = `{"jobQueueName": "q", "priority": 1, `
+	const share = `{"quotaShareName": "s", "jobQueue": "quotas", "preemptionConfiguration": {"inSharePreemption": "ENABLED"}, `
+	const job = `{"jobName": "j", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}", `
+	const quota = "arn:aws:batch:local:000000000000:scheduling-policy/quota"
+	for _, c := range [][3]string{
+		{"CreateServiceEnvironment", environment + `]}`, "Capacitylimits are required."},
+		{"CreateServiceEnvironment", environment + `{"capacityUnit": "NUM_INSTANCES"}]}`, "Max capacity must be more than 0."},
+		{"CreateServiceEnvironment", environment + `{"capacityUnit": "VCPU", "maxCapacity": 1}]}`, "VCPU is unknown capacity unit"},
+		{"CreateServiceEnvironment", environment + `{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}, {"capacityUnit": "ml.m5.large", "maxCapacity": 1}]}`,
+			"Capacity units must specify either number of instances OR instance type"},
+		{"CreateServiceEnvironment", `{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}]}`,
+			"Object already exists: service environment training."},
+		{"DeleteServiceEnvironment", `{"serviceEnvironment": "training"}`, "Cannot delete, service environment training must be DISABLED first."},
+		{"UpdateServiceEnvironment", `{"serviceEnvironment": "training", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}]}`,
+			"Service environment training is limited by instance types; only a job queue with quota shares can use it."},
+		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING"}`, "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder."},
+		{"CreateJobQueue", queue + `"serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`, "Only job queues of type SAGEMAKER_TRAINING can have serviceEnvironmentOrder."},
+		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}],
+			"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}]}`, "A job queue cannot have both serviceEnvironmentOrder and computeEnvironmentOrder."},
+		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}, {"order": 2, "serviceEnvironment": "typed"}]}`,
+			"Job queue can only have 1 service environment."},
+		{"CreateJobQueue", queue + `"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}], "schedulingPolicyArn": "` + quota + `"}`,
+			"Quota Management feature is only supported for SageMaker Training job queues."},
+		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}], "schedulingPolicyArn": "` + quota + `"}`,
+			"Service environment training is limited by NUM_INSTANCES; a job queue with quota shares needs limits of instance types."},
+		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}],
+			"jobStateTimeLimitActions": [{"state": "RUNNABLE", "action": "CANCEL", "reason": "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY", "maxTimeSeconds": 600}]}`,
+			"Invalid job action. Valid job actions: [TERMINATE]"},
+		{"UpdateJobQueue", `{"jobQueue": "sage", "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}]}`,
+			"A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder."},
+		{"CreateSchedulingPolicy", `{"name": "both", "fairsharePolicy": {"shareDecaySeconds": 60}, "quotaSharePolicy": {"idleResourceAssignmentStrategy": "FIFO"}}`,
+			"A scheduling policy can have either fairsharePolicy or quotaSharePolicy"},
+		{"UpdateSchedulingPolicy", `{"arn": "` + quota + `", "fairsharePolicy": {"shareDecaySeconds": 60}}`, "The type of scheduling policy quota cannot be changed."},
+		{"CreateQuotaShare", share + `"capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}], "resourceSharingConfiguration": {"strategy": "LEND"}}`,
+			"NUM_INSTANCES is unknown capacity unit"},
+		{"CreateQuotaShare", share + `"capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}], "resourceSharingConfiguration": {"strategy": "LEND", "borrowLimit": 50}}`,
+			"borrowLimit can only be used with the strategy LEND_AND_BORROW."},
+		{"CreateQuotaShare", strings.Replace(share, "quotas", "sage", 1) + `"capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}], "resourceSharingConfiguration": {"strategy": "LEND"}}`,
+			"Job Queue sage has no scheduling policy with quotaSharePolicy."},
+		{"DeleteQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team"}`, "Cannot delete, quota share team must be DISABLED first."},
+		{"SubmitServiceJob", job + `"jobQueue": "quotas"}`, "quotaShareName must be specified."},
+		{"SubmitServiceJob", job + `"jobQueue": "quotas", "quotaShareName": "x"}`, "Quota share x does not exist."},
+		{"SubmitServiceJob", job + `"jobQueue": "sage", "quotaShareName": "team"}`, "Job with quotaShareName can only be submitted to job queue with quota share scheduling policy."},
+		{"SubmitServiceJob", job + `"jobQueue": "sage", "shareIdentifier": "a"}`, "Job with shareIdentifier can only be submitted to job queue with fair share scheduling policy."},
+		{"SubmitServiceJob", job + `"jobQueue": "sage", "preemptionConfiguration": {"preemptionRetriesBeforeTermination": 1}}`, "preemptionConfiguration is only for jobs in a quota share."},
+		{"SubmitServiceJob", job + `"jobQueue": "sage", "schedulingPriority": 10000}`, "Scheduling priority must be between 0 and 9999."},
+		{"SubmitServiceJob", job + `"jobQueue": "sage", "retryStrategy": {"attempts": 11}}`, "RetryAttempts must be between 1 and 10."},
+		{"SubmitServiceJob", `{"jobName": "j", "jobQueue": "sage", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "[]"}`,
+			"serviceRequestPayload is not a CreateTrainingJob request: json: cannot unmarshal array into Go value of type model.Training"},
+		{"TerminateServiceJob", `{"jobId": "x", "reason": "r"}`, "Service job x does not exist."},
+		{"DescribeServiceJob", `{"jobId": "x"}`, "Service job x does not exist."},
+		{"ListServiceJobs", `{"jobQueue": "none"}`, "Job Queue none does not exist."},
+		{"ListServiceJobs", `{"jobQueue": "sage", "filters": [{"name": "JOB_DEFINITION", "values": ["a"]}]}`,
+			"Filter JOB_DEFINITION is not valid. Valid filters: [JOB_NAME, BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER, QUOTA_SHARE_NAME]"},
+	} {
+		if status, message := w.call(c[0], c[1]); status != 400 || message != c[2] {
+			t.Errorf("%s %s: %d %q, want %q", c[0], c[1], status, message, c[2])
+		}
+	}
+	w.must("CreateServiceEnvironment", environment+`{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}], "state": "DISABLED", "tags": {"a": "b"}}`)
+	out, err := w.DescribeServiceEnvironments(t.Context(), &awsbatch.DescribeServiceEnvironmentsInput{MaxResults: aws.Int32(2)})
+	if err != nil || len(out.ServiceEnvironments) != 2 || out.NextToken == nil || out.ServiceEnvironments[0].Tags["a"] != "b" || out.ServiceEnvironments[0].Status != types.ServiceEnvironmentStatusValid {
+		t.Errorf("%+v, %v", out, err)
+	}
+	w.must("DeleteServiceEnvironment", `{"serviceEnvironment": "e"}`)
+	queues, err := w.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{JobQueues: []string{"sage"}})
+	if q := queues.JobQueues[0]; err != nil || q.JobQueueType != types.JobQueueTypeSagemakerTraining || len(q.ComputeEnvironmentOrder) != 0 ||
+		*q.ServiceEnvironmentOrder[0].ServiceEnvironment != "arn:aws:batch:local:000000000000:service-environment/training" || *q.ServiceEnvironmentOrder[0].Order != 1 {
+		t.Errorf("%+v, %v", q, err)
+	}
+	w.must("UpdateServiceEnvironment", `{"serviceEnvironment": "training", "state": "DISABLED"}`)
+	status, message := w.call("DeleteServiceEnvironment", `{"serviceEnvironment": "training"}`)
+	if status != 400 || message != "Cannot delete, found existing JobQueue relationship" {
+		t.Errorf("%d %s", status, message)
+	}
+	tags, err := w.ListTagsForResource(t.Context(), &awsbatch.ListTagsForResourceInput{ResourceArn: aws.String("arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team")})
+	if err != nil || len(tags.Tags) != 0 {
+		t.Errorf("%+v, %v", tags, err)
+	}
+	if !slices.Contains(types.ServiceJobStatus("").Values(), types.ServiceJobStatusScheduled) {
+		t.Error("the SDK no longer has SCHEDULED")
+	}
+}
