@@ -28,7 +28,7 @@ func workloadCommand(con *term.Console) *cli.Command {
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
 				Description: cmdline.Help("Prints the name of each workload and what it computes.", "batchctl workload list --output json"),
-				Flags:       cmdline.OutputFlags(), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
+				Flags:       cmdline.OutputFlags(cmdline.JSON[[]workloadRow]()), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
 				Name: "run", Usage: "run one on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
@@ -43,20 +43,22 @@ func workloadCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// workloadRow is a workload in the JSON output.
+type workloadRow struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"` // what the workload computes
+}
+
 // listWorkloads prints the workloads of the program with what each computes.
 func listWorkloads(con *term.Console, c *cli.Context) error {
 	format, err := cmdline.OutputFormat(c)
 	if err != nil {
 		return err
 	}
-	type row struct {
-		Name string `json:"name"`
-		Doc  string `json:"doc"`
-	}
-	rows := []row{}
+	rows := []workloadRow{}
 	t := con.Table("NAME", "WHAT")
 	for _, w := range workloads.All() {
-		rows = append(rows, row{w.Name, w.Doc})
+		rows = append(rows, workloadRow{w.Name, w.Doc})
 		t.Row(w.Name, w.Doc)
 	}
 	if format == "json" {
@@ -70,10 +72,10 @@ func schemaCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "schema",
 		Usage:     "print the JSON schema of a document",
-		UsageText: "batchctl schema [job|workflow|platform|native]",
+		UsageText: "batchctl schema [job|workflow|platform|native]\n   batchctl schema output [COMMAND]",
 		Description: cmdline.Help("Without a name it lists the schemas. Put the name of one into a file's \"$schema\", and your editor completes and explains its "+
-			"members.",
-			"batchctl schema job > job.schema.json\nbatchctl schema platform"),
+			"members.\n\noutput prints the schema of a command's JSON output, or lists these commands. Later versions of batchctl may print more members.",
+			"batchctl schema job > job.schema.json\nbatchctl schema platform\nbatchctl schema output status\nbatchctl schema output infra status"),
 		Action: func(c *cli.Context) error { return schema(con, c) },
 	}
 }
@@ -81,6 +83,9 @@ func schemaCommand(con *term.Console) *cli.Command {
 // schema prints a JSON schema that is part of the program, or the names of all
 // schemas.
 func schema(con *term.Console, c *cli.Context) error {
+	if c.Args().First() == "output" {
+		return outputSchema(con, c, strings.Join(c.Args().Tail(), " "))
+	}
 	if err := cmdline.Most(c, 1); err != nil {
 		return err
 	}
@@ -95,6 +100,7 @@ func schema(con *term.Console, c *cli.Context) error {
 			names = append(names, name)
 		}
 	}
+	names = append(names, "output")
 	if !c.Args().Present() {
 		return con.PrintUnmasked(strings.Join(names, "\n") + "\n")
 	}
@@ -111,13 +117,32 @@ func schema(con *term.Console, c *cli.Context) error {
 	return con.PrintUnmasked(string(data))
 }
 
+// outputSchema prints the schema of a command's JSON output, or the names of the commands that have one.
+func outputSchema(con *term.Console, c *cli.Context, command string) error {
+	names := schemas.OutputCommands()
+	if command == "" {
+		return con.PrintUnmasked(strings.Join(names, "\n") + "\n")
+	}
+	if schema := schemas.Output(command); schema != nil {
+		return con.JSON(schema)
+	}
+	f := exit.Usage("batchctl %s prints no JSON", command)
+	if c.App.Command(c.Args().Get(1)) == nil {
+		f = exit.Usage("unknown command %q", command)
+	}
+	if near := diag.Near(command, slices.Values(names)); near != "" {
+		return f.Try("did you mean: batchctl schema output %s", near)
+	}
+	return f.Try("list the commands that do: batchctl schema output")
+}
+
 // versionCommand is batchctl version.
 func versionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print version information",
 		UsageText:   "batchctl version [FLAGS]",
 		Description: cmdline.Help("Include this in a bug report.", "batchctl version\nbatchctl version --output json"),
-		Flags:       cmdline.OutputFlags(),
+		Flags:       cmdline.OutputFlags(cmdline.JSON[cmdline.Versions]()),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {
 				return err

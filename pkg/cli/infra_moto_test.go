@@ -175,7 +175,7 @@ func TestInfra(t *testing.T) {
 	if strings.Contains(out+said, "?") {
 		t.Errorf("asked about nothing: %s%s", out, said)
 	}
-	u.types(exit.OK, "infra diff"+with)
+	u.types(exit.OK, "infra diff --json"+with)
 	out, _ = u.types(exit.OK, "infra outputs"+with)
 	u.wants(out, `"cpu": {`, `"jobQueue": "cpu"`, `"m5.large"`)
 	out, _ = u.types(exit.OK, "infra outputs --json"+with)
@@ -276,11 +276,12 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	_, said = u.types(exit.NotDone, "infra deploy --yes --prefix p4 --only ecr --parameter RepositoryName=p2/jobs")
 	u.wants(said, "RepositoryAlreadyExistsException")
 	// Destroying one leaves the other. moto cannot delete the roles, in the order that it chooses.
-	u.types(exit.OK, "infra destroy --yes --prefix p2 --only observability --only budget --only ecs --only batch")
+	u.types(exit.OK, "infra destroy --json --yes --prefix p2 --only observability --only budget --only ecs --only batch")
 	out, _ = u.types(exit.OK, "infra status --prefix p2")
 	if n := strings.Count(out, "NOT_DEPLOYED"); n != 5 {
 		t.Errorf("%d stacks of p2 are not deployed, want 5:\n%s", n, out)
 	}
+	u.types(exit.OK, "infra status --json --prefix p2")
 	out, _ = u.types(exit.OK, "infra status --prefix batchctl")
 	for _, name := range stacks {
 		u.wants(out, "batchctl-"+name+" ")

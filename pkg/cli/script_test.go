@@ -24,10 +24,25 @@ func TestMain(m *testing.M) {
 }
 
 func batchctl() {
-	os.Exit(cli.Main(cmdline.UntilSignal(), os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	s := term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	check := checkedOutput(os.Args[1:])
+	if check != nil {
+		s.Out = check
+	}
+	code := cli.Main(cmdline.UntilSignal(), os.Args, s)
+	if check != nil {
+		code = check.end(code)
+	}
+	os.Exit(code)
 }
 
 func TestScripts(t *testing.T) {
+	wrong := filepath.Join(t.TempDir(), "wrong-output")
+	t.Cleanup(func() { // after the scripts, which run in parallel
+		if text, err := os.ReadFile(wrong); err == nil {
+			t.Errorf("JSON output that does not match its schema:\n%s", text)
+		}
+	})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       golden.Updating(),
@@ -37,6 +52,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			root, err := filepath.Abs("../..")
 			e.Setenv("REPO", root)
+			e.Setenv(wrongOutput, wrong)
 			if cache, err := os.UserCacheDir(); err == nil { // for go build; HOME is another one here
 				e.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
 			}

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// record is the JSON form of a diagnostic. Programs depend on its members and their order.
-type record struct {
+// Record is the JSON form of a diagnostic. Programs depend on its members and their order.
+type Record struct {
 	File      string        `json:"file"`
 	Line      int           `json:"line"`
 	Column    int           `json:"column"`
@@ -66,9 +66,9 @@ type editRecord struct {
 // terminal are written as \u escapes, those of credentials as asterisks. The error
 // is that of w.
 func WriteJSON(w io.Writer, l List) error {
-	records := make([]record, 0, len(l))
+	records := make([]Record, 0, len(l))
 	for _, d := range l.masked() {
-		r := record{Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message, Hint: d.Hint}
+		r := Record{Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message, Hint: d.Hint}
 		if d.Source != nil {
 			r.File = d.Source.Name
 			r.Line, r.Column = d.Source.Position(d.Span.Start)

@@ -72,8 +72,8 @@ func (j *Job) submission() Request {
 	return r
 }
 
-// wholePlan is the JSON of a plan. The documents below are its parts.
-type wholePlan struct {
+// Document is a plan as JSON writes it. The documents below are its parts.
+type Document struct {
 	Name     string            `json:"name,omitempty"`
 	Requests []requestDocument `json:"requests"`
 	Jobs     []jobDocument     `json:"jobs"`
@@ -183,7 +183,7 @@ type stepDocument struct {
 // also contains the target's answers, so that Moved can tell later whether the plan still
 // applies.
 func (p *Plan) JSON(v *Review) ([]byte, error) {
-	d := wholePlan{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
+	d := Document{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
 	for _, r := range p.Requests() {
 		input, err := wire.Marshal(r.Input)
 		if err != nil {

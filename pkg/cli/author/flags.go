@@ -7,6 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/lsp"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -111,7 +112,7 @@ func ValidateCommand(con *term.Console) *cli.Command {
 				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
 		Flags: append(input.Flags(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT`: " + formatNames()},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			cmdline.JSONFlag(cmdline.JSON[[]diag.Record](), cmdline.JSONWith[[]ruleRow]("rules")),
 			&cli.BoolFlag{Name: "summary", Usage: "count the problems by rule instead of printing each"},
 			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
 			&cli.BoolFlag{Name: "strict", Usage: "fail if something could not be checked, such as placement without a platform file, or a skipped file that may be a job file"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -62,7 +63,7 @@ func benchCompareCommand(con *term.Console) *cli.Command {
 			"batchctl bench compare old/benchmark.json new/benchmark.json\nbatchctl bench compare --side GPU old.json new.json --fail-on-regression"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			cmdline.JSONFlag(cmdline.JSON[*bench.Diffs]()),
 			&cli.StringFlag{Name: "side", Value: "CPU", Usage: "`CPU|GPU`: the side of a report"},
 			&cli.Float64Flag{Name: "threshold", Value: 5, Usage: "report a regression above this `PERCENT`"},
 			&cli.BoolFlag{Name: "fail-on-regression", Usage: "exit with status 1 for a regression, 3 if rows could not be compared (for CI)"}},

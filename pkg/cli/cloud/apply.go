@@ -54,7 +54,7 @@ func ApplyCommand(con *term.Console) *cli.Command {
 			"If it is interrupted, run the same command again.\n\n"+
 			"--check changes nothing; its exit code is 4 if something differs, for example after a change by hand.",
 			"batchctl apply queues/ --target prod\nbatchctl apply queues/ --target prod --check\nbatchctl apply queues/ --target prod --owner research --prune --yes"),
-		Flags: jobs.Flags(append(cmdline.OutputFlags(),
+		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[*apply.Plan]()),
 			&cli.BoolFlag{Name: "check", Aliases: []string{"dry-run"}, Usage: "show what differs; change nothing"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with a `NAME`, in the tag " + apply.OwnerTag},

@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/doctor"
 	"github.com/batchctl/batchctl/pkg/ecs"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
@@ -26,7 +27,7 @@ func DoctorCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl doctor [FLAGS]",
 		Description: cmdline.Help("Finds out whether it runs on a host or in a container. Then it checks:\n"+strings.Join(doctorTopics(), ", ")+".\nIt changes nothing. Checks that hang are reported after at most 40 seconds. Without root, it lists what it could not read.\n\n--root checks only files: the disk of a broken host, or a copy of it.",
 			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
-		Flags: append(cmdline.OutputFlags(),
+		Flags: append(cmdline.OutputFlags(cmdline.JSON[doctor.Report]()),
 			&cli.StringFlag{Name: "root", Usage: "check only the files below this `DIR`; run no program and query no address"},
 			&cli.BoolFlag{Name: "verbose", Usage: "also list the checks that passed"},
 		),
@@ -63,7 +64,7 @@ func ecsRunCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("If the answer to the command is lost, repeat it within 24 hours: it finds the first task and does not start a second one.\n\nWith --dry-run, stdout contains the requests for `aws ecs ... --cli-input-json`, and nothing is sent. The target is AWS, even if other commands use the local engine by default.",
 			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
 				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
-		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
+		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[ecsRunRow](), cmdline.JSONWith[[]ecsRequestRow]("dry-run"))...),
 			clusterFlag("default"),
 			&cli.StringFlag{Name: "launch-type", Usage: "EC2 or FARGATE (default: the job's platformCapabilities, else EC2)"},
 			&cli.StringFlag{Name: "capacity-provider", Usage: "the `NAME` of a capacity provider of the cluster, instead of a launch type"},
@@ -102,7 +103,7 @@ func ecsStatusCommand(con *term.Console) *cli.Command {
 		Name: "status", Usage: "show tasks: status, GPUs, exit code, stop reason", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
 		Description: cmdline.Help("Without a TASK it shows the tasks that were started from here.",
 			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
-		Flags: ecsTaskFlags(cmdline.OutputFlags()...), Action: withTasks(con, ecsStatus),
+		Flags: ecsTaskFlags(cmdline.OutputFlags(cmdline.JSON[[]ecsRow]())...), Action: withTasks(con, ecsStatus),
 	}
 }
 
@@ -147,7 +148,7 @@ func EnvCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Uses the engine that batchctl serve or batchctl submit started. Only AWS Batch, CloudWatch Logs and ECS requests go to it; other services still use AWS. The output contains a key that works only for this engine and only while it runs.\n\nThe key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there: use a subshell, or --unset afterwards. --unset does not restore credentials and variables that you had exported before.",
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
 				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --output json"),
-		Flags: append(cmdline.OutputFlags(),
+		Flags: append(cmdline.OutputFlags(cmdline.JSON[local.Connection]()),
 			&cli.BoolFlag{Name: "unset", Usage: "print commands that unset these variables; needs no engine"},
 			&cli.BoolFlag{Name: "all-services", Usage: "also set AWS_ENDPOINT_URL, for programs that read only that; requests for other services go to the engine too, which rejects them"},
 			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
@@ -167,9 +168,9 @@ func EnvCommand(con *term.Console) *cli.Command {
 // InfraCommand is batchctl infra.
 func InfraCommand(con *term.Console) *cli.Command {
 	// sub is one of the commands below infra, with the flags that they share.
-	sub := func(name, usage, what, examples string, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
+	sub := func(name, usage, what, examples string, form cmdline.Form, action cli.ActionFunc, more ...cli.Flag) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, UsageText: "batchctl infra " + name + " [FLAGS]", Description: cmdline.Help(what, examples), Action: action,
-			Flags: jobs.Flags(append(append(infraFlags(), cmdline.OutputFlags()...), more...)...)}
+			Flags: jobs.Flags(append(append(infraFlags(), cmdline.OutputFlags(form)...), more...)...)}
 	}
 	given := &cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`; others keep their value; may be repeated"}
 	with := &cli.StringSliceFlag{Name: "with", Usage: "also deploy the optional template `NAME`; may be repeated"}
@@ -184,18 +185,18 @@ func InfraCommand(con *term.Console) *cli.Command {
 		Subcommands: []*cli.Command{
 			sub("deploy", "create or update the stacks",
 				"Shows each change set and what it costs a month, asks, and follows the events. All names begin with the prefix, so several can share an account. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
-				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", withInfra(con, infraDeploy), given, with, prices, yes),
+				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", cmdline.JSON[[]deployed](), withInfra(con, infraDeploy), given, with, prices, yes),
 			sub("status", "show the stacks and the last failure", "Changes nothing.",
-				"batchctl infra status --target prod\nbatchctl infra status --output json", withInfra(con, infraStatus)),
+				"batchctl infra status --target prod\nbatchctl infra status --output json", cmdline.JSON[[]infra.State](), withInfra(con, infraStatus)),
 			sub("diff", "show what deploy would change",
 				"The exit code is 4 if something would change. For an existing stack it creates, shows and deletes a change set. Nothing else changes.",
-				"batchctl infra diff --target prod", withInfra(con, infraDiff), given, with, prices),
+				"batchctl infra diff --target prod", cmdline.JSON[[]*infra.Proposal](), withInfra(con, infraDiff), given, with, prices),
 			sub("destroy", "drain the queues and delete the stacks",
 				"Disables and drains the queues, then deletes the stacks in reverse order. Asks first, and lists what it keeps: repositories that contain images, and resources that the templates retain. Only stacks with batchctl's tag "+infra.Mark+" are deleted.",
-				"batchctl infra destroy --target prod", withInfra(con, infraDestroy), yes),
+				"batchctl infra destroy --target prod", cmdline.JSON[*infra.Destruction](), withInfra(con, infraDestroy), yes),
 			sub("outputs", "print the queues for the platform file, or add them to it",
 				"--write adds the queues to the platform file, and \"staging\" to the target if the template data is deployed. Nothing else in the file changes. --output json prints all outputs.",
-				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", withInfra(con, infraOutputs),
+				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", cmdline.JSON[outputsDocument](), withInfra(con, infraOutputs),
 				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
 		},
 		Action: func(c *cli.Context) error {

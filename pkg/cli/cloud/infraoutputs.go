@@ -44,16 +44,20 @@ func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error 
 	case o.write:
 		return writeResources(con, o.Target.Platform, resources)
 	case o.Format == "json":
-		return con.JSON(struct {
-			Outputs []infra.StackOutput    `json:"outputs"`
-			Queues  map[string]infra.Queue `json:"queues"`
-		}{outputs, byAlias(queues)})
+		return con.JSON(outputsDocument{outputs, byAlias(queues)})
 	}
 	text, err := resources.into(diag.NewSource("", "{}\n"))
 	if err != nil {
 		return err
 	}
 	return author.PrintDocument(con, text)
+}
+
+// outputsDocument is the JSON output of infra outputs.
+type outputsDocument struct {
+	Outputs []infra.StackOutput `json:"outputs"`
+	// Queues are the queues of the stacks by their name in the platform file.
+	Queues map[string]infra.Queue `json:"queues"`
 }
 
 // stackResources are the resources of stacks that a platform file names.

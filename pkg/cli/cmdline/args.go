@@ -204,7 +204,7 @@ func split(path string, flags []cli.Flag, args []string) (front, operands []stri
 			return nil, nil, unknownFlag(path, flags, arg)
 		}
 		front = append(front, arg)
-		if _, isBool := flag.(*cli.BoolFlag); isBool || inline {
+		if isSwitch(flag) || inline {
 			continue
 		}
 		if i+1 == len(args) && slices.Contains(optional, path+" --"+flag.Names()[0]) {

@@ -92,12 +92,11 @@ func FlagRows(flags []cli.Flag) (rows [][2]string) {
 			}
 			names = append(names, dashes+name)
 		}
-		_, isSwitch := f.(*cli.BoolFlag)
 		name := strings.Join(names, ", ")
-		if !isSwitch {
+		if !isSwitch(f) {
 			name += " " + cmp.Or(value, strings.ToUpper(cmp.Or(map[string]string{"output": "FORMAT", "o": "FORMAT"}[f.Names()[0]], "VALUE")))
 		}
-		if text := flagDefault(f, doc); text != "" && !isSwitch && !strings.Contains(usage, "(default:") {
+		if text := flagDefault(f, doc); text != "" && !isSwitch(f) && !strings.Contains(usage, "(default:") {
 			usage += " (default: " + text + ")"
 		}
 		rows = append(rows, [2]string{name, usage})

@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -9,12 +10,55 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// OutputFlags are --output and --json.
-func OutputFlags() []cli.Flag {
+// OutputFlags are --output and --json of a command whose JSON has these forms.
+func OutputFlags(forms ...Form) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text or json"},
-		&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+		JSONFlag(forms...),
 	}
+}
+
+// Form is a form of a command's JSON output. schemas/output/v1.schema.json describes its type, and the tests
+// compare both.
+type Form struct {
+	// Flag is the flag that selects the form, without dashes; "" for the usual form.
+	Flag string
+	// Type is the Go type of the document.
+	Type reflect.Type
+}
+
+// JSON is the usual form of a command's JSON output, or one of them.
+func JSON[T any]() Form { return JSONWith[T]("") }
+
+// JSONWith is the form that a flag selects.
+func JSONWith[T any](flag string) Form { return Form{flag, reflect.TypeFor[T]()} }
+
+// jsonFlag is --json. It knows what the command prints.
+type jsonFlag struct {
+	*cli.BoolFlag
+	forms []Form
+}
+
+// JSONFlag is --json of a command whose JSON has these forms.
+func JSONFlag(forms ...Form) cli.Flag {
+	return &jsonFlag{&cli.BoolFlag{Name: "json", Usage: "the same as --output json"}, forms}
+}
+
+// Forms returns the forms of a command's JSON output. It is empty for a command without --json.
+func Forms(c *cli.Command) []Form {
+	if f, ok := findFlag(c.Flags, "json").(*jsonFlag); ok {
+		return f.forms
+	}
+	return nil
+}
+
+// isSwitch reports whether a flag has no value.
+func isSwitch(f cli.Flag) bool {
+	switch f.(type) {
+	case *cli.BoolFlag, *jsonFlag:
+		return true
+	}
+	return false
 }
 
 // formatsOf are the formats of commands that have others than text and json.

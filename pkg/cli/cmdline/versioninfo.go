@@ -7,8 +7,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
-// versions are the versions of the program and of the data in it.
-type versions struct {
+// Versions are the versions of the program and of the data in it.
+type Versions struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`
 	Go       string `json:"go"`
@@ -23,8 +23,8 @@ type versions struct {
 
 // Version returns the versions. A build outside a repository has placeholders for
 // version and commit.
-func Version() versions {
-	v := versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+func Version() Versions {
+	v := Versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

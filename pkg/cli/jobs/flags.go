@@ -3,11 +3,13 @@ package jobs
 import (
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -23,7 +25,7 @@ func ExplainCommand(con *term.Console) *cli.Command {
 			"--record saves the evidence, without credentials, for a colleague to read with --bundle.",
 			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
 				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
-		Flags: Flags(append(cmdline.OutputFlags(),
+		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[explain.Answer]()),
 			&cli.StringFlag{Name: "file", Usage: "the job's `FILE`; the fix then names the line"},
 			&cli.StringFlag{Name: "bundle", Usage: "explain the evidence in this `FILE`; query nothing"},
 			&cli.StringFlag{Name: "record", Usage: "write the evidence to this `FILE`"},
@@ -59,7 +61,7 @@ func StatusCommand(con *term.Console) *cli.Command {
 			"submission means all its jobs. If several jobs or submissions have the name, status shows the newest and lists others.\n\nWithout a JOB, "+
 			"status shows the last submission. Several jobs are shown as a tree of their dependencies.",
 			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status calibration\nbatchctl status calibration.json"),
-		Flags:  Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag())...),
+		Flags:  Flags(append(cmdline.OutputFlags(cmdline.JSON[[]jobRow]()), cmdline.SubmissionFlag())...),
 		Action: with(func(c *cli.Context, o Options) error { return status(c.Context, con, o) }),
 	}
 }
@@ -74,7 +76,7 @@ func ListCommand(con *term.Console) *cli.Command {
 			"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
 			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\nbatchctl list --status FAILED --created-after 24h\n"+
 				"batchctl list --name 'resnet*' --output json"),
-		Flags: Flags(append(cmdline.OutputFlags(),
+		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[Native[[]types.JobSummary]]()),
 			&cli.StringSliceFlag{Name: "status", Usage: "only jobs in this `STATUS`; may be repeated"},
 			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
 			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * is a wildcard"},
@@ -104,7 +106,7 @@ func LogsCommand(con *term.Console) *cli.Command {
 			"distinct failure, found in the last 1000 lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
-		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
+		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error")), cmdline.SubmissionFlag(),
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the job has finished"},
 			&cli.BoolFlag{Name: "timestamps", Usage: "print the time before each line"},
 			&cli.IntFlag{Name: "attempt", Usage: "the log of attempt `N`, from 1 (default: the last one)"},
@@ -133,7 +135,7 @@ func QueuesCommand(con *term.Console) *cli.Command {
 			"maxvCpus of the queue's compute environments. SHARES lists what each share of a fair-share queue uses.\n\nbatchctl top shows the "+
 			"same, and the jobs, live.",
 			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
-		Flags:  Flags(cmdline.OutputFlags()...),
+		Flags:  Flags(cmdline.OutputFlags(cmdline.JSON[[]QueueState]())...),
 		Action: with(func(c *cli.Context, o Options) error { return queues(c.Context, con, o) }),
 	}
 }
@@ -148,7 +150,7 @@ func StopCommand(con *term.Console) *cli.Command {
 			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
 			"not stop.",
 			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
-		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
+		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]stopRow]()), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the reason `TEXT` that AWS Batch stores with the job"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be stopped; change nothing"},
 			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait at most this `DURATION` for the jobs to finish"})...),
@@ -166,7 +168,7 @@ func WaitCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl wait [FLAGS] [JOB ...]",
 		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.",
 			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait calibration"),
-		Flags: Flags(append(cmdline.OutputFlags(), cmdline.SubmissionFlag(),
+		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]jobRow]()), cmdline.SubmissionFlag(),
 			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
 		Action: with(func(c *cli.Context, o Options) error { return wait(c.Context, con, o, c.Duration("timeout")) }),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
@@ -133,25 +134,39 @@ func lasted(job types.JobDetail, now time.Time) string {
 // writeJobs prints jobs with the member names of the AWS API. The member batchctl
 // has batchctl's additions.
 func writeJobs(con *term.Console, jobs []once.Recalled, now time.Time) error {
-	all := []json.RawMessage{}
+	rows := []jobRow{}
 	for _, job := range jobs {
-		shape, err := wire.Marshal(job.JobDetail)
-		if err != nil {
-			return err
-		}
-		added, err := json.Marshal(struct {
-			Added addedRow `json:"batchctl"`
-		}{addedOf(job, now)})
-		if err != nil {
-			return err
-		}
-		all = append(all, joinObjects(shape, added))
+		rows = append(rows, jobRow{job.JobDetail, addedOf(job, now)})
 	}
-	return con.JSON(all)
+	return con.JSON(rows)
 }
 
+// jobRow is a job in the JSON output: AWS's description with batchctl's additions.
+type jobRow struct {
+	types.JobDetail
+	Added addedRow `json:"batchctl"`
+}
+
+// MarshalJSON returns the description as the AWS API writes it, with the member batchctl.
+func (r jobRow) MarshalJSON() ([]byte, error) {
+	shape, err := wire.Marshal(r.JobDetail)
+	if err != nil {
+		return nil, err
+	}
+	added, err := json.Marshal(struct {
+		Added addedRow `json:"batchctl"`
+	}{r.Added})
+	if err != nil {
+		return nil, err
+	}
+	return joinObjects(shape, added), nil
+}
+
+// DescribedForm is the form of the JSON output of commands that call PrintJobs.
+func DescribedForm() cmdline.Form { return cmdline.JSON[[]jobRow]() }
+
 // joinObjects appends the members of the JSON object b to those of a.
-func joinObjects(a, b []byte) json.RawMessage {
+func joinObjects(a, b []byte) []byte {
 	// Without members of a, there is no comma.
 	if string(a) == "{}" {
 		return b

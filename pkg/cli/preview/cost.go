@@ -79,7 +79,7 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 		return exit.Usage("%s submits no job", strings.Join(o.Paths, " ")).Try("name a job file or a workflow")
 	}
 	if o.Format == "json" {
-		err = con.JSON(newCostDocument(v.Target.Target, o.by, prices, list))
+		err = con.JSON(newEstimateDocument(v.Target.Target, o.by, prices, list))
 	} else {
 		err = printCost(con, targetText(v.Target), o.by, prices, list)
 	}
@@ -130,16 +130,26 @@ func overCost(maxCost string, list []cost.Estimate, outcome string) error {
 	return exit.Fail(exit.Problem, "%s%s", over.Why, outcome).Try("%s", over.Fix)
 }
 
-// costDocument is the JSON output of cost. Amounts are in US dollars.
-type costDocument struct {
-	Target string       `json:"target"`
-	Prices priceTable   `json:"prices"`
-	By     cost.By      `json:"by"`
-	Groups []cost.Group `json:"groups,omitempty"`
-	// Jobs are the estimates for job files. Submitted jobs have Rows instead.
-	Jobs  []cost.Estimate `json:"jobs,omitempty"`
-	Rows  []*cost.Row     `json:"rows,omitempty"`
-	Total any             `json:"total"` // a cost.Group or a cost.Row
+// costHead begins the JSON output of cost. Amounts are in US dollars.
+type costHead struct {
+	Target string     `json:"target"`
+	Prices priceTable `json:"prices"`
+	By     cost.By    `json:"by"`
+}
+
+// estimateDocument is the JSON output for job files.
+type estimateDocument struct {
+	costHead
+	Groups []cost.Group    `json:"groups,omitempty"`
+	Jobs   []cost.Estimate `json:"jobs,omitempty"`
+	Total  cost.Group      `json:"total"`
+}
+
+// spentDocument is the JSON output for submitted jobs.
+type spentDocument struct {
+	costHead
+	Rows  []*cost.Row `json:"rows,omitempty"`
+	Total cost.Row    `json:"total"`
 }
 
 // priceTable describes the prices that an answer uses.
@@ -165,9 +175,9 @@ func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
 	return t
 }
 
-// newCostDocument is the JSON output for estimates, grouped as --by says.
-func newCostDocument(target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) costDocument {
-	return costDocument{Target: target, Prices: newPriceTable(prices, ratesOf(list)), By: by, Groups: cost.Together(list, by), Jobs: list, Total: cost.Total(list)}
+// newEstimateDocument is the JSON output for estimates, grouped as --by says.
+func newEstimateDocument(target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) estimateDocument {
+	return estimateDocument{costHead{target, newPriceTable(prices, ratesOf(list)), by}, cost.Together(list, by), list, cost.Total(list)}
 }
 
 // ratesOf returns the rate of each estimate.

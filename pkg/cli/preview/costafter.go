@@ -96,7 +96,7 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.missing, "child"), diag.Printable(call.Label))
 	}
 	if call.Format == "json" {
-		return con.JSON(costDocument{Target: call.Kind(), Prices: newPriceTable(prices, a.allRates()), By: o.by, Rows: a.sums.Rows, Total: a.sums.Total})
+		return con.JSON(spentDocument{costHead{call.Kind(), newPriceTable(prices, a.allRates()), o.by}, a.sums.Rows, a.sums.Total})
 	}
 	return printSpent(con, a)
 }

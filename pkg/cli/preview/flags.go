@@ -12,6 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/verify"
 )
 
 // CostCommand is batchctl cost.
@@ -26,7 +28,7 @@ func CostCommand(con *term.Console) *cli.Command {
 			"of instances, idle time, storage, logs and transfers are not included. Spot prices vary.",
 			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
 				"batchctl cost calibration.json --since 1d --by workflow\nbatchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[estimateDocument](), cmdline.JSON[spentDocument]())...),
 			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "group by job, array, workflow or tag:`NAME`"},
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
@@ -92,7 +94,7 @@ func PlanCommand(con *term.Console) *cli.Command {
 				"batchctl plan jobs/*.json --offline --output markdown > comment.md"),
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			cmdline.JSONFlag(cmdline.JSON[plan.Document](), cmdline.JSONWith[map[string]any]("operation")),
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
 			PricesFlag(), MaxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "also write the plan to this `FILE`, for submit --check"},
@@ -118,7 +120,7 @@ func VerifyCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Validates and plans the file. Then it checks: "+strings.Join(checkNames(), ", ")+".\n\n"+
 			"Checks that your credentials do not allow are reported as \"not checked\"; with --strict, the exit code is then 3.",
 			"batchctl verify job.json --target prod\nbatchctl verify jobs/*.json --target prod --strict --output json"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags()...),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[[]verify.Result]())...),
 			&cli.BoolFlag{Name: "strict", Usage: "exit with status 3 if something could not be checked"}),
 		Action: with(func(c *cli.Context, o Options) error { return verifyFiles(c.Context, con, o, c.Bool("strict")) }),
 	}

@@ -63,7 +63,7 @@ func ResultsCommand(con *term.Console) *cli.Command {
 				"batchctl results train-1gpu train-4gpu train-8gpu\nbatchctl results train --outputs\nbatchctl results train --fetch --to results"),
 		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --output json"},
+			cmdline.JSONFlag(cmdline.JSON[[]map[string]any](), cmdline.JSONWith[[]outputRow]("outputs"), cmdline.JSONWith[[]outputRow]("fetch")),
 			&cli.BoolFlag{Name: "every-line", Usage: "make a row of every line that is a JSON object or has a metric, from the whole log"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
 			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs uploaded, with size, age and URL"},

@@ -9,6 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // GCCommand is batchctl gc.
@@ -22,7 +24,7 @@ func GCCommand(con *term.Console) *cli.Command {
 			"resources of limited arrays that no job needs any more. On the local engine it deletes staged texts that were not submitted for 90 "+
 			"days.",
 			"batchctl gc --dry-run --target prod\nbatchctl gc --keep 10 resnet-train"),
-		Flags: jobs.Flags(append(cmdline.OutputFlags(),
+		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[[]target.Removed]()),
 			&cli.IntFlag{Name: "keep", Value: keptRevisions, Usage: "keep the newest `N` revisions of each definition"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be deregistered; change nothing"})...),
 		Action: func(c *cli.Context) error {
@@ -45,7 +47,7 @@ func ResumeCommand(con *term.Console) *cli.Command {
 			"submits the rest, and ends duplicates.\n\nWithout a RUN it resumes every open submission to the target. It refuses to continue in "+
 			"another account or Region.",
 			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), cmdline.SecretsFlag(), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[[]openRow]("dry-run"))...), cmdline.SecretsFlag(), settleFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "list open submissions; change nothing"},
 			&cli.BoolFlag{Name: "drop", Usage: "do not submit the rest, and close the submissions; accepted jobs continue"},
 			&cli.BoolFlag{Name: "submit-again", Usage: "also resubmit jobs that are so old that AWS Batch may have deleted them"})...),
@@ -71,7 +73,7 @@ func RetryCommand(con *term.Console) *cli.Command {
 			"the last submission.",
 			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
 				"batchctl results pi-sweep pi-sweep-retry"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[plan.Document]("dry-run"))...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(), settleFlag(),
 			&cli.BoolFlag{Name: "failed", Usage: "retry the FAILED children (the default and only choice)"},
 			&cli.BoolFlag{Name: "partial", Usage: "for an unfinished array, retry the children that have failed so far"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan --json does; send nothing"},
@@ -96,7 +98,7 @@ func RunCommand(con *term.Console) *cli.Command {
 			"goes to stdout; each line of an array's child starts with name:index.\n\nCtrl-C stops the job: SIGTERM, and SIGKILL after 30 "+
 			"seconds. status and logs still show it.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
-		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags()...),
+		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags(jobs.DescribedForm())...),
 			append(cmdline.ExecutorFlags(), cmdline.SecretsFlag(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
@@ -118,7 +120,7 @@ func SubmitCommand(con *term.Console) *cli.Command {
 			"outlives this command.\n\nEach job is submitted once: batchctl records it before the first call, and checks for the job if an "+
 			"answer is missing. If the submission is interrupted, batchctl resume submits the rest.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
-		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), append(cmdline.ExecutorFlags(), cmdline.OutputFlags()...)...),
+		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[plan.Document]("dry-run"))...)...),
 			cmdline.SecretsFlag(), settleFlag(), preview.PricesFlag(), preview.MaxCostFlag(),
 			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "if one of several jobs is rejected, `ACTION`: resume keeps the accepted jobs for batchctl resume, stop ends them"},

@@ -67,6 +67,9 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *
 		return f.Run(ctx)
 	})
 	if err == nil && len(session.WithID(list)) == 0 {
+		if format == "json" {
+			return jobs.PrintJobs(con, t, nil) // every job was skipped
+		}
 		return printSubmitted(con, list)
 	}
 	list = session.WithID(list)
