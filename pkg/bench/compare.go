@@ -84,7 +84,7 @@ type Diffs struct {
 // kind of device; where each side has one row of a key, by the key alone.
 func Compare(before, after *Side, options CompareOptions) *Diffs {
 	o := options.orDefault()
-	d := &Diffs{Old: before.Name, New: after.Name, Alpha: o.Alpha, Threshold: o.Threshold}
+	d := &Diffs{Old: before.Name, New: after.Name, Alpha: o.Alpha, Threshold: o.Threshold, Rows: []*Diff{}, Environment: [2][]string{{}, {}}}
 	used := map[*Row]bool{}
 	for _, row := range before.Rows {
 		partner := partner(row, before, after)

@@ -104,7 +104,7 @@ func (s *Stacks) fresh(ctx context.Context, t Template, given map[string]string,
 	if err != nil {
 		return nil, err
 	}
-	p := &Proposal{Stack: s.Name(t), Action: Create}
+	p := &Proposal{Stack: s.Name(t), Action: Create, Changes: []Change{}}
 	if old != nil && old.StackStatus != review {
 		p.Replaced = string(old.StackStatus)
 	}
@@ -261,7 +261,7 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 		return nil, err
 	}
 	name := *r.StackName
-	p := &Proposal{Stack: name, Action: Update}
+	p := &Proposal{Stack: name, Action: Update, Changes: []Change{}}
 	if stack == nil {
 		p.Action = Create
 	}
@@ -273,7 +273,7 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 		return err
 	})
 	if e, ok := errors.AsType[*rpc.Error](err); ok && noChange(e.Message) {
-		return &Proposal{Stack: name, Action: None}, nil
+		return &Proposal{Stack: name, Action: None, Changes: []Change{}}, nil
 	}
 	if err != nil {
 		if ctx.Err() != nil || transient(err) { // the change set may exist
@@ -287,7 +287,7 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 	case err != nil:
 		return nil, errors.Join(err, s.discard(ctx, p))
 	case set.Status == types.ChangeSetStatusFailed && noChange(aws.ToString(set.StatusReason)):
-		return &Proposal{Stack: name, Action: None}, s.discard(ctx, p)
+		return &Proposal{Stack: name, Action: None, Changes: []Change{}}, s.discard(ctx, p)
 	case set.Status != types.ChangeSetStatusCreateComplete:
 		return nil, errors.Join(&FailedError{Stack: name, Status: fmt.Sprintf("change set %s: %s", set.Status, aws.ToString(set.StatusReason))}, s.discard(ctx, p))
 	}

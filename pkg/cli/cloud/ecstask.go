@@ -170,7 +170,7 @@ func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
 	r := ecsRow{Name: e.Name, Task: arn, ShortID: short8(arn), Cluster: e.Cluster, Status: aws.ToString(s.LastStatus), LaunchType: string(s.LaunchType),
 		StopCode: string(s.StopCode), StoppedReason: aws.ToString(s.StoppedReason), Containers: []ecsContainerRow{}}
 	for _, c := range s.Containers {
-		r.Containers = append(r.Containers, ecsContainerRow{aws.ToString(c.Name), aws.ToString(c.LastStatus), c.ExitCode, slices.Concat([]string{}, c.GpuIds), aws.ToString(c.Reason)})
+		r.Containers = append(r.Containers, ecsContainerRow{aws.ToString(c.Name), aws.ToString(c.LastStatus), c.ExitCode, append([]string{}, c.GpuIds...), aws.ToString(c.Reason)})
 	}
 	return r
 }

@@ -75,7 +75,7 @@ func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wante
 	for _, t := range wanted {
 		proposal, err := s.Deploy(ctx, t, given)
 		if proposal == nil {
-			proposal = &infra.Proposal{Stack: s.Name(t)}
+			proposal = &infra.Proposal{Stack: s.Name(t), Changes: []infra.Change{}}
 		}
 		done = append(done, deployedAs(proposal, err))
 		printDeployed(con, done[len(done)-1])
