@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -210,7 +211,7 @@ func membersEach() map[Kind]func() map[string]*shape {
 // has several kinds; its fragment or else the members select one.
 func kindOfSchema(location string) Kind {
 	location, fragment, _ := strings.Cut(location, "#")
-	switch path.Base(location) {
+	switch name, _ := withoutVersion(path.Base(location)); name {
 	case "job.schema.json":
 		return KindJob
 	case "workflow.schema.json":
@@ -227,6 +228,39 @@ func kindOfSchema(location string) Kind {
 		}
 	}
 	return ""
+}
+
+// FormatVersion is the version of job files, workflow files, platform files, job lists and files of resources. Another
+// version would have another schema, such as job.v2.schema.json.
+const FormatVersion = 1
+
+// withoutVersion splits the file name of a schema: job.v2.schema.json is version 2 of job.schema.json. A name without a
+// version is version 1.
+func withoutVersion(file string) (name string, version int) {
+	kind, rest, _ := strings.Cut(file, ".")
+	digits, suffix, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(strings.TrimPrefix(digits, "v"))
+	if err != nil || digits[0] != 'v' || suffix != "schema.json" {
+		return file, 1
+	}
+	return kind + "." + suffix, n
+}
+
+// schemaVersion returns the version of the format that a $schema names; 0 if the schema is not one of batchctl's.
+func schemaVersion(location string) int {
+	if kindOfSchema(location) == "" {
+		return 0
+	}
+	location, _, _ = strings.Cut(location, "#")
+	_, version := withoutVersion(path.Base(location))
+	return version
+}
+
+// newerDocument is the problem of a document in a later version of its format.
+func newerDocument(root *jsontree.Node, version int) diag.Diagnostic {
+	n := root.Get("$schema")
+	return problem(RuleDocumentKind, n.Source, n.Span, "update batchctl",
+		"%s is version %d of the format, and this batchctl reads version %d", path.Base(n.Str()), version, FormatVersion)
 }
 
 // notADocument is the problem of a document without any member that tells its kind.

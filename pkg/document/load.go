@@ -91,6 +91,11 @@ func (f *File) load(o Options) (diags diag.List) {
 		}
 		return diags
 	}
+	if version := schemaVersion(f.Root.Get("$schema").Str()); version > FormatVersion {
+		return append(diags, newerDocument(f.Root, version))
+	}
+	old, removed := f.deprecated(slices.Concat(deprecations, o.deprecated))
+	diags, surplus = append(diags, old...), append(surplus, removed...)
 	if f.Kind.createsResources() && o.Platform.mentionedIn(f.Root) {
 		return append(diags, f.loadExpanded(o)...)
 	}

@@ -55,6 +55,9 @@ type Options struct {
 	// Edit changes the document before it is checked, and returns the changes that failed;
 	// may be nil.
 	Edit func(root *jsontree.Node) diag.List
+
+	// deprecated are more deprecated members, for tests.
+	deprecated []deprecation
 }
 
 // Recognition is the result of Recognize: whether a text that a walk through a directory
