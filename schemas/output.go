@@ -47,8 +47,8 @@ func OutputCommands() []string {
 	return names
 }
 
-// Output returns the schema of a command's JSON output with all definitions that it refers to; nil if the command prints
-// no JSON.
+// Output returns the schema of a command's JSON output with all definitions that it refers to; nil if the command
+// prints no JSON.
 func Output(name string) map[string]any {
 	defs := readOutput()
 	schema, _ := defs[command+name].(map[string]any)

@@ -3,13 +3,17 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // ReadMeasurement reads the result lines of a measurement: one side of a report's JSON, as its
 // logs had them, or a log. side is the name of the report's side; isReport says that text is a
 // report. A log is of one job, whatever its side.
 func ReadMeasurement(text []byte, side string) (log *Log, isReport bool, err error) {
-	lines, isReport := reportLines(text, side)
+	lines, isReport, err := reportLines(text, side)
+	if err != nil {
+		return nil, isReport, err
+	}
 	if !isReport {
 		lines = text
 	}
@@ -18,7 +22,7 @@ func ReadMeasurement(text []byte, side string) (log *Log, isReport bool, err err
 }
 
 // reportLines are the result lines of one side of a report, as its logs had them.
-func reportLines(text []byte, side string) ([]byte, bool) {
+func reportLines(text []byte, side string) (found []byte, isReport bool, err error) {
 	type written struct {
 		Name string `json:"name"`
 		Rows []struct {
@@ -26,13 +30,18 @@ func reportLines(text []byte, side string) ([]byte, bool) {
 		} `json:"rows"`
 	}
 	var report struct {
+		Version    int `json:"version"`
 		Comparison *struct {
 			Base  written `json:"base"`
 			Other written `json:"other"`
 		} `json:"comparison"`
 	}
-	if json.Unmarshal(text, &report) != nil || report.Comparison == nil {
-		return nil, false
+	err = json.Unmarshal(text, &report)
+	switch {
+	case report.Version > ReportVersion && report.Comparison != nil:
+		return nil, true, fmt.Errorf("a newer batchctl wrote the report (version %d; this one reads %d): use that version", report.Version, ReportVersion)
+	case err != nil, report.Comparison == nil:
+		return nil, false, nil
 	}
 	var lines bytes.Buffer
 	for _, s := range []written{report.Comparison.Base, report.Comparison.Other} {
@@ -46,5 +55,5 @@ func reportLines(text []byte, side string) ([]byte, bool) {
 			}
 		}
 	}
-	return lines.Bytes(), true
+	return lines.Bytes(), true, nil
 }

@@ -9,8 +9,13 @@ import (
 	"strings"
 )
 
+// ReportVersion is the version of benchmark.json.
+const ReportVersion = 1
+
 // Report is the content of a benchmark's files.
 type Report struct {
+	// Version is ReportVersion in benchmark.json. Files of older versions have none.
+	Version int `json:"version"`
 	// Title heads the report: "CPU and GPU, 2026-10-04".
 	Title      string      `json:"title"`
 	Comparison *Comparison `json:"comparison"`
@@ -51,7 +56,11 @@ func (r *Report) Files() ([]File, error) {
 }
 
 // JSON returns the whole report, with the result lines unchanged from the logs.
-func (r *Report) JSON() ([]byte, error) { return indented(r) }
+func (r *Report) JSON() ([]byte, error) {
+	written := *r
+	written.Version = ReportVersion
+	return indented(&written)
+}
 
 // indented returns indented JSON. It does not escape < > &.
 func indented(v any) ([]byte, error) {

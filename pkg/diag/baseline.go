@@ -28,8 +28,8 @@ type baselineEntry struct {
 	Count       int    `json:"count"`
 }
 
-// baselineVersion changes when old fingerprints no longer match.
-const baselineVersion = 1
+// BaselineVersion changes when old fingerprints no longer match.
+const BaselineVersion = 1
 
 // ReadBaseline reads the output of WriteBaseline. It fails for another version, for
 // unknown members and for entries without a problem.
@@ -38,7 +38,15 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 		Version  int             `json:"version"`
 		Problems []baselineEntry `json:"problems"`
 	}
-	dec := json.NewDecoder(r)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read baseline: %w", err)
+	}
+	// The version first: another version has other members.
+	if json.Unmarshal(text, &file) == nil && file.Version > BaselineVersion {
+		return nil, fmt.Errorf("read baseline: a newer batchctl wrote it (version %d; this one reads %d)", file.Version, BaselineVersion)
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("read baseline: %w", err)
@@ -46,8 +54,8 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("read baseline: unexpected text after the end")
 	}
-	if file.Version != baselineVersion {
-		return nil, fmt.Errorf("read baseline: version %d is not supported, want %d: write the baseline again", file.Version, baselineVersion)
+	if file.Version != BaselineVersion {
+		return nil, fmt.Errorf("read baseline: version %d is not supported, want %d: write the baseline again", file.Version, BaselineVersion)
 	}
 	counts := map[fingerprint]int{}
 	for i, e := range file.Problems {
@@ -66,7 +74,7 @@ func WriteBaseline(w io.Writer, l List) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	fmt.Fprintf(&b, "{\n  \"version\": %d,\n  \"problems\": [", baselineVersion)
+	fmt.Fprintf(&b, "{\n  \"version\": %d,\n  \"problems\": [", BaselineVersion)
 	sep := "\n    "
 	for _, e := range baselineEntries(l) {
 		b.WriteString(sep)

@@ -146,8 +146,8 @@ const (
 	evidenceRoles        = "IAM roles"
 )
 
-// version is the version of the format that this program writes and reads.
-const version = 1
+// BundleVersion is the version of the format that this program writes and reads.
+const BundleVersion = 1
 
 // MaxBundle limits the size of a bundle's file, in bytes.
 const MaxBundle = 16 << 20
@@ -162,12 +162,19 @@ func Read(r io.Reader) (*Bundle, error) {
 		return nil, fmt.Errorf("it is larger than %d bytes", MaxBundle)
 	}
 	b := &Bundle{}
+	// The version first: another version has other members.
+	var head struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(text, &head) == nil && head.Version > BundleVersion {
+		return nil, fmt.Errorf("a newer batchctl wrote it (version %d; this one reads %d): use that version", head.Version, BundleVersion)
+	}
 	if err := wire.Unmarshal(text, b); err != nil {
 		return nil, err
 	}
 	switch {
-	case b.Version != version:
-		return nil, fmt.Errorf("version %d is not supported, want %d", b.Version, version)
+	case b.Version != BundleVersion:
+		return nil, fmt.Errorf("version %d is not supported, want %d", b.Version, BundleVersion)
 	case b.Subject.Job == nil:
 		return nil, fmt.Errorf("it contains no job: subject.job is missing")
 	}

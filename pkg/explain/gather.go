@@ -93,7 +93,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("no job %s: it never was at this target, or it ended so long ago that the target forgot it", id)
 	}
-	b := &Bundle{Version: version, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
+	b := &Bundle{Version: BundleVersion, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
 	g.children(ctx, b, &b.Subject)
 	b.Looks = []Sample{{At: b.At, Status: jobs[0].Status, Reason: b.reason()}}
 	return b, nil

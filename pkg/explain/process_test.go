@@ -19,7 +19,7 @@ func ranHere(instance string, exit int32, reason string, log ...string) *Bundle 
 		StatusReason: aws.String("Task failed to start"), Attempts: []types.AttemptDetail{{Container: container}},
 		Container: &types.ContainerDetail{Image: aws.String("blender:4"), ResourceRequirements: []types.ResourceRequirement{
 			{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}, {Type: types.ResourceTypeGpu, Value: aws.String("1")}}}}
-	b := &Bundle{Version: version, Local: true, At: 1767225600000, Subject: Subject{Job: job, Log: &Log{Stream: "s"}}}
+	b := &Bundle{Version: BundleVersion, Local: true, At: 1767225600000, Subject: Subject{Job: job, Log: &Log{Stream: "s"}}}
 	for _, text := range log {
 		b.Subject.Log.Lines = append(b.Subject.Log.Lines, LogLine{Text: text})
 	}

@@ -62,6 +62,16 @@ func TestOldJournalsAreRead(t *testing.T) {
 	}
 }
 
+// An event of a newer engine is an error that names it, so that the engine does not start without it.
+func TestEventsOfNewerEngines(t *testing.T) {
+	e := open(t, Options{}).engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.replayed([]byte(`{"at":1000,"events":[{"invented":{"thing":"x"}}]}`)); err == nil || !strings.Contains(err.Error(), "a newer batchctl wrote it") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // queuesText returns the queues that the API shows, as text.
 func (w *testEngine) queuesText() string {
 	out, err := w.DescribeJobQueues(w.t.Context(), &awsbatch.DescribeJobQueuesInput{})

@@ -65,7 +65,7 @@ func TestBuildNothing(t *testing.T) {
 	if p == nil || len(p.Jobs) != 0 || len(problems) != 0 {
 		t.Fatal(p, problems)
 	}
-	if text, err := p.JSON(nil); err != nil || string(text) != "{\n  \"requests\": [],\n  \"jobs\": []\n}\n" {
+	if text, err := p.JSON(nil); err != nil || string(text) != "{\n  \"version\": 1,\n  \"requests\": [],\n  \"jobs\": []\n}\n" {
 		t.Errorf("%s, %v", text, err)
 	}
 }

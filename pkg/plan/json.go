@@ -72,8 +72,13 @@ func (j *Job) submission() Request {
 	return r
 }
 
+// FormatVersion is the version of the JSON of a plan.
+const FormatVersion = 1
+
 // Document is a plan as JSON writes it. The documents below are its parts.
 type Document struct {
+	// Version is FormatVersion. Plans of older versions have none.
+	Version  int               `json:"version"`
 	Name     string            `json:"name,omitempty"`
 	Requests []requestDocument `json:"requests"`
 	Jobs     []jobDocument     `json:"jobs"`
@@ -183,7 +188,7 @@ type stepDocument struct {
 // also contains the target's answers, so that Moved can tell later whether the plan still
 // applies.
 func (p *Plan) JSON(v *Review) ([]byte, error) {
-	d := Document{Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
+	d := Document{Version: FormatVersion, Name: p.Name, Requests: []requestDocument{}, Jobs: []jobDocument{}}
 	for _, r := range p.Requests() {
 		input, err := wire.Marshal(r.Input)
 		if err != nil {

@@ -217,12 +217,23 @@ func only(n *jsontree.Node, member string) *jsontree.Node {
 	return out
 }
 
+// isNewer reports whether a plan has a later version than this batchctl reads.
+func isNewer(root *jsontree.Node) bool {
+	if !root.Get("version").Is(jsontree.Number) {
+		return false
+	}
+	version, ok := root.Get("version").Int()
+	return !ok || version > FormatVersion
+}
+
 // planDocument reads what JSON wrote.
 func planDocument(text []byte) (*jsontree.Node, error) {
 	root, problems := jsontree.Parse(diag.NewSource("", string(text)))
 	switch {
 	case problems.HasErrors():
 		return nil, fmt.Errorf("not JSON: %s", problems[0].Message)
+	case isNewer(root):
+		return nil, fmt.Errorf("a newer batchctl wrote it (version %s; this one reads %d): use that version", root.Get("version").Text, FormatVersion)
 	case !root.Get("requests").Is(jsontree.Array) || !root.Get("jobs").Is(jsontree.Array):
 		return nil, errors.New("it contains no requests and jobs: want a file from plan --out")
 	}

@@ -90,6 +90,10 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []o
 	resumed := 0
 	var damaged error
 	for _, r := range open {
+		if newer, ok := errors.AsType[*once.RunDamageError](r.Damage); ok && newer.Newer {
+			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).Try("update batchctl, then: batchctl resume %s%s", r.Name, t.Flags))
+			continue
+		}
 		if r.Damage != nil && !o.drop {
 			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).
 				Try("check what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.Flags))

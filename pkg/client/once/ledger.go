@@ -13,6 +13,15 @@ import (
 	"time"
 )
 
+// LedgerFormat is the version of the ledger's files. Their lines have no version, because later versions only add
+// members. A line of a version that cannot be read like this one would have the member "format".
+const LedgerFormat = 1
+
+// newerFormat explains that a newer batchctl wrote a file or a line.
+func newerFormat(format, known int) string {
+	return fmt.Sprintf("a newer batchctl wrote it (format %d; this one reads %d): use that version", format, known)
+}
+
 // Ledger is the user's record of submissions. <Dir>/submissions.jsonl has one line of JSON for each
 // accepted job, for people and for Resolve. <Dir>/open has the logs of unfinished runs (see
 // runLog). <Dir>/runs.jsonl has the dependencies of closed runs (see Run). Lines are only appended,
@@ -48,12 +57,17 @@ type Entry struct {
 type DamageError struct {
 	Path  string
 	Lines []int // from 1
+	// Newer is the format of these lines if a newer batchctl wrote them; 0 if one of them is damaged.
+	Newer int
 }
 
 // Error names the file and the lines.
 func (e *DamageError) Error() string {
-	lines := strings.Trim(fmt.Sprint(e.Lines), "[]")
-	return fmt.Sprintf("%s: line %s cannot be read and was skipped", e.Path, strings.ReplaceAll(lines, " ", ", "))
+	lines := strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Lines), "[]"), " ", ", ")
+	if e.Newer > 0 {
+		return fmt.Sprintf("%s: line %s was skipped: %s", e.Path, lines, newerFormat(e.Newer, LedgerFormat))
+	}
+	return fmt.Sprintf("%s: line %s cannot be read and was skipped", e.Path, lines)
 }
 
 // path returns the file with the accepted jobs.

@@ -97,24 +97,45 @@ func readRecords[T any](path string, take func(T) bool) error {
 	}
 	defer f.Close()
 	var damaged []int
-	n := 0
+	n, newer, broken := 0, 0, false
 	torn, err := eachLine(f, func(text []byte) {
 		n++
 		if len(bytes.TrimSpace(text)) == 0 {
 			return
 		}
+		if format := formatOf(text); format > LedgerFormat {
+			newer, damaged = max(newer, format), append(damaged, n)
+			return
+		}
 		var record T
 		if _, unchanged := checkSeal(text); !unchanged || json.Unmarshal(text, &record) != nil || !take(record) {
-			damaged = append(damaged, n)
+			broken, damaged = true, append(damaged, n)
 		}
 	})
 	if info, statErr := f.Stat(); statErr == nil && info.Size() == 0 && time.Since(info.ModTime()) > creation || bytes.IndexByte(torn, 0) >= 0 {
-		damaged = append(damaged, n+1)
+		broken, damaged = true, append(damaged, n+1)
+	}
+	if broken {
+		newer = 0
 	}
 	if err == nil && damaged != nil {
-		err = &DamageError{path, damaged}
+		err = &DamageError{path, damaged, newer}
 	}
 	return err
+}
+
+// formatOf returns the format of an unchanged line that names one; 0 for others.
+func formatOf(text []byte) int {
+	if !bytes.Contains(text, []byte(`"format":`)) {
+		return 0
+	}
+	var line struct {
+		Format int `json:"format"`
+	}
+	if _, unchanged := checkSeal(text); !unchanged || json.Unmarshal(text, &line) != nil {
+		return 0
+	}
+	return line.Format
 }
 
 // passDamage reports damaged lines to Ledger.Damaged, and returns any other error.

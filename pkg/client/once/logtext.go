@@ -29,6 +29,8 @@ type RunDamageError struct {
 	Path string
 	Line int
 	Why  string
+	// Newer means that the log is not damaged: a newer batchctl wrote it in a format that this one does not read.
+	Newer bool
 }
 
 // Error has the position and the cause.
@@ -54,7 +56,7 @@ func readLog(path string, from io.Reader) (*logText, error) {
 		t.lines, t.numbers = append(t.lines, l), append(t.numbers, t.size)
 	})
 	t.torn = len(torn) > 0
-	if len(t.lines) > 0 && t.lines[0].Format >= logFormat {
+	if len(t.lines) > 0 && t.lines[0].Format == LogFormat {
 		t.dropUnsealed()
 	}
 	return t, err
@@ -80,7 +82,7 @@ func (t *logText) isNew() bool { return strings.HasSuffix(t.path, newSuffix) }
 
 // damage returns a *RunDamageError for a line.
 func (t *logText) damage(number int, format string, args ...any) error {
-	return &RunDamageError{t.path, number, fmt.Sprintf(format, args...)}
+	return &RunDamageError{Path: t.path, Line: number, Why: fmt.Sprintf(format, args...)}
 }
 
 // checkIntents returns an error if the first lines are not a run with all its intents. Only damage
@@ -92,6 +94,9 @@ func (t *logText) checkIntents() error {
 		return t.damage(1, "the log has no complete line")
 	case len(t.lines) == 0 || t.numbers[0] != 1 || t.lines[0].What != lineRun:
 		return t.damage(1, "%s", changed)
+	}
+	if format := t.lines[0].Format; format > LogFormat {
+		return &RunDamageError{t.path, 1, newerFormat(format, LogFormat), true}
 	}
 	jobs, intents := t.lines[0].Jobs, 0
 	for i, l := range t.lines[1:] {

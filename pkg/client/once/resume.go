@@ -154,7 +154,10 @@ func (c *Client) Drop(name string) ([]Submitted, error) {
 		return nil, err
 	}
 	r, damage := runOf(name, log, text)
+	newer, _ := errors.AsType[*RunDamageError](damage)
 	switch {
+	case newer != nil && newer.Newer:
+		return nil, errors.Join(damage, log.release())
 	case damage != nil:
 		return nil, errors.Join(os.Rename(log.path, log.path+".damaged"), log.release())
 	case r.broken:

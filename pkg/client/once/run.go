@@ -97,7 +97,7 @@ func (r *run) open(l *Ledger) (err error) {
 	r.target = l.Target
 	first := worker(lineRun)
 	first.Run, first.Name, first.Target, first.Jobs, first.Attached = r.name, r.title, r.target, len(r.tasks), r.attached
-	first.Format, first.StopOnFailure = logFormat, r.stopOnFailure
+	first.Format, first.StopOnFailure = LogFormat, r.stopOnFailure
 	lines := []line{first}
 	var texts []staged
 	for _, t := range r.tasks {

@@ -68,7 +68,7 @@ type line struct {
 	PID      int    `json:"pid,omitempty"`
 	Jobs     int    `json:"jobs,omitempty"`
 	Attached bool   `json:"attached,omitempty"`
-	// Format is logFormat; 0 in logs of older versions.
+	// Format is LogFormat; 0 in logs of older versions.
 	Format        int  `json:"format,omitempty"`
 	StopOnFailure bool `json:"stopOnFailure,omitempty"`
 
@@ -100,8 +100,9 @@ type edge struct {
 	Type string `json:"type,omitempty"`
 }
 
-// logFormat is the format of logs in which each line has a checksum.
-const logFormat = 2
+// LogFormat is the version of the logs of unfinished runs, in which each line has a checksum. Logs of version 1 have
+// neither a format nor checksums.
+const LogFormat = 2
 
 // LockedError reports that another process works on a submission.
 type LockedError struct {

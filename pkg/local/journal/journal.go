@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // The journal is a text file: a header line, then one line per record,
@@ -34,7 +35,11 @@ import (
 // machine stopped, a missing page may be zeros, with whole records after it. Marks distinguish that
 // from damage (see replay).
 
-// Header is the first line of every journal.
+// Version is the version of the format. New kinds of records do not change it; a program stops at a record that it does
+// not know.
+const Version = 2
+
+// Header is the first line of every journal. It ends with Version.
 const Header = "batchctl journal 2\n"
 
 // firstHeader is the header of journals without marks, which can still be used.
@@ -449,6 +454,17 @@ func cutHead(data []byte) (head string, rest []byte, ok bool) {
 	return string(data[:end]), data[end+1:], true
 }
 
+// firstLine returns the format that a journal names, without control characters.
+func firstLine(data []byte) string {
+	line, _, _ := strings.Cut(string(data[:min(len(data), 40)]), "\n")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, strings.TrimPrefix(line, "batchctl "))
+}
+
 // replay calls apply for each record of a journal and returns how many bytes are whole lines. After
 // them comes reserved space, or an incomplete tail: unacknowledged writes when the machine stopped.
 // Damage is an error.
@@ -459,7 +475,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 			return 0, nil // new, or cut off while the header was written
 		}
 		if bytes.HasPrefix(data, []byte("batchctl journal ")) {
-			return 0, errors.New("it was written by a newer batchctl; use that version, or a new state directory")
+			return 0, fmt.Errorf("a newer batchctl wrote it (%s; this one reads journal %d); use that version, or a new state directory", firstLine(data), Version)
 		}
 		return 0, errors.New("it does not begin like a journal; restore it, or use a new state directory")
 	}

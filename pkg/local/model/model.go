@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -113,6 +114,9 @@ func (m *Model) Definition(id string) *Definition {
 	return nil
 }
 
+// errUnknownEvent is the error of an event that this program does not know.
+var errUnknownEvent = errors.New("unknown event: a newer batchctl wrote it; use that version, or a new state directory")
+
 // Apply adds an event to the model. An event that does not fit is an error and changes nothing: the
 // journal is damaged or from a newer program.
 func (m *Model) Apply(at int64, e Event) error {
@@ -135,6 +139,9 @@ func (m *Model) Apply(at int64, e Event) error {
 		return m.submitService(at, e.ServiceSubmitted)
 	}
 	id := e.job()
+	if id == "" {
+		return errUnknownEvent
+	}
 	t := m.Task(id)
 	if t == nil {
 		return fmt.Errorf("job %q does not exist", id)
