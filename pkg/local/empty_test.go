@@ -311,8 +311,49 @@ type emptyCase struct {
 	with, without string
 	// needed is true for an empty structure with a member that the API model requires.
 	needed bool
-	// meaning is why the empty value is not like an absent one; "" if it is.
-	meaning string
+	// meaning is what the empty value means, if it is not like an absent one.
+	meaning api.Meaning
+	differs bool
+}
+
+// meansAs sets what the empty value of a case means. structure is the member's own structure, or "".
+func (c *emptyCase) meansAs(structure string, needed bool) {
+	c.needed, c.differs, c.meaning = false, false, api.Meaning{}
+	if c.value != "null" { // which is like an absent member everywhere
+		c.needed = needed && c.value == "{}"
+		c.meaning, c.differs = api.EmptyMeaning(c.member, structure)
+	}
+}
+
+// want returns the answer that a case wants: that of the request without the member, unless the table in package api has
+// another. message is the answer that it has, and begins how the answer to the base request begins.
+func (c *emptyCase) want(absent outcome, message, begins string) (outcome, error) {
+	switch {
+	case c.needed != (c.meaning.Needs != ""):
+		return absent, fmt.Errorf("the API model requires a member: %v, and the engine requires %q", c.needed, c.meaning.Needs)
+	case c.needed || c.differs && begins != "":
+		return outcome{Status: http.StatusBadRequest, Message: message}, nil
+	case c.differs && c.meaning.Error != "":
+		return outcome{Status: http.StatusBadRequest, Message: c.meaning.Error}, nil
+	case c.differs:
+		return outcome{Status: http.StatusOK}, nil
+	}
+	return absent, nil
+}
+
+// outcome is the answer to a request.
+type outcome struct {
+	Status  int
+	Message string
+	// Unsent is why a client did not send the request; only clients of others set it.
+	Unsent string
+	// Answer is the answer itself, if the request wants it.
+	Answer json.RawMessage
+}
+
+// same reports whether two answers are equal, apart from the parts that differ from request to request.
+func (o outcome) same(p outcome) bool {
+	return o.Status == p.Status && varying.ReplaceAllString(o.Message, "") == varying.ReplaceAllString(p.Message, "")
 }
 
 // emptyCases returns a case for each optional member of a base request, and for each empty value that it can have.
@@ -346,10 +387,8 @@ func emptyCases(t *testing.T, base baseRequest, input reflect.Type, required map
 				c.without = text()
 				for value, empty := range emptyValues(f.Type) {
 					object[name] = empty
-					c.value, c.with, c.needed, c.meaning = value, text(), false, ""
-					if value != "null" {
-						c.needed, c.meaning = value == "{}" && requiresMember(f.Type, required), api.EmptyMeaning(typ, f)
-					}
+					c.value, c.with = value, text()
+					c.meansAs(structureName(f.Type), requiresMember(f.Type, required))
 					cases = append(cases, c)
 				}
 				delete(object, name)
@@ -380,7 +419,7 @@ func emptyCases(t *testing.T, base baseRequest, input reflect.Type, required map
 
 // requiresMember reports whether the API model requires a member of a structure.
 func requiresMember(t reflect.Type, required map[string]bool) bool {
-	if t.Kind() != reflect.Pointer {
+	if structureName(t) == "" {
 		return false
 	}
 	for i := range t.Elem().NumField() {
@@ -389,6 +428,14 @@ func requiresMember(t reflect.Type, required map[string]bool) bool {
 		}
 	}
 	return false
+}
+
+// structureName returns the name of the structure that a member is, or "".
+func structureName(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+		return t.Elem().Name()
+	}
+	return ""
 }
 
 // emptyValues returns the empty values of a member, by their text.
@@ -408,28 +455,6 @@ func emptyValues(t reflect.Type) map[string]any {
 	return values
 }
 
-// meaningfulEmpty are the answers to empty values that differ from absent ones, by member; "" means 200. All others
-// have the answer of the request without the member.
-var meaningfulEmpty = map[string]string{
-	"KeyValuePair.Value":                           "",
-	"EksContainerEnvironmentVariable.Value":        "",
-	"SubmitJobInput.RetryStrategy":                 "RetryAttempts must be provided with retry strategy.",
-	"RegisterJobDefinitionInput.RetryStrategy":     "RetryAttempts must be provided with retry strategy.",
-	"EksVolume.EmptyDir":                           "",
-	"UpdateJobQueueInput.ComputeEnvironmentOrder":  "At least 1 compute environment must be provided",
-	"UpdateJobQueueInput.ServiceEnvironmentOrder":  "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder.",
-	"UpdateServiceEnvironmentInput.CapacityLimits": "Capacitylimits are required.",
-	"UpdateQuotaShareInput.CapacityLimits":         "Capacitylimits are required.",
-	"UpdateJobQueueInput.JobStateTimeLimitActions": "",
-	"ComputeResourceUpdate.LaunchTemplate":         "",
-	"ComputeResourceUpdate.Ec2Configuration":       "",
-	"ComputeResourceUpdate.Ec2KeyPair":             "",
-	"ComputeResourceUpdate.ImageId":                "",
-	"ComputeResourceUpdate.SecurityGroupIds":       "",
-	"ComputeResourceUpdate.Tags":                   "",
-	"ComputeResourceUpdate.Subnets":                "",
-}
-
 // TestEmptyMembersAreAbsent sends every optional member of every operation as null and as the empty value of its
 // type. The answer is that of the request without the member, on a strict engine with the rules of batchctl serve. A
 // lenient engine accepts each request that the strict one accepts.
@@ -445,33 +470,17 @@ func TestEmptyMembersAreAbsent(t *testing.T) {
 			continue
 		}
 		// The answer to the request without the member, which several cases share.
-		without, absent, absentStatus := "", "", 0
+		without, absent := "", outcome{}
 		for _, c := range emptyCases(t, base, all[base.operation], required, seen) {
 			tried[c.member] = true
 			status, message := strict.call(c.operation, strict.fill(c.with))
 			if c.without != without {
 				without = c.without
-				absentStatus, absent = strict.call(c.operation, strict.fill(without))
+				absent.Status, absent.Message = strict.call(c.operation, strict.fill(without))
 			}
-			wantStatus, want := absentStatus, absent
-			text, listed := meaningfulEmpty[c.member]
-			switch {
-			case c.needed != strings.HasPrefix(c.meaning, "the API model requires its member "):
-				t.Errorf("%s: %s as %s: the API model requires a member: %v, and the engine says %q", c.operation, c.path, c.value, c.needed, c.meaning)
-			case c.needed:
-				wantStatus, want = http.StatusBadRequest, message
-			case c.meaning != "" && !listed:
-				t.Errorf("%s: %s is not in meaningfulEmpty (%s): %d %s", c.operation, c.member, c.meaning, status, message)
-			case c.meaning != "" && base.answer != "":
-				wantStatus, want = http.StatusBadRequest, message
-			case c.meaning != "":
-				wantStatus, want = http.StatusOK, text
-				if text != "" {
-					wantStatus = http.StatusBadRequest
-				}
-			}
-			if status != wantStatus || varying.ReplaceAllString(message, "") != varying.ReplaceAllString(want, "") {
-				t.Errorf("%s: %s as %s: %d %s, want %d %s", c.operation, c.path, c.value, status, message, wantStatus, want)
+			got := outcome{Status: status, Message: message}
+			if want, err := c.want(absent, message, base.answer); err != nil || !got.same(want) {
+				t.Errorf("%s: %s as %s: %d %s, want %d %s %v", c.operation, c.path, c.value, status, message, want.Status, want.Message, err)
 			}
 			if status != http.StatusOK {
 				continue
@@ -481,9 +490,9 @@ func TestEmptyMembersAreAbsent(t *testing.T) {
 			}
 		}
 	}
-	for name := range meaningfulEmpty {
+	for _, name := range api.EmptyMembers() {
 		if !tried[name] {
-			t.Errorf("meaningfulEmpty has %s, which no request has", name)
+			t.Errorf("the table of empty members has %s, which no request has", name)
 		}
 	}
 	checkCoverage(t, strict.testEngine, all, seen, based, required)

@@ -35,6 +35,14 @@ import (
 func served(t *testing.T) (w *testEngine, c Connection, stop func()) {
 	t.Helper()
 	w = open(t, Options{Executor: process.Executor{}})
+	c, stop = w.listen()
+	return w, c, stop
+}
+
+// listen makes an engine answer on a socket until the test ends.
+func (w *testEngine) listen() (c Connection, stop func()) {
+	t := w.t
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +68,7 @@ func served(t *testing.T) (w *testEngine, c Connection, stop func()) {
 	case err := <-ended:
 		t.Fatalf("serve ended: %v", err)
 	}
-	return w, c, stop
+	return c, stop
 }
 
 func TestServeAndConnect(t *testing.T) {

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
@@ -11,26 +13,47 @@ import (
 // except where the tables below say otherwise. So requests lose their empty members when they are
 // decoded, and no handler can treat them differently.
 
-// emptyMeans are the members whose empty value differs from an absent one, with the reason. A name
-// is that of the structure and the member in the SDK.
-var emptyMeans = map[string]string{
-	"KeyValuePair.Value":                           "a variable may have an empty value",
-	"EksContainerEnvironmentVariable.Value":        "a variable may have an empty value",
-	"SubmitJobInput.RetryStrategy":                 "RetryAttempts must be provided with retry strategy, also with an empty one (quoted error)",
-	"RegisterJobDefinitionInput.RetryStrategy":     "RetryAttempts must be provided with retry strategy, also with an empty one (quoted error)",
-	"EksVolume.EmptyDir":                           "the member selects the type of the volume",
-	"UpdateJobQueueInput.ComputeEnvironmentOrder":  "a queue needs at least one compute environment",
-	"UpdateJobQueueInput.ServiceEnvironmentOrder":  "a queue for service jobs needs a service environment",
-	"UpdateServiceEnvironmentInput.CapacityLimits": "Capacitylimits are required, also in a list that replaces them",
-	"UpdateQuotaShareInput.CapacityLimits":         "a quota share needs at least one capacity limit (user guide)",
-	"UpdateJobQueueInput.JobStateTimeLimitActions": "an update replaces the list, so an empty one removes all actions",
-	"ComputeResourceUpdate.LaunchTemplate":         "an empty id or name removes the launch template (API reference)",
-	"ComputeResourceUpdate.Ec2Configuration":       "an empty value removes the configuration (API reference)",
-	"ComputeResourceUpdate.Ec2KeyPair":             "an empty text removes the key pair (API reference)",
-	"ComputeResourceUpdate.ImageId":                "an empty text removes the custom image (API reference)",
-	"ComputeResourceUpdate.SecurityGroupIds":       "an empty list removes the security groups on EC2 (API reference)",
-	"ComputeResourceUpdate.Tags":                   "an update replaces the tags, so an empty object removes all of them",
-	"ComputeResourceUpdate.Subnets":                "an empty list removes the subnets on EC2 (API reference)",
+// Meaning is what the empty value of a member means where it is not like an absent member.
+type Meaning struct {
+	// Why is the reason, with its source.
+	Why string
+	// Error is AWS Batch's error for the empty value; "" if AWS Batch accepts it.
+	Error string
+	// Needs is the member that the API model requires an empty structure to have, so the structure is an error. It is ""
+	// for other members.
+	Needs string
+}
+
+// noAttempts is the error of AWS Batch for a retry strategy without attempts, also for an empty one (quoted error).
+const noAttempts = "RetryAttempts must be provided with retry strategy."
+
+// These are errors of AWS Batch for service environments and quota shares without limits, and for queues of service jobs
+// without an environment (quoted errors).
+const (
+	noLimits             = "Capacitylimits are required."
+	noServiceEnvironment = "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder."
+)
+
+// emptyMeans are the members whose empty value differs from an absent one. A name is that of the structure and the
+// member in the SDK. The tests read this table and needsMember, and have no other.
+var emptyMeans = map[string]Meaning{
+	"KeyValuePair.Value":                           {Why: "a variable may have an empty value"},
+	"EksContainerEnvironmentVariable.Value":        {Why: "a variable may have an empty value"},
+	"SubmitJobInput.RetryStrategy":                 {Why: "a retry strategy needs attempts", Error: noAttempts},
+	"RegisterJobDefinitionInput.RetryStrategy":     {Why: "a retry strategy needs attempts", Error: noAttempts},
+	"EksVolume.EmptyDir":                           {Why: "the member selects the type of the volume"},
+	"UpdateJobQueueInput.ComputeEnvironmentOrder":  {Why: "a queue needs an environment", Error: "At least 1 compute environment must be provided"},
+	"UpdateJobQueueInput.ServiceEnvironmentOrder":  {Why: "a queue for service jobs needs an environment", Error: noServiceEnvironment},
+	"UpdateServiceEnvironmentInput.CapacityLimits": {Why: "an update replaces the limits, and one is required", Error: noLimits},
+	"UpdateQuotaShareInput.CapacityLimits":         {Why: "a quota share needs a limit (user guide)", Error: noLimits},
+	"UpdateJobQueueInput.JobStateTimeLimitActions": {Why: "an update replaces the list, so an empty one removes all actions"},
+	"ComputeResourceUpdate.LaunchTemplate":         {Why: "an empty id or name removes the launch template (API reference)"},
+	"ComputeResourceUpdate.Ec2Configuration":       {Why: "an empty value removes the configuration (API reference)"},
+	"ComputeResourceUpdate.Ec2KeyPair":             {Why: "an empty text removes the key pair (API reference)"},
+	"ComputeResourceUpdate.ImageId":                {Why: "an empty text removes the custom image (API reference)"},
+	"ComputeResourceUpdate.SecurityGroupIds":       {Why: "an empty list removes the security groups on EC2 (API reference)"},
+	"ComputeResourceUpdate.Tags":                   {Why: "an update replaces the tags, so an empty object removes all of them"},
+	"ComputeResourceUpdate.Subnets":                {Why: "an empty list removes the subnets on EC2 (API reference)"},
 }
 
 // needsMember are the structures that the API model requires to have a member, so that an empty one
@@ -56,16 +79,18 @@ var needsMember = map[string]string{
 
 var computeResourceUpdate = reflect.TypeFor[types.ComputeResourceUpdate]()
 
-// EmptyMeaning returns why the empty value of a member of a request differs from an absent one; "" if
-// both mean the same.
-func EmptyMeaning(structure reflect.Type, member reflect.StructField) string {
-	if member.Type.Kind() == reflect.Pointer {
-		if name := needsMember[member.Type.Elem().Name()]; name != "" {
-			return "the API model requires its member " + name
-		}
+// EmptyMeaning returns what the empty value of a member of a request means: member is Structure.Member, and structure
+// the name of the structure that it is, or "". differs is false if the value means the same as an absent member.
+func EmptyMeaning(member, structure string) (m Meaning, differs bool) {
+	if name := needsMember[structure]; name != "" {
+		return Meaning{Why: "the API model requires its member " + name, Needs: name}, true
 	}
-	return emptyMeans[structure.Name()+"."+member.Name]
+	m, differs = emptyMeans[member]
+	return m, differs
 }
+
+// EmptyMembers returns the members, as Structure.Member, whose empty value has a meaning of its own.
+func EmptyMembers() []string { return slices.Sorted(maps.Keys(emptyMeans)) }
 
 // dropEmpty makes the empty members of a request absent, and reports whether there were any. v is a
 // structure that was decoded. The elements of lists and maps are values, so empty ones stay.
@@ -99,7 +124,14 @@ func dropEmpty(v reflect.Value) (dropped bool) {
 			}
 			empty = empty || e.Kind() == reflect.String && e.Len() == 0
 		}
-		if empty && EmptyMeaning(t, f) == "" {
+		if !empty {
+			continue
+		}
+		structure := ""
+		if f.Type.Kind() == reflect.Pointer {
+			structure = f.Type.Elem().Name()
+		}
+		if _, differs := EmptyMeaning(t.Name()+"."+f.Name, structure); !differs {
 			member.SetZero()
 			dropped = true
 		}

@@ -49,7 +49,7 @@ func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	case service && len(in.ComputeEnvironmentOrder) > 0:
 		return wire.ClientException("A job queue cannot have both serviceEnvironmentOrder and computeEnvironmentOrder.")
 	case training && !service:
-		return wire.ClientException("Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder.")
+		return wire.ClientException(noServiceEnvironment)
 	case service && !training:
 		return wire.ClientException("Only job queues of type SAGEMAKER_TRAINING can have serviceEnvironmentOrder.")
 	case !service && len(in.ComputeEnvironmentOrder) == 0:
@@ -168,7 +168,7 @@ func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbat
 		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
 			return nil, wire.ClientException("At least 1 compute environment must be provided")
 		case in.ServiceEnvironmentOrder != nil && len(in.ServiceEnvironmentOrder) == 0:
-			return nil, wire.ClientException("Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder.")
+			return nil, wire.ClientException(noServiceEnvironment)
 		case q.Service != "" && len(in.ComputeEnvironmentOrder) > 0 || q.Service == "" && len(in.ServiceEnvironmentOrder) > 0:
 			return nil, wire.ClientException("A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder.")
 		}

@@ -73,7 +73,7 @@ func checkCapacity(limits []types.CapacityLimit) error {
 func checkLimitCount(n int) error {
 	switch {
 	case n == 0:
-		return wire.ClientException("Capacitylimits are required.")
+		return wire.ClientException(noLimits)
 	case n > maxCapacityLimits:
 		return wire.ClientException("Number of capacity limits exceeds %d.", maxCapacityLimits)
 	}
