@@ -168,18 +168,23 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
+// TestStopRefuses checks what is rejected. Batch answers 200 for any text that names no job, and so does the engine,
+// with a notice.
 func TestStopRefuses(t *testing.T) {
 	w := open(t, Options{})
+	notice := w.heard()
 	missing := api.NewID()
-	if _, err := w.CancelJob(t.Context(), &awsbatch.CancelJobInput{JobId: &missing, Reason: aws.String("x")}); err != nil {
-		t.Errorf("an unknown job: %v; Batch answers 200", err)
+	for _, id := range []string{missing, "work", missing + ":", missing + ":01", missing + "#x", "arn:aws:batch:local:000000000000:job/work"} {
+		_, err := w.CancelJob(t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: aws.String("x")})
+		want := "AWS Batch accepts this silently; no such job exists: " + strings.TrimPrefix(id, "arn:aws:batch:local:000000000000:job/")
+		if err != nil || *notice != want {
+			t.Errorf("%s: %v, notice %q, want %q", id, err, *notice, want)
+		}
 	}
 	_, err := w.TerminateJob(t.Context(), &awsbatch.TerminateJobInput{JobId: &missing, Reason: aws.String(strings.Repeat("x", 1025))})
 	refused(t, err, "reason can have at most 1024 characters.")
-	for _, id := range []string{"work", missing + ":", missing + ":01", missing + "#x", "arn:aws:batch:local:000000000000:job/work"} {
-		_, err := w.CancelJob(t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: aws.String("x")})
-		refused(t, err, "Job id "+strings.TrimPrefix(id, "arn:aws:batch:local:000000000000:job/")+" is not valid: it must be the id or ARN of a job.")
-	}
+	_, err = w.TerminateJob(t.Context(), &awsbatch.TerminateJobInput{JobId: aws.String(""), Reason: aws.String("x")})
+	refused(t, err, "jobId is required.")
 }
 
 // TestDescriptionsAreComplete checks the members that Batch always shows, even if the request had

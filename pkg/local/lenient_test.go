@@ -4,7 +4,9 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/smithy-go"
+	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
@@ -215,8 +218,6 @@ func TestLenientRefuses(t *testing.T) {
 			in.ComputeResources.InstanceTypes = []string{"t2", "unknown"}
 		}),
 			"InvalidParameterValue", "Instance type unknown does not exist"},
-		{environing(func(in *awsbatch.CreateComputeEnvironmentInput) { in.ServiceRole = aws.String("unknown") }),
-			"InvalidParameterValue", "Could not find IAM role unknown"},
 		{environing(func(in *awsbatch.CreateComputeEnvironmentInput) { in.ComputeEnvironmentName = aws.String("ec2") }),
 			"ClientException", "Compute environment ec2 already exists"},
 		{queueing(func(in *awsbatch.CreateJobQueueInput) { in.JobQueueName = aws.String("default") }), "ClientException", "Job queue default already exists"},
@@ -350,3 +351,64 @@ func TestLenientTagsOfChildren(t *testing.T) {
 
 // mostNotice is the longest notice that clients get, in characters.
 const mostNotice = 4000
+
+// TestLenientAcceptsAllThatStrictAccepts edits valid requests at random. A lenient engine accepts each request that a
+// strict one accepts, under the rules of batchctl serve.
+func TestLenientAcceptsAllThatStrictAccepts(t *testing.T) {
+	strict, lenient := emptyEngine(t, Options{Check: lintRequest}), emptyEngine(t, Options{Check: lintRequest, Lenient: true})
+	accepted, rejected := 0, 0
+	try := func(t *rapid.T) {
+		base := rapid.SampledFrom(baseRequests).Draw(t, "base")
+		var root any
+		if err := json.Unmarshal([]byte(base.body), &root); err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "edits") {
+			root = edited(t, root)
+		}
+		body, err := json.Marshal(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _ := strict.call(base.operation, strict.fill(string(body))); status != http.StatusOK {
+			rejected++
+			return
+		}
+		accepted++
+		if status, message := lenient.call(base.operation, lenient.fill(string(body))); status != http.StatusOK {
+			t.Errorf("%s: a lenient engine answers %d %s, a strict one 200: %s", base.operation, status, message, body)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 20 { // a request takes less time than a draw of rapid
+			try(t)
+		}
+	})
+	if accepted == 0 || rejected == 0 {
+		t.Errorf("%d requests accepted and %d rejected, want both", accepted, rejected)
+	}
+}
+
+// edited changes one value of a request: its own or one below it.
+func edited(t *rapid.T, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if name := rapid.SampledFrom(append(slices.Sorted(maps.Keys(v)), "")).Draw(t, "member"); name != "" {
+			if rapid.IntRange(0, 9).Draw(t, "what") == 0 {
+				delete(v, name)
+			} else {
+				v[name] = edited(t, v[name])
+			}
+			return v
+		}
+	case []any:
+		if i := rapid.IntRange(-1, len(v)-1).Draw(t, "element"); i >= 0 {
+			if rapid.Bool().Draw(t, "again") {
+				return append(v, v[i])
+			}
+			v[i] = edited(t, v[i])
+			return v
+		}
+	}
+	return rapid.SampledFrom([]any{nil, "", "x", "aws:x", "0", "0.25", "1000", "*", 0, -1, 1, 59, 100, 2000000, true, false, []any{}, map[string]any{}}).Draw(t, "value")
+}

@@ -24,12 +24,12 @@ type Meaning struct {
 	Needs string
 }
 
-// noAttempts is the error of AWS Batch for a retry strategy without attempts, also for an empty one (quoted error).
-const noAttempts = "RetryAttempts must be provided with retry strategy."
-
-// These are errors of AWS Batch for service environments and quota shares without limits, and for queues of service jobs
-// without an environment (quoted errors).
+// These are errors of AWS Batch that its users quote: for a retry strategy without attempts, also for an empty one; for a
+// pod without containers; for service environments and quota shares without limits; and for queues of service jobs without
+// an environment.
 const (
+	noAttempts           = "RetryAttempts must be provided with retry strategy."
+	noPodContainer       = "Containers must be provided for Batch on EKS jobs."
 	noLimits             = "Capacitylimits are required."
 	noServiceEnvironment = "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder."
 )
@@ -41,6 +41,7 @@ var emptyMeans = map[string]Meaning{
 	"EksContainerEnvironmentVariable.Value":        {Why: "a variable may have an empty value"},
 	"SubmitJobInput.RetryStrategy":                 {Why: "a retry strategy needs attempts", Error: noAttempts},
 	"RegisterJobDefinitionInput.RetryStrategy":     {Why: "a retry strategy needs attempts", Error: noAttempts},
+	"EksPodProperties.Containers":                  {Why: "a pod needs a container", Error: noPodContainer},
 	"EksVolume.EmptyDir":                           {Why: "the member selects the type of the volume"},
 	"UpdateJobQueueInput.ComputeEnvironmentOrder":  {Why: "a queue needs an environment", Error: "At least 1 compute environment must be provided"},
 	"UpdateJobQueueInput.ServiceEnvironmentOrder":  {Why: "a queue for service jobs needs an environment", Error: noServiceEnvironment},

@@ -19,7 +19,7 @@ import (
 // have no effect here.
 func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
-	if err := a.judge(c, checkEnvironmentRequest(in), checkRole(in.ServiceRole), checkTags(in.Tags), a.check(c)); err != nil {
+	if err := a.judge(c, checkEnvironmentRequest(in), checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.CEStateEnabled)
@@ -181,7 +181,7 @@ func (c *call) noticeEnvironment(r *types.ComputeResource) {
 // new one. Environments from the engine's options cannot be changed.
 func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
-	if err := a.judge(c, checkRole(in.ServiceRole), a.check(c)); err != nil {
+	if err := a.judge(c, a.check(c)); err != nil {
 		return nil, err
 	}
 	var now *awsbatch.CreateComputeEnvironmentInput

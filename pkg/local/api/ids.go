@@ -9,19 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// jobIDPattern matches the id of a job, of a child of an array and of a node.
-var jobIDPattern = lazy(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}([:#](0|[1-9][0-9]*))?$`)
-
 // jobID returns the id of a job, child or node that a request names by its id or ARN; "" for nil.
 func jobID(text *string) string { return model.ResourceName(aws.ToString(text), model.KindJob) }
-
-// checkJobID rejects text that cannot be the id of a job.
-func checkJobID(id string) error {
-	if !jobIDPattern().MatchString(id) {
-		return faulty("Job id %s is not valid: it must be the id or ARN of a job.", id)
-	}
-	return nil
-}
 
 // NewID returns a random UUID (version 4), as Batch's job ids are.
 func NewID() string {

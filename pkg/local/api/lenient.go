@@ -20,16 +20,17 @@ import (
 // refusal is an error that depends on whether the engine is lenient. Code that can return one
 // passes it to judge.
 type refusal struct {
+	// strict is Batch's error. It is never nil: a lenient engine accepts all that a strict one accepts.
+	strict *wire.Fault
 	// lenient is moto's error; nil if a lenient engine accepts the request.
-	// strict is Batch's error. It is nil for a request that only moto rejects.
-	strict, lenient *wire.Fault
+	lenient *wire.Fault
 }
 
-// Error returns the message of the error that Unwrap returns.
-func (r *refusal) Error() string { return r.Unwrap().Error() }
+// Error returns the message of Batch's error.
+func (r *refusal) Error() string { return r.strict.Error() }
 
 // Unwrap returns the error for code that does not call judge.
-func (r *refusal) Unwrap() error { return cmp.Or(r.strict, r.lenient) }
+func (r *refusal) Unwrap() error { return r.strict }
 
 // faulty rejects a value that could still be carried out, so a lenient engine accepts it.
 func faulty(format string, args ...any) error {
@@ -58,11 +59,11 @@ func (a *API) judge(c *call, refusals ...error) error {
 		switch {
 		case !ok:
 			return err
-		case !a.Lenient && r.strict != nil:
+		case !a.Lenient:
 			return r.strict
-		case a.Lenient && r.lenient != nil:
+		case r.lenient != nil:
 			return r.lenient
-		case a.Lenient:
+		default:
 			taken = append(taken, r.strict.Message)
 		}
 	}
@@ -137,12 +138,4 @@ func (a *API) showIdentity(d *types.JobDetail) {
 	if a.Lenient && d.Container != nil {
 		d.Container.Environment = append(d.Container.Environment, types.KeyValuePair{Name: aws.String("AWS_BATCH_JOB_ID"), Value: d.JobId})
 	}
-}
-
-// checkRole rejects a service role that moto does not find: it identifies roles by ARN.
-func checkRole(role *string) error {
-	if text := aws.ToString(role); text != "" && model.ResourceName(text, "role") == text {
-		return unlikeMoto(nil, invalidParameter("Could not find IAM role %s", text))
-	}
-	return nil
 }

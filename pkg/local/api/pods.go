@@ -31,7 +31,7 @@ func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	case in.EcsProperties != nil:
 		return wire.ClientException("Cannot use both ecsProperties and eksProperties")
 	case p.PodProperties == nil || len(p.PodProperties.Containers) == 0:
-		return unlikeMoto(wire.ClientException("Containers must be provided for Batch on EKS jobs."),
+		return unlikeMoto(wire.ClientException(noPodContainer),
 			wire.ClientException("eksProperties.podProperties must contain at least one container"))
 	case len(p.PodProperties.Containers) > maxParts || len(p.PodProperties.InitContainers) > maxParts:
 		return wire.ClientException("podProperties can have at most %d containers and %d initContainers.", maxParts, maxParts)

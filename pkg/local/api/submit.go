@@ -282,9 +282,8 @@ func (a *API) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.T
 }
 
 // stop records the request to end a job. As in Batch, the request is accepted without effect if a
-// cancelled job has started already, if the job has ended, and if no job has that id (aws-cli#2551).
-// Batch was seen to accept any text as an id. The engine rejects text that cannot be one: no caller
-// wants a request that can have no effect.
+// cancelled job has started already, if the job has ended, and if no job has that id, also if the
+// text cannot be the id of a job (aws-cli#2551). The notice of the answer reports it.
 func (a *API) stop(c *call, text, reason *string, terminate bool) error {
 	id := jobID(text)
 	switch {
@@ -293,7 +292,7 @@ func (a *API) stop(c *call, text, reason *string, terminate bool) error {
 	case aws.ToString(reason) == "":
 		return wire.ClientException("reason is required.")
 	}
-	if err := a.judge(c, checkReason(*reason), checkJobID(id)); err != nil {
+	if err := a.judge(c, checkReason(*reason)); err != nil {
 		return err
 	}
 	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
