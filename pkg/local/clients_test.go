@@ -202,8 +202,8 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 // identifierForms are the ways in which clients name a job: only an id and an ARN are documented.
 var identifierForms = []string{"id", "ARN", "name", "empty"}
 
-// identifierRequests returns the requests that name resources in every form, with no token and an empty one. running and
-// pending have a job for each form and operation.
+// identifierRequests returns the requests that name resources in every form, with no token and an empty one. running
+// and pending have a job for each form and operation.
 func (w *baseEngine) identifierRequests(running, pending map[string]string) (all []clientRequest) {
 	ask := func(operation, body string) {
 		all = append(all, clientRequest{Service: service(operation), Operation: operation, Body: w.ids(body), Answer: true})

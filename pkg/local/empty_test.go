@@ -29,6 +29,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -96,7 +97,7 @@ var baseRequests = []baseRequest{
 		"retryStrategy": {"attempts": 2, "evaluateOnExit": [{"action": "RETRY", "onExitCode": "1", "onReason": "r", "onStatusReason": "s"}]},
 		"consumableResourcePropertiesOverride": {"consumableResourceList": [{"consumableResource": "licence", "quantity": 1}]},
 		"containerOverrides": {"command": ["true"], "environment": [{"name": "A", "value": "b"}], "resourceRequirements": [{"type": "VCPU", "value": "1"}]}}`, ""},
-	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "work"}`, ""},
+	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "work", "dependsOn": [{"jobId": "JOB", "type": "SEQUENTIAL"}]}`, ""},
 	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "task", "ecsPropertiesOverride": {"taskProperties": [{"containers": [
 		{"name": "c", "command": ["true"], "environment": [{"name": "A", "value": "b"}], "resourceRequirements": [{"type": "VCPU", "value": "1"}]}]}]}}`, ""},
 	{"SubmitJob", `{"jobName": "j", "jobQueue": "default", "jobDefinition": "nodes", "nodeOverrides": {"numNodes": 2, "nodePropertyOverrides": [{"targetNodes": "0:", "instanceTypes": ["m5.large"],
@@ -325,8 +326,8 @@ func (c *emptyCase) meansAs(structure string, needed bool) {
 	}
 }
 
-// want returns the answer that a case wants: that of the request without the member, unless the table in package api has
-// another. message is the answer that it has, and begins how the answer to the base request begins.
+// want returns the answer that a case wants: that of the request without the member, unless the table in package api
+// has another. message is the answer that it has, and begins how the answer to the base request begins.
 func (c *emptyCase) want(absent outcome, message, begins string) (outcome, error) {
 	switch {
 	case c.needed != (c.meaning.Needs != ""):
@@ -607,4 +608,29 @@ func (w *baseEngine) fill(body string) string {
 		body = strings.ReplaceAll(body, `"`+word+`"`, `"`+value+`"`)
 	}
 	return body
+}
+
+// TestEmptyMembersTable checks that the documentation has the table of package api. -update writes it.
+func TestEmptyMembersTable(t *testing.T) {
+	const page, begin, end = "../../docs/compatibility.md", "<!-- empty members -->\n", "<!-- /empty members -->"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the table", page)
+	}
+	rows := "| member | what its empty value means |\n| --- | --- |\n"
+	for _, name := range api.EmptyMembers() {
+		structure, member, _ := strings.Cut(name, ".")
+		meaning, _ := api.EmptyMeaning(name, "")
+		rows += fmt.Sprintf("| `%s.%s` | %s", strings.TrimSuffix(structure, "Input"), strings.ToLower(member[:1])+member[1:], meaning.Why)
+		if meaning.Error != "" {
+			rows += fmt.Sprintf(": %q", strings.TrimSuffix(meaning.Error, "."))
+		}
+		rows += " |\n"
+	}
+	golden.File(t, page, before+begin+rows+end+after)
 }
