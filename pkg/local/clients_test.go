@@ -106,7 +106,7 @@ func decodeLines[T any](t *testing.T, text []byte) (all []T) {
 // service returns the service of an operation, as boto3 names it.
 func service(operation string) string {
 	switch {
-	case strings.HasSuffix(operation, "Clusters"):
+	case ecsOperations[operation]:
 		return "ecs"
 	case otherInputs[operation] != nil:
 		return "logs"
