@@ -22,6 +22,7 @@ import (
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -566,7 +567,11 @@ type baseEngine struct {
 func emptyEngine(t *testing.T, o Options) *baseEngine {
 	t.Helper()
 	o.Executor = &script{run: func(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
-		return play(ctx, a, strings.Join(a.Command, " "))
+		word := strings.Join(a.Command, " ")
+		if slices.ContainsFunc(a.Environment, func(v types.KeyValuePair) bool { return *v.Name == "AWS_BATCH_JOB_NODE_INDEX" && *v.Value == "0" }) {
+			word = "10ms" // the main node ends the others, so it has to be the last one
+		}
+		return play(ctx, a, word)
 	}}
 	w := &baseEngine{testEngine: open(t, o), names: map[string]string{}}
 	must := func(operation, body string) {
