@@ -264,5 +264,13 @@ def refusals():
     refused("does not exist or is not in ACTIVE status", batch.submit_job, jobName="x", jobQueue="default", jobDefinition="missing")
 
 
+def secrets():
+    """A job whose secret the engine lacks: it does not run without it."""
+    register("secretive", "sh", "-c", "echo ran", executionRoleArn="arn:aws:iam::123456789012:role/r",
+             secrets=[{"name": "TOKEN", "valueFrom": "arn:aws:secretsmanager:us-east-1:123456789012:secret:missing"}])
+    j = ended(batch.submit_job(jobName="s", jobQueue="default", jobDefinition="secretive")["jobId"])[0]
+    same((j["status"], j["container"]["reason"].split(":")[0]), ("FAILED", "ResourceInitializationError"))
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
