@@ -178,18 +178,26 @@ def metaflow():
 
 
 def cromwell():
-    """A call: definition by hash, volumes, log group of its own; cancels and terminates."""
-    register("cromwell_busybox_4f2a", "sh", "-c", "echo out; exit 4", logConfiguration={"logDriver": "awslogs", "options": {"awslogs-group": "/cromwell"}}, privileged=False,
-             ulimits=[{"name": "nofile", "softLimit": 1024, "hardLimit": 1024}], environment=[{"name": "AWS_CROMWELL_PATH", "value": "a/b"}],
-             volumes=[{"name": "local-disk", "host": {"sourcePath": "/tmp"}}], mountPoints=[{"sourceVolume": "local-disk", "containerPath": "/cromwell_root"}])
-    definition = batch.describe_job_definitions(jobDefinitionName="cromwell_busybox_4f2a", status="ACTIVE")["jobDefinitions"][0]["jobDefinitionArn"]
-    id = batch.submit_job(jobName="wf-call", jobQueue="default", jobDefinition=definition, retryStrategy={"attempts": 1}, timeout={"attemptDurationSeconds": 100000},
-                          dependsOn=[], parameters={}, containerOverrides={"environment": [], "command": [], "resourceRequirements": []})["jobId"]
-    j = ended(id)[0]
+    """Definition by hash, logs, cancels. As processes, its job with /cromwell_root does not start."""
+    # Cromwell mounts a directory of the host at another path, which only a container can have. So one job checks that this is
+    # reported, and the rest runs without the volume.
+    volume = dict(volumes=[{"name": "local-disk", "host": {"sourcePath": "/tmp"}}], mountPoints=[{"sourceVolume": "local-disk", "containerPath": "/cromwell_root"}])
+    rest = dict(logConfiguration={"logDriver": "awslogs", "options": {"awslogs-group": "/cromwell"}}, privileged=False,
+                ulimits=[{"name": "nofile", "softLimit": 1024, "hardLimit": 1024}], environment=[{"name": "AWS_CROMWELL_PATH", "value": "a/b"}])
+    ids = []
+    for name, more in ("cromwell_busybox_4f2a", volume), ("cromwell_busybox_51c0", {}):
+        register(name, "sh", "-c", "echo out; exit 4", **rest, **more)
+        definition = batch.describe_job_definitions(jobDefinitionName=name, status="ACTIVE")["jobDefinitions"][0]["jobDefinitionArn"]
+        ids.append(batch.submit_job(jobName="wf-call", jobQueue="default", jobDefinition=definition, retryStrategy={"attempts": 1}, timeout={"attemptDurationSeconds": 100000},
+                                    dependsOn=[], parameters={}, containerOverrides={"environment": [], "command": [], "resourceRequirements": []})["jobId"])
+    mounted, j = ended(*ids)
+    reason = mounted["container"]["reason"]
+    same((mounted["status"], "exitCode" in mounted["container"], reason.split(": a process")[0]), ("FAILED", False, "ResourceInitializationError: mount point /cromwell_root"))
     same((j["status"], j["container"]["exitCode"], j["statusReason"]), ("FAILED", 4, "Essential container in task exited"))
     same(messages("/cromwell", j["container"]["logStreamName"]), ["out"])
-    batch.cancel_job(jobId=id, reason="cancel")  # of one that has ended: no error
-    batch.terminate_job(jobId=id, reason="cromwell abort called")
+    for id in ids:
+        batch.cancel_job(jobId=id, reason="cancel")  # of one that has ended: no error
+        batch.terminate_job(jobId=id, reason="cromwell abort called")
 
 
 def snakemake():

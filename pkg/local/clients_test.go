@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -55,7 +56,7 @@ func clients(t *testing.T) []aClient {
 		{"boto3 without its checks", []string{python, program, "unchecked"}, regexp.MustCompile(`object is not iterable|has no attribute|NoneType`), nil},
 		{"raw JSON", []string{python, program, "raw"}, nil, nil},
 		{"AWS CLI", []string{python, program, "cli"}, regexp.MustCompile(checks), nil},
-		{"JavaScript", []string{node, "testdata/clients/client.js"}, nil, []string{"UpdateConsumableResourceInput.ClientToken"}},
+		{"JavaScript", []string{node, "testdata/clients/client.js"}, nil, []string{"UpdateConsumableResourceInput.ClientToken", "SubmitServiceJobInput.ClientToken"}},
 	}
 }
 
@@ -149,6 +150,8 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			w := emptyEngine(t, Options{Check: lintRequest})
 			c, _ := w.listen()
+			query := k.send(t, c, []clientRequest{{Service: "logs", Operation: "StartQuery", Body: someQuery, Answer: true}})
+			w.names["QUERY"] = varying.FindString(string(query[0].Answer))
 			var requests []clientRequest
 			absent := map[int]int{} // the request without the member, by case
 			last := ""
@@ -202,45 +205,62 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 // identifierForms are the ways in which clients name a job: only an id and an ARN are documented.
 var identifierForms = []string{"id", "ARN", "name", "empty"}
 
-// identifierRequests returns the requests that name resources in every form, with no token and an empty one. running
-// and pending have a job for each form and operation.
-func (w *baseEngine) identifierRequests(running, pending map[string]string) (all []clientRequest) {
+// identifierRequests returns the requests that name resources in every form, with no token and an empty one: first those
+// that read, then those that end jobs. running and pending have a job for each form and operation. Each list has equally
+// many requests for each form, in the order of the forms.
+func (w *baseEngine) identifierRequests(running, pending map[string]string) (reads, ends []clientRequest) {
 	ask := func(operation, body string) {
-		all = append(all, clientRequest{Service: service(operation), Operation: operation, Body: w.ids(body), Answer: true})
+		reads = append(reads, clientRequest{Service: service(operation), Operation: operation, Body: w.ids(body), Answer: true})
 	}
-	form := func(kind, id, name, form string) string {
-		switch form {
-		case "ARN":
-			return model.ARN(kind, id)
-		case "name":
-			return name
-		case "empty":
-			return ""
-		}
-		return id
+	end := func(operation, body string) {
+		ends = append(ends, clientRequest{Service: service(operation), Operation: operation, Body: body, Answer: true})
 	}
 	for _, how := range identifierForms {
-		array := form(model.KindJob, w.names["ARRAY"], "job", how)
-		queue := form(model.KindQueue, "default", "default", how)
-		ask("DescribeJobs", `{"jobs": ["`+array+`"]}`)
+		form := func(arn, id, name string) string { return map[string]string{"id": id, "ARN": arn, "name": name}[how] }
+		of := func(kind, id string) string { return form(model.ARN(kind, id), id, id) }
+		ecs := func(kind, id string) string { return form(model.ECSPrefix+kind+"/"+ecsKinds[kind]+id, id, id) }
+		array := form(model.ARN(model.KindJob, w.names["ARRAY"]), w.names["ARRAY"], "job")
+		service := form(model.ARN(model.KindServiceJob, w.names["SERVICE"]), w.names["SERVICE"], "train")
+		group := form("arn:aws:logs:"+model.Region+":"+model.Account+":log-group:made", "made", "made")
+		queue, cluster := of(model.KindQueue, "default"), ecs(kindCluster, "AWSBatch-local")
 		for _, token := range []string{"", `, "nextToken": ""`} {
 			ask("ListJobs", `{"arrayJobId": "`+array+`", "jobStatus": "SUCCEEDED"`+token+`}`)
 			ask("ListJobs", `{"jobQueue": "`+queue+`", "jobStatus": "SUCCEEDED"`+token+`}`)
-			ask("ListJobsByConsumableResource", `{"consumableResource": "`+form(model.KindConsumable, "licence", "licence", how)+`"`+token+`}`)
+			ask("ListJobsByConsumableResource", `{"consumableResource": "`+of(model.KindConsumable, "licence")+`"`+token+`}`)
 			ask("DescribeJobQueues", `{"jobQueues": ["`+queue+`"]`+token+`}`)
-			ask("DescribeComputeEnvironments", `{"computeEnvironments": ["`+form(model.KindEnvironment, "spare", "spare", how)+`"]`+token+`}`)
-			ask("DescribeJobDefinitions", `{"jobDefinitions": ["`+form(model.KindDefinition, "work:1", "work", how)+`"]`+token+`}`)
+			ask("DescribeComputeEnvironments", `{"computeEnvironments": ["`+of(model.KindEnvironment, "spare")+`"]`+token+`}`)
+			ask("DescribeJobDefinitions", `{"jobDefinitions": ["`+form(model.ARN(model.KindDefinition, "work:1"), "work:1", "work")+`"]`+token+`}`)
 			ask("ListSchedulingPolicies", `{"maxResults": 10`+token+`}`)
 			ask("ListConsumableResources", `{"maxResults": 10`+token+`}`)
+			ask("ListServiceJobs", `{"jobQueue": "`+of(model.KindQueue, "sage")+`", "jobStatus": "FAILED"`+token+`}`)
+			ask("ListQuotaShares", `{"jobQueue": "`+of(model.KindQueue, "quotas")+`"`+token+`}`)
+			ask("DescribeServiceEnvironments", `{"serviceEnvironments": ["`+of(model.KindServiceEnvironment, "training")+`"]`+token+`}`)
+			ask("ListContainerInstances", `{"cluster": "`+cluster+`"`+token+`}`)
+			ask("ListTasks", `{"cluster": "`+cluster+`", "family": "nodes"`+token+`}`)
+			ask("DescribeLogStreams", `{"logGroupIdentifier": "`+group+`"`+token+`}`)
+			ask("FilterLogEvents", `{"logGroupIdentifier": "`+group+`"`+token+`}`)
 		}
-		for _, operation := range []string{"CancelJob", "TerminateJob"} {
-			id := pending[operation+how]
-			ask(operation, `{"jobId": "`+form(model.KindJob, id, "waits", how)+`", "reason": "by `+how+`"}`)
-			ask("DescribeJobs", `{"jobs": ["`+id+`"]}`)
+		ask("DescribeJobs", `{"jobs": ["`+array+`"]}`)
+		ask("DescribeServiceJob", `{"jobId": "`+service+`"}`)
+		ask("DescribeClusters", `{"clusters": ["`+cluster+`"]}`)
+		ask("DescribeContainerInstances", `{"cluster": "AWSBatch-local", "containerInstances": ["`+ecs("container-instance", "local")+`"]}`)
+		ask("DescribeTasks", `{"cluster": "AWSBatch-local", "tasks": ["`+ecs("task", w.names["TASK"])+`"]}`)
+		ask("DescribeTaskDefinition", `{"taskDefinition": "`+form(model.ECSPrefix+kindTaskDefinition+"/work:1", "work:1", "work")+`"}`)
+		ask("GetLogEvents", `{"logGroupIdentifier": "`+group+`", "logStreamName": "s"}`)
+		ask("GetLogGroupFields", `{"logGroupIdentifier": "`+group+`"}`)
+		ask("StartQuery", `{"logGroupIdentifiers": ["`+group+`"], "startTime": 1, "endTime": 2, "queryString": "fields @message"}`)
+		for _, operation := range []string{"CancelJob", "TerminateJob", "TerminateServiceJob"} {
+			id, kind, name := pending[operation+how], model.KindJob, "waits"
+			if operation == "TerminateServiceJob" {
+				kind, name = model.KindServiceJob, "train"
+			}
+			end(operation, `{"jobId": "`+form(model.ARN(kind, id), id, name)+`", "reason": "by `+how+`"}`)
+			end("DescribeJobs", `{"jobs": ["`+id+`"]}`)
 		}
-		ask("TerminateJob", `{"jobId": "`+form(model.KindJob, running[how], "runs", how)+`", "reason": "by `+how+`"}`)
+		id := running[how]
+		end("TerminateJob", `{"jobId": "`+form(model.ARN(model.KindJob, id), id, "runs")+`", "reason": "by `+how+`"}`)
 	}
-	return all
+	return reads, ends
 }
 
 // identifierEngine returns an engine with a running job for each documented form, and a pending job for each form and
@@ -254,6 +274,7 @@ func identifierEngine(t *testing.T) (w *baseEngine, running, pending map[string]
 		if how == "id" || how == "ARN" {
 			running[how] = w.submit("work", words("1h"))
 		}
+		pending["TerminateServiceJob"+how] = w.serve("sage", `{"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 100}}`)
 		for _, operation := range []string{"CancelJob", "TerminateJob"} {
 			pending[operation+how] = w.submit("work", words("1h"), func(in *awsbatch.SubmitJobInput) {
 				in.DependsOn = []types.JobDependency{{JobId: &first}}
@@ -285,22 +306,25 @@ func (w *testEngine) await(id string, status types.JobStatus) {
 func TestClientsIdentify(t *testing.T) {
 	all := clients(t)
 	w, running, pending := identifierEngine(t)
-	requests := w.identifierRequests(running, pending)
 	var plain []outcome
-	for _, r := range requests {
-		status, answer := w.send(r.Operation, r.Body)
-		o := outcome{Status: status, Answer: json.RawMessage(answer)}
-		if status != http.StatusOK {
-			if err := json.Unmarshal([]byte(answer), &o); err != nil {
-				t.Fatalf("%v: %s", err, answer)
+	reads, ends := w.identifierRequests(running, pending)
+	for _, requests := range [][]clientRequest{reads, ends} {
+		from := len(plain)
+		for _, r := range requests {
+			status, answer := w.send(r.Operation, r.Body)
+			o := outcome{Status: status, Answer: json.RawMessage(answer)}
+			if status != http.StatusOK {
+				if err := json.Unmarshal([]byte(answer), &o); err != nil {
+					t.Fatalf("%v: %s", err, answer)
+				}
 			}
+			plain = append(plain, o)
 		}
-		plain = append(plain, o)
-	}
-	each := len(requests) / len(identifierForms)
-	for i, r := range requests[:each] {
-		if id, arn := plain[i], plain[each+i]; plainText(t, id) != plainText(t, arn) {
-			t.Errorf("%s %s:\n by ARN: %s\n by id: %s", r.Operation, r.Body, plainText(t, arn), plainText(t, id))
+		each := len(requests) / len(identifierForms)
+		for i, r := range requests[:each] {
+			if id, arn := plain[from+i], plain[from+each+i]; plainText(t, id) != plainText(t, arn) {
+				t.Errorf("%s %s:\n by ARN: %s\n by id: %s", r.Operation, r.Body, plainText(t, arn), plainText(t, id))
+			}
 		}
 	}
 	w.ended(running, pending)
@@ -308,8 +332,11 @@ func TestClientsIdentify(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			w, running, pending := identifierEngine(t)
 			c, _ := w.listen()
-			requests := w.identifierRequests(running, pending)
+			requests := slices.Concat(w.identifierRequests(running, pending))
 			for i, got := range k.send(t, c, requests) {
+				if requests[i].Service == "logs" && strings.Contains(got.Unsent, "value: 0, valid min length: 1") {
+					continue // the model of CloudWatch Logs does not allow an empty text there
+				}
 				if text, want := plainText(t, got), plainText(t, plain[i]); text != want {
 					t.Errorf("%s %s:\n%s\nwant\n%s", requests[i].Operation, requests[i].Body, text, want)
 				}
@@ -331,6 +358,9 @@ func (w *baseEngine) ended(running, pending map[string]string) {
 				w.want(pending[operation+how], types.JobStatusPending, "")
 			}
 		}
+		if d := w.service(pending["TerminateServiceJob"+how]); (d.Status == types.ServiceJobStatusFailed) != ends || ends && aws.ToString(d.StatusReason) != "by "+how {
+			w.t.Errorf("service job by %s: %s %s", how, d.Status, aws.ToString(d.StatusReason))
+		}
 		if ends {
 			w.await(running[how], types.JobStatusFailed)
 			w.want(running[how], types.JobStatusFailed, "by "+how)
@@ -340,9 +370,9 @@ func (w *baseEngine) ended(running, pending map[string]string) {
 	}
 }
 
-// vary are the parts of answers that differ between engines and clients: times, ids and how a reason was spelled; the
-// CLI leaves out tokens.
-var vary = regexp.MustCompile(`\b\d{13}\b|by (id|ARN)`)
+// vary are the parts of answers that differ between engines and clients: times, which clients write in several forms, ids
+// and how a reason was spelled; the CLI leaves out tokens.
+var vary = regexp.MustCompile(`"\w+At":("[^"]*"|[0-9.]+)|\b\d{13}\b|by (id|ARN)`)
 
 // plainText returns an outcome as text that does not depend on the client.
 func plainText(t *testing.T, o outcome) string {

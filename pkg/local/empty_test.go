@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -73,6 +74,7 @@ const (
 		"launchTemplate": {"launchTemplateId": "lt-12345678", "version": "1", "overrides": [{"launchTemplateId": "lt-23456789", "version": "1", "targetInstanceTypes": ["m5.large"]}]}`
 	someShares  = `{"computeReservation": 1, "shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "s", "weightFactor": 1}]}`
 	someFilters = `[{"name": "JOB_NAME", "values": ["a*"]}]`
+	someQuery   = `{"logGroupName": "made", "startTime": 1, "endTime": 2, "queryString": "fields @message"}`
 	someLimits  = `[{"state": "RUNNABLE", "action": "CANCEL", "maxTimeSeconds": 600, "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"}]`
 )
 
@@ -147,6 +149,13 @@ var baseRequests = []baseRequest{
 	{"PutRetentionPolicy", `{"logGroupName": "made", "retentionInDays": 7}`, ""},
 	{"DeleteRetentionPolicy", `{"logGroupName": "made"}`, ""},
 	{"DeleteLogGroup", `{"logGroupName": "NAME"}`, "The specified log group does not exist."},
+	{"StartQuery", `{"logGroupName": "made", "startTime": 1, "endTime": 2, "queryString": "fields @message", "limit": 9, "queryLanguage": "CWLI"}`, ""},
+	{"StartQuery", `{"logGroupNames": ["made"], "startTime": 1, "endTime": 2, "queryString": "fields @message"}`, ""},
+	{"StartQuery", `{"logGroupIdentifiers": ["made"], "startTime": 1, "endTime": 2, "queryString": "fields @message"}`, ""},
+	{"GetQueryResults", `{"queryId": "QUERY", "maxItems": 9}`, ""},
+	{"DescribeQueries", `{"logGroupName": "made", "status": "Complete", "maxResults": 9, "queryLanguage": "CWLI"}`, ""},
+	{"GetLogRecord", `{"logRecordPointer": "POINTER", "unmask": true}`, ""},
+	{"GetLogGroupFields", `{"logGroupName": "made", "time": 1}`, ""},
 	{"CreateServiceEnvironment", `{"serviceEnvironmentName": "NAME", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "state": "ENABLED", "tags": {"t": "u"},
 		"capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 4}]}`, ""},
 	{"UpdateServiceEnvironment", `{"serviceEnvironment": "training", "state": "ENABLED", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 4}]}`, ""},
@@ -177,7 +186,8 @@ var baseRequests = []baseRequest{
 	{"DescribeTaskDefinition", `{"taskDefinition": "work:1", "include": ["TAGS"]}`, ""},
 }
 
-// otherInputs are the inputs of the operations of CloudWatch Logs and ECS.
+// otherInputs are the inputs of the operations of CloudWatch Logs and ECS. It lacks StartLiveTail, which answers with a
+// stream for hours, and the operations on tags, which have no optional members.
 var otherInputs = map[string]reflect.Type{
 	"GetLogEvents":               reflect.TypeFor[wire.GetLogEventsInput](),
 	"FilterLogEvents":            reflect.TypeFor[wire.FilterLogEventsInput](),
@@ -189,6 +199,11 @@ var otherInputs = map[string]reflect.Type{
 	"PutRetentionPolicy":         reflect.TypeFor[wire.PutRetentionPolicyInput](),
 	"DeleteRetentionPolicy":      reflect.TypeFor[wire.DeleteRetentionPolicyInput](),
 	"DeleteLogGroup":             reflect.TypeFor[wire.DeleteLogGroupInput](),
+	"StartQuery":                 reflect.TypeFor[wire.StartQueryInput](),
+	"GetQueryResults":            reflect.TypeFor[wire.GetQueryResultsInput](),
+	"DescribeQueries":            reflect.TypeFor[wire.DescribeQueriesInput](),
+	"GetLogRecord":               reflect.TypeFor[wire.GetLogRecordInput](),
+	"GetLogGroupFields":          reflect.TypeFor[wire.GetLogGroupFieldsInput](),
 	"ListClusters":               reflect.TypeFor[ecs.ListClustersInput](),
 	"DescribeClusters":           reflect.TypeFor[ecs.DescribeClustersInput](),
 	"ListContainerInstances":     reflect.TypeFor[ecs.ListContainerInstancesInput](),
@@ -298,7 +313,7 @@ func (w *testEngine) send(operation, body string) (status int, answer string) {
 		w.t.Fatal(err)
 	}
 	recorder := httptest.NewRecorder()
-	w.engine.Handler().ServeHTTP(recorder, r)
+	w.handler.ServeHTTP(recorder, r)
 	return recorder.Code, recorder.Body.String()
 }
 
@@ -584,6 +599,7 @@ func emptyEngine(t *testing.T, o Options) *baseEngine {
 	must("CreateSchedulingPolicy", `{"name": "even"}`)
 	must("CreateLogGroup", `{"logGroupName": "made"}`)
 	must("CreateLogStream", `{"logGroupName": "made", "logStreamName": "s"}`)
+	must("PutLogEvents", fmt.Sprintf(`{"logGroupName": "made", "logStreamName": "s", "logEvents": [{"timestamp": %d, "message": "m"}]}`, time.Now().UnixMilli()))
 	must("CreateSchedulingPolicy", `{"name": "spare"}`)
 	for _, name := range []string{"fair", "other"} {
 		must("CreateJobQueue", `{"jobQueueName": "`+name+`", "priority": 1, "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/even",
@@ -600,6 +616,9 @@ func emptyEngine(t *testing.T, o Options) *baseEngine {
 	w.names["JOB"], w.names["ARRAY"], w.names["NODES"] = w.submit("work", words("true")), w.submit("work", words("true"), array(2)), w.submit("nodes")
 	w.names["SERVICE"] = w.serve("sage", `{}`)
 	w.idle()
+	w.names["POINTER"] = base64.RawURLEncoding.EncodeToString([]byte("0\x00made\x00s"))
+	_, query := w.send("StartQuery", someQuery)
+	w.names["QUERY"] = varying.FindString(query)
 	w.names["STREAM"] = *w.job(w.names["JOB"]).Container.LogStreamName
 	w.names["TASK"] = w.names["STREAM"][strings.LastIndex(w.names["STREAM"], "/")+1:]
 	return w

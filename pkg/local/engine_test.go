@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -111,6 +112,8 @@ type testEngine struct {
 	*awsbatch.Client
 	t      *testing.T
 	engine *Engine
+	// handler answers the requests of send. Another handler does not have its queries.
+	handler http.Handler
 }
 
 func open(t *testing.T, o Options) *testEngine {
@@ -136,7 +139,7 @@ func open(t *testing.T, o Options) *testEngine {
 			t.Error(err)
 		}
 	})
-	return &testEngine{awsbatch.NewFromConfig(e.Config("")), t, e}
+	return &testEngine{awsbatch.NewFromConfig(e.Config("")), t, e, e.Handler()}
 }
 
 // register registers a definition that asks for the given amounts.

@@ -19,8 +19,8 @@ type Effect int
 const (
 	// Harmless means that the job's result does not depend on the member.
 	Harmless Effect = iota
-	// Differs means that the job runs, but may succeed here and fail on AWS. The status reason of
-	// its attempt names the member.
+	// Differs means that the job runs, but may succeed here and fail on AWS, or the reverse. The status
+	// reason of its attempt names the member.
 	Differs
 	// Prevents means that the result could be wrong without the member. The job does not start.
 	Prevents

@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,6 +104,10 @@ func mountMembers(c *types.ContainerProperties, m types.MountPoint) []attempt.Me
 		return []attempt.Member{prevents(name, "mount point "+inside+": a process gets no empty volume there")}
 	}
 	there, err := os.Stat(source)
+	if err != nil && path.Clean(source) == path.Clean(inside) {
+		// A process that opens the directory gets an error. On AWS it exists: Docker creates it.
+		return []attempt.Member{{Name: name, Effect: attempt.Differs}}
+	}
 	if err != nil {
 		return []attempt.Member{prevents(name, "mount point "+inside+": "+source+" of volume "+volume+" does not exist on this machine")}
 	}

@@ -54,6 +54,8 @@ func TestProcessMounts(t *testing.T) {
 		{link, host(dir), false, attempt.Member{}},
 		{dir, host(dir), true, attempt.Member{Name: "mountPoints.readOnly", Effect: attempt.Differs}},
 		{"/no/such", host(dir), false, prevents("mountPoints", "mount point /no/such: a process does not find "+dir+" there")},
+		{filepath.Join(dir, "no"), host(dir + "/no/"), false, attempt.Member{Name: "mountPoints", Effect: attempt.Differs}},
+		{filepath.Join(dir, "no"), host(filepath.Join(dir, "no")), true, attempt.Member{Name: "mountPoints", Effect: attempt.Differs}},
 		{dir, host(filepath.Join(dir, "no")), false, prevents("mountPoints", "mount point "+dir+": "+filepath.Join(dir, "no")+" of volume v does not exist on this machine")},
 		{dir, host(""), false, prevents("mountPoints", "mount point "+dir+": a process gets no empty volume there")},
 		{dir, types.Volume{Name: aws.String("v")}, false, prevents("mountPoints", "mount point "+dir+": a process gets no empty volume there")},

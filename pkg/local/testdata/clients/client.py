@@ -26,7 +26,7 @@ def main():
         return
     call = {"boto3": Boto, "unchecked": Unchecked, "raw": Raw, "cli": CLI}[mode]()
     for request in requests:
-        print(json.dumps(call(request)), flush=True)
+        print(json.dumps(call(request), default=str), flush=True)  # a time as text
 
 
 class Boto:
