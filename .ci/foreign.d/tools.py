@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError, WaiterError
 # Old versions of boto3 read no endpoint from the environment.
 batch = boto3.client("batch", endpoint_url=os.environ["AWS_ENDPOINT_URL_BATCH"])
 logs = boto3.client("logs", endpoint_url=os.environ["AWS_ENDPOINT_URL_CLOUDWATCH_LOGS"])
+ecs = boto3.client("ecs", endpoint_url=os.environ["AWS_ENDPOINT_URL_ECS"])
 
 STATUSES = ["SUBMITTED", "PENDING", "RUNNABLE", "STARTING", "RUNNING", "SUCCEEDED", "FAILED"]
 DAY_AGO = str(int(time.time() - 86400) * 1000)
@@ -98,7 +99,7 @@ def airflow():
 
 
 def parallelcluster():
-    """awsbsub, awsbstat, awsbout, awsbqueues, awsbkill: an empty token for page one, queues by ARN."""
+    """awsbsub, -stat, -out, -queues, -hosts, -kill: an empty token for page one, queues by ARN."""
     register("pc", "sh", "-c", "echo one; echo two; echo three")
     register("pc-long", "sleep", "600")
     queue = batch.describe_job_queues(jobQueues=["default"])["jobQueues"][0]
@@ -117,11 +118,27 @@ def parallelcluster():
     stream = job(array + ":1")["container"]["logStreamName"]
     same([e["message"] for e in logs.get_log_events(logGroupName="/aws/batch/job", logStreamName=stream, startFromHead=True, limit=2)["events"]], ["one", "two"])
     same([e["message"] for e in logs.get_log_events(logGroupName="/aws/batch/job", logStreamName=stream, startFromHead=False, limit=2)["events"]], ["two", "three"])
-    if not batch.describe_compute_environments(computeEnvironments=[queue["computeEnvironmentOrder"][0]["computeEnvironment"]], nextToken="")["computeEnvironments"][0]["ecsClusterArn"]:
-        raise AssertionError("awsbhosts finds no cluster")
-    id = batch.submit_job(jobName="k", jobQueue="default", jobDefinition="pc-long")["jobId"]
-    batch.terminate_job(jobId=id, reason="Terminated by the user")
-    same(ended(id)[0]["statusReason"], "Terminated by the user")
+    running = batch.submit_job(jobName="k", jobQueue="default", jobDefinition="pc-long")["jobId"]
+    while job(running)["status"] != "RUNNING":
+        time.sleep(0.1)
+    environment = queue["computeEnvironmentOrder"][0]["computeEnvironment"]
+    same(hosts(environment), [("ACTIVE", "local", 1, 0, (8, 16384), (7, 16384 - 64))])
+    batch.terminate_job(jobId=running, reason="Terminated by the user")
+    same(ended(running)[0]["statusReason"], "Terminated by the user")
+    same(hosts(environment), [("ACTIVE", "local", 0, 0, (8, 16384), (8, 16384))])
+
+
+def hosts(environment):
+    """What awsbhosts shows of the container instances of an environment, apart from what EC2 knows."""
+    found = []
+    for e in batch.describe_compute_environments(computeEnvironments=[environment], nextToken="")["computeEnvironments"]:
+        for page in ecs.get_paginator("list_container_instances").paginate(cluster=e["ecsClusterArn"]):
+            for i in ecs.describe_container_instances(cluster=e["ecsClusterArn"], containerInstances=page["containerInstanceArns"])["containerInstances"]:
+                amounts = [{r["name"]: r["integerValue"] for r in i[of]} for of in ("registeredResources", "remainingResources")]
+                kind = [a["value"] for a in i["attributes"] if a["name"] == "ecs.instance-type"][0]
+                same(i["ec2InstanceId"][:2], "i-")
+                found.append((i["status"], kind, i["runningTasksCount"], i["pendingTasksCount"], *((a["CPU"] // 1024, a["MEMORY"]) for a in amounts)))
+    return found
 
 
 def torchx():
