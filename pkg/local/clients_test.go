@@ -205,9 +205,9 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 // identifierForms are the ways in which clients name a job: only an id and an ARN are documented.
 var identifierForms = []string{"id", "ARN", "name", "empty"}
 
-// identifierRequests returns the requests that name resources in every form, with no token and an empty one: first those
-// that read, then those that end jobs. running and pending have a job for each form and operation. Each list has equally
-// many requests for each form, in the order of the forms.
+// identifierRequests returns the requests that name resources in every form, with no token and an empty one: requests
+// that read, and requests that end jobs. running and pending have a job for each form and operation. Each list has as
+// many requests for one form as for the next, in the order of the forms.
 func (w *baseEngine) identifierRequests(running, pending map[string]string) (reads, ends []clientRequest) {
 	ask := func(operation, body string) {
 		reads = append(reads, clientRequest{Service: service(operation), Operation: operation, Body: w.ids(body), Answer: true})
@@ -370,8 +370,8 @@ func (w *baseEngine) ended(running, pending map[string]string) {
 	}
 }
 
-// vary are the parts of answers that differ between engines and clients: times, which clients write in several forms, ids
-// and how a reason was spelled; the CLI leaves out tokens.
+// vary are the parts of answers that differ between engines and clients: times, which clients write in several forms,
+// ids, and how a reason was spelled. The CLI leaves out tokens.
 var vary = regexp.MustCompile(`"\w+At":("[^"]*"|[0-9.]+)|\b\d{13}\b|by (id|ARN)`)
 
 // plainText returns an outcome as text that does not depend on the client.

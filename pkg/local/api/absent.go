@@ -24,9 +24,9 @@ type Meaning struct {
 	Needs string
 }
 
-// These are errors of AWS Batch that its users quote: for a retry strategy without attempts, also for an empty one; for a
-// pod without containers; for service environments and quota shares without limits; and for queues of service jobs without
-// an environment.
+// These are errors of AWS Batch that others quote: for a retry strategy without attempts, also for an empty one; for
+// a pod without containers; for service environments and quota shares without limits; and for queues of service jobs
+// without an environment.
 const (
 	noAttempts           = "RetryAttempts must be provided with retry strategy."
 	noPodContainer       = "Containers must be provided for Batch on EKS jobs."

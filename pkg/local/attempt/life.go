@@ -177,7 +177,7 @@ func (l *Life) provide(x Executor, a *Attempt) error {
 	return nil
 }
 
-// without returns the names of the members without which a container may succeed here and fail on AWS.
+// without returns the names of the members without which a container may have another result than on AWS.
 func without(x Executor, c *types.ContainerProperties) []string {
 	var names []string
 	for _, m := range x.Unhonoured(c) {
