@@ -2,8 +2,6 @@ package bench
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Law is a power law of time by size, seconds = Factor * size ^ Exponent, fitted to the
@@ -26,14 +24,11 @@ func FitLaw(sizes, seconds []float64) (Law, bool) {
 	for i := range sizes {
 		x[i], y[i] = math.Log(sizes[i]), math.Log(seconds[i])
 	}
-	if len(x) < 2 || stat.Variance(x, nil) < 1e-12 {
+	fit, ok := fitLine(x, y)
+	if !ok {
 		return Law{}, false
 	}
-	constant, exponent := stat.LinearRegression(x, y, nil, false)
-	l := Law{Factor: math.Exp(constant), Exponent: exponent, R2: 1, Points: len(x)}
-	if stat.Variance(y, nil) > 0 {
-		l.R2 = stat.RSquared(x, y, nil, constant, exponent)
-	}
+	l := Law{Factor: math.Exp(fit.constant), Exponent: fit.slope, R2: fit.r2, Points: len(x)}
 	return l, !math.IsInf(l.Factor, 0) && l.Factor > 0
 }
 

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
@@ -104,8 +102,7 @@ func medianInterval(sorted []float64) *Interval {
 	if n < 2 {
 		return nil
 	}
-	heads := distuv.Binomial{N: float64(n), P: 0.5}
-	within := func(k int) float64 { return 1 - 2*heads.CDF(float64(k-1)) }
+	within := func(k int) float64 { return 1 - 2*headsAtMost(k-1, n) }
 	k := 1
 	for 2*(k+1) <= n && within(k+1) >= Confidence {
 		k++

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/combin"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // RankTest is the outcome of a Mann-Whitney U test.
@@ -117,7 +116,7 @@ func normalTail(u, n, m, ties float64) float64 {
 		return 1
 	}
 	z := max(math.Abs(u-n*m/2)-0.5, 0) / math.Sqrt(variance)
-	return 2 * distuv.UnitNormal.Survival(z)
+	return 2 * normalAbove(z)
 }
 
 // leastP is the smallest P that samples of these sizes can reach.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/batchctl/batchctl/workloads/measure"
 )
@@ -47,7 +47,7 @@ func MedianRatio(a, b []float64) Ratio {
 // logInterval is the interval of a positive value whose logarithm has that variance,
 // estimated from samples of n values at least.
 func logInterval(value, variance float64, n int) *Interval {
-	reach := math.Exp(distuv.UnitNormal.Quantile((1+Confidence)/2) * math.Sqrt(variance))
+	reach := math.Exp(mathext.NormalQuantile((1+Confidence)/2) * math.Sqrt(variance))
 	interval := &Interval{value / reach, value * reach, Confidence}
 	switch n {
 	case 2:
@@ -69,7 +69,7 @@ func logMedianVariance(values []float64) (v float64, ok bool) {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	c := max(int(math.Round(float64(n+1)/2-math.Sqrt(float64(n)))), 1)
-	outside := distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(c - 1)) // on one side
-	z := distuv.UnitNormal.Quantile(1 - outside)
+	outside := headsAtMost(c-1, n) // on one side
+	z := mathext.NormalQuantile(1 - outside)
 	return math.Pow((math.Log(sorted[n-c])-math.Log(sorted[c-1]))/(2*z), 2), true
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -134,29 +133,4 @@ func outputSchema(con *term.Console, c *cli.Context, command string) error {
 		return f.Try("did you mean: batchctl schema output %s", near)
 	}
 	return f.Try("list the commands that do: batchctl schema output")
-}
-
-// versionCommand is batchctl version.
-func versionCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
-		Name: "version", Usage: "print version information",
-		UsageText:   "batchctl version [FLAGS]",
-		Description: cmdline.Help("Include this in a bug report.", "batchctl version\nbatchctl version --output json"),
-		Flags:       cmdline.OutputFlags(cmdline.JSON[cmdline.Versions]()),
-		Action: func(c *cli.Context) error {
-			if err := cmdline.Most(c, 0); err != nil {
-				return err
-			}
-			format, err := cmdline.OutputFormat(c)
-			if err != nil {
-				return err
-			}
-			v := cmdline.Version()
-			if format == "json" {
-				return con.JSON(v)
-			}
-			return con.PrintUnmasked(fmt.Sprintf("batchctl %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
-				v.Version, v.Commit, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes, v.Prices))
-		},
-	}
 }

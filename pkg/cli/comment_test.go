@@ -150,10 +150,12 @@ func scripts(t *testing.T) (github, gitlab string) {
 		}
 	}
 	var jobs map[string]struct{ Script []string }
-	for path, into := range map[string]any{"../../action.yml": &action, "../../templates/ci/gitlab.yml": &jobs} {
+	for path, into := range map[string]any{"../../action.yml": &action, "../../templates/gitlab/template.yml": &jobs} {
 		text, err := os.ReadFile(path)
 		if err == nil {
-			err = yaml.Unmarshal(text, into)
+			// A component's inputs are a document of their own before the jobs.
+			documents := strings.Split(string(text), "\n---\n")
+			err = yaml.Unmarshal([]byte(documents[len(documents)-1]), into)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)

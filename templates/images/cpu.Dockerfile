@@ -9,6 +9,9 @@
 FROM scratch
 LABEL org.opencontainers.image.title="batchctl-workloads" \
       org.opencontainers.image.description="Matrix multiplication and image processing, timed and verified, on the CPU"
-COPY batchctl-workloads /
+# The context of a release (RELEASE=1) has the program of each platform in its own folder.
+ARG TARGETPLATFORM
+ARG RELEASE
+COPY ${RELEASE:+$TARGETPLATFORM/}batchctl-workloads /
 USER 65532:65532
 ENTRYPOINT ["/batchctl-workloads"]

@@ -22,6 +22,9 @@ LABEL org.opencontainers.image.title="batchctl-workloads" \
 # The parts of the driver that the runtime mounts: CUDA, and NVML for gpu-info. AWS Batch
 # replaces "all" by the GPUs that the job requests.
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
-COPY batchctl-workloads /
+# The context of a release (RELEASE=1) has the program of each platform in its own folder.
+ARG TARGETPLATFORM
+ARG RELEASE
+COPY ${RELEASE:+$TARGETPLATFORM/}batchctl-workloads /
 USER 65532:65532
 ENTRYPOINT ["/batchctl-workloads"]

@@ -9,8 +9,10 @@ import (
 
 // Versions are the versions of the program and of the data in it.
 type Versions struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit"`
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	// Date is the time of the commit, as RFC 3339.
+	Date     string `json:"date"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	// SDK is the version of the AWS SDK's Batch client, which defines the requests.
@@ -24,7 +26,7 @@ type Versions struct {
 // Version returns the versions. A build outside a repository has placeholders for
 // version and commit.
 func Version() Versions {
-	v := Versions{Version: "(devel)", Commit: "(commit not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	v := Versions{Version: "(devel)", Commit: "(commit not recorded)", Date: "(date not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -34,8 +36,11 @@ func Version() Versions {
 		v.Version = info.Main.Version
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		switch s.Key {
+		case "vcs.revision":
 			v.Commit = s.Value
+		case "vcs.time":
+			v.Date = s.Value
 		}
 	}
 	for _, m := range info.Deps {
