@@ -26,8 +26,8 @@ func normalAbove(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
 // line is a line y = constant + slope x that has been fitted to points by least squares.
 type line struct{ constant, slope, r2 float64 }
 
-// fitLine fits a line. r2 is its coefficient of determination, and 1 for points of one height. It is false if all points
-// have the same x.
+// fitLine fits a line. r2 is its coefficient of determination, and 1 for points of one height. It is false if
+// all points have the same x.
 func fitLine(x, y []float64) (line, bool) {
 	meanX, meanY := mean(x), mean(y)
 	var xx, xy, yy float64
