@@ -21,9 +21,10 @@ type Target string
 const (
 	SM70 Target = "sm_70"
 	SM80 Target = "sm_80"
+	SM90a Target = "sm_90a"
 )
 
-var versions = map[Target]string{SM70: "+ptx63", SM80: "+ptx70"}
+var versions = map[Target]string{SM70: "+ptx63", SM80: "+ptx70", SM90a: "+ptx80"}
 
 // ErrNoCompiler says that the compiler is not installed.
 var ErrNoCompiler = errors.New(Compiler + " is not installed (Debian's package " + Compiler + ")")

@@ -14,6 +14,7 @@ import (
 //go:generate go run ../cuda/ptx sm_70 peak.cu
 //go:generate go run ../cuda/ptx sm_80 mma.cu
 //go:generate go run ../cuda/ptx sm_80 peak_mma.cu
+//go:generate go run ../cuda/ptx sm_90a wgmma.cu
 
 var (
 	//go:embed gemm_sm70.ptx
@@ -24,6 +25,8 @@ var (
 	mmaPTX string
 	//go:embed peak_mma_sm80.ptx
 	peakMMAPTX string
+	//go:embed wgmma_sm90a.ptx
+	wgmmaPTX string
 )
 
 // Kernels are this package's kernels, compiled for one card. All calls are within the
@@ -56,9 +59,17 @@ func (k *Kernels) load() (err error) {
 	if k.never, err = k.card.Alloc(8); err != nil {
 		return err
 	}
-	sources := []string{gemmPTX, peakPTX}
-	if k.card.Info.Capability >= tensorCores {
+	driver, err := k.card.Driver().Version()
+	if err != nil {
+		return err
+	}
+	capability := k.card.Info.Capability
+	sources := []string{gemmPTX, peakPTX} // in the order of the constants
+	if capability >= tensorCores {
 		sources = append(sources, mmaPTX, peakMMAPTX)
+	}
+	if hasWarpgroups(capability, driver) {
+		sources = append(sources, wgmmaPTX)
 	}
 	for _, ptx := range sources {
 		library, err := k.card.Load(ptx)
@@ -68,7 +79,7 @@ func (k *Kernels) load() (err error) {
 		k.libraries = append(k.libraries, library)
 	}
 	for _, p := range []gpu.Precision{gpu.Float32, gpu.Float64, gpu.TF32, gpu.BFloat16} {
-		if d, ok := designFor(p, k.card.Info.Capability); ok {
+		if d, ok := designFor(p, capability, driver); ok {
 			if k.units[p], err = k.find(d); err != nil {
 				return err
 			}
@@ -79,13 +90,9 @@ func (k *Kernels) load() (err error) {
 
 // find finds the kernels of a design.
 func (k *Kernels) find(d design) (*unit, error) {
-	matrices, peaks := k.libraries[0], k.libraries[1]
-	if d.tensor {
-		matrices, peaks = k.libraries[2], k.libraries[3]
-	}
-	aligned, errAligned := matrices.Kernel(d.aligned.name, d.aligned.shared)
-	general, errGeneral := matrices.Kernel(d.general.name, d.general.shared)
-	peak, errPeak := peaks.Kernel(d.peak.name, 0)
+	aligned, errAligned := k.libraries[d.aligned.in].Kernel(d.aligned.name, d.aligned.shared)
+	general, errGeneral := k.libraries[d.general.in].Kernel(d.general.name, d.general.shared)
+	peak, errPeak := k.libraries[d.peak.in].Kernel(d.peak.name, 0)
 	return &unit{d, aligned, general, peak}, errors.Join(errAligned, errGeneral, errPeak)
 }
 

@@ -45,7 +45,7 @@ func FMAPeak(c *gpu.Card, q *gpu.Queue) (rate float64, err error) {
 		return 0, err
 	}
 	k.libraries = append(k.libraries, library)
-	d, ok := designFor(gpu.Float32, c.Info.Capability)
+	d, ok := designFor(gpu.Float32, c.Info.Capability, 0)
 	if !ok {
 		return 0, fmt.Errorf("no kernel measures the peak of %s", c)
 	}

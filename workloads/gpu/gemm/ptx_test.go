@@ -22,6 +22,7 @@ func TestGenerated(t *testing.T) {
 	}{
 		{"gemm.cu", cuda.SM70, "6.3", gemmPTX}, {"peak.cu", cuda.SM70, "6.3", peakPTX},
 		{"mma.cu", cuda.SM80, "7.0", mmaPTX}, {"peak_mma.cu", cuda.SM80, "7.0", peakMMAPTX},
+		{"wgmma.cu", cuda.SM90a, "8.0", wgmmaPTX},
 	} {
 		t.Run(test.source, func(t *testing.T) {
 			if !strings.Contains(test.text, ".version "+test.version+"\n.target "+string(test.target)+"\n") {
@@ -51,7 +52,7 @@ func TestGenerated(t *testing.T) {
 // loop over the depth is there once and all within it is unrolled, and no array has gone
 // to local memory because its index is unknown.
 func TestText(t *testing.T) {
-	all := gemmPTX + peakPTX + mmaPTX + peakMMAPTX
+	all := gemmPTX + peakPTX + mmaPTX + peakMMAPTX + wgmmaPTX
 	for kernel, counts := range map[string]map[string]int{
 		// A step of 8 for 8x8 and 8x16 sums. Before the loop and in it: a fetch and a store;
 		// 1 read of the factors before the 8 of the loop.
@@ -68,10 +69,14 @@ func TestText(t *testing.T) {
 		"gemm_tf32_any":    {"mma.sync": 2 * 32, "cp.async.cg": 0, "ldmatrix": 3 * 4},
 		"gemm_bf16_any":    {"mma.sync": 2 * 32, "cp.async.cg": 0, "ldmatrix": 3 * 8},
 		"gemm_f64_mma_any": {"mma.sync": 2 * 32, "cp.async.cg": 0},
+		// Two steps in the loop and two of copies before it; each is four multiplications deep.
+		"gemm_bf16_wgmma": {"wgmma.mma_async": 2 * 4, "cp.async.cg": 4 * 12, "cvt.rn.bf16x2": 64, "st.global.u32": 64},
+		"gemm_tf32_wgmma": {"wgmma.mma_async": 2 * 4, "cp.async.cg": 4 * 12, "ld.shared.v4.u32": 2 * 8, "st.shared.v4.u32": 2 * 8, "ld.shared.u32": 2 * 16, "st.global.f32": 128},
 		// The operations of a round, which designs count.
 		"gemm_peak_f32": {"fma.rn.f32": 8 * 32}, "gemm_peak_f64": {"fma.rn.f64": 8 * 32},
 		"gemm_peak_tf32": {"mma.sync.aligned.m16n8k8": 8 * 4}, "gemm_peak_bf16": {"mma.sync.aligned.m16n8k16": 8 * 4},
-		"gemm_peak_f64_mma": {"mma.sync.aligned.m8n8k4": 8 * 4},
+		"gemm_peak_f64_mma":    {"mma.sync.aligned.m8n8k4": 8 * 4},
+		"gemm_peak_tf32_wgmma": {"wgmma.mma_async.sync.aligned.m64n256k8": 4}, "gemm_peak_bf16_wgmma": {"wgmma.mma_async.sync.aligned.m64n256k16": 4},
 	} {
 		text := entry(t, all, kernel)
 		if strings.Contains(text, ".local") {

@@ -1,0 +1,218 @@
+// Matrix products on the tensor cores of Hopper, which their older instructions, those of
+// mma.cu, do not fill: bfloat16 and TF32, where all is aligned.
+//
+// A block of two warpgroups computes a tile of C, walking along the depth in steps of 128
+// bytes. Of four stages in shared memory the multiplications read two, this step's and the
+// one before, while copies fill the other two for the next steps. A warpgroup starts this
+// step's multiplications before it waits for the last step's, so that the tensor cores
+// always have some to go on with. One barrier for each step says both that all copies of a
+// step have arrived and that all have done with the stage that is filled next.
+#include "tiles.h"
+#include "wgmma.h"
+
+namespace gemm {
+namespace hopper {
+
+constexpr int threads = 256, stages = 4, ahead = stages - 2, chunk = 16, inAtom = atomRow / chunk;
+
+// Bf16 computes 128x256 of C, each warpgroup 64 rows. A stage has A's part, in 128 rows, and
+// then four parts of 64 columns of B, each in 64 rows.
+struct Bf16 {
+	typedef unsigned short T;
+	static constexpr int M = 128, N = 256, Depth = 64, Piece = 8;
+	static constexpr int BytesA = M * atomRow, GroupB = Depth * atomRow, Bytes = BytesA + N / 64 * GroupB;
+	static constexpr int CopiesA = M * inAtom / threads, CopiesB = Depth * N / Piece / threads;
+	float sums[sumsOfLane];
+
+	__device__ __forceinline__ static int place_b(int row, int c) { return BytesA + c / inAtom * GroupB + place_in_atom(row, c % inAtom); }
+	__device__ __forceinline__ void arrived(char *) {}
+
+	__device__ __forceinline__ void start(Products &products, const char *stage, int) {
+		const char *a = stage + threadIdx.x / 128 * 64 * atomRow, *b = stage + BytesA;
+		products.fence();
+#pragma unroll
+		for (int k = 0; k < Depth; k += 16)
+			products.bf16(sums, a + k * 2, b + k * atomRow, GroupB);
+		products.commit();
+	}
+
+	__device__ __forceinline__ void store(T *c, int row, int column, int m, int n) const {
+		int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+		for (int h = 0; h < 2; h++) {
+			int r = row + warp * 16 + h * 8 + lane / 4;
+			if (r >= m)
+				continue;
+#pragma unroll
+			for (int j = 0; j < N / 8; j++) {
+				int at = column + j * 8 + lane % 4 * 2;
+				if (at < n)
+					*reinterpret_cast<unsigned *>(c + (long long)r * n + at) = pack_bf16(sums[4 * j + 2 * h], sums[4 * j + 2 * h + 1]);
+			}
+		}
+	}
+};
+
+// Tf32 computes 256x128 of C, and transposed: the multiplication for TF32 takes an operand
+// from shared memory only with the depth along a row, as A has it and B has not. So the
+// words of B, which may come from registers, are its first operand, and A the second.
+//
+// Both are rounded to TF32, B in registers, and A in shared memory, by the thread that has
+// copied it.
+struct Tf32 {
+	typedef float T;
+	static constexpr int M = 256, N = 128, Depth = 32, Piece = 4;
+	// With 32 bytes more a row of B is in other banks than the three above it.
+	static constexpr int BytesA = M * atomRow, PitchB = N * 4 + 32, Bytes = (BytesA + Depth * PitchB + atom - 1) / atom * atom;
+	static constexpr int CopiesA = M * inAtom / threads, CopiesB = Depth * N / Piece / threads;
+	float sums[sumsOfLane];
+	unsigned words[2][Depth / 8][4];
+
+	__device__ __forceinline__ static int place_b(int row, int c) { return BytesA + row * PitchB + c * chunk; }
+
+	__device__ __forceinline__ static unsigned rounded(float x) { return round_tf32(__builtin_bit_cast(unsigned, x)); }
+
+	__device__ __forceinline__ void arrived(char *stage) {
+		int thread = threadIdx.x;
+#pragma unroll
+		for (int i = 0; i < CopiesA; i++) {
+			char *at = stage + place_in_atom((i * threads + thread) / inAtom, thread % inAtom);
+			float4v four = *reinterpret_cast<float4v *>(at);
+			*reinterpret_cast<uint4v *>(at) = {rounded(four.x), rounded(four.y), rounded(four.z), rounded(four.w)};
+		}
+	}
+
+	__device__ __forceinline__ void start(Products &products, const char *stage, int parity) {
+		int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+		const char *b = stage + BytesA + lane % 4 * PitchB + (warp * 16 + lane / 4) * 4;
+		auto &now = words[parity];
+#pragma unroll
+		for (int k = 0; k < Depth / 8; k++)
+#pragma unroll
+			for (int w = 0; w < 4; w++)
+				now[k][w] = round_tf32(*reinterpret_cast<const unsigned *>(b + (8 * k + w / 2 * 4) * PitchB + w % 2 * 32));
+		products.fence();
+#pragma unroll
+		for (int k = 0; k < Depth / 8; k++)
+			products.tf32(sums, now[k], stage + k * 32);
+		products.commit();
+	}
+
+	__device__ __forceinline__ void store(T *c, int row, int column, int m, int n) const {
+		int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+		for (int j = 0; j < M / 8; j++)
+#pragma unroll
+			for (int i = 0; i < 4; i++) {
+				int r = row + j * 8 + lane % 4 * 2 + i % 2, at = column + warp * 16 + lane / 4 + i / 2 * 8;
+				if (r < m && at < n)
+					c[(long long)r * n + at] = sums[4 * j + i];
+			}
+	}
+};
+
+// Source brings the parts of A and B of a block's tile. A row of A below the matrix is its
+// last one again, because what comes of it is not stored.
+template <typename P> struct Source {
+	const typename P::T *a, *b;
+	int m, n, depth, row, column;
+
+	__device__ __forceinline__ void bring_step(Copies &copies, char *stage, int k) const {
+		int thread = threadIdx.x;
+#pragma unroll
+		for (int i = 0; i < P::CopiesA; i++) {
+			int r = (i * threads + thread) / inAtom, c = thread % inAtom, d = k + c * P::Piece;
+			copies.start(stage + place_in_atom(r, c), a + (long long)min(row + r, m - 1) * depth + d, d < depth ? chunk : 0);
+		}
+#pragma unroll
+		for (int i = 0; i < P::CopiesB; i++) {
+			constexpr int across = P::N / P::Piece;
+			int r = (i * threads + thread) / across, c = thread % across, d = k + r, at = column + c * P::Piece;
+			copies.start(stage + P::place_b(r, c), b + (long long)d * n + at, d < depth && at < n ? chunk : 0);
+		}
+	}
+};
+
+// multiply_tile computes a block's tile of C = A B.
+template <typename P> __device__ __forceinline__ void multiply_tile(typename P::T *c, const typename P::T *a, const typename P::T *b, int m, int n, int depth) {
+	BATCHCTL_DYNAMIC_SHARED(uint4v, shared);
+	char *start = first_atom(reinterpret_cast<char *>(shared));
+	Tile tile = tile_of(blockIdx.x, tiles(m, P::M), tiles(n, P::N));
+	Source<P> source = {a, b, m, n, depth, tile.row * P::M, tile.column * P::N};
+	Copies copies;
+	Products products;
+	P part = {};
+
+#pragma unroll
+	for (int s = 0; s < ahead; s++) {
+		source.bring_step(copies, start + s * P::Bytes, s * P::Depth);
+		copies.commit();
+	}
+	int step = 0;
+	do {
+#pragma unroll
+		for (int parity = 0; parity < 2; parity++, step++) { // of an odd number the last adds zeros
+			char *stage = start + step % stages * P::Bytes;
+			copies.wait<ahead - 1>();
+			part.arrived(stage);
+			publish();
+			__syncthreads();
+			part.start(products, stage, parity);
+			source.bring_step(copies, start + (step + ahead) % stages * P::Bytes, (step + ahead) * P::Depth);
+			copies.commit();
+			products.wait<1>();
+		}
+	} while (step * P::Depth < depth);
+	products.wait<0>();
+	copies.wait<0>();
+	part.store(c, source.row, source.column, m, n);
+}
+
+// peak writes only what cannot be: no sum of squares is below zero. A round is peakLinks
+// multiplications of words that are all the same.
+constexpr int peakLinks = 4;
+
+template <bool OfTf32> __device__ __forceinline__ void peak(float *never, int rounds, unsigned word) {
+	alignas(atom) __shared__ unsigned a[64 * atomRow / 4];
+	alignas(atom) __shared__ unsigned b[256 * atomRow / 4];
+	for (int i = threadIdx.x; i < 256 * atomRow / 4; i += threads)
+		b[i] = a[i % (64 * atomRow / 4)] = word;
+	publish();
+	__syncthreads();
+	Products products;
+	float sums[sumsOfLane] = {};
+	unsigned words[4] = {a[0], a[1], a[2], a[3]};
+	const char *first = reinterpret_cast<const char *>(a), *second = reinterpret_cast<const char *>(b);
+	do {
+		products.fence();
+#pragma unroll
+		for (int l = 0; l < peakLinks; l++)
+			if constexpr (OfTf32)
+				products.tf32(sums, words, second + l * 32);
+			else
+				products.bf16(sums, first + l * 32, second + l * 16 * atomRow, 64 * atomRow);
+		products.commit();
+		products.wait<0>();
+	} while (--rounds > 0);
+	float sum = 0;
+#pragma unroll
+	for (int i = 0; i < sumsOfLane; i++)
+		sum += sums[i];
+	if (sum < 0)
+		*never = sum;
+}
+
+} // namespace hopper
+} // namespace gemm
+
+#define GEMM_WGMMA_KERNEL(name, precision)                                                                                        \
+	extern "C" __global__ void __launch_bounds__(gemm::hopper::threads, 1)                                                        \
+		name(gemm::hopper::precision::T *c, const gemm::hopper::precision::T *a, const gemm::hopper::precision::T *b, int m, int n, int depth) { \
+		gemm::hopper::multiply_tile<gemm::hopper::precision>(c, a, b, m, n, depth);                                               \
+	}
+
+GEMM_WGMMA_KERNEL(gemm_bf16_wgmma, Bf16)
+GEMM_WGMMA_KERNEL(gemm_tf32_wgmma, Tf32)
+
+extern "C" __global__ void __launch_bounds__(gemm::hopper::threads) gemm_peak_tf32_wgmma(float *never, int rounds, unsigned word) { gemm::hopper::peak<true>(never, rounds, word); }
+extern "C" __global__ void __launch_bounds__(gemm::hopper::threads) gemm_peak_bf16_wgmma(float *never, int rounds, unsigned word) { gemm::hopper::peak<false>(never, rounds, word); }
