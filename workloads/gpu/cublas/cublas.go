@@ -82,6 +82,7 @@ type functions struct {
 	create    func(*uintptr) int32
 	destroy   func(handle uintptr) int32
 	setStream func(handle uintptr, s gpu.Stream) int32
+	setMode   func(handle uintptr, mode int32) int32
 	// multiply is cublasGemmEx: C = alpha op(A) op(B) + beta C, column-major.
 	multiply func(handle uintptr, transposeA, transposeB, m, n, k int32, alpha unsafe.Pointer,
 		a gpu.Pointer, typeA, lda int32, b gpu.Pointer, typeB, ldb int32, beta unsafe.Pointer,
@@ -98,6 +99,7 @@ func bind(library uintptr) (functions, error) {
 		{"cublasCreate_v2", &f.create},
 		{"cublasDestroy_v2", &f.destroy},
 		{"cublasSetStream_v2", &f.setStream},
+		{"cublasSetMathMode", &f.setMode},
 		{"cublasGemmEx", &f.multiply},
 	} {
 		address, err := purego.Dlsym(library, s.name)
@@ -129,6 +131,11 @@ type library struct {
 
 func (l *library) Version() string { return l.version }
 
+// fullPrecisionSums is CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION. Without it, cuBLAS may cut
+// the depth of a bfloat16 product and round the sum of each part to bfloat16 before it adds them.
+// That can double the error of an element.
+const fullPrecisionSums = 16
+
 // NewMultiplier creates a cuBLAS handle for the context of the calling thread, on the stream.
 func (l *library) NewMultiplier(s gpu.Stream) (gpu.Multiplier, error) {
 	m := &multiplier{f: l.f}
@@ -136,6 +143,10 @@ func (l *library) NewMultiplier(s gpu.Stream) (gpu.Multiplier, error) {
 		return nil, err
 	}
 	if err := check("cublasSetStream", l.f.setStream(m.handle, s)); err != nil {
+		l.f.destroy(m.handle)
+		return nil, err
+	}
+	if err := check("cublasSetMathMode", l.f.setMode(m.handle, fullPrecisionSums)); err != nil {
 		l.f.destroy(m.handle)
 		return nil, err
 	}

@@ -63,6 +63,29 @@ func testProducts(t *testing.T) {
 	}
 }
 
+// TestRoundedOnce checks that each element of a bfloat16 product is rounded once, and no sum
+// of a part of the depth is.
+func TestRoundedOnce(t *testing.T) {
+	card, library := open(t)
+	p := &product{shape: shape{20, 30, 63}, precision: gpu.BFloat16}
+	p.fill()
+	if err := card.Do(func() error { return p.multiply(card, library) }); err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.m {
+		for j := range p.n {
+			var want, size float64
+			for l := range p.k {
+				product := p.a[i*p.k+l] * p.b[l*p.n+j]
+				want, size = want+product, size+math.Abs(product)
+			}
+			if off := math.Abs(p.c[i*p.n+j] - want); !(off <= 0x1p-8*math.Abs(want)+0x1p-20*size) {
+				t.Errorf("element (%d, %d) is off by %g of %g", i, j, off, want)
+			}
+		}
+	}
+}
+
 // open is the fake driver's first card, and its cuBLAS.
 func open(t *testing.T) (*gpu.Card, gpu.BLAS) {
 	t.Helper()
@@ -198,6 +221,7 @@ func TestMultiplierErrors(t *testing.T) {
 	for _, test := range []struct{ fail, want string }{
 		{"cublasCreate_v2:14:1", "cublasCreate: cuBLAS status 14 (INTERNAL_ERROR)"},
 		{"cublasSetStream_v2:1:1", "cublasSetStream: cuBLAS status 1 (NOT_INITIALIZED): "},
+		{"cublasSetMathMode:7:1", "cublasSetMathMode: cuBLAS status 7 (INVALID_VALUE)"},
 	} {
 		t.Run(test.fail, func(t *testing.T) {
 			t.Setenv("FAKECUDA_FAIL", test.fail)

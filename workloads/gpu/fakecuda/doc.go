@@ -12,8 +12,8 @@
 //	FAKECUDA_INIT      the code that cuInit answers, such as 34 or 803 (0)
 //	FAKECUDA_HANG      a file that cuInit waits to read: indefinitely, if it is a pipe
 //	FAKECUDA_FAIL      name:code:nth, separated by commas: the nth call answers the code,
-//	                   as in cuMemAlloc_v2:2:3; cublasCreate_v2, cublasSetStream_v2 and
-//	                   cublasGemmEx have codes of their own
+//	                   as in cuMemAlloc_v2:2:3; cublasCreate_v2, cublasSetStream_v2,
+//	                   cublasSetMathMode and cublasGemmEx have codes of their own
 //	FAKECUDA_LATE      1 leaves the work on streams until something waits for it, so that
 //	                   a missing synchronisation shows; what no one waits for never runs
 //	FAKECUDA_TRACE     1 writes every call, and why it failed, to stderr

@@ -83,6 +83,16 @@ __device__ __forceinline__ unsigned round_tf32(unsigned bits) {
 	return rounded;
 }
 
+// round_chunk rounds four elements in shared memory to TF32. Written out, because clang
+// would load one after another.
+__device__ __forceinline__ void round_chunk(void *p) {
+	float4v four;
+	asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w) : "r"(shared_address(p)) : "memory");
+	unsigned rounded[4] = {round_tf32(__builtin_bit_cast(unsigned, four.x)), round_tf32(__builtin_bit_cast(unsigned, four.y)),
+	                       round_tf32(__builtin_bit_cast(unsigned, four.z)), round_tf32(__builtin_bit_cast(unsigned, four.w))};
+	*static_cast<uint4v *>(p) = {rounded[0], rounded[1], rounded[2], rounded[3]};
+}
+
 // pack_bf16 rounds to bfloat16, ties to even, and puts the first into the lower half.
 __device__ __forceinline__ unsigned pack_bf16(float low, float high) {
 	unsigned both;

@@ -136,6 +136,15 @@ static inline bool finite_bits(unsigned bits) { return (bits & 0x7f800000u) != 0
 
 static inline unsigned round_tf32(unsigned bits) { return finite_bits(bits) ? (bits + 0x1000u) & 0xffffe000u : bits; }
 
+static inline void round_chunk(void *p) {
+	require_aligned("ld.shared.v4", p);
+	unsigned four[4];
+	memcpy(four, p, sizeof four);
+	for (unsigned &bits : four)
+		bits = round_tf32(bits);
+	memcpy(p, four, sizeof four);
+}
+
 static inline unsigned round_bf16(float value) {
 	unsigned bits = __builtin_bit_cast(unsigned, value);
 	if ((bits & 0x7fffffffu) > 0x7f800000u)

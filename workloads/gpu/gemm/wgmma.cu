@@ -70,15 +70,11 @@ struct Tf32 {
 
 	__device__ __forceinline__ static int place_b(int row, int c) { return BytesA + row * PitchB + c * chunk; }
 
-	__device__ __forceinline__ static unsigned rounded(float x) { return round_tf32(__builtin_bit_cast(unsigned, x)); }
-
 	__device__ __forceinline__ void arrived(char *stage) {
 		int thread = threadIdx.x;
 #pragma unroll
 		for (int i = 0; i < CopiesA; i++) {
-			char *at = stage + place_in_atom((i * threads + thread) / inAtom, thread % inAtom);
-			float4v four = *reinterpret_cast<float4v *>(at);
-			*reinterpret_cast<uint4v *>(at) = {rounded(four.x), rounded(four.y), rounded(four.z), rounded(four.w)};
+			round_chunk(stage + place_in_atom((i * threads + thread) / inAtom, thread % inAtom));
 		}
 	}
 

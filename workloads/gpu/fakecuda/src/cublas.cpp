@@ -23,6 +23,7 @@ enum Status { success = 0, notInitialized = 1, invalidValue = 7, executionFailed
 enum Type { real32 = 0, real64 = 1, bfloat16 = 14 };                      // cudaDataType
 enum Compute { compute32 = 68, compute64 = 70, compute32TF32 = 77 };      // cublasComputeType_t
 constexpr int tf32Math = 3;                                               // CUBLAS_TF32_TENSOR_OP_MATH
+constexpr int fullPrecisionSums = 16;                                     // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 constexpr int major = 12, minor = 6, patch = 4;
 
 struct Handle {
@@ -66,6 +67,7 @@ struct Product {
 	Matrix a, b, c;
 	double alpha, beta;
 	bool rounded; // to TF32
+	bool reduced; // the sums of parts of the depth are rounded to bfloat16
 };
 
 size_t bytes(int type) { return type == real64 ? 8 : type == bfloat16 ? 2 : 4; }
@@ -101,14 +103,21 @@ template <typename T> std::vector<T> dense(const Matrix &m, int rows, int column
 template <typename T> void multiply(const Product &p) {
 	auto a = dense<T>(p.a, p.m, p.k, p.rounded), b = dense<T>(p.b, p.k, p.n, p.rounded);
 	std::vector<T> sums(size_t(p.m));
+	// Parts of the depth may be rounded on their own, which real cuBLAS does for some sizes.
+	int part = p.reduced ? (p.k + 1) / 2 : p.k;
+	auto reduce = [](T sum) { return T(fromBfloat16(toBfloat16(float(sum)))); };
 	for (int j = 0; j < p.n; j++) {
 		std::fill(sums.begin(), sums.end(), T(0));
+		std::vector<T> rounded(size_t(p.m));
 		for (int l = 0; l < p.k; l++) {
+			if (l > 0 && l % part == 0)
+				for (size_t i = 0; i < sums.size(); i++) rounded[i] = reduce(sums[i]), sums[i] = 0;
 			const T *column = &a[size_t(l) * size_t(p.m)];
 			T factor = b[size_t(j) * size_t(p.k) + size_t(l)];
 			for (int i = 0; i < p.m; i++) sums[size_t(i)] += column[i] * factor;
 		}
 		for (int i = 0; i < p.m; i++) {
+			if (p.reduced) sums[size_t(i)] = rounded[size_t(i)] + reduce(sums[size_t(i)]);
 			size_t at = size_t(i) + size_t(j) * size_t(p.c.stride);
 			// Where beta is 0, C is not read: it may be NaN.
 			T before = p.beta == 0 ? T(0) : T(p.beta) * load<T>(p.c.data, at, p.c.type);
@@ -184,6 +193,7 @@ EXPORT int cublasSetStream_v2(Handle *h, void *stream) {
 }
 
 EXPORT int cublasSetMathMode(Handle *h, int mode) {
+	if (int code = fakecuda_injected(__func__)) return code;
 	if (!h) return notInitialized;
 	h->mathMode = mode;
 	return success;
@@ -206,8 +216,9 @@ EXPORT int cublasGemmEx(Handle *h, int opA, int opB, int m, int n, int k, const 
 	if (int code = fakecuda_injected(__func__)) return code;
 	if (!alpha || !beta || !validOp(opA) || !validOp(opB)) return invalidValue;
 	if (!supported(typeA, typeB, typeC, compute)) return notSupported;
+	bool reduced = typeC == bfloat16 && !(h && h->mathMode & fullPrecisionSums);
 	bool rounded = compute == compute32TF32 && capability() >= 80;
-	return run(h, {m, n, k, {a, typeA, lda, opA != 0}, {b, typeB, ldb, opB != 0}, {c, typeC, ldc, false}, scalar(alpha, compute), scalar(beta, compute), rounded});
+	return run(h, {m, n, k, {a, typeA, lda, opA != 0}, {b, typeB, ldb, opB != 0}, {c, typeC, ldc, false}, scalar(alpha, compute), scalar(beta, compute), rounded, reduced});
 }
 
 EXPORT int cublasSgemm_v2(Handle *h, int opA, int opB, int m, int n, int k, const float *alpha, void *a, int lda, void *b, int ldb, const float *beta, void *c, int ldc) {
