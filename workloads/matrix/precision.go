@@ -30,6 +30,8 @@ type limits struct {
 	// share is the largest error of many elements together, relative to the norm of their expected
 	// values; 0 means no limit.
 	share float64
+	// factor is the largest |element| of A.
+	factor float64
 }
 
 // shareElements is the fewest elements whose error is compared with share. In fewer, sums may
@@ -50,8 +52,9 @@ const shareElements = 1024
 func limitsOf[T Float](kind gpu.Precision, a, b Matrix[T]) limits {
 	p := precisions[kind]
 	product := 2*p.operand + p.operand*p.operand + 2*p.sum
+	factor := maxAbs(a)
 	return limits{
-		element:  product * float64(a.Cols) * maxAbs(a) * maxAbs(b) * (1 + p.result),
-		relative: p.result, share: p.share,
+		element:  product * float64(a.Cols) * factor * maxAbs(b) * (1 + p.result),
+		relative: p.result, share: p.share, factor: factor,
 	}
 }

@@ -116,7 +116,7 @@ func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rng *r
 	if err := multiply(ctx, br, b, r, threads); err != nil {
 		return err
 	}
-	own := unit64 * float64(a.Cols) * maxAbs(a) * maxOf(br)
+	own := unit64 * float64(a.Cols) * l.factor * maxOf(br)
 	var found failure
 	err := measure.Parallel(ctx, threads, c.Rows, rowBand, func(low, high int) {
 		for i := low; i < high; i++ {
@@ -169,19 +169,35 @@ func multiply[T Float](ctx context.Context, dst []float64, m Matrix[T], x []floa
 }
 
 // dot is the compensated dot product: c collects the rounding error of every
-// product and every addition. The conversions keep the compiler from fusing.
+// product and every addition. Four sums run beside one another, because each
+// addition has to wait for the one before.
 func dot[T Float](x []T, y []float64) float64 {
-	var s, c float64
+	var s, c [4]float64
 	y = y[:len(x)]
-	for i, v := range x {
-		p := float64(float64(v) * y[i])
-		e := math.FMA(float64(v), y[i], -p)
-		t := s + p
-		z := t - s
-		c += (s - (t - z)) + (p - z) + e
-		s = t
+	for len(x) >= 4 {
+		s[0], c[0] = addProduct(s[0], c[0], float64(x[0]), y[0])
+		s[1], c[1] = addProduct(s[1], c[1], float64(x[1]), y[1])
+		s[2], c[2] = addProduct(s[2], c[2], float64(x[2]), y[2])
+		s[3], c[3] = addProduct(s[3], c[3], float64(x[3]), y[3])
+		x, y = x[4:], y[4:]
 	}
-	return s + c
+	for i, v := range x {
+		s[0], c[0] = addProduct(s[0], c[0], float64(v), y[i])
+	}
+	for i := 1; i < 4; i++ {
+		s[0], c[0] = addProduct(s[0], c[0]+c[i], s[i], 1)
+	}
+	return s[0] + c[0]
+}
+
+// addProduct adds v*w to s, and the rounding errors of that to c. The conversion keeps the
+// compiler from fusing.
+func addProduct(s, c, v, w float64) (sum, errors float64) {
+	p := float64(v * w)
+	e := math.FMA(v, w, -p)
+	t := s + p
+	z := t - s
+	return t, c + (s - (t - z)) + (p - z) + e
 }
 
 func norm[T Float](row []T) float64 {
@@ -204,7 +220,12 @@ func maxAbs[T Float](m Matrix[T]) float64 {
 	var most T
 	for i := range m.Rows {
 		for _, v := range m.Row(i) {
-			most = max(most, v, -v)
+			if v < 0 {
+				v = -v
+			}
+			if v > most {
+				most = v
+			}
 		}
 	}
 	return float64(most)
