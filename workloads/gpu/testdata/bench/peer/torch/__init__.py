@@ -114,6 +114,10 @@ class cuda:
         return "NO_CUDA" not in os.environ
 
     @staticmethod
+    def empty_cache():
+        pass
+
+    @staticmethod
     def synchronize():
         pass
 
@@ -126,3 +130,9 @@ class cuda:
 
         def elapsed_time(self, end):
             return float(os.environ[last])
+
+
+class backends:
+    class cuda:
+        class matmul:
+            allow_bf16_reduced_precision_reduction = True
