@@ -14,6 +14,7 @@
 	X(gemm_f64_mma)         \
 	X(gemm_f64_mma_any)     \
 	X(gemm_tf32_wgmma)      \
+	X(gemm_f64_hopper)       \
 	X(gemm_bf16_wgmma)      \
 	X(gemm_peak_f32)        \
 	X(gemm_peak_f64)        \

@@ -76,6 +76,14 @@ __device__ __forceinline__ void multiply_f64(double (&c)[2], const double (&a)[1
 	asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b[0]));
 }
 
+// The same for 16x8 by 8x8, from Hopper on: a is (g, t), (g+8, t), (g, t+4), (g+8, t+4), b is
+// (t, g), (t+4, g), and c like that of multiply_bf16.
+__device__ __forceinline__ void multiply_f64(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+	asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+	    : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+	    : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+}
+
 // round_tf32 rounds to the 11 bits of significand that TF32 has, ties away from zero.
 __device__ __forceinline__ unsigned round_tf32(unsigned bits) {
 	unsigned rounded;

@@ -9,7 +9,7 @@ namespace gemm {
 
 struct Shown {
 	unsigned a[4], b[2];
-	double x, y;
+	double x[4], y[2];
 	const char *row;
 };
 static thread_local Shown shown[1024];
@@ -123,12 +123,23 @@ static inline void multiply_bf16(float (&c)[4], const unsigned (&a)[4], const un
 
 static inline void multiply_f64(double (&c)[2], const double (&a)[1], const double (&b)[1]) {
 	Lane lane;
-	lane.mine.x = a[0];
-	lane.mine.y = b[0];
+	lane.mine.x[0] = a[0];
+	lane.mine.y[0] = b[0];
 	__syncthreads();
 	for (int i = 0; i < 2; i++)
 		for (int k = 0; k < 4; k++)
-			c[i] += lane.warp[lane.g * 4 + k].x * lane.warp[(2 * lane.t + i) * 4 + k].y;
+			c[i] += lane.warp[lane.g * 4 + k].x[0] * lane.warp[(2 * lane.t + i) * 4 + k].y[0];
+	__syncthreads();
+}
+
+static inline void multiply_f64(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+	Lane lane;
+	memcpy(lane.mine.x, a, sizeof a);
+	memcpy(lane.mine.y, b, sizeof b);
+	__syncthreads();
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < 8; k++)
+			c[i] += lane.warp[lane.g * 4 + k % 4].x[i / 2 + k / 4 * 2] * lane.warp[(2 * lane.t + i % 2) * 4 + k % 4].y[k / 4];
 	__syncthreads();
 }
 

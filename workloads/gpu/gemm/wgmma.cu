@@ -7,13 +7,23 @@
 // step's multiplications before it waits for the last step's, so that the tensor cores
 // always have some to go on with. One barrier for each step says both that all copies of a
 // step have arrived and that all have done with the stage that is filled next.
-#include "tiles.h"
+#include "mma.cuh"
 #include "wgmma.h"
 
 namespace gemm {
 namespace hopper {
 
-constexpr int threads = 256, stages = 4, ahead = stages - 2, chunk = 16, inAtom = atomRow / chunk;
+// F64 is for mma.cuh: Hopper multiplies float64 twice as fast by instructions that are larger
+// than Ampere's.
+struct F64 {
+	typedef double T;
+	typedef double Word;
+	typedef double Sum;
+	static constexpr int MmaM = 16, MmaDepth = 8, WordsA = 4, WordsB = 2, Sums = 4, WarpN = 32, PadB = 32;
+	__device__ __forceinline__ static void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) { multiply_f64(c, a, b); }
+};
+
+constexpr int threads = 256, stages = 4, ahead = stages - 2, inAtom = atomRow / chunk;
 
 // Bf16 computes 128x256 of C, each warpgroup 64 rows. A stage has A's part, in 128 rows, and
 // then four parts of 64 columns of B, each in 64 rows.
@@ -145,6 +155,7 @@ template <typename P> __device__ __forceinline__ void multiply_tile(typename P::
 		copies.commit();
 	}
 	int step = 0;
+#pragma unroll 1
 	do {
 #pragma unroll
 		for (int parity = 0; parity < 2; parity++, step++) { // of an odd number the last adds zeros
@@ -177,8 +188,11 @@ template <bool OfTf32> __device__ __forceinline__ void peak(float *never, int ro
 	__syncthreads();
 	Products products;
 	float sums[sumsOfLane] = {};
-	unsigned words[4] = {a[0], a[1], a[2], a[3]};
+	const unsigned *mine = a + threadIdx.x;
+	unsigned words[4] = {mine[0], mine[threads], mine[2 * threads], mine[3 * threads]};
 	const char *first = reinterpret_cast<const char *>(a), *second = reinterpret_cast<const char *>(b);
+	// ptxas 12.4 takes a minute to unroll the loop.
+#pragma unroll 1
 	do {
 		products.fence();
 #pragma unroll
@@ -212,3 +226,5 @@ GEMM_WGMMA_KERNEL(gemm_tf32_wgmma, Tf32)
 
 extern "C" __global__ void __launch_bounds__(gemm::hopper::threads) gemm_peak_tf32_wgmma(float *never, int rounds, unsigned word) { gemm::hopper::peak<true>(never, rounds, word); }
 extern "C" __global__ void __launch_bounds__(gemm::hopper::threads) gemm_peak_bf16_wgmma(float *never, int rounds, unsigned word) { gemm::hopper::peak<false>(never, rounds, word); }
+
+extern "C" __global__ void __launch_bounds__(gemm::threads, 1) gemm_f64_hopper(double *c, const double *a, const double *b, int m, int n, int depth) { gemm::multiply_tile<gemm::hopper::F64, true>(c, a, b, m, n, depth); }
