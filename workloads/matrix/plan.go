@@ -3,6 +3,7 @@ package matrix
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/measure"
@@ -12,15 +13,13 @@ const (
 	// slotCount is the number of blocks on a card at a time: one is copied in, one is computed and
 	// one is copied out.
 	slotCount = 3
-	// tile is the rows and columns of C that one multiprocessor computes at once. It is the
-	// smallest block.
+	// tile is the rows and columns of a tile of C. It is the smallest block.
 	tile = 128
-	// leastTiles is the fewest tiles of a block for each multiprocessor. In a block's last round
-	// some multiprocessors are idle; with enough tiles that round is a small part.
-	leastTiles = 4
-	// leastBlocks is the number of blocks into which a card's rows are cut if possible. Nothing is
-	// computed during the first copy in and the last copy out, which are one block each.
-	leastBlocks = 8
+	// tilesAtOnce is the number of tiles that one multiprocessor computes at a time. The fast
+	// kernels compute two small tiles beside each other, or one of twice the size.
+	tilesAtOnce = 2
+	// blockOverhead is the time to start and to end a block's kernel, in rounds of tiles.
+	blockOverhead = 0.25
 )
 
 // plan is how one card computes its rows of C = A B: for each panel of columns of B, all
@@ -89,10 +88,26 @@ func planFor(p product, i, n int, r budget) (plan, error) {
 	if all.rows() == 0 {
 		return all, nil
 	}
-	busy := roundUp(divide(leastTiles*r.card.Multiprocessors*tile, divide(p.size, tile)), tile)
-	all.block = min(all.rows(), max(busy, roundUp(divide(all.rows(), leastBlocks), tile)))
-	all.panel = all.cols
+	all.block, all.panel = all.fastestBlock(r.card.Multiprocessors), all.cols
 	return all.fit(r.bytes)
+}
+
+// fastestBlock returns the rows of a block for which the whole takes the shortest time. All
+// multiprocessors start a round of tiles together, and in the last round of each block some are
+// idle: 1.1 rounds take as long as 2. Nothing is computed during the first copy in and the last
+// copy out, which are one block each, so their time grows with the block.
+func (p plan) fastestBlock(multiprocessors int) int {
+	rows, cols := divide(p.rows(), tile), divide(p.cols, tile)
+	atOnce := tilesAtOnce * max(1, multiprocessors)
+	best, shortest := rows, math.Inf(1)
+	for n := 1; n <= rows; n++ {
+		rounds := rows/n*divide(n*cols, atOnce) + divide(rows%n*cols, atOnce)
+		time := (float64(rounds) + blockOverhead*float64(divide(rows, n))) * (1 + float64(n)/float64(rows))
+		if time < shortest {
+			best, shortest = n, time
+		}
+	}
+	return min(p.rows(), best*tile)
 }
 
 // errDoesNotFit is the error for a card on which even the smallest block does not fit.

@@ -60,8 +60,9 @@ func TestPlanOfKnownCards(t *testing.T) {
 		gib          int64
 		block, panel int
 	}{
-		{product{gpu.Float32, 10000}, h200, 126, 1280, 10000}, // an eighth of the rows
-		{product{gpu.Float32, 4000}, h200, 126, 2176, 4000},   // four tiles for each multiprocessor
+		{product{gpu.Float32, 10000}, h200, 126, 1280, 10000}, // 790 tiles in 3 rounds of 264
+		{product{gpu.Float32, 8192}, h200, 126, 1024, 8192},   // 512 in 2; 1152 rows would take 3
+		{product{gpu.Float32, 5000}, h200, 126, 768, 5000},    // 240 in 1
 		{product{gpu.Float64, 1000}, h200, 126, 1000, 1000},   // nothing to cut
 		{product{gpu.Float64, 40000}, t4, 14, 1152, 40000},    // B and blocks
 		{product{gpu.Float64, 60000}, t4, 14, 128, 30080},     // two panels of B

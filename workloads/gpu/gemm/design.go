@@ -75,6 +75,12 @@ var (
 		peak:    peak{peakMMALibrary, "gemm_peak_f64_mma", 2 * 8 * 4 * 8 * 8 * 4 / 32, []any{1.0}},
 		tensor:  true,
 	}
+	float64Hopper = design{
+		aligned: shape{in: wgmmaLibrary, name: "gemm_f64_hopper", m: 128, n: 128, depth: 8, threads: 256, shared: stages(128, 8, 8, 32)},
+		general: float64Tensor.general,
+		peak:    peak{wgmmaLibrary, "gemm_peak_f64_hopper", 2 * 8 * 4 * 16 * 8 * 8 / 32, []any{1.0}},
+		tensor:  true,
+	}
 	tf32 = design{
 		aligned: shape{in: mmaLibrary, name: "gemm_tf32", m: 128, n: 256, depth: 16, threads: 256, shared: stages(256, 16, 4, 32)},
 		general: shape{in: mmaLibrary, name: "gemm_tf32_any", m: 128, n: 256, depth: 16, threads: 256, shared: stages(256, 16, 4, 32)},
@@ -122,6 +128,9 @@ func designFor(p gpu.Precision, capability, driver int) (d design, ok bool) {
 	case gpu.Float64:
 		// The A100 and Hopper have tensor cores for float64. Later chips compute it as fast
 		// without, and those for graphics have next to nothing for it.
+		if hopper {
+			return float64Hopper, true
+		}
 		if capability == 80 || capability == 90 {
 			return float64Tensor, true
 		}

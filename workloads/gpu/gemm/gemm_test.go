@@ -142,7 +142,7 @@ var computations = []struct {
 	name       string
 }{
 	{gpu.Float32, 70, "gemm_f32 128x128x8"}, {gpu.Float32, 90, "gemm_f32_wide 128x128x8"},
-	{gpu.Float64, 86, "gemm_f64 128x64x8"}, {gpu.Float64, 80, "gemm_f64_mma 128x128x8"},
+	{gpu.Float64, 86, "gemm_f64 128x64x8"}, {gpu.Float64, 80, "gemm_f64_mma 128x128x8"}, {gpu.Float64, 90, "gemm_f64_hopper 128x128x8"},
 	{gpu.TF32, 80, "gemm_tf32 128x256x16"}, {gpu.BFloat16, 89, "gemm_bf16 128x256x32"},
 	{gpu.TF32, 90, "gemm_tf32_wgmma 256x128x32"}, {gpu.BFloat16, 90, "gemm_bf16_wgmma 128x256x64"},
 }

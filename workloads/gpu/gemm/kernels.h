@@ -14,7 +14,7 @@
 	X(gemm_f64_mma)         \
 	X(gemm_f64_mma_any)     \
 	X(gemm_tf32_wgmma)      \
-	X(gemm_f64_hopper)       \
+	X(gemm_f64_hopper)      \
 	X(gemm_bf16_wgmma)      \
 	X(gemm_peak_f32)        \
 	X(gemm_peak_f64)        \
@@ -22,6 +22,7 @@
 	X(gemm_peak_bf16)       \
 	X(gemm_peak_f64_mma)    \
 	X(gemm_peak_tf32_wgmma) \
-	X(gemm_peak_bf16_wgmma)
+	X(gemm_peak_bf16_wgmma) \
+	X(gemm_peak_f64_hopper)
 
 #define GEMM_VARIABLES(X)

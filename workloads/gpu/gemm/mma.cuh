@@ -28,16 +28,12 @@ template <typename P> struct Stage {
 	static constexpr int Depth = 2 * P::MmaDepth, PitchA = Depth * Size, Columns = warpsN * P::WarpN, PitchB = Columns * Size + P::PadB;
 	static constexpr int BytesA = tileM * PitchA, Bytes = BytesA + Depth * PitchB;
 
-	// A chunk of eight rows of A of 64 bytes that follow one another is in other banks in
-	// each: by itself in the second row, because a row is as long as half of the banks, and by
-	// the change of order from two rows to the next. So are two chunks of four rows, of 64 bytes
-	// and, by another order, of 128.
+	// A chunk of eight rows of A that follow one another is in other banks in each: by itself
+	// in the second row, because a row is as long as half of the banks, and by the change of
+	// order from two rows to the next. So are two chunks of four rows.
 	__device__ __forceinline__ static int place_a(int row, int c) {
-		static_assert(PitchA == 64 || PitchA == 128);
-		if constexpr (PitchA == 64)
-			return row * PitchA + (c ^ (row & 2) ^ (row >> 2 & 1)) * chunk;
-		else
-			return row * PitchA + (c ^ (row & 3) << 1) * chunk;
+		static_assert(PitchA == 64);
+		return row * PitchA + (c ^ (row & 2) ^ (row >> 2 & 1)) * chunk;
 	}
 	__device__ __forceinline__ static int place_b(int row, int column) { return BytesA + row * PitchB + column * Size; }
 };
@@ -250,6 +246,27 @@ __device__ __forceinline__ void multiply_tile(typename P::T *c, const typename P
 
 	int warp = threadIdx.x / 32;
 	sums.template store<Aligned>(c, source.row + warp / warpsN * warpM, source.column + warp % warpsN * P::WarpN, m, n);
+}
+
+// A round of a warp is mmaChains * mmaLinks multiplications of warp.h.
+constexpr int mmaChains = 8, mmaLinks = 4;
+
+// peak_mma writes only what cannot be: no sum of squares is below zero.
+template <typename Chain, typename Word, typename T> __device__ __forceinline__ void peak_mma(T *never, int rounds, Word word) {
+	Chain x[mmaChains] = {};
+	for (int r = 0; r < rounds; r++)
+#pragma unroll
+		for (int l = 0; l < mmaLinks; l++)
+#pragma unroll
+			for (int i = 0; i < mmaChains; i++)
+				x[i].add(word);
+	T sum = 0;
+#pragma unroll
+	for (int i = 0; i < mmaChains; i++)
+		for (T c : x[i].c)
+			sum += c;
+	if (sum < 0)
+		*never = sum;
 }
 
 } // namespace gemm

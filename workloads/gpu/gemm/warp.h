@@ -76,8 +76,15 @@ __device__ __forceinline__ void multiply_f64(double (&c)[2], const double (&a)[1
 	asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b[0]));
 }
 
-// The same for 16x8 by 8x8, from Hopper on: a is (g, t), (g+8, t), (g, t+4), (g+8, t+4), b is
-// (t, g), (t+4, g), and c like that of multiply_bf16.
+// The same for 16x4 by 4x8, from Hopper on: a is (g, t), (g+8, t), and c like that of
+// multiply_bf16.
+__device__ __forceinline__ void multiply_f64(double (&c)[4], const double (&a)[2], const double (&b)[1]) {
+	asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+	    : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+	    : "d"(a[0]), "d"(a[1]), "d"(b[0]));
+}
+
+// The same for 16x8 by 8x8: a is (g, t), (g+8, t), (g, t+4), (g+8, t+4), b is (t, g), (t+4, g).
 __device__ __forceinline__ void multiply_f64(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
 	asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 	    : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
@@ -89,16 +96,6 @@ __device__ __forceinline__ unsigned round_tf32(unsigned bits) {
 	unsigned rounded;
 	asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__builtin_bit_cast(float, bits)));
 	return rounded;
-}
-
-// round_chunk rounds four elements in shared memory to TF32. Written out, because clang
-// would load one after another.
-__device__ __forceinline__ void round_chunk(void *p) {
-	float4v four;
-	asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w) : "r"(shared_address(p)) : "memory");
-	unsigned rounded[4] = {round_tf32(__builtin_bit_cast(unsigned, four.x)), round_tf32(__builtin_bit_cast(unsigned, four.y)),
-	                       round_tf32(__builtin_bit_cast(unsigned, four.z)), round_tf32(__builtin_bit_cast(unsigned, four.w))};
-	*static_cast<uint4v *>(p) = {rounded[0], rounded[1], rounded[2], rounded[3]};
 }
 
 // pack_bf16 rounds to bfloat16, ties to even, and puts the first into the lower half.

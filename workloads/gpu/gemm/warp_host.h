@@ -132,29 +132,23 @@ static inline void multiply_f64(double (&c)[2], const double (&a)[1], const doub
 	__syncthreads();
 }
 
-static inline void multiply_f64(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+template <int depth> static inline void multiply_f64(double (&c)[4], const double (&a)[depth / 2], const double (&b)[depth / 4]) {
 	Lane lane;
 	memcpy(lane.mine.x, a, sizeof a);
 	memcpy(lane.mine.y, b, sizeof b);
 	__syncthreads();
 	for (int i = 0; i < 4; i++)
-		for (int k = 0; k < 8; k++)
+		for (int k = 0; k < depth; k++)
 			c[i] += lane.warp[lane.g * 4 + k % 4].x[i / 2 + k / 4 * 2] * lane.warp[(2 * lane.t + i % 2) * 4 + k % 4].y[k / 4];
 	__syncthreads();
 }
 
+static inline void multiply_f64(double (&c)[4], const double (&a)[2], const double (&b)[1]) { multiply_f64<4>(c, a, b); }
+static inline void multiply_f64(double (&c)[4], const double (&a)[4], const double (&b)[2]) { multiply_f64<8>(c, a, b); }
+
 static inline bool finite_bits(unsigned bits) { return (bits & 0x7f800000u) != 0x7f800000u; }
 
 static inline unsigned round_tf32(unsigned bits) { return finite_bits(bits) ? (bits + 0x1000u) & 0xffffe000u : bits; }
-
-static inline void round_chunk(void *p) {
-	require_aligned("ld.shared.v4", p);
-	unsigned four[4];
-	memcpy(four, p, sizeof four);
-	for (unsigned &bits : four)
-		bits = round_tf32(bits);
-	memcpy(p, four, sizeof four);
-}
 
 static inline unsigned round_bf16(float value) {
 	unsigned bits = __builtin_bit_cast(unsigned, value);

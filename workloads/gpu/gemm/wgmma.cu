@@ -13,29 +13,79 @@
 namespace gemm {
 namespace hopper {
 
-// F64 is for mma.cuh: Hopper multiplies float64 twice as fast by instructions that are larger
-// than Ampere's.
+// F64 and ChainF64 are for mma.cuh: Hopper multiplies float64 twice as fast by instructions
+// that are larger than Ampere's. The larger of its three sizes are no faster in the product,
+// because their operands leave too few registers, but a little so in the peak.
 struct F64 {
 	typedef double T;
 	typedef double Word;
 	typedef double Sum;
-	static constexpr int MmaM = 16, MmaDepth = 8, WordsA = 4, WordsB = 2, Sums = 4, WarpN = 32, PadB = 32;
-	__device__ __forceinline__ static void multiply(double (&c)[4], const double (&a)[4], const double (&b)[2]) { multiply_f64(c, a, b); }
+	static constexpr int MmaM = 16, MmaDepth = 4, WordsA = 2, WordsB = 1, Sums = 4, WarpN = 32, PadB = 32;
+	__device__ __forceinline__ static void multiply(double (&c)[4], const double (&a)[2], const double (&b)[1]) { multiply_f64(c, a, b); }
+};
+
+struct ChainF64 {
+	double c[4];
+	__device__ __forceinline__ void add(double w) { multiply_f64(c, {w, w, w, w}, {w, w}); }
 };
 
 constexpr int threads = 256, stages = 4, ahead = stages - 2, inAtom = atomRow / chunk;
+
+// Of A a thread brings a chunk in every 32nd row. These are all at the same place in their
+// atoms' rows.
+constexpr int apart = threads / inAtom;
+
+__device__ __forceinline__ int place_in_a(int i) {
+	int thread = threadIdx.x;
+	return place_in_atom(thread / inAtom, thread % inAtom) + i * apart * atomRow;
+}
+
+// Source is where the parts of A and B of a block's tile are. A row of A below the matrix is
+// its last one again, because what comes of it is not stored.
+template <typename P> struct Source {
+	const typename P::T *a, *b;
+	int m, n, depth, row, column;
+
+	// chunk_of_a is the i-th chunk of A that this thread brings for the step, if it has_chunk.
+	__device__ __forceinline__ const typename P::T *chunk_of_a(int i, int k) const {
+		int thread = threadIdx.x, r = i * apart + thread / inAtom;
+		return a + (long long)min(row + r, m - 1) * depth + k + thread % inAtom * P::Piece;
+	}
+
+	__device__ __forceinline__ bool has_chunk(int k) const { return k + int(threadIdx.x) % inAtom * P::Piece < depth; }
+
+	__device__ __forceinline__ void copy_a(Copies &copies, char *stage, int k) const {
+#pragma unroll
+		for (int i = 0; i < P::CopiesA; i++)
+			copies.start(stage + place_in_a(i), chunk_of_a(i, k), has_chunk(k) ? chunk : 0);
+	}
+
+	__device__ __forceinline__ void copy_step(Copies &copies, char *stage, int k) const {
+		int thread = threadIdx.x;
+		if constexpr (P::CopyA)
+			copy_a(copies, stage, k);
+#pragma unroll
+		for (int i = 0; i < P::CopiesB; i++) {
+			constexpr int across = P::N / P::Piece;
+			int r = thread / across, c = thread % across, down = i * (threads / across), d = k + r + down, at = column + c * P::Piece;
+			copies.start(stage + P::place_b(r, c) + down * P::PitchB, b + (long long)d * n + at, d < depth && at < n ? chunk : 0);
+		}
+	}
+};
 
 // Bf16 computes 128x256 of C, each warpgroup 64 rows. A stage has A's part, in 128 rows, and
 // then four parts of 64 columns of B, each in 64 rows.
 struct Bf16 {
 	typedef unsigned short T;
+	static constexpr bool CopyA = true;
 	static constexpr int M = 128, N = 256, Depth = 64, Piece = 8;
-	static constexpr int BytesA = M * atomRow, GroupB = Depth * atomRow, Bytes = BytesA + N / 64 * GroupB;
+	static constexpr int BytesA = M * atomRow, PitchB = atomRow, GroupB = Depth * atomRow, Bytes = BytesA + N / 64 * GroupB;
 	static constexpr int CopiesA = M * inAtom / threads, CopiesB = Depth * N / Piece / threads;
 	float sums[sumsOfLane];
 
 	__device__ __forceinline__ static int place_b(int row, int c) { return BytesA + c / inAtom * GroupB + place_in_atom(row, c % inAtom); }
-	__device__ __forceinline__ void arrived(char *) {}
+	__device__ __forceinline__ void fetch(const Source<Bf16> &, int) {}
+	__device__ __forceinline__ void put(char *) const {}
 
 	__device__ __forceinline__ void start(Products &products, const char *stage, int) {
 		const char *a = stage + threadIdx.x / 128 * 64 * atomRow, *b = stage + BytesA;
@@ -67,24 +117,40 @@ struct Bf16 {
 // from shared memory only with the depth along a row, as A has it and B has not. So the
 // words of B, which may come from registers, are its first operand, and A the second.
 //
-// Both are rounded to TF32, B in registers, and A in shared memory, by the thread that has
-// copied it.
+// Both are rounded to TF32 in registers. For that A is not copied beside the threads: each
+// thread reads its part for the next step while this one is computed. To round it in shared
+// memory would read and write there once more, where operands already take half of the time.
 struct Tf32 {
 	typedef float T;
+	static constexpr bool CopyA = false;
 	static constexpr int M = 256, N = 128, Depth = 32, Piece = 4;
 	// With 32 bytes more a row of B is in other banks than the three above it.
 	static constexpr int BytesA = M * atomRow, PitchB = N * 4 + 32, Bytes = (BytesA + Depth * PitchB + atom - 1) / atom * atom;
 	static constexpr int CopiesA = M * inAtom / threads, CopiesB = Depth * N / Piece / threads;
 	float sums[sumsOfLane];
 	unsigned words[2][Depth / 8][4];
+	uint4v fetched[CopiesA];
 
 	__device__ __forceinline__ static int place_b(int row, int c) { return BytesA + row * PitchB + c * chunk; }
 
-	__device__ __forceinline__ void arrived(char *stage) {
-		int thread = threadIdx.x;
+	__device__ __forceinline__ void fetch(const Source<Tf32> &source, int k) {
+		if (!source.has_chunk(k)) {
+#pragma unroll
+			for (int i = 0; i < CopiesA; i++)
+				fetched[i] = uint4v{0, 0, 0, 0};
+			return;
+		}
+#pragma unroll
+		for (int i = 0; i < CopiesA; i++)
+			fetched[i] = *reinterpret_cast<const uint4v *>(source.chunk_of_a(i, k));
+	}
+
+	__device__ __forceinline__ void put(char *stage) const {
 #pragma unroll
 		for (int i = 0; i < CopiesA; i++) {
-			round_chunk(stage + place_in_atom((i * threads + thread) / inAtom, thread % inAtom));
+			uint4v four = fetched[i];
+			unsigned x = round_tf32(four.x), y = round_tf32(four.y), z = round_tf32(four.z), w = round_tf32(four.w);
+			*reinterpret_cast<uint4v *>(stage + place_in_a(i)) = {x, y, z, w};
 		}
 	}
 
@@ -117,28 +183,6 @@ struct Tf32 {
 	}
 };
 
-// Source brings the parts of A and B of a block's tile. A row of A below the matrix is its
-// last one again, because what comes of it is not stored.
-template <typename P> struct Source {
-	const typename P::T *a, *b;
-	int m, n, depth, row, column;
-
-	__device__ __forceinline__ void bring_step(Copies &copies, char *stage, int k) const {
-		int thread = threadIdx.x;
-#pragma unroll
-		for (int i = 0; i < P::CopiesA; i++) {
-			int r = (i * threads + thread) / inAtom, c = thread % inAtom, d = k + c * P::Piece;
-			copies.start(stage + place_in_atom(r, c), a + (long long)min(row + r, m - 1) * depth + d, d < depth ? chunk : 0);
-		}
-#pragma unroll
-		for (int i = 0; i < P::CopiesB; i++) {
-			constexpr int across = P::N / P::Piece;
-			int r = (i * threads + thread) / across, c = thread % across, d = k + r, at = column + c * P::Piece;
-			copies.start(stage + P::place_b(r, c), b + (long long)d * n + at, d < depth && at < n ? chunk : 0);
-		}
-	}
-};
-
 // multiply_tile computes a block's tile of C = A B.
 template <typename P> __device__ __forceinline__ void multiply_tile(typename P::T *c, const typename P::T *a, const typename P::T *b, int m, int n, int depth) {
 	BATCHCTL_DYNAMIC_SHARED(uint4v, shared);
@@ -151,9 +195,10 @@ template <typename P> __device__ __forceinline__ void multiply_tile(typename P::
 
 #pragma unroll
 	for (int s = 0; s < ahead; s++) {
-		source.bring_step(copies, start + s * P::Bytes, s * P::Depth);
+		source.copy_step(copies, start + s * P::Bytes, s * P::Depth);
 		copies.commit();
 	}
+	part.fetch(source, 0);
 	int step = 0;
 #pragma unroll 1
 	do {
@@ -161,12 +206,13 @@ template <typename P> __device__ __forceinline__ void multiply_tile(typename P::
 		for (int parity = 0; parity < 2; parity++, step++) { // of an odd number the last adds zeros
 			char *stage = start + step % stages * P::Bytes;
 			copies.wait<ahead - 1>();
-			part.arrived(stage);
+			part.put(stage);
 			publish();
 			__syncthreads();
 			part.start(products, stage, parity);
-			source.bring_step(copies, start + (step + ahead) % stages * P::Bytes, (step + ahead) * P::Depth);
+			source.copy_step(copies, start + (step + ahead) % stages * P::Bytes, (step + ahead) * P::Depth);
 			copies.commit();
+			part.fetch(source, (step + 1) * P::Depth);
 			products.wait<1>();
 		}
 	} while (step * P::Depth < depth);
@@ -227,4 +273,5 @@ GEMM_WGMMA_KERNEL(gemm_tf32_wgmma, Tf32)
 extern "C" __global__ void __launch_bounds__(gemm::hopper::threads) gemm_peak_tf32_wgmma(float *never, int rounds, unsigned word) { gemm::hopper::peak<true>(never, rounds, word); }
 extern "C" __global__ void __launch_bounds__(gemm::hopper::threads) gemm_peak_bf16_wgmma(float *never, int rounds, unsigned word) { gemm::hopper::peak<false>(never, rounds, word); }
 
+extern "C" __global__ void __launch_bounds__(256) gemm_peak_f64_hopper(double *never, int rounds, double word) { gemm::peak_mma<gemm::hopper::ChainF64>(never, rounds, word); }
 extern "C" __global__ void __launch_bounds__(gemm::threads, 1) gemm_f64_hopper(double *c, const double *a, const double *b, int m, int n, int depth) { gemm::multiply_tile<gemm::hopper::F64, true>(c, a, b, m, n, depth); }
