@@ -19,8 +19,8 @@ type Target string
 // The targets: Volta with PTX 6.3, which drivers of CUDA 10.0 take, and Ampere, the
 // first with TF32 and bfloat16, with PTX 7.0, which those of CUDA 11.0 take.
 const (
-	SM70 Target = "sm_70"
-	SM80 Target = "sm_80"
+	SM70  Target = "sm_70"
+	SM80  Target = "sm_80"
 	SM90a Target = "sm_90a"
 )
 
