@@ -72,7 +72,7 @@ func TestText(t *testing.T) {
 		// Two steps in the loop and two of copies before it; each is four multiplications deep.
 		// Every element of TF32 is rounded: the host's kernels do not show what clang leaves out.
 		"gemm_bf16_wgmma": {"wgmma.mma_async": 2 * 4, "cp.async.cg": 4 * 12, "cvt.rn.bf16x2": 64, "st.global.u32": 64},
-		"gemm_tf32_wgmma": {"wgmma.mma_async": 2 * 4, "cp.async.cg": 4 * 4, "ld.global.v4": 3 * 8, "st.shared.v4": 2 * 8, "ld.shared.f32": 2 * 16, "cvt.rna.tf32": 2 * (4*8 + 16), "st.global.f32": 128},
+		"gemm_tf32_wgmma": {"wgmma.mma_async": 2 * 4, "cp.async.cg": 4 * 12, "st.shared.v4": 2 * 8, "ld.shared.f32": 2 * (4*8 + 16), "cvt.rna.tf32": 2 * (4*8 + 16), "st.global.f32": 128},
 		"gemm_f64_hopper": {"mma.sync.aligned.m16n8k4": 2 * 16, "cp.async.cg": 4 * 4, "ld.shared.f64": 3 * 12, "st.global.v2.f64": 32},
 		// The operations of a round, which designs count.
 		"gemm_peak_f32": {"fma.rn.f32": 8 * 32}, "gemm_peak_f64": {"fma.rn.f64": 8 * 32},

@@ -46,24 +46,13 @@ template <typename P> struct Source {
 	const typename P::T *a, *b;
 	int m, n, depth, row, column;
 
-	// chunk_of_a is the i-th chunk of A that this thread brings for the step, if it has_chunk.
-	__device__ __forceinline__ const typename P::T *chunk_of_a(int i, int k) const {
-		int thread = threadIdx.x, r = i * apart + thread / inAtom;
-		return a + (long long)min(row + r, m - 1) * depth + k + thread % inAtom * P::Piece;
-	}
-
-	__device__ __forceinline__ bool has_chunk(int k) const { return k + int(threadIdx.x) % inAtom * P::Piece < depth; }
-
-	__device__ __forceinline__ void copy_a(Copies &copies, char *stage, int k) const {
-#pragma unroll
-		for (int i = 0; i < P::CopiesA; i++)
-			copies.start(stage + place_in_a(i), chunk_of_a(i, k), has_chunk(k) ? chunk : 0);
-	}
-
 	__device__ __forceinline__ void copy_step(Copies &copies, char *stage, int k) const {
 		int thread = threadIdx.x;
-		if constexpr (P::CopyA)
-			copy_a(copies, stage, k);
+#pragma unroll
+		for (int i = 0; i < P::CopiesA; i++) {
+			int r = i * apart + thread / inAtom, right = thread % inAtom * P::Piece;
+			copies.start(stage + place_in_a(i), a + (long long)min(row + r, m - 1) * depth + k + right, k + right < depth ? chunk : 0);
+		}
 #pragma unroll
 		for (int i = 0; i < P::CopiesB; i++) {
 			constexpr int across = P::N / P::Piece;
@@ -77,15 +66,13 @@ template <typename P> struct Source {
 // then four parts of 64 columns of B, each in 64 rows.
 struct Bf16 {
 	typedef unsigned short T;
-	static constexpr bool CopyA = true;
 	static constexpr int M = 128, N = 256, Depth = 64, Piece = 8;
 	static constexpr int BytesA = M * atomRow, PitchB = atomRow, GroupB = Depth * atomRow, Bytes = BytesA + N / 64 * GroupB;
 	static constexpr int CopiesA = M * inAtom / threads, CopiesB = Depth * N / Piece / threads;
 	float sums[sumsOfLane];
 
 	__device__ __forceinline__ static int place_b(int row, int c) { return BytesA + c / inAtom * GroupB + place_in_atom(row, c % inAtom); }
-	__device__ __forceinline__ void fetch(const Source<Bf16> &, int) {}
-	__device__ __forceinline__ void put(char *) const {}
+	__device__ __forceinline__ void round_a(char *) const {}
 
 	__device__ __forceinline__ void start(Products &products, const char *stage, int) {
 		const char *a = stage + threadIdx.x / 128 * 64 * atomRow, *b = stage + BytesA;
@@ -117,40 +104,26 @@ struct Bf16 {
 // from shared memory only with the depth along a row, as A has it and B has not. So the
 // words of B, which may come from registers, are its first operand, and A the second.
 //
-// Both are rounded to TF32 in registers. For that A is not copied beside the threads: each
-// thread reads its part for the next step while this one is computed. To round it in shared
-// memory would read and write there once more, where operands already take half of the time.
+// B is rounded to TF32 in registers, A in shared memory: each thread rounds the chunks that it
+// copied, so no barrier comes between. The copies need no registers while they are under way.
 struct Tf32 {
 	typedef float T;
-	static constexpr bool CopyA = false;
 	static constexpr int M = 256, N = 128, Depth = 32, Piece = 4;
 	// With 32 bytes more a row of B is in other banks than the three above it.
 	static constexpr int BytesA = M * atomRow, PitchB = N * 4 + 32, Bytes = (BytesA + Depth * PitchB + atom - 1) / atom * atom;
 	static constexpr int CopiesA = M * inAtom / threads, CopiesB = Depth * N / Piece / threads;
 	float sums[sumsOfLane];
 	unsigned words[2][Depth / 8][4];
-	uint4v fetched[CopiesA];
 
 	__device__ __forceinline__ static int place_b(int row, int c) { return BytesA + row * PitchB + c * chunk; }
 
-	__device__ __forceinline__ void fetch(const Source<Tf32> &source, int k) {
-		if (!source.has_chunk(k)) {
-#pragma unroll
-			for (int i = 0; i < CopiesA; i++)
-				fetched[i] = uint4v{0, 0, 0, 0};
-			return;
-		}
-#pragma unroll
-		for (int i = 0; i < CopiesA; i++)
-			fetched[i] = *reinterpret_cast<const uint4v *>(source.chunk_of_a(i, k));
-	}
-
-	__device__ __forceinline__ void put(char *stage) const {
+	__device__ __forceinline__ void round_a(char *stage) const {
 #pragma unroll
 		for (int i = 0; i < CopiesA; i++) {
-			uint4v four = fetched[i];
+			uint4v *at = reinterpret_cast<uint4v *>(stage + place_in_a(i)), four = *at;
+			// clang 19 rounds the first element four times if round_tf32 is in the braces of the vector.
 			unsigned x = round_tf32(four.x), y = round_tf32(four.y), z = round_tf32(four.z), w = round_tf32(four.w);
-			*reinterpret_cast<uint4v *>(stage + place_in_a(i)) = {x, y, z, w};
+			*at = {x, y, z, w};
 		}
 	}
 
@@ -198,7 +171,6 @@ template <typename P> __device__ __forceinline__ void multiply_tile(typename P::
 		source.copy_step(copies, start + s * P::Bytes, s * P::Depth);
 		copies.commit();
 	}
-	part.fetch(source, 0);
 	int step = 0;
 #pragma unroll 1
 	do {
@@ -206,13 +178,12 @@ template <typename P> __device__ __forceinline__ void multiply_tile(typename P::
 		for (int parity = 0; parity < 2; parity++, step++) { // of an odd number the last adds zeros
 			char *stage = start + step % stages * P::Bytes;
 			copies.wait<ahead - 1>();
-			part.put(stage);
+			part.round_a(stage);
 			publish();
 			__syncthreads();
 			part.start(products, stage, parity);
 			source.copy_step(copies, start + (step + ahead) % stages * P::Bytes, (step + ahead) * P::Depth);
 			copies.commit();
-			part.fetch(source, (step + 1) * P::Depth);
 			products.wait<1>();
 		}
 	} while (step * P::Depth < depth);
