@@ -37,4 +37,5 @@ for size in map(int, options["--sizes"].split(",")):
         written = read * {"sobel": 1 / 3, "resize-half": 1 / 4}.get(operation, 1)
         copy = {"name": "copy bandwidth", "rate": (read + written) / (number("COPIES") * kernel) / 1e9, "unit": "GB/s", "share": number("COPIES")}
         pcie = {"name": "PCIe copy", "rate": 1.0, "unit": "GB/s", "share": number("PCIE") / number("WHOLE")}
-        row(kernel, operation=operation, width=size, batch=batch, ceilings=[copy, pcie])
+        fma = {"name": "FMA peak", "rate": 1e3 * number("TFLOPS"), "unit": "GFLOP/s", "share": 0.01}
+        row(kernel, operation=operation, width=size, batch=batch, ceilings=[copy, pcie] + [fma] * (operation == "gaussian-blur"))
