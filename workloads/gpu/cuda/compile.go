@@ -12,12 +12,14 @@ import (
 // Compiler is the program that makes the PTX. Another version makes other text.
 const Compiler = "clang-19"
 
-// Target is the oldest device that PTX is for. Each comes with the oldest version of PTX
-// that can say what its kernels need, because that decides how old a driver may be.
+// Target is the oldest device that PTX is for, or with an a at its end the only one. Each has
+// the oldest version of PTX that has all that its kernels need, because that decides how old
+// a driver may be.
 type Target string
 
-// The targets: Volta with PTX 6.3, which drivers of CUDA 10.0 take, and Ampere, the
-// first with TF32 and bfloat16, with PTX 7.0, which those of CUDA 11.0 take.
+// The targets: Volta with PTX 6.3, which drivers of CUDA 10.0 take; Ampere, the first with
+// TF32 and bfloat16, with PTX 7.0, which those of CUDA 11.0 take; and Hopper, whose
+// instructions for a warpgroup later devices lack, with PTX 8.0, which those of CUDA 12.0 take.
 const (
 	SM70  Target = "sm_70"
 	SM80  Target = "sm_80"

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: ptx sm_70|sm_80 FILE.cu")
+		fmt.Fprintln(os.Stderr, "usage: ptx sm_70|sm_80|sm_90a FILE.cu")
 		os.Exit(2)
 	}
 	source := os.Args[2] // relative to the package of the directive
