@@ -6,7 +6,8 @@
 // of row r is at place c ^ r. place_in_atom says where.
 //
 // A host does them as late as it may, when a thread waits for them, from what the operands
-// then hold. So the tests without a GPU find a kernel that overwrites an operand too early.
+// then hold. So the tests without a GPU find a kernel that overwrites an operand too early. A
+// digest of the second operand finds one that writes it too late, after the start.
 #pragma once
 
 #include "warp.h"
@@ -43,8 +44,8 @@ static inline float bf16_at(const char *p) { return __builtin_bit_cast(float, un
 // Products keeps what a thread has started until it waits.
 class Products {
 public:
-	void bf16(float (&c)[sumsOfLane], const char *a, const char *b, int groupOfB) { start({c, nullptr, a, b, groupOfB, groups}); }
-	void tf32(float (&c)[sumsOfLane], const unsigned (&a)[4], const char *b) { start({c, a, nullptr, b, 0, groups}); }
+	void bf16(float (&c)[sumsOfLane], const char *a, const char *b, int groupOfB) { start({c, nullptr, a, b, groupOfB, groups, 0}); }
+	void tf32(float (&c)[sumsOfLane], const unsigned (&a)[4], const char *b) { start({c, a, nullptr, b, 0, groups, 0}); }
 	void fence() {}
 	void commit() { groups++; }
 
@@ -68,10 +69,27 @@ private:
 		const unsigned *words;
 		const char *a, *b;
 		int groupOfB, group;
+		unsigned digest;
 	};
 	static constexpr int most = 32;
 
-	void start(const Product &p) {
+	static float of_bf16(const Product &p, int k, int n) { return bf16_at(p.b + n / 64 * p.groupOfB + k * atomRow + n % 64 * 2); }
+	static float of_tf32(const Product &p, int k, int n) { return OfTf32::element(element_at<unsigned>(p.b + n * atomRow + 4 * k)); }
+
+	// column is that of a lane's sum in C, and of the second operand.
+	static int column(int j) { return j / 4 * 8 + threadIdx.x % 4 * 2 + j % 2; }
+
+	// digest_of is a digest of what this thread reads of the second operand.
+	static unsigned digest_of(const Product &p) {
+		unsigned digest = 0;
+		for (int j = 0; j < sumsOfLane; j++)
+			for (int k = 0; j % 4 <= 1 && k < (p.words ? 8 : 16); k++)
+				digest = digest * 31 + __builtin_bit_cast(unsigned, p.words ? of_tf32(p, k, column(j)) : of_bf16(p, k, column(j)));
+		return digest;
+	}
+
+	void start(Product p) {
+		p.digest = digest_of(p);
 		if (length == most) {
 			fprintf(stderr, "wgmma: nobody waits for the products\n");
 			abort();
@@ -80,11 +98,15 @@ private:
 	}
 
 	static void add(const Product &p, int depth, const float *rows, float (*b)(const Product &, int, int)) {
+		if (digest_of(p) != p.digest) {
+			fprintf(stderr, "wgmma: an operand was written after the start of a product\n");
+			abort();
+		}
 		for (int j = 0; j < sumsOfLane; j++) {
 			if (j % 4 > 1)
 				continue;
 			for (int k = 0; k < depth; k++) {
-				float right = b(p, k, j / 4 * 8 + threadIdx.x % 4 * 2 + j % 2);
+				float right = b(p, k, column(j));
 				p.c[j] += rows[k] * right;
 				p.c[j + 2] += rows[depth + k] * right;
 			}
@@ -97,7 +119,7 @@ private:
 		for (int i = 0; i < 2; i++)
 			for (int k = 0; k < 16; k++)
 				rows[i * 16 + k] = bf16_at(p.a + (row + 8 * i) * atomRow + 2 * k);
-		add(p, 16, rows, [](const Product &p, int k, int n) { return bf16_at(p.b + n / 64 * p.groupOfB + k * atomRow + n % 64 * 2); });
+		add(p, 16, rows, of_bf16);
 	}
 
 	static void run_tf32(const Product &p) {
@@ -109,7 +131,7 @@ private:
 			for (int k = 0; k < 8; k++)
 				rows[i * 8 + k] = OfTf32::a(lane.warp, lane.g + 8 * i, k);
 		__syncthreads();
-		add(p, 8, rows, [](const Product &p, int k, int n) { return OfTf32::element(element_at<unsigned>(p.b + n * atomRow + 4 * k)); });
+		add(p, 8, rows, of_tf32);
 	}
 
 	Product started[most];
