@@ -22,6 +22,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -36,8 +37,19 @@ type Connection struct {
 	AccessKeyID     string `json:"accessKeyId"`
 	SecretAccessKey string `json:"secretAccessKey"`
 	PID             int    `json:"pid"`
+	// Build is the engine's build; zero for an engine that is too old to record it.
+	Build buildinfo.Build `json:"batchctl,omitzero"`
+	// Background are the arguments of a background engine, to start another one like it; nil for an
+	// engine that belongs to a command.
+	Background []string `json:"background,omitempty"`
 
 	dir string // the engine's
+}
+
+// sameEngine reports whether other is c's engine or its successor, which has the same address and
+// key.
+func (c Connection) sameEngine(other Connection) bool {
+	return c.Endpoint == other.Endpoint && c.AccessKeyID == other.AccessKeyID && c.SecretAccessKey == other.SecretAccessKey
 }
 
 // NotServingError reports that no engine answers for a state directory.
@@ -136,8 +148,7 @@ func (c Connection) dial(ctx context.Context, network, address string) (net.Conn
 		return conn, err
 	}
 	now, err := readConnection(c.dir)
-	now.PID = c.PID // an engine that started after it was killed continues its jobs
-	if err == nil && now != c {
+	if err == nil && !now.sameEngine(c) {
 		err = c.killed(c.dir)
 	}
 	if err != nil {
@@ -171,7 +182,8 @@ func (e *Engine) Config(workDir string) aws.Config {
 
 func (e *Engine) connection(endpoint string) Connection {
 	return Connection{Endpoint: endpoint, Region: model.Region, AccessKeyID: e.key.AccessKeyID,
-		SecretAccessKey: e.key.SecretAccessKey, PID: os.Getpid(), dir: e.options.Dir}
+		SecretAccessKey: e.key.SecretAccessKey, PID: os.Getpid(), Build: e.options.Build,
+		Background: e.options.Background, dir: e.options.Dir}
 }
 
 // inProcess is an HTTP client whose server is a handler.
@@ -258,12 +270,13 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	return nil
 }
 
-// inherit takes over address and key of an engine that was killed: clients that wait for its jobs
-// continue with this one. If another program has the address now, it receives signed requests, so
+// inherit takes over address and key of an engine that was killed or made way: clients that wait for
+// its jobs continue with this one. If another program has the address now, it receives signed requests, so
 // the key is discarded.
 func (e *Engine) inherit() error {
 	var left Connection
 	text, err := e.root.ReadFile(connectionFile)
+	e.inherited = text
 	if err == nil && json.Unmarshal(text, &left) == nil && left.AccessKeyID != "" && left.SecretAccessKey != "" {
 		if l, err := net.Listen("tcp", strings.TrimPrefix(left.Endpoint, "http://")); err == nil {
 			e.listener = l
@@ -271,6 +284,15 @@ func (e *Engine) inherit() error {
 		}
 	}
 	return e.removeConnection()
+}
+
+// disinherit puts the connection file back that inherit took, since this engine cannot open. Clients
+// wait for one that can.
+func (e *Engine) disinherit() error {
+	if e.listener == nil {
+		return nil
+	}
+	return e.root.WriteFile(connectionFile, e.inherited, 0o600)
 }
 
 // Listen listens on this machine: on the port of an engine that was killed, if it is free, else on
@@ -282,7 +304,11 @@ func (e *Engine) Listen() (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
+// removeConnection removes the connection file, unless the next engine takes it over.
 func (e *Engine) removeConnection() error {
+	if e.isLeaving() {
+		return nil
+	}
 	if err := e.root.Remove(connectionFile); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

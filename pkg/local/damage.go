@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // checkJournal rejects a journal that is missing, empty or filled with zeros, if the directory
@@ -28,6 +29,18 @@ func (e *Engine) checkJournal() error {
 		return e.lostJournal(problem, name)
 	}
 	return nil
+}
+
+// newer returns the error for a record that this program cannot read.
+func (e *Engine) newer(unknown *model.UnknownError) error {
+	writer, own := "a newer batchctl", ""
+	if e.writer != "" {
+		writer = "batchctl " + e.writer
+	}
+	if e.options.Build.Version != "" {
+		own = ", and this is " + e.options.Build.String()
+	}
+	return fmt.Errorf("%w: %s wrote it%s; nothing was changed; use that version or a later one, or another state directory", unknown, writer, own)
 }
 
 // checkRecords rejects a journal without any record if there are logs of jobs.

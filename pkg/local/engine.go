@@ -1,8 +1,8 @@
 package local
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,6 +58,12 @@ type Engine struct {
 	scratch  *attempt.Scratch
 	// listener listens on the address of an engine that was killed; nil if there was none.
 	listener net.Listener
+	// inherited is the text of that engine's connection file.
+	inherited []byte
+	// leaving is closed when a newer engine replaces this one.
+	leaving chan struct{}
+	// writer is the build that wrote the latest records of the journal; "" if unknown.
+	writer string
 	// lastAt is when the latest record was written. absentSince is the same for a read-only engine
 	// while no engine is running; 0 otherwise.
 	lastAt, absentSince int64
@@ -80,7 +86,7 @@ func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &Engine{options: o, model: model.New(o.Queues), hurry: make(chan struct{}),
+	e := &Engine{options: o, model: model.New(o.Queues), hurry: make(chan struct{}), leaving: make(chan struct{}),
 		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}, clients: map[net.Conn]bool{}, key: api.NewKey()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
@@ -130,7 +136,7 @@ func (e *Engine) open() error {
 		}
 	}
 	if err := e.openJournal(); err != nil {
-		return err
+		return errors.Join(err, e.disinherit())
 	}
 	forgot, err := e.forget()
 	if err != nil {
@@ -185,8 +191,12 @@ func (e *Engine) read() error {
 
 // replayed applies one line of the journal.
 func (e *Engine) replayed(text []byte) error {
-	var r model.Record
-	if err := json.Unmarshal(text, &r); err != nil {
+	r, err := model.ReadRecord(text)
+	e.writer = cmp.Or(r.Batchctl, e.writer)
+	if unknown, ok := errors.AsType[*model.UnknownError](err); ok {
+		return e.newer(unknown)
+	}
+	if err != nil {
 		return err
 	}
 	e.replayedTo = e.replayedTo.After(text)
@@ -270,12 +280,16 @@ func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (posi
 // write records events and applies them: first the journal, then the model.
 func (e *Engine) write(events ...model.Event) (position int64, err error) {
 	r := model.Record{At: time.Now().UnixMilli(), Events: events}
+	if own := e.options.Build; own.Version != "" && own.String() != e.writer {
+		r.Batchctl = own.String()
+	}
 	if e.text, err = r.Append(e.text[:0]); err != nil {
 		return 0, fmt.Errorf("encode journal record: %w", err)
 	}
 	if position, err = e.journal.Append(e.text); err != nil {
 		return 0, err
 	}
+	e.writer = cmp.Or(r.Batchctl, e.writer)
 	if err := e.apply(r); err != nil {
 		// The event was created from this very model, so this is a bug. Continuing with a model
 		// that differs from the journal would make it worse.

@@ -54,10 +54,10 @@ func without(text []byte, old map[string]bool) ([]byte, error) {
 	if len(kept.Events) == len(r.Events) {
 		return text, nil
 	}
-	if len(kept.Events) == 0 {
+	if len(kept.Events) == 0 && kept.Batchctl == "" {
 		return nil, nil
 	}
-	return json.Marshal(kept)
+	return kept.Append(nil)
 }
 
 // startEvents begins to deliver events. Every record that is written from now on wakes the delivery.

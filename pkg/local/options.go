@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/hardware"
@@ -57,6 +58,13 @@ type Options struct {
 	// Events are the destinations of the engine's events. A destination that the engine was once
 	// opened without starts again with the events from then on.
 	Events []events.Destination
+	// Build is the build of this program, for the journal and for commands that join the engine. The
+	// journal of a zero value does not name its writer.
+	Build buildinfo.Build
+	// Background are the arguments that start this program as a background engine with the same
+	// options; nil for an engine that belongs to a command. A newer batchctl may replace a background
+	// engine.
+	Background []string
 	// Log receives the engine's own messages; it may be nil.
 	Log *slog.Logger
 

@@ -94,9 +94,9 @@ func serveLoopback(engine *local.Engine) (stop func() error, err error) {
 // startTimeout limits the start of a background engine, including the replay of a long journal.
 const startTimeout = 30 * time.Second
 
-// startEngine starts `batchctl serve` in its own session, so that it outlives this process and its
-// terminal, and waits until it answers.
-func startEngine(ctx context.Context, con *term.Console, dir string, entry document.Target, choice ExecutorChoice) (local.Connection, error) {
+// startEngine starts a background engine with BackgroundArguments in its own session, so that it
+// outlives this process and its terminal, and waits until it answers.
+func startEngine(ctx context.Context, con *term.Console, dir string, arguments []string) (local.Connection, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return local.Connection{}, exit.Fail(exit.NotDone, "create the state directory: %v", err)
 	}
@@ -106,11 +106,7 @@ func startEngine(ctx context.Context, con *term.Console, dir string, entry docum
 		return local.Connection{}, exit.Fail(exit.NotDone, "open the engine's log: %v", err)
 	}
 	defer log.Close()
-	args := append(serveArgs(dir, entry), choice.arguments()...)
-	if choice.root {
-		args = append(args, "--allow-root")
-	}
-	ready, err := spawn(log, args)
+	ready, err := spawn(log, arguments)
 	if err != nil {
 		return local.Connection{}, exit.Fail(exit.NotDone, "start the local engine: %v", err)
 	}
@@ -164,7 +160,8 @@ func lastLine(path string) string {
 	return cmp.Or(lines[len(lines)-1], "it ended without a message; is the disk full?")
 }
 
-func serveArgs(dir string, entry document.Target) []string {
+// BackgroundArguments returns the arguments of a background engine: of `batchctl serve`.
+func BackgroundArguments(dir string, entry document.Target, choice ExecutorChoice) []string {
 	args := []string{"serve", "--daemon", "--state-dir", dir, "--exit-when-idle", "10m"}
 	if entry.VCPUs > 0 {
 		args = append(args, "--vcpus", strconv.FormatFloat(entry.VCPUs, 'f', -1, 64))
@@ -174,6 +171,10 @@ func serveArgs(dir string, entry document.Target) []string {
 	}
 	if entry.GPUs > 0 {
 		args = append(args, "--gpus", strconv.Itoa(entry.GPUs))
+	}
+	args = append(args, choice.arguments()...)
+	if choice.root {
+		args = append(args, "--allow-root")
 	}
 	return args
 }

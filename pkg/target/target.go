@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -291,8 +292,14 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 		return exit.Fail(exit.NotDone, "find the working directory: %v", err).Try("change to a directory that exists")
 	}
 	connection, err := local.Connect(dir)
+	if err == nil && why != ToRead && choice.runs {
+		connection, err = upgrade(ctx, con, connection, dir, choice)
+	}
 	if err == nil {
 		return connect(con, t, connection, cwd, dir, choice)
+	}
+	if _, failed := errors.AsType[*exit.Failure](err); failed {
+		return err
 	}
 	options := EngineOptions(dir, entry, choice)
 	if why == ToRead {
@@ -314,7 +321,7 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 	if why == ToRun {
 		return openEngine(ctx, con, t, cwd, options, x, true)
 	}
-	connection, err = startEngine(ctx, con, dir, entry, x.ExecutorChoice)
+	connection, err = startEngine(ctx, con, dir, BackgroundArguments(dir, entry, x.ExecutorChoice))
 	if err != nil {
 		return err
 	}
@@ -341,6 +348,7 @@ func EngineOptions(dir string, entry document.Target, choice ExecutorChoice) loc
 		MemoryMiB: entry.MemoryMiB,
 		Program:   shippedWorkloads(),
 		Check:     checkRequest,
+		Build:     buildinfo.Own(),
 
 		ProcessesForBatchctlOnly: choice.onlyOwnProcesses(),
 	}

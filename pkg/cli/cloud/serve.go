@@ -72,6 +72,9 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	if options.LogLimit = int64(o.logLimit) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1
 	}
+	if o.daemon {
+		options.Background = target.BackgroundArguments(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory, GPUs: o.gpus}, x.ExecutorChoice)
+	}
 	options.Log = slog.New(slog.NewTextHandler(con.Err, nil))
 	engine, err := local.Open(options)
 	var locked *local.LockedError
@@ -170,6 +173,7 @@ func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l
 	case err = <-served: // serving failed
 		served <- nil
 	case <-quiet:
+	case <-engine.Leaving():
 	case <-ctx.Done():
 		time.AfterFunc(target.CloseTimeout, done)
 		err = target.EndJobs(closing, engine)

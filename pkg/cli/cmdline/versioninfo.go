@@ -1,9 +1,12 @@
 package cmdline
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
+	"time"
 
+	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
@@ -26,22 +29,15 @@ type Versions struct {
 // Version returns the versions. A build outside a repository has placeholders for
 // version and commit.
 func Version() Versions {
-	v := Versions{Version: "(devel)", Commit: "(commit not recorded)", Date: "(date not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	own := buildinfo.Own()
+	v := Versions{Version: own.Version, Commit: cmp.Or(own.Commit, "(commit not recorded)"), Date: "(date not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}
+	if !own.Time.IsZero() {
+		v.Date = own.Time.Format(time.RFC3339)
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Commit = s.Value
-		case "vcs.time":
-			v.Date = s.Value
-		}
 	}
 	for _, m := range info.Deps {
 		if m.Path == "github.com/aws/aws-sdk-go-v2/service/batch" {

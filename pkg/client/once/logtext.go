@@ -2,11 +2,14 @@ package once
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/buildinfo"
 )
 
 // logText is the text of a run's log.
@@ -29,12 +32,37 @@ type RunDamageError struct {
 	Path string
 	Line int
 	Why  string
-	// Newer means that the log is not damaged: a newer batchctl wrote it in a format that this one does not read.
+	// Newer means that the log is not damaged: a newer batchctl wrote it, and this one cannot read it.
 	Newer bool
 }
 
 // Error has the position and the cause.
 func (e *RunDamageError) Error() string { return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Why) }
+
+// newer returns the error for a line that this version cannot act on.
+func (t *logText) newer(i int, writer, format string, args ...any) error {
+	if writer != "" {
+		writer = "batchctl " + writer
+	}
+	why := fmt.Sprintf("%s wrote it (%s): use that version; nothing was changed", cmp.Or(writer, "a newer batchctl"), fmt.Sprintf(format, args...))
+	return &RunDamageError{t.path, t.numbers[i], why, true}
+}
+
+// checkKnown returns a *RunDamageError if a newer batchctl wrote the log in another format, or wrote
+// an unknown line. This version cannot tell what is left to do then.
+func (t *logText) checkKnown() error {
+	writer := ""
+	for i, l := range t.lines {
+		writer = cmp.Or(l.Batchctl, writer)
+		switch {
+		case l.Format > LogFormat:
+			return t.newer(i, writer, "format %d; this one reads %d", l.Format, LogFormat)
+		case !slices.Contains(knownLines, l.What):
+			return t.newer(i, writer, "unknown line %q; this one is %s", l.What, buildinfo.Own())
+		}
+	}
+	return nil
+}
 
 // readLog reads a run's log.
 func readLog(path string, from io.Reader) (*logText, error) {
@@ -94,9 +122,6 @@ func (t *logText) checkIntents() error {
 		return t.damage(1, "the log has no complete line")
 	case len(t.lines) == 0 || t.numbers[0] != 1 || t.lines[0].What != lineRun:
 		return t.damage(1, "%s", changed)
-	}
-	if format := t.lines[0].Format; format > LogFormat {
-		return &RunDamageError{t.path, 1, newerFormat(format, LogFormat), true}
 	}
 	jobs, intents := t.lines[0].Jobs, 0
 	for i, l := range t.lines[1:] {

@@ -28,7 +28,7 @@ type OpenRun struct {
 	Known []client.Known
 	// Unsealed means that lines of the log have no checksums: an older version wrote them.
 	Unsealed bool
-	// Damage is why the log cannot be read. The other fields are then empty.
+	// Damage is why the log cannot be read: damage, or a newer version. The other fields are then empty.
 	Damage error
 }
 
@@ -147,7 +147,8 @@ func (c *Client) abandon(r *run) error {
 }
 
 // Drop closes an open submission without sending the rest. Accepted jobs stay unchanged, and
-// batchctl no longer searches for jobs that may have been accepted. A damaged log is set aside.
+// batchctl no longer searches for jobs that may have been accepted. A damaged log is set aside. The
+// log of a newer version stays unchanged, and is an error.
 func (c *Client) Drop(name string) ([]Submitted, error) {
 	log, text, err := c.Ledger.reopen(name)
 	if err != nil {

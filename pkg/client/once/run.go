@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
+	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -116,7 +117,7 @@ func (r *run) open(l *Ledger) (err error) {
 // worker returns a log line about this process.
 func worker(what string) line {
 	host, _ := os.Hostname() // for people; "" is harmless
-	return line{Time: stamp(), What: what, Host: host, PID: os.Getpid()}
+	return line{Time: stamp(), What: what, Host: host, PID: os.Getpid(), Batchctl: buildinfo.Own().String()}
 }
 
 // stamp returns the time in the form of the ledger.
@@ -150,12 +151,15 @@ func (t *plannedJob) intent() (line, error) {
 }
 
 // runOf reads a run from the text of its log. It returns a *RunDamageError if the first lines are
-// damaged.
+// damaged, or if a newer version wrote what this one does not know.
 func runOf(name string, log *runLog, text *logText) (*run, error) {
 	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
 	if text.isNew() {
 		r.broken = true
 		return r, nil
+	}
+	if err := text.checkKnown(); err != nil {
+		return nil, err
 	}
 	if err := text.checkIntents(); err != nil {
 		return nil, err

@@ -56,6 +56,10 @@ const (
 	lineStopping  = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up
 )
 
+// knownLines are all lines that this version can act on.
+var knownLines = []string{lineRun, lineResumed, lineIntent, lineUnclear, lineAccepted, lineRefused, lineChecked, lineDuplicate, lineDropped, lineDue, lineSkipped,
+	lineResource, lineStopping}
+
 // line is a line of a run's log. Its What determines which members are set.
 type line struct {
 	Time time.Time `json:"time"`
@@ -68,6 +72,8 @@ type line struct {
 	PID      int    `json:"pid,omitempty"`
 	Jobs     int    `json:"jobs,omitempty"`
 	Attached bool   `json:"attached,omitempty"`
+	// Batchctl is the version of that process; "" in logs of older versions.
+	Batchctl string `json:"batchctl,omitempty"`
 	// Format is LogFormat; 0 in logs of older versions.
 	Format        int  `json:"format,omitempty"`
 	StopOnFailure bool `json:"stopOnFailure,omitempty"`

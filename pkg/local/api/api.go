@@ -67,6 +67,9 @@ type Settings struct {
 	Logs *logs.Store
 	// Verified is called for each request with a valid signature; it may be nil.
 	Verified func(*http.Request)
+	// HandOver makes the engine end for a newer one, or returns why it continues; nil if the engine
+	// cannot hand over.
+	HandOver func(context.Context) error
 }
 
 // API answers the requests of AWS SDKs: AWS Batch, the part of CloudWatch Logs that reads what jobs print and

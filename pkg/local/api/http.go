@@ -190,6 +190,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.streamChanges(w, r)
 		return
 	}
+	if r.Method == http.MethodPost && r.URL.Path == HandOverPath && a.HandOver != nil {
+		a.handOver(w, r)
+		return
+	}
 	c := &call{request: r, header: w.Header()}
 	out, err := a.answer(c)
 	if r.Header.Get("X-Amz-Target") != "" {

@@ -39,7 +39,8 @@ import (
 // not know.
 const Version = 2
 
-// Header is the first line of every journal. It ends with Version.
+// Header is the first line of every journal. It ends with Version. A later version adds the batchctl that writes it,
+// for the message of a program that cannot read it: `batchctl journal 3 v1.2.0`.
 const Header = "batchctl journal 2\n"
 
 // firstHeader is the header of journals without marks, which can still be used.

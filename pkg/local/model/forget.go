@@ -25,7 +25,7 @@ func (m *Model) Forgettable(before int64) map[string]bool {
 
 // Without returns the record without the events about some jobs.
 func (r Record) Without(jobs map[string]bool) Record {
-	kept := Record{At: r.At}
+	kept := Record{At: r.At, Batchctl: r.Batchctl}
 	for _, v := range r.Events {
 		id := v.job()
 		switch {

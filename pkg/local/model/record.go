@@ -2,7 +2,10 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -11,6 +14,44 @@ import (
 type Record struct {
 	At     int64   `json:"at"` // epoch milliseconds
 	Events []Event `json:"events"`
+	// Batchctl is the version that writes this record and the next ones, in the first record of a
+	// version; "" in the others.
+	Batchctl string `json:"batchctl,omitempty"`
+}
+
+// UnknownError reports a record that this version cannot read: a later one wrote it.
+type UnknownError struct{ What string }
+
+// Error names what is unknown.
+func (e *UnknownError) Error() string { return e.What }
+
+// ReadRecord reads a record. The error is an *UnknownError if the record has an event, or a value such
+// as a status, that this version does not know; the record then has only its Batchctl. Unknown members
+// of known events are ignored: later versions add only members that may be ignored.
+func ReadRecord(text []byte) (Record, error) {
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		var writer struct{ Batchctl string }
+		if json.Unmarshal(text, &writer) != nil { // not even an object
+			return Record{}, err
+		}
+		return Record{Batchctl: writer.Batchctl}, &UnknownError{strings.TrimPrefix(err.Error(), "json: ")}
+	}
+	for i, v := range r.Events {
+		if v == (Event{}) {
+			return Record{Batchctl: r.Batchctl}, &UnknownError{"unknown event " + eventName(text, i)}
+		}
+	}
+	return r, nil
+}
+
+// eventName returns the quoted name of an event that this version does not know.
+func eventName(text []byte, i int) string {
+	var r struct{ Events []map[string]json.RawMessage }
+	if err := json.Unmarshal(text, &r); err != nil || i >= len(r.Events) || len(r.Events[i]) == 0 {
+		return "without a name"
+	}
+	return strconv.Quote(slices.Min(slices.Collect(maps.Keys(r.Events[i]))))
 }
 
 // Append appends the record as encoding/json writes it. The events that every job has
@@ -28,7 +69,9 @@ func (r Record) Append(text []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return append(text, "]}"...), nil
+	text = append(text, ']')
+	text = appendGiven(text, `,"batchctl":`, r.Batchctl)
+	return append(text, '}'), nil
 }
 
 // append writes the events that every job has; others are encoded by encoding/json.

@@ -1,0 +1,64 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/buildinfo"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local"
+)
+
+// leaveTimeout limits how long an engine without jobs needs to end.
+const leaveTimeout = 15 * time.Second
+
+// upgrade replaces an older background engine that nothing uses by one of this program, and returns
+// the connection to the engine that serves dir then. An older engine that is in use, or that belongs
+// to a command in the foreground, is used unchanged, with a note.
+func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir string, choice ExecutorChoice) (local.Connection, error) {
+	own := buildinfo.Own()
+	if !older.Build.Before(own) {
+		return older, nil
+	}
+	if _, err := joined(dir, choice); err != nil {
+		return older, err // the command cannot use the next engine either
+	}
+	note := func(format string, args ...any) {
+		text := fmt.Sprintf("the local engine is batchctl %s, and this is %s: ", older.Build, own)
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text+fmt.Sprintf(format, args...)))
+	}
+	switch {
+	case older.Build.Version == "":
+		note("it cannot hand over, so this command uses it; a background engine ends on its own after 10 minutes without jobs")
+		return older, nil
+	case len(older.Background) == 0:
+		note("it belongs to another command (process %d), so this command uses it; to upgrade, end that command and start it again", older.PID)
+		return older, nil
+	case !slices.Contains(older.Background, "--daemon"):
+		return older, exit.Fail(exit.NotDone, "replace the local engine: its arguments in %s/connection.json are not of a background engine", dir)
+	}
+	err := older.HandOver(ctx)
+	if stays, ok := errors.AsType[*local.StaysError](err); ok {
+		note("%s, so this command uses it; the next command replaces it when nothing uses it", stays.Why)
+		return older, nil
+	}
+	if err != nil {
+		// Another command may be replacing it. If nothing serves dir now, the caller starts an engine.
+		return joinEngine(ctx, dir)
+	}
+	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	if err := older.WaitClosed(leaving); err != nil {
+		return older, exit.Fail(exit.NotDone, "replace the local engine: process %d has not ended: %v", older.PID, err)
+	}
+	connection, err := startEngine(ctx, con, dir, older.Background)
+	if err == nil {
+		note("nothing used it, so this one has replaced it")
+	}
+	return connection, err
+}
