@@ -254,7 +254,7 @@ func TestDowngrade(t *testing.T) {
 	}
 	for _, args := range [][]string{{"submit", "job.json"}, {"run", "job.json"}, {"list"}, {"status", "job"}, {"serve"}} {
 		stderr, code := u.run(u.old, args...)
-		if code != 3 || strings.Count(stderr, `a newer batchctl wrote it (journal 3 v0.9.0; this one reads journal 2)`) != 1 || !strings.Contains(stderr, filepath.Join(state, "journal")) {
+		if code != 3 || strings.Count(stderr, `written by a newer batchctl (journal 3 v0.9.0; this one reads journal 2)`) != 1 || !strings.Contains(stderr, filepath.Join(state, "journal")) {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr)
 		}
 	}
@@ -263,7 +263,7 @@ func TestDowngrade(t *testing.T) {
 	}
 	for _, args := range [][]string{{"resume"}, {"resume", "--drop", "r01a"}} {
 		stderr, code := u.run(u.old, args...)
-		if code != 3 || !strings.Contains(stderr, "open/r01a.jsonl:1: batchctl v0.9.0 wrote it (format 3; this one reads 2): use that version; nothing was changed") {
+		if code != 3 || !strings.Contains(stderr, "open/r01a.jsonl:1: written by batchctl v0.9.0 (format 3; this one reads 2): use that version; nothing was changed") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr)
 		}
 	}

@@ -30,7 +30,7 @@ func versionCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print version information",
 		UsageText: "batchctl version [FLAGS]",
-		Description: cmdline.Help("Include this in a bug report. Only --check sends a request: batchctl never asks on its own and reports nothing about you.",
+		Description: cmdline.Help("Include this in a bug report. Only --check sends a request. There is no telemetry.",
 			"batchctl version\nbatchctl version --check\nbatchctl version --output json"),
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "ask GitHub for the newest release"},

@@ -44,7 +44,7 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	}
 	// The version first: another version has other members.
 	if json.Unmarshal(text, &file) == nil && file.Version > BaselineVersion {
-		return nil, fmt.Errorf("read baseline: a newer batchctl wrote it (version %d; this one reads %d)", file.Version, BaselineVersion)
+		return nil, fmt.Errorf("read baseline: written by a newer batchctl (version %d; this one reads %d)", file.Version, BaselineVersion)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()

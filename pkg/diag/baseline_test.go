@@ -126,7 +126,7 @@ func TestReadBaselineErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                 "read baseline: EOF",
 		"[]":                               "cannot unmarshal",
-		`{"version": 2}`:                   "a newer batchctl wrote it (version 2; this one reads 1)",
+		`{"version": 2}`:                   "written by a newer batchctl (version 2; this one reads 1)",
 		`{"version": 1, "more": 1}`:        `unknown field "more"`,
 		`{"version": 1} {}`:                "unexpected text after the end",
 		`{"version": 1, "problems": [{}]}`: "entry 1 needs a file",

@@ -214,7 +214,7 @@ func TestRecordAndReplay(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                                  "not complete",
-		`{"version":2,"subject":{"job":{}}}`: "a newer batchctl wrote it (version 2",
+		`{"version":2,"subject":{"job":{}}}`: "written by a newer batchctl (version 2",
 		`{"version":1}`:                      "no job",
 		`{"version":1,"x":1}`:                "x",
 	} {

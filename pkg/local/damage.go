@@ -40,7 +40,7 @@ func (e *Engine) newer(unknown *model.UnknownError) error {
 	if e.options.Build.Version != "" {
 		own = ", and this is " + e.options.Build.String()
 	}
-	return fmt.Errorf("%w: %s wrote it%s; nothing was changed; use that version or a later one, or another state directory", unknown, writer, own)
+	return fmt.Errorf("%w, written by %s%s; nothing was changed; use that version or a later one, or another state directory", unknown, writer, own)
 }
 
 // checkRecords rejects a journal without any record if there are logs of jobs.

@@ -67,7 +67,7 @@ func TestEventsOfNewerEngines(t *testing.T) {
 	e := open(t, Options{}).engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.replayed([]byte(`{"at":1000,"events":[{"invented":{"thing":"x"}}]}`)); err == nil || !strings.Contains(err.Error(), "a newer batchctl wrote it") {
+	if err := e.replayed([]byte(`{"at":1000,"events":[{"invented":{"thing":"x"}}]}`)); err == nil || !strings.Contains(err.Error(), "written by a newer batchctl") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -168,12 +168,12 @@ func TestDowngrade(t *testing.T) {
 		want            []string
 	}{
 		"event": {journal.Header, `{"at":1,"events":[{"queued":{"name":"q","priority":1,"environments":["local"]}}],"batchctl":"v0.9.0"}` + "\n" +
-			`{"at":2,"events":[{"paused":{"job":"a"}}]}`, []string{`unknown event "paused"`, "batchctl v0.9.0 wrote it", "this is v0.1.0"}},
-		"event of the record that names its writer": {journal.Header, `{"at":2,"events":[{"paused":{}}],"batchctl":"v0.9.1"}`, []string{`unknown event "paused"`, "v0.9.1 wrote it"}},
+			`{"at":2,"events":[{"paused":{"job":"a"}}]}`, []string{`unknown event "paused"`, "written by batchctl v0.9.0", "this is v0.1.0"}},
+		"event of the record that names its writer": {journal.Header, `{"at":2,"events":[{"paused":{}}],"batchctl":"v0.9.1"}`, []string{`unknown event "paused"`, "written by batchctl v0.9.1"}},
 		"status": {journal.Header, `{"at":1,"events":[{"moved":{"job":"a","to":"THROTTLED"}}],"batchctl":"v0.9.0"}`,
-			[]string{`unknown job status "THROTTLED"`, "batchctl v0.9.0 wrote it", "this is v0.1.0"}},
-		"status without a writer": {journal.Header, `{"at":1,"events":[{"moved":{"job":"a","to":"THROTTLED"}}]}`, []string{"a newer batchctl wrote it"}},
-		"format":                  {"batchctl journal 3 v0.9.0\n", `{"at":1}`, []string{"a newer batchctl wrote it (journal 3 v0.9.0; this one reads journal 2)"}},
+			[]string{`unknown job status "THROTTLED"`, "written by batchctl v0.9.0", "this is v0.1.0"}},
+		"status without a writer": {journal.Header, `{"at":1,"events":[{"moved":{"job":"a","to":"THROTTLED"}}]}`, []string{"written by a newer batchctl"}},
+		"format":                  {"batchctl journal 3 v0.9.0\n", `{"at":1}`, []string{"written by a newer batchctl (journal 3 v0.9.0; this one reads journal 2)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "state")

@@ -233,7 +233,7 @@ func planDocument(text []byte) (*jsontree.Node, error) {
 	case problems.HasErrors():
 		return nil, fmt.Errorf("not JSON: %s", problems[0].Message)
 	case isNewer(root):
-		return nil, fmt.Errorf("a newer batchctl wrote it (version %s; this one reads %d): use that version", root.Get("version").Text, FormatVersion)
+		return nil, fmt.Errorf("written by a newer batchctl (version %s; this one reads %d): use that version", root.Get("version").Text, FormatVersion)
 	case !root.Get("requests").Is(jsontree.Array) || !root.Get("jobs").Is(jsontree.Array):
 		return nil, errors.New("it contains no requests and jobs: want a file from plan --out")
 	}

@@ -19,7 +19,7 @@ const LedgerFormat = 1
 
 // newerFormat explains that a newer batchctl wrote a file or a line.
 func newerFormat(format, known int) string {
-	return fmt.Sprintf("a newer batchctl wrote it (format %d; this one reads %d): use that version", format, known)
+	return fmt.Sprintf("written by a newer batchctl (format %d; this one reads %d): use that version", format, known)
 }
 
 // Ledger is the user's record of submissions. <Dir>/submissions.jsonl has one line of JSON for each

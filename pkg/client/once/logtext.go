@@ -32,7 +32,7 @@ type RunDamageError struct {
 	Path string
 	Line int
 	Why  string
-	// Newer means that the log is not damaged: a newer batchctl wrote it, and this one cannot read it.
+	// Newer means that the log is not damaged, but written by a newer batchctl.
 	Newer bool
 }
 
@@ -44,7 +44,7 @@ func (t *logText) newer(i int, writer, format string, args ...any) error {
 	if writer != "" {
 		writer = "batchctl " + writer
 	}
-	why := fmt.Sprintf("%s wrote it (%s): use that version; nothing was changed", cmp.Or(writer, "a newer batchctl"), fmt.Sprintf(format, args...))
+	why := fmt.Sprintf("written by %s (%s): use that version; nothing was changed", cmp.Or(writer, "a newer batchctl"), fmt.Sprintf(format, args...))
 	return &RunDamageError{t.path, t.numbers[i], why, true}
 }
 

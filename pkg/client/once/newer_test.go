@@ -58,7 +58,7 @@ func newerLog(t *testing.T, want string, change func([]map[string]any) []map[str
 		if !ok || !newer.Newer {
 			t.Fatal(err)
 		}
-		for _, part := range []string{path, want, "batchctl v0.9.0 wrote it", "nothing was changed"} {
+		for _, part := range []string{path, want, "written by batchctl v0.9.0", "nothing was changed"} {
 			if !strings.Contains(newer.Error(), part) {
 				t.Errorf("%v does not contain %q", newer, part)
 			}

@@ -476,7 +476,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 			return 0, nil // new, or cut off while the header was written
 		}
 		if bytes.HasPrefix(data, []byte("batchctl journal ")) {
-			return 0, fmt.Errorf("a newer batchctl wrote it (%s; this one reads journal %d); use that version, or a new state directory", firstLine(data), Version)
+			return 0, fmt.Errorf("written by a newer batchctl (%s; this one reads journal %d); use that version, or a new state directory", firstLine(data), Version)
 		}
 		return 0, errors.New("it does not begin like a journal; restore it, or use a new state directory")
 	}

@@ -115,7 +115,7 @@ func (m *Model) Definition(id string) *Definition {
 }
 
 // errUnknownEvent is the error of an event that this program does not know.
-var errUnknownEvent = errors.New("unknown event: a newer batchctl wrote it; use that version, or a new state directory")
+var errUnknownEvent = errors.New("unknown event: written by a newer batchctl; use that version, or a new state directory")
 
 // Apply adds an event to the model. An event that does not fit is an error and changes nothing: the
 // journal is damaged or from a newer program.
