@@ -177,7 +177,8 @@ func TestCutOff(t *testing.T) {
 					}
 					calls = len(whole.calls)
 				}
-				if err == nil && n < calls {
+				// How often a deployment asks for the status depends on its random waits, so call n can be the last one.
+				if made := c.stacks["team-net"]; err == nil && (made == nil || made.status != "CREATE_COMPLETE") {
 					t.Errorf("%s at call %d: no error", name, n)
 				}
 				began := slices.Contains(c.calls[:min(n, len(c.calls))], "ExecuteChangeSet")
