@@ -4,9 +4,9 @@ package buildinfo
 import (
 	"cmp"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"time"
+
+	"golang.org/x/mod/semver"
 )
 
 // Development is the version of a build outside a repository.
@@ -67,72 +67,14 @@ func (b Build) Before(other Build) bool {
 	if b.Version == "" {
 		return true
 	}
-	mine, ok := parse(b.Version)
-	its, known := parse(other.Version)
-	if ok && known {
-		return mine.compare(its) < 0
+	if isSemantic(b.Version) && isSemantic(other.Version) {
+		return semver.Compare(b.Version, other.Version) < 0
 	}
 	return !b.Time.IsZero() && !other.Time.IsZero() && b.Time.Before(other.Time)
 }
 
-// version is a semantic version: https://semver.org, with Go's leading v.
-type version struct {
-	numbers [3]uint64
-	// pre are the identifiers of a prerelease; none for a release.
-	pre []string
-}
-
-// parse reads a semantic version and leaves out its build metadata, which has no order.
-func parse(text string) (v version, ok bool) {
-	text, ok = strings.CutPrefix(text, "v")
-	text, _, _ = strings.Cut(text, "+")
-	text, pre, isPre := strings.Cut(text, "-")
-	numbers := strings.Split(text, ".")
-	if !ok || len(numbers) != len(v.numbers) {
-		return v, false
-	}
-	for i, digits := range numbers {
-		n, err := strconv.ParseUint(digits, 10, 32)
-		if err != nil {
-			return v, false
-		}
-		v.numbers[i] = n
-	}
-	if isPre {
-		v.pre = strings.Split(pre, ".")
-	}
-	return v, true
-}
-
-// compare orders versions as semver.org, item 11, does.
-func (v version) compare(other version) int {
-	for i, n := range v.numbers {
-		if c := cmp.Compare(n, other.numbers[i]); c != 0 {
-			return c
-		}
-	}
-	if len(v.pre) == 0 || len(other.pre) == 0 {
-		return cmp.Compare(len(other.pre), len(v.pre)) // a release comes after its prereleases
-	}
-	for i := range min(len(v.pre), len(other.pre)) {
-		if c := compareIdentifiers(v.pre[i], other.pre[i]); c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(v.pre), len(other.pre))
-}
-
-// compareIdentifiers orders numbers by value and before texts.
-func compareIdentifiers(a, b string) int {
-	x, notX := strconv.ParseUint(a, 10, 64)
-	y, notY := strconv.ParseUint(b, 10, 64)
-	switch {
-	case notX == nil && notY == nil:
-		return cmp.Compare(x, y)
-	case notX == nil:
-		return -1
-	case notY == nil:
-		return 1
-	}
-	return strings.Compare(a, b)
+// isSemantic reports whether a text is a complete semantic version with Go's leading v. Package semver also
+// takes v1 and v1.2.
+func isSemantic(version string) bool {
+	return semver.IsValid(version) && semver.Canonical(version)+semver.Build(version) == version
 }
