@@ -34,7 +34,6 @@ func serveUntilReplaced(t *testing.T, e *Engine) (c Connection, ended <-chan err
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
-	context.AfterFunc(ctx, func() { l.Close() })
 	go func() {
 		<-e.Leaving()
 		stop()
