@@ -63,6 +63,8 @@ var mayImport = map[string][]string{
 	"pkg/verify":                    {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/cost":                      {"pkg/batch", "pkg/catalog", "pkg/document", "pkg/plan"},
 	"pkg/rpc":                       {"pkg/wire"},
+	"pkg/history":                   {"pkg/usage"},
+	"pkg/usage":                     {},
 	"pkg/infra":                     {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc", "pkg/yamltree"},
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
 	"pkg/local":                     {"pkg/buildinfo", "pkg/local/api", "pkg/local/attempt", "pkg/local/events", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource"},
