@@ -159,8 +159,8 @@ func (t *tail) Take(ctx context.Context, job types.JobDetail, emit func(Line) bo
 		return false, err
 	}
 	for i := max(t.first, 0); i < len(attempts); i++ {
-		for _, s := range attempts[i] {
-			lines, err := t.drain(ctx, s, emit)
+		for k, s := range attempts[i] {
+			lines, err := t.drain(ctx, s, attempts[i][:k], emit)
 			fresh = fresh || lines
 			if err != nil {
 				return fresh, err
@@ -199,8 +199,9 @@ func (t *tail) wanted(job types.JobDetail, attempts [][]stream) ([][]stream, err
 	return nil, fmt.Errorf("job %s has no attempt %d: it has had %d", aws.ToString(job.JobName), t.Attempt, len(attempts))
 }
 
-// drain reads a stream up to its current end.
-func (t *tail) drain(ctx context.Context, s stream, emit func(Line) bool) (fresh bool, err error) {
+// drain reads a stream up to its current end. Containers of a pod or a task can start one after another, so the first
+// lines of a stream come after what the earlier streams have by then.
+func (t *tail) drain(ctx context.Context, s stream, earlier []stream, emit func(Line) bool) (fresh bool, err error) {
 	if t.Tail > 0 && t.tokens[s] == "" {
 		if fresh, err = t.ending(ctx, s, emit); err != nil || t.tokens[s] == "" {
 			return fresh, err
@@ -215,6 +216,13 @@ func (t *tail) drain(ctx context.Context, s stream, emit func(Line) bool) (fresh
 		out, err := t.client.events(ctx, in)
 		if out == nil || err != nil {
 			return fresh, err
+		}
+		if t.tokens[s] == "" && len(out.Events) > 0 {
+			for k, e := range earlier {
+				if _, err := t.drain(ctx, e, earlier[:k], emit); err != nil {
+					return fresh, err
+				}
+			}
 		}
 		for i, e := range out.Events {
 			fresh = true

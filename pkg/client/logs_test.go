@@ -162,8 +162,30 @@ func TestLogsOfContainersAndGroups(t *testing.T) {
 	if diff := cmp.Diff([]string{"main", "side"}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff([]string{"mine", "mine", "/aws/batch/job", "/aws/batch/job"}, f.Groups); diff != "" {
+	if diff := cmp.Diff([]string{"mine", "mine", "/aws/batch/job", "mine", "/aws/batch/job"}, f.Groups); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLogsOfContainersInSequence checks that the log of a container comes before that of one which started after it,
+// also if the first one writes between the reads of the two logs.
+func TestLogsOfContainersInSequence(t *testing.T) {
+	f, c := newFake(t)
+	f.Jobs["1"] = func(time.Duration) *types.JobDetail {
+		return &types.JobDetail{JobName: aws.String("a"), Status: types.JobStatusRunning, EcsProperties: &types.EcsPropertiesDetail{
+			TaskProperties: []types.EcsTaskDetails{{Containers: []types.TaskContainerDetails{
+				{Name: aws.String("fetch"), LogStreamName: aws.String("f")}, {Name: aws.String("main"), LogStreamName: aws.String("m")},
+			}}}}}
+	}
+	var fetched []string
+	f.Events["f"] = func(time.Duration) []string { return fetched }
+	f.Events["m"] = func(time.Duration) []string {
+		fetched = []string{"fetched"}
+		return []string{"main"}
+	}
+	got, err := texts(t.Context(), c, false)
+	if diff := cmp.Diff([]string{"fetched", "main"}, got); diff != "" || err != nil {
+		t.Error(diff, err)
 	}
 }
 

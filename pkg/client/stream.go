@@ -21,7 +21,7 @@ func (c *Client) StreamReader(owner, group, name string, o LogOptions) *StreamRe
 // Read passes the lines since the last Read to emit, until emit returns false. fresh reports
 // whether there were any. A stream that does not exist yet is empty.
 func (r *StreamReader) Read(ctx context.Context, emit func(Line) bool) (fresh bool, err error) {
-	fresh, err = r.tail.drain(ctx, r.stream, emit)
+	fresh, err = r.tail.drain(ctx, r.stream, nil, emit)
 	if errors.Is(err, errStopped) {
 		err = nil
 	}
