@@ -7,15 +7,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/packed"
 )
+
+//go:generate go run ../pkg/packed/pack output/v1.zip.gz output/v1.schema.json
 
 // OutputVersion is the version of the JSON output. It changes if a member is removed or gets another meaning.
 const OutputVersion = 1
 
-// output is the schemas of all JSON output. It is not part of FS, because no document refers to it.
+// outputArchive has the schemas of all JSON output. It is not part of FS, because no document refers to it.
 //
-//go:embed output/v1.schema.json
-var output []byte
+//go:embed output/v1.zip.gz
+var outputArchive string
 
 // definitions is the part of the file that contains schemas: those of commands, whose names begin with "batchctl ", and
 // those of their parts.
@@ -29,7 +33,7 @@ const command = "batchctl "
 // readOutput decodes the schemas of the output.
 func readOutput() map[string]any {
 	var d definitions
-	if err := json.Unmarshal(output, &d); err != nil {
+	if err := json.Unmarshal([]byte(packed.Text(packed.Files(outputArchive), "output/v1.schema.json")), &d); err != nil {
 		panic(fmt.Errorf("read output/v1.schema.json: %w", err)) // a file of this package
 	}
 	return d.Defs

@@ -2,15 +2,24 @@ package schemas
 
 import (
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/batchctl/batchctl/pkg/packed"
 )
 
 var handWritten = []string{"job.schema.json", "workflow.schema.json", "platform.schema.json", "joblist.schema.json", "resources.schema.json"}
+
+func TestPacked(t *testing.T) {
+	if stale, err := packed.Stale(outputArchive, os.DirFS("."), "output/v1.schema.json"); err != nil || len(stale) > 0 {
+		t.Errorf("output/v1.zip.gz lacks changes of %q: run go generate ./schemas; %v", stale, err)
+	}
+}
 
 func compiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()

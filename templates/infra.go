@@ -1,9 +1,17 @@
 package templates
 
-import "embed"
+import (
+	_ "embed" // for the files below
 
-//go:embed infra/*.json
-var infraFiles embed.FS
+	"github.com/batchctl/batchctl/pkg/packed"
+)
+
+//go:generate go run ../pkg/packed/pack infra.zip.gz infra/*.json
+
+// infraArchive has all templates.
+//
+//go:embed infra.zip.gz
+var infraArchive string
 
 // GPUHostUserData is the shell script that a GPU host runs at its first start. The
 // templates gpu-host and ecs contain the same lines; a test compares them.
@@ -57,9 +65,5 @@ func Root() Template {
 }
 
 func file(name string) []byte {
-	body, err := infraFiles.ReadFile("infra/" + name + ".json")
-	if err != nil {
-		panic(err) // embedded: the list above and the directory differ
-	}
-	return body
+	return []byte(packed.Text(packed.Files(infraArchive), "infra/"+name+".json"))
 }

@@ -3,6 +3,7 @@ package templates
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,9 +14,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/packed"
 )
 
 type object = map[string]any
+
+func TestPacked(t *testing.T) {
+	if stale, err := packed.Stale(infraArchive, os.DirFS("."), "infra/*.json"); err != nil || len(stale) > 0 {
+		t.Errorf("infra.zip.gz lacks changes of %q: run go generate ./templates; %v", stale, err)
+	}
+}
 
 func everyTemplate() []Template { return append(Infra(), Root()) }
 

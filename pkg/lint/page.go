@@ -18,8 +18,11 @@ func pageName(title string) string { return anchor(title) + ".md" }
 
 // The pages are written last, because they show the examples in the binary.
 //
+//go:generate go generate ./examples
 //go:generate go test . -run TestExamplesAreFormatted -update
+//go:generate go generate ./examples
 //go:generate go test . -run TestBadExamples -update
+//go:generate go generate ./examples
 //go:generate go test . -run TestPages -update
 
 // Page returns all rules in Markdown, topic by topic.

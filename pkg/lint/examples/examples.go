@@ -6,19 +6,27 @@
 package examples
 
 import (
-	"embed"
-	"fmt"
+	_ "embed" // for the archive
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/packed"
 )
 
-//go:embed */*.txtar
-var archives embed.FS
+//go:generate go run ../../packed/pack examples.zip.gz */*.txtar
+
+// archive has the examples of all rules.
+//
+//go:embed examples.zip.gz
+var archive string
+
+// files are the archives of the rules.
+var files = sync.OnceValue(func() fs.FS { return packed.Files(archive) })
 
 // Example is the archive of one rule.
 type Example struct {
@@ -40,22 +48,16 @@ type File struct{ Name, Text string }
 
 // Of returns the example of a rule; ok is false if there is no such rule.
 func Of(rule string) (e Example, ok bool) {
-	topics, err := archives.ReadDir(".")
-	if err != nil {
-		panic(err) // it is in the binary
+	matches, err := fs.Glob(files(), "*/"+rule+".txtar")
+	if err != nil || len(matches) == 0 { // no rule has a name with a pattern
+		return Example{}, false
 	}
-	for _, topic := range topics {
-		name := topic.Name() + "/" + rule + ".txtar"
-		if _, err := fs.Stat(archives, name); err == nil {
-			return read(name), true
-		}
-	}
-	return Example{}, false
+	return read(matches[0]), true
 }
 
 // All returns the examples of all rules, by topic and rule.
 func All() []Example {
-	matches, err := fs.Glob(archives, "*/*.txtar")
+	matches, err := fs.Glob(files(), "*/*.txtar")
 	if err != nil {
 		panic(err) // the pattern is valid
 	}
@@ -68,12 +70,8 @@ func All() []Example {
 
 // read parses an archive. Files outside of bad/ and good/ belong to both sides.
 func read(name string) Example {
-	text, err := archives.ReadFile(name)
-	if err != nil {
-		panic(fmt.Errorf("read the example %s: %w", name, err)) // it is in the binary
-	}
 	e := Example{Topic: path.Dir(name), Rule: strings.TrimSuffix(path.Base(name), ".txtar")}
-	for _, f := range txtar.Parse(text).Files {
+	for _, f := range txtar.Parse([]byte(packed.Text(files(), name))).Files {
 		file := File{Name: path.Base(f.Name), Text: string(f.Data)}
 		switch path.Dir(f.Name) {
 		case "bad":

@@ -3,10 +3,11 @@
 package gemm
 
 import (
-	_ "embed"
+	_ "embed" // for the kernels
 	"errors"
 	"fmt"
 
+	"github.com/batchctl/batchctl/pkg/packed"
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
@@ -15,19 +16,24 @@ import (
 //go:generate go run ../cuda/ptx sm_80 mma.cu
 //go:generate go run ../cuda/ptx sm_80 peak_mma.cu
 //go:generate go run ../cuda/ptx sm_90a wgmma.cu
+//go:generate go run ../../../pkg/packed/pack ptx.zip.gz *.ptx
 
-var (
-	//go:embed gemm_sm70.ptx
-	gemmPTX string
-	//go:embed peak_sm70.ptx
-	peakPTX string
-	//go:embed mma_sm80.ptx
-	mmaPTX string
-	//go:embed peak_mma_sm80.ptx
-	peakMMAPTX string
-	//go:embed wgmma_sm90a.ptx
-	wgmmaPTX string
+// archive has the PTX of all sources.
+//
+//go:embed ptx.zip.gz
+var archive string
+
+// The files of the archive.
+const (
+	gemmPTX    = "gemm_sm70.ptx"
+	peakPTX    = "peak_sm70.ptx"
+	mmaPTX     = "mma_sm80.ptx"
+	peakMMAPTX = "peak_mma_sm80.ptx"
+	wgmmaPTX   = "wgmma_sm90a.ptx"
 )
+
+// ptx returns the PTX of a source.
+func ptx(file string) string { return packed.Text(packed.Files(archive), file) }
 
 // Kernels are this package's kernels, compiled for one card. All calls are within the
 // card's Do.
@@ -71,8 +77,8 @@ func (k *Kernels) load() (err error) {
 	if hasWarpgroups(capability, driver) {
 		sources = append(sources, wgmmaPTX)
 	}
-	for _, ptx := range sources {
-		library, err := k.card.Load(ptx)
+	for _, source := range sources {
+		library, err := k.card.Load(ptx(source))
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func FMAPeak(c *gpu.Card, q *gpu.Queue) (rate float64, err error) {
 	if k.never, err = c.Alloc(8); err != nil {
 		return 0, err
 	}
-	library, err := c.Load(peakPTX)
+	library, err := c.Load(ptx(peakPTX))
 	if err != nil {
 		return 0, err
 	}

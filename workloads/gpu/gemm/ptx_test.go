@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/packed"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads/gpu/cuda"
 )
@@ -18,14 +19,15 @@ func TestGenerated(t *testing.T) {
 		source  string
 		target  cuda.Target
 		version string
-		text    string
+		file    string
 	}{
 		{"gemm.cu", cuda.SM70, "6.3", gemmPTX}, {"peak.cu", cuda.SM70, "6.3", peakPTX},
 		{"mma.cu", cuda.SM80, "7.0", mmaPTX}, {"peak_mma.cu", cuda.SM80, "7.0", peakMMAPTX},
 		{"wgmma.cu", cuda.SM90a, "8.0", wgmmaPTX},
 	} {
 		t.Run(test.source, func(t *testing.T) {
-			if !strings.Contains(test.text, ".version "+test.version+"\n.target "+string(test.target)+"\n") {
+			text := ptx(test.file)
+			if !strings.Contains(text, ".version "+test.version+"\n.target "+string(test.target)+"\n") {
 				t.Errorf("the text is not PTX %s for %s", test.version, test.target)
 			}
 			folder := t.TempDir()
@@ -41,10 +43,17 @@ func TestGenerated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(got) != test.text {
+			if string(got) != text {
 				t.Errorf("%s is not of this %s: run go generate ./workloads/gpu/gemm", name, test.source)
 			}
 		})
+	}
+}
+
+// TestPacked checks that the archive has the committed texts.
+func TestPacked(t *testing.T) {
+	if stale, err := packed.Stale(archive, os.DirFS("."), "*.ptx"); err != nil || len(stale) > 0 {
+		t.Errorf("ptx.zip.gz lacks changes of %q: run go generate ./workloads/gpu/gemm; %v", stale, err)
 	}
 }
 
@@ -52,7 +61,7 @@ func TestGenerated(t *testing.T) {
 // loop over the depth is there once and all within it is unrolled, and no array has gone
 // to local memory because its index is unknown.
 func TestText(t *testing.T) {
-	all := gemmPTX + peakPTX + mmaPTX + peakMMAPTX + wgmmaPTX
+	all := ptx(gemmPTX) + ptx(peakPTX) + ptx(mmaPTX) + ptx(peakMMAPTX) + ptx(wgmmaPTX)
 	for kernel, counts := range map[string]map[string]int{
 		// A step of 8 for 8x8 and 8x16 sums. Before the loop and in it: a fetch and a store;
 		// 1 read of the factors before the 8 of the loop.

@@ -3,11 +3,12 @@
 package pixels
 
 import (
-	"embed"
+	_ "embed" // for the kernels
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/batchctl/batchctl/pkg/packed"
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
@@ -16,9 +17,17 @@ import (
 //go:generate go run ../cuda/ptx sm_70 sobel.cu
 //go:generate go run ../cuda/ptx sm_70 gaussian.cu
 //go:generate go run ../cuda/ptx sm_70 resample.cu
+//go:generate go run ../../../pkg/packed/pack ptx.zip.gz *.ptx
 
-//go:embed *_sm70.ptx
-var ptx embed.FS
+// archive has the PTX of all sources.
+//
+//go:embed ptx.zip.gz
+var archive string
+
+// ptx returns the PTX of a source.
+func ptx(source string) string {
+	return packed.Text(packed.Files(archive), source+"_sm70.ptx")
+}
 
 // sharedBytes is the dynamic shared memory that launches of each kernel take at most.
 var sharedBytes = map[string]map[string]int{
@@ -64,11 +73,7 @@ func Load(c *gpu.Card) (*Kernels, error) {
 }
 
 func (k *Kernels) load(source string, kernels map[string]int) error {
-	text, err := ptx.ReadFile(source + "_sm70.ptx")
-	if err != nil {
-		return err
-	}
-	library, err := k.card.Load(string(text))
+	library, err := k.card.Load(ptx(source))
 	if err != nil {
 		return fmt.Errorf("%s: %w", source, err)
 	}

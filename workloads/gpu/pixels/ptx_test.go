@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/packed"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/workloads/gpu/cuda"
 )
@@ -27,25 +28,24 @@ func TestPTX(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ptx.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
+		if ptx(source) != string(want) {
 			t.Errorf("%s is not what %s becomes: run go generate", name, file)
 		}
+	}
+}
+
+// TestPacked checks that the archive has the committed texts.
+func TestPacked(t *testing.T) {
+	if stale, err := packed.Stale(archive, os.DirFS("."), "*.ptx"); err != nil || len(stale) > 0 {
+		t.Errorf("ptx.zip.gz lacks changes of %q: run go generate ./workloads/gpu/pixels; %v", stale, err)
 	}
 }
 
 // entries are the kernels of a source with their PTX.
 func entries(t *testing.T, source string) map[string]string {
 	t.Helper()
-	text, err := ptx.ReadFile(source + "_sm70.ptx")
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]string{}
-	for _, part := range strings.Split(string(text), ".visible .entry ")[1:] {
+	for _, part := range strings.Split(ptx(source), ".visible .entry ")[1:] {
 		name, body, _ := strings.Cut(part, "(")
 		all[name] = body
 	}
