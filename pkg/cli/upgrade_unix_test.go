@@ -268,3 +268,24 @@ func TestDowngrade(t *testing.T) {
 		}
 	}
 }
+
+// TestUpgradeAtOnce checks that several commands of a new version, and one of the old version, can meet the
+// old engine at the same time.
+func TestUpgradeAtOnce(t *testing.T) {
+	u := newUpgrade(t)
+	u.ok(u.old, "submit", "job.json", "--wait")
+	stories := make(chan string)
+	programs := []string{u.new, u.new, u.old, u.new}
+	for _, program := range programs {
+		go func() {
+			out, err := u.command(program, "submit", "job.json", "--wait").CombinedOutput()
+			stories <- fmt.Sprintf("%s%v", out, err)
+		}()
+	}
+	for range programs {
+		if story := <-stories; !strings.HasSuffix(story, "<nil>") {
+			t.Error(story)
+		}
+	}
+	u.ended(1 + len(programs))
+}

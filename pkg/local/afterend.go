@@ -3,8 +3,10 @@ package local
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"time"
@@ -32,6 +34,9 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	answer, err := a.live.Do(r)
+	if err != nil && a.connection.hasSuccessor() {
+		answer, err = a.doNext(r, body)
+	}
 	if err == nil || r.Context().Err() != nil || !asksForJob(r) || !a.connection.hasShutDown() {
 		return answer, err
 	}
@@ -47,6 +52,55 @@ func (a afterEnd) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return stored, nil
+}
+
+// successionTime limits how long a client waits for the engine after one that made way, and successionPoll is how
+// often it tries.
+const (
+	successionTime = 10 * time.Second
+	successionPoll = 20 * time.Millisecond
+)
+
+// doNext sends a request, which the engine that made way did not receive, to the next engine.
+func (a afterEnd) doNext(r *http.Request, body []byte) (answer *http.Response, err error) {
+	limit, poll := time.NewTimer(successionTime), time.NewTicker(successionPoll)
+	defer limit.Stop()
+	defer poll.Stop()
+	for {
+		if r.Body != nil {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		if answer, err = a.live.Do(r); err == nil || !a.connection.hasSuccessor() {
+			return answer, err
+		}
+		select {
+		case <-poll.C:
+		case <-limit.C:
+			return nil, err
+		case <-r.Context().Done():
+			return nil, context.Cause(r.Context())
+		}
+	}
+}
+
+// hasSuccessor reports whether another engine is about to take over the address and key of c: its engine made way, or
+// one has locked the directory and has not written its connection file yet.
+func (c Connection) hasSuccessor() bool {
+	if c.dir == "" {
+		return false
+	}
+	root, err := os.OpenRoot(c.dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	text, err := root.ReadFile(connectionFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		held, err := isHeld(root)
+		return err == nil && held
+	}
+	var left Connection
+	return err == nil && json.Unmarshal(text, &left) == nil && left.MakesWay && left.sameEngine(c)
 }
 
 // asksForJob reports whether a request is DescribeJobs or reads a log. Commands that wait for a job

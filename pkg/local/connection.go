@@ -42,6 +42,8 @@ type Connection struct {
 	// Background are the arguments of a background engine, to start another one like it; nil for an
 	// engine that belongs to a command.
 	Background []string `json:"background,omitempty"`
+	// MakesWay means that the engine ends, and the next one takes over its address and key.
+	MakesWay bool `json:"makesWay,omitempty"`
 
 	dir string // the engine's
 }
@@ -307,12 +309,26 @@ func (e *Engine) Listen() (net.Listener, error) {
 // removeConnection removes the connection file, unless the next engine takes it over.
 func (e *Engine) removeConnection() error {
 	if e.isLeaving() {
-		return nil
+		return e.markLeaving()
 	}
 	if err := e.root.Remove(connectionFile); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// markLeaving records in the connection file that the next engine takes over, so that clients wait for it.
+func (e *Engine) markLeaving() error {
+	text, err := e.root.ReadFile(connectionFile)
+	var c Connection
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		return fmt.Errorf("make way: %w", err)
+	}
+	c.MakesWay = true
+	return e.writeConnection(c)
 }
 
 func (e *Engine) writeConnection(c Connection) error {
