@@ -1,17 +1,21 @@
-// Command buildcost measures what a cold build and a start of batchctl cost, against the limits of the
-// project: 150 CPU-seconds for the build, and 8 times an empty Go program for `batchctl version` and
+// Command buildcost measures what a cold build and a start of batchctl cost, and how much of both each large
+// dependency takes, against the limits of the project: 150 CPU-seconds for the build, and 8 times an empty Go program for `batchctl version` and
 // `batchctl validate FILE`. Run it from the root of the repository; it exits with status 1 if a
 // limit is exceeded.
 package main
 
 import (
 	"cmp"
+	"debug/elf"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -92,19 +96,52 @@ func build(work, program string) (slow bool, err error) {
 	for _, a := range actions {
 		seconds[a.part()] += (a.CmdUser + a.CmdSys).Seconds()
 	}
-	type row struct {
-		name    string
-		seconds float64
+	sizes, err := symbols(program)
+	if err != nil {
+		return false, err
 	}
-	var rows []row
-	for name, s := range seconds {
-		rows = append(rows, row{name, s})
-	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(b.seconds, a.seconds) })
-	for _, r := range rows[:min(12, len(rows))] {
-		fmt.Printf("%8.1f  %s\n", r.seconds, r.name)
+	names := slices.Collect(maps.Keys(seconds))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(seconds[b], seconds[a]) })
+	fmt.Println("CPU-seconds      MB  part: its compilation, and its code and data in the program")
+	for i, name := range names {
+		if i < 12 || sizes[name] > largeSize {
+			fmt.Printf("%11.1f  %6.2f  %s\n", seconds[name], float64(sizes[name])/1e6, name)
+		}
 	}
 	return used > mostBuild, nil
+}
+
+// largeSize is the size in bytes from which a part is printed, however fast it compiles.
+const largeSize = 100_000
+
+// symbolPackage finds the package in the name of a symbol: up to the first dot after the last slash, without what the
+// compiler puts before a type and without the arguments of generic code.
+var symbolPackage = regexp.MustCompile(`^(?:type:[.a-z]*\*?|go:itab\.\*?)?([^\[ ]*/)?([^\[. ]+)`)
+
+// symbols returns the bytes of code and data that each part has in a program. The tables that the linker writes about
+// all of them, about as large as the code, belong to no part. Only the format of Linux says which symbols are in the
+// file.
+func symbols(program string) (map[string]int64, error) {
+	sizes := map[string]int64{}
+	if runtime.GOOS != "linux" {
+		return sizes, nil
+	}
+	file, err := elf.Open(program)
+	if err != nil {
+		return nil, fmt.Errorf("list the symbols: %w", err)
+	}
+	defer file.Close()
+	list, err := file.Symbols()
+	if err != nil {
+		return nil, fmt.Errorf("list the symbols: %w", err)
+	}
+	for _, s := range list {
+		m := symbolPackage.FindStringSubmatch(s.Name)
+		if m != nil && int(s.Section) < len(file.Sections) && file.Sections[s.Section].Type != elf.SHT_NOBITS {
+			sizes[partOf(m[1]+m[2])] += int64(s.Size)
+		}
+	}
+	return sizes, nil
 }
 
 // action is a step of a build, from the file of -debug-actiongraph.
@@ -118,7 +155,12 @@ func (a action) part() string {
 	if a.Mode == "link" {
 		return "linking"
 	}
-	elements := strings.Split(a.Package, "/")
+	return partOf(a.Package)
+}
+
+// partOf returns the module of a package, or its service of the AWS SDK.
+func partOf(pkg string) string {
+	elements := strings.Split(pkg, "/")
 	switch {
 	case !strings.Contains(elements[0], "."):
 		return "standard library"
