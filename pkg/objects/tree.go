@@ -36,7 +36,8 @@ func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stag
 type publication struct {
 	*Store
 	to    location
-	once  once // the hashes that are uploaded or in progress
+	open  func(dir string) (*dest, error) // opens a local staging directory; nil: openDest
+	once  once                            // the hashes that are uploaded or in progress
 	moved tally
 }
 
@@ -113,7 +114,11 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 // copied copies a file to a staging directory, readable by all users, because a container may run as
 // any of them.
 func (p *publication) copied(ctx context.Context, t *download, at location, f *hashed) error {
-	d, err := openDest(filepath.Dir(at.path))
+	open := p.open
+	if open == nil {
+		open = openDest
+	}
+	d, err := open(filepath.Dir(at.path))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ type Document struct {
 	Version int      `json:"version"`
 	Inputs  []Input  `json:"inputs,omitempty"`
 	Outputs []Output `json:"outputs,omitempty"`
+	// Checkpoint is nil for a job that always starts from scratch.
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 }
 
 // Input is an object, a tree of objects or a file that is downloaded before the program starts.

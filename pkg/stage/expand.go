@@ -93,6 +93,12 @@ func (d Document) Expanded(look func(name string) (string, bool), dir string) (D
 		}
 		expanded.Outputs = append(expanded.Outputs, out)
 	}
+	if d.Checkpoint != nil {
+		var err error
+		if expanded.Checkpoint, err = d.Checkpoint.expanded(look, dir); err != nil {
+			errs = append(errs, fmt.Errorf("checkpoint: %w", err))
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return Document{}, err
 	}
@@ -181,6 +187,11 @@ func (d *Document) apart() error {
 			if is, known := outer.isDirectory(); known && !is && !strings.HasSuffix(outer.To, "/") {
 				return fmt.Errorf("inputs[%d] goes to %s, which is below the file %s of inputs[%d]", j, inner.To, outer.To, i)
 			}
+		}
+	}
+	for i, in := range d.Inputs {
+		if c := d.Checkpoint; c != nil && (contains(c.Path, in.To) || contains(in.To, c.Path)) {
+			return fmt.Errorf("inputs[%d] goes to %s, and the checkpoint replaces %s", i, in.To, c.Path)
 		}
 	}
 	for i, out := range d.Outputs {

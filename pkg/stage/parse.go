@@ -50,7 +50,7 @@ func Parse(text string) (Document, error) {
 		return Document{}, fmt.Errorf("the document has more than %d bytes", MaxDocument)
 	}
 	var d Document
-	top, err := members([]byte(text), "version", "inputs", "outputs")
+	top, err := members([]byte(text), "version", "inputs", "outputs", "checkpoint")
 	if len(top["version"]) > 0 {
 		// Check the version first: a newer document may look quite different.
 		if versionErr := json.Unmarshal(top["version"], &d.Version); versionErr != nil {
@@ -71,6 +71,14 @@ func Parse(text string) (Document, error) {
 	}
 	if err := list(top["outputs"], &d.Outputs, "outputs", "from", "to", "when", "local"); err != nil {
 		return Document{}, err
+	}
+	if text := top["checkpoint"]; text != nil {
+		if _, err := members(text, "path", "to", "every"); err != nil {
+			return Document{}, fmt.Errorf("checkpoint: %w", err)
+		}
+		if err := json.Unmarshal(text, &d.Checkpoint); err != nil {
+			return Document{}, fmt.Errorf("checkpoint: %w", err)
+		}
 	}
 	return d, d.check()
 }
@@ -141,6 +149,11 @@ func (d *Document) check() error {
 	for i, out := range d.Outputs {
 		if err := out.check(); err != nil {
 			return fmt.Errorf("outputs[%d]: %w", i, err)
+		}
+	}
+	if d.Checkpoint != nil {
+		if err := d.Checkpoint.check(); err != nil {
+			return fmt.Errorf("checkpoint: %w", err)
 		}
 	}
 	return nil

@@ -40,6 +40,11 @@ type Stager struct {
 	// TaskID returns the id of the container's task from the metadata endpoint of Amazon ECS. It is called only if a
 	// location names the id of an AWS Batch job and there is none. Nil means that no endpoint is asked.
 	TaskID func(endpoint string) (string, error)
+	// Checkpoints stores the checkpoints of a job that has some.
+	Checkpoints CheckpointStore
+	// Reclaim returns the notice that this machine will be taken away, or "" when ctx ends or there can be none. Nil means
+	// that SIGTERM is the only notice.
+	Reclaim func(ctx context.Context) string
 	// Stdin, Stdout and Stderr are those of the program; files are passed on directly. Messages of
 	// the Stager go to Stderr.
 	Stdin          io.Reader
@@ -125,20 +130,37 @@ func (s *Stager) run(ctx context.Context, args []string) (int, error) {
 		return 0, failed(asked.exit(), "%v: the program was not started", asked)
 	default:
 	}
-	if len(d.Outputs) == 0 {
+	k, err := s.keep(ctx, d.Checkpoint)
+	if err != nil {
+		return 0, err
+	}
+	if len(d.Outputs) == 0 && k == nil {
 		return 0, sweep.Become(s.Exec, args, s.Environ)
 	}
 	p := sweep.Process{Env: s.Environ, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, Signals: s.Signals}
+	if k != nil {
+		p.Env, p.Signals = k.environ, k.signals
+		s.begin(ctx, k)
+	}
 	exit, _, err := p.Command(ctx, args)
+	if k != nil {
+		k.end()
+	}
 	if e, ok := errors.AsType[*sweep.Ending](err); ok {
 		exit = e.Exit // its outputs "failure" and "always" are still due
 	} else if err != nil {
 		return 0, failed(sweep.ExitNotRun, "wait for %s: %v", args[0], err)
 	}
+	if exit != 0 {
+		s.last(ctx, k)
+	}
 	// A signal that ended the program does not cancel its outputs.
 	outErr := s.Out(context.WithoutCancel(ctx), d, exit == 0)
 	switch {
 	case exit == 0:
+		if outErr != nil {
+			s.last(ctx, k) // the next attempt has to upload them
+		}
 		return 0, outErr
 	case outErr != nil:
 		s.say("%v", outErr)

@@ -36,6 +36,9 @@ func (d *Document) Names() (names []string) {
 	for _, out := range d.Outputs {
 		add(out.From, out.To)
 	}
+	if d.Checkpoint != nil {
+		add(d.Checkpoint.Path, d.Checkpoint.To, "${"+jobIDVariable+"}") // the id is part of each place
+	}
 	return names
 }
 

@@ -138,7 +138,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.complete(w, r, key, query.Get("uploadId"))
 	case r.Method == http.MethodDelete:
 		s.mu.Lock()
-		delete(s.uploads, query.Get("uploadId"))
+		if query.Has("uploadId") {
+			delete(s.uploads, query.Get("uploadId"))
+		} else {
+			delete(s.objects, key) // S3 answers the same for a missing object
+		}
 		s.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	case r.Method == http.MethodPut:
