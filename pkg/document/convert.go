@@ -75,8 +75,10 @@ func NoNative(job *Job) (why, hint string) {
 		return "AWS Batch has no limit on children that run at once, so maxParallel has no native form", submit
 	case job.localPlace() != nil:
 		return fmt.Sprintf("a request contains no files, so the local path %s has no native form", strconv.Quote(job.localPlace().Text)), submit
+	case job.Checkpoint != nil && job.Checkpoint.IsStaged():
+		return "the checkpoint is in the target's staging location, which a request cannot name, so it has no native form", `write "to": "s3://bucket/prefix/"`
 	case job.IsStaged() && commandOf(job) == nil:
-		return "inputs and outputs need the job's command, and this job has none, so they have no native form",
+		return "inputs, outputs and checkpoints need the job's command, and this job has none, so they have no native form",
 			`give the job a "command"`
 	case job.When != "":
 		return fmt.Sprintf("AWS Batch starts a job only after all its dependencies have succeeded, so \"when\": %q has no native form", job.When), submit
@@ -173,6 +175,7 @@ func (c *compaction) container() {
 	c.environment(box.Get("environment"), unstage)
 	c.job.Set("inputs", unstage.inputs)
 	c.job.Set("outputs", unstage.outputs)
+	c.job.Set("checkpoint", unstage.checkpoint)
 	c.move("secrets", box.Get("secrets"), asMapOf("valueFrom"))
 	for _, name := range containerMembers {
 		if m := c.rest(box.Get(name)); m != nil {

@@ -77,6 +77,8 @@ type Job struct {
 	// command in Register and Submit is the user's own.
 	Inputs  []Input
 	Outputs []Output
+	// Checkpoint is nil for a job that always starts from scratch.
+	Checkpoint *Checkpoint
 	// Metrics are the numbers to find in the job's log, in the order of the file, and MetricsNode is the member. The
 	// requests do not contain them: submit adds a variable of the environment.
 	Metrics     []results.Metric
@@ -138,8 +140,8 @@ func IsLocal(location string) bool {
 	})
 }
 
-// IsStaged reports whether the job has inputs or outputs.
-func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 }
+// IsStaged reports whether the job has inputs, outputs or a checkpoint.
+func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 || j.Checkpoint != nil }
 
 // Waiver is a rule that a job may break. AWS requests do not contain it.
 type Waiver struct {

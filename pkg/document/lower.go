@@ -70,9 +70,9 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	switch {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
-	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs" || m.Name == "metrics"):
+	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs" || m.Name == "checkpoint" || m.Name == "metrics"):
 		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s work only in a job with one container, and this job has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
+			"%s only in a job with one container, and this job has jobDefinition.%s", worksOnly(m.Name), fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
 		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
 			"%s cannot change in a registered definition", m.Name)

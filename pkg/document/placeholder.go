@@ -27,7 +27,7 @@ const (
 // contexts lists the members whose values have a context, as plain returns their names.
 var contexts = map[string]context{
 	"command": inShell, "args": inShell, "entrypoint": inShell, "commands": inShell, "script": inShell,
-	"inputs": inLocation, "outputs": inLocation, "jobid": inLocation, "staging": inLocation,
+	"inputs": inLocation, "outputs": inLocation, "checkpoint": inLocation, "jobid": inLocation, "staging": inLocation,
 	"options":  inOptions,
 	"userdata": ignored, "waivers": ignored, "when": ignored,
 }

@@ -16,6 +16,7 @@ import (
 // stage reads the job's inputs and outputs, and checks that its command can run with them.
 func (l *lowering) stage(job *Job, o Options) {
 	l.readLocations(job, o)
+	l.readCheckpoint(job)
 	l.staged(job)
 }
 
@@ -73,22 +74,37 @@ func (l *lowering) find(in *Input, o Options) {
 // staged reports a job whose command batchctl stage cannot start.
 func (l *lowering) staged(job *Job) {
 	member := l.job.Get("inputs")
-	if len(job.Inputs) == 0 {
+	switch {
+	case len(job.Inputs) > 0:
+	case len(job.Outputs) > 0:
 		member = l.job.Get("outputs")
+	default:
+		member = l.job.Get("checkpoint")
 	}
 	if !job.IsStaged() || l.means == byFragment || l.means == byNothing || l.spoilt {
 		return // reported already, or correct
 	}
 	if m := l.severalContainers(job); m != nil {
 		l.report(RuleMemberConflict, member, member.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s work only in a job with one container, and this job has %s", member.Name, m.Name)
+			"%s only in a job with one container, and this job has %s", worksOnly(member.Name), m.Name)
 		return
 	}
 	runsLines := job.Array.Get("commands") != nil && launcherOf(job.Array) != sweep.Image
 	if commandOf(job) == nil && !runsLines && job.Register != nil {
 		l.report(RuleMissingMember, member, member.Key, `add "command": the image's own command, with its arguments`,
-			"%s need the job's command: batchctl stage runs it, and does not know the image's own command", member.Name)
+			"%s the job's command: batchctl stage runs it, and does not know the image's own command", needs(member.Name))
 	}
+}
+
+// worksOnly and needs return the name of a member of staging with a verb.
+func worksOnly(member string) string { return withVerb(member, "work") }
+func needs(member string) string     { return withVerb(member, "need") }
+
+func withVerb(member, verb string) string {
+	if member == "checkpoint" {
+		return "a checkpoint " + verb + "s"
+	}
+	return member + " " + verb
 }
 
 // rewriteLocations visits the references in inputs and outputs. The launcher replaces them
@@ -101,6 +117,9 @@ func (r *referring) rewriteLocations(job *Job) {
 	}
 	for _, out := range job.Outputs {
 		some = r.rewriteLocation(out.Node, out.Destination, "output") || some
+	}
+	if job.Checkpoint != nil {
+		some = r.rewriteCheckpoint(job.Checkpoint) || some
 	}
 	if some && r.sweep != nil && !slices.Contains(r.sweep.Templates, stage.Variable) {
 		r.sweep.Templates = append(r.sweep.Templates, stage.Variable)
@@ -127,13 +146,18 @@ func (r *referring) rewriteLocation(member, n *jsontree.Node, what string) bool 
 	if !r.replaced(n) {
 		return false
 	}
+	r.fits(n)
+	return true
+}
+
+// fits reports values that cannot be part of a location.
+func (r *referring) fits(n *jsontree.Node) {
 	for _, ref := range sweep.References(n.Text) {
 		if value, bad := r.unfit(ref.Name); bad {
 			r.blame(n, ref, "use axis values without quotes, backslashes and control characters",
 				"the value %s of %s is not allowed in a location", strconv.Quote(clip(value)), ref.Name)
 		}
 	}
-	return true
 }
 
 // unfit returns a value of an axis or column that would end the string of a location in JSON:
@@ -176,7 +200,7 @@ func StagedCommand(program string, command []string) []string {
 }
 
 // Document returns the document for batchctl stage in the container; nil if the job has
-// neither inputs nor outputs. A local source is its path. For a local destination, only
+// neither inputs, outputs nor a checkpoint. A local source is its path. For a local destination, only
 // Local is set, because submit chooses the location.
 func (j *Job) Document() *stage.Document {
 	if !j.IsStaged() {
@@ -192,6 +216,9 @@ func (j *Job) Document() *stage.Document {
 			o.To, o.Local = "", out.Destination.Text
 		}
 		d.Outputs = append(d.Outputs, o)
+	}
+	if j.Checkpoint != nil {
+		d.Checkpoint = j.Checkpoint.Document()
 	}
 	return d
 }

@@ -59,7 +59,7 @@ func stageNative(job *Job, register, submit *jsontree.Node) {
 
 // unstaging holds inputs and outputs that were found in a request. It has no members if
 // lowering would not build the same request from them.
-type unstaging struct{ inputs, outputs *jsontree.Node }
+type unstaging struct{ inputs, outputs, checkpoint *jsontree.Node }
 
 // unstaged finds the inputs and outputs in a container of the requests.
 func (c *compaction) unstaged(box *jsontree.Node) unstaging {
@@ -104,15 +104,23 @@ func unstagingOf(value *jsontree.Node) unstaging {
 			return unstaging{}
 		}
 	}
+	var saved *jsontree.Node
+	if d.Checkpoint != nil {
+		if saved = checkpointOf(d.Checkpoint, value); IsLocal(d.Checkpoint.To) && !strings.HasPrefix(d.Checkpoint.To, "/") {
+			return unstaging{}
+		}
+	}
 	again := &lowering{job: jsontree.NewObject(value)}
 	again.job.Set("inputs", inputs.Clone())
 	again.job.Set("outputs", outputs.Clone())
+	again.job.Set("checkpoint", saved.Clone())
 	var job Job
 	again.readLocations(&job, Options{})
+	again.readCheckpoint(&job)
 	if !job.IsStaged() || StageText(job.Document()) != value.Str() {
 		return unstaging{}
 	}
-	var u unstaging
+	u := unstaging{checkpoint: saved}
 	if inputs.Len() > 0 {
 		u.inputs = inputs
 	}
@@ -140,7 +148,7 @@ func addLocation(to *jsontree.Node, path, name, location, more, value string) bo
 	return true
 }
 
-func (u unstaging) isEmpty() bool { return u.inputs == nil && u.outputs == nil }
+func (u unstaging) isEmpty() bool { return u.inputs == nil && u.outputs == nil && u.checkpoint == nil }
 
 // command returns the user's part of a command.
 func (u unstaging) command(command *jsontree.Node) *jsontree.Node {

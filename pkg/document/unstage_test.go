@@ -10,7 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// anyPlaces draws inputs and outputs that a request can contain.
+// anyPlaces draws inputs, outputs and a checkpoint that a request can contain.
 func anyPlaces(t *rapid.T, job *jsontree.Node) {
 	path := rapid.StringMatching(`(/[a-z "\\.]{1,4}){1,2}|[a-z]{1,3}`)
 	place := rapid.SampledFrom([]string{"s3://bucket/key", "s3://bucket/prefix/", "s3://b/${AWS_BATCH_JOB_ID}/", "s3://b/<&>/ü", "https://host/f"})
@@ -30,9 +30,18 @@ func anyPlaces(t *rapid.T, job *jsontree.Node) {
 			job.Set(name, places)
 		}
 	}
+	if rapid.Bool().Draw(t, "saved") {
+		c := jsontree.NewObject(nil)
+		c.Set("path", jsontree.NewString(path.Draw(t, "directory"), nil))
+		c.Set("to", jsontree.NewString(rapid.SampledFrom([]string{"s3://b/c/", "s3://b/${AWS_BATCH_JOB_ID}/", "/efs/c"}).Draw(t, "to"), nil))
+		if every := rapid.SampledFrom([]string{"", "10s", "1h30m", "1d"}).Draw(t, "every"); every != "" {
+			c.Set("every", jsontree.NewString(every, nil))
+		}
+		job.Set("checkpoint", c)
+	}
 }
 
-// TestConvertStaged checks that inputs, outputs and metrics are the same after the conversion to
+// TestConvertStaged checks that inputs, outputs, checkpoints and metrics are the same after the conversion to
 // requests and back.
 func TestConvertStaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -95,7 +95,7 @@ func rewrite(node *jsontree.Node, types []string, schemas []raw) string {
 	switch {
 	case node.Is(jsontree.Null):
 		return "remove it"
-	case node.Is(jsontree.Number) && node.Name == "timeout":
+	case node.Is(jsontree.Number) && (node.Name == "timeout" || node.Name == "every"):
 		return "write " + strconv.Quote(text+"s")
 	case (node.Is(jsontree.Number) || node.Is(jsontree.Bool)) && wanted("string") && !number:
 		return "write " + strconv.Quote(text)

@@ -27,6 +27,10 @@ const (
 // container knows the job's id, so the variable is expanded there.
 const outputsBelow = "outputs/${AWS_BATCH_JOB_ID}"
 
+// checkpointsBelow is the part of the staging location for checkpoints without a location. Each job has its own place
+// below it.
+const checkpointsBelow = "checkpoints/"
+
 // addStaging puts batchctl stage before the command of a job with inputs or
 // outputs, and the document that stage reads into its environment.
 func (b *builder) addStaging(g *group, job *Job) {
@@ -37,7 +41,7 @@ func (b *builder) addStaging(g *group, job *Job) {
 	by := stagedBy(j)
 	d := b.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		b.fail(by, ruleStageContainer, by.Name+" work only in a job with one container, in containerProperties",
+		b.fail(by, ruleStageContainer, "inputs, outputs and checkpoints work only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
@@ -58,13 +62,16 @@ func (b *builder) addStaging(g *group, job *Job) {
 }
 
 // stagedBy returns the member of the file for problems of staging: the first input, or else the
-// first output. Its name is "inputs" or "outputs".
+// first output, or the checkpoint. Its name is that of the member.
 func stagedBy(j *document.Job) *jsontree.Node {
 	at, name := (*jsontree.Node)(nil), "inputs"
-	if len(j.Inputs) > 0 {
+	switch {
+	case len(j.Inputs) > 0:
 		at = j.Inputs[0].Node
-	} else {
+	case len(j.Outputs) > 0:
 		at, name = j.Outputs[0].Node, "outputs"
+	default:
+		at, name = j.Checkpoint.Path, "checkpoint"
 	}
 	src, span := at.Location()
 	return &jsontree.Node{Kind: jsontree.String, Name: name, Source: src, Span: span}
@@ -107,14 +114,21 @@ func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, boo
 			to.To += literal(path.Base(strings.ReplaceAll(to.Local, `\`, "/")))
 		}
 	}
+	if c := j.Checkpoint; c != nil && c.IsStaged() {
+		if b.options.Staging == "" {
+			b.noPlace(cmp.Or(c.To, c.Path), "checkpoint")
+			return nil, false
+		}
+		staged.Checkpoint.To = literal(strings.TrimRight(b.options.Staging, "/")) + "/" + checkpointsBelow
+	}
 	return staged, true
 }
 
 // literal escapes a URL, so that stage expands no variable in it.
 func literal(url string) string { return strings.ReplaceAll(url, "${", "$${") }
 
-// noPlace reports that the target has no staging location. what is "input" or
-// "output".
+// noPlace reports that the target has no staging location. what is "input", "output" or
+// "checkpoint".
 func (b *builder) noPlace(n *jsontree.Node, what string) {
 	b.fail(n, ruleStageNoPlace, fmt.Sprintf("a local %s needs a staging location, and the target has none", what),
 		`add it to the target in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// URL here`)

@@ -39,8 +39,9 @@ const (
 	settle = time.Second
 	// tries is how often one save waits for the program to stop writing.
 	tries = 5
-	// downloads is how many files are restored at once.
+	// downloads is how many files are restored at once, and fetches how often one is tried.
 	downloads = 16
+	fetches   = 3
 	// noticed is how often the directory is checked for a new checkpoint after a notice.
 	noticed = 5 * time.Second
 	// soon is how long after a failed save the next one begins, if the interval is not shorter.
@@ -222,7 +223,11 @@ func (k *Keeper) download(ctx context.Context, m checkpoint.Manifest) error {
 func (k *Keeper) fetch(ctx context.Context, f checkpoint.File) error {
 	to := filepath.Join(k.Dir, filepath.FromSlash(f.Path))
 	from := strings.TrimSuffix(k.Place, "/") + "/" + checkpoint.DataName(f.SHA256)
-	moved, err := k.Store.Download(ctx, Input{From: from, To: to, SHA256: f.SHA256, Executable: f.Executable})
+	var moved Moved
+	var err error
+	for try := 0; try == 0 || err != nil && try < fetches && ctx.Err() == nil; try++ { // the bytes may have been damaged on the way
+		moved, err = k.Store.Download(ctx, Input{From: from, To: to, SHA256: f.SHA256, Executable: f.Executable})
+	}
 	if err == nil && moved.Bytes != f.Size {
 		err = fmt.Errorf("%s has %d bytes instead of %d", from, moved.Bytes, f.Size)
 	}

@@ -45,6 +45,7 @@ func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.
 		in.SchedulingPriorityOverride = job.SchedulingPriority
 	}
 	in.ConsumableResourcePropertiesOverride = otherResources(job, d)
+	continues(job, in)
 	return in, nil
 }
 
