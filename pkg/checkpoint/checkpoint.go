@@ -7,11 +7,12 @@
 //	PLACE/generations/<epoch>-<number>.json   a generation: the files of the directory at one moment
 //
 // A generation exists when its manifest exists. The manifest is written last, and no writer ever changes or removes
-// the data that another kept generation names. So an upload that ends at any point leaves the earlier generations whole.
+// the data that another kept generation names. So an upload that ends at any point leaves the earlier generations
+// whole.
 //
-// Each attempt has an epoch, one more than every epoch that it finds, and claims it with a generation of number 0, which
-// has no files. An attempt on a lost machine that still writes has a lower epoch. It stops when it sees a higher one, and
-// its generations are never the newest.
+// Each attempt has an epoch, one more than every epoch that it finds, and claims it with a generation of number 0,
+// which has no files. An attempt on a lost machine that still writes has a lower epoch. It stops when it sees a
+// higher one, and its generations are never the newest.
 package checkpoint
 
 import (
@@ -165,8 +166,8 @@ func (m Manifest) Bytes() (n int64) {
 	return n
 }
 
-// Skips reports whether a path of the directory is not part of a checkpoint: the program is still writing it, or it is
-// batchctl's own.
+// Skips reports whether a path of the directory is not part of a checkpoint: the program is still writing it, or it
+// is batchctl's own.
 func Skips(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		if strings.HasSuffix(part, unfinished) || strings.HasPrefix(part, ownPrefix) {
@@ -276,9 +277,9 @@ func (c *Contents) Forget(name string) {
 	}
 }
 
-// Place returns the place of a job below the location in its job file. names are the variables in the location. origin
-// is the id of the first job of a chain of retries. cell is the index of an array's child; "" for other jobs. Two jobs,
-// and two children, never share a place by accident.
+// Place returns the place of a job below the location in its job file. names are the variables in the location.
+// origin is the id of the first job of a chain of retries. cell is the index of an array's child; "" for other jobs.
+// Two jobs, and two children, never share a place by accident.
 func Place(location string, names []string, origin, cell string) string {
 	place := strings.TrimSuffix(location, "/")
 	if slices.Contains(names, jobIDVariable) {

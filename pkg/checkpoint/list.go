@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// List returns the files of the directory, in the order of their paths, without those that Skips names. Sockets, pipes
-// and devices have no content to save; directories without files are not saved either. A link out of the directory is
-// an error: on another machine it would lead nowhere. A directory that does not exist has no files.
+// List returns the files of the directory, in the order of their paths, without those that Skips names. Sockets,
+// pipes and devices have no content to save; directories without files are not saved either. A link out of the
+// directory is an error: on another machine it would lead nowhere. A directory that does not exist has no files.
 func List(dir fs.FS) (files []File, err error) {
 	err = fs.WalkDir(dir, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {

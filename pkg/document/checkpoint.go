@@ -22,8 +22,8 @@ type Checkpoint struct {
 	Every int
 }
 
-// IsStaged reports whether the checkpoint is in the target's staging location. An absolute path is not: it is a path in
-// the container, or on this machine for the target local.
+// IsStaged reports whether the checkpoint is in the target's staging location. An absolute path is not: it is a path
+// in the container, or on this machine for the target local.
 func (c *Checkpoint) IsStaged() bool {
 	return c.To == nil || IsLocal(c.To.Text) && !strings.HasPrefix(c.To.Text, "/")
 }

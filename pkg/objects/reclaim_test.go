@@ -27,8 +27,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
-// machine answers S3 requests in virtual time until it is taken away: then no request of its jobs arrives any more, and
-// none of their clean-up happens.
+// machine answers S3 requests in virtual time until it is taken away: then no request of its jobs arrives any more,
+// and none of their clean-up happens.
 type machine struct {
 	server *s3mem.Server
 	cut    atomic.Bool          // a request was on its way at the end
@@ -57,7 +57,7 @@ func (m *machine) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The request may have had its effect although nobody sees the answer.
+	// The request may have had its effect although its answer is lost.
 	if err := wait(d / 2); err != nil {
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func state(x uint64, step int) (weights, log []byte) {
 	return weights, fmt.Appendf(nil, "%d %d\n", step, x)
 }
 
-// replace writes a checkpoint as a program does: into a directory of a temporary name, which it then renames. The times
-// of the files are virtual.
+// replace writes a checkpoint as a program does: into a directory of a temporary name, which it then renames. The
+// times of the files are virtual.
 func (c *trial) replace(dir string, x uint64, step int) {
 	weights, log := state(x, step)
 	final := filepath.Join(dir, fmt.Sprintf("step-%d", step))
@@ -170,9 +170,9 @@ func (c *trial) load(dir string) (x uint64, step int) {
 	return x, step
 }
 
-// attempt runs the program on a new machine, from the restored step on, and returns the steps at its begin and end. kill
-// is when the machine is taken away; 0 means never. A notice comes so long before that; 0 means none. began is -1 if the
-// program did not start.
+// attempt runs the program on a new machine, from the restored step on, and returns the steps at its begin and end.
+// kill is when the machine is taken away; 0 means never. A notice comes so long before that; 0 means none. began is
+// -1 if the program did not start.
 func (c *trial) attempt(kill, notice time.Duration) (began, ended int) {
 	gone, takeAway := context.WithCancelCause(context.Background())
 	defer takeAway(nil)
@@ -284,7 +284,8 @@ func (c *trial) run(faults bool) {
 	}
 }
 
-// damage damages the newest generation, if there is one before it: its list, or a content that the other does not need.
+// damage damages the newest generation, if there is one before it: its list, or a content that the other does not
+// need.
 func (c *trial) damage() {
 	found := checkpoint.Sort(namesOf(c.server))
 	if len(found.Generations) < 2 {
@@ -312,9 +313,9 @@ func (c *trial) damage() {
 	c.server.Put(key, &newest)
 }
 
-// TestReclaims takes machines away from jobs with checkpoints in S3, in virtual time: during the program, a restore or an
-// upload, with and without a notice, and with faults of S3. No torn checkpoint is restored, the result is that of an
-// undisturbed run, and without faults at most an interval of work is lost.
+// TestReclaims takes machines away from jobs with checkpoints in S3, in virtual time: during the program, a restore
+// or an upload, with and without a notice, and with faults of S3. No torn checkpoint is restored, the result is that
+// of an undisturbed run, and without faults at most an interval of work is lost.
 func TestReclaims(t *testing.T) {
 	wanted := 60
 	if testtool.IsLong() {

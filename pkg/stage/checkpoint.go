@@ -18,8 +18,8 @@ import (
 type Checkpoint struct {
 	// Path is the directory in the container, as Input.To.
 	Path string `json:"path"`
-	// To is the location below which each job and child has its own place, as Output.To. ${AWS_BATCH_JOB_ID} is the id of
-	// the first job of a chain of retries.
+	// To is the location below which each job and child has its own place, as Output.To. ${AWS_BATCH_JOB_ID} is the
+	// id of the first job of a chain of retries.
 	To string `json:"to"`
 	// Every is the time between two checkpoints, in seconds; 0 is the default.
 	Every int `json:"every,omitempty"`
@@ -47,9 +47,10 @@ func (c *Checkpoint) interval() time.Duration {
 // IsStaged reports whether batchctl stage has to run the job's program.
 func (d *Document) IsStaged() bool { return d.Checkpoint != nil || len(d.Inputs)+len(d.Outputs) > 0 }
 
-// expanded returns the checkpoint with the absolute path of its directory, and with the place of this job or child as To.
+// expanded returns the checkpoint with the absolute path of its directory, and with the place of this job or child
+// as To.
 func (c Checkpoint) expanded(look func(name string) (string, bool), dir string) (*Checkpoint, error) {
-	origin, cell := Origin(look)
+	origin, cell := originOf(look)
 	names, err := Variables(c.To)
 	if err != nil {
 		return nil, err
@@ -69,15 +70,28 @@ func (c Checkpoint) expanded(look func(name string) (string, bool), dir string) 
 	if origin == "" && !slices.Contains(names, jobIDVariable) {
 		return nil, fmt.Errorf("%s is not set, so jobs would share their checkpoints", jobIDVariable)
 	}
+	if !isPlain(origin) {
+		return nil, fmt.Errorf("%s is %q, which is not the id of a job", checkpoint.OriginVariable, origin)
+	}
 	c.To = checkpoint.Place(to, names, origin, cell)
 	c.Path, err = local(c.Path, look, dir)
 	c.Path = strings.TrimSuffix(c.Path, "/")
 	return &c, err
 }
 
-// Origin returns the id of the first job of a chain of retries, and the cell of an array's child; "" for other jobs.
-// Attempts of the same job or child, and of the jobs that replace it, have the same.
-func Origin(look func(name string) (string, bool)) (origin, cell string) {
+// PlaceOf returns the place of a job's checkpoint. environ is the environment of its container.
+func PlaceOf(c Checkpoint, environ []string) (string, error) {
+	s := &Stager{Environ: environ}
+	expanded, err := c.expanded(s.expansion, "/")
+	if err != nil {
+		return "", err
+	}
+	return expanded.To, nil
+}
+
+// originOf returns the id of the first job of a chain of retries, and the cell of an array's child; "" for other
+// jobs. Attempts of the same job or child, and of the jobs that replace it, have the same.
+func originOf(look func(name string) (string, bool)) (origin, cell string) {
 	id, _ := look(jobIDVariable)
 	origin, _, _ = strings.Cut(id, ":")
 	if first, _ := look(checkpoint.OriginVariable); first != "" {
@@ -87,8 +101,11 @@ func Origin(look func(name string) (string, bool)) (origin, cell string) {
 	return origin, cell
 }
 
-// beforeEnd is how long SIGTERM is held back from the program at most, while its state is saved. AWS Batch sends SIGKILL
-// 30 seconds after SIGTERM (user guide, "Job timeouts"), and the program needs some of them.
+// isPlain reports whether an id is only one element of a path.
+func isPlain(id string) bool { return id != "." && id != ".." && !strings.ContainsAny(id, "/\\\x00") }
+
+// beforeEnd is how long SIGTERM is held back from the program at most, while its state is saved. AWS Batch sends
+// SIGKILL 30 seconds after SIGTERM (user guide, "Job timeouts"), and the program needs some of them.
 const beforeEnd = 10 * time.Second
 
 // keeping is a checkpoint while the program runs.
@@ -184,7 +201,8 @@ func (s *Stager) forward(ctx context.Context, k *keeping) {
 	}
 }
 
-// saveInTime saves the state before the program gets SIGTERM. It waits at most beforeEnd; the save continues after that.
+// saveInTime saves the state before the program gets SIGTERM. It waits at most beforeEnd; the save continues after
+// that.
 func (s *Stager) saveInTime(ctx context.Context, k *keeping) {
 	saved := make(chan struct{})
 	go func() {

@@ -225,7 +225,8 @@ func (k *Keeper) fetch(ctx context.Context, f checkpoint.File) error {
 	from := strings.TrimSuffix(k.Place, "/") + "/" + checkpoint.DataName(f.SHA256)
 	var moved Moved
 	var err error
-	for try := 0; try == 0 || err != nil && try < fetches && ctx.Err() == nil; try++ { // the bytes may have been damaged on the way
+	// The bytes may have been damaged on the way.
+	for try := 0; try == 0 || err != nil && try < fetches && ctx.Err() == nil; try++ {
 		moved, err = k.Store.Download(ctx, Input{From: from, To: to, SHA256: f.SHA256, Executable: f.Executable})
 	}
 	if err == nil && moved.Bytes != f.Size {
@@ -260,8 +261,8 @@ func (k *Keeper) link(f checkpoint.File) error {
 var errWriting = errors.New("the program kept writing to the directory")
 
 // Save saves the directory as a new generation, unless it is as in the last one. It takes the state of one moment: a
-// state that did not change for quiet before the upload, nor until the upload's end. If the program keeps writing, Save
-// tries again, and returns an error in the end. Then it removes what no kept generation needs.
+// state that did not change for quiet before the upload, nor until the upload's end. If the program keeps writing,
+// Save tries again, and returns an error in the end. Then it removes what no kept generation needs.
 func (k *Keeper) Save(ctx context.Context, quiet time.Duration) (saved bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -359,8 +360,8 @@ func (k *Keeper) overtaken(ctx context.Context) (bool, error) {
 	return k.stale, nil
 }
 
-// collect removes what no kept generation needs. What cannot be removed only costs space. A generation is removed before
-// its data, so an error ends it.
+// collect removes what no kept generation needs. What cannot be removed only costs space. A generation is removed
+// before its data, so an error ends it.
 func (k *Keeper) collect(ctx context.Context) {
 	for _, name := range k.contents.Garbage(k.good) {
 		if err := k.Store.Remove(ctx, k.Place, name); err != nil {

@@ -99,12 +99,24 @@ func (t *Target) DropStaged(dryRun bool, now time.Time) (rows []Removed, err err
 	return rows, err
 }
 
-// oldStaged returns the files in a staging directory, and in its output directories, that are older
+// changedSince reports whether a checkpoint has a directory that changed after a time: each generation changes one.
+func changedSince(dir string, before time.Time) (is bool) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			info, err := e.Info()
+			is = is || err != nil || !info.ModTime().Before(before) // an unreadable one is kept
+		}
+		return nil
+	})
+	return is
+}
+
+// oldStaged returns the files in a staging directory, in its output directories and in its checkpoints, that are older
 // than a time. The files of a tree are as old as its list.
 func oldStaged(dir string, before time.Time) (old []string, err error) {
 	var files []string
 	recent := map[string]bool{}
-	for _, below := range []string{"", container.OutputsDir} {
+	for _, below := range []string{"", container.OutputsDir, container.CheckpointsDir} {
 		entries, err := os.ReadDir(filepath.Join(dir, below))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -116,7 +128,8 @@ func oldStaged(dir string, before time.Time) (old []string, err error) {
 			name := filepath.Join(below, e.Name())
 			info, statErr := e.Info()
 			switch {
-			case statErr != nil || name == container.OutputsDir:
+			case statErr != nil || name == container.OutputsDir || name == container.CheckpointsDir:
+			case below == container.CheckpointsDir && changedSince(filepath.Join(dir, name), before):
 			case !info.ModTime().Before(before) && filepath.Ext(name) == ".tree":
 				list, readErr := os.ReadFile(filepath.Join(dir, name))
 				for line := range strings.Lines(string(list)) {

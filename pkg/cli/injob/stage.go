@@ -22,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -56,8 +57,9 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 	if err != nil {
 		return exit.Fail(stage.ExitInputs, "find the working directory: %v", err)
 	}
-	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }},
-		Exec: become, Signals: signals, TaskID: func(endpoint string) (string, error) { return taskID(ctx, endpoint) }, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
+	store := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}
+	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: store,
+		Exec: become, Checkpoints: store, Reclaim: func(ctx context.Context) string { return reclaimNotice(ctx, imds()) }, Signals: signals, TaskID: func(endpoint string) (string, error) { return taskID(ctx, endpoint) }, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
 	ctx = context.WithoutCancel(ctx) // signals go to the job's program
 	if mode == "--" {
 		code, err := s.Run(ctx, args)
@@ -75,6 +77,9 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 	d, err := s.Document()
 	switch {
 	case err != nil:
+	case d.Checkpoint != nil:
+		return exit.Fail(sweep.ExitUsage, "a job with a checkpoint cannot run batchctl stage %s: only batchctl stage -- saves its state", mode).
+			Try("batchctl stage -- PROGRAM [ARGUMENT ...]")
 	case mode == "in":
 		err = s.In(ctx, d)
 	default:

@@ -93,6 +93,9 @@ func (s *Sending) checkStagePaths() error {
 		for _, out := range j.Places.Outputs {
 			refuse(out.Path, out.Node.Source, out.Node.Key)
 		}
+		if c := j.Places.Checkpoint; c != nil {
+			refuse(c.Path.Text, c.Path.Source, c.Path.Span)
+		}
 	}
 	problems.Sort()
 	return input.Complain(s.Console, slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))

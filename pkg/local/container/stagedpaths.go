@@ -19,6 +19,9 @@ import (
 // OutputsDir is the directory below StagedDir with a directory for the outputs of each job.
 const OutputsDir = "outputs"
 
+// CheckpointsDir is the directory below StagedDir with a directory for the checkpoints of each job.
+const CheckpointsDir = "checkpoints"
+
 // treeEnding ends the name of a tree's list of files.
 const treeEnding = ".tree"
 
@@ -35,14 +38,14 @@ func isHash(name, ending string) bool {
 type stagedPaths struct {
 	// files are the names that the job may read, by directory as written in the document.
 	files map[string][]string
-	// outputs are the directories, as written, below which the job may write its own.
-	outputs []string
+	// own are directories that the job may write, relative to their directory as written.
+	own map[string][]string
 }
 
 // stagedPathsOf returns the paths below the staged directory that the job's document names. An
 // invalid document has none; the job itself reports what is wrong.
 func (x *Executor) stagedPathsOf(a attempt.Attempt) stagedPaths {
-	all := stagedPaths{files: map[string][]string{}}
+	all := stagedPaths{files: map[string][]string{}, own: map[string][]string{}}
 	text, _ := valueOf(a, stage.Variable)
 	d, err := stage.Parse(text)
 	if text == "" || err != nil {
@@ -64,9 +67,24 @@ func (x *Executor) stagedPathsOf(a attempt.Attempt) stagedPaths {
 	for _, out := range d.Outputs {
 		to := expand(out.To)
 		at, _, ok := strings.Cut(to, string(filepath.Separator)+filepath.Join(OutputsDir, a.Job)+string(filepath.Separator))
-		if ok && isName(a.Job) && x.isStagedDir(at) && !slices.Contains(all.outputs, at) {
-			all.outputs = append(all.outputs, at)
+		if rel := filepath.Join(OutputsDir, a.Job); ok && isName(a.Job) && x.isStagedDir(at) && !slices.Contains(all.own[at], rel) {
+			all.own[at] = append(all.own[at], rel)
 		}
+	}
+	if d.Checkpoint != nil {
+		place, err := stage.PlaceOf(*d.Checkpoint, environ(a))
+		at, own, ok := strings.Cut(filepath.Clean(place), string(filepath.Separator)+CheckpointsDir+string(filepath.Separator))
+		if err == nil && ok && filepath.IsLocal(own) && x.isStagedDir(at) {
+			all.own[at] = append(all.own[at], filepath.Join(CheckpointsDir, own))
+		}
+	}
+	return all
+}
+
+// environ returns the variables of the job in the form of os.Environ.
+func environ(a attempt.Attempt) (all []string) {
+	for _, v := range a.Environment {
+		all = append(all, aws.ToString(v.Name)+"="+aws.ToString(v.Value))
 	}
 	return all
 }
@@ -99,7 +117,7 @@ func (x *Executor) isStagedDir(dir string) bool {
 func (x *Executor) stagedMounts(a attempt.Attempt, texts map[string][]string) (args []string, err error) {
 	p := x.stagedPathsOf(a)
 	for at, names := range p.files {
-		dir, err := x.linked(a, at, append(names, texts[at]...), slices.Contains(p.outputs, at))
+		dir, err := x.linked(a, append(names, texts[at]...), p.own[at])
 		if err == nil {
 			err = errors.Join(checkMount(dir), checkMount(at))
 		}
@@ -108,20 +126,21 @@ func (x *Executor) stagedMounts(a attempt.Attempt, texts map[string][]string) (a
 		}
 		args = append(args, "--mount=type=bind,source="+dir+",destination="+at+",readonly")
 	}
-	for _, at := range p.outputs {
-		own := filepath.Join(x.options.Dir, StagedDir, OutputsDir, a.Job)
-		target := filepath.Join(at, OutputsDir, a.Job)
-		err := errors.Join(checkMount(own), checkMount(target))
-		if err == nil {
-			err = os.MkdirAll(own, 0o700)
+	for at, dirs := range p.own {
+		for _, rel := range dirs {
+			own, target := filepath.Join(x.options.Dir, StagedDir, rel), filepath.Join(at, rel)
+			err := errors.Join(checkMount(own), checkMount(target))
+			if err == nil {
+				err = os.MkdirAll(own, 0o700)
+			}
+			if err == nil {
+				err = os.Chmod(own, 0o777) // the container may run as any user; the state directory keeps others out
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", stage.Variable, err)
+			}
+			args = append(args, "--mount=type=bind,source="+own+",destination="+target)
 		}
-		if err == nil {
-			err = os.Chmod(own, 0o777) // the container may run as any user; the state directory keeps others out
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", stage.Variable, err)
-		}
-		args = append(args, "--mount=type=bind,source="+own+",destination="+target)
 	}
 	return args, nil
 }
@@ -130,8 +149,8 @@ func (x *Executor) stagedMounts(a attempt.Attempt, texts map[string][]string) (a
 func checkMount(p string) error { return checkPath(strings.ReplaceAll(filepath.ToSlash(p), ":", "_")) }
 
 // linked creates a directory of the attempt with files of the staged directory, and the files in
-// their lists.
-func (x *Executor) linked(a attempt.Attempt, at string, names []string, outputs bool) (dir string, err error) {
+// their lists, and the mount points of the job's own directories.
+func (x *Executor) linked(a attempt.Attempt, names, own []string) (dir string, err error) {
 	staged := filepath.Join(x.options.Dir, StagedDir)
 	base := filepath.Join(x.options.attemptDir(a.ID), StagedDir)
 	if err := os.MkdirAll(base, 0o700); err != nil {
@@ -150,8 +169,8 @@ func (x *Executor) linked(a attempt.Attempt, at string, names []string, outputs 
 			}
 		}
 	}
-	if outputs { // a mount needs a mount point
-		if err := os.MkdirAll(filepath.Join(dir, OutputsDir, a.Job), 0o755); err != nil {
+	for _, rel := range own {
+		if err := os.MkdirAll(filepath.Join(dir, rel), 0o755); err != nil {
 			return "", err
 		}
 	}
