@@ -50,6 +50,7 @@ type Engine struct {
 	again       *time.Timer // set while the journal cannot be written
 	limit       *time.Timer // set while a job is to be ended for waiting too long
 	closing     bool
+	drill       *drill // nil: no attempt fails on purpose
 	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
 	clients  map[net.Conn]bool // open connections on which a request was verified

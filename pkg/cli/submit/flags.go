@@ -99,13 +99,14 @@ func RunCommand(con *term.Console) *cli.Command {
 			"seconds. status and logs still show it.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
 		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags(jobs.DescribedForm())...),
-			append(cmdline.ExecutorFlags(), cmdline.SecretsFlag(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"})...),
+			append(cmdline.ExecutorFlags(), cmdline.SecretsFlag(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+				&cli.StringFlag{Name: "drill", Usage: "make attempts fail, and report whether the job survives: `FAILURES` such as reclaim@40%,oom@90s, at a part of the time of a run without failures or at a time"})...),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
 				return err
 			}
-			return run(c.Context, con, o)
+			return run(c.Context, con, o, c.String("drill"))
 		},
 	}
 }

@@ -19,13 +19,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // run is batchctl run: it opens the local engine in this process, submits the
 // plan and follows it.
-func run(ctx context.Context, con *term.Console, o preview.Options) error {
+func run(ctx context.Context, con *term.Console, o preview.Options, drill string) error {
+	blows, err := parseDrill(drill)
+	if err != nil {
+		return err
+	}
 	in, err := input.Load(con, o.Options)
 	if err != nil {
 		return err
@@ -43,20 +48,48 @@ func run(ctx context.Context, con *term.Console, o preview.Options) error {
 	if err != nil {
 		return err
 	}
-	err = runPlan(ctx, con, t, planned, o.Format)
+	err = runPlan(ctx, con, t, planned, o.Format, blows)
 	if closeErr := t.Close(); err == nil && closeErr != nil {
 		err = exit.Fail(exit.NotDone, "close the local engine: %v", closeErr)
 	}
 	return err
 }
 
-// runPlan submits the plan, follows it, and ends every job that is left. No job
+// runPlan runs the plan, with the failures of a drill if there are some, and prints what to do next. No job
 // may outlive this process, because the engine is part of it.
-func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, format string) error {
+func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, format string, blows []attempt.Blow) error {
 	log := io.Writer(con.Out)
 	if format == "json" {
 		log = term.Unmasked(con.Err)
 	}
+	run := runJobs
+	if len(blows) > 0 {
+		run = func(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, log io.Writer) ([]once.Submitted, error) {
+			return drillPlan(ctx, con, t, planned, blows, log)
+		}
+	}
+	all, err := run(ctx, con, t, planned, log)
+	list := session.WithID(all)
+	switch {
+	case len(list) > 0:
+	case err == nil && format == "json":
+		return jobs.PrintJobs(con, t, nil) // every job was skipped
+	case err == nil:
+		return printSubmitted(con, all)
+	default:
+		return err
+	}
+	if format == "json" {
+		err = errors.Join(jobs.PrintJobs(con, t, list), err)
+	}
+	printNext(ctx, con, t, list)
+	printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags)
+	return err
+}
+
+// runJobs submits the plan, follows it, and ends every job that is left. It returns the
+// jobs, those that were skipped included.
+func runJobs(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, log io.Writer) ([]once.Submitted, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &Sending{con, t, planned}
@@ -67,22 +100,9 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *
 		return f.Run(ctx)
 	})
 	if err == nil && len(session.WithID(list)) == 0 {
-		if format == "json" {
-			return jobs.PrintJobs(con, t, nil) // every job was skipped
-		}
-		return printSubmitted(con, list)
+		return list, nil
 	}
-	list = session.WithID(list)
-	err = runEnd(ctx, con, t, list, code, err)
-	if len(list) == 0 {
-		return err
-	}
-	if format == "json" {
-		err = errors.Join(jobs.PrintJobs(con, t, list), err)
-	}
-	printNext(ctx, con, t, list)
-	printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags)
-	return err
+	return list, runEnd(ctx, con, t, session.WithID(list), code, err)
 }
 
 // runEnd ends the jobs that are left, and returns the error of the run. code is

@@ -92,7 +92,12 @@ func (l *Life) inDirectory(ctx context.Context, a Attempt, run func(Attempt) mod
 		if err != nil {
 			return NotStarted(err)
 		}
-		defer l.Scratch.leave(dir)
+		defer func() {
+			if isDrill(context.Cause(ctx)) {
+				l.Scratch.clear(dir)
+			}
+			l.Scratch.leave(dir)
+		}()
 		a.Directory = filepath.Join(l.Scratch.root.Name(), dir)
 	}
 	if a.Directory, err = filepath.Abs(a.Directory); err != nil {
@@ -259,6 +264,9 @@ func (l *Life) begun(ctx context.Context, handle string) {
 func KillAfter(ctx context.Context, grace time.Duration, hurry <-chan struct{}) (kill <-chan struct{}, over func()) {
 	killed, done := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), ErrOutOfMemory) {
+			grace = 0 // the kernel does not ask
+		}
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
@@ -290,6 +298,8 @@ func Concluded(t *model.Task, o model.Outcome, cause error) model.Event {
 		return model.Ending(t, o)
 	case o.Exit != nil && *o.Exit == 0 && o.Reason == "":
 		to = model.Succeeded
+	case isDrill(cause):
+		return model.Ending(t, drilled(o, cause))
 	default:
 		return model.Ending(t, o)
 	}

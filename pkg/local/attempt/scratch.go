@@ -74,6 +74,13 @@ func (s *Scratch) leave(dir string) {
 	}
 }
 
+// clear removes the files of a task, whose machine is gone.
+func (s *Scratch) clear(dir string) {
+	if s.root.RemoveAll(dir) == nil {
+		_ = s.root.Mkdir(dir, 0o700) // leave may reuse it; take creates a missing one
+	}
+}
+
 // DirectoryName returns the task's id in a form that every file system accepts.
 func DirectoryName(t *model.Task) string {
 	if t.IsChild() {

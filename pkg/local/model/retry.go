@@ -36,6 +36,9 @@ type Outcome struct {
 	Unrunnable bool
 }
 
+// Retries is retries for a strategy of a request; nil means one attempt.
+func Retries(s *types.RetryStrategy, attempts int, o Outcome) bool { return retries(s, attempts, o) }
+
 // retries reports whether a job gets another attempt after a number of attempts failed, the last
 // one with o. The first matching entry of evaluateOnExit decides. If none matches, the job is
 // retried while attempts remain.
