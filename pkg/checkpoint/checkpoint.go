@@ -56,6 +56,8 @@ const (
 	ownPrefix = ".batchctl-"
 	// NoticeName is the name of the notice in the directory.
 	NoticeName = ownPrefix + "notice"
+	// SnapshotName is the name of the snapshot in the directory.
+	SnapshotName = ownPrefix + "snapshot"
 	// unfinished ends the names of files and directories that the program is still writing.
 	unfinished = ".tmp"
 )

@@ -34,8 +34,8 @@ type CheckpointStore interface {
 }
 
 const (
-	// settle is how long the directory must not change before it is saved. It is longer than the tick of any file
-	// system's clock, so that a later write shows in a file's time.
+	// settle is how long the files of a snapshot must not change before they are uploaded: a program that writes them in
+	// place is caught.
 	settle = time.Second
 	// tries is how often one save waits for the program to stop writing.
 	tries = 5
@@ -81,7 +81,9 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 	if err := os.MkdirAll(k.Dir, 0o777); err != nil {
 		return false, fmt.Errorf("create the directory of the checkpoint: %w", err)
 	}
-	_ = os.Remove(filepath.Join(k.Dir, checkpoint.NoticeName)) // of an earlier attempt
+	// An earlier attempt on the same volume may have left these.
+	_ = os.Remove(filepath.Join(k.Dir, checkpoint.NoticeName))
+	_ = os.RemoveAll(filepath.Join(k.Dir, checkpoint.SnapshotName))
 	names, err := k.Store.Names(ctx, k.Place)
 	if err != nil {
 		return false, fmt.Errorf("find the checkpoints of this job: %w", err)
@@ -257,12 +259,9 @@ func (k *Keeper) link(f checkpoint.File) error {
 	return os.Symlink(f.Link, to)
 }
 
-// errWriting means that the program kept writing to the directory.
-var errWriting = errors.New("the program kept writing to the directory")
-
-// Save saves the directory as a new generation, unless it is as in the last one. It takes the state of one moment: a
-// state that did not change for quiet before the upload, nor until the upload's end. If the program keeps writing,
-// Save tries again, and returns an error in the end. Then it removes what no kept generation needs.
+// Save saves the directory as a new generation, unless it is as in the last one. It takes the state of one moment, and
+// checks for quiet that no file of it is written in place. If one is, Save tries again, and returns an error in the end.
+// After the upload it removes what no kept generation needs.
 func (k *Keeper) Save(ctx context.Context, quiet time.Duration) (saved bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -285,27 +284,32 @@ func (k *Keeper) save(ctx context.Context, quiet time.Duration) (saved bool, err
 	if err != nil || len(before) == 0 || checkpoint.Same(before, k.saved) {
 		return false, err
 	}
+	frozen, err := k.freeze(before)
+	if err != nil {
+		return false, err
+	}
+	defer frozen.drop()
 	if quiet > 0 {
 		select {
 		case <-time.After(quiet):
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
 		}
-		if err := k.unchanged(before); err != nil {
+		if err := frozen.unchanged(); err != nil {
 			return false, err
 		}
 	}
 	if err := k.removeSuspects(ctx); err != nil {
 		return false, err
 	}
-	files, moved, keepErr := k.Store.Keep(ctx, k.Place, k.Dir, before)
+	files, moved, keepErr := k.Store.Keep(ctx, k.Place, frozen.dir, before)
 	for _, f := range files {
 		if f.SHA256 != "" {
 			k.contents.Data[f.SHA256] = true // also after an error: some were uploaded
 		}
 	}
 	// A file that changed is a usual cause of a failed upload, so that comes first.
-	if err := cmp.Or(k.unchanged(before), keepErr); err != nil {
+	if err := cmp.Or(frozen.unchanged(), keepErr); err != nil {
 		return false, err
 	}
 	if overtaken, err := k.overtaken(ctx); overtaken || err != nil {
@@ -323,15 +327,6 @@ func (k *Keeper) save(ctx context.Context, quiet time.Duration) (saved bool, err
 	k.Say("saved checkpoint %s to %s: %s", m.ID, Shown(k.Place), Describe(moved, time.Since(begin)))
 	k.collect(ctx)
 	return true, nil
-}
-
-// unchanged returns errWriting unless the directory is as in a listing.
-func (k *Keeper) unchanged(before []checkpoint.File) error {
-	now, err := checkpoint.List(os.DirFS(k.Dir))
-	if err == nil && !checkpoint.Same(before, now) {
-		return errWriting
-	}
-	return err
 }
 
 // removeSuspects removes contents that could not be restored, once: an upload of the same content would find them.
