@@ -33,6 +33,9 @@ type placementResult struct {
 	request   catalog.Request
 	placement catalog.Placement
 	saving    *catalog.Saving
+	// in is the queue with its environments, whose instance types types describes.
+	in    document.Queue
+	types *catalog.Catalog
 }
 
 // refused returns the reason why the job fits no queue, or not the queue that it
@@ -178,7 +181,7 @@ func (j Job) wrongPlatform(platform *document.Platform) placementResult {
 // slightly less.
 func placement(platform *document.Platform, q document.Queue, need plan.Need, held catalog.Placement) placementResult {
 	r := need.Parts[0].Request
-	at := placementResult{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held}
+	at := placementResult{queue: cmp.Or(q.Alias, q.Name), request: r, placement: held, in: q, types: platform.Catalog}
 	if saving, ok := plan.JustOver(platform.Catalog, q, r, held); ok && !need.MultiNode {
 		at.saving = &saving
 	}

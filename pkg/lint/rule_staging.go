@@ -28,6 +28,8 @@ type stagedLocation struct {
 	sha256   *jsontree.Node
 	isInput  bool
 	found    document.Found // for a local source
+	// isCheckpoint means that node is the value of a checkpoint's path, and location is empty if the file has none.
+	isCheckpoint bool
 }
 
 // staging yields the inputs and outputs of all jobs.
@@ -46,13 +48,16 @@ func (p *Pass) staging() iter.Seq[stagedLocation] {
 	}
 }
 
-// stagedLocations returns the inputs of a job, then its outputs, in the order of the file.
+// stagedLocations returns the inputs of a job, then its outputs, in the order of the file, then its checkpoint.
 func (j Job) stagedLocations() (all []stagedLocation) {
 	for _, in := range j.Inputs {
-		all = append(all, stagedLocation{j, in.Node, in.Path, in.Source, in.SHA256, true, in.Local})
+		all = append(all, stagedLocation{j, in.Node, in.Path, in.Source, in.SHA256, true, in.Local, false})
 	}
 	for _, out := range j.Outputs {
-		all = append(all, stagedLocation{j, out.Node, out.Path, out.Destination, nil, false, document.Found{}})
+		all = append(all, stagedLocation{j, out.Node, out.Path, out.Destination, nil, false, document.Found{}, false})
+	}
+	if j.Checkpoint != nil {
+		all = append(all, j.checkpointLocation(j.Checkpoint))
 	}
 	return all
 }
@@ -151,7 +156,7 @@ func checkOutputsApart(p *Pass) {
 // each child its own directory below a local path.
 func checkArrayOutputs(p *Pass) {
 	for s := range p.staging() {
-		if !s.isInput && isArray(s.Job.Job) && !document.IsLocal(s.location.Text) {
+		if !s.isInput && !s.isCheckpoint && isArray(s.Job.Job) && !document.IsLocal(s.location.Text) {
 			s.checkChildLocations()
 		}
 	}
@@ -176,7 +181,7 @@ func checkStagingRoles(p *Pass) {
 // checkReadOnlyRoots reports inputs below a read-only root file system.
 func checkReadOnlyRoots(p *Pass) {
 	for _, j := range p.Submits() {
-		if len(j.Inputs) > 0 {
+		if len(j.Inputs) > 0 || j.Checkpoint != nil {
 			j.checkWritable()
 		}
 	}
@@ -213,6 +218,10 @@ func s3Parts(location string) (bucket, key string, ok bool) {
 // checkLocation reports a source or destination that batchctl cannot read or write: an
 // unknown scheme, an incomplete URL, or variables that cannot be parsed.
 func (s stagedLocation) checkLocation() {
+	if s.isCheckpoint {
+		s.checkCheckpointLocation()
+		return
+	}
 	text := s.location.Text
 	report := func(hint, format string, args ...any) { s.Report(fmt.Sprintf(format, args...), hint, s.location) }
 	if _, err := stage.Variables(withoutReferences(text)); err != nil && scheme(text) != "" {
@@ -312,7 +321,10 @@ var systemPaths = []string{"/proc", "/sys", "/dev"}
 
 // checkPath reports a path in the container at which nothing can be placed.
 func (s stagedLocation) checkPath() {
-	at := key(s.node)
+	at, fix := key(s.node), rename
+	if s.isCheckpoint {
+		at, fix = s.node, replace
+	}
 	// A slash at the end is allowed: it marks a directory.
 	p := strings.TrimSuffix(s.path, "/")
 	clean := slash.Clean(p)
@@ -331,7 +343,7 @@ func (s stagedLocation) checkPath() {
 	case slices.Contains(strings.Split(p, "/"), ".."):
 		s.Report("a path in the container cannot contain ..", "write the path without ..", at)
 	case clean != p:
-		s.ReportFix(rename(s.node, clean), quote(s.path)+" is another spelling of "+quote(clean), "write "+quote(clean), at)
+		s.ReportFix(fix(s.node, clean), quote(s.path)+" is another spelling of "+quote(clean), "write "+quote(clean), at)
 	default:
 		for _, system := range systemPaths {
 			if within(system, clean) && !within("/dev/shm", clean) {
@@ -565,11 +577,17 @@ func (j Job) checkWritable() {
 	for m := range box.Get("linuxParameters").Get("tmpfs").Children() {
 		writable = append(writable, slash.Clean(m.Get("containerPath").Str()))
 	}
-	for _, in := range j.Inputs {
-		to := cleanPath(in.Path)
+	check := func(path string, at *jsontree.Node) {
+		to := cleanPath(path)
 		if slash.IsAbs(to) && !within("/dev/shm", to) && !slices.ContainsFunc(writable, func(dir string) bool { return within(dir, to) }) {
 			j.Report("the root file system is read-only, and no writable volume is mounted at "+quote(to),
-				"mount a volume there, or remove readonlyRootFilesystem", key(in.Node))
+				"mount a volume there, or remove readonlyRootFilesystem", at)
 		}
+	}
+	for _, in := range j.Inputs {
+		check(in.Path, key(in.Node))
+	}
+	if j.Checkpoint != nil {
+		check(j.Checkpoint.Path.Text, j.Checkpoint.Path)
 	}
 }

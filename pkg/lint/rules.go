@@ -31,7 +31,7 @@ var all = sync.OnceValue(func() []Rule {
 	add("multinode", multinodeRules())
 	add("submit", submitRules())
 	add("array", arrayRules())
-	add("staging", stagingRules())
+	add("staging", stagingRules(), checkpointRules())
 	add("dependencies", dependencyRules())
 	add("tags", tagRules())
 	add("queue", jobQueueRules())
