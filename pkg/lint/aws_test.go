@@ -52,7 +52,7 @@ var awsExamples = map[string]struct {
 	"multinode":               {page: "User Guide, multi-node parallel jobs", warnings: "timeout-missing"},
 	"secrets":                 {page: "User Guide, specifying sensitive data: Secrets Manager and Systems Manager. The page writes containerProperties as a list, which the API does not take", warnings: "timeout-missing"},
 	"private-registry":        {page: "User Guide, private registry authentication for jobs", warnings: "timeout-missing"},
-	"fargate":                 {page: "User Guide, AWS Batch on Fargate", warnings: "stuck-queue-no-fuse timeout-missing"},
+	"fargate":                 {page: "User Guide, AWS Batch on Fargate", warnings: "spot-no-checkpoint stuck-queue-no-fuse timeout-missing"},
 	"gpu":                     {page: "User Guide, GPU jobs", warnings: "timeout-missing"},
 	"retries":                 {page: "User Guide, automated job retries; job timeouts", warnings: "timeout-missing"},
 	"overrides":               {page: "User Guide, troubleshooting: overriding memory and vCPUs"},

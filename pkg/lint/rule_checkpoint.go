@@ -13,9 +13,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// ourCheckpoints is the page about checkpoints.
-const ourCheckpoints = "docs/checkpoints.md"
-
 // longOnSpot is the timeout in seconds from which a job on Spot should have a checkpoint.
 const longOnSpot = 2 * 60 * 60
 
@@ -40,13 +37,13 @@ func checkpointRules() []*Rule {
 		{
 			Name: "checkpoint-over-input", Severity: diag.Error, Confidence: High,
 			Doc:    "The directory of a checkpoint contains an input, or is in one. When a checkpoint is restored, every other file of its directory is removed, so the job fails before its program starts.",
-			Source: ourCheckpoints,
+			Source: ourStaging,
 			Run:    checkCheckpointsApart,
 		},
 		{
 			Name: "checkpoint-lost", Severity: diag.Warning, Confidence: Medium,
 			Doc:    "The checkpoints go to a path in the container on which no volume is mounted, so they are lost with the container. Only a job that runs as a process on this machine keeps them.",
-			Source: ourCheckpoints,
+			Source: ourStaging,
 			Run:    checkCheckpointVolumes,
 		},
 	}
