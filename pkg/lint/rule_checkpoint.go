@@ -16,9 +16,9 @@ import (
 // longOnSpot is the timeout in seconds from which a job on Spot should have a checkpoint.
 const longOnSpot = 2 * 60 * 60
 
-// The Spot Instance Advisor of AWS gives how often it reclaimed an instance type in the last month, in five classes. Its
-// page names an average below 5 % over all Regions and types; the highest class is above 20 %. How long the instances
-// ran is unknown, so these are shares of instances, not rates by the hour.
+// The Spot Instance Advisor of AWS gives how often it reclaimed an instance type in the last month, in five classes.
+// Its page names an average below 5 % over all Regions and types; the highest class is above 20 %. How long the
+// instances ran is unknown, so these are shares of instances, not rates by the hour.
 const (
 	leastReclaimed = 0.05
 	mostReclaimed  = 0.20
@@ -30,7 +30,7 @@ func checkpointRules() []*Rule {
 		{
 			Name: "spot-no-checkpoint", Severity: diag.Warning, Confidence: Low,
 			Doc: "The job runs on Spot for more than 2 hours, or without a time limit, and has no checkpoint. If AWS reclaims the instance, all of its work is lost. The message gives the expected loss of an attempt: " +
-				"half its timeout at the Spot price in batchctl, times the share of instances that AWS reclaims, 5 % on average and 20 % for types in demand. It is a rough figure: AWS publishes no rate by the hour.",
+				"half its timeout at the Spot price in batchctl, times the share of instances that AWS reclaims, 5 % on average and 20 % for scarce types. It is a rough figure: AWS publishes no rate by the hour.",
 			Source: "Amazon EC2 Spot Instance Advisor, frequency of interruption; practice",
 			Run:    checkSpotCheckpoints,
 		},

@@ -259,9 +259,9 @@ func (k *Keeper) link(f checkpoint.File) error {
 	return os.Symlink(f.Link, to)
 }
 
-// Save saves the directory as a new generation, unless it is as in the last one. It takes the state of one moment, and
-// checks for quiet that no file of it is written in place. If one is, Save tries again, and returns an error in the end.
-// After the upload it removes what no kept generation needs.
+// Save saves the directory as a new generation, unless it is as in the last one. It takes the state of one moment,
+// and checks for quiet that no file of it is written in place. If one is, Save tries again, and returns an error in
+// the end. After the upload it removes what no kept generation needs.
 func (k *Keeper) Save(ctx context.Context, quiet time.Duration) (saved bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -21,9 +21,9 @@ type snapshot struct {
 // errWriting means that the directory changed.
 var errWriting = errors.New("the program kept writing to the directory")
 
-// freeze takes a snapshot of the files in a listing. It is a directory of hard links, so a program that replaces a file
-// by renaming another one leaves the snapshot unchanged, however long the upload takes. The state existed at the moment
-// between the last link and the first check: every path had the linked file both times.
+// freeze takes a snapshot of the files in a listing. It is a directory of hard links, so a program that replaces a
+// file by renaming another one leaves the snapshot unchanged, however long the upload takes. The state existed at
+// the moment between the last link and the first check: every path had the linked file both times.
 func (k *Keeper) freeze(files []checkpoint.File) (*snapshot, error) {
 	s := &snapshot{dir: filepath.Join(k.Dir, checkpoint.SnapshotName), files: files}
 	s.drop = func() { _ = os.RemoveAll(s.dir) }

@@ -64,7 +64,8 @@ func checkRetried(planned *plan.Plan, blows []attempt.Blow) error {
 	return nil
 }
 
-// strategyOf returns the retry strategy of a job. known is false if it is in a definition that the plan does not have.
+// strategyOf returns the retry strategy of a job. known is false if it is in a definition that the plan does not
+// have.
 func strategyOf(j *plan.Job) (s *types.RetryStrategy, known bool) {
 	switch {
 	case j.Submit != nil && j.Submit.RetryStrategy != nil:
@@ -117,8 +118,8 @@ func drillText(blows []attempt.Blow) string {
 	return strings.Join(all, ",")
 }
 
-// printVerdict prints what the failures cost, and whether the outputs are those of the run without failures. before has
-// its jobs, if there was one.
+// printVerdict prints what the failures cost, and whether the outputs are those of the run without failures. before
+// has its jobs, if there was one.
 func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, reference map[local.RunKey]time.Duration, before, list []once.Submitted) error {
 	if early := t.Engine.Unharmed(session.IDs(list)...); len(early) > 0 {
 		return exit.Fail(exit.Problem, "drill: %s finished before all failures, so it proves nothing", early[0]).
@@ -150,8 +151,8 @@ func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, ref
 	return nil
 }
 
-// compareOutputs compares the staged outputs of two runs of the same plan. It returns the number of files, and the names
-// of those that differ or exist only once.
+// compareOutputs compares the staged outputs of two runs of the same plan. It returns the number of files, and the
+// names of those that differ or exist only once.
 func compareOutputs(dir string, before, after []once.Submitted) (files int, different []string, err error) {
 	for i := range min(len(before), len(after)) {
 		ids := []string{""}

@@ -93,8 +93,8 @@ func Retried(s *types.RetryStrategy, blows []Blow) int {
 // outcome returns how AWS Batch reports an attempt that ended with the failure.
 func (b Blow) outcome(o model.Outcome) model.Outcome { return drilled(o, b.Cause) }
 
-// drilled returns how AWS Batch reports an attempt that a drill ended. After a reclaim there is no exit code: the agent
-// of the instance is gone. The texts are those of AWS Batch and Amazon ECS.
+// drilled returns how AWS Batch reports an attempt that a drill ended. After a reclaim there is no exit code: the
+// agent of the instance is gone. The texts are those of AWS Batch and Amazon ECS.
 func drilled(o model.Outcome, cause error) model.Outcome {
 	if errors.Is(cause, ErrOutOfMemory) {
 		o.Exit, o.Reason, o.StatusReason = aws.Int32(137), "OutOfMemoryError: Container killed due to memory usage", model.ReasonExited

@@ -87,3 +87,50 @@ func testStaged(t *testing.T, x *Executor) {
 		r.run(t, t.Context()).want(t, 0, c.output, "")
 	}
 }
+
+// TestStagedCheckpoint checks that a container can write only the checkpoint of its own job, child or chain of retries.
+func TestStagedCheckpoint(t *testing.T) {
+	state, err := real(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(state, StagedDir)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		to, job, origin, index string
+		own                    string
+	}{
+		"job":        {dir + "/checkpoints/", "job", "", "", "job"},
+		"child":      {dir + "/checkpoints/", "array:3", "", "3", "array/3"},
+		"retried":    {dir + "/checkpoints/", "again", "first", "", "first"},
+		"by id":      {dir + "/checkpoints/${AWS_BATCH_JOB_ID}", "array:3", "", "3", "array:3"},
+		"elsewhere":  {"/data", "job", "", "", ""},
+		"not below":  {dir + "/", "job", "", "", ""},
+		"others":     {dir + "/checkpoints/", "job", "..", "", ""},
+		"up":         {dir + "/checkpoints/../", "job", "", "", ""},
+		"S3":         {"s3://bucket/checkpoints/", "job", "", "", ""},
+		"not engine": {state + "/checkpoints/", "job", "", "", ""},
+	} {
+		a := attempt.Attempt{Job: c.job, ID: "attempt"}
+		for variable, value := range map[string]string{"BATCHCTL_STAGE": `{"version":1,"checkpoint":{"path":"/ckpt","to":"` + c.to + `"}}`,
+			"AWS_BATCH_JOB_ID": c.job, "BATCHCTL_CHECKPOINT_JOB": c.origin, "AWS_BATCH_JOB_ARRAY_INDEX": c.index} {
+			if value != "" {
+				a.Environment = append(a.Environment, types.KeyValuePair{Name: aws.String(variable), Value: aws.String(value)})
+			}
+		}
+		args, err := (&Executor{options: Options{Dir: state}}).staged(a)
+		var want []string
+		if c.own != "" {
+			own := dir + "/checkpoints/" + c.own
+			want = []string{"--mount=type=bind,source=" + own + ",destination=" + own}
+			if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o777 {
+				t.Errorf("%s: %v %v", name, info, err)
+			}
+		}
+		if err != nil || !slices.Equal(args, want) {
+			t.Errorf("%s: %q, %v; want %q", name, args, err, want)
+		}
+	}
+}
