@@ -88,7 +88,7 @@ func (v *vault) generations(t *testing.T, place string) int {
 
 const savedDocument = `{"version":1,"checkpoint":{"path":"state","to":"s3://b/c/","every":60}}`
 
-// TestRunSaved checks when the last state of a program is saved, and what the program is told.
+// TestRunSaved checks when the last state of a program is saved, and which variables the program gets.
 func TestRunSaved(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
@@ -125,8 +125,8 @@ func TestRunSaved(t *testing.T) {
 	}
 }
 
-// TestForward checks that SIGTERM reaches the program after the save, or after 10 seconds of it. Other signals, and later
-// ones, are not held back.
+// TestForward checks that SIGTERM reaches the program after the save, or after 10 seconds of it. Other signals, and
+// later ones, are not held back.
 func TestForward(t *testing.T) {
 	for _, test := range []struct {
 		hangs bool
@@ -153,7 +153,7 @@ func TestForward(t *testing.T) {
 			signals <- syscall.SIGTERM
 			synctest.Wait()
 			if _, err := os.Stat(filepath.Join(k.Dir, checkpoint.NoticeName)); err != nil {
-				t.Errorf("the program was not told: %v", err)
+				t.Errorf("there is no notice: %v", err)
 			}
 			if got, took := <-k.signals, time.Since(begin); got != syscall.SIGTERM || took != test.held {
 				t.Errorf("%v after %v, want SIGTERM after %v", got, took, test.held)

@@ -9,8 +9,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// continues lets a job that replaces another one find its checkpoint. A job that is itself a retry passes on the id of
-// the first job of the chain.
+// continues lets a job that replaces another one find its checkpoint. A job that is itself a retry passes on the id
+// of the first job of the chain.
 func continues(job types.JobDetail, in *awsbatch.SubmitJobInput) {
 	text, _ := variable(job, stage.Variable)
 	if d, err := stage.Parse(text); err != nil || d.Checkpoint == nil {
