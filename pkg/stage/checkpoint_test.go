@@ -257,3 +257,51 @@ func TestPlaceOf(t *testing.T) {
 		}
 	}
 }
+
+// TestFreeze checks that a snapshot keeps the state of a listing, and that a directory which changed since has none.
+func TestFreeze(t *testing.T) {
+	k := &Keeper{Dir: t.TempDir()}
+	put := func(name, text string) {
+		t.Helper()
+		temp := filepath.Join(k.Dir, name+".tmp")
+		if err := errors.Join(os.WriteFile(temp, []byte(text), 0o644), os.Rename(temp, filepath.Join(k.Dir, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a", "1")
+	files, err := checkpoint.List(os.DirFS(k.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := k.freeze(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("a", "22")
+	if text, err := os.ReadFile(filepath.Join(s.dir, "a")); err != nil || string(text) != "1" || s.unchanged() != nil {
+		t.Errorf("the snapshot has %q: %v, %v", text, err, s.unchanged())
+	}
+	if err := s.isCurrent(k.Dir, "a"); !errors.Is(err, errWriting) {
+		t.Errorf("a replaced file counts as the linked one: %v", err)
+	}
+	s.drop()
+	if _, err := k.freeze(files); !errors.Is(err, errWriting) {
+		t.Errorf("a replaced file: %v", err)
+	}
+	if files, err = checkpoint.List(os.DirFS(k.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	put("b", "1")
+	if _, err := k.freeze(files); !errors.Is(err, errWriting) {
+		t.Errorf("an added file: %v", err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(k.Dir, "a")), os.Remove(filepath.Join(k.Dir, "b"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.freeze(files); !errors.Is(err, errWriting) {
+		t.Errorf("a removed file: %v", err)
+	}
+	if left, err := os.ReadDir(k.Dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left: %v", left, err)
+	}
+}
