@@ -302,7 +302,11 @@ func (c *trial) damage() {
 	for _, f := range m.Files {
 		shared := slices.ContainsFunc(other.Files, func(o checkpoint.File) bool { return o.SHA256 == f.SHA256 })
 		if !shared && f.Link == "" && c.r.IntN(2) == 0 {
-			content := *c.server.Get("bucket/ckpt/job/" + checkpoint.DataName(f.SHA256))
+			found := c.server.Get("bucket/ckpt/job/" + checkpoint.DataName(f.SHA256))
+			if found == nil {
+				return // an earlier damage, which the next save has begun to remove
+			}
+			content := *found
 			content.Body = bytes.Clone(content.Body)
 			content.Body[c.r.IntN(len(content.Body))] ^= 1
 			c.server.Put("bucket/ckpt/job/"+checkpoint.DataName(f.SHA256), &content)
