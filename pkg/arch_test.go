@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"pkg/check/checktest":           {"pkg/diag", "pkg/document", "pkg/lint/examples"},
 	"pkg/client":                    {"pkg/batch", "pkg/diag", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/client/clienttest":         {"pkg/plan", "pkg/wire"},
-	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/client", "pkg/document", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},
+	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/client", "pkg/document", "pkg/ladder", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},
 	"pkg/ecs":                       {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
 	"pkg/explain":                   {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/wire"},
 	"pkg/doctor":                    {"pkg/diag", "pkg/lint/userdata", "pkg/secret"},
@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"pkg/packed":                    {},
 	"pkg/packed/pack":               {"pkg/packed"},
 	"pkg/history":                   {"pkg/usage"},
+	"pkg/ladder":                    {"pkg/batch", "pkg/catalog"},
 	"pkg/usage":                     {},
 	"pkg/infra":                     {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc", "pkg/yamltree"},
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
@@ -89,8 +90,8 @@ var mayImport = map[string][]string{
 	"pkg/lint/shape":                {"pkg/apimodel", "pkg/document", "pkg/jsontree"},
 	"pkg/lint/userdata":             {"pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/yamltree"},
 	"pkg/lsp":                       {"pkg/check", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "schemas"},
-	"pkg/plan":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/wire"},
-	"pkg/document":                  {"pkg/apimodel", "pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/results", "pkg/stage", "pkg/sweep", "pkg/yamltree", "schemas"},
+	"pkg/plan":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/ladder", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/wire"},
+	"pkg/document":                  {"pkg/apimodel", "pkg/catalog", "pkg/diag", "pkg/jsontree", "pkg/ladder", "pkg/results", "pkg/stage", "pkg/sweep", "pkg/yamltree", "schemas"},
 	"pkg/sweep":                     {},
 	"pkg/stage":                     {"pkg/sweep"},
 	"pkg/objects":                   {"pkg/stage"},
@@ -201,7 +202,7 @@ func TestImports(t *testing.T) {
 }
 
 // pure are the packages that only compute.
-var pure = []string{"pkg/local/insights", "pkg/local/model"}
+var pure = []string{"pkg/ladder", "pkg/local/insights", "pkg/local/model"}
 
 // impure are the imports that a pure package cannot have: they read files, networks or clocks, start processes or
 // goroutines, or are random.

@@ -31,6 +31,8 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	}
 	l.stage(out, o)
 	l.measure(out)
+	l.climb(out)
+	l.notify(out)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}
@@ -70,9 +72,9 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	switch {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
-	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs" || m.Name == "metrics"):
+	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs" || m.Name == "metrics" || m.Name == "onFailure"):
 		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s work only in a job with one container, and this job has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
+			"%s needs a job with one container, and this job has jobDefinition.%s", m.Name, fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
 		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
 			"%s cannot change in a registered definition", m.Name)
