@@ -105,7 +105,7 @@ func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitt
 	if err != nil {
 		return nil, nil, err
 	}
-	if !wait && c.Ledger == nil && r.holds() {
+	if !wait && c.Ledger == nil && (r.holds() || slices.ContainsFunc(r.tasks, (*plannedJob).laddered)) {
 		return nil, nil, errors.New("submit: some jobs have to wait until others have ended, and resuming them needs a ledger")
 	}
 	if err := r.open(c.Ledger); err != nil {
@@ -166,7 +166,7 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 			err = c.endDuplicates(ctx, r)
 		}
 		more := false
-		if err == nil && r.holds() {
+		if err == nil && (r.holds() || r.follows()) {
 			more, err = c.awaitDue(ctx, r, known, wait)
 		}
 		if err == nil && !more && !c.LeaveCheck {
@@ -261,7 +261,12 @@ func (r *run) resolved(t *plannedJob, arn string) (*awsbatch.SubmitJobInput, err
 			return nil, fmt.Errorf("submit job %s: it depends on %s, which has no id", t.name, on.name)
 		}
 	}
-	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(e edge) *string { return &r.tasks[e.Job].result.ID })...)
+	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(e edge) *string {
+		if on := r.tasks[e.Job]; !on.laddered() {
+			return &on.result.ID
+		}
+		return nil // it has ended
+	})...)
 	return &in, nil
 }
 
