@@ -67,12 +67,12 @@ func (r *run) follows() bool { return slices.ContainsFunc(r.tasks, (*plannedJob)
 // outcome returns how a job ended, including the jobs that run it again: SUCCEEDED if every failed
 // part has succeeded in the end. It is "" until that is known.
 func (r *run) outcome(t *plannedJob, known *ends) types.JobStatus {
-	status := cmp.Or(known.status[t.result.ID], t.end)
-	if status != types.JobStatusFailed && status != StatusExpired || !t.laddered() {
-		return status
-	}
 	if !t.climbed {
-		return ""
+		status := cmp.Or(known.status[t.result.ID], t.end)
+		if t.laddered() && status != types.JobStatusSucceeded {
+			return "" // not decided yet
+		}
+		return status
 	}
 	failed := t.why != ""
 	for _, s := range t.steps {
@@ -95,6 +95,13 @@ func (r *run) outcome(t *plannedJob, known *ends) types.JobStatus {
 		return types.JobStatusFailed
 	}
 	return types.JobStatusSucceeded
+}
+
+// markHealed marks the failed jobs of which every part has succeeded in the end.
+func (r *run) markHealed(known *ends) {
+	for _, t := range r.tasks {
+		t.result.Healed = t.climbed && r.outcome(t, known) == types.JobStatusSucceeded
+	}
 }
 
 // taken returns the steps that led to a job, oldest first.

@@ -305,6 +305,9 @@ func (t *plannedJob) replay(l line) {
 		if t.submit != nil {
 			t.result.Queue = aws.ToString(t.submit.JobQueue)
 		}
+		if t.again != nil {
+			t.result.Again = t.again.result.ID
+		}
 	case lineRefused:
 		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
 	case lineUnclear:
