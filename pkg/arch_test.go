@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"pkg/check/checktest":           {"pkg/diag", "pkg/document", "pkg/lint/examples"},
 	"pkg/client":                    {"pkg/batch", "pkg/diag", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/client/clienttest":         {"pkg/plan", "pkg/wire"},
-	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/client", "pkg/document", "pkg/ladder", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},
+	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/client", "pkg/document", "pkg/ladder", "pkg/notify", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},
 	"pkg/ecs":                       {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
 	"pkg/explain":                   {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/wire"},
 	"pkg/doctor":                    {"pkg/diag", "pkg/lint/userdata", "pkg/secret"},
@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"pkg/packed/pack":               {"pkg/packed"},
 	"pkg/history":                   {"pkg/usage"},
 	"pkg/ladder":                    {"pkg/batch", "pkg/catalog"},
+	"pkg/notify":                    {"pkg/rpc"},
 	"pkg/usage":                     {},
 	"pkg/infra":                     {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc", "pkg/yamltree"},
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
@@ -145,7 +146,7 @@ var mayImport = map[string][]string{
 	"workloads/gpu/drivertest": {"workloads/gpu"},
 	"pkg/exit":                 {},
 	"pkg/newfile":              {"pkg/exit"},
-	"pkg/target":               {"pkg/batch", "pkg/buildinfo", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
+	"pkg/target":               {"pkg/batch", "pkg/buildinfo", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource", "pkg/newfile", "pkg/notify", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
 }
 
 type listed struct {

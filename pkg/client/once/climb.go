@@ -139,13 +139,16 @@ func (c *Client) follow(ctx context.Context, r *run, known *ends) (moved bool, i
 		case status == types.JobStatusSucceeded:
 			t.end = status
 		default:
-			if err := c.climb(ctx, r, t, known.failed[id]); err != nil {
+			if err := c.climb(ctx, r, t, known.over[id]); err != nil {
 				return moved, nil, err
 			}
 			moved = true
 		}
 	}
-	return moved, ids, nil
+	if !moved {
+		err = c.notices(ctx, r, known)
+	}
+	return moved, ids, err
 }
 
 // giveUpWaiting cancels a job that has waited for capacity for as long as its rungs allow. The

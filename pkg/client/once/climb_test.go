@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/notify"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -69,6 +71,15 @@ func (h *hungry) Run(ctx context.Context, a attempt.Attempt, _ *os.File) (int, e
 	}
 	return 0, nil
 }
+
+// counts returns the runs, when all submitted jobs have ended.
+func (h *hungry) counts() map[string]int {
+	time.Sleep(10 * time.Hour) // virtual
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.runs)
+}
+
 func (*hungry) Clear(_, _ string) error                                { return nil }
 func (*hungry) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
@@ -128,7 +139,7 @@ func TestClimb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(climbed, h.runs); d != "" {
+		if d := cmp.Diff(climbed, h.counts()); d != "" {
 			t.Error(d)
 		}
 		var got []string
@@ -244,10 +255,11 @@ func TestKilledWhileClimbing(t *testing.T) {
 				if _, err := resumeAll(t, c); err != nil {
 					t.Fatalf("killed at request %d: %v", at, err)
 				}
-				if len(h.runs) == 0 {
+				runs := h.counts()
+				if len(runs) == 0 {
 					return // it was killed before the intents
 				}
-				if d := cmp.Diff(climbed, h.runs); d != "" {
+				if d := cmp.Diff(climbed, runs); d != "" {
 					t.Errorf("killed at request %d (sent: %v): %s", at, sent, d)
 				}
 				if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
@@ -291,11 +303,12 @@ func TestChangeQueue(t *testing.T) {
 		if d := cmp.Diff([]string{"single default true", "array default true", "single-try2 b false", "array-try2 b false"}, got); d != "" {
 			t.Error(d)
 		}
-		if h.runs["single[0] 64 MiB"] != 1 || h.runs["array[0] 64 MiB"] != 1 || h.runs["array[1] 64 MiB"] != 1 || s.calls["CancelJob"] != 2 {
-			t.Errorf("runs %v, %d cancellations", h.runs, s.calls["CancelJob"])
-		}
 		if d := time.Since(began); d < 20*time.Minute || d > 5*time.Hour {
 			t.Errorf("it took %v", d)
+		}
+		runs := h.counts()
+		if runs["single[0] 64 MiB"] != 1 || runs["array[0] 64 MiB"] != 1 || runs["array[1] 64 MiB"] != 1 || s.calls["CancelJob"] != 2 {
+			t.Errorf("runs %v, %d cancellations", runs, s.calls["CancelJob"])
 		}
 	})
 }
@@ -310,8 +323,7 @@ func TestStateMachineClimbs(t *testing.T) {
 		if _, err := c.Submit(t.Context(), planOf(j)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
-		if d := cmp.Diff(map[string]int{"train[0] 64 MiB": 1}, h.runs); d != "" {
+		if d := cmp.Diff(map[string]int{"train[0] 64 MiB": 1}, h.counts()); d != "" {
 			t.Error(d)
 		}
 	})
@@ -338,7 +350,7 @@ func TestSubmitNowLeavesRungs(t *testing.T) {
 			} else {
 				_, err = c.Resume(t.Context(), waiting.Run)
 			}
-			if d := cmp.Diff(want, h.runs); d != "" || err != nil {
+			if d := cmp.Diff(want, h.counts()); d != "" || err != nil {
 				t.Error(d, err)
 			}
 			if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
@@ -370,6 +382,96 @@ func TestDamagedClimb(t *testing.T) {
 		_, err = c.Resume(t.Context(), waiting.Run)
 		if damage, ok := errors.AsType[*RunDamageError](err); !ok || !strings.Contains(damage.Why, "which of its steps were submitted is lost") {
 			t.Errorf("%v", err)
+		}
+	})
+}
+
+// notified are the messages that a client sends.
+type notified struct {
+	events []notify.Event
+	err    error
+}
+
+func (n *notified) send(_ context.Context, receiver string, e notify.Event) error {
+	e.Name += " to " + receiver
+	n.events = append(n.events, e)
+	return n.err
+}
+
+// TestNotify sends one message for each receiver, when the last of its jobs has ended. It is sent
+// again, with the same id, only if the client was killed before it recorded it.
+func TestNotify(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := hungryService(t)
+		c := withLedger(t, New(s.Config()))
+		n := &notified{err: errors.New("receiver is down")}
+		c.Notify = n.send
+		var progress []string
+		c.Progress = func(text string) { progress = append(progress, text) }
+		p := climbing()
+		p.Jobs[0].Notify, p.Jobs[1].Notify = []string{"a", "b"}, []string{"b"}
+		if _, err := c.Submit(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range n.events {
+			text := e.Name + " " + e.Status
+			for _, j := range e.Jobs {
+				text += ", " + j.Name + " " + j.Status + " " + j.Cause
+			}
+			got = append(got, text)
+		}
+		want := []string{"test to a SUCCEEDED, train FAILED , train-try2 SUCCEEDED outOfMemory",
+			"test to b FAILED, train FAILED , sweep FAILED , train-try2 SUCCEEDED outOfMemory, sweep-try2 FAILED outOfMemory, sweep-try3 SUCCEEDED outOfMemory"}
+		for i := range got { // the order of arrays and jobs that end at the same time varies
+			parts := strings.Split(got[i], ", ")
+			slices.Sort(parts[1:])
+			got[i] = strings.Join(parts, ", ")
+			parts = strings.Split(want[i], ", ")
+			slices.Sort(parts[1:])
+			want[i] = strings.Join(parts, ", ")
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		if !slices.Contains(progress, "warning: receiver is down") {
+			t.Errorf("no warning in %q", progress)
+		}
+		if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
+			t.Errorf("%+v, %v", open, err)
+		}
+	})
+}
+
+// TestNotifyResumed leaves a message to Resume, and interrupts the first try.
+func TestNotifyResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := hungryService(t)
+		c := withLedger(t, New(s.Config()))
+		p := planOf(climber("train", nil, "64"))
+		p.Jobs[0].Notify = []string{"a"}
+		_, waiting, err := c.SubmitNow(t.Context(), p)
+		if err != nil || waiting == nil || len(waiting.Followed) != 1 {
+			t.Fatalf("%+v, %v", waiting, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := &notified{}, &notified{}
+		c.Notify = func(ctx context.Context, receiver string, e notify.Event) error {
+			cancel()
+			return errors.Join(first.send(ctx, receiver, e), ctx.Err())
+		}
+		if _, err := c.Resume(ctx, waiting.Run); err == nil {
+			t.Error("an interrupted message closes the run")
+		}
+		c.Notify = second.send
+		if _, err := c.Resume(t.Context(), waiting.Run); err != nil {
+			t.Error(err)
+		}
+		if len(first.events) != 1 || len(second.events) != 1 || first.events[0].ID != second.events[0].ID || second.events[0].Jobs[0].Status != "SUCCEEDED" {
+			t.Errorf("%+v, then %+v", first.events, second.events)
+		}
+		if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
+			t.Errorf("%+v, %v", open, err)
 		}
 	})
 }

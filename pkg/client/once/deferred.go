@@ -87,8 +87,9 @@ type ends struct {
 	client *Client
 	status map[string]types.JobStatus
 	asked  map[string]time.Time // when each job was first queried
-	// waiting are the jobs that have not ended, and failed those that have FAILED, as last seen.
-	waiting, failed map[string]*types.JobDetail
+	// waiting are the jobs that have not ended, and over those that have, as last seen. over has no
+	// job that the service has forgotten.
+	waiting, over map[string]*types.JobDetail
 }
 
 // newEnds returns an empty record of outcomes.
@@ -118,8 +119,8 @@ func (e *ends) query(ctx context.Context, ids []string) (news bool, err error) {
 			continue
 		}
 		delete(e.waiting, id)
-		if job.Status == types.JobStatusFailed && !job.Forgotten {
-			e.failed[id] = &job.JobDetail
+		if !job.Forgotten {
+			e.over[id] = &job.JobDetail
 		}
 		e.status[id], news = job.Status, true
 		if !job.Forgotten {

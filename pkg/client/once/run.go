@@ -204,6 +204,10 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 			r.resources[l.Resource] = true
 		case lineStopping:
 			r.stopping = true
+		case lineNotified:
+			for _, receiver := range l.Notify {
+				r.markNotified(receiver)
+			}
 		case lineClimbed:
 			if t := byID[l.Submission]; t != nil {
 				if err := r.replayClimb(t, l, byID); err != nil {
@@ -322,8 +326,6 @@ func (t *plannedJob) replay(l line) {
 		t.skip(l.Reason)
 	case lineCancelled:
 		t.cancelled = time.Time{} // CancelJob may not have been sent
-	case lineNotified:
-		t.notified = append(t.notified, l.Notify...)
 	case lineDuplicate:
 		if t.ending == nil {
 			t.ending = map[string]bool{}
