@@ -196,3 +196,24 @@ func (r Rung) check() error {
 	}
 	return nil
 }
+
+// String describes what the rung does, as a clause.
+func (r Rung) String() string {
+	times := fmt.Sprintf("%d more jobs", r.Attempts)
+	if r.Attempts == 1 {
+		times = "1 more job"
+	}
+	switch {
+	case r.Cause == OutOfMemory:
+		return fmt.Sprintf("%s: memory x%g, up to %d MiB", r.Cause, r.Factor, r.UpToMiB)
+	case r.Cause == NoCapacity:
+		return fmt.Sprintf("%s for %s: cancel, and submit to queue %s", r.Cause, r.After, r.Queue)
+	case r.Cause == ExitCodes:
+		return fmt.Sprintf("%s %s: %s", r.Cause, strings.Trim(fmt.Sprint(r.Codes), "[]"), times)
+	case r.Queue != "" && r.Attempts == 0:
+		return fmt.Sprintf("%s: submit to queue %s", r.Cause, r.Queue)
+	case r.Queue != "":
+		return fmt.Sprintf("%s: %s, then one in queue %s", r.Cause, times, r.Queue)
+	}
+	return fmt.Sprintf("%s: %s", r.Cause, times)
+}
