@@ -114,9 +114,21 @@ func TestNext(t *testing.T) {
 func TestFargateLimit(t *testing.T) {
 	l := Ladder{{Cause: OutOfMemory, Factor: 2, UpToMiB: 60000}}
 	need := Need{MemoryMiB: 30720, VCPUs: 4, Fargate: true}
-	most := l.Most(need)
+	most, _ := l.Most(need)
 	if most.MemoryMiB != 57344 || most.VCPUs != 8 {
 		t.Errorf("the most is %+v; want 57344 MiB with 8 vCPUs", most)
+	}
+}
+
+// TestMost checks the bound on the jobs: each rung with all of its steps, and never more than the
+// limit.
+func TestMost(t *testing.T) {
+	most, jobs := Ladder{{Cause: OutOfMemory, Factor: 2, UpToMiB: 500}, {Cause: SpotReclaim, Attempts: 2, Queue: "b"}}.Most(Need{MemoryMiB: 100})
+	if most.MemoryMiB != 500 || jobs != 1+3+3 {
+		t.Errorf("%d MiB, %d jobs; want 500 MiB, 7 jobs", most.MemoryMiB, jobs)
+	}
+	if _, jobs := full.Most(Need{MemoryMiB: 100}); jobs != MaxSteps+1 {
+		t.Errorf("%d jobs; want %d", jobs, MaxSteps+1)
 	}
 }
 

@@ -156,25 +156,23 @@ func fargateSize(need Need, wanted, limit int) (vcpus float64, memory int) {
 	return vcpus, memory
 }
 
-// Most returns the largest request of each kind that the ladder may lead to: for the most that the
-// steps can cost, and for the limits of a policy.
-func (l Ladder) Most(need Need) Need {
-	most := need
-	for step, r := need, l.grows(); r.Cause != ""; {
-		next, spent := r.grow(step)
-		if spent != "" {
-			break
+// Most returns the largest memory and vCPUs that the rungs may lead to, and the most jobs that run
+// in all: for the most that a job can cost.
+func (l Ladder) Most(need Need) (most Need, jobs int) {
+	most, jobs = need, 1
+	for _, r := range l {
+		if r.Cause != OutOfMemory {
+			jobs += r.Attempts
+			if r.Queue != "" {
+				jobs++
+			}
+			continue
 		}
-		step = next.Need
-		most.MemoryMiB, most.VCPUs = step.MemoryMiB, step.VCPUs
+		for next, spent := r.grow(most); spent == "" && jobs <= MaxSteps; next, spent = r.grow(most) {
+			most, jobs = next.Need, jobs+1
+		}
 	}
-	return most
-}
-
-// grows returns the rung about memory; the zero value without one.
-func (l Ladder) grows() Rung {
-	r, _ := l.Rung(OutOfMemory)
-	return r
+	return most, min(jobs, MaxSteps+1)
 }
 
 // Patience returns how long a job may wait in RUNNABLE before it changes to another queue. ok is
