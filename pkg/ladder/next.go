@@ -216,8 +216,7 @@ func NeedOf(job *types.JobDetail) Need {
 			n.VCPUs = value
 		}
 	}
-	if n.MemoryMiB == 0 {
-		//lint:ignore SA1019 older jobs are described with it
+	if n.MemoryMiB == 0 { // older jobs are described with it
 		n.MemoryMiB = int(aws.ToInt32(job.Container.Memory))
 	}
 	return n
