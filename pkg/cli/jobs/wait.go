@@ -127,7 +127,7 @@ func followedRun(con *term.Console, t *target.Target, jobs []once.Submitted) (na
 			name = r.Name
 			continue
 		}
-		fmt.Fprintf(con.Err, "note: onFailure and notify of submission %s need a batchctl that waits for all of its jobs: batchctl resume %s%s\n", r.Name, r.Name, t.Flags)
+		fmt.Fprintf(con.Err, "note: onFailure and notify of submission %s need a command that waits for all of its jobs: batchctl resume %s%s\n", r.Name, r.Name, t.Flags)
 	}
 	return name, nil
 }

@@ -162,7 +162,7 @@ func (s *Sending) printWaiting(w *once.Waiting) {
 		names = append(names, j.Name)
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(s.Err, "onFailure and notify of %s (%s) need a batchctl that waits: batchctl resume %s%s\n",
+		fmt.Fprintf(s.Err, "onFailure and notify of %s (%s) need a command that waits: batchctl resume %s%s\n",
 			term.Plural(len(names), "job"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
 	}
 }
