@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"pkg/cli/injob":                 {"pkg/cli/cmdline", "pkg/cli/term", "pkg/document", "pkg/exit", "pkg/newfile", "pkg/objects", "pkg/stage", "pkg/sweep", "pkg/target"},
 	"pkg/cli/input":                 {"pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/term", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/target"},
 	"pkg/cli/jobs":                  {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/local", "pkg/local/api", "pkg/plan", "pkg/secret", "pkg/target", "pkg/wire"},
-	"pkg/cli/preview":               {"pkg/batch", "pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/document", "pkg/exit", "pkg/graph", "pkg/jsontree", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/secret", "pkg/stage", "pkg/target", "pkg/verify"},
+	"pkg/cli/preview":               {"pkg/batch", "pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/document", "pkg/exit", "pkg/graph", "pkg/jsontree", "pkg/newfile", "pkg/notify", "pkg/objects", "pkg/plan", "pkg/secret", "pkg/stage", "pkg/target", "pkg/verify"},
 	"pkg/cli/quickstart":            {"pkg/batch", "pkg/cli/benchmark", "pkg/cli/cloud", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/cost", "pkg/diag", "pkg/document", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "pkg/plan", "pkg/quickstart", "pkg/rpc", "pkg/target"},
 	"pkg/cli/results":               {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/heatmap", "pkg/local/attempt", "pkg/local/hardware", "pkg/newfile", "pkg/objects", "pkg/replay", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/target"},
 	"pkg/cli/session":               {"pkg/batch", "pkg/cli/input", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/plan", "pkg/sweep", "pkg/target"},
@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"pkg/check/checktest":           {"pkg/diag", "pkg/document", "pkg/lint/examples"},
 	"pkg/client":                    {"pkg/batch", "pkg/diag", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/client/clienttest":         {"pkg/plan", "pkg/wire"},
-	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/checkpoint", "pkg/client", "pkg/document", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/sweep", "pkg/wire"},
+	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/checkpoint", "pkg/client", "pkg/document", "pkg/ladder", "pkg/notify", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/sweep", "pkg/wire"},
 	"pkg/ecs":                       {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
 	"pkg/explain":                   {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/wire"},
 	"pkg/doctor":                    {"pkg/diag", "pkg/lint/userdata", "pkg/secret"},
@@ -66,6 +66,8 @@ var mayImport = map[string][]string{
 	"pkg/packed":                    {},
 	"pkg/packed/pack":               {"pkg/packed"},
 	"pkg/history":                   {"pkg/usage"},
+	"pkg/ladder":                    {"pkg/batch", "pkg/catalog"},
+	"pkg/notify":                    {"pkg/rpc"},
 	"pkg/usage":                     {},
 	"pkg/infra":                     {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc", "pkg/yamltree"},
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
@@ -89,8 +91,8 @@ var mayImport = map[string][]string{
 	"pkg/lint/shape":                {"pkg/apimodel", "pkg/document", "pkg/jsontree"},
 	"pkg/lint/userdata":             {"pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/yamltree"},
 	"pkg/lsp":                       {"pkg/check", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "schemas"},
-	"pkg/plan":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/wire"},
-	"pkg/document":                  {"pkg/apimodel", "pkg/catalog", "pkg/checkpoint", "pkg/diag", "pkg/jsontree", "pkg/results", "pkg/stage", "pkg/sweep", "pkg/yamltree", "schemas"},
+	"pkg/plan":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/ladder", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/wire"},
+	"pkg/document":                  {"pkg/apimodel", "pkg/catalog", "pkg/checkpoint", "pkg/diag", "pkg/jsontree", "pkg/ladder", "pkg/results", "pkg/stage", "pkg/sweep", "pkg/yamltree", "schemas"},
 	"pkg/sweep":                     {},
 	"pkg/stage":                     {"pkg/checkpoint", "pkg/sweep"},
 	"pkg/checkpoint":                {},
@@ -145,7 +147,7 @@ var mayImport = map[string][]string{
 	"workloads/gpu/drivertest": {"workloads/gpu"},
 	"pkg/exit":                 {},
 	"pkg/newfile":              {"pkg/exit"},
-	"pkg/target":               {"pkg/batch", "pkg/buildinfo", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
+	"pkg/target":               {"pkg/batch", "pkg/buildinfo", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource", "pkg/newfile", "pkg/notify", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
 }
 
 type listed struct {
@@ -202,7 +204,7 @@ func TestImports(t *testing.T) {
 }
 
 // pure are the packages that only compute.
-var pure = []string{"pkg/local/insights", "pkg/local/model"}
+var pure = []string{"pkg/ladder", "pkg/local/insights", "pkg/local/model"}
 
 // impure are the imports that a pure package cannot have: they read files, networks or clocks, start processes or
 // goroutines, or are random.

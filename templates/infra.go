@@ -51,6 +51,7 @@ func Infra() []Template {
 		{Name: "ecs", Title: "ECS cluster with CPU and GPU capacity", Capabilities: iam, Optional: true},
 		{Name: "observability", Title: "log groups, dashboard, alarms"},
 		{Name: "budget", Title: "alarm on the monthly cost", Optional: true},
+		{Name: "ladder", Title: "submits failed jobs again without a waiting client", Capabilities: iam, Optional: true},
 	}
 	for i := range list {
 		list[i].Body = file(list[i].Name)

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -76,10 +77,23 @@ func Before(name string, v *plan.Review, prices *catalog.Prices, history func(pl
 				e.Array = j.Name
 			}
 		}
+		for _, worst := range j.Worst {
+			e.climb(RateOf(worst, prices, region, isLocal), worst.Need.Attempts)
+		}
 		e.Cost = e.between(j.When == document.WhenFailure)
 		list = append(list, e)
 	}
 	return list
+}
+
+// climb raises the upper end to what a job costs with its rungs: all of its jobs with the largest
+// request.
+func (e *Estimate) climb(r Rate, attempts int) {
+	e.Attempts = max(e.Attempts, attempts)
+	e.Rate.Alone = max(e.Rate.Alone, r.Alone)
+	if why := cmp.Or(r.MostUnknown, r.Unknown); why != "" && e.Rate.MostUnknown == "" {
+		e.Rate.MostUnknown = "with the largest request of onFailure: " + why
+	}
 }
 
 // between is the range of an estimate; a job that may not be submitted at all costs

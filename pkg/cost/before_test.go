@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -91,6 +92,29 @@ func TestBefore(t *testing.T) {
 }
 
 // An earlier run may have been longer than the timeout is now.
+// TestBeforeWithRungs checks that the upper end covers every job that may follow, on the largest and
+// most expensive machine.
+func TestBeforeWithRungs(t *testing.T) {
+	w := world(map[string][]string{"one": {"EC2 m5.large", "EC2 m5.xlarge"}, "large": {"EC2 m5.xlarge"}})
+	high := func(l ladder.Ladder) float64 {
+		j := with(job("one", "1", "1024", ""), "climbs", 3600, 1, 1)
+		j.Ladder = l
+		all := Before("", (&plan.Plan{Jobs: []*plan.Job{j}}).Review(w, nil, prices(t)), prices(t), ran())
+		if without := all[0].Cost.High.Without; len(without) > 0 {
+			t.Fatal(without)
+		}
+		return all[0].Cost.High.USD
+	}
+	none := high(nil)
+	retries := high(ladder.Ladder{{Cause: ladder.HostError, Attempts: 2}})
+	memory := high(ladder.Ladder{{Cause: ladder.OutOfMemory, Factor: 2, UpToMiB: 12 * 1024}})
+	queue := high(ladder.Ladder{{Cause: ladder.SpotReclaim, Attempts: 1, Queue: "large"}})
+	// m5.large costs 0.1 and m5.xlarge 0.24 an hour: 1 to 12 GiB takes 4 more jobs.
+	if none != 0.24 || math.Abs(retries-3*0.24) > 1e-9 || math.Abs(memory-5*0.24) > 1e-9 || math.Abs(queue-3*0.24) > 1e-9 {
+		t.Errorf("without rungs %g, with 2 retries %g, with memory %g, with another queue %g", none, retries, memory, queue)
+	}
+}
+
 func TestLowKeepsToTimeout(t *testing.T) {
 	w := world(map[string][]string{"one": {"EC2 m5.large"}})
 	made := &plan.Plan{Jobs: []*plan.Job{with(job("one", "2", "1024", ""), "a", 60, 1, 1)}}

@@ -20,8 +20,9 @@ import (
 // It returns nil if the compact form cannot express the requests: a definition in which
 // nothing runs, or a submission to a definition other than the given one.
 func Compact(register, submit *jsontree.Node) *jsontree.Node {
-	var metrics *jsontree.Node
+	var metrics, rungs *jsontree.Node
 	if fragmentName(register) == "" {
+		submit, rungs = withoutRungs(submit) // added after the metrics
 		submit, metrics = withoutMetrics(submit)
 	}
 	c := &compaction{register: register, submit: submit, main: register, taken: map[*jsontree.Node]bool{}}
@@ -35,6 +36,7 @@ func Compact(register, submit *jsontree.Node) *jsontree.Node {
 	c.identity()
 	c.container()
 	c.job.Set("metrics", metrics)
+	c.job.Set("onFailure", rungs)
 	c.move("retryStrategy", c.main.Get("retryStrategy"), attempts)
 	c.move("timeout", c.main.Get("timeout"), duration)
 	c.placement()
@@ -80,6 +82,8 @@ func NoNative(job *Job) (why, hint string) {
 	case job.IsStaged() && commandOf(job) == nil:
 		return "inputs, outputs and checkpoints need the job's command, and this job has none, so they have no native form",
 			`give the job a "command"`
+	case len(job.Notify) > 0:
+		return "AWS Batch sends no messages, so notify has no native form", submit
 	case job.When != "":
 		return fmt.Sprintf("AWS Batch starts a job only after all its dependencies have succeeded, so \"when\": %q has no native form", job.When), submit
 	case len(job.Earlier) > 0:
@@ -95,6 +99,7 @@ func Native(job *Job) (register, submit *jsontree.Node) {
 	register, submit = job.Register.Clone(), job.Submit.Clone()
 	stageNative(job, register, submit)
 	measureNative(job, submit)
+	climbNative(job, submit)
 	if submit == nil || len(job.DependsOn) == 0 {
 		return register, submit
 	}

@@ -139,6 +139,12 @@ func requests(t *testing.T, f *File) string {
 		if len(j.Metrics) > 0 {
 			o.Set("metrics", tree(results.FormatMetrics(j.Metrics)))
 		}
+		if len(j.Rungs) > 0 {
+			o.Set("onFailure", tree(j.Ladder(strings.ToUpper).Format()))
+		}
+		for _, receiver := range j.Notify {
+			o.Set("notify", jsontree.NewString(receiver, nil))
+		}
 		if d := j.Document(); d != nil {
 			o.Set("stage", tree(StageText(d)))
 		}

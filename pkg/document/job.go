@@ -83,6 +83,12 @@ type Job struct {
 	// requests do not contain them: submit adds a variable of the environment.
 	Metrics     []results.Metric
 	MetricsNode *jsontree.Node
+	// Rungs are what to do after a failure, by cause, and RungsNode is the member. The requests do not contain them:
+	// submit adds a variable of the environment.
+	Rungs     []Rung
+	RungsNode *jsontree.Node
+	// Notify are the receivers of a message when the job has ended: URLs and ARNs of topics.
+	Notify []string
 	// Waivers are the rules that the job may break: its own, then those of the workflow's
 	// defaults. A native request has none.
 	Waivers []Waiver

@@ -55,7 +55,7 @@ func (m means) foreign() []string {
 	case byName:
 		return append([]string{"image", "secrets", "platformCapabilities", "jobDefinition"}, containerMembers[:]...)
 	case byFragment:
-		return append([]string{"image", "definition", "command", "environment", "secrets", "resources", "inputs", "outputs", "checkpoint", "metrics"}, containerMembers[:]...)
+		return append([]string{"image", "definition", "command", "environment", "secrets", "resources", "inputs", "outputs", "checkpoint", "metrics", "onFailure"}, containerMembers[:]...)
 	case byImage:
 		return []string{"definition"} // of the defaults
 	}
@@ -101,7 +101,7 @@ func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 
 // submitMembers are the platform's defaults that apply to a job with a registered
 // definition. The other defaults would replace members of that definition.
-var submitMembers = [...]string{"queue", "tags", "shareIdentifier", "submitJob"}
+var submitMembers = [...]string{"queue", "tags", "shareIdentifier", "submitJob", "onFailure", "notify"}
 
 // lay merges over onto n. A member of both has the location that it has in over. A map and
 // AWS's list of the same variables are two forms of the same value, so they are merged

@@ -3,6 +3,7 @@ package document
 import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"slices"
 )
 
 // lower returns the job with its requests, for a compact job and its defaults.
@@ -31,6 +32,8 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	}
 	l.stage(out, o)
 	l.measure(out)
+	l.climb(out)
+	l.notify(out)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}
@@ -70,9 +73,9 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	switch {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
-	case l.means == byFragment && (m.Name == "inputs" || m.Name == "outputs" || m.Name == "checkpoint" || m.Name == "metrics"):
+	case l.means == byFragment && slices.Contains([]string{"inputs", "outputs", "checkpoint", "metrics", "onFailure"}, m.Name):
 		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s only in a job with one container, and this job has jobDefinition.%s", worksOnly(m.Name), fragmentName(l.job.Get("jobDefinition")))
+			"%s a job with one container, and this job has jobDefinition.%s", needs(m.Name), fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
 		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
 			"%s cannot change in a registered definition", m.Name)

@@ -42,30 +42,14 @@ func measureNative(job *Job, submit *jsontree.Node) {
 	if len(job.Metrics) == 0 {
 		return
 	}
-	overrides := submit.Get("containerOverrides")
-	if overrides == nil {
-		overrides = jsontree.NewObject(submit)
-		submit.Set("containerOverrides", overrides)
-	}
-	environment := overrides.Get("environment")
-	if environment == nil {
-		environment = jsontree.NewArray(overrides)
-		overrides.Set("environment", environment)
-	}
-	v := jsontree.NewObject(overrides)
-	v.Set("name", jsontree.NewString(results.MetricsVariable, overrides))
-	v.Set("value", jsontree.NewString(results.FormatMetrics(job.Metrics), overrides))
-	environment.Append(v)
+	environmentOf(submit).Append(newVariable(results.MetricsVariable, results.FormatMetrics(job.Metrics), submit))
 }
 
 // withoutMetrics finds the metrics in a submission. It returns a copy of the submission without them, and the member
 // of a job from which lowering adds them again; nil if it would not add the same.
 func withoutMetrics(submit *jsontree.Node) (rest, metrics *jsontree.Node) {
-	environment := submit.Get("containerOverrides").Get("environment")
-	last := environment.Len() - 1
-	at := slices.IndexFunc(slices.Collect(environment.Children()), func(v *jsontree.Node) bool { return v.Get("name").Str() == results.MetricsVariable })
-	v := environment.Index(last)
-	if at < 0 || at != last || v.Len() != 2 || submit.Get("ecsPropertiesOverride") != nil || submit.Get("eksPropertiesOverride") != nil || submit.Get("nodeOverrides") != nil {
+	v, rest := cutLast(submit, results.MetricsVariable)
+	if v == nil {
 		return submit, nil
 	}
 	text := v.Get("value").Str()
@@ -79,20 +63,6 @@ func withoutMetrics(submit *jsontree.Node) (rest, metrics *jsontree.Node) {
 			return submit, nil
 		}
 		metrics.Set(m.Name, jsontree.NewString(m.Expression, v))
-	}
-	others := jsontree.NewArray(environment)
-	for o := range environment.Children() {
-		if others.Len() < last {
-			others.Append(o.Clone())
-		}
-	}
-	rest = without(submit, []string{"containerOverrides"})
-	overrides := without(submit.Get("containerOverrides"), []string{"environment"})
-	if others.Len() > 0 {
-		overrides.Set("environment", others)
-	}
-	if overrides.Len() > 0 {
-		rest.Set("containerOverrides", overrides)
 	}
 	return rest, metrics
 }

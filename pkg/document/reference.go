@@ -34,6 +34,7 @@ func (l *lowering) references(job *Job) {
 	}
 	r.rewriteLocations(job)
 	r.misplaced(job.MetricsNode, "the children of an array have the same metrics")
+	r.misplaced(job.RungsNode, "the children of an array have the same rungs")
 	l.diags = append(l.diags, r.diags...)
 }
 

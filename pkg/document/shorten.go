@@ -105,6 +105,11 @@ func duration(timeout *jsontree.Node) *jsontree.Node {
 	if !ok || timeout.Len() != 1 {
 		return nil
 	}
+	return durationNode(left, n)
+}
+
+// durationNode returns a duration in the form of a job file.
+func durationNode(left int64, from *jsontree.Node) *jsontree.Node {
 	text := ""
 	for _, u := range [...]struct {
 		seconds int64
@@ -118,7 +123,7 @@ func duration(timeout *jsontree.Node) *jsontree.Node {
 	if text == "" {
 		text = "0s"
 	}
-	return jsontree.NewString(text, n)
+	return jsontree.NewString(text, from)
 }
 
 // asMapOf converts AWS's list of names and values to a map.

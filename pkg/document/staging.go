@@ -101,8 +101,11 @@ func worksOnly(member string) string { return withVerb(member, "work") }
 func needs(member string) string     { return withVerb(member, "need") }
 
 func withVerb(member, verb string) string {
-	if member == "checkpoint" {
+	switch member {
+	case "checkpoint":
 		return "a checkpoint " + verb + "s"
+	case "measure", "onFailure":
+		return member + " " + verb + "s"
 	}
 	return member + " " + verb
 }

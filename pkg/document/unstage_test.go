@@ -41,7 +41,7 @@ func anyPlaces(t *rapid.T, job *jsontree.Node) {
 	}
 }
 
-// TestConvertStaged checks that inputs, outputs, checkpoints and metrics are the same after the conversion to
+// TestConvertStaged checks that inputs, outputs, checkpoints, metrics and rungs are the same after the conversion to
 // requests and back.
 func TestConvertStaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,6 +58,10 @@ func TestConvertStaged(t *testing.T) {
 				metrics.Set(name, jsontree.NewString(rapid.SampledFrom([]string{`(\d+) "x"`, "a: ([0-9.]+)", "<(\\S+)>", "ü\t(.)"}).Draw(t, "expression"), nil))
 			}
 			job.Set("metrics", metrics)
+		}
+		if rapid.Bool().Draw(t, "climbs") {
+			job.Set("onFailure", tree(`[{"outOfMemory": {"memory": "x1.5", "upTo": "120 GiB"}}, {"spotReclaim": {"attempts": 2, "queue": "b"}},
+				{"noCapacity": {"after": "20m", "queue": "b"}}, {"hostError": {"attempts": 1}}, {"exitCodes": {"codes": [75], "attempts": 2}}]`))
 		}
 		f, diags := Load(diag.NewSource("x", string(job.AppendJSON(nil))), Options{Kind: KindJob})
 		if len(diags) > 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// The texts below are those that AWS Batch, ECS and the container engines write;
-// sources: the AWS Batch and ECS user guides (stopped task errors, troubleshooting),
-// and messages that users published.
+// The texts below are those that AWS Batch, ECS and the container engines write; pkg/batch has
+// their sources.
 
 // because returns a verdict on an end, with its reasons as evidence.
 func (e *end) because(c Confidence, fix Fix, format string, args ...any) *Verdict {
@@ -24,7 +23,7 @@ func (e *end) because(c Confidence, fix Fix, format string, args ...any) *Verdic
 // failedDependency finds a job whose dependency failed, and explains the job that failed first.
 func failedDependency(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("Dependent Job failed", "Dependency failed") {
+	if e == nil || !e.Mentions("Dependent Job failed", "Dependency failed") {
 		return nil
 	}
 	v := e.because(High, Fix{Job: "fix the failed job, then submit this one again"}, "a job that it depends on failed")
@@ -53,10 +52,10 @@ func failedDependency(b *Bundle) *Verdict {
 // stateTimeLimit finds a job that its queue ended because it waited too long.
 func stateTimeLimit(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("JobStateTimeLimit action") {
+	if e == nil || !e.Mentions("JobStateTimeLimit action") {
 		return nil
 	}
-	_, reason, _ := strings.Cut(e.jobReason, "reason: ")
+	_, reason, _ := strings.Cut(e.JobReason, "reason: ")
 	return e.because(High, Fix{Platform: "fix the reason, or increase maxTimeSeconds in the queue's jobStateTimeLimitActions, which end jobs that wait for this reason"},
 		"the queue ended it because it waited too long: %s", orElse(reason, "for the reason that its jobStateTimeLimitActions names"))
 }
@@ -104,7 +103,10 @@ func (b *Bundle) unplaced() string {
 // spotReclaim finds a job that lost its instance. On a local engine, the engine itself ended.
 func spotReclaim(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("Host EC2 (instance", "Your Spot Task was interrupted", "SpotInterruption") {
+	if e == nil {
+		return nil
+	}
+	if lost, _ := e.LostInstance(); !lost {
 		return nil
 	}
 	if b.Local {
@@ -115,7 +117,7 @@ func spotReclaim(b *Bundle) *Verdict {
 	v := e.because(High, fix, "it lost its instance while it ran, as happens with Spot instances")
 	spot := b.spotEvidence()
 	v.Evidence = append(v.Evidence, spot...)
-	if len(spot) == 0 && !slices.ContainsFunc(b.Environments, isSpot) && !e.mentions("spot") {
+	if len(spot) == 0 && !slices.ContainsFunc(b.Environments, isSpot) && !e.Mentions("spot") {
 		v.Confidence = Medium
 		v.Summary = "its instance was terminated while it ran"
 	}
@@ -143,7 +145,7 @@ func isSpot(e types.ComputeEnvironmentDetail) bool {
 // timedOut finds an attempt that took longer than its timeout.
 func timedOut(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("Job attempt duration exceeded timeout") {
+	if e == nil || !e.Mentions("Job attempt duration exceeded timeout") {
 		return nil
 	}
 	limit := ""
@@ -159,11 +161,11 @@ func timedOut(b *Bundle) *Verdict {
 // permissions and routes.
 func secretsNotReadable(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || e.noLogin() || !e.starting("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") {
+	if e == nil || e.noLogin() || !e.Starting("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") {
 		return nil
 	}
 	// ECS begins messages about secrets and about the registry alike.
-	about := strings.ReplaceAll(strings.ToLower(e.jobReason+e.statusReason+e.reason), "pull secrets or registry auth", "")
+	about := strings.ReplaceAll(strings.ToLower(e.JobReason+e.StatusReason+e.Reason), "pull secrets or registry auth", "")
 	if !slices.ContainsFunc([]string{"secret", "ssm", "parameter"}, func(text string) bool { return strings.Contains(about, text) }) {
 		return nil
 	}
@@ -178,15 +180,15 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	case b.Local:
 		fix = Fix{Member: "secrets", Job: "submit it again with --secrets-from env or --secrets-from file:PATH"}
 		what, c = "this machine has no value for a secret", High
-	case e.mentions("AccessDenied", "not authorized", "kms"):
+	case e.Mentions("AccessDenied", "not authorized", "kms"):
 		c = High
-	case e.mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
+	case e.Mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
 		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
 		what, c = "a secret that the job names does not exist", High
-	case e.mentions("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
+	case e.Mentions("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
 		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret has no such key"}
 		what, c = "a secret does not have the key that the job names", High
-	case e.mentions("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
+	case e.Mentions("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
 		fix = Fix{Platform: "the subnet does not reach Secrets Manager or SSM: give it a NAT gateway, a public IP, or VPC endpoints for secretsmanager, ssm and kms"}
 		what, c = "the secrets could not be read: the subnet does not reach the service", High
 	default:
@@ -198,7 +200,7 @@ func secretsNotReadable(b *Bundle) *Verdict {
 // overridesTooLong finds a job whose overrides Amazon ECS rejected.
 func overridesTooLong(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.mentions("Container Overrides length must be at most") {
+	if e == nil || !e.Mentions("Container Overrides length must be at most") {
 		return nil
 	}
 	// The words of the rule submit-overrides-8192, which finds it before the job is submitted.
@@ -209,21 +211,21 @@ func overridesTooLong(b *Bundle) *Verdict {
 // logStreamMissing finds a container that did not start because its log could not be opened.
 func logStreamMissing(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.starting("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
+	if e == nil || !e.Starting("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
 		return nil
 	}
 	fix := Fix{Member: "logConfiguration", Platform: "create the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
 	what, c := "the log could not be opened, so the container did not start", Medium
 	switch {
-	case e.mentions("ResourceNotFoundException", "log group does not exist"):
+	case e.Mentions("ResourceNotFoundException", "log group does not exist"):
 		what, c = "the log group does not exist, so the container did not start", High
-	case e.mentions("unknown log opt", "log-opt", "log option"):
+	case e.Mentions("unknown log opt", "log-opt", "log option"):
 		fix = Fix{Member: "logConfiguration", Job: "correct the options of the log driver: the reason names the wrong one"}
 		what, c = "the log driver rejects an option, so the container did not start", High
-	case e.mentions("AccessDenied", "not authorized"):
+	case e.Mentions("AccessDenied", "not authorized"):
 		fix = Fix{Platform: "allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogStream and logs:PutLogEvents"}
 		what, c = "the log could not be opened: the role has no permission to write to the log group", High
-	case e.mentions("i/o timeout", "deadline exceeded", "connection", "RequestError"):
+	case e.Mentions("i/o timeout", "deadline exceeded", "connection", "RequestError"):
 		fix = Fix{Platform: "the subnet does not reach CloudWatch Logs: give it a NAT gateway, a public IP, or a VPC endpoint for logs"}
 		what = "the log could not be opened: CloudWatch Logs is unreachable"
 	default:
@@ -235,7 +237,7 @@ func logStreamMissing(b *Bundle) *Verdict {
 // roleNotAssumable finds a role that ECS could not assume.
 func roleNotAssumable(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.starting("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
+	if e == nil || !e.Starting("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
 		return nil
 	}
 	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "allow ecs-tasks.amazonaws.com in the role's trust policy, and check that the role is in this account"},
@@ -266,7 +268,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	}
 	full := []string{"no space left on device", "disk quota exceeded", "insufficient free space in thin pool"}
 	line := b.Subject.logSays(full...)
-	if !e.mentions(full...) && (line == nil || e.exited(0)) {
+	if !e.Mentions(full...) && (line == nil || e.Exited(0)) {
 		return nil
 	}
 	fix := Fix{Member: "ephemeralStorage", Platform: "give the instances a larger root volume: blockDeviceMappings in the launch template of the compute environment"}
@@ -279,7 +281,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	}
 	when := "while it ran"
 	c := Medium // the program may have survived the full disk
-	if e.starting(full...) {
+	if e.Starting(full...) {
 		when, c = "before its program began", High
 	}
 	v := e.because(c, fix, "%s was full %s", disk, when)
@@ -299,11 +301,9 @@ func outOfMemory(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	// runc names a container whose memory does not suffice for its own start.
-	atStart := e.starting("init was OOM-killed", "memory limit too low")
-	killed := atStart || e.mentions("OutOfMemoryError", "OOMKilled", "OutOfMemory: Container killed")
+	killed, atStart := e.OutOfMemory()
 	// The engine names the processes that it kills for their memory.
-	if !killed && !(e.exited(137) && !e.process && !e.stopping() && !e.mentions("timeout", "Host EC2", "CannotStart")) {
+	if !killed && !(e.Exited(137) && !e.Process && !e.Stopping() && !e.Mentions("timeout", "Host EC2", "CannotStart")) {
 		return nil
 	}
 	asked := ""
@@ -326,7 +326,7 @@ func outOfMemory(b *Bundle) *Verdict {
 // program. The launcher's exit code and the beginning of its last line identify it.
 func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *Verdict {
 	e, line := b.end(), b.Subject.logLines(1)
-	if e == nil || !e.exited(code) || line == nil {
+	if e == nil || !e.Exited(code) || line == nil {
 		return nil
 	}
 	if !slices.ContainsFunc(starts, func(s string) bool { return strings.HasPrefix(line[0].Text, "batchctl: "+s) }) {
@@ -363,10 +363,10 @@ func outputsNotCarried(b *Bundle) *Verdict {
 // every exit code.
 func exitCode(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || e.exit == nil || *e.exit == 0 {
+	if e == nil || e.Exit == nil || *e.Exit == 0 {
 		return nil
 	}
-	code := *e.exit
+	code := *e.Exit
 	what := fmt.Sprintf("its own program ended with exit code %d", code)
 	if signal, ok := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, it aborted", 135: "SIGBUS, often a full /dev/shm",
 		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory", 143: "SIGTERM, it was asked to stop"}[code]; ok {
@@ -378,9 +378,9 @@ func exitCode(b *Bundle) *Verdict {
 	}
 	fix := Fix{Member: "command", Job: "read its last output, and fix the program or its command: batchctl logs " + batch.ShortID(str(e.job.JobId))}
 	switch {
-	case e.process && code == 137:
+	case e.Process && code == 137:
 		fix = Fix{Job: "check whether this machine ran out of memory (dmesg) or another program killed it; batchctl did not"}
-	case e.process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open", "cannot find", "could not find") != nil:
+	case e.Process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open", "cannot find", "could not find") != nil:
 		fix.Job += "; the job did not use its image: if the program needs a file from it, " + inContainer
 	}
 	v := e.because(c, fix, "%s", what)

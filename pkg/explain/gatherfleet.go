@@ -99,7 +99,7 @@ func (g *Gatherer) lost(ctx context.Context, b *Bundle) {
 			continue
 		}
 		for _, e := range s.ends() {
-			if _, rest, found := strings.Cut(e.statusReason, "Host EC2 (instance "); found {
+			if _, rest, found := strings.Cut(e.StatusReason, "Host EC2 (instance "); found {
 				id, _, _ := strings.Cut(rest, ")")
 				if strings.HasPrefix(id, "i-") && !slices.Contains(ids, id) {
 					ids = append(ids, id)
@@ -139,12 +139,12 @@ func (b *Bundle) failure() *end {
 // instance.
 func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 	e := b.failure()
-	if e == nil || !e.mentions("CannotPull", "exec format error", "no matching manifest", "platform") && !e.exited(1, 126, 255) {
+	if e == nil || !e.Mentions("CannotPull", "exec format error", "no matching manifest", "platform") && !e.Exited(1, 126, 255) {
 		return
 	}
-	i, ok := rpc.ParseImage(e.image)
+	i, ok := rpc.ParseImage(e.Image)
 	if !ok {
-		if e.mentions("CannotPull") {
+		if e.Mentions("CannotPull") {
 			b.missing(evidenceImage, errors.New("it is not in a private ECR registry"))
 		}
 		return
@@ -159,7 +159,7 @@ func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 // roles queries the roles of a job if one of them could not be assumed.
 func (g *Gatherer) roles(ctx context.Context, b *Bundle) {
 	e := b.failure()
-	if e == nil || !e.mentions("assume", "AssumeRole", "Role is not valid") || e.job.Container == nil {
+	if e == nil || !e.Mentions("assume", "AssumeRole", "Role is not valid") || e.job.Container == nil {
 		return
 	}
 	for _, arn := range []string{str(e.job.Container.JobRoleArn), str(e.job.Container.ExecutionRoleArn)} {

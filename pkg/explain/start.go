@@ -11,7 +11,7 @@ import (
 // pullFailed returns the end of a job whose image could not be pulled; nil for others.
 func (b *Bundle) pullFailed() *end {
 	e := b.end()
-	if e == nil || !e.starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer", "CannotPullImageManifest") && !e.noLogin() {
+	if e == nil || !e.Starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer", "CannotPullImageManifest") && !e.noLogin() {
 		return nil
 	}
 	return e
@@ -19,31 +19,31 @@ func (b *Bundle) pullFailed() *end {
 
 // noLogin reports whether ECS did not get the login of ECR, which is not the image's fault.
 func (e *end) noLogin() bool {
-	return e.starting("unable to retrieve ecr registry auth", "pull registry auth from Amazon ECR")
+	return e.Starting("unable to retrieve ecr registry auth", "pull registry auth from Amazon ECR")
 }
 
 // imageNotFound finds an image that does not exist, or did not exist then.
 func imageNotFound(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || e.mentions("pull access denied") && !b.imageAbsent() ||
-		!e.mentions("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
+	if e == nil || e.Mentions("pull access denied") && !b.imageAbsent() ||
+		!e.Mentions("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
 		return nil
 	}
-	if e.mentions("no matching manifest", "no such host") {
+	if e.Mentions("no matching manifest", "no such host") {
 		return nil
 	}
-	if e.mentions("invalid reference format") {
-		return e.because(High, Fix{Member: "image", Job: "correct the image's name: REGISTRY/NAME:TAG, in lower case and without blanks"}, "%s is not the name of an image", orElse(e.image, "the image"))
+	if e.Mentions("invalid reference format") {
+		return e.because(High, Fix{Member: "image", Job: "correct the image's name: REGISTRY/NAME:TAG, in lower case and without blanks"}, "%s is not the name of an image", orElse(e.Image, "the image"))
 	}
 	c := Medium // "not found" may also concern a layer, a role or a host
-	if e.mentions("manifest unknown", "manifest for", "name unknown", "repository with name", ": not found") || b.imageAbsent() {
+	if e.Mentions("manifest unknown", "manifest for", "name unknown", "repository with name", ": not found") || b.imageAbsent() {
 		c = High
 	}
-	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "the image %s does not exist", e.image)
+	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "the image %s does not exist", e.Image)
 	if i := b.Image; i != nil {
 		v.Evidence = append(v.Evidence, b.imageEvidence())
 		if i.Found {
-			v.Summary = fmt.Sprintf("the image %s did not exist then, but exists now", e.image)
+			v.Summary = fmt.Sprintf("the image %s did not exist then, but exists now", e.Image)
 			v.Fix = Fix{Job: "submit the job again: the image exists now"}
 		}
 	}
@@ -71,17 +71,17 @@ func (b *Bundle) imageEvidence() Evidence {
 // imageRateLimit finds a registry that throttles pulls.
 func imageRateLimit(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || !e.mentions("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
+	if e == nil || !e.Mentions("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
 		return nil
 	}
 	return e.because(High, Fix{Member: "image", Job: "pull the image from your own registry (ECR, or its pull-through cache) or from public.ecr.aws; until then, retry later"},
-		"the registry of %s currently rejects more pulls", e.image)
+		"the registry of %s currently rejects more pulls", e.Image)
 }
 
 // imageNoAccess finds a role that is not allowed to pull, and a private image without a login.
 func imageNoAccess(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || b.imageAbsent() || !e.mentions("pull access denied", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized") {
+	if e == nil || b.imageAbsent() || !e.Mentions("pull access denied", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized") {
 		return nil
 	}
 	role := "the instance role (or the execution role, where the job has one)"
@@ -91,14 +91,14 @@ func imageNoAccess(b *Bundle) *Verdict {
 	// Only ECR names the permission. A registry also denies access to an image that does not exist,
 	// and a proxy or a bucket policy may deny it instead of the registry.
 	c := Medium
-	if e.mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials") {
+	if e.Mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials") {
 		c = High
 	}
 	v := e.because(c, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer, and the repository's policy for another account's; private registries elsewhere need repositoryCredentials"},
-		"the registry does not allow %s to pull %s", role, e.image)
-	if e.mentions("repository does not exist or may require") && b.Image == nil {
+		"the registry does not allow %s to pull %s", role, e.Image)
+	if e.Mentions("repository does not exist or may require") && b.Image == nil {
 		v.Confidence = Medium
-		v.Summary = fmt.Sprintf("the registry shows no image %s: it does not exist, or needs a login", e.image)
+		v.Summary = fmt.Sprintf("the registry shows no image %s: it does not exist, or needs a login", e.Image)
 		v.Fix.Member, v.Fix.Job = "image", "check the image's name"
 	}
 	if b.Image != nil {
@@ -110,19 +110,19 @@ func imageNoAccess(b *Bundle) *Verdict {
 // imageNoRoute finds a registry that the subnet does not reach.
 func imageNoRoute(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || !e.mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed", "connection issue between the task") {
+	if e == nil || !e.Mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed", "connection issue between the task") {
 		return nil
 	}
 	// A registry that is slow or overloaded times out too.
 	c := Medium
-	if e.mentions("i/o timeout", "no such host", "network is unreachable", "connection issue between the task") {
+	if e.Mentions("i/o timeout", "no such host", "network is unreachable", "connection issue between the task") {
 		c = High
 	}
 	fix := "the subnet does not reach the registry: give it a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr and S3; check the security group"
 	if onFargate(e.job) {
 		fix += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
 	}
-	return e.because(c, Fix{Platform: fix}, "the registry of %s is unreachable", e.image)
+	return e.because(c, Fix{Platform: fix}, "the registry of %s is unreachable", e.Image)
 }
 
 // registryLogin finds a task that did not get the login of ECR, without a reason. With one,
@@ -146,7 +146,7 @@ func imageNotPulled(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled", e.image)
+	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled", e.Image)
 }
 
 // wrongArchitecture finds a program or image for another CPU architecture.
@@ -155,21 +155,21 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	manifest := e.starting("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
+	manifest := e.Starting("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
 	line := b.Subject.logSays("exec format error")
-	if !manifest && !e.mentions("exec format error") && line == nil {
+	if !manifest && !e.Mentions("exec format error") && line == nil {
 		return nil
 	}
-	if e.process && !manifest {
+	if e.Process && !manifest {
 		return e.wrongBinary(line)
 	}
 	machine := "the instance"
 	if b.Local {
 		machine = "this machine"
 	}
-	what := "the image " + orElse(e.image, "of the job") + " is built for another CPU architecture than " + machine + " has"
+	what := "the image " + orElse(e.Image, "of the job") + " is built for another CPU architecture than " + machine + " has"
 	if manifest {
-		what = "the image " + orElse(e.image, "of the job") + " has no variant for the CPU architecture on " + machine
+		what = "the image " + orElse(e.Image, "of the job") + " has no variant for the CPU architecture on " + machine
 	}
 	// A script without its #! line gives the same error.
 	c := Medium
@@ -194,7 +194,7 @@ const notUsed = "the job ran as a process, without its image"
 // the quoted log.
 func (e *end) wrongBinary(line []Evidence) *Verdict {
 	c := High
-	if line != nil && !e.exited(1, 126, 255) && !e.mentions("exec format error") {
+	if line != nil && !e.Exited(1, 126, 255) && !e.Mentions("exec format error") {
 		c = Medium
 	}
 	v := e.because(c, Fix{Member: "command", Job: "build the program for this machine, or give a script its #! line; to use the image, " + inContainer},
@@ -215,15 +215,15 @@ func gpuDriverOld(b *Bundle) *Verdict {
 		where, newer = "this machine", "or install a newer driver on this machine"
 		fix = Fix{Member: "image", Job: "use an image with an older CUDA, " + newer}
 	}
-	if e.process {
+	if e.Process {
 		fix = Fix{Job: "use a program built for an older CUDA, " + newer}
 	}
 	// The container toolkit compares the image's NVIDIA_REQUIRE_CUDA with the driver.
-	if e.starting("requirement error", "unsatisfied condition") {
+	if e.Starting("requirement error", "unsatisfied condition") {
 		return e.because(High, fix, "the NVIDIA driver on %s is too old for the CUDA of the image", where)
 	}
 	line := b.Subject.logSays("CUDA driver version is insufficient", "CUDA_ERROR_INSUFFICIENT_DRIVER", "driver on your system is too old", "compiled with an unsupported toolchain", "unsatisfied condition: cuda")
-	if line == nil || e.exited(0) || !e.asksGPU() {
+	if line == nil || e.Exited(0) || !e.asksGPU() {
 		return nil
 	}
 	v := e.because(Medium, fix, "the NVIDIA driver on %s is too old for the CUDA of its program", where)
@@ -242,13 +242,13 @@ func (e *end) asksGPU() bool {
 // troubleshooting).
 func gpuAccessLost(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || e.exited(0) || !e.asksGPU() {
+	if e == nil || e.Exited(0) || !e.asksGPU() {
 		return nil
 	}
 	const nvml = "Failed to initialize NVML: Unknown Error"
 	line := b.Subject.logSays(nvml)
 	c := Medium
-	if line == nil && !e.mentions(nvml) {
+	if line == nil && !e.Mentions(nvml) {
 		// Alone it may also be the program's own choice of devices.
 		if line, c = b.Subject.logSays("No CUDA GPUs are available"), Low; line == nil {
 			return nil
@@ -256,7 +256,7 @@ func gpuAccessLost(b *Bundle) *Verdict {
 	}
 	var v *Verdict
 	switch {
-	case e.process:
+	case e.Process:
 		v = e.because(c, Fix{Job: "check the GPU and the driver on this machine: batchctl doctor"}, "the GPU on this machine did not answer its program")
 	case c == Low:
 		v = e.because(c, Fix{Job: "run nvidia-smi in the job first; if it fails, submit the job again: the container may have lost its GPU, and a new one gets it back"},
@@ -285,13 +285,13 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 		where = "this machine"
 	}
 	switch {
-	case e.starting("driver not loaded", "libnvidia-ml", "load library failed"):
+	case e.Starting("driver not loaded", "libnvidia-ml", "load library failed"):
 		return e.because(High, fix, "%s has no working NVIDIA driver", where)
-	case e.starting("could not select device driver", "unknown or invalid runtime name: nvidia"):
+	case e.Starting("could not select device driver", "unknown or invalid runtime name: nvidia"):
 		return e.because(High, fix, "the container engine on %s has no NVIDIA runtime", where)
-	case e.starting("nvidia-smi") && !e.asksGPU():
+	case e.Starting("nvidia-smi") && !e.asksGPU():
 		return e.because(Medium, e.askGPU(), "its program needs a GPU, but the job asks for none")
-	case e.starting("nvidia-container-cli", "nvidia-smi"):
+	case e.Starting("nvidia-container-cli", "nvidia-smi"):
 		return e.because(Medium, fix, "%s has no working NVIDIA driver", where)
 	}
 	texts := []string{"NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file"}
@@ -299,7 +299,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 		texts = append(texts, "CUDA driver version is insufficient", "No CUDA GPUs are available")
 	}
 	line := b.Subject.logSays(texts...)
-	if line == nil || e.exited(0) {
+	if line == nil || e.Exited(0) {
 		return nil
 	}
 	if !e.asksGPU() {
@@ -315,7 +315,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 // askGPU is the fix for a job that needs a GPU and requests none.
 func (e *end) askGPU() Fix {
 	fix := Fix{Member: "gpus", Job: "ask for a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements"}
-	if !e.process {
+	if !e.Process {
 		fix.Job += "; without it the container sees none"
 	}
 	return fix
@@ -333,14 +333,14 @@ func (b *Bundle) notFoundInLog(texts ...string) Confidence {
 // missingCommand finds a command, or a library of it, that the image does not have.
 func missingCommand(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || e.mentions("CannotPullContainer") {
+	if e == nil || e.Mentions("CannotPullContainer") {
 		return nil
 	}
 	name := ""
-	if _, rest, found := strings.Cut(e.reason, `exec: "`); found {
+	if _, rest, found := strings.Cut(e.Reason, `exec: "`); found {
 		name, _, _ = strings.Cut(rest, `"`)
 	}
-	if e.process {
+	if e.Process {
 		return b.missingHere(e, name)
 	}
 	if strings.HasSuffix(name, "nvidia-smi") {
@@ -348,22 +348,22 @@ func missingCommand(b *Bundle) *Verdict {
 	}
 	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
 	command := strings.TrimSpace("the command " + name)
-	starting := e.mentions("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
+	starting := e.Mentions("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
 	library := b.Subject.logSays(noLibrary)
 	switch {
-	case starting && e.mentions("executable file not found", "no such file or directory"):
+	case starting && e.Mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not in the image", command)
-	case starting && e.mentions("permission denied", "is a directory"):
+	case starting && e.Mentions("permission denied", "is a directory"):
 		return e.because(High, fix, "%s cannot be executed: it is not a program, or lacks the permission (chmod +x)", command)
-	case e.exited(127) && library != nil:
+	case e.Exited(127) && library != nil:
 		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"}, "a shared library is not in the image (exit code 127)")
 		v.Evidence = append(library, v.Evidence...)
 		return v
-	case e.exited(127):
+	case e.Exited(127):
 		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found (exit code 127)")
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
-	case e.exited(126) && b.Subject.logSays("exec format error") == nil:
+	case e.Exited(126) && b.Subject.logSays("exec format error") == nil:
 		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command cannot be executed (exit code 126): it is not a program, or lacks the permission (chmod +x)")
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
@@ -379,25 +379,25 @@ const noLibrary = "error while loading shared libraries"
 func (b *Bundle) missingHere(e *end, name string) *Verdict {
 	fix := Fix{Member: "command", Job: inContainer + "; or install the command on this machine, or correct it"}
 	library := b.Subject.logSays(noLibrary)
-	starting := e.mentions("CannotStartContainerError")
+	starting := e.Mentions("CannotStartContainerError")
 	switch {
-	case starting && e.mentions("has no command"):
+	case starting && e.Mentions("has no command"):
 		return e.because(High, Fix{Member: "command", Job: "give the job a command; to use the image's own, " + inContainer}, "the job has no command, and %s", notUsed)
-	case starting && e.mentions("executable file not found", "no such file or directory"):
+	case starting && e.Mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not on this machine, and %s", orElse(name, "the command"), notUsed)
-	case starting && e.mentions("permission denied", "is a directory"):
+	case starting && e.Mentions("permission denied", "is a directory"):
 		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
 		return e.because(High, fix, "%s on this machine cannot be executed, and %s", orElse(name, "the command"), notUsed)
-	case e.exited(127) && library != nil:
+	case e.Exited(127) && library != nil:
 		fix.Job = inContainer + "; or install the library on this machine"
 		v := e.because(High, fix, "a shared library is not on this machine (exit code 127), and %s", notUsed)
 		v.Evidence = append(library, v.Evidence...)
 		return v
-	case e.exited(127):
+	case e.Exited(127):
 		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found on this machine (exit code 127), and %s", notUsed)
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 		return v
-	case e.exited(126) && b.Subject.logSays("exec format error") == nil:
+	case e.Exited(126) && b.Subject.logSays("exec format error") == nil:
 		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
 		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command on this machine cannot be executed (exit code 126), and %s", notUsed)
 		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
@@ -409,7 +409,7 @@ func (b *Bundle) missingHere(e *end, name string) *Verdict {
 // networkInterface finds a Fargate task whose network interface could not be created.
 func networkInterface(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.starting("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
+	if e == nil || !e.Starting("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
 		return nil
 	}
 	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account is below its limit of network interfaces; then retry"},
@@ -420,12 +420,12 @@ func networkInterface(b *Bundle) *Verdict {
 // had ended.
 func containerNotStopped(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || !e.ran() || e.exit != nil && *e.exit != 0 && !(e.stopping() && e.exited(137, 143)) {
+	if e == nil || !e.Ran() || e.Exit != nil && *e.Exit != 0 && !(e.Stopping() && e.Exited(137, 143)) {
 		return nil
 	}
 	// Kubernetes gives a reason for a good end too: Completed.
-	reason := strings.ToLower(e.reason)
-	if !e.stopping() && !slices.ContainsFunc([]string{"error", "timed out", "timeout", "failed", "cannot"}, func(text string) bool { return strings.Contains(reason, text) }) {
+	reason := strings.ToLower(e.Reason)
+	if !e.Stopping() && !slices.ContainsFunc([]string{"error", "timed out", "timeout", "failed", "cannot"}, func(text string) bool { return strings.Contains(reason, text) }) {
 		return nil
 	}
 	fix := Fix{Job: "submit it again; if its outputs are complete, nothing is lost", Platform: "check the instance's container engine and disk: batchctl doctor on the host; replace the instance if this happens again"}
@@ -434,9 +434,9 @@ func containerNotStopped(b *Bundle) *Verdict {
 	}
 	what := "the instance's agent could not stop or remove its container"
 	switch {
-	case e.exited(0):
+	case e.Exited(0):
 		what = "its program ended with exit code 0, and the instance's agent failed afterwards"
-	case e.exit == nil:
+	case e.Exit == nil:
 		what += ", so its exit code is unknown"
 	}
 	v := e.because(Medium, fix, "%s", what)
@@ -447,25 +447,25 @@ func containerNotStopped(b *Bundle) *Verdict {
 // containerNotStarted finds any other container that could not be started.
 func containerNotStarted(b *Bundle) *Verdict {
 	e := b.end()
-	if e == nil || b.pullFailed() != nil || e.exit != nil && *e.exit > 0 && *e.exit < 125 ||
-		!e.starting("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
+	if e == nil || b.pullFailed() != nil || e.Exit != nil && *e.Exit > 0 && *e.Exit < 125 ||
+		!e.Starting("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
 		return nil
 	}
 	fix := Fix{Job: "read the reason; volumes, devices and user of the container are the usual suspects"}
 	what := "the container could not be started"
-	if e.mentions("the local engine cannot provide") {
+	if e.Mentions("the local engine cannot provide") {
 		return e.because(High, Fix{Member: "podProperties", Job: "remove this from the pod for local runs, or submit the job to AWS Batch"},
 			"the pod depends on something that only a Kubernetes cluster provides")
 	}
-	if e.process {
+	if e.Process {
 		fix = Fix{Job: "read the reason; " + notUsed + "; to use it, " + inContainer}
 		return e.because(Medium, fix, "the process could not be started on this machine")
 	}
 	switch {
-	case e.mentions("DockerTimeoutError", "RuntimeTimeoutError"):
+	case e.HostFailed():
 		what = "the instance's container engine took too long, as happens when the disk is slow or busy with pulls"
 		fix = Fix{Platform: "give the instances a faster root volume (gp3 with more throughput), or fewer jobs at once; a retry often helps"}
-	case e.mentions("efs", "mount.nfs", "mount target"):
+	case e.Mentions("efs", "mount.nfs", "mount target"):
 		what = "a file system could not be mounted"
 		fix = Fix{Member: "volumes", Platform: "check the file system's mount targets in these subnets, and port 2049 in its security group"}
 	}

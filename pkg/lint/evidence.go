@@ -76,7 +76,7 @@ func (r Rule) withEvidence() Rule {
 var answers = []string{strings.TrimPrefix(probed, "; "), "the service's error", "the failed job's reason"}
 
 // formats are the sources that define a file.
-var formats = []string{jsonStandard, yamlStandard, ourSchemas, shortForms, ourArrays, ourStaging, ourWhen, policySource, waiverSource,
+var formats = []string{jsonStandard, yamlStandard, ourSchemas, shortForms, ourArrays, ourStaging, ourLadder, ourWhen, policySource, waiverSource,
 	"the older list of submissions", "the platform file's queues", "dependencies name jobs", "AWS Batch assigns job ids at submission",
 	"cmd/batchctl-workloads/gpu.Dockerfile", "pkg/local, ExecutorTag", cfnReference + "intrinsic functions"}
 

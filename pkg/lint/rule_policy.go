@@ -63,7 +63,7 @@ func policyRules() []*Rule {
 		},
 		{
 			Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
-			Doc:    "The job requests more memory than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
+			Doc:    "The job, or the rung outOfMemory of its onFailure, requests more memory than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
 			Source: policySource + ", maxMemory",
 			Run:    checkMaxMemory,
 		},
@@ -172,6 +172,11 @@ func checkMaxArraySize(p *Pass) {
 func checkMaxMemory(p *Pass) {
 	most := p.policy().MaxMemoryMiB
 	p.limit("MEMORY", float64(most), most > 0, formatMemory)
+	for r := range p.rungs() {
+		if most > 0 && r.Rung.UpToMiB > most {
+			r.Report(fmt.Sprintf("policy allows %s; outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
+		}
+	}
 }
 
 // checkMaxGPUs reports jobs that request more GPUs than the policy allows, which may be 0.

@@ -32,6 +32,7 @@ var all = sync.OnceValue(func() []Rule {
 	add("submit", submitRules())
 	add("array", arrayRules())
 	add("staging", stagingRules(), checkpointRules())
+	add("ladder", ladderRules())
 	add("dependencies", dependencyRules())
 	add("tags", tagRules())
 	add("queue", jobQueueRules())

@@ -47,6 +47,9 @@ const (
 	cfnReference = "AWS CloudFormation template reference, "
 )
 
+// ourLadder is the source of the rules about onFailure.
+const ourLadder = "the rungs of the job file (onFailure)"
+
 // ourStaging is the source of the rules about inputs and outputs.
 const ourStaging = "the inputs and outputs of the job file"
 

@@ -137,7 +137,7 @@ func (b *builder) addJob(f *document.File, j *document.Job) {
 		known = b.known[batch.Name(j.Submit.Get("jobDefinition").Str())]
 	}
 	register := b.register(j, known)
-	job := &Job{Name: j.Name, Group: j.Name, When: j.When, Queue: b.queue(f, j, known)}
+	job := &Job{Name: j.Name, Group: j.Name, When: j.When, Notify: j.Notify, Queue: b.queue(f, j, known)}
 	submit := j.Submit.Clone()
 	if job.Queue.Queue != "" {
 		submit.Set("jobQueue", jsontree.NewString(job.Queue.Queue, j.Submit.Get("jobQueue")))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
@@ -51,6 +52,11 @@ type Job struct {
 	// outputs of the file that it comes from; nil for a job without.
 	Stage  *stage.Document
 	Places *document.Job
+	// Ladder is what the client does after a failure of the job, with the names of AWS queues.
+	// Submit has it as a variable.
+	Ladder ladder.Ladder
+	// Notify are the receivers of a message when the job has ended.
+	Notify []string
 	// Published are files of the user's machine that must be at their places before the
 	// job is submitted.
 	Published []Published

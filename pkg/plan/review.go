@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/ladder"
 )
 
 // Review is a plan compared with a target: what would change there, where the jobs would run,
@@ -72,6 +73,10 @@ type JobReview struct {
 	Cost *Cost
 	// Need is what the job asks for, if that is known here.
 	Need Need
+	// Worst is the job with the largest request that its rungs lead to, in each queue that they may
+	// use. Need.Attempts counts all jobs that may follow one another. It is empty for a job without
+	// rungs.
+	Worst []JobReview
 }
 
 // FromPlatform is where environments come from that no target was asked for.
@@ -155,7 +160,30 @@ func (p *Plan) review(i int, j *Job, w *TargetState, platform *document.Platform
 		return v
 	}
 	v.Cost = v.cost(prices, w)
+	v.worst(w, platform, prices)
 	return v
+}
+
+// worst adds what the job costs at most with its rungs: with the largest request that they lead to,
+// in each queue, for all jobs that may follow one another.
+func (v *JobReview) worst(w *TargetState, platform *document.Platform, prices *catalog.Prices) {
+	if len(v.Ladder) == 0 || len(v.Need.Parts) != 1 {
+		return
+	}
+	part := v.Need.Parts[0]
+	for _, queue := range append([]string{aws.ToString(v.Submit.JobQueue)}, v.Ladder.Queues()...) {
+		job, submit := *v.Job, *v.Submit
+		job.Submit, submit.JobQueue = &submit, &queue
+		other := JobReview{Job: &job, Need: v.Need, QueueReview: w.queueReview(queue)}
+		isFargate := slices.ContainsFunc(v.Environments, EnvironmentFit.IsFargate)
+		most, jobs := v.Ladder.Most(ladder.Need{MemoryMiB: part.MemoryMiB, VCPUs: part.VCPUs, Fargate: isFargate})
+		larger := part
+		larger.MemoryMiB, larger.VCPUs = most.MemoryMiB, most.VCPUs
+		other.Need.Parts, other.Need.Attempts = []Part{larger}, max(1, v.Need.Attempts)*jobs
+		other.findEnvironments(w, platform)
+		other.Cost = other.cost(prices, w)
+		v.Worst = append(v.Worst, other)
+	}
 }
 
 // registers reports whether a job of the plan before number i registers the

@@ -34,6 +34,7 @@ var (
 	IAM           = Service{name: "iam", id: "IAM", version: "2010-05-08", global: true}
 	STS           = Service{name: "sts", id: "STS", version: "2011-06-15"}
 	EC2           = Service{name: "ec2", id: "EC2", version: "2016-11-15"}
+	SNS           = Service{name: "sns", id: "SNS", version: "2010-03-31"}
 	// Batch is called without the SDK where a request may have members that the SDK does not know.
 	Batch = Service{name: "batch", id: "Batch"}
 )

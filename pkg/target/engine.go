@@ -63,13 +63,18 @@ func (t *Target) EnsureQueues(ctx context.Context, made *plan.Plan) error {
 		known[aws.ToString(q.JobQueueName)], known[aws.ToString(q.JobQueueArn)] = true, true
 	}
 	for _, j := range made.Jobs {
-		name := batch.Name(j.Queue.Queue)
-		if j.Submit == nil || known[name] {
+		if j.Submit == nil {
 			continue
 		}
-		known[name] = true
-		if err := t.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
-			return exit.Fail(exit.NotDone, "create queue %s on the local engine: %v", name, err)
+		for _, queue := range append([]string{j.Queue.Queue}, j.Ladder.Queues()...) {
+			name := batch.Name(queue)
+			if known[name] {
+				continue
+			}
+			known[name] = true
+			if err := t.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
+				return exit.Fail(exit.NotDone, "create queue %s on the local engine: %v", name, err)
+			}
 		}
 	}
 	return nil

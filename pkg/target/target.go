@@ -171,6 +171,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	t.Submissions.Target = t.Kind()
 	t.Ledger, t.Attached, t.Stage = t.Submissions, why == ToRun, t.stage
 	SubmitsWith(con, o, t.Client)
+	t.Notify = notifier(con, t)
 	if t.IsLocal() {
 		t.PollAtMost = 500 * time.Millisecond // no shared quota
 		t.LogsAtOnce = true

@@ -48,6 +48,8 @@ func status(ctx context.Context, con *term.Console, o Options) error {
 		if !job.Forgotten {
 			text += session.CellLine(ctx, call.Target, job.JobDetail) + call.whyLine(ctx, job.JobDetail)
 		}
+		steps, failed := stepLines(ctx, call.Target, aws.ToString(job.JobId))
+		text, err = text+steps, errors.Join(err, failed)
 		err = errors.Join(err, con.Print(text))
 	}
 	session.PrintNext(con, call.Target, session.Live(call.Known))

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,7 +64,7 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 	if len(live) == 0 {
 		return exit.Silent(code)
 	}
-	verdict, err := WaitFor(ctx, con, call.Target, live, nil)
+	verdict, err := waitFollowing(ctx, con, call, &live)
 	if err != nil {
 		return err
 	}
@@ -70,6 +72,64 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 		session.PrintNextOf(ctx, con, call.Target, live)
 	}
 	return exit.Silent(max(code, verdict))
+}
+
+// waitFollowing waits for jobs. If they are all jobs of a submission that needs a client after their
+// end, to execute their rungs, to submit the jobs after them or to send a message, it does that. It
+// adds the jobs that it submits to jobs.
+func waitFollowing(ctx context.Context, con *term.Console, call *Call, jobs *[]once.Submitted) (int, error) {
+	run, err := followedRun(con, call.Target, *jobs)
+	if err != nil || run == "" {
+		if err != nil {
+			return exit.OK, err
+		}
+		return WaitFor(ctx, con, call.Target, *jobs, nil)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := Start(call.Target, 0, func() ([]once.Submitted, error) { return call.Target.Resume(ctx, run) })
+	code, err := WaitFor(ctx, con, call.Target, *jobs, nil)
+	for wave := w.Next(); err == nil && len(wave) > 0; wave = w.Next() {
+		*jobs = append(*jobs, wave...)
+		var more int
+		more, err = WaitFor(ctx, con, call.Target, wave, nil)
+		code = max(code, more)
+	}
+	if err != nil {
+		cancel()
+		_, _ = w.End() // the submission stays open; err says how to continue
+		return code, err
+	}
+	all, err := w.End()
+	if _, locked := errors.AsType[*once.LockedError](err); locked || errors.Is(err, fs.ErrNotExist) {
+		return code, nil // another process does it
+	}
+	if err != nil {
+		return code, session.SubmitFailure(ctx, call.Target, err)
+	}
+	return VerdictOf(ctx, call.Target, all, code)
+}
+
+// followedRun returns the name of the open submission of the jobs that needs a client after their
+// end; "" for none. It prints submissions that have other jobs, too: waiting for some of their jobs
+// does not continue them.
+func followedRun(con *term.Console, t *target.Target, jobs []once.Submitted) (name string, err error) {
+	open, err := t.Submissions.OpenRuns()
+	if err != nil {
+		return "", err
+	}
+	ids := session.IDs(jobs)
+	for _, r := range open {
+		if r.Target != t.Submissions.Target || r.Followed == 0 || !slices.ContainsFunc(r.IDs, func(id string) bool { return slices.Contains(ids, id) }) {
+			continue
+		}
+		if name == "" && !slices.ContainsFunc(r.IDs, func(id string) bool { return !slices.Contains(ids, id) }) {
+			name = r.Name
+			continue
+		}
+		fmt.Fprintf(con.Err, "note: onFailure and notify of submission %s need a command that waits for all of its jobs: batchctl resume %s%s\n", r.Name, r.Name, t.Flags)
+	}
+	return name, nil
 }
 
 // WaitFor follows jobs that continue without this process, and returns the exit

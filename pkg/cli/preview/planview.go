@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/notify"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -157,6 +158,12 @@ func (g *PlanPage) array(j *plan.Job) {
 	}
 	for _, pub := range j.Published {
 		g.Line("  publishes", "%s: %s, to %s", pub.Path, DescribePublished(pub), pub.URL)
+	}
+	for _, r := range j.Ladder {
+		g.Line("  onFailure", "%s", diag.Printable(r.String()))
+	}
+	for _, receiver := range j.Notify {
+		g.Line("  notify", "%s, when it has ended", diag.Printable(notify.Name(receiver)))
 	}
 	for _, s := range j.Staged {
 		g.Line("  stages", "%s, %d bytes, too many for a request", s.URL, len(s.Text))

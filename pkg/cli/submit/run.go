@@ -82,7 +82,7 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *
 	if format == "json" {
 		err = errors.Join(jobs.PrintJobs(con, t, list), err)
 	}
-	printNext(ctx, con, t, list)
+	printNext(ctx, con, t, jobs.NotHealed(list))
 	printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags)
 	return err
 }

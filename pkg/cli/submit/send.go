@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
@@ -76,17 +77,17 @@ func (s *Sending) Now(ctx context.Context) ([]once.Submitted, error) {
 // Following submits all jobs and follows them: first those that can be submitted
 // now, then those that waited for their end, and so on. follow returns the exit
 // status of wave jobs. If it returns an error, Following submits no further job.
-func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (int, error)) (jobs []once.Submitted, code int, err error) {
+func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (int, error)) (_ []once.Submitted, code int, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, 0, err
 	}
 	if !s.HoldsBack() {
-		jobs, err := s.Target.Submit(ctx, s.Plan)
-		if err != nil || len(session.WithID(jobs)) == 0 {
-			return jobs, 0, session.SubmitFailure(ctx, s.Target, err)
+		list, err := s.Target.Submit(ctx, s.Plan)
+		if err != nil || len(session.WithID(list)) == 0 {
+			return list, 0, session.SubmitFailure(ctx, s.Target, err)
 		}
-		code, err := follow(session.WithID(jobs))
-		return jobs, code, err
+		code, err := follow(session.WithID(list))
+		return list, code, err
 	}
 	// Lines of the log then have the job's name, although the first wave may be
 	// one job.
@@ -94,8 +95,8 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 	submitting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// An error of follow cancels the submission, but not ctx.
-	w := s.start(submitting)
-	for wave := w.next(); len(wave) > 0; wave = w.next() {
+	w := jobs.Start(s.Target, s.free(), func() ([]once.Submitted, error) { return s.Target.Submit(submitting, s.Plan) })
+	for wave := w.Next(); len(wave) > 0; wave = w.Next() {
 		more, failed := follow(wave)
 		if code = max(code, more); failed != nil {
 			cancel()
@@ -103,99 +104,37 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 			break
 		}
 	}
-	jobs, failed := w.end()
-	printSkipped(s.Console, jobs)
+	list, failed := w.End()
+	if err == nil && failed == nil {
+		code, err = jobs.VerdictOf(ctx, s.Target, list, code)
+	}
+	printSkipped(s.Console, list)
 	// An open submission matters more than why the waiting ended: it must be resumed.
 	if _, open := errors.AsType[*once.OpenError](failed); err == nil || open {
 		err = session.SubmitFailure(ctx, s.Target, failed)
 	}
-	return jobs, code, err
+	return list, code, err
 }
 
-// HoldsBack reports whether batchctl submits wave jobs of the plan only after
-// others have ended.
+// HoldsBack reports whether the submission lasts until jobs of the plan have
+// ended: others wait for them in the client, they have rungs, or a message about
+// their end is to be sent.
 func (s *Sending) HoldsBack() bool {
-	return slices.ContainsFunc(s.Plan.Jobs, func(j *plan.Job) bool { return j.When != "" })
-}
-
-// waves are the jobs of a submission in the groups in which they were accepted.
-type waves struct {
-	accepted chan once.Submitted
-	// closed when the submission has ended; jobs and err are set then
-	done chan struct{}
-	// first is how many jobs the first wave has: those that wait for nothing in the client.
-	first int
-	jobs  []once.Submitted
-	err   error
-}
-
-// start submits in the background. The channel has space for all jobs, so the
-// submission never waits for the reader.
-func (s *Sending) start(ctx context.Context) *waves {
-	w := &waves{accepted: make(chan once.Submitted, len(s.Plan.Jobs)), done: make(chan struct{}), first: s.free()}
-	s.Target.Accepted = func(j once.Submitted) {
-		if j.ID != "" {
-			w.accepted <- j
-		}
-	}
-	go func() {
-		defer close(w.done)
-		w.jobs, w.err = s.Target.Submit(ctx, s.Plan)
-	}()
-	return w
+	return slices.ContainsFunc(s.Plan.Jobs, func(j *plan.Job) bool { return j.When != "" || once.Climbs(j.Submit) || len(j.Notify) > 0 })
 }
 
 // free counts the jobs that neither wait in the client nor come after a job that
 // does. Definitions without a submission do not count.
 func (s *Sending) free() (free int) {
-	held := map[string]bool{}
+	held, climbs := map[string]bool{}, map[string]bool{}
 	for _, j := range s.Plan.Jobs {
-		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d document.Dependency) bool { return held[d.Job] })
+		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d document.Dependency) bool { return held[d.Job] || climbs[d.Job] })
+		climbs[j.Name] = once.Climbs(j.Submit)
 		if j.Submit != nil && !held[j.Name] {
 			free++
 		}
 	}
 	return free
-}
-
-// next returns the next jobs that were accepted: first all that wait for nothing,
-// then at least one at a time. It returns nil when the submission has ended.
-func (w *waves) next() (wave []once.Submitted) {
-	least := max(1, w.first)
-	w.first = 0
-	for len(wave) < least {
-		select {
-		case j := <-w.accepted:
-			wave = append(wave, j)
-			continue
-		default:
-		}
-		select {
-		case j := <-w.accepted:
-			wave = append(wave, j)
-		case <-w.done:
-			return w.rest(wave)
-		}
-	}
-	return w.rest(wave)
-}
-
-// rest adds the jobs that are accepted already, without waiting.
-func (w *waves) rest(wave []once.Submitted) []once.Submitted {
-	for {
-		select {
-		case j := <-w.accepted:
-			wave = append(wave, j)
-		default:
-			return wave
-		}
-	}
-}
-
-// end waits for the submission and returns its result.
-func (w *waves) end() ([]once.Submitted, error) {
-	<-w.done
-	return w.jobs, w.err
 }
 
 // printSkipped names the steps that were not needed.
@@ -214,6 +153,16 @@ func (s *Sending) printWaiting(w *once.Waiting) {
 	for _, step := range w.Steps {
 		names = append(names, step.Name)
 	}
-	fmt.Fprintf(s.Err, "%s (%s) run after others have finished, which AWS Batch cannot wait for: batchctl resume %s%s waits and submits them\n",
-		term.Plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
+	if len(names) > 0 {
+		fmt.Fprintf(s.Err, "%s (%s) run after others have finished, which AWS Batch cannot wait for: batchctl resume %s%s waits and submits them\n",
+			term.Plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
+	}
+	names = nil
+	for _, j := range w.Followed {
+		names = append(names, j.Name)
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(s.Err, "onFailure and notify of %s (%s) need a command that waits: batchctl resume %s%s\n",
+			term.Plural(len(names), "job"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
+	}
 }

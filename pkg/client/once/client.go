@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/notify"
 )
 
 // Client submits each job once and keeps a ledger. The embedded client reads and stops jobs.
@@ -42,6 +43,9 @@ type Client struct {
 	// that needs it is submitted (plan.Job.Staged). It may be called again for the same text, and
 	// concurrently for others. Without it, plans that need staging are refused.
 	Stage func(ctx context.Context, url, text string) error
+	// Notify sends a message about the end of jobs to a receiver (plan.Job.Notify). An error is a
+	// warning. Without it, no message is sent.
+	Notify func(ctx context.Context, receiver string, e notify.Event) error
 	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
 	// It may be nil, and may be called concurrently.
 	Accepted func(Submitted)

@@ -22,6 +22,11 @@ import (
 // the jobs before it have ended. Jobs after it wait in the client only until it has an id. Then
 // Batch handles the dependency.
 
+// ladderedID reports whether the job of an id has rungs.
+func (r *run) ladderedID(id string) bool {
+	return slices.ContainsFunc(r.tasks, func(t *plannedJob) bool { return t.result.ID == id && t.laddered() })
+}
+
 // Step is a job of a plan that waits in the client.
 type Step struct {
 	Name string
@@ -38,6 +43,9 @@ type Waiting struct {
 	// Run is the run's name in the ledger.
 	Run   string
 	Steps []Step
+	// Followed are the accepted jobs that the client follows until they end: it executes their rungs
+	// or sends a message.
+	Followed []Submitted
 }
 
 // String lists the jobs that wait, and the jobs that they wait for.
@@ -61,7 +69,7 @@ func (e *EndForgottenError) Error() string {
 // markDeferred marks the jobs that wait in the client.
 func (r *run) markDeferred() {
 	for _, t := range r.tasks {
-		t.deferred = t.when != "" || slices.ContainsFunc(t.after, func(e edge) bool { return r.tasks[e.Job].deferred })
+		t.deferred = t.when != "" || slices.ContainsFunc(t.after, func(e edge) bool { return r.tasks[e.Job].deferred || r.tasks[e.Job].laddered() })
 	}
 }
 
@@ -79,11 +87,14 @@ type ends struct {
 	client *Client
 	status map[string]types.JobStatus
 	asked  map[string]time.Time // when each job was first queried
+	// waiting are the jobs that have not ended, and over those that have, as last seen. over has no
+	// job that the service has forgotten.
+	waiting, over map[string]*types.JobDetail
 }
 
 // newEnds returns an empty record of outcomes.
 func (c *Client) newEnds() *ends {
-	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}}
+	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}, map[string]*types.JobDetail{}, map[string]*types.JobDetail{}}
 }
 
 // query queries the jobs and reports whether any has ended since the last call.
@@ -102,10 +113,16 @@ func (e *ends) query(ctx context.Context, ids []string) (news bool, err error) {
 	}
 	var ended []types.JobDetail
 	for _, job := range jobs {
+		id := aws.ToString(job.JobId)
 		if !batch.HasEnded(job.Status) && job.Status != StatusExpired {
+			e.waiting[id] = &job.JobDetail
 			continue
 		}
-		e.status[aws.ToString(job.JobId)], news = job.Status, true
+		delete(e.waiting, id)
+		if !job.Forgotten {
+			e.over[id] = &job.JobDetail
+		}
+		e.status[id], news = job.Status, true
 		if !job.Forgotten {
 			ended = append(ended, job.JobDetail)
 		}
@@ -140,8 +157,10 @@ func (r *run) nextStepOf(t *plannedJob, known *ends) (f nextStep, err error) {
 		case on.skipped != "" && t.when == "":
 			return nextStep{skipped: on.name + " was not needed"}, nil
 		case on.skipped != "":
-		case id == "" || t.when != "" && known.status[id] == "":
+		case id == "" || (t.when != "" || on.laddered()) && r.outcome(on, known) == "":
 			f.waits = append(f.waits, Submitted{Name: on.name, ID: id})
+		case t.when == "" && on.laddered() && r.outcome(on, known) != types.JobStatusSucceeded:
+			return nextStep{skipped: on.name + " FAILED"}, nil
 		default:
 			over = append(over, on.result)
 		}
@@ -161,13 +180,19 @@ func (r *run) nextStepOf(t *plannedJob, known *ends) (f nextStep, err error) {
 	if len(f.waits) > 0 {
 		return f, nil
 	}
-	return known.judge(t, over)
+	return r.judge(t, over, known)
 }
 
 // judge decides about a job when all jobs before it have ended.
-func (e *ends) judge(t *plannedJob, over []Submitted) (nextStep, error) {
-	failed := func(s Submitted) bool { return e.status[s.ID] == types.JobStatusFailed }
-	expired := slices.IndexFunc(over, func(s Submitted) bool { return e.status[s.ID] == StatusExpired })
+func (r *run) judge(t *plannedJob, over []Submitted, known *ends) (nextStep, error) {
+	status := func(s Submitted) types.JobStatus {
+		if at := slices.IndexFunc(r.tasks, func(t *plannedJob) bool { return t.done && t.result.ID == s.ID }); at >= 0 {
+			return r.outcome(r.tasks[at], known)
+		}
+		return known.status[s.ID]
+	}
+	failed := func(s Submitted) bool { return status(s) == types.JobStatusFailed }
+	expired := slices.IndexFunc(over, func(s Submitted) bool { return status(s) == StatusExpired })
 	switch {
 	case t.when == document.WhenAlways, slices.ContainsFunc(over, failed):
 		return nextStep{due: true}, nil
@@ -186,9 +211,13 @@ func (e *ends) judge(t *plannedJob, over []Submitted) (nextStep, error) {
 
 // decide marks jobs as due or skipped, from the known outcomes. It reports whether it marked any,
 // and which ids to query before it can mark more.
-func (c *Client) decide(r *run, known *ends) (moved bool, ids []string, err error) {
+func (c *Client) decide(ctx context.Context, r *run, known *ends) (moved bool, ids []string, err error) {
 	var due []*plannedJob
 	var undecided error
+	moved, ids, err = c.follow(ctx, r, known)
+	if err != nil {
+		return moved, nil, err
+	}
 	for _, t := range r.tasks {
 		if !t.held() {
 			continue
@@ -205,9 +234,9 @@ func (c *Client) decide(r *run, known *ends) (moved bool, ids []string, err erro
 			}
 			c.report(t.result)
 			moved = true
-		case t.when != "":
+		default:
 			for _, s := range f.waits {
-				if s.ID != "" {
+				if s.ID != "" && known.status[s.ID] == "" && (t.when != "" || r.ladderedID(s.ID)) {
 					ids = append(ids, s.ID)
 				}
 			}
@@ -256,7 +285,7 @@ func (r *run) begin(due []*plannedJob) error {
 func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (more bool, err error) {
 	pace := client.Pace{Client: c.Client, Served: !r.resumed}
 	for checked := false; ; checked = true {
-		moved, ids, err := c.decide(r, known)
+		moved, ids, err := c.decide(ctx, r, known)
 		if moved || err != nil || len(ids) == 0 || checked && !wait {
 			return moved, err
 		}
@@ -285,13 +314,16 @@ func (c *Client) lastCheckIsDue(r *run) bool {
 func (r *run) waiting(known *ends) *Waiting {
 	w := &Waiting{Run: r.name}
 	for _, t := range r.tasks {
+		if t.followed() {
+			w.Followed = append(w.Followed, t.result)
+		}
 		if !t.held() {
 			continue
 		}
 		f, _ := r.nextStepOf(t, known) // decide has already reported an error
 		w.Steps = append(w.Steps, Step{t.name, t.when, f.waits})
 	}
-	if len(w.Steps) == 0 {
+	if len(w.Steps)+len(w.Followed) == 0 {
 		return nil
 	}
 	return w

@@ -15,10 +15,15 @@
 //	               └──► waits (when, after) ──┬──► due ──► sent
 //	                                          └──► skipped
 //
+//	accepted ──► FAILED, with rungs ──► climbed ──┬──► intents of the jobs that run it again
+//	    │                 ▲                       └──► nothing: no rung applies, or it is used up
+//	    └──► cancel (no capacity)
+//
 //	accepted ──► checked again (secondCheck, lateCheck) ──► the only one, or its duplicates are ended
 //
 // The files: run.go has the states, intent.go the record before a call, submit.go the
 // call, settle.go the search after a lost answer, duplicates.go the duplicates, deferred.go jobs
-// that wait in the client, runlog.go and ledger.go the files, resume.go and retry.go the
+// that wait in the client, climb.go the jobs that run a failed one again, notices.go messages
+// about the end of jobs, runlog.go and ledger.go the files, resume.go and retry.go the
 // commands that use them later.
 package once

@@ -63,7 +63,7 @@ func titleOf(p *plan.Plan) string {
 
 // taskFor returns the task for a job of a plan, without its relations to other jobs.
 func taskFor(j *plan.Job) *plannedJob {
-	t := &plannedJob{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1,
+	t := &plannedJob{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1, rungs: rungsOf(j.Submit), notify: j.Notify,
 		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel}
 	for _, e := range j.Earlier {
 		t.earlier = append(t.earlier, earlier{Name: e.Job, Type: e.Type})
@@ -126,7 +126,7 @@ func (t *plannedJob) checkSize() error {
 const maxDependencies = 20
 
 // dependsOn returns the dependencies to send to Batch. Jobs with a When have none: the jobs that
-// they wait for have ended.
+// they wait for have ended. id returns nil for a job that has ended, too.
 func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency) {
 	if t.when != "" {
 		return nil
@@ -135,7 +135,9 @@ func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency
 		all = append(all, types.JobDependency{JobId: aws.String(cmp.Or(e.ID, t.submission)), Type: types.ArrayJobDependency(e.Type)})
 	}
 	for _, e := range t.after {
-		all = append(all, types.JobDependency{JobId: id(e), Type: types.ArrayJobDependency(e.Type)})
+		if id := id(e); id != nil {
+			all = append(all, types.JobDependency{JobId: id, Type: types.ArrayJobDependency(e.Type)})
+		}
 	}
 	return all
 }

@@ -212,6 +212,10 @@ func acceptedOf(lines []line) (entries []Entry) {
 			target, run, workflow = l.Target, l.Run, l.Name
 		case lineIntent:
 			intents[l.Submission] = l
+		case lineClimbed:
+			for _, s := range l.Steps {
+				intents[s.Submission] = s
+			}
 		case lineAccepted:
 			if l.ID != "" {
 				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run, workflow})

@@ -19,6 +19,9 @@ type OpenRun struct {
 	// been accepted. Waiting jobs wait for others, and Skipped ones are not needed. Unchecked jobs
 	// are accepted and may have duplicates.
 	Jobs, Accepted, Unknown, Waiting, Skipped, Unchecked int
+	// Followed jobs are accepted, and the client waits for them to execute their rungs or to send a
+	// message.
+	Followed int
 	// CheckDue is when the last check for duplicates is due: of the unchecked jobs, and of those
 	// that were sent without a clear answer. It is zero if there are none.
 	CheckDue time.Time
@@ -50,7 +53,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		n := r.tally()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
-			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
+			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, Followed: n.followed, CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
 		for _, s := range r.results() {
 			if s.Skipped == "" {
 				o.IDs = append(o.IDs, s.ID)

@@ -14,9 +14,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -65,6 +67,24 @@ type plannedJob struct {
 	deferred bool
 	due      time.Time
 	skipped  string // why the job is not needed
+
+	// rungs are what the client does if the job fails; again is the failed job of the run that this
+	// one runs again, and step is what it changes. climbed means that the log has the decision on a
+	// failure: steps are the jobs of the run that follow, and why is the reason why the job, or a part
+	// of it, does not run again.
+	rungs   ladder.Ladder
+	again   *plannedJob
+	step    *ladder.Step
+	climbed bool
+	steps   []*plannedJob
+	why     string
+	// seen is when the job was first seen without capacity, and cancelled when it was cancelled.
+	seen, cancelled time.Time
+	// end is SUCCEEDED once a followed job has. left means that nothing is to be done after its end.
+	end  types.JobStatus
+	left bool
+	// notify are the receivers of a message about the end of the job, and notified those that have it.
+	notify, notified []string
 
 	// resource is shared by maxParallel concurrent children; "" means no limit.
 	resource    string
@@ -126,7 +146,7 @@ func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // intent returns the job's line in the log.
 func (t *plannedJob) intent() (line, error) {
 	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
-		When: t.when, Staged: t.staged, Resource: t.resource}
+		When: t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify}
 	if t.resource != "" {
 		l.MaxParallel = t.maxParallel
 	}
@@ -184,6 +204,16 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 			r.resources[l.Resource] = true
 		case lineStopping:
 			r.stopping = true
+		case lineNotified:
+			for _, receiver := range l.Notify {
+				r.markNotified(receiver)
+			}
+		case lineClimbed:
+			if t := byID[l.Submission]; t != nil {
+				if err := r.replayClimb(t, l, byID); err != nil {
+					return nil, text.damage(text.numbers[i], "%v", err)
+				}
+			}
 		default:
 			if t := byID[l.Submission]; t != nil {
 				t.replay(l)
@@ -200,6 +230,9 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	if len(text.damaged) > 0 {
 		if r.stopOnFailure {
 			return nil, text.damage(text.damaged[0], "the line is damaged: the jobs of the run were submitted with --on-failure stop, and whether they are to be stopped is lost")
+		}
+		if slices.ContainsFunc(r.tasks, (*plannedJob).laddered) {
+			return nil, text.damage(text.damaged[0], "the line is damaged: a job of the run has onFailure, and which of its steps were submitted is lost")
 		}
 		r.damaged = text.where()
 		r.doubtAll()
@@ -240,7 +273,7 @@ func (r *run) doubtAll() {
 // taskOf returns the job of an intent. It verifies the request with its hash.
 func taskOf(l line) (*plannedJob, error) {
 	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
-		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel}
+		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel, notify: l.Notify}
 	if l.Definer != nil {
 		t.definer = *l.Definer
 	}
@@ -264,6 +297,7 @@ func taskOf(l line) (*plannedJob, error) {
 	if tag, tagged := t.submit.Tags[client.SubmissionTag]; tagged && tag != l.Submission {
 		return nil, fmt.Errorf("the submission id has been changed: the request's tag has %s", tag)
 	}
+	t.rungs = rungsOf(t.submit)
 	return t, nil
 }
 
@@ -274,6 +308,9 @@ func (t *plannedJob) replay(l line) {
 		t.done, t.at, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
 		if t.submit != nil {
 			t.result.Queue = aws.ToString(t.submit.JobQueue)
+		}
+		if t.again != nil {
+			t.result.Again = t.again.result.ID
 		}
 	case lineRefused:
 		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
@@ -287,6 +324,8 @@ func (t *plannedJob) replay(l line) {
 		t.due = l.Time
 	case lineSkipped:
 		t.skip(l.Reason)
+	case lineCancelled:
+		t.cancelled = time.Time{} // CancelJob may not have been sent
 	case lineDuplicate:
 		if t.ending == nil {
 			t.ending = map[string]bool{}
@@ -331,8 +370,9 @@ type tally struct {
 	// unknown jobs may or may not have been accepted. unsent ones certainly were not, and waiting
 	// ones wait for other jobs.
 	unknown, unsent, waiting int
-	// unchecked is how many accepted jobs may have duplicates.
-	unchecked int
+	// unchecked is how many accepted jobs may have duplicates. followed is how many the client waits
+	// for, to execute their rungs or to send a message.
+	unchecked, followed int
 }
 
 // tally counts the jobs by what is known about them.
@@ -343,6 +383,9 @@ func (r *run) tally() (n tally) {
 			n.accepted++
 			if t.doubtful() {
 				n.unchecked++
+			}
+			if t.followed() {
+				n.followed++
 			}
 		case t.skipped != "":
 			n.skipped++
@@ -369,7 +412,7 @@ func (r *run) settled() bool {
 	case n.unsent > 0:
 		return n.accepted+n.dropped == 0
 	}
-	return n.waiting == 0
+	return n.waiting+n.followed == 0
 }
 
 // giveUp drops the rest of the run.
@@ -377,6 +420,7 @@ func (r *run) giveUp() {
 	for _, t := range r.tasks {
 		t.dropped, t.checked = !t.done && t.skipped == "", t.done
 	}
+	r.leaveFollowed()
 	r.stopping = false
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/ladder"
 )
 
 // The log of a run, <Ledger.Dir>/open/<run>.jsonl, exists while something of the run is open. Its
@@ -25,7 +27,10 @@ import (
 //    service before it sends it again.
 // 3. The log is removed only after its accepted jobs are in submissions.jsonl and their
 //    dependencies in runs.jsonl, on disk. A job in both files counts once.
-// 4. A job that waits in the client is sent only after its line "due" is on disk. Without that
+// 4. A failed job with rungs is decided on once: its line "climbed" has every job that follows, and
+//    is on disk before the first of them is sent. A line that was not written completely was not
+//    acted on.
+// 5. A job that waits in the client is sent only after its line "due" is on disk. Without that
 //    line it has not been sent.
 //
 // Texts that have to be staged are in <run>.staged next to the log. They are written after the log
@@ -54,11 +59,14 @@ const (
 	lineSkipped   = "skipped"  // the job is not needed
 	lineResource  = "resource" // a consumable resource of the run is about to be created
 	lineStopping  = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up
+	lineClimbed   = "climbed"  // it FAILED: what its rungs decide, with the jobs that are about to be sent
+	lineCancelled = "cancel"   // it has no capacity and is about to be cancelled
+	lineNotified  = "notified" // a message about its end was sent, or given up
 )
 
 // knownLines are all lines that this version can act on.
 var knownLines = []string{lineRun, lineResumed, lineIntent, lineUnclear, lineAccepted, lineRefused, lineChecked, lineDuplicate, lineDropped, lineDue, lineSkipped,
-	lineResource, lineStopping}
+	lineResource, lineStopping, lineClimbed, lineCancelled, lineNotified}
 
 // line is a line of a run's log. Its What determines which members are set.
 type line struct {
@@ -94,6 +102,12 @@ type line struct {
 	Earlier    []earlier       `json:"earlier,omitempty"`
 	When       string          `json:"when,omitempty"`
 	Staged     []staged        `json:"staged,omitempty"`
+
+	// Of a failed job: the intents of the jobs that run it again. Each of those has its Step.
+	Steps []line       `json:"steps,omitempty"`
+	Step  *ladder.Step `json:"step,omitempty"`
+	// Notify are the receivers of messages about the end of a job.
+	Notify []string `json:"notify,omitempty"`
 
 	// Of a job whose children share a consumable resource, and of the resource.
 	Resource    string `json:"resource,omitempty"`

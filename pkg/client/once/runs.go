@@ -36,6 +36,13 @@ type RunJob struct {
 	After []RunEdge `json:"after,omitempty"`
 	// Skipped is the reason why the job is not needed.
 	Skipped string `json:"skipped,omitempty"`
+	// Again is the id of the failed job that this one runs again; Cause is why that one failed, and
+	// MemoryMiB what this one requests.
+	Again     string `json:"again,omitempty"`
+	Cause     string `json:"cause,omitempty"`
+	MemoryMiB int    `json:"memory,omitempty"`
+	// Why is the reason why the rungs of the job did not run it, or a part of it, again.
+	Why string `json:"why,omitempty"`
 	// Pending reports that batchctl has yet to submit the job.
 	Pending bool `json:"-"`
 }
@@ -150,6 +157,9 @@ func (r *run) record() Run {
 		}
 		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue), ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
 			Pending: !t.done && !t.dropped && t.skipped == ""}
+		if j.Why = t.why; t.again != nil {
+			j.Again, j.Cause, j.MemoryMiB = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB
+		}
 		for _, e := range t.after {
 			j.After = append(j.After, RunEdge{Job: index[e.Job], Type: e.Type})
 		}

@@ -197,7 +197,7 @@ func (c *Client) mayLeaveDuplicates() bool { return !c.TakesOnce && !c.Replayabl
 // maySince returns the earliest time at which a job may have been sent, so that the service may
 // have forgotten it by now; zero for a job that was not due.
 func (r *run) maySince(t *plannedJob) time.Time {
-	if t.deferred {
+	if t.deferred || t.again != nil {
 		return t.due
 	}
 	return r.began

@@ -36,20 +36,24 @@ func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool)
 // tags. It removes such tags of another submission, which a converted job may have.
 func (r *run) tagWorkflow() {
 	for _, t := range r.tasks {
-		if t.submit == nil {
-			continue
+		if t.submit != nil {
+			r.tagTask(t)
 		}
-		tags := maps.Clone(t.submit.Tags)
-		delete(tags, client.WorkflowTag)
-		delete(tags, client.RunTag)
-		if r.title != "" && len(tags)+1 < client.TagLimit {
-			if tags == nil {
-				tags = map[string]string{}
-			}
-			tags[client.WorkflowTag], tags[client.RunTag] = client.TagText(r.title), r.name
-		}
-		t.submit.Tags = tags
 	}
+}
+
+// tagTask is tagWorkflow for one job.
+func (r *run) tagTask(t *plannedJob) {
+	tags := maps.Clone(t.submit.Tags)
+	delete(tags, client.WorkflowTag)
+	delete(tags, client.RunTag)
+	if r.title != "" && len(tags)+1 < client.TagLimit {
+		if tags == nil {
+			tags = map[string]string{}
+		}
+		tags[client.WorkflowTag], tags[client.RunTag] = client.TagText(r.title), r.name
+	}
+	t.submit.Tags = tags
 }
 
 // withVariable adds SubmissionVariable to the overrides, unless the job has a variable of that name

@@ -43,8 +43,13 @@ type Submitted struct {
 	Definition string
 	// ArraySize is 0 for a job that is not an array.
 	ArraySize int
-	// Skipped is why a job with a When was not and will not be submitted; "" for all others.
+	// Skipped is why a job was not and will not be submitted: its condition did not hold, or a job
+	// before it FAILED. It is "" for all others.
 	Skipped string
+	// Again is the id of the failed job of the same submission that this one runs again. Healed
+	// means that the job FAILED, and that the jobs that run it again SUCCEEDED.
+	Again  string
+	Healed bool
 }
 
 // OpenError reports that a submission is unfinished, and why. Resume continues it.
@@ -105,7 +110,7 @@ func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitt
 	if err != nil {
 		return nil, nil, err
 	}
-	if !wait && c.Ledger == nil && r.holds() {
+	if !wait && c.Ledger == nil && (r.holds() || slices.ContainsFunc(r.tasks, (*plannedJob).laddered)) {
 		return nil, nil, errors.New("submit: some jobs have to wait until others have ended, and resuming them needs a ledger")
 	}
 	if err := r.open(c.Ledger); err != nil {
@@ -134,6 +139,7 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	if r.attached {
 		r.giveUp()
 	}
+	r.markHealed(known)
 	jobs, unsettled, n := r.results(), !r.settled(), r.tally()
 	if !unsettled {
 		c.dropResources(ctx, r)
@@ -166,7 +172,7 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 			err = c.endDuplicates(ctx, r)
 		}
 		more := false
-		if err == nil && r.holds() {
+		if err == nil && (r.holds() || r.follows()) {
 			more, err = c.awaitDue(ctx, r, known, wait)
 		}
 		if err == nil && !more && !c.LeaveCheck {
@@ -246,7 +252,11 @@ func (c *Client) report(s Submitted) {
 
 // submitted returns the task's job with its id.
 func (t *plannedJob) submitted(id, definition string) Submitted {
-	return Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit)}
+	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit)}
+	if t.again != nil {
+		s.Again = t.again.result.ID
+	}
+	return s
 }
 
 // resolved returns a copy of the task's SubmitJob request with the definition and the ids of its
@@ -261,7 +271,12 @@ func (r *run) resolved(t *plannedJob, arn string) (*awsbatch.SubmitJobInput, err
 			return nil, fmt.Errorf("submit job %s: it depends on %s, which has no id", t.name, on.name)
 		}
 	}
-	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(e edge) *string { return &r.tasks[e.Job].result.ID })...)
+	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(e edge) *string {
+		if on := r.tasks[e.Job]; !on.laddered() {
+			return &on.result.ID
+		}
+		return nil // it has ended
+	})...)
 	return &in, nil
 }
 

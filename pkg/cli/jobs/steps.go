@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// stepLines returns a line for each job that ran the same job, because of its onFailure: the job
+// itself, and those that ran it again. It is "" for a job that ran once and has no reason to tell.
+func stepLines(ctx context.Context, t *target.Target, id string) (string, error) {
+	runs, err := t.Submissions.RunsOf(id)
+	if err != nil {
+		return "", err
+	}
+	var chain []once.RunJob
+	for _, r := range runs {
+		chain = append(chain, r.Attempts(id)...)
+	}
+	if len(chain) == 0 || len(chain) == 1 && chain[0].Why == "" {
+		return "", nil
+	}
+	var ids []string
+	for _, j := range chain {
+		if j.ID != "" {
+			ids = append(ids, j.ID)
+		}
+	}
+	known, err := t.Recall(ctx, ids...)
+	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
+		return "", err
+	}
+	status := map[string]types.JobStatus{}
+	for _, job := range known {
+		status[aws.ToString(job.JobId)] = job.Status
+	}
+	var b strings.Builder
+	for _, j := range chain {
+		b.WriteString(stepLine(j, status[j.ID]))
+	}
+	return b.String(), nil
+}
+
+// stepLine formats a job of a chain: its status, what it requested, and why it ran.
+func stepLine(j once.RunJob, status types.JobStatus) string {
+	text := fmt.Sprintf("  step      %s  %s  %s", diag.Printable(j.Name), batch.ShortID(j.ID), status)
+	if j.MemoryMiB > 0 {
+		text += fmt.Sprintf("  %d MiB", j.MemoryMiB)
+	}
+	text += "  queue " + diag.Printable(j.Queue)
+	if j.Cause != "" {
+		text += "  after " + j.Cause
+	}
+	if j.Why != "" {
+		text += "  no further step: " + diag.Printable(j.Why)
+	}
+	return text + "\n"
+}

@@ -1,0 +1,98 @@
+package lint
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/plan"
+)
+
+// jobRung is a rung of a job's onFailure.
+type jobRung struct {
+	Job
+	document.Rung
+}
+
+// rungs yields the rungs of all jobs.
+func (p *Pass) rungs() iter.Seq[jobRung] {
+	return func(yield func(jobRung) bool) {
+		for _, j := range p.Jobs() {
+			for _, r := range j.Rungs {
+				if !yield(jobRung{j, r}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ladderRules returns the rules about onFailure, which the client executes.
+func ladderRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "ladder-queue", Severity: diag.Error, Confidence: High,
+			Doc:    "A rung of onFailure names a queue that the platform file does not have or does not allow, or the queue that the job already uses.",
+			Source: ourLadder,
+			Run: func(p *Pass) {
+				for r := range p.rungs() {
+					r.checkQueue(p)
+				}
+			},
+		},
+		{
+			Name: "ladder-limit", Severity: diag.Error, Confidence: High,
+			Doc:    "The upTo of the rung outOfMemory is not more than the memory that the job requests, so the rung has no effect.",
+			Source: ourLadder,
+			Run: func(p *Pass) {
+				for r := range p.rungs() {
+					asked := r.requestsFor("MEMORY").total
+					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
+						r.Report(fmt.Sprintf("outOfMemory goes up to %s, and the job already requests %s", formatMemory(most), formatMemory(asked)),
+							"raise upTo, or remove the rung", r.Node.Get("upTo"))
+					}
+				}
+			},
+		},
+		{
+			Name: "ladder-retry-strategy", Severity: diag.Warning, Confidence: High,
+			Doc: "The job has onFailure and a retryStrategy without evaluateOnExit. AWS Batch then repeats every failed attempt unchanged, also after an out-of-memory kill, before a rung applies. " +
+				"Leave retries to the rungs, or select failures with evaluateOnExit.",
+			Source: userGuide + ", automated job retries",
+			Run:    checkLadderRetries,
+		},
+	}
+}
+
+// checkQueue reports the queue of a rung that cannot be used.
+func (r jobRung) checkQueue(p *Pass) {
+	n := r.Rung.Queue
+	name := r.Rung.Rung.Queue
+	if n == nil || isPlaceholder(name) {
+		return
+	}
+	if own := r.Submit.Get("jobQueue").Str(); own == name {
+		r.Report(fmt.Sprintf("%s changes to queue %s, which the job already uses", r.Cause, quote(name)), "name another queue", n)
+		return
+	}
+	if !hasPlatformQueues(p) {
+		return
+	}
+	if _, ok := p.Platform.Queue(name); !ok {
+		r.Report(fmt.Sprintf("no queue %s in the platform file", quote(name)), plan.QueueHint(p.Platform, name), n)
+	} else if !p.Platform.AllowsQueue(name) {
+		r.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(name)), "", n)
+	}
+}
+
+// checkLadderRetries reports retry strategies that repeat every failure in jobs with rungs.
+func checkLadderRetries(p *Pass) {
+	for _, s := range strategyList.of(p) {
+		attempts, ok := s.node.Get("attempts").Int()
+		if len(s.job.Rungs) > 0 && ok && attempts > 1 && s.node.Get("evaluateOnExit").Len() == 0 {
+			s.job.Report(fmt.Sprintf("AWS Batch makes %d attempts after any failure, before onFailure applies", attempts),
+				"remove retryStrategy, or add evaluateOnExit", s.node.Get("attempts"))
+		}
+	}
+}
