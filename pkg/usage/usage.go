@@ -11,6 +11,12 @@ import (
 // jobs with "measure": true.
 const Variable = "BATCHCTL_MEASURE"
 
+// Launcher begins the command of a job that is measured in its container, and whose command has no other launcher.
+var Launcher = []string{"batchctl", "measure", "--"}
+
+// IsAsked reports whether the value of Variable asks for a measurement.
+func IsAsked(value string) bool { return value == "1" }
+
 // Usage is what one container of an attempt used. A figure that could not be measured is absent from the JSON form
 // and nil here, so that zero means zero.
 type Usage struct {
@@ -22,7 +28,8 @@ type Usage struct {
 	Seconds float64 `json:"seconds"`
 	// CPUSeconds is the time of all processors together, user and system.
 	CPUSeconds *float64 `json:"cpuSeconds,omitempty"`
-	// PeakMemory is the most memory in bytes that the container had at any time, as its limit counts it.
+	// PeakMemory is the most memory in bytes that the container needed at any time: what its limit counts, without the
+	// cache of files, which the kernel takes back before it kills.
 	PeakMemory *int64 `json:"peakMemory,omitempty"`
 	// MemoryLimit is the container's limit in bytes.
 	MemoryLimit *int64 `json:"memoryLimit,omitempty"`
@@ -60,8 +67,13 @@ func (u Usage) Line() string {
 
 // Parse reads a line of a log. ok is false if it is no measurement. A newer version may have more members.
 func Parse(line string) (u Usage, ok bool) {
-	text, found := strings.CutPrefix(strings.TrimRight(line, "\r\n"), prefix)
-	if !found || json.Unmarshal([]byte(text), &u) != nil || u.Version < 1 {
+	// Output without a line end may come before it.
+	at := strings.LastIndex(line, prefix+"{")
+	if at < 0 {
+		return Usage{}, false
+	}
+	text := strings.TrimRight(line[at+len(prefix):], "\r\n")
+	if json.Unmarshal([]byte(text), &u) != nil || u.Version < 1 {
 		return Usage{}, false
 	}
 	return u, true

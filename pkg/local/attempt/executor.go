@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // Executor runs the attempts of jobs. States, retries and timeouts are up to the engine.
@@ -122,6 +123,9 @@ type Attempt struct {
 	// Started reports to the engine that the command runs, with a handle that finds it again after
 	// the engine has died.
 	Started func(handle string)
+	// Measured takes what the container used, when its command has ended and before Run returns. It is nil if the job
+	// does not ask for it. The command then must not measure itself.
+	Measured func(usage.Usage)
 	// Kill is closed when the attempt has to end at once.
 	Kill <-chan struct{}
 }

@@ -141,7 +141,7 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 		log.Close()
 		return lacking(err)
 	}
-	exit, launched, err := l.execute(ctx, x, a, log.File)
+	exit, launched, err := l.execute(ctx, x, measured(a, "", log), log.File)
 	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container)}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))

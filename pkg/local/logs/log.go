@@ -22,6 +22,7 @@ type Log struct {
 	size  int64
 	limit int64 // 0: none
 	cut   bool  // the limit was reached
+	last  string
 }
 
 // sampleEvery is how often the size of a log is checked, and so the accuracy of the times of its
@@ -132,9 +133,30 @@ func (l *Log) Close() (cut bool) {
 	if info, err := l.File.Stat(); err == nil && l.limit > 0 && info.Size() > l.limit {
 		l.keepLimit()
 	}
+	if l.last != "" {
+		l.writeLast()
+	}
 	_ = l.File.Close()
 	if l.times != nil {
 		_ = l.times.Close()
 	}
 	return l.cut
+}
+
+// End sets the last line of the log, which Close writes, also after the limit.
+func (l *Log) End(line string) { l.last = line }
+
+// writeLast writes the last line, on a line of its own. An error loses it, as it loses output.
+func (l *Log) writeLast() {
+	text := l.last + "\n"
+	if f, err := l.root.Open(logFile(l.stream)); err == nil {
+		end := make([]byte, 1)
+		if info, err := f.Stat(); err == nil && info.Size() > 0 {
+			if _, err := f.ReadAt(end, info.Size()-1); err == nil && end[0] != '\n' {
+				text = "\n" + text
+			}
+		}
+		_ = f.Close()
+	}
+	_, _ = l.File.WriteString(text)
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,17 +16,18 @@ import (
 // thread for each attempt would take milliseconds.
 type cgroup1 struct {
 	directory string
+	beside    []string // the same group in the hierarchies that measure
 	begin     chan func()
 	left      chan error
 }
 
 // openCgroup1 moves a thread of this program into the group and keeps it there.
-func openCgroup1(dir string) (cgroup, error) {
-	g := cgroup1{dir, make(chan func()), make(chan error, 1)}
+func openCgroup1(dir string, beside ...string) (cgroup, error) {
+	g := cgroup1{dir, beside, make(chan func()), make(chan error, 1)}
 	entered := make(chan error)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
-		err := g.enter(dir)
+		err := g.enter(func(dir string) string { return dir })
 		entered <- err
 		if err != nil {
 			return
@@ -33,14 +35,19 @@ func openCgroup1(dir string) (cgroup, error) {
 		for begin := range g.begin {
 			begin()
 		}
-		g.left <- g.enter(filepath.Dir(filepath.Dir(dir)))
+		g.left <- g.enter(func(dir string) string { return filepath.Dir(filepath.Dir(dir)) })
 	}()
 	return g, <-entered
 }
 
-// enter moves this thread into a group.
-func (g cgroup1) enter(dir string) error {
-	return writeExisting(dir, "tasks", strconv.Itoa(unix.Gettid()))
+// enter moves this thread into groups, given by the directories of this one.
+func (g cgroup1) enter(group func(dir string) string) error {
+	thread := strconv.Itoa(unix.Gettid())
+	err := writeExisting(group(g.directory), "tasks", thread)
+	for _, dir := range g.beside {
+		err = errors.Join(err, writeExisting(group(dir), "tasks", thread))
+	}
+	return err
 }
 
 // start runs begin on the thread that is in the group.

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // newTrees returns the trees that cost least while attempts run: those that the kernel tracks, if
@@ -104,6 +105,7 @@ func (f *firstOf) close() error {
 type cgroups struct {
 	parent string // the directory of the control group of this process
 	kind   string
+	meters meters
 
 	mu      sync.Mutex
 	base    string // holds the groups of this engine; empty: not created
@@ -126,7 +128,7 @@ type cgroup interface {
 // openCgroups returns nil if this user cannot create control groups of that kind.
 func openCgroups(kind string) *cgroups {
 	for _, parent := range cgroupDirectories(kind) {
-		c := &cgroups{parent: parent, kind: kind}
+		c := &cgroups{parent: parent, kind: kind, meters: unmeasured{}}
 		if kind == "cgroup2" && (unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK) != nil) {
 			continue // a process can only start where it could be moved
 		}
@@ -162,36 +164,11 @@ func cgroupDirectories(kind string) []string {
 	}
 	var found []string
 	for _, controller := range wanted {
-		for line := range strings.Lines(string(own)) {
-			parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-			if len(parts) != 3 || !slices.Contains(strings.Split(parts[1], ","), controller) {
-				continue
-			}
-			if dir := mountedAt(string(mounts), kind, controller, parts[2]); dir != "" {
-				found = append(found, dir)
-			}
+		if dir := usage.Directory(string(own), string(mounts), controller); dir != "" {
+			found = append(found, dir)
 		}
 	}
 	return found
-}
-
-// mountedAt returns the directory of a control group, given /proc/self/mountinfo; empty: it is not mounted.
-func mountedAt(mounts, kind, controller, path string) string {
-	for line := range strings.Lines(mounts) {
-		before, after, _ := strings.Cut(line, " - ")
-		mount, system := strings.Fields(before), strings.Fields(after)
-		if len(mount) < 5 || len(system) < 3 {
-			continue
-		}
-		is := system[0] == "cgroup2" && kind == "cgroup2" ||
-			system[0] == "cgroup" && kind == "cgroup1" && slices.Contains(strings.Split(system[2], ","), controller)
-		root := strings.TrimSuffix(mount[3], "/")
-		below, inside := strings.CutPrefix(path, root)
-		if is && inside && (below == "" || below[0] == '/') && !strings.Contains(below, "/..") {
-			return filepath.Join(mount[4], below)
-		}
-	}
-	return ""
 }
 
 // basePrefix begins the name of the directory of an engine's control groups. The PID namespace, the engine's start and
@@ -279,16 +256,22 @@ func (c *cgroups) take() (cgroup, error) {
 			return nil, fmt.Errorf("create control group: %w", err)
 		}
 		c.base = base
+		if err := c.meters.measureIn(base); err != nil {
+			return nil, fmt.Errorf("measure in control group: %w", err)
+		}
 	}
 	dir := filepath.Join(c.base, strconv.Itoa(c.created))
+	beside, err := c.meters.besides(strconv.Itoa(c.created))
 	c.created++
-	err := os.Mkdir(dir, 0o700)
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
 	var g cgroup
 	if err == nil {
 		if c.kind == "cgroup2" {
 			g, err = openCgroup2(dir)
 		} else {
-			g, err = openCgroup1(dir)
+			g, err = openCgroup1(dir, beside...)
 		}
 		if err != nil {
 			_ = os.Remove(dir)
@@ -303,7 +286,7 @@ func (c *cgroups) take() (cgroup, error) {
 
 // putBack keeps a group for the next attempt, or kills what is in it.
 func (c *cgroups) putBack(g cgroup) error {
-	empty := g.isEmpty()
+	empty := g.isEmpty() && c.meters.canReuse(g)
 	c.mu.Lock()
 	c.used--
 	if empty {
@@ -313,7 +296,7 @@ func (c *cgroups) putBack(g cgroup) error {
 	}
 	c.mu.Unlock()
 	// A job that left processes may also have changed its group.
-	return errors.Join(g.leave(), endCgroup(g.dir()))
+	return errors.Join(g.leave(), endCgroup(g.dir()), c.meters.endBesides(filepath.Base(g.dir())))
 }
 
 // start takes an empty group and starts the process in it.
@@ -321,6 +304,11 @@ func (c *cgroups) start(id string, begin func(*syscall.SysProcAttr) (int, error)
 	g, err := c.take()
 	if err != nil {
 		return nil, err
+	}
+	t := &inCgroup{groups: c, group: g}
+	if group := c.meters.group(g); group.Memory != "" {
+		t.meter = &usage.Meter{Group: group}
+		t.meter.Baseline() // before the first process: a group may have been used before
 	}
 	_, err = startMarked(id, ownGroup(), func(attr *syscall.SysProcAttr) (pid int, err error) {
 		err = g.start(attr, func() error {
@@ -332,7 +320,7 @@ func (c *cgroups) start(id string, begin func(*syscall.SysProcAttr) (int, error)
 	if err != nil {
 		return nil, errors.Join(err, c.putBack(g))
 	}
-	return &inCgroup{c, g}, nil
+	return t, nil
 }
 
 // close removes the groups, unless another engine with the same executor uses some.
@@ -346,7 +334,7 @@ func (c *cgroups) close() error {
 	for _, g := range c.idle {
 		errs = append(errs, g.leave())
 	}
-	errs = append(errs, endCgroup(c.base))
+	errs = append(errs, endCgroup(c.base), c.meters.endBesides(""))
 	c.idle, c.base = nil, ""
 	return errors.Join(errs...)
 }
@@ -355,6 +343,7 @@ func (c *cgroups) close() error {
 type inCgroup struct {
 	groups *cgroups
 	group  cgroup
+	meter  *usage.Meter // nil without measuring
 }
 
 // path returns the directory of the group.

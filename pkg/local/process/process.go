@@ -21,11 +21,12 @@ type Executor struct {
 	bin     string       // has batchctl, for jobs that start it; "": it is in PATH
 	memory  *memoryWatch // nil: there is no limit on memory
 	trees   trees        // nil: the trees that need no permission
+	measure *measuring   // nil: only samples of processes
 }
 
 // newProcess returns an executor with the memory watch and the trees of this system.
 func newProcess(program []string) Executor {
-	return Executor{program: program, memory: new(memoryWatch), trees: newTrees()}
+	return Executor{program: program, memory: new(memoryWatch), trees: newTrees(), measure: new(measuring)}
 }
 
 // findsBatchctl makes a command that calls batchctl find the one in bin: a container has the one of

@@ -18,6 +18,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // Run starts the command in its own process group. When the command ends, Run ends everything that
@@ -47,7 +48,11 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 		}
 	}
 	var cmd *exec.Cmd
-	started, err := p.family().start(a.ID, func(attr *syscall.SysProcAttr) (int, error) {
+	start := p.family().start
+	if a.Measured != nil {
+		start = p.startMeasured
+	}
+	started, err := start(a.ID, func(attr *syscall.SysProcAttr) (int, error) {
 		cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdout: log, Stderr: log, SysProcAttr: attr}
 		if err := startLimited(cmd, a.Container.Ulimits); err != nil {
 			return 0, err
@@ -58,6 +63,7 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 	}
 	group := cmd.Process.Pid
+	meter := meterFor(a, started, group)
 	need, _ := model.Requested(a.Container) // SubmitJob has checked it
 	memory := p.memory.add(group, need.MemoryMiB<<20)
 	a.Started(strings.TrimSpace(handle(group) + " " + started.path()))
@@ -75,6 +81,11 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	stop()
 	close(done)
 	signalGroup(group, syscall.SIGKILL) // immediately, which leaves the rest less time
+	if meter != nil {
+		used := meter.Stop(cmd.ProcessState)
+		used.MemoryLimit = aws.Int64(need.MemoryMiB << 20)
+		a.Measured(used)
+	}
 	leftovers := started.end()
 	exit, err := exitCode(cmd.ProcessState, err)
 	if err == nil {
@@ -162,7 +173,22 @@ func (p Executor) Clear(id, handle string) error {
 }
 
 // Close releases what the executor keeps for later attempts. No attempt may be running.
-func (p Executor) Close() error { return p.family().close() }
+func (p Executor) Close() error { return errors.Join(p.family().close(), p.measure.close()) }
+
+// startMeasured starts the first process of an attempt where the kernel measures it, if it can.
+func (p Executor) startMeasured(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+	return p.measure.start(p.family(), id, begin)
+}
+
+// meterFor starts the meter of an attempt; nil if the attempt is not measured.
+func meterFor(a attempt.Attempt, t tree, root int) *usage.Meter {
+	if a.Measured == nil {
+		return nil
+	}
+	m := meterOf(t, root)
+	m.Start()
+	return m
+}
 
 // family returns how this executor finds the processes of attempts.
 func (p Executor) family() trees {

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package usage
+
+import "os"
+
+// rusageOf returns the processor time of a process that has ended.
+func rusageOf(state *os.ProcessState) (rusage, bool) {
+	if state == nil {
+		return rusage{}, false
+	}
+	return rusage{cpu: state.UserTime() + state.SystemTime()}, true
+}
