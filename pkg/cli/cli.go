@@ -94,7 +94,7 @@ func app(con *term.Console) *cli.App {
 			group("Diagnose", jobs.ExplainCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
 			group("Platform", jobs.QueuesCommand(con), cloud.ApplyCommand(con), cloud.ExportCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
 			group("Local engine, editors and CI", cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con), author.LSPCommand(con), schemaCommand(con), completionCommand(con), versionCommand(con)),
-			group("Inside containers", injob.ChildCommand(con), injob.StageCommand(con)),
+			group("Inside containers", injob.ChildCommand(con), injob.MeasureCommand(con), injob.StageCommand(con)),
 		),
 		Action: func(c *cli.Context) error { return cmdline.ShowHelp(con.Out, c.App, c.App.Name, nil) },
 	}

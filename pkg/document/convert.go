@@ -20,10 +20,11 @@ import (
 // It returns nil if the compact form cannot express the requests: a definition in which
 // nothing runs, or a submission to a definition other than the given one.
 func Compact(register, submit *jsontree.Node) *jsontree.Node {
-	var metrics, rungs *jsontree.Node
+	var metrics, measure, rungs *jsontree.Node
 	if fragmentName(register) == "" {
 		submit, rungs = withoutRungs(submit) // added after the metrics
 		submit, metrics = withoutMetrics(submit)
+		register, submit, measure = withoutUsage(register, submit)
 	}
 	c := &compaction{register: register, submit: submit, main: register, taken: map[*jsontree.Node]bool{}}
 	if register == nil {
@@ -37,6 +38,7 @@ func Compact(register, submit *jsontree.Node) *jsontree.Node {
 	c.container()
 	c.job.Set("metrics", metrics)
 	c.job.Set("onFailure", rungs)
+	c.job.Set("measure", measure)
 	c.move("retryStrategy", c.main.Get("retryStrategy"), attempts)
 	c.move("timeout", c.main.Get("timeout"), duration)
 	c.placement()
@@ -98,6 +100,7 @@ func NoNative(job *Job) (why, hint string) {
 func Native(job *Job) (register, submit *jsontree.Node) {
 	register, submit = job.Register.Clone(), job.Submit.Clone()
 	stageNative(job, register, submit)
+	measureUsageNative(job, register, submit)
 	measureNative(job, submit)
 	climbNative(job, submit)
 	if submit == nil || len(job.DependsOn) == 0 {

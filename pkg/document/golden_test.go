@@ -145,6 +145,9 @@ func requests(t *testing.T, f *File) string {
 		for _, receiver := range j.Notify {
 			o.Set("notify", jsontree.NewString(receiver, nil))
 		}
+		if j.Measure != nil {
+			o.Set("measure", tree("true"))
+		}
 		if d := j.Document(); d != nil {
 			o.Set("stage", tree(StageText(d)))
 		}

@@ -89,6 +89,9 @@ type Job struct {
 	RungsNode *jsontree.Node
 	// Notify are the receivers of a message when the job has ended: URLs and ARNs of topics.
 	Notify []string
+	// Measure is the member that asks to measure the attempts; nil if they are not measured. The requests contain neither
+	// its variable nor its launcher.
+	Measure *jsontree.Node
 	// Waivers are the rules that the job may break: its own, then those of the workflow's
 	// defaults. A native request has none.
 	Waivers []Waiver

@@ -34,6 +34,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	l.measure(out)
 	l.climb(out)
 	l.notify(out)
+	l.measureUsage(out, o)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}

@@ -33,7 +33,7 @@ func TestNoMemberIsDropped(t *testing.T) {
 			before := requests(t, load(t, base, Options{}))
 			for _, example := range examples {
 				base := base
-				if name == "inputs" || name == "outputs" || name == "checkpoint" {
+				if name == "inputs" || name == "outputs" || name == "checkpoint" || name == "measure" {
 					base = with(t, base, "command", []string{"c"})
 					before = requests(t, load(t, base, Options{}))
 				}

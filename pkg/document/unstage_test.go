@@ -63,6 +63,9 @@ func TestConvertStaged(t *testing.T) {
 			job.Set("onFailure", tree(`[{"outOfMemory": {"memory": "x1.5", "upTo": "120 GiB"}}, {"spotReclaim": {"attempts": 2, "queue": "b"}},
 				{"noCapacity": {"after": "20m", "queue": "b"}}, {"hostError": {"attempts": 1}}, {"exitCodes": {"codes": [75], "attempts": 2}}]`))
 		}
+		if rapid.Bool().Draw(t, "usage") {
+			job.Set("measure", tree("true"))
+		}
 		f, diags := Load(diag.NewSource("x", string(job.AppendJSON(nil))), Options{Kind: KindJob})
 		if len(diags) > 0 {
 			t.Fatalf("%s\n%v", job.AppendJSON(nil), diags)

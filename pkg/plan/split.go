@@ -58,6 +58,7 @@ func (b *builder) split(g *group, job *Job) []*Job {
 		b.addStaging(g, job)
 	}
 	if s == nil {
+		b.addMeasure(g, job)
 		return []*Job{job}
 	}
 	job.MaxParallel = s.MaxParallel
@@ -65,6 +66,7 @@ func (b *builder) split(g *group, job *Job) []*Job {
 	if s.Kind == sweep.Commands {
 		b.addStaging(g, job)
 	}
+	b.addMeasure(g, job)
 	switch n := s.Len(); {
 	case n == 0:
 		b.fail(g.Array, ruleArrayEmpty, "the array has no cells", "add cells, or remove the array")

@@ -34,6 +34,9 @@ func (s *Sweep) Command(command []string) []string {
 // UserCommand returns the user's part of a container's command, and its launcher. A command that is not
 // from Command with Shell or Binary is the user's as a whole, and its launcher is Image.
 func UserCommand(command []string) ([]string, Launcher) {
+	if len(command) > 3 && command[0] == binaryName && command[1] == "measure" && command[2] == "--" { // of pkg/usage
+		command = command[3:]
+	}
 	if len(command) >= 4 && command[0] == "sh" && command[1] == "-c" && slices.Contains([]string{Program, LinesProgram}, command[2]) {
 		return command[4:], Shell
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// GPUs samples devices. The library behind it is large, so the caller supplies it.
+// GPUs samples devices. Their library is large, so the caller supplies it.
 type GPUs interface {
 	// Sample returns the devices, always in the same order; nil if they cannot be read.
 	Sample() []GPUSample

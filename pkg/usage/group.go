@@ -29,6 +29,24 @@ func GroupOf(process string) Group {
 	return groupIn(string(groups), string(mounts))
 }
 
+// OwnGroup returns the control group of this process where it belongs to it and to those that started it, as in a
+// container. It is the zero Group where other processes are in it, such as those of the same login.
+func OwnGroup() Group {
+	g := GroupOf("self")
+	own := []int{os.Getpid()}
+	for pid := own[0]; pid > 1 && len(own) < 20; {
+		pid, _ = parentOf(strconv.Itoa(pid))
+		own = append(own, pid)
+	}
+	for _, dir := range []*string{&g.Memory, &g.CPU, &g.IO} {
+		members := InDirectory(*dir)
+		if len(members) == 0 || slices.ContainsFunc(members, func(pid int) bool { return !slices.Contains(own, pid) }) {
+			*dir = ""
+		}
+	}
+	return g
+}
+
 // groupIn returns the control group, given the texts of /proc/PID/cgroup and /proc/self/mountinfo. On a machine with
 // both versions, that with the memory controller counts.
 func groupIn(groups, mounts string) Group {
@@ -151,7 +169,7 @@ func (g Group) now() counters {
 			c.limit = number(g.Memory, "memory.max") // "max": none
 			c.kills = counted(g.Memory, "memory.events", "oom_kill")
 		}
-		if stat, err := os.ReadFile(filepath.Join(g.CPU, "cpu.stat")); err == nil {
+		if stat, err := os.ReadFile(filepath.Join(g.CPU, "cpu.stat")); err == nil && g.CPU != "" {
 			if usec := member(stat, "usage_usec"); usec >= 0 {
 				c.nanoseconds = usec * 1000
 			}

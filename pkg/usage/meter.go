@@ -21,6 +21,12 @@ type Meter struct {
 	Group Group
 	// Processes lists the processes of the attempt. It is called only if Group does not measure memory, and may be nil.
 	Processes func() []int
+	// Inside is set if the meter itself runs in the group, as a launcher does in its container. What it needs counts,
+	// because the limit counts it.
+	Inside bool
+	// Children is set if the attempt's processes are all the children of this one. Their figures count where the group
+	// has none.
+	Children bool
 	// GPUs samples the devices of the attempt; nil if it has none.
 	GPUs GPUs
 
@@ -33,11 +39,14 @@ type Meter struct {
 	last  time.Time // of the last sample
 }
 
-// Baseline reads what the control group has counted before the attempt. Start does it, if nothing runs in the group yet.
+// Baseline reads what the control group has counted before the attempt. Without it, Start does so.
 func (m *Meter) Baseline() {
 	m.began = time.Now()
 	m.first = m.Group.now()
 	m.peak.start(m.first)
+	if m.Inside {
+		m.peak.left = 0
+	}
 }
 
 // Start begins the measurement.
@@ -92,6 +101,9 @@ func (m *Meter) Stop(state *os.ProcessState) Usage {
 	m.ended.Wait()
 	last := m.Group.now()
 	rusage, hasRusage := rusageOf(state)
+	if m.Children {
+		rusage, hasRusage = rusageOfChildren()
+	}
 	switch {
 	case m.Group.Memory != "":
 		m.peak.note(last)

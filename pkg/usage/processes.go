@@ -120,7 +120,7 @@ func parentOf(pid string) (parent, group int) {
 	return parent, group
 }
 
-// InDirectory lists the processes of a control group of version 2 without those of groups below it.
+// InDirectory lists the processes of a control group by its directory, without those of groups below it.
 func InDirectory(dir string) (pids []int) {
 	text, err := os.ReadFile(dir + "/cgroup.procs")
 	if err != nil {

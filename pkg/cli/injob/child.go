@@ -22,13 +22,16 @@ func child(ctx context.Context, con *term.Console, args []string) error {
 	defer signal.Stop(signals)
 	// The list of a sweep may be in S3, which Open reads with the container's
 	// role.
+	environ := os.Environ()
+	m := startMeasurement(&environ, false)
 	child := &sweep.Child{
-		Environ: os.Environ(), Args: args, Exec: become, Signals: signals, Stdout: con.Out, Stderr: term.Unmasked(con.Err),
+		Environ: environ, Args: args, Exec: m.exec, Signals: signals, Stdout: con.Out, Stderr: term.Unmasked(con.Err),
 		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}).Open,
 	}
 	code, err := child.Run(context.WithoutCancel(ctx))
+	m.finish(con)
 	if err != nil {
 		return exit.Fail(code, "%v", err)
 	}
-	return exit.Silent(code)
+	return exit.Silent(max(code, m.exit))
 }

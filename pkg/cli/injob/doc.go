@@ -1,2 +1,2 @@
-// Package injob contains the commands that run inside the containers of jobs: child and stage.
+// Package injob contains the commands that run inside the containers of jobs: child, measure and stage.
 package injob

@@ -57,16 +57,21 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 	if err != nil {
 		return exit.Fail(stage.ExitInputs, "find the working directory: %v", err)
 	}
+	environ, measured := os.Environ(), new(measurement)
+	if mode == "--" {
+		measured = startMeasurement(&environ, false)
+	}
 	store := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}
-	s := &stage.Stager{Environ: os.Environ(), Dir: dir, Carrier: store,
-		Exec: become, Checkpoints: store, Reclaim: func(ctx context.Context) string { return reclaimNotice(ctx, imds()) }, Signals: signals, TaskID: func(endpoint string) (string, error) { return taskID(ctx, endpoint) }, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
+	s := &stage.Stager{Environ: environ, Dir: dir, Carrier: store,
+		Exec: measured.exec, Checkpoints: store, Reclaim: func(ctx context.Context) string { return reclaimNotice(ctx, imds()) }, Signals: signals, TaskID: func(endpoint string) (string, error) { return taskID(ctx, endpoint) }, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
 	ctx = context.WithoutCancel(ctx) // signals go to the job's program
 	if mode == "--" {
 		code, err := s.Run(ctx, args)
+		measured.finish(con)
 		if err != nil {
 			return exit.Fail(code, "%v", err)
 		}
-		return exit.Silent(code)
+		return exit.Silent(max(code, measured.exit))
 	}
 	code := 0
 	if len(args) > 0 {

@@ -13,7 +13,7 @@ import (
 
 // measured lets the executor measure the container if the job asks for it. The measurement becomes the last line of
 // the log, as on AWS, where the launcher writes it. Here the executor sees more than a program in the container, and
-// any image works. So the launcher is removed from the command, and a launcher that stages is told not to measure.
+// any image works. So the launcher is removed from the command, and a launcher that stages must not measure too.
 func measured(a Attempt, container string, log *logs.Log) Attempt {
 	asked := false
 	for _, v := range a.Environment { // the last one of a name counts
