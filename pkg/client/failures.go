@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // errorWindow is how many lines at the end of a log are searched for the error: one page.
@@ -164,7 +165,11 @@ func (c *Client) readError(ctx context.Context, f *failed) error {
 			return err
 		}
 		for _, e := range events {
-			lines = append(lines, strings.Split(s.line(e).Text, "\n")...)
+			text, measured := usage.Cut(s.line(e).Text)
+			if measured && text == "" {
+				continue // it is batchctl's, and not the last line of the program
+			}
+			lines = append(lines, strings.Split(text, "\n")...)
 		}
 	}
 	f.text = errorLine(lines)

@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 const (
@@ -210,7 +211,11 @@ func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Lo
 	}
 	events := out.Events[max(0, len(out.Events)-logTail):]
 	for _, e := range events {
-		l.Lines = append(l.Lines, LogLine{num(e.Timestamp), cutLine(strings.TrimRight(str(e.Message), "\r\n"))})
+		text, measured := usage.Cut(strings.TrimRight(str(e.Message), "\r\n"))
+		if measured && text == "" {
+			continue // batchctl's line, which says nothing about the cause
+		}
+		l.Lines = append(l.Lines, LogLine{num(e.Timestamp), cutLine(text)})
 	}
 	return l
 }

@@ -50,9 +50,11 @@ type Attempt struct {
 
 	// Usage has a measurement for each container that was measured.
 	Usage []usage.Usage `json:"usage,omitempty"`
+	// Searched means that the complete log was searched for measurements, so that no command needs to read it again.
+	Searched bool `json:"searched,omitempty"`
 }
 
-// Resources is what one container of an attempt requested. 0 means none or unknown.
+// Resources is what the containers of an attempt requested together. 0 means none or unknown.
 type Resources struct {
 	VCPUs     float64 `json:"vcpus,omitempty"`
 	MemoryMiB int64   `json:"memoryMiB,omitempty"`

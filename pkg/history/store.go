@@ -396,3 +396,27 @@ func keyOf(line []byte) (k key, ok bool) {
 	}
 	return key{withoutAccount(string(target)), string(job), n}, true
 }
+
+// Find returns the recorded rows of attempts, given by Target, Job and Number. It skips damaged lines, which All
+// reports.
+func (s Store) Find(attempts ...Attempt) ([]Attempt, error) {
+	files, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[key]*Attempt{}
+	for _, a := range attempts {
+		wanted[a.key()] = nil
+	}
+	if err := s.find(files, wanted); err != nil {
+		return nil, err
+	}
+	var found []Attempt
+	for _, a := range attempts {
+		if known := wanted[a.key()]; known != nil {
+			found = append(found, *known)
+			wanted[a.key()] = nil // once
+		}
+	}
+	return found, nil
+}

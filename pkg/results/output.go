@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 const (
@@ -58,6 +60,7 @@ func (o *Output) Line(text string) {
 }
 
 func (o *Output) line(line string) {
+	line, _ = usage.Cut(line) // batchctl's own line, which a metric could match
 	if len(line) > maxObject {
 		line = "" // not a result, and not a part of one
 	}

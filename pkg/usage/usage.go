@@ -78,3 +78,12 @@ func Parse(line string) (u Usage, ok bool) {
 	}
 	return u, true
 }
+
+// Cut finds a measurement at the end of a line of a log. before is the output without a line end that is in front of
+// it; without a measurement it is the line.
+func Cut(line string) (before string, found bool) {
+	if _, ok := Parse(line); !ok {
+		return line, false
+	}
+	return line[:strings.LastIndex(line, prefix+"{")], true
+}

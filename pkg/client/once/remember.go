@@ -2,6 +2,7 @@ package once
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -186,12 +187,12 @@ func (c *Client) Recall(ctx context.Context, ids ...string) ([]Recalled, error) 
 	return all, nil
 }
 
-// Keep records how the jobs ended, if the client has a ledger.
+// Keep records how the jobs ended and their attempts, if the client has a ledger.
 func (c *Client) Keep(jobs ...types.JobDetail) error {
 	if c.Ledger == nil {
 		return nil
 	}
-	return c.Ledger.Remember(jobs...)
+	return errors.Join(c.Ledger.Remember(jobs...), c.recordAttempts(jobs))
 }
 
 // memory is the content of the ledger: the outcomes, and the entries by id.
