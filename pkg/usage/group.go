@@ -47,6 +47,40 @@ func OwnGroup() Group {
 	return g
 }
 
+// GroupAt returns a control group by its path below the root of each hierarchy.
+func GroupAt(path string) Group {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return Group{}
+	}
+	g := groupIn("4:memory:"+path+"\n3:cpuacct:"+path+"\n2:blkio:"+path+"\n0::"+path+"\n", string(mounts))
+	for _, dir := range []*string{&g.Memory, &g.CPU, &g.IO} {
+		if !exists(*dir) {
+			*dir = ""
+		}
+	}
+	return g
+}
+
+// Directories returns the directories of a control group in all hierarchies that have it.
+func Directories(path string) (dirs []string) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(mounts)) {
+		before, after, _ := strings.Cut(line, " - ")
+		mount, system := strings.Fields(before), strings.Fields(after)
+		if len(mount) < 5 || len(system) < 3 || system[0] != "cgroup" && system[0] != "cgroup2" || mount[3] != "/" {
+			continue
+		}
+		if dir := filepath.Join(mount[4], path); exists(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
 // groupIn returns the control group, given the texts of /proc/PID/cgroup and /proc/self/mountinfo. On a machine with
 // both versions, that with the memory controller counts.
 func groupIn(groups, mounts string) Group {

@@ -24,6 +24,8 @@ type Meter struct {
 	// Inside is set if the meter itself runs in the group, as a launcher does in its container. What it needs counts,
 	// because the limit counts it.
 	Inside bool
+	// Fresh is set if the group was created for the attempt, so that everything in it counts.
+	Fresh bool
 	// Children is set if the attempt's processes are all the children of this one. Their figures count where the group
 	// has none.
 	Children bool
@@ -44,6 +46,11 @@ func (m *Meter) Baseline() {
 	m.began = time.Now()
 	m.first = m.Group.now()
 	m.peak.start(m.first)
+	if m.Fresh {
+		m.first = counters{}
+		m.peak.start(m.first)
+		m.peak.bytes = -1 // the group may not measure memory
+	}
 	if m.Inside {
 		m.peak.left = 0
 	}

@@ -67,10 +67,11 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
+	_, around := x.groupAround(a)
 	args := slices.Concat(
 		[]string{"create", "--pull=never", "--log-driver=none", "--name=" + name,
 			"--label=" + attemptLabel + "=" + a.ID, "--label=" + jobLabel + "=" + a.Job},
-		stop, allowed, mounts, staged, x.gpus(a.GPUs), special, variables.flags, []string{"--", image}, command)
+		stop, around, allowed, mounts, staged, x.gpus(a.GPUs), special, variables.flags, []string{"--", image}, command)
 	return call{args: args, stdin: variables.file, env: variables.own}, nil
 }
 

@@ -192,8 +192,10 @@ func (c client) remove(name string) error {
 
 // inspected are the members of inspect that are needed here.
 type inspected struct {
+	ID    string `json:"Id"`
 	State struct {
 		Running   bool
+		Pid       int
 		OOMKilled bool
 		ExitCode  int
 		Error     string

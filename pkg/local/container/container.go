@@ -40,6 +40,7 @@ type Executor struct {
 	client
 	options Options
 	volumes *sync.Mutex // while volumes of pods are created
+	groups  *groups
 }
 
 // New finds the program and checks that it can run containers. The error is an *UnavailableError if
@@ -53,7 +54,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{client: c, options: o, volumes: new(sync.Mutex)}, nil
+	return &Executor{client: c, options: o, volumes: new(sync.Mutex), groups: new(groups)}, nil
 }
 
 // resolved returns the options with the real paths of the directories.
@@ -203,7 +204,9 @@ func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (ex
 	if err != nil {
 		return -1, fmt.Errorf("CannotCreateContainerError: %w", err)
 	}
+	around, _ := x.groupAround(a)
 	defer func() {
+		defer removeGroup(around)
 		switch left := x.remove(name); {
 		case left == nil:
 		case err == nil:
@@ -218,7 +221,7 @@ func (x *Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (ex
 	if ctx.Err() != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
-	return x.carryOut(ctx, name, a, log)
+	return x.carryOut(ctx, name, around, a, log)
 }
 
 // create creates the container, and pulls its image unless it exists locally. A local image is used

@@ -37,7 +37,7 @@ type life struct {
 }
 
 // carryOut starts the container and waits until it ends.
-func (x *Executor) carryOut(ctx context.Context, name string, a attempt.Attempt, log *os.File) (int, error) {
+func (x *Executor) carryOut(ctx context.Context, name, around string, a attempt.Attempt, log *os.File) (exit int, err error) {
 	oom := ""
 	if x.kind == Podman {
 		dir := x.options.attemptDir(a.ID)
@@ -55,6 +55,8 @@ func (x *Executor) carryOut(ctx context.Context, name string, a attempt.Attempt,
 	now, err := l.begin(a)
 	if err == nil && now.begun() {
 		a.Started(x.handle(name))
+		meter := l.measure(a, around, now)
+		defer func() { report(meter, a, err) }()
 		var ending sync.WaitGroup
 		signal := now.stopSignal()
 		ending.Go(func() { l.end(ctx, a, signal) })
