@@ -32,7 +32,7 @@ type outcome struct {
 }
 
 // earlier returns rows for the outcomes that versions without a history recorded. Their number is 0. It skips lines
-// that it cannot read, and arrays: only their children ran.
+// that it cannot read, arrays, of which only the children ran, and jobs that never started.
 func (s Store) earlier() (rows []Attempt) {
 	text, err := os.ReadFile(filepath.Join(s.Dir, "outcomes.jsonl"))
 	if err != nil {
@@ -40,7 +40,7 @@ func (s Store) earlier() (rows []Attempt) {
 	}
 	for line := range bytes.Lines(text) {
 		var o outcome
-		if json.Unmarshal(line, &o) != nil || o.ID == "" || o.Target == "" || o.Size > 0 {
+		if json.Unmarshal(line, &o) != nil || o.ID == "" || o.Target == "" || o.Size > 0 || o.StartedAt == 0 {
 			continue
 		}
 		definition := o.Definition[strings.LastIndexByte(o.Definition, '/')+1:] // it was an ARN

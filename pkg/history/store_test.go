@@ -223,7 +223,8 @@ func TestMigration(t *testing.T) {
 	text := `{"seen":"2026-01-02T03:04:05Z","target":"local","id":"1","name":"a","queue":"arn:aws:batch:us-east-1:123456789012:job-queue/cpu","definition":"arn:aws:batch:us-east-1:123456789012:job-definition/d:4","status":"FAILED","reason":"r","exitCode":3,"containerReason":"OutOfMemoryError: x","createdAt":1,"startedAt":2,"stoppedAt":9,"sum":"0123456789abcdef"}
 garbage
 {"target":"local","id":"2","name":"array","status":"FAILED","size":2,"children":{"FAILED":2}}
-{"target":"local","id":"3:1","name":"b","status":"SUCCEEDED"}
+{"target":"local","id":"3:1","name":"b","status":"SUCCEEDED","startedAt":7}
+{"target":"local","id":"4","name":"never started","status":"FAILED"}
 `
 	outcomes := filepath.Join(s.Dir, "outcomes.jsonl")
 	if err := os.WriteFile(outcomes, []byte(text), 0o600); err != nil {
@@ -232,7 +233,7 @@ garbage
 	exit := int32(3)
 	old := Attempt{Target: "local", Job: "1", Name: "a", Queue: "cpu", Definition: "d:4", Status: "FAILED", Reason: "r", ExitCode: &exit,
 		Container: "OutOfMemoryError: x", CreatedAt: 1, StartedAt: 2, StoppedAt: 9}
-	other := Attempt{Target: "local", Job: "3:1", Name: "b", Status: "SUCCEEDED"}
+	other := Attempt{Target: "local", Job: "3:1", Name: "b", Status: "SUCCEEDED", StartedAt: 7}
 	got, problems := all(s)
 	if diff := cmp.Diff([]Attempt{old, other}, got); diff != "" || problems != nil {
 		t.Error("before the first row:", diff, problems)

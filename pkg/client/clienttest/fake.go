@@ -187,10 +187,16 @@ func page[T any](all []T, token *string) ([]T, *string) {
 	return all[min(i, len(all)):], nil
 }
 
-// describeDefinitions returns the revisions of one name in one status.
+// describeDefinitions returns named definitions, or the revisions of one name in one status.
 func (f *Fake) describeDefinitions(_ context.Context, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	var fit []types.JobDefinition
 	for _, d := range f.Definitions {
+		if in.JobDefinitions != nil {
+			if slices.Contains(in.JobDefinitions, aws.ToString(d.JobDefinitionArn)) {
+				fit = append(fit, d)
+			}
+			continue
+		}
 		if *d.JobDefinitionName == *in.JobDefinitionName && *d.Status == *in.Status {
 			fit = append(fit, d)
 		}

@@ -192,7 +192,8 @@ func (c *Client) Keep(jobs ...types.JobDetail) error {
 	if c.Ledger == nil {
 		return nil
 	}
-	return errors.Join(c.Ledger.Remember(jobs...), c.recordAttempts(jobs))
+	err := c.recordAttempts(jobs) // first: the first row of a history comes after the outcomes of earlier versions
+	return errors.Join(err, c.Ledger.Remember(jobs...))
 }
 
 // memory is the content of the ledger: the outcomes, and the entries by id.

@@ -90,11 +90,10 @@ func strip(value any) {
 			v["command"] = userCommand(list)
 		}
 		for name, e := range v {
+			strip(e)
 			if empty(e) { // some services return empty members, others omit them
 				delete(v, name)
-				continue
 			}
-			strip(e)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func report(m *usage.Meter, a attempt.Attempt, end error) {
 	u := m.Stop(nil)
 	limit := memoryOf(a.Container) << 20
 	u.MemoryLimit = &limit
-	killed := end != nil && end.Error() == outOfMemory // whose last moments are in no sample
+	killed := end != nil && end.Error() == outOfMemory            // whose last moments are in no sample
 	if u.PeakMemory != nil && (killed || *u.PeakMemory > limit) { // the group around also has the runtime's start
 		u.PeakMemory = &limit
 	}
