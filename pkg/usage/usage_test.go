@@ -166,3 +166,19 @@ func TestGPUs(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkSample is the cost of one sample: of the control group of this process, and of 10 processes without one.
+func BenchmarkSample(b *testing.B) {
+	g := GroupOf("self")
+	pids := slices.Repeat([]int{os.Getpid()}, 10)
+	for name, m := range map[string]*Meter{"group": {Group: g}, "processes": {Processes: func() []int { return pids }}} {
+		if name == "group" && g.Memory == "" {
+			continue
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				m.sample()
+			}
+		})
+	}
+}
