@@ -1,13 +1,12 @@
 package container
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/local/process/processtest"
 	"github.com/batchctl/batchctl/pkg/usage"
@@ -36,7 +35,7 @@ func TestPeakInContainers(t *testing.T) {
 				}
 				r := newTrial(t, x, "")
 				r.a.ID = "id-" + way + "-" + strconv.FormatInt(mib, 10)
-				r.a.Container.Image, r.a.Container.Memory = aws.String(image), aws.Int32(int32(mib+mib/2+64))
+				r.a.Container = properties(t, fmt.Sprintf(`{"image": %q, "vcpus": 1, "memory": %d}`, image, mib+mib/2+64))
 				r.a.Command = []string{"/alloc", way, strconv.FormatInt(mib, 10)}
 				var used []usage.Usage
 				r.a.Measured = func(u usage.Usage) { used = append(used, u) }
@@ -64,7 +63,7 @@ func TestPeakInContainers(t *testing.T) {
 		}
 		// Killed at its limit.
 		r := newTrial(t, x, "")
-		r.a.Container.Image, r.a.Container.Memory, r.a.Command = aws.String(image), aws.Int32(32), []string{"/alloc", "short", "64"}
+		r.a.Container, r.a.Command = properties(t, fmt.Sprintf(`{"image": %q, "vcpus": 1, "memory": 32}`, image)), []string{"/alloc", "short", "64"}
 		var used usage.Usage
 		r.a.Measured = func(u usage.Usage) { used = u }
 		if o := r.run(t, t.Context()); o.err == nil || o.exit != 137 || used.PeakMemory == nil || *used.PeakMemory != 32<<20 {

@@ -53,8 +53,9 @@ func runMeasured(t *testing.T, p Executor, dir string, command ...string) (u usa
 }
 
 // memoryOf returns a container with a limit.
-func memoryOf(mib int32) *types.ContainerProperties {
-	return &types.ContainerProperties{Image: aws.String("busybox"), Vcpus: aws.Int32(1), Memory: aws.Int32(mib)}
+func memoryOf(mib int64) *types.ContainerProperties {
+	return &types.ContainerProperties{Image: aws.String("busybox"), ResourceRequirements: []types.ResourceRequirement{
+		{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String(strconv.FormatInt(mib, 10))}}}
 }
 
 // sizes are those of the accuracy test in MiB. BATCHCTL_LONG_TESTS adds the large ones.
