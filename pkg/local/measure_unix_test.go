@@ -76,7 +76,7 @@ func TestMeasuredContainers(t *testing.T) {
 		return p
 	}
 	part := func(name string) types.TaskContainerProperties {
-		return types.TaskContainerProperties{Name: &name, Image: aws.String("busybox"), Command: []string{"sh", "-c", "echo " + name}, Essential: aws.Bool(true),
+		return types.TaskContainerProperties{Name: &name, Image: aws.String("busybox"), Command: []string{"sh", "-c", "echo " + name}, Essential: aws.Bool(name == "a"),
 			ResourceRequirements: []types.ResourceRequirement{{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}}
 	}
 	w.register("several", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
