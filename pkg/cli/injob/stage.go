@@ -62,8 +62,10 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 		measured = startMeasurement(&environ, false)
 	}
 	store := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}
-	s := &stage.Stager{Environ: environ, Dir: dir, Carrier: store,
-		Exec: measured.exec, Checkpoints: store, Reclaim: func(ctx context.Context) string { return reclaimNotice(ctx, imds()) }, Signals: signals, TaskID: func(endpoint string) (string, error) { return taskID(ctx, endpoint) }, Stdin: con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
+	s := &stage.Stager{Environ: environ, Dir: dir, Carrier: store, Checkpoints: store, Exec: measured.exec, Signals: signals,
+		Reclaim: func(ctx context.Context) string { return reclaimNotice(ctx, imds()) },
+		TaskID:  func(endpoint string) (string, error) { return taskID(ctx, endpoint) },
+		Stdin:   con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
 	ctx = context.WithoutCancel(ctx) // signals go to the job's program
 	if mode == "--" {
 		code, err := s.Run(ctx, args)
