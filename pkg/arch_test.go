@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"pkg/rpc":                       {"pkg/wire"},
 	"pkg/packed":                    {},
 	"pkg/packed/pack":               {"pkg/packed"},
+	"pkg/advise":                    {"pkg/batch", "pkg/catalog", "pkg/cost", "pkg/diag", "pkg/document", "pkg/history", "pkg/jsontree", "pkg/plan"},
 	"pkg/history":                   {"pkg/usage"},
 	"pkg/usage":                     {},
 	"pkg/infra":                     {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc", "pkg/yamltree"},
