@@ -193,3 +193,14 @@ func (s *Saving) Parallel() (gain float64) {
 	}
 	return gain
 }
+
+// Hour returns what an hour of a job of this size costs in its queue: its share of the smallest machine, on demand, in
+// US dollars. ok is false if nothing is known about the queue's machines or their prices.
+func (m Market) Hour(queue string, r history.Resources) (usd float64, ok bool) {
+	v := m.review(queue, r, m.isFargate(queue, r))
+	if len(v.Environments) == 0 {
+		return 0, false
+	}
+	rate := cost.RateOf(v, m.Prices, "", false)
+	return rate.Share, rate.Unknown == "" && rate.Free == "" && rate.On != ""
+}

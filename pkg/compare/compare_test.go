@@ -186,7 +186,8 @@ func TestOneMember(t *testing.T) {
 			}
 			bad.Job, want = jobOf(t, string(text)), one.path
 		}
-		bad.Job.JobId, bad.Job.StartedAt, bad.Job.Tags["batchctl:run"] = aws.String("other"), aws.Int64(7), "r2" // as in any other run
+		// These differ between any two runs.
+		bad.Job.JobId, bad.Job.StartedAt, bad.Job.Tags["batchctl:run"] = aws.String("other"), aws.Int64(7), "r2"
 		names[want] = true
 		c := compared(t, good, bad)
 		if len(c.Changes) != 1 || c.Changes[0].Path != want {

@@ -180,8 +180,8 @@ func set(object *jsontree.Node, name string, value *jsontree.Node) {
 	}
 }
 
-// cleaned returns a copy without members that differ in every run. The document of batchctl stage becomes its inputs and
-// outputs.
+// cleaned returns a copy without members that differ in every run. The document of batchctl stage becomes its inputs
+// and outputs.
 func cleaned(n *jsontree.Node) *jsontree.Node {
 	switch {
 	case n == nil || slices.Contains(perRun[:], n.Name):

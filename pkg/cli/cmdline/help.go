@@ -123,6 +123,9 @@ type helpPage struct {
 	text  strings.Builder
 }
 
+// brief are commands that batchctl's own help only names: shells, editors and containers call them.
+var brief = [...]string{"schema", "completion", "version", "child", "stage"}
+
 // overview writes batchctl's own help: the commands in their groups. It fits a
 // screen of 50 lines.
 func (h *helpPage) overview(app *cli.App) {
@@ -131,7 +134,7 @@ func (h *helpPage) overview(app *cli.App) {
 	var rows [][2]string
 	headline := ""
 	for _, c := range app.Commands {
-		if c.Hidden {
+		if c.Hidden || slices.Contains(brief[:], c.Name) {
 			continue
 		}
 		if c.Category != headline {
@@ -141,6 +144,7 @@ func (h *helpPage) overview(app *cli.App) {
 		rows = append(rows, [2]string{c.Name, c.Usage})
 	}
 	h.rows(rows)
+	h.wrapped("", "   ", "Also: "+strings.Join(brief[:], ", "))
 	h.wrapped("", "", app.Name+" COMMAND --help shows the flags, examples and exit codes of a command.")
 }
 
@@ -233,7 +237,7 @@ var ExitMeanings = []struct {
 	Text string
 }{
 	{exit.OK, "done"}, {exit.Problem, "the files have problems, or the job FAILED"}, {exit.BadUsage, "wrong usage"}, {exit.NotDone, "not done or not checked"},
-	{exit.Change, "something would change"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but an answer is missing"},
+	{exit.Change, "something would change, or differs"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but an answer is missing"},
 	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
 }
 
@@ -249,11 +253,12 @@ func ExitTable() map[string][]int {
 		codes    []int
 		commands []string
 	}{
-		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export", "top", "workload list"}},
+		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export", "top", "workload list", "history"}},
 		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "quickstart"}},
 		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},
 		{[]int{exit.Problem, exit.Change}, []string{"plan", "infra diff", "apply"}},
-		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
+		{[]int{exit.Change}, []string{"diff"}},
+		{[]int{exit.Problem}, []string{"validate", "advise", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
 			"bench compare", "ui", "child", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
 			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
 	} {
