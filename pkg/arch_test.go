@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"pkg/buildinfo":                 {},
 	"pkg/check":                     {"pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "pkg/lint/cfn"},
 	"pkg/check/checktest":           {"pkg/diag", "pkg/document", "pkg/lint/examples"},
-	"pkg/compare":                   {"pkg/batch", "pkg/client", "pkg/diag", "pkg/history", "pkg/jsontree", "pkg/plan", "pkg/stage", "pkg/wire"},
+	"pkg/compare":                   {"pkg/batch", "pkg/client", "pkg/diag", "pkg/history", "pkg/jsontree", "pkg/plan", "pkg/stage", "pkg/sweep", "pkg/wire"},
 	"pkg/client":                    {"pkg/batch", "pkg/diag", "pkg/plan", "pkg/rpc", "pkg/wire"},
 	"pkg/client/clienttest":         {"pkg/plan", "pkg/wire"},
 	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/client", "pkg/document", "pkg/plan", "pkg/rpc", "pkg/sweep", "pkg/wire"},

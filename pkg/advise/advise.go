@@ -306,8 +306,11 @@ func (a *Advice) propose(n needs, m Market) {
 	a.Proposal = p
 }
 
-// lessCPUs returns fewer vCPUs if the runs never kept half of them busy on average, with a quarter more than the bound
-// of that average; else the request. Fargate offers parts of a vCPU.
+// idleCPUs is how much of a vCPU can be missing: a busy program of one thread also has moments of other threads.
+const idleCPUs = 0.05
+
+// lessCPUs returns fewer vCPUs if the runs never kept half of them busy on average: the bound of that average, in whole
+// vCPUs, or on Fargate in parts of one. Else it returns the request.
 func (a *Advice) lessCPUs(n needs, fargate bool) float64 {
 	now := a.Requested.VCPUs
 	b := UpperBound(n.cpus)
@@ -315,9 +318,9 @@ func (a *Advice) lessCPUs(n needs, fargate bool) float64 {
 		return now
 	}
 	if fargate {
-		return b.Value * 1.25
+		return max(0, b.Value-idleCPUs)
 	}
-	return max(1, math.Ceil(b.Value*1.25))
+	return max(1, math.Ceil(b.Value-idleCPUs))
 }
 
 // note adds what a reader should know about the figures.

@@ -105,7 +105,7 @@ func TestFailedRunsAreNoNeed(t *testing.T) {
 
 func TestFewerCPUs(t *testing.T) {
 	attempts := steady(60, history.Resources{VCPUs: 16, MemoryMiB: 16384})
-	if a := adviceOf(t, attempts, Market{}); a.Proposal.VCPUs != 3 || a.CPUs.Max != 1.8 {
+	if a := adviceOf(t, attempts, Market{}); a.Proposal.VCPUs != 2 || a.CPUs.Max != 1.8 {
 		t.Errorf("16 vCPUs of which 1.8 are busy become %v (%v)", a.Proposal.VCPUs, a.CPUs)
 	}
 	attempts = steady(60, big)

@@ -121,7 +121,7 @@ func isFigure(written string, n *jsontree.Node) bool {
 	return err == nil && n.Len() == 0
 }
 
-// sizeLike writes a size in MiB with a unit if the present text has one: in GiB for whole and half ones.
+// sizeLike writes a size in MiB with a unit if the present text has one: in GiB if that is short.
 func sizeLike(written, mib string) string {
 	if !strings.Contains(written, "iB") {
 		return mib
@@ -130,7 +130,7 @@ func sizeLike(written, mib string) string {
 	if err != nil {
 		return mib
 	}
-	if n >= 1024 && n%512 == 0 {
+	if n >= 1024 && n%256 == 0 {
 		return strconv.FormatFloat(float64(n)/1024, 'f', -1, 64) + " GiB"
 	}
 	return fmt.Sprintf("%d MiB", n)

@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -202,6 +203,9 @@ func cleaned(n *jsontree.Node) *jsontree.Node {
 		addStaging(object, n.Get("environment"))
 		return object
 	case n.Is(jsontree.Array):
+		if n.Name == "command" {
+			return usersCommand(n)
+		}
 		list := jsontree.NewArray(nil)
 		for e := range n.Children() {
 			if n.Name == "environment" && isOfSubmission(e) {
@@ -214,6 +218,20 @@ func cleaned(n *jsontree.Node) *jsontree.Node {
 		return list
 	}
 	return n.Clone()
+}
+
+// usersCommand returns a command without the launcher that gives the children of an array their values.
+func usersCommand(n *jsontree.Node) *jsontree.Node {
+	var command []string
+	for e := range n.Children() {
+		command = append(command, e.Text)
+	}
+	list := jsontree.NewArray(nil)
+	own, _ := sweep.UserCommand(command)
+	for _, element := range own {
+		list.Append(jsontree.NewString(element, nil))
+	}
+	return list
 }
 
 // isOfSubmission reports whether a variable names the submission, or has the document that becomes inputs and outputs.
@@ -327,6 +345,9 @@ func topicOf(path string) string {
 	case has("parameters"):
 		return "parameters"
 	case has("arrayProperties"):
+		return "array"
+	}
+	if member == "environment" && strings.HasPrefix(key, sweep.DocumentVariable) { // and its URL
 		return "array"
 	}
 	switch member {

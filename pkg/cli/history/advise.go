@@ -42,6 +42,8 @@ type jobAdvice struct {
 	Changes []advise.Change `json:"changes,omitempty"`
 
 	file *document.File
+	// rehearsed means that the attempts ran on this machine.
+	rehearsed bool
 }
 
 // queryTimeout limits the queries of queues and environments.
@@ -99,7 +101,7 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 			return slices.ContainsFunc(g.Attempts, func(a record.Attempt) bool { return hasHandle(a, handle) })
 		}
 		if len(o.Paths) == 0 || slices.ContainsFunc(handles, named) {
-			list = append(list, jobAdvice{Advice: advise.For(g, record.Resources{}, market)})
+			list = append(list, jobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
 		}
 	}
 	if len(list) == 0 {
@@ -116,6 +118,9 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 	return changeFiles(con, in.Files, list, o)
 }
 
+// isLocal reports whether the newest attempt ran on this machine.
+func isLocal(g advise.Group) bool { return g.Attempts[len(g.Attempts)-1].Target == target.Local }
+
 // adviceForJob returns the advice for a job of a file, from the newest definition of its name.
 func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, market advise.Market) jobAdvice {
 	name := cmp.Or(job.Register.Get("jobDefinitionName").Str(), batch.Name(job.Submit.Get("jobDefinition").Str()))
@@ -128,7 +133,7 @@ func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, ma
 		a.Advice = advise.Advice{Definition: bare, Requested: requested, Why: "no recorded attempts"}
 		return a
 	}
-	a.Advice = advise.For(groups[i], requested, market)
+	a.Advice, a.rehearsed = advise.For(groups[i], requested, market), isLocal(groups[i])
 	if a.Proposal != nil {
 		a.Changes = advise.Changes(f, job, *a.Proposal)
 	}

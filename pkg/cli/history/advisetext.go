@@ -71,6 +71,9 @@ func writeAdvice(con *term.Console, b *strings.Builder, a jobAdvice) error {
 		for _, text := range savingTexts(a.Advice) {
 			line("saves", "%s", text)
 		}
+		if a.rehearsed && a.Proposal.Saving.Unknown == "" {
+			line("prices", "these attempts ran on this machine, which costs nothing; the prices are those of the queue's machines")
+		}
 	}
 	for _, axis := range a.Axes {
 		line("by "+axis.Name, "%s", axisText(axis))
@@ -88,14 +91,10 @@ func writeUse(con *term.Console, b *strings.Builder, a advise.Advice) error {
 	t.Out = &text
 	row := func(name, requested string, u *advise.Use, show func(float64) string) {
 		if u != nil {
-			t.Row(name, requested, show(u.P50), show(u.P95), show(u.Max))
+			t.Row(fmt.Sprintf("%-10s", name), requested, show(u.P50), show(u.P95), show(u.Max))
 		}
 	}
-	size := "-"
-	if a.Requested.MemoryMiB > 0 {
-		size = sizeText(float64(a.Requested.MemoryMiB))
-	}
-	row("memory", size, a.Memory, sizeText)
+	row("memory", requestText(a.Requested.MemoryMiB), a.Memory, sizeText)
 	row("busy CPUs", cpusText(a.Requested.VCPUs), a.CPUs, cpusText)
 	row("GPU memory", "-", a.GPUMemory, sizeText)
 	row("GPU busy", fmt.Sprint(a.Requested.GPUs), a.GPUUtilization, func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) })
@@ -111,7 +110,7 @@ func proposalText(a advise.Advice) string {
 	p := a.Proposal
 	var sizes []string
 	if p.MemoryMiB != a.Requested.MemoryMiB {
-		sizes = append(sizes, "memory "+sizeText(float64(p.MemoryMiB)))
+		sizes = append(sizes, "memory "+requestText(p.MemoryMiB))
 	}
 	if p.VCPUs != a.Requested.VCPUs {
 		sizes = append(sizes, catalog.VCPUs(p.VCPUs))
@@ -135,10 +134,13 @@ func savingTexts(a advise.Advice) (texts []string) {
 	for _, p := range s.Places {
 		text := ""
 		if p.PerBefore > 0 && p.PerAfter > 0 && (p.Before != p.After || p.PerBefore != p.PerAfter) {
-			text = fmt.Sprintf("%s fits %s, before: %s %d", p.After, term.Plural(p.PerAfter, "such job"), p.Before, p.PerBefore)
+			text = fmt.Sprintf("%s on %s instead of %d", term.Plural(p.PerAfter, "job"), p.After, p.PerBefore)
+			if p.Before != p.After {
+				text += " on " + p.Before
+			}
 		}
 		if p.AtOnceBefore > 0 && p.AtOnceBefore != p.AtOnceAfter {
-			text = term.JoinClauses(text, fmt.Sprintf("%d at once up to maxvCpus, before: %d", p.AtOnceAfter, p.AtOnceBefore))
+			text = term.JoinClauses(text, fmt.Sprintf("%d at once up to maxvCpus instead of %d", p.AtOnceAfter, p.AtOnceBefore))
 		}
 		if text != "" && p.Environment != "" {
 			text = p.Environment + ": " + text
@@ -148,7 +150,7 @@ func savingTexts(a advise.Advice) (texts []string) {
 		}
 	}
 	if freed := a.Requested.MemoryMiB - a.Proposal.MemoryMiB; len(texts) == 0 && freed > 0 {
-		texts = append(texts, fmt.Sprintf("%s of memory for each run", sizeText(float64(freed))))
+		texts = append(texts, requestText(freed)+" of memory in each run")
 	}
 	return texts
 }

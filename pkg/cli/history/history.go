@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	record "github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // listOptions are the flags of history.
@@ -122,6 +123,9 @@ func priced(all []record.Attempt, market advise.Market) []attemptRow {
 	hours := map[string]*float64{}
 	for i, a := range all {
 		rows[i].Attempt = a
+		if a.Target == target.Local {
+			continue // this machine costs nothing
+		}
 		key := fmt.Sprint(a.Queue, a.Requested)
 		hour, known := hours[key]
 		if !known {
@@ -151,17 +155,23 @@ func figuresOf(r attemptRow) figures {
 			busy = cpusText(*seconds / r.Usage[0].Seconds)
 		}
 	}
-	f := figures{memory: used + " of -", cpus: busy + " of -", usd: "-"}
-	if r.Requested.MemoryMiB > 0 {
-		f.memory = used + " of " + sizeText(float64(r.Requested.MemoryMiB))
-	}
+	vcpus := "-"
 	if r.Requested.VCPUs > 0 {
-		f.cpus = busy + " of " + cpusText(r.Requested.VCPUs)
+		vcpus = cpusText(r.Requested.VCPUs)
 	}
+	f := figures{memory: ofText(used, requestText(r.Requested.MemoryMiB)), cpus: ofText(busy, vcpus), usd: "-"}
 	if r.USD != nil {
 		f.usd = cost.Figure(*r.USD)
 	}
 	return f
+}
+
+// ofText is what was used of a request; "-" is unknown.
+func ofText(used, requested string) string {
+	if used == "-" && requested == "-" {
+		return "-"
+	}
+	return used + " of " + requested
 }
 
 // printRows prints the table.
@@ -172,7 +182,11 @@ func printRows(con *term.Console, rows []attemptRow) error {
 		f := figuresOf(r)
 		started := "-"
 		if r.StartedAt > 0 {
-			started = term.Ago(&r.StartedAt, now)
+			started = time.UnixMilli(r.StartedAt).Format("2006-01-02 15:04")
+		}
+		number := "-" // of the row of a job from before attempts were recorded
+		if r.Number > 0 {
+			number = strconv.Itoa(r.Number)
 		}
 		reason := ""
 		if r.Status == "FAILED" {
@@ -181,7 +195,7 @@ func printRows(con *term.Console, rows []attemptRow) error {
 				reason = fmt.Sprintf("exit code %d", *r.ExitCode)
 			}
 		}
-		t.Row(r.Name, batch.ShortID(r.Job), strconv.Itoa(r.Number), string(r.Status), started, term.Took(&r.StartedAt, &r.StoppedAt, now), f.memory, f.cpus,
+		t.Row(r.Name, batch.ShortID(r.Job), number, string(r.Status), started, term.Took(&r.StartedAt, &r.StoppedAt, now), f.memory, f.cpus,
 			cmp.Or(batch.Name(r.Queue), "-"), cmp.Or(r.InstanceType, "-"), f.usd, reason)
 	}
 	return t.Flush()

@@ -104,5 +104,16 @@ func sizeText(mib float64) string {
 	return fmt.Sprintf("%.4g MiB", mib)
 }
 
+// requestText is a requested size in MiB for people; "-" for none.
+func requestText(mib int64) string {
+	switch {
+	case mib == 0:
+		return "-"
+	case mib >= 1024 && mib%256 == 0:
+		return sizeText(float64(mib))
+	}
+	return fmt.Sprintf("%d MiB", mib)
+}
+
 // cpusText is a number of processors for people.
 func cpusText(n float64) string { return fmt.Sprintf("%.3g", n) }
