@@ -150,8 +150,8 @@ type needs struct {
 	atLimit int
 }
 
-// full is the share of its limit from which a run counts as having used all of it. The kernel keeps files in memory
-// until the limit is reached (page cache), so such a run may need less.
+// full is the share of its limit from which a run counts as having used all of it. Programs that size their heap or
+// their caches by the limit do that.
 const full = 0.99
 
 // MiB is the number of bytes in a MiB.
@@ -292,7 +292,7 @@ func (a *Advice) propose(n needs, m Market) {
 	raises := p.MemoryMiB > now.MemoryMiB
 	switch {
 	case n.atLimit > 0 && (raises || p.MemoryMiB == now.MemoryMiB):
-		a.Why = fmt.Sprintf("%d of %d runs used all of their limit and SUCCEEDED: the files that they read count until the limit is reached", n.atLimit, len(n.memory))
+		a.Why = fmt.Sprintf("%d of %d runs used all of their limit and SUCCEEDED, as programs do that size themselves by it", n.atLimit, len(n.memory))
 		return
 	case !lowers && !raises:
 		a.Why = fmt.Sprintf("the request fits: 99 %% of runs need at most %.0f MiB", b.Value)
@@ -343,7 +343,7 @@ func (a *Advice) note(n needs) {
 		add("fewer vCPUs slow down phases that keep all of them busy; the figures are averages of whole runs")
 	}
 	if n.atLimit > 0 && p != nil {
-		add("%d of %d runs used all of their limit, files that they read included: they may need less", n.atLimit, a.Runs)
+		add("%d of %d runs used all of their limit: a program that sizes itself by it may need less", n.atLimit, a.Runs)
 	}
 	if unmeasured := a.Attempts - a.Runs - a.OutOfMemory; unmeasured > 0 && a.Runs > 0 {
 		add("%s are not in the figures: unmeasured, or FAILED", plural(unmeasured, "attempt"))

@@ -63,7 +63,7 @@ func TestFor(t *testing.T) {
 		"too few":                  {steady(LeastRuns-1, big), 0, 0, "too few runs (29; 30 give a bound)", ""},
 		"fits":                     {steady(60, history.Resources{VCPUs: 2, MemoryMiB: 4800}), 0, 0, "the request fits", ""},
 		"too tight":                {steady(60, history.Resources{VCPUs: 2, MemoryMiB: 4370}), 4400, 5100, "", ""},
-		"the page cache":           {atLimit, 0, 0, "1 of 40 runs used all of their limit and SUCCEEDED", ""},
+		"sized by limit":           {atLimit, 0, 0, "1 of 40 runs used all of their limit and SUCCEEDED", ""},
 		"nothing measured":         {[]history.Attempt{{Job: "a", Definition: "d:1", Status: types.JobStatusSucceeded, Requested: big}}, 0, 0, "unmeasured", ""},
 		"out of memory, unsolved":  {append(steady(60, history.Resources{VCPUs: 2, MemoryMiB: 4500}), outOfMemory(99, 1, 4500)), 6750, 7000, "", "1 attempt ran out of memory at 4500 MiB"},
 		"out of memory, then more": {append(steady(60, big), outOfMemory(7, 0, 3000)), 4200, 5100, "", ""},

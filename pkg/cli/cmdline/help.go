@@ -123,8 +123,10 @@ type helpPage struct {
 	text  strings.Builder
 }
 
-// brief are commands that batchctl's own help only names: shells, editors and containers call them.
-var brief = [...]string{"schema", "completion", "version", "child", "stage"}
+// isBrief reports whether batchctl's own help only names a command, because shells, editors and containers call it.
+func isBrief(c *cli.Command) bool {
+	return c.Category == "Inside containers" || slices.Contains([]string{"schema", "completion", "version"}, c.Name)
+}
 
 // overview writes batchctl's own help: the commands in their groups. It fits a
 // screen of 50 lines.
@@ -133,8 +135,13 @@ func (h *helpPage) overview(app *cli.App) {
 	h.wrapped("", "   ", "Usage: "+app.UsageText)
 	var rows [][2]string
 	headline := ""
+	var brief []string
 	for _, c := range app.Commands {
-		if c.Hidden || slices.Contains(brief[:], c.Name) {
+		if c.Hidden {
+			continue
+		}
+		if isBrief(c) {
+			brief = append(brief, c.Name)
 			continue
 		}
 		if c.Category != headline {
@@ -144,7 +151,7 @@ func (h *helpPage) overview(app *cli.App) {
 		rows = append(rows, [2]string{c.Name, c.Usage})
 	}
 	h.rows(rows)
-	h.wrapped("", "   ", "Also: "+strings.Join(brief[:], ", "))
+	h.wrapped("", "   ", "Also: "+strings.Join(brief, ", "))
 	h.wrapped("", "", app.Name+" COMMAND --help shows the flags, examples and exit codes of a command.")
 }
 
