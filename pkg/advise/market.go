@@ -103,7 +103,7 @@ func (m Market) isFargate(queue string, r history.Resources) bool {
 // needs.
 func (m Market) snapped(queue string, now history.Resources, p Proposal) *Proposal {
 	fargate := m.isFargate(queue, now)
-	if fargate {
+	if fargate && now.VCPUs > 0 {
 		if vcpus, memory, ok := catalog.FargateFit(p.VCPUs, int(p.MemoryMiB)); ok {
 			p.VCPUs, p.MemoryMiB = vcpus, int64(memory)
 		}

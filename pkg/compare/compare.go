@@ -154,9 +154,6 @@ func figures(good, bad Run) (all []Figure) {
 	of := func(r Run) map[string]float64 {
 		values := map[string]float64{}
 		a := r.last()
-		if d := a.Duration(); d > 0 {
-			values["duration"] = d.Seconds()
-		}
 		if len(a.Usage) == 0 {
 			return values
 		}
@@ -179,7 +176,7 @@ func figures(good, bad Run) (all []Figure) {
 		return values
 	}
 	a, b := of(good), of(bad)
-	for _, f := range []Figure{{Name: "duration", Unit: "s"}, {Name: "peak memory", Unit: "bytes"}, {Name: "mean CPUs"}, {Name: "read", Unit: "bytes"}, {Name: "written", Unit: "bytes"},
+	for _, f := range []Figure{{Name: "peak memory", Unit: "bytes"}, {Name: "mean CPUs"}, {Name: "read", Unit: "bytes"}, {Name: "written", Unit: "bytes"},
 		{Name: "GPU memory", Unit: "bytes"}, {Name: "GPU busy"}} {
 		x, inGood := a[f.Name]
 		y, inBad := b[f.Name]

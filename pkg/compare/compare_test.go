@@ -288,3 +288,36 @@ func TestFigures(t *testing.T) {
 		t.Errorf("figures are %+v", c.Figures)
 	}
 }
+
+// TestForgottenRunWithDefinition compares the containers of the definitions.
+func TestForgottenRunWithDefinition(t *testing.T) {
+	good := runOf(jobOf(t, described))
+	bad := runOf(types.JobDetail{JobId: aws.String("9"), JobName: aws.String("train"), JobQueue: aws.String("gpu"), JobDefinition: aws.String("train:8"), Status: types.JobStatusFailed})
+	bad.Forgotten = true
+	bad.Definition = &types.JobDefinition{ContainerProperties: &types.ContainerProperties{}}
+	text, err := wire.Marshal(good.Job.Container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	for _, ofRun := range []string{"exitCode", "reason", "containerInstanceArn", "taskArn", "logStreamName", "networkInterfaces"} {
+		delete(members, ofRun)
+	}
+	members["user"] = "0"
+	if text, err = json.Marshal(members); err == nil {
+		err = wire.Unmarshal(text, bad.Definition.ContainerProperties)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := compared(t, good, bad)
+	if len(c.Changes) != 2 || c.Changes[0].Path != "container.user" || c.Changes[1].Path != "jobDefinition" {
+		t.Errorf("changes are %+v", c.Changes)
+	}
+	if len(c.Unknown) != 2 || !strings.Contains(c.Unknown[0], "overrides of the submission") {
+		t.Errorf("unknown is %v", c.Unknown)
+	}
+}

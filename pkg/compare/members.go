@@ -68,6 +68,9 @@ func imageOf(r Run) string {
 	if c := r.Job.Container; c != nil && aws.ToString(c.Image) != "" {
 		return aws.ToString(c.Image)
 	}
+	if d := r.Definition; d != nil && d.ContainerProperties != nil {
+		return aws.ToString(d.ContainerProperties.Image)
+	}
 	return r.last().Image
 }
 

@@ -219,8 +219,6 @@ func figureText(unit string, v *float64) string {
 		return "unmeasured"
 	case unit == "bytes":
 		return sizeText(*v / (1 << 20))
-	case unit == "s":
-		return term.Short(time.Duration(*v * float64(time.Second)))
 	}
 	return cpusText(*v)
 }
