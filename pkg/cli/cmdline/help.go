@@ -260,12 +260,14 @@ func ExitTable() map[string][]int {
 		codes    []int
 		commands []string
 	}{
-		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export", "top", "workload list", "history"}},
+		{nil, []string{"history"}},
+		{[]int{exit.Problem}, []string{"advise"}},
+		{[]int{exit.Change}, []string{"diff"}},
+		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export", "top", "workload list"}},
 		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "quickstart"}},
 		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},
 		{[]int{exit.Problem, exit.Change}, []string{"plan", "infra diff", "apply"}},
-		{[]int{exit.Change}, []string{"diff"}},
-		{[]int{exit.Problem}, []string{"validate", "advise", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
+		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
 			"bench compare", "ui", "child", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
 			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
 	} {

@@ -104,6 +104,9 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 			list = append(list, jobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
 		}
 	}
+	for i := range list {
+		list[i].noteOthers(groups)
+	}
 	if len(list) == 0 {
 		return noAttempts(" of " + strings.Join(handles, " ") + sinceText(o.since))
 	}
@@ -138,6 +141,19 @@ func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, ma
 		a.Changes = advise.Changes(f, job, *a.Proposal)
 	}
 	return a
+}
+
+// noteOthers adds how many attempts had the definition's name and another content.
+func (a *jobAdvice) noteOthers(groups []advise.Group) {
+	others := 0
+	for _, g := range groups {
+		if g.Definition == a.Definition && g.Hash != a.Hash {
+			others += len(g.Attempts)
+		}
+	}
+	if others > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s with another image, command or environment of this definition do not count", term.Plural(others, "attempt")))
+	}
 }
 
 // marketOf returns what is known about queues and prices. It queries the target unless it is the local engine.
