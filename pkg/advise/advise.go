@@ -142,6 +142,8 @@ func useOf(values []float64) *Use {
 // needs are what the runs of a definition needed, in their order.
 type needs struct {
 	memory, cpus, gpuMemory, gpuBusy []float64 // MiB, processors, MiB, share of time
+	// jobs has the number of the job of each figure in memory: the children of an array share one.
+	jobs []int
 	// outOfMemory is how many attempts ran out of memory. unresolved is how many of them no run explains, and limit
 	// the highest limit among these in MiB.
 	outOfMemory, unresolved int
@@ -166,13 +168,23 @@ func needsOf(attempts []history.Attempt) (n needs) {
 	for _, a := range attempts {
 		succeeded[a.Job] = succeeded[a.Job] || a.Status == types.JobStatusSucceeded && peak(a) > 0
 	}
-	var early, censored []float64
+	type run struct {
+		mib float64
+		job int
+	}
+	var early, censored []run
+	numbers := map[string]int{}
 	for _, a := range attempts {
-		outOfMemory := OutOfMemory(a)
-		if outOfMemory {
+		array, _ := batch.SplitID(a.Job)
+		job, known := numbers[array]
+		if !known {
+			job = len(numbers)
+			numbers[array] = job
+		}
+		if OutOfMemory(a) {
 			n.outOfMemory++
 			if !succeeded[a.Job] {
-				censored = append(censored, limitOf(a))
+				censored = append(censored, run{limitOf(a), job})
 			}
 			continue
 		}
@@ -180,33 +192,38 @@ func needsOf(attempts []history.Attempt) (n needs) {
 		switch {
 		case p == 0:
 		case a.Status == types.JobStatusSucceeded:
-			n.memory = append(n.memory, p)
+			n.add(p, job)
 			if limit := limitOf(a); limit > 0 && p >= full*limit {
 				n.atLimit++
 			}
 			n.addOthers(a)
 		default:
-			early = append(early, p)
+			early = append(early, run{p, job})
 		}
 	}
 	largest := 0.0
 	if len(n.memory) > 0 {
 		largest = slices.Max(n.memory)
 	}
-	for _, p := range early {
-		if p > largest {
-			n.memory = append(n.memory, p)
+	for _, r := range early {
+		if r.mib > largest {
+			n.add(r.mib, r.job)
 		}
 	}
-	for _, limit := range censored {
-		if limit < largest {
-			n.memory = append(n.memory, largest)
+	for _, r := range censored {
+		if r.mib < largest {
+			n.add(largest, r.job)
 			continue
 		}
 		n.unresolved++
-		n.limit = max(n.limit, limit)
+		n.limit = max(n.limit, r.mib)
 	}
 	return n
+}
+
+// add adds the memory that a run needed.
+func (n *needs) add(mib float64, job int) {
+	n.memory, n.jobs = append(n.memory, mib), append(n.jobs, job)
 }
 
 // addOthers adds what a run used apart from memory.
@@ -275,7 +292,7 @@ func (a *Advice) propose(n needs, m Market) {
 		a.Why = "unmeasured"
 		return
 	}
-	b := UpperBound(n.memory)
+	b := UpperBound(n.memory, n.jobs)
 	if b.Value == 0 {
 		a.Why = fmt.Sprintf("%s (%d; %d give a bound)", b.Why, len(n.memory), LeastRuns)
 		if len(n.memory) >= LeastRuns {
@@ -313,7 +330,7 @@ const idleCPUs = 0.05
 // vCPUs, or on Fargate in parts of one. Else it returns the request.
 func (a *Advice) lessCPUs(n needs, fargate bool) float64 {
 	now := a.Requested.VCPUs
-	b := UpperBound(n.cpus)
+	b := UpperBound(n.cpus, nil)
 	if b.Value == 0 || now <= 1 && !fargate || b.Value > now/2 {
 		return now
 	}

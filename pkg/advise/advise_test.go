@@ -186,6 +186,29 @@ func TestAxes(t *testing.T) {
 	}
 }
 
+// TestOrderOfChildrenIsNoGrowth checks that an array whose later children need more does not grow, and that jobs do.
+func TestOrderOfChildrenIsNoGrowth(t *testing.T) {
+	var children, jobs []history.Attempt
+	for i := range 40 {
+		mib := 1000.0
+		if i >= 20 {
+			mib = 4000
+		}
+		child := run(i, mib*(1+0.001*float64(i%7)), 1, big)
+		child.Job = fmt.Sprint("array:", i)
+		children = append(children, child)
+		jobs = append(jobs, run(i, 2000+20*float64(i)+float64(i%7), 1, big))
+	}
+	a := adviceOf(t, children, Market{})
+	if a.Proposal == nil || a.Proposal.Bound.Growth != 0 || a.Proposal.Bound.Upper != 20 || a.Proposal.MemoryMiB > 4400 {
+		t.Errorf("children: %+v (%s)", a.Proposal, a.Why)
+	}
+	a = adviceOf(t, jobs, Market{})
+	if a.Proposal == nil || a.Proposal.Bound.Growth < 1.2 || a.Proposal.MemoryMiB < 2800 {
+		t.Errorf("jobs: %+v (%s)", a.Proposal, a.Why)
+	}
+}
+
 func TestGroups(t *testing.T) {
 	a, b, c := run(1, 1, 1, big), run(2, 1, 1, big), run(3, 1, 1, big)
 	b.Hash, c.Hash, c.Definition = "", "", "d:2"

@@ -77,7 +77,7 @@ func axisOf(name string, values map[string][]float64) (axis Axis, ok bool) {
 		within += squares(logs)
 		largest := slices.Max(memory)
 		least, most = min(least, largest), max(most, largest)
-		axis.Values = append(axis.Values, AxisValue{value, len(memory), largest, UpperBound(memory).Value})
+		axis.Values = append(axis.Values, AxisValue{value, len(memory), largest, UpperBound(memory, nil).Value})
 	}
 	n, k, total := float64(len(all)), float64(len(values)), squares(all)
 	if k < 2 || n <= k || total == 0 || most < differsAtLeast*least {

@@ -93,11 +93,11 @@ func trial(seed uint64, histories int) (scores []score, all score) {
 		low, high := math.Log(float64(kinds[k].shortest)), math.Log(float64(kinds[k].longest+1))
 		n := int(math.Exp(between(r, low, high)))
 		draw, p99 := kinds[k].program(r, n)
-		needs := make([]float64, n)
+		needs, jobs := make([]float64, n), make([]int, n)
 		for i := range needs {
-			needs[i] = draw(i)
+			needs[i], jobs[i] = draw(i), i
 		}
-		value := math.Ceil(UpperBound(needs).Value) // sizes are whole MiB
+		value := math.Ceil(UpperBound(needs, jobs).Value) // sizes are whole MiB
 		scores[k].add(value, p99)
 		all.add(value, p99)
 	}
@@ -134,11 +134,11 @@ func TestFewRunsHaveNoBound(t *testing.T) {
 	needs := make([]float64, LeastRuns)
 	for i := range needs {
 		needs[i] = 1000
-		if b := UpperBound(needs[:i]); b.Value != 0 || b.Why == "" {
+		if b := UpperBound(needs[:i], nil); b.Value != 0 || b.Why == "" {
 			t.Fatalf("%d runs have the bound %v", i, b)
 		}
 	}
-	if b := UpperBound(needs); b.Method != Constant || b.Value < 1000 || b.Value > 1020 {
+	if b := UpperBound(needs, nil); b.Method != Constant || b.Value < 1000 || b.Value > 1020 {
 		t.Errorf("runs of 1000 have the bound %+v", b)
 	}
 }

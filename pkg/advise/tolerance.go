@@ -49,9 +49,10 @@ type Bound struct {
 	Rarest float64 `json:"rarest,omitempty"`
 }
 
-// UpperBound returns the bound from what earlier runs needed, in their order, all above 0. It assumes that future runs
-// are like these ones, and continue their growth.
-func UpperBound(needs []float64) Bound {
+// UpperBound returns the bound from what earlier runs needed, all above 0. jobs has the number of each run's job, in
+// the order in which the jobs started; the children of an array share one. It is nil if the order is unknown or does not
+// matter. UpperBound assumes that future runs are like these ones, and have at least the level of the last job.
+func UpperBound(needs []float64, jobs []int) Bound {
 	b := Bound{}
 	if len(needs) < LeastRuns {
 		b.Why = "too few runs"
@@ -62,7 +63,7 @@ func UpperBound(needs []float64) Bound {
 	for i, need := range needs {
 		logs[i] = math.Log(need)
 	}
-	logs, b.Growth = atLastLevel(logs)
+	logs, b.Growth = atLastLevel(logs, jobs)
 	slices.Sort(logs)
 	largest := logs[len(logs)-1]
 	if r := orderStatistic(len(logs)); r > 0 {
@@ -115,15 +116,32 @@ func orderStatistic(n int) (r int) {
 // times.
 const growthErrors = 3.5
 
-// atLastLevel shifts all runs to the level of the last one if they grew. The growth is the upper end of the interval of
-// confidence of a line through the logarithms. Runs that shrank are unchanged: their bound is on the safe side.
-func atLastLevel(logs []float64) (shifted []float64, factor float64) {
-	n := float64(len(logs))
-	center, dy := (n-1)/2, mean(logs)
-	var xx, xy, yy float64
+// atLastLevel shifts all runs to the level of the last job if their need grew from job to job. The growth is the upper
+// end of the interval of confidence of a line through the mean logarithms of the jobs. Runs that shrank are unchanged:
+// their bound is on the safe side.
+func atLastLevel(logs []float64, jobs []int) (shifted []float64, factor float64) {
+	if len(jobs) != len(logs) || len(jobs) == 0 {
+		return logs, 0
+	}
+	byJob := make([][]float64, slices.Max(jobs)+1)
 	for i, y := range logs {
+		byJob[jobs[i]] = append(byJob[jobs[i]], y)
+	}
+	var levels []float64
+	for _, ys := range byJob {
+		if len(ys) > 0 {
+			levels = append(levels, mean(ys))
+		}
+	}
+	n := float64(len(levels))
+	if n < leastJobs {
+		return logs, 0
+	}
+	center, middle := (n-1)/2, mean(levels)
+	var xx, xy, yy float64
+	for i, y := range levels {
 		x := float64(i) - center
-		xx, xy, yy = xx+x*x, xy+x*(y-dy), yy+(y-dy)*(y-dy)
+		xx, xy, yy = xx+x*x, xy+x*(y-middle), yy+(y-middle)*(y-middle)
 	}
 	slope := xy / xx
 	standardError := math.Sqrt(max(0, yy-slope*xy) / (n - 2) / xx)
@@ -131,12 +149,23 @@ func atLastLevel(logs []float64) (shifted []float64, factor float64) {
 		return logs, 0
 	}
 	slope += normalQuantile(Confidence) * standardError
+	at := make([]float64, len(byJob)) // jobs without a run have no step
+	step := -1.0
+	for job, ys := range byJob {
+		if len(ys) > 0 {
+			step++
+		}
+		at[job] = step
+	}
 	shifted = make([]float64, len(logs))
 	for i, y := range logs {
-		shifted[i] = y + slope*(n-1-float64(i))
+		shifted[i] = y + slope*(n-1-at[jobs[i]])
 	}
 	return shifted, math.Exp(slope * n)
 }
+
+// leastJobs is how many jobs show growth.
+const leastJobs = 10
 
 // upperGroup returns the upper of two groups, if the largest gap between sorted runs is wider than twice the deviation
 // within each group; else all runs.

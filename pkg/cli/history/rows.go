@@ -98,8 +98,11 @@ func noAttempts(what string) error {
 
 // sizeText is a size in MiB for people.
 func sizeText(mib float64) string {
-	if mib >= 1024 {
+	switch {
+	case mib >= 1024:
 		return fmt.Sprintf("%.4g GiB", mib/1024)
+	case mib > 0 && mib < 1:
+		return fmt.Sprintf("%.4g KiB", mib*1024)
 	}
 	return fmt.Sprintf("%.4g MiB", mib)
 }
