@@ -50,8 +50,8 @@ type Bound struct {
 }
 
 // UpperBound returns the bound from what earlier runs needed, all above 0. jobs has the number of each run's job, in
-// the order in which the jobs started; the children of an array share one. It is nil if the order is unknown or does not
-// matter. UpperBound assumes that future runs are like these ones, and have at least the level of the last job.
+// the order in which the jobs started; the children of an array share one. It is nil if the order is unknown or does
+// not matter. UpperBound assumes that future runs are like these ones, and at the level of the last job.
 func UpperBound(needs []float64, jobs []int) Bound {
 	b := Bound{}
 	if len(needs) < LeastRuns {
