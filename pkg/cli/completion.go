@@ -81,7 +81,7 @@ func completionCommand(con *term.Console) *cli.Command {
 
 // jobCommands are the commands whose arguments complete to handles of jobs and submissions. Those of
 // resume complete to open submissions, and those of list only after --array.
-var jobCommands = []string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain", "top", "cost", "graph", "list", "resume"}
+var jobCommands = []string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain", "top", "cost", "graph", "list", "resume", "history", "advise", "diff"}
 
 // handleFlags are the flags whose values are handles.
 var handleFlags = []string{"--submission", "--array", "--jobs"}

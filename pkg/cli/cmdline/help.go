@@ -123,6 +123,11 @@ type helpPage struct {
 	text  strings.Builder
 }
 
+// isBrief reports whether batchctl's own help only names a command, because shells, editors and containers call it.
+func isBrief(c *cli.Command) bool {
+	return c.Category == "Inside containers" || slices.Contains([]string{"schema", "completion", "version"}, c.Name)
+}
+
 // overview writes batchctl's own help: the commands in their groups. It fits a
 // screen of 50 lines.
 func (h *helpPage) overview(app *cli.App) {
@@ -130,8 +135,13 @@ func (h *helpPage) overview(app *cli.App) {
 	h.wrapped("", "   ", "Usage: "+app.UsageText)
 	var rows [][2]string
 	headline := ""
+	var brief []string
 	for _, c := range app.Commands {
 		if c.Hidden {
+			continue
+		}
+		if isBrief(c) {
+			brief = append(brief, c.Name)
 			continue
 		}
 		if c.Category != headline {
@@ -141,6 +151,7 @@ func (h *helpPage) overview(app *cli.App) {
 		rows = append(rows, [2]string{c.Name, c.Usage})
 	}
 	h.rows(rows)
+	h.wrapped("", "   ", "Also: "+strings.Join(brief, ", "))
 	h.wrapped("", "", app.Name+" COMMAND --help shows the flags, examples and exit codes of a command.")
 }
 
@@ -233,7 +244,7 @@ var ExitMeanings = []struct {
 	Text string
 }{
 	{exit.OK, "done"}, {exit.Problem, "the files have problems, or the job FAILED"}, {exit.BadUsage, "wrong usage"}, {exit.NotDone, "not done or not checked"},
-	{exit.Change, "something would change"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but an answer is missing"},
+	{exit.Change, "something would change, or differs"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but an answer is missing"},
 	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
 }
 
@@ -249,6 +260,9 @@ func ExitTable() map[string][]int {
 		codes    []int
 		commands []string
 	}{
+		{nil, []string{"history"}},
+		{[]int{exit.Problem}, []string{"advise"}},
+		{[]int{exit.Change}, []string{"diff"}},
 		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export", "top", "workload list"}},
 		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "quickstart"}},
 		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},

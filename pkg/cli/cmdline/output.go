@@ -65,6 +65,7 @@ func isSwitch(f cli.Flag) bool {
 var formatsOf = map[string][]string{
 	"compare": {"text", "json", "markdown"},
 	"graph":   {"text", "dot", "svg"},
+	"history": {"text", "json", "csv"},
 	"plan":    {"text", "json", "markdown"},
 	"results": {"text", "csv", "json", "markdown"},
 }

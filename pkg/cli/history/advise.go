@@ -1,0 +1,259 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/advise"
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	record "github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// adviseOptions are the flags of advise.
+type adviseOptions struct {
+	preview.Options
+	since string // as written
+	fix   bool
+}
+
+// jobAdvice is the advice for a job definition, or for a job of a file.
+type jobAdvice struct {
+	advise.Advice
+	// File and Job are the file and its job; absent for a definition without a file.
+	File string `json:"file,omitempty"`
+	Job  string `json:"job,omitempty"`
+	// Changes are what the proposal changes in the file.
+	Changes []advise.Change `json:"changes,omitempty"`
+
+	file *document.File
+	// rehearsed means that the attempts ran on this machine.
+	rehearsed bool
+}
+
+// queryTimeout limits the queries of queues and environments.
+const queryTimeout = 5 * time.Second
+
+// adviseJobs is batchctl advise.
+func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
+	since, err := jobs.ParseTime("since", o.since, time.Now())
+	if err != nil {
+		return err
+	}
+	var files, handles []string
+	for _, arg := range o.Paths {
+		if session.NamesFile(arg) {
+			files = append(files, arg)
+		} else {
+			handles = append(handles, arg)
+		}
+	}
+	if o.fix && len(files) == 0 {
+		return exit.Usage("--fix needs a job file").Try("for example: batchctl advise job.json --fix")
+	}
+	in := &input.Input{}
+	if len(files) > 0 {
+		o.Paths = files
+		if in, err = input.Load(con, o.Options.Options); err != nil {
+			return err
+		}
+		if in.Problems.HasErrors() {
+			return input.Refuse(con, in.Problems, "nothing is proposed")
+		}
+	} else if err := in.FindPlatform(o.Target); err != nil {
+		return err
+	}
+	all, err := attempts(con, o.Target, since, in.Platform)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 && len(files) == 0 {
+		return noAttempts(sinceText(o.since))
+	}
+	market, err := marketOf(ctx, con, o, in)
+	if err != nil {
+		return err
+	}
+	groups := advise.Groups(all)
+	var list []jobAdvice
+	for _, f := range in.Files {
+		for _, job := range f.Jobs {
+			list = append(list, adviceForJob(f, job, groups, market))
+		}
+	}
+	for _, g := range groups {
+		named := func(handle string) bool {
+			return slices.ContainsFunc(g.Attempts, func(a record.Attempt) bool { return hasHandle(a, handle) })
+		}
+		if len(o.Paths) == 0 || slices.ContainsFunc(handles, named) {
+			list = append(list, jobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
+		}
+	}
+	for i := range list {
+		list[i].noteOthers(groups)
+	}
+	if len(list) == 0 {
+		return noAttempts(" of " + strings.Join(handles, " ") + sinceText(o.since))
+	}
+	if o.Format == "json" {
+		err = con.MaskedJSON(list)
+	} else {
+		err = printAdvice(con, list)
+	}
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	return changeFiles(con, in.Files, list, o)
+}
+
+// isLocal reports whether the newest attempt ran on this machine.
+func isLocal(g advise.Group) bool { return g.Attempts[len(g.Attempts)-1].Target == target.Local }
+
+// adviceForJob returns the advice for a job of a file, from the newest definition of its name.
+func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, market advise.Market) jobAdvice {
+	name := cmp.Or(job.Register.Get("jobDefinitionName").Str(), batch.Name(job.Submit.Get("jobDefinition").Str()))
+	bare, _ := batch.SplitRevision(name)
+	requested := advise.RequestOf(job)
+	market.Fargate = advise.IsFargate(job)
+	a := jobAdvice{File: f.Source.Name, Job: job.Name, file: f}
+	i := slices.IndexFunc(groups, func(g advise.Group) bool { return g.Definition == bare })
+	if i < 0 {
+		a.Advice = advise.Advice{Definition: bare, Requested: requested, Why: "no recorded attempts"}
+		return a
+	}
+	a.Advice, a.rehearsed = advise.For(groups[i], requested, market), isLocal(groups[i])
+	if a.Proposal != nil {
+		a.Changes = advise.Changes(f, job, *a.Proposal)
+	}
+	return a
+}
+
+// noteOthers adds how many attempts had the definition's name and another content.
+func (a *jobAdvice) noteOthers(groups []advise.Group) {
+	others := 0
+	for _, g := range groups {
+		if g.Definition == a.Definition && g.Hash != a.Hash {
+			others += len(g.Attempts)
+		}
+	}
+	if others > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s with another image, command or environment of this definition do not count", term.Plural(others, "attempt")))
+	}
+}
+
+// marketOf returns what is known about queues and prices. It queries the target unless it is the local engine.
+func marketOf(ctx context.Context, con *term.Console, o adviseOptions, in *input.Input) (advise.Market, error) {
+	m := advise.Market{Platform: in.Platform, Queue: o.Queue}
+	if in.Platform != nil && o.Queue != "" {
+		if q, ok := in.Platform.Queue(o.Queue); ok {
+			m.Queue = q.Name
+		}
+	}
+	var err error
+	if m.Prices, err = preview.PricesFor(o.Prices, in); err != nil {
+		return m, err
+	}
+	if o.Offline || o.Target.NameFrom(in.Platform) == target.Local {
+		return m, nil
+	}
+	t, err := session.OpenTarget(ctx, con, o.Target, in.Platform, target.ToRead)
+	if err != nil {
+		return m, err
+	}
+	m.State = &plan.TargetState{Target: t.Kind(), Region: t.Config.Region}
+	asked, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	if m.State.Queues, err = t.Queues(asked); err == nil {
+		m.State.Environments, err = t.Environments(asked, m.State.EnvironmentNames()...)
+	}
+	if err != nil { // the advice is useful without
+		fmt.Fprintf(con.Err, "note: the queues are unknown: %s; --offline does not query them\n", diag.Printable(exit.From(err).Message))
+		m.State = nil
+	}
+	return m, errors.Join(ctx.Err(), t.Close())
+}
+
+// changeFiles prints the changes of the files, or makes them.
+func changeFiles(con *term.Console, files []*document.File, list []jobAdvice, o adviseOptions) error {
+	changed := false
+	for _, f := range files {
+		var changes []advise.Change
+		for _, a := range list {
+			if a.file == f {
+				changes = append(changes, a.Changes...)
+			}
+		}
+		for _, c := range changes {
+			if c.Manual != "" {
+				fmt.Fprintf(con.Err, "note: %s%s: write %s yourself: %s\n", diag.Printable(placeOf(c)), c.Member, diag.Printable(c.Value), diag.Printable(c.Manual))
+			}
+		}
+		text, n := advise.Fixed(f.Source, changes)
+		switch {
+		case n == 0:
+		case o.fix:
+			if err := write(con, f.Source, text); err != nil {
+				return err
+			}
+			fmt.Fprintf(con.Err, "%s: changed %s\n", diag.Printable(f.Source.Name), term.Plural(n, "size"))
+		case o.Format != "json":
+			changed = true
+			if err := con.Print("\n"); err != nil {
+				return err
+			}
+			if err := con.Diff(f.Source, text, "--fix"); err != nil {
+				return err
+			}
+		}
+	}
+	if changed {
+		fmt.Fprintf(con.Err, "next: batchctl advise %s --fix\n", strings.Join(quoted(o.Paths), " "))
+	}
+	return nil
+}
+
+// placeOf is where a change is written, for a message.
+func placeOf(c advise.Change) string {
+	if c.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d: ", c.File, c.Line, c.Column)
+}
+
+// quoted quotes arguments for a shell.
+func quoted(args []string) (all []string) {
+	for _, arg := range args {
+		all = append(all, term.Quoted(arg))
+	}
+	return all
+}
+
+// write replaces the text of a file, unless another program has changed it since it was read.
+func write(con *term.Console, src *diag.Source, text string) error {
+	if src.Name == "-" {
+		return exit.Usage("--fix cannot write to standard input").Try("see what it would change: batchctl advise -")
+	}
+	links, err := newfile.Replace(src.Name, src.Text, text)
+	if err != nil {
+		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, exit.Cause(err)).Try("the file is unchanged; run the command again")
+	}
+	if links > 1 {
+		fmt.Fprintf(con.Err, "note: %s has other hard links, which keep the old text\n", diag.Printable(src.Name))
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package history
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/advise"
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	record "github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// listOptions are the flags of history.
+type listOptions struct {
+	jobs.Options
+	since, definition, name, prices string // as written
+	queues, statuses                []string
+	limit                           int
+}
+
+// attemptRow is an attempt with its price.
+type attemptRow struct {
+	record.Attempt
+	// USD is the attempt's share of the smallest machine of its queue, on demand; absent if it is unknown.
+	USD *float64 `json:"usd,omitempty"`
+}
+
+// list is batchctl history.
+func list(con *term.Console, o listOptions) error {
+	since, err := jobs.ParseTime("since", o.since, time.Now())
+	if err != nil {
+		return err
+	}
+	for i, s := range o.statuses {
+		o.statuses[i] = strings.ToUpper(s)
+		if o.statuses[i] != "SUCCEEDED" && o.statuses[i] != "FAILED" {
+			return exit.Usage("attempts have no status %s", s).Try("use SUCCEEDED or FAILED")
+		}
+	}
+	in := &input.Input{}
+	if err := in.FindPlatform(o.Target); err != nil {
+		return err
+	}
+	prices, err := preview.PricesFor(o.prices, in)
+	if err != nil {
+		return err
+	}
+	all, err := attempts(con, o.Target, since, in.Platform)
+	if err != nil {
+		return err
+	}
+	recorded := len(all)
+	all = slices.DeleteFunc(all, func(a record.Attempt) bool { return !o.selects(a, in.Platform) })
+	if recorded == 0 {
+		fmt.Fprintf(con.Err, "note: no attempt is recorded%s; %s\n", sinceText(o.since), howRecorded)
+	} else if len(all) == 0 {
+		fmt.Fprintf(con.Err, "note: none of %s matches\n", term.Plural(recorded, "recorded attempt"))
+	}
+	slices.SortStableFunc(all, func(a, b record.Attempt) int {
+		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.CreatedAt, a.CreatedAt))
+	})
+	hidden := 0
+	if o.limit > 0 && len(all) > o.limit {
+		hidden, all = len(all)-o.limit, all[:o.limit]
+	}
+	rows := priced(all, advise.Market{Platform: in.Platform, Prices: prices})
+	switch o.Format {
+	case "json":
+		err = con.MaskedJSON(rows)
+	case "csv":
+		err = writeCSV(con, rows)
+	default:
+		err = printRows(con, rows)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(con.Err, "%d more; see them all: batchctl history --limit 0\n", hidden)
+	}
+	return err
+}
+
+// sinceText is the end of a sentence about a time.
+func sinceText(since string) string {
+	if since == "" {
+		return ""
+	}
+	return " since " + since
+}
+
+// selects reports whether an attempt matches all flags, and one of the arguments.
+func (o listOptions) selects(a record.Attempt, platform *document.Platform) bool {
+	if len(o.Args) > 0 && !slices.ContainsFunc(o.Args, func(handle string) bool { return hasHandle(a, handle) }) {
+		return false
+	}
+	isQueue := func(queue string) bool {
+		if platform != nil {
+			if q, ok := platform.Queue(queue); ok {
+				queue = q.Name
+			}
+		}
+		return batch.Name(a.Queue) == batch.Name(queue)
+	}
+	return (len(o.queues) == 0 || slices.ContainsFunc(o.queues, isQueue)) &&
+		(len(o.statuses) == 0 || slices.Contains(o.statuses, string(a.Status))) &&
+		(o.name == "" || matches(o.name, a.Name)) &&
+		(o.definition == "" || matches(o.definition, advise.DefinitionName(a)) || matches(o.definition, batch.Name(a.Definition)))
+}
+
+// priced adds the cost of each attempt whose machines and prices are known.
+func priced(all []record.Attempt, market advise.Market) []attemptRow {
+	rows := make([]attemptRow, len(all))
+	hours := map[string]*float64{}
+	for i, a := range all {
+		rows[i].Attempt = a
+		if a.Target == target.Local {
+			continue // this machine costs nothing
+		}
+		key := fmt.Sprint(a.Queue, a.Requested)
+		hour, known := hours[key]
+		if !known {
+			if usd, ok := market.Hour(a.Queue, a.Requested); ok {
+				hour = &usd
+			}
+			hours[key] = hour
+		}
+		if hour != nil && a.Duration() > 0 {
+			usd := *hour * a.Duration().Hours()
+			rows[i].USD = &usd
+		}
+	}
+	return rows
+}
+
+// figures are the texts of an attempt's figures; "-" is unknown.
+type figures struct{ memory, cpus, usd string }
+
+func figuresOf(r attemptRow) figures {
+	used, busy := "-", "-"
+	if len(r.Usage) > 0 {
+		if peak := r.Usage[0].PeakMemory; peak != nil {
+			used = sizeText(float64(*peak) / advise.MiB)
+		}
+		if seconds := r.Usage[0].CPUSeconds; seconds != nil && r.Usage[0].Seconds > 0 {
+			busy = cpusText(*seconds / r.Usage[0].Seconds)
+		}
+	}
+	vcpus := "-"
+	if r.Requested.VCPUs > 0 {
+		vcpus = cpusText(r.Requested.VCPUs)
+	}
+	f := figures{memory: ofText(used, requestText(r.Requested.MemoryMiB)), cpus: ofText(busy, vcpus), usd: "-"}
+	if r.USD != nil {
+		f.usd = cost.Figure(*r.USD)
+	}
+	return f
+}
+
+// ofText is what was used of a request; "-" is unknown.
+func ofText(used, requested string) string {
+	if used == "-" && requested == "-" {
+		return "-"
+	}
+	return used + " of " + requested
+}
+
+// printRows prints the table.
+func printRows(con *term.Console, rows []attemptRow) error {
+	now := time.Now()
+	t := con.Table("NAME", "ID", "ATTEMPT", "STATUS", "STARTED", "TIME", "MEMORY", "CPUS", "QUEUE", "INSTANCE", "COST", "REASON")
+	for _, r := range rows {
+		f := figuresOf(r)
+		started := "-"
+		if r.StartedAt > 0 {
+			started = time.UnixMilli(r.StartedAt).Format("2006-01-02 15:04")
+		}
+		number := "-" // of the row of a job from before attempts were recorded
+		if r.Number > 0 {
+			number = strconv.Itoa(r.Number)
+		}
+		reason := ""
+		if r.Status == "FAILED" {
+			reason = cmp.Or(r.Container, r.Reason)
+			if reason == "" && r.ExitCode != nil {
+				reason = fmt.Sprintf("exit code %d", *r.ExitCode)
+			}
+		}
+		t.Row(r.Name, batch.ShortID(r.Job), number, string(r.Status), started, term.Took(&r.StartedAt, &r.StoppedAt, now), f.memory, f.cpus,
+			cmp.Or(batch.Name(r.Queue), "-"), cmp.Or(r.InstanceType, "-"), f.usd, reason)
+	}
+	return t.Flush()
+}
+
+// writeCSV prints one line for each attempt, with figures in base units; an unknown one is empty.
+func writeCSV(con *term.Console, rows []attemptRow) error {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	if err := w.Write(strings.Fields("target job attempt name definition queue instance_type status exit_code started_ms stopped_ms seconds " +
+		"requested_mib requested_vcpus requested_gpus peak_bytes cpu_seconds read_bytes written_bytes usd")); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		code := ""
+		if r.ExitCode != nil {
+			code = strconv.Itoa(int(*r.ExitCode))
+		}
+		line := []string{r.Target, r.Job, strconv.Itoa(r.Number), r.Name, r.Definition, r.Queue, r.InstanceType, string(r.Status), code, whole(r.StartedAt), whole(r.StoppedAt),
+			fraction(r.Duration().Seconds()), whole(r.Requested.MemoryMiB), fraction(r.Requested.VCPUs), whole(int64(r.Requested.GPUs))}
+		var peak, read, written *int64
+		var seconds *float64
+		if len(r.Usage) > 0 {
+			u := r.Usage[0]
+			peak, read, written, seconds = u.PeakMemory, u.BytesRead, u.BytesWritten, u.CPUSeconds
+		}
+		if err := w.Write(append(line, optional(peak), optional(seconds), optional(read), optional(written), optional(r.USD))); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return con.Print(text.String())
+}
+
+// whole writes a number whose 0 is unknown.
+func whole(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// fraction writes a number whose 0 is unknown.
+func fraction(f float64) string {
+	if f == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// optional writes a number, or nothing for nil.
+func optional[T int64 | float64](p *T) string {
+	if p == nil {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*p), 'f', -1, 64)
+}

@@ -1,0 +1,122 @@
+package history
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/advise"
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	record "github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// attempts reads the record of the state directory, in the order of recording. It prints damaged lines.
+func attempts(con *term.Console, o target.Options, since time.Time, platform *document.Platform) ([]record.Attempt, error) {
+	dir, err := o.Dir()
+	if err != nil {
+		return nil, err
+	}
+	var all []record.Attempt
+	wanted := targetOf(o, platform)
+	for a, err := range (record.Store{Dir: dir}).All() {
+		if damage, ok := errors.AsType[*record.DamageError](err); ok {
+			fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(damage.Error()))
+			continue
+		}
+		if err != nil {
+			return nil, exit.Fail(exit.NotDone, "read the record of attempts: %v", exit.Cause(err))
+		}
+		if wanted(a.Target) && (since.IsZero() || cmp.Or(a.StoppedAt, a.StartedAt, a.CreatedAt) >= since.UnixMilli()) {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+// targetOf returns which targets of the record the flags mean. Without --target, all are meant.
+func targetOf(o target.Options, platform *document.Platform) func(recorded string) bool {
+	name, region := cmp.Or(o.Name, os.Getenv("BATCHCTL_TARGET")), o.Region
+	if name == "" && region == "" {
+		return func(string) bool { return true }
+	}
+	if platform != nil {
+		if t, ok := platform.Target(name); ok {
+			region = cmp.Or(region, t.Region)
+		}
+	}
+	return func(recorded string) bool {
+		if name == target.Local {
+			return recorded == target.Local
+		}
+		return recorded != target.Local && (region == "" || strings.Contains(recorded+" ", " "+region+" "))
+	}
+}
+
+// hasHandle reports whether an argument names the job of an attempt, its array, its definition or its submission.
+func hasHandle(a record.Attempt, handle string) bool {
+	array, part := batch.SplitID(a.Job)
+	for _, name := range []string{a.Name, a.Name + part, advise.DefinitionName(a), batch.Name(a.Definition)} {
+		if matches(handle, name) {
+			return true
+		}
+	}
+	switch handle {
+	case "":
+		return false
+	case a.Definition, a.Job, array, batch.ShortID(a.Job), batch.ShortID(array), a.Submission:
+		return true
+	}
+	return false
+}
+
+// matches compares a name with a pattern, whose trailing * is a wildcard.
+func matches(pattern, name string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(name, prefix)
+	}
+	return pattern == name && name != ""
+}
+
+// howRecorded says how attempts get into the record.
+const howRecorded = "batchctl records attempts when it sees that a job has ended: run, submit --wait, wait and status do"
+
+// howMeasured says how to measure.
+const howMeasured = `to measure its attempts, write "measure": true in the job file, or in the platform file for all jobs`
+
+// noAttempts is the error if the record has none of what was asked for.
+func noAttempts(what string) error {
+	return exit.Fail(exit.NotDone, "no attempt%s is recorded", what).Try("%s", howRecorded)
+}
+
+// sizeText is a size in MiB for people.
+func sizeText(mib float64) string {
+	switch {
+	case mib >= 1024:
+		return fmt.Sprintf("%.4g GiB", mib/1024)
+	case mib > 0 && mib < 1:
+		return fmt.Sprintf("%.4g KiB", mib*1024)
+	}
+	return fmt.Sprintf("%.4g MiB", mib)
+}
+
+// requestText is a requested size in MiB for people; "-" for none.
+func requestText(mib int64) string {
+	switch {
+	case mib == 0:
+		return "-"
+	case mib >= 1024 && mib%256 == 0:
+		return sizeText(float64(mib))
+	}
+	return fmt.Sprintf("%d MiB", mib)
+}
+
+// cpusText is a number of processors for people.
+func cpusText(n float64) string { return fmt.Sprintf("%.3g", n) }

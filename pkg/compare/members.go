@@ -1,0 +1,366 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// scope is which members of two runs can be compared.
+type scope int
+
+const (
+	// whole is the descriptions of both jobs.
+	whole scope = iota
+	// defined is the container of the definition, for a job that the service has forgotten.
+	defined
+	// recorded is what the record of attempts has.
+	recorded
+)
+
+// scopeOf returns the scope of two runs: that of the one of which less is known.
+func scopeOf(runs ...Run) scope {
+	s := whole
+	for _, r := range runs {
+		switch {
+		case r.Forgotten && r.Definition == nil:
+			return recorded
+		case r.Forgotten:
+			s = defined
+		}
+	}
+	return s
+}
+
+// unknown says what could not be compared.
+func unknown(good, bad Run, s scope) (list []string) {
+	switch s {
+	case defined:
+		list = append(list, "overrides of the submission, tags and parameters: the target no longer has both jobs")
+	case recorded:
+		list = append(list, "command, environment, inputs and other members: the target no longer has both jobs or their definitions")
+	}
+	image := imageOf(good)
+	if image != "" && image == imageOf(bad) && !strings.Contains(image, "@") {
+		list = append(list, fmt.Sprintf("the content of the image: both runs name %s, and a tag can move; a digest (image@sha256:...) cannot", image))
+	}
+	if (good.last().InstanceType == "") != (bad.last().InstanceType == "") {
+		list = append(list, "the instance type: it is recorded for only one of the runs")
+	}
+	return list
+}
+
+// imageOf returns the image of a run; "" if it is unknown.
+func imageOf(r Run) string {
+	if c := r.Job.Container; c != nil && aws.ToString(c.Image) != "" {
+		return aws.ToString(c.Image)
+	}
+	if d := r.Definition; d != nil && d.ContainerProperties != nil {
+		return aws.ToString(d.ContainerProperties.Image)
+	}
+	return r.last().Image
+}
+
+// perRun are members of descriptions that differ in every run, or say how it went.
+var perRun = [...]string{"attempts", "containerInstanceArn", "createdAt", "dependsOn", "eksAttempts", "exitCode", "isCancelled", "isTerminated", "jobArn", "jobId",
+	"logStreamName", "networkInterfaces", "nodeDetails", "nodeName", "podName", "reason", "startedAt", "status", "statusReason", "statusSummary",
+	"statusSummaryLastUpdatedAt", "stoppedAt", "taskArn"}
+
+// chosen are members whose own members have names that the user chose.
+var chosen = [...]string{"tags", "parameters", "options", "labels", "annotations", "limits", "requests"}
+
+// document returns the members of the run that another can have in common.
+func (r Run) document(s scope) (*jsontree.Node, error) {
+	object := jsontree.NewObject(nil)
+	switch s {
+	case whole:
+		described, err := nodeOf(r.Job)
+		if err != nil {
+			return nil, err
+		}
+		for m := range described.Children() {
+			if m.Name != "jobQueue" && m.Name != "jobDefinition" {
+				set(object, m.Name, cleaned(m))
+			}
+		}
+	case defined:
+		container, err := r.containerOfDefinition()
+		if err != nil {
+			return nil, err
+		}
+		set(object, "container", cleaned(container))
+	default:
+		r.recordedMembers(object)
+	}
+	text := func(name, value string) {
+		if value != "" {
+			object.Set(name, jsontree.NewString(value, nil))
+		}
+	}
+	text("jobDefinition", batch.Name(aws.ToString(r.Job.JobDefinition)))
+	text("jobQueue", batch.Name(aws.ToString(r.Job.JobQueue)))
+	last := r.last()
+	text("instanceType", last.InstanceType)
+	if last.Spot != nil {
+		text("purchase", map[bool]string{true: "Spot", false: "on demand"}[*last.Spot])
+	}
+	if len(r.Cell) > 0 {
+		cell := jsontree.NewObject(nil)
+		for _, name := range slices.Sorted(maps.Keys(r.Cell)) {
+			cell.Set(name, jsontree.NewString(r.Cell[name], nil))
+		}
+		object.Set("cell", cell)
+	}
+	return object, nil
+}
+
+// recordedMembers adds what the record of attempts has.
+func (r Run) recordedMembers(object *jsontree.Node) {
+	container := jsontree.NewObject(nil)
+	if image := imageOf(r); image != "" {
+		container.Set("image", jsontree.NewString(image, nil))
+	}
+	requested := r.last().Requested
+	list := jsontree.NewArray(nil)
+	for _, need := range []struct {
+		kind  string
+		value float64
+	}{{"VCPU", requested.VCPUs}, {"MEMORY", float64(requested.MemoryMiB)}, {"GPU", float64(requested.GPUs)}} {
+		if need.value == 0 {
+			continue
+		}
+		entry := jsontree.NewObject(nil)
+		entry.Set("type", jsontree.NewString(need.kind, nil))
+		entry.Set("value", jsontree.NewString(strconv.FormatFloat(need.value, 'f', -1, 64), nil))
+		list.Append(entry)
+	}
+	if list.Len() > 0 {
+		container.Set("resourceRequirements", list)
+	}
+	set(object, "container", container)
+}
+
+// containerOfDefinition returns the container of the description, or of the definition of a forgotten job.
+func (r Run) containerOfDefinition() (*jsontree.Node, error) {
+	if !r.Forgotten && r.Job.Container != nil {
+		return nodeOf(*r.Job.Container)
+	}
+	if r.Definition != nil && r.Definition.ContainerProperties != nil {
+		return nodeOf(*r.Definition.ContainerProperties)
+	}
+	return nil, nil
+}
+
+// nodeOf returns a shape of the SDK with the names of the API.
+func nodeOf(shape any) (*jsontree.Node, error) {
+	text, err := wire.Marshal(shape)
+	if err != nil {
+		return nil, err
+	}
+	root, problems := jsontree.Parse(diag.NewSource("", string(text)))
+	if problems.HasErrors() {
+		return nil, problems[0]
+	}
+	return root, nil
+}
+
+// set adds a member unless it is empty.
+func set(object *jsontree.Node, name string, value *jsontree.Node) {
+	if value != nil {
+		object.Set(name, value)
+	}
+}
+
+// cleaned returns a copy without members that differ in every run. The document of batchctl stage becomes its inputs
+// and outputs.
+func cleaned(n *jsontree.Node) *jsontree.Node {
+	switch {
+	case n == nil || slices.Contains(perRun[:], n.Name):
+		return nil
+	case n.Is(jsontree.Object) && slices.Contains(chosen[:], n.Name):
+		object := jsontree.NewObject(nil)
+		for m := range n.Children() {
+			if n.Name != "tags" || m.Name != client.RunTag && m.Name != client.SubmissionTag {
+				object.Set(m.Name, m.Clone())
+			}
+		}
+		return object
+	case n.Is(jsontree.Object):
+		object := jsontree.NewObject(nil)
+		for m := range n.Children() {
+			set(object, m.Name, cleaned(m))
+		}
+		addStaging(object, n.Get("environment"))
+		return object
+	case n.Is(jsontree.Array):
+		if n.Name == "command" {
+			return usersCommand(n)
+		}
+		list := jsontree.NewArray(nil)
+		for e := range n.Children() {
+			if n.Name == "environment" && isOfSubmission(e) {
+				continue
+			}
+			if c := cleaned(e); c != nil {
+				list.Append(c)
+			}
+		}
+		return list
+	}
+	return n.Clone()
+}
+
+// usersCommand returns a command without the launcher that gives the children of an array their values.
+func usersCommand(n *jsontree.Node) *jsontree.Node {
+	var command []string
+	for e := range n.Children() {
+		command = append(command, e.Text)
+	}
+	list := jsontree.NewArray(nil)
+	own, _ := sweep.UserCommand(command)
+	for _, element := range own {
+		list.Append(jsontree.NewString(element, nil))
+	}
+	return list
+}
+
+// isOfSubmission reports whether a variable names the submission, or has the document that becomes inputs and outputs.
+func isOfSubmission(variable *jsontree.Node) bool {
+	name := variable.Get("name").Str()
+	return name == client.SubmissionVariable || name == stage.Variable && stagingOf(variable) != nil
+}
+
+// stagingOf reads the document of batchctl stage; nil if the variable has none.
+func stagingOf(variable *jsontree.Node) *stage.Document {
+	var d stage.Document
+	if json.Unmarshal([]byte(variable.Get("value").Str()), &d) != nil || d.Version == 0 {
+		return nil
+	}
+	return &d
+}
+
+// addStaging adds the inputs and outputs of a container as members that are named by their paths.
+func addStaging(container, environment *jsontree.Node) {
+	for e := range environment.Children() {
+		if e.Get("name").Str() != stage.Variable {
+			continue
+		}
+		d := stagingOf(e)
+		if d == nil {
+			return
+		}
+		inputs, outputs := jsontree.NewArray(nil), jsontree.NewArray(nil)
+		for _, in := range d.Inputs {
+			inputs.Append(textObject("name", in.To, "from", in.From, "sha256", in.SHA256))
+		}
+		for _, out := range d.Outputs {
+			outputs.Append(textObject("name", out.From, "to", out.To, "when", out.When))
+		}
+		container.Set("inputs", inputs)
+		container.Set("outputs", outputs)
+		return
+	}
+}
+
+// textObject returns an object of pairs of names and texts, without empty ones.
+func textObject(pairs ...string) *jsontree.Node {
+	object := jsontree.NewObject(nil)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			object.Set(pairs[i], jsontree.NewString(pairs[i+1], nil))
+		}
+	}
+	return object
+}
+
+// leaves returns the paths of the members of a document and of its container, which have topics.
+func leaves(document *jsontree.Node) (paths []string) {
+	for m := range document.Children() {
+		if m.Name != "container" {
+			paths = append(paths, m.Name)
+			continue
+		}
+		for c := range m.Children() {
+			if c.Name == "resourceRequirements" {
+				for e := range c.Children() {
+					paths = append(paths, "container.resourceRequirements["+e.Get("type").Str()+"]")
+				}
+			} else if c.Len() > 0 || c.Text != "" && c.Text != "false" {
+				paths = append(paths, "container."+c.Name)
+			}
+		}
+	}
+	return paths
+}
+
+// topicOf returns the topic of a member by its path.
+func topicOf(path string) string {
+	has := func(prefixes ...string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool {
+			rest, ok := strings.CutPrefix(path, p)
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		})
+	}
+	// The container of a job, of a task and of a node have the same members.
+	inner := path
+	for _, container := range []string{"container.", "containers["} {
+		if at := strings.LastIndex(path, container); at >= 0 {
+			inner = path[at+len(container):]
+			if container == "containers[" {
+				_, inner, _ = strings.Cut(inner, "].")
+			}
+		}
+	}
+	member, _, _ := strings.Cut(inner, ".")
+	member, key, _ := strings.Cut(member, "[")
+	switch {
+	case has("cell"):
+		return "cell"
+	case has("jobQueue"):
+		return "queue"
+	case has("jobDefinition"):
+		return "definition"
+	case has("jobName"):
+		return "name"
+	case has("instanceType", "purchase"):
+		return "instance type"
+	case has("timeout"):
+		return "timeout"
+	case has("retryStrategy"):
+		return "retries"
+	case has("tags", "propagateTags"):
+		return "tags"
+	case has("shareIdentifier", "schedulingPriority"):
+		return "share"
+	case has("parameters"):
+		return "parameters"
+	case has("arrayProperties"):
+		return "array"
+	}
+	if member == "environment" && strings.HasPrefix(key, sweep.DocumentVariable) { // and its URL
+		return "array"
+	}
+	switch member {
+	case "image", "command", "inputs", "outputs", "environment", "secrets", "memory", "vcpus":
+		return member
+	case "resourceRequirements":
+		kinds := map[string]string{"MEMORY": "memory", "VCPU": "vcpus", "GPU": "gpus"}
+		if topic := kinds[strings.TrimSuffix(key, "]")]; topic != "" {
+			return topic
+		}
+	}
+	return "container"
+}
