@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"pkg/rpc":                       {"pkg/wire"},
 	"pkg/packed":                    {},
 	"pkg/packed/pack":               {"pkg/packed"},
+	"pkg/forecast":                  {"pkg/history", "pkg/local/model"},
 	"pkg/history":                   {"pkg/usage"},
 	"pkg/ladder":                    {"pkg/batch", "pkg/catalog"},
 	"pkg/notify":                    {"pkg/rpc"},
