@@ -20,7 +20,7 @@ type Answer struct {
 	Behind []Behind `json:"behind,omitempty"`
 	// Sources counts the jobs that matter by where their durations come from.
 	Sources map[Source]int `json:"sources,omitempty"`
-	// Unknown names what the forecast cannot know. It is why the interval is as wide as it is.
+	// Unknown names what the forecast cannot know, and why the interval is wide.
 	Unknown []string `json:"unknown,omitempty"`
 	// Larger is the same with a larger environment; nil if that would not help.
 	Larger *Larger `json:"larger,omitempty"`

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the deprecated members vcpus and memory are still in answers
+
 package observe
 
 import (
@@ -158,7 +160,7 @@ func sizeOf(d types.JobDetail) size {
 	}
 	switch {
 	case d.Container != nil:
-		add(types.ContainerProperties{Vcpus: d.Container.Vcpus, Memory: d.Container.Memory, ResourceRequirements: d.Container.ResourceRequirements}, 1) //nolint:staticcheck // deprecated members are still answers
+		add(types.ContainerProperties{Vcpus: d.Container.Vcpus, Memory: d.Container.Memory, ResourceRequirements: d.Container.ResourceRequirements}, 1)
 	case d.EcsProperties != nil:
 		for _, t := range d.EcsProperties.TaskProperties {
 			for _, c := range t.Containers {

@@ -219,7 +219,7 @@ func (r Reader) machine(ctx context.Context, o *Observation) *model.Amount {
 		}
 		return m
 	}
-	o.Unknown = append(o.Unknown, "the memory of this machine")
+	o.Unknown = append(o.Unknown, "how much memory the local machine has")
 	return m
 }
 
