@@ -25,12 +25,12 @@ type Sizing struct {
 func (s Sizing) State() *State { return s.state }
 
 // spotReclaims is how often a Spot instance is taken back in an hour, in a sizing report. The Spot Instance Advisor's
-// most frequent class of instance types is interrupted in less than 5 % of a month, the next in 5 to 10 %; this is far
+// steadiest class of instance types is interrupted in less than 5 % of the cases, the next in 5 to 10 %; this is far
 // on the careful side of both.
 const spotReclaims = 0.01
 
 // Sizings tries sets of queues for the jobs of a State: the present ones, and each with a half to four times the
-// vCPUs, on demand and on Spot. expand returns the instance types again with the prices of the other kind. The result is
+// vCPUs, on demand and on Spot. expand returns instance types with the prices of the other kind. The result is
 // sorted: sets within the limit first, the cheapest of them at the top.
 func Sizings(s *State, limit int64, expand func(entry string, spot bool) ([]InstanceType, error), workers int) ([]Sizing, error) {
 	var all []Sizing
