@@ -63,43 +63,33 @@ var environmentMembers = map[string]setter[Environment]{
 			return fmt.Errorf("type %s: want EC2 or SPOT, for an environment of instances", c.Value)
 		}
 		e.Type = v
-		names := make([]string, len(e.Types))
-		for i, t := range e.Types {
-			names[i] = t.Name
-		}
-		e.Types = nil
-		for _, name := range names { // their prices differ
-			list, err := expand(name)
-			if err != nil {
-				return err
-			}
-			e.Types = append(e.Types, list...)
-		}
-		return nil
+		return e.expand(expand) // their prices differ
 	},
 	"instanceTypes": func(e *Environment, c Change, expand func(string) ([]InstanceType, error)) error {
-		var list []InstanceType
-		for entry := range strings.SplitSeq(c.Value, ",") {
-			some, err := expand(entry)
-			if err != nil {
-				return err
-			}
-			list = append(list, some...)
-		}
-		has := func(all []InstanceType) func(InstanceType) bool {
-			return func(t InstanceType) bool {
-				return slices.ContainsFunc(all, func(o InstanceType) bool { return o.Name == t.Name })
-			}
-		}
+		list := strings.Split(c.Value, ",")
+		has := func(all []string) func(string) bool { return func(s string) bool { return slices.Contains(all, s) } }
 		switch c.Operator {
 		case "+=":
-			list = append(slices.Clone(e.Types), slices.DeleteFunc(list, has(e.Types))...)
+			list = append(slices.Clone(e.Entries), slices.DeleteFunc(list, has(e.Entries))...)
 		case "-=":
-			list = slices.DeleteFunc(slices.Clone(e.Types), has(list))
+			list = slices.DeleteFunc(slices.Clone(e.Entries), has(list))
 		}
-		e.Types = list
-		return nil
+		e.Entries = list
+		return e.expand(expand)
 	},
+}
+
+// expand sets the instance types of the environment's entries.
+func (e *Environment) expand(expand func(string) ([]InstanceType, error)) error {
+	e.Types = nil
+	for _, entry := range e.Entries {
+		list, err := expand(entry)
+		if err != nil {
+			return err
+		}
+		e.Types = append(e.Types, list...)
+	}
+	return nil
 }
 
 // queueMembers are the members of a queue or of its policy that a change may set.
@@ -251,7 +241,7 @@ func (s *State) Patch(next *State) map[string]any {
 		set("type", e.Type != was.Type, e.Type)
 		set("allocationStrategy", e.Strategy != was.Strategy, e.Strategy)
 		set("scalingPolicy", e.KeepIdle != was.KeepIdle, map[string]any{"minScaleDownDelayMinutes": e.KeepIdle / 60_000})
-		set("instanceTypes", !slices.Equal(namesOf(e.Types), namesOf(was.Types)), namesOf(e.Types))
+		set("instanceTypes", !slices.Equal(e.Entries, was.Entries), e.Entries)
 		if len(resources) > 0 {
 			environments = append(environments, map[string]any{"computeEnvironmentName": e.Name, "computeResources": resources})
 		}
@@ -311,12 +301,4 @@ func policyPatch(q Queue) map[string]any {
 		fair["shareDistribution"] = shares
 	}
 	return map[string]any{"name": q.Name, "fairsharePolicy": fair}
-}
-
-func namesOf(list []InstanceType) []string {
-	names := make([]string, len(list))
-	for i, t := range list {
-		names[i] = t.Name
-	}
-	return names
 }

@@ -171,7 +171,9 @@ func (f *fleet) Place(v *model.Environment, need model.Amount) bool {
 	best, left := -1, int64(math.MaxInt64)
 	for _, i := range f.serving[environment] {
 		if free := &f.frees[i]; free.MilliCPU < left && free.Covers(need) {
-			best, left = i, free.MilliCPU
+			if best, left = i, free.MilliCPU; left == need.MilliCPU {
+				break // none can be fuller
+			}
 		}
 	}
 	if best < 0 {

@@ -23,7 +23,7 @@ func sprint(v any) string { return fmt.Sprint(v) }
 // aFleet is a queue on an environment of two instance types. Nothing in it is left to chance.
 func aFleet(edit func(*Environment)) *State {
 	s := &State{Scaling: Scaling{Boot: 2 * minute, Idle: 10 * minute}, Queues: []Queue{{Name: "q", Priority: 1, Environments: []string{"e"}}}}
-	e := Environment{Name: "e", Type: types.CRTypeEc2, Strategy: types.CRAllocationStrategyBestFitProgressive, MaxvCpus: 16, Types: []InstanceType{
+	e := Environment{Name: "e", Type: types.CRTypeEc2, Strategy: types.CRAllocationStrategyBestFitProgressive, MaxvCpus: 16, Entries: []string{"small", "large"}, Types: []InstanceType{
 		{Name: "small", Size: model.Amount{MilliCPU: 4000, MemoryMiB: 8000}, Hour: 0.2},
 		{Name: "large", Size: model.Amount{MilliCPU: 8000, MemoryMiB: 16000}, Hour: 0.4}}}
 	if edit != nil {

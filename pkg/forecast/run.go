@@ -25,7 +25,10 @@ type Simulator struct {
 	// shapesByPriority are the shapes in the order in which scaling serves them.
 	shapesByPriority []int
 	tasks            []*model.Task // of each job, if there are few enough
-	choices          []choices     // by environment
+	// base has the waiting jobs of the start; every run copies it.
+	base    *model.Dispatcher
+	fits    []bool    // of each shape: whether its jobs ever start
+	choices []choices // by environment
 }
 
 // shape is what scaling knows of jobs: their queue and their size.
@@ -78,17 +81,30 @@ func New(state *State) (*Simulator, error) {
 	}
 	for i := range s.shapes {
 		s.shapesByPriority = append(s.shapesByPriority, i)
+		s.fits = append(s.fits, s.fitsAnywhere(&s.shapes[i]))
 	}
 	slices.SortStableFunc(s.shapesByPriority, func(a, b int) int {
 		return cmp.Compare(state.Queues[s.shapes[b].queue].Priority, state.Queues[s.shapes[a].queue].Priority)
 	})
 	if len(state.Jobs) <= keptTasks {
-		d, _ := s.dispatcher(nil)
+		s.base, _ = s.dispatcher(nil)
 		for i := range state.Jobs {
-			s.tasks = append(s.tasks, s.newTask(d, i))
+			s.tasks = append(s.tasks, s.newTask(s.base, i))
+			s.enter(s.base, s.tasks[i], i, state.Now)
 		}
 	}
 	return s, nil
+}
+
+// enter submits a job that waits at a time.
+func (s *Simulator) enter(d *model.Dispatcher, t *model.Task, job int, now int64) {
+	switch j := &s.state.Jobs[job]; {
+	case j.Started > 0 || j.Submitted > now:
+	case s.Fits(job):
+		d.Submit(t)
+	default:
+		d.Park(t)
+	}
 }
 
 // shapeKey identifies a shape.
@@ -146,16 +162,18 @@ func (s *Simulator) fittingTypes(environment int, need model.Amount) []int {
 }
 
 // Fits reports whether a job may ever start: an environment of its queue has a machine that fits.
-func (s *Simulator) Fits(job int) bool {
-	j := &s.state.Jobs[job]
+func (s *Simulator) Fits(job int) bool { return s.fits[s.shapeOf[job]] }
+
+// fitsAnywhere is Fits for a shape.
+func (s *Simulator) fitsAnywhere(v *shape) bool {
 	if s.local {
-		return s.state.Machine.Covers(j.Need) && slices.ContainsFunc(s.state.Environments, func(e Environment) bool {
-			return slices.Contains(s.state.Queues[j.Queue].Environments, e.Name) && !e.Disabled && (e.MaxvCpus == 0 || e.MaxvCpus*1000 >= j.Need.MilliCPU)
+		return s.state.Machine.Covers(v.need) && slices.ContainsFunc(s.state.Environments, func(e Environment) bool {
+			return slices.Contains(s.state.Queues[v.queue].Environments, e.Name) && !e.Disabled && (e.MaxvCpus == 0 || e.MaxvCpus*1000 >= v.need.MilliCPU)
 		})
 	}
-	for _, e := range s.shapes[s.shapeOf[job]].environments {
-		v := &s.state.Environments[e]
-		if v.MaxvCpus*1000 >= j.Need.MilliCPU && (v.IsFargate() || len(s.fittingTypes(e, j.Need)) > 0) {
+	for _, e := range v.environments {
+		environment := &s.state.Environments[e]
+		if environment.MaxvCpus*1000 >= v.need.MilliCPU && (environment.IsFargate() || len(s.fittingTypes(e, v.need)) > 0) {
 			return true
 		}
 	}
@@ -321,6 +339,9 @@ func (s *Simulator) start(seed uint64, on func(Event) bool) *run {
 	r := &run{s: s, now: s.state.Now, rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), on: on, fleet: newFleet(s),
 		attempts: make([]placement, len(s.state.Jobs)), live: map[int]*model.Task{}, waiting: make([]int32, len(s.shapes))}
 	r.dispatcher, r.handles = s.dispatcher(r.fleet)
+	if s.base != nil {
+		r.dispatcher.CopyWaiting(s.base)
+	}
 	for i, v := range r.handles {
 		r.fleet.environments[v] = i
 	}
@@ -381,12 +402,14 @@ func (r *run) submitAll(at int64) {
 		if jobs[r.next].Started > 0 {
 			continue
 		}
+		copied := r.s.base != nil && jobs[r.next].Submitted <= r.s.state.Now // is in the queue from the start
+		if !copied {
+			r.s.enter(r.dispatcher, r.task(r.next), r.next, at)
+		}
 		if !r.s.Fits(r.next) {
-			r.dispatcher.Park(r.task(r.next))
 			r.totals.Unstarted++
 			continue
 		}
-		r.dispatcher.Submit(r.task(r.next))
 		r.wait(r.next, 1)
 		r.emit(Event{At: at, Kind: Submitted, Job: r.next, Environment: -1, Instance: -1})
 	}

@@ -40,8 +40,10 @@ type Environment struct {
 	Disabled bool
 	// DesiredvCpus are in service at the start.
 	MinvCpus, DesiredvCpus, MaxvCpus int64
-	// Types are the instance types that it may start; empty for Fargate.
-	Types []InstanceType
+	// Types are the instance types that it may start; empty for Fargate. Entries are instanceTypes as AWS Batch has
+	// them, such as m5 or optimal.
+	Types   []InstanceType
+	Entries []string
 	// KeepIdle is the scale-down delay of its scaling policy; 0 if it has none.
 	KeepIdle int64
 	// ReclaimsPerHour is how often EC2 takes a Spot instance back.

@@ -127,7 +127,7 @@ func (s *Simulator) larger(a Answer, jobs []int, seed uint64, workers int) (*Lar
 		if err != nil {
 			return nil, err
 		}
-		const few = Draws / 4
+		const few = Draws / 8
 		draws := slices.DeleteFunc(t.Starts(jobs, seed, few, workers), func(v int64) bool { return v == never })
 		if len(draws) < few {
 			continue

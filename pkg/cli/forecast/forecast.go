@@ -137,7 +137,8 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 		}
 	}
 	types := preview.CatalogOf(in)
-	seen, err := preview.ReaderOf(call.Target, types, prices).Read(ctx, queue, time.Now())
+	reader := preview.ReaderOf(call.Target, types, prices)
+	seen, err := reader.Read(ctx, queue, time.Now())
 	if no, ok := errors.AsType[*observe.NoQueueError](err); ok {
 		return nil, exit.Fail(exit.NotDone, "%v", no).Try("see them all: batchctl queues%s", call.Flags)
 	}
@@ -151,7 +152,7 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 		return nil, err
 	}
 	return &world{call, seen, func(entry string, spot bool) ([]simulate.InstanceType, error) {
-		list := observe.Types(types, prices, call.Config.Region, spot, []string{entry})
+		list := observe.Types(types, prices, reader.Region(), spot, []string{entry})
 		if len(list) == 0 {
 			return nil, fmt.Errorf("the catalogue does not know instance type %s", entry)
 		}

@@ -106,7 +106,7 @@ func printPatch(con *term.Console, patch map[string]any) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Out, "\nchange these members in the files of batchctl apply:\n%s\n", diag.PrintableJSON(text))
+	fmt.Fprintf(con.Out, "\nchange these members in the files of your queues, then run batchctl apply\n%s\n", diag.PrintableJSON(text))
 	return nil
 }
 

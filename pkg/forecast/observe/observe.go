@@ -81,6 +81,9 @@ func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observa
 	if r.Local {
 		o.State.Machine = r.machine(ctx, o)
 	}
+	if !r.Local && r.Region() != r.Config.Region {
+		o.Unknown = append(o.Unknown, "the prices of "+r.Config.Region+": those of "+r.Region()+" count")
+	}
 	for _, e := range o.Environments {
 		o.State.Environments = append(o.State.Environments, r.environment(o, e))
 	}
@@ -246,7 +249,7 @@ func (r Reader) environment(o *Observation, e types.ComputeEnvironmentDetail) fo
 	case v.IsFargate():
 		r.priceFargate(&v)
 	default:
-		v.Types = r.types(o, v, c.InstanceTypes)
+		v.Types, v.Entries = r.types(o, v, c.InstanceTypes), c.InstanceTypes
 	}
 	return v
 }
@@ -254,11 +257,11 @@ func (r Reader) environment(o *Observation, e types.ComputeEnvironmentDetail) fo
 // priceFargate adds the prices of Fargate.
 func (r Reader) priceFargate(v *forecast.Environment) {
 	if v.IsSpot() {
-		low, high, _ := r.Prices.FargateSpot(r.Config.Region, catalog.X86)
+		low, high, _ := r.Prices.FargateSpot(r.Region(), catalog.X86)
 		v.VCPUHour, v.GiBHour = (low.VCPU+high.VCPU)/2, (low.GB+high.GB)/2
 		return
 	}
-	p, _ := r.Prices.Fargate(r.Config.Region, catalog.X86)
+	p, _ := r.Prices.Fargate(r.Region(), catalog.X86)
 	v.VCPUHour, v.GiBHour = p.VCPU, p.GB
 }
 
@@ -268,7 +271,18 @@ func (r Reader) types(o *Observation, v forecast.Environment, entries []string) 
 		entries = []string{"optimal"}
 		o.Unknown = append(o.Unknown, "the instance types of "+v.Name)
 	}
-	return Types(r.Catalog, r.Prices, r.Config.Region, v.IsSpot(), entries)
+	return Types(r.Catalog, r.Prices, r.Region(), v.IsSpot(), entries)
+}
+
+// otherRegion has the prices of Regions without a price.
+const otherRegion = "us-east-1"
+
+// Region returns the Region whose prices count: the target's, or another one if its prices are unknown.
+func (r Reader) Region() string {
+	if r.Prices.Has(r.Config.Region) {
+		return r.Config.Region
+	}
+	return otherRegion
 }
 
 // Types returns the instance types of entries such as g5 or m5.large, with their prices in a Region.

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -28,6 +30,9 @@ type Dispatcher struct {
 	requests map[string]*awsbatch.SubmitJobInput // by queue: the part of a request that the scheduler reads
 	// fits has the environments in which jobs fit, by Request.Kind.
 	fits [][]*Environment
+	// last is the line that was used last, for the jobs with the request lastOf.
+	last   *QueueJobs
+	lastOf *awsbatch.SubmitJobInput
 }
 
 // NewDispatcher returns a dispatcher for queues, environments and policies in the form in which an engine creates
@@ -154,7 +159,28 @@ func (d *Dispatcher) Schedule(now int64, started func(*Task, *Environment)) {
 	}
 }
 
-func (d *Dispatcher) line(t *Task) *QueueJobs { return d.model.QueueJobs(*t.Job.Request.JobQueue) }
+// CopyWaiting makes the tasks wait that wait in another dispatcher, which has the same queues. Neither has had any
+// task that started.
+func (d *Dispatcher) CopyWaiting(from *Dispatcher) {
+	for name, l := range from.model.Lines {
+		mine := d.model.QueueJobs(name)
+		for c, tasks := range l.waiting {
+			list := slices.Clone(*tasks)
+			mine.waiting[c] = &list
+		}
+		for id, s := range l.shares {
+			one := *s
+			mine.shares[id] = &one
+		}
+	}
+}
+
+func (d *Dispatcher) line(t *Task) *QueueJobs {
+	if r := t.Job.Request; d.last == nil || d.lastOf != r {
+		d.last, d.lastOf = d.model.QueueJobs(*r.JobQueue), r
+	}
+	return d.last
+}
 
 // close counts a task that has ended.
 func (d *Dispatcher) close(t *Task) {
