@@ -289,8 +289,9 @@ type Options struct {
 	Coarse bool
 }
 
-// Run simulates until no job is left, the time is over, or on returns false. on gets the events in the order of
-// time; only the jobs that run at the start have earlier ones.
+// Run simulates until no job is left, the time is over, or on returns false. on gets the events in the order in which
+// they are decided. A Started has the time at which the container runs, which is later than its placement; the jobs
+// that run at the start have times before it.
 func (s *Simulator) Run(seed uint64, o Options, on func(Event) bool) Totals {
 	r := s.start(seed, on)
 	r.coarse = o.Coarse
