@@ -91,8 +91,8 @@ func app(con *term.Console) *cli.App {
 		Commands: slices.Concat(
 			group("Write jobs", author.InitCommand(con), author.ValidateCommand(con), author.FmtCommand(con), author.ConvertCommand(con), preview.GraphCommand(con)),
 			group("Submit", preview.PlanCommand(con), preview.CostCommand(con), submit.SubmitCommand(con), submit.RunCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con)),
-			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), ui.UICommand(con, Main), results.ResultsCommand(con), jobs.StopCommand(con)),
-			group("Diagnose", jobs.ExplainCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
+			group("Watch and diagnose", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), ui.UICommand(con, Main), results.ResultsCommand(con), jobs.StopCommand(con),
+				jobs.ExplainCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
 			group("Platform", jobs.QueuesCommand(con), forecast.ForecastCommand(con), cloud.ApplyCommand(con), cloud.ExportCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
 			group("Local engine, editors and CI", cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con), author.LSPCommand(con), schemaCommand(con), completionCommand(con), versionCommand(con)),
 			group("Inside containers", injob.ChildCommand(con), injob.StageCommand(con)),
