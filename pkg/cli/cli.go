@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
 	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/forecast"
 	"github.com/batchctl/batchctl/pkg/cli/history"
 	"github.com/batchctl/batchctl/pkg/cli/injob"
 	"github.com/batchctl/batchctl/pkg/cli/input"
@@ -93,7 +94,7 @@ func app(con *term.Console) *cli.App {
 			group("Submit", preview.PlanCommand(con), preview.CostCommand(con), submit.SubmitCommand(con), submit.RunCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con)),
 			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), ui.UICommand(con, Main), results.ResultsCommand(con), jobs.StopCommand(con)),
 			group("Diagnose", jobs.ExplainCommand(con), history.DiffCommand(con), history.HistoryCommand(con), history.AdviseCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
-			group("Platform", jobs.QueuesCommand(con), cloud.ApplyCommand(con), cloud.ExportCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
+			group("Platform", jobs.QueuesCommand(con), forecast.ForecastCommand(con), cloud.ApplyCommand(con), cloud.ExportCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
 			group("Local engine, editors and CI", cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con), author.LSPCommand(con), schemaCommand(con), completionCommand(con), versionCommand(con)),
 			group("Inside containers", injob.ChildCommand(con), injob.MeasureCommand(con), injob.StageCommand(con)),
 		),

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -85,6 +86,8 @@ type Document struct {
 	Policy   *PolicyReview     `json:"policy,omitempty"`
 	Problems []string          `json:"problems,omitempty"`
 	Checked  *snapshot         `json:"checked,omitempty"`
+	// When is the forecast of plan --when.
+	When []forecast.Answer `json:"when,omitempty"`
 }
 
 type requestDocument struct {
@@ -207,7 +210,7 @@ func (p *Plan) JSON(v *Review) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Policy, d.Problems, d.Checked = v.Policy, v.Problems(), checked
+		d.Policy, d.Problems, d.Checked, d.When = v.Policy, v.Problems(), checked, v.When
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

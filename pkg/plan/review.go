@@ -11,6 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/ladder"
 )
@@ -23,6 +24,8 @@ type Review struct {
 	Jobs   []JobReview // in the order of the plan's
 	// Policy is nil without a platform file.
 	Policy *PolicyReview
+	// When is when the jobs start; empty if that was not asked.
+	When []forecast.Answer
 }
 
 // PolicyReview is the result of checking the platform file's policy.

@@ -267,7 +267,7 @@ func ExitTable() map[string][]int {
 		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "quickstart"}},
 		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},
 		{[]int{exit.Problem, exit.Change}, []string{"plan", "infra diff", "apply"}},
-		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "stop", "verify", "doctor", "workload run",
+		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "forecast", "stop", "verify", "doctor", "workload run",
 			"bench compare", "ui", "child", "measure", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
 			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
 	} {

@@ -27,9 +27,9 @@ const (
 	historyListed, historyJobs, historyRuns = 1000, 20, 1000
 )
 
-// history finds how long earlier jobs with the definitions of a plan took. It
+// earlierRuns finds how long earlier jobs with the definitions of a plan took. It
 // caches the answers; it is not safe for concurrent use.
-type history struct {
+type earlierRuns struct {
 	ctx context.Context
 	// t is nil if no target can be queried; why is the reason.
 	t   *target.Target
@@ -44,8 +44,8 @@ type history struct {
 // openHistory opens the target to query earlier runs. If the target is not
 // reachable, the result answers with the reason. The caller calls close. The
 // queries of the whole plan share one time limit.
-func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input, w *plan.TargetState) (*history, error) {
-	h := &history{target: w.Target, known: map[string]cost.History{}, close: func() {}}
+func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input, w *plan.TargetState) (*earlierRuns, error) {
+	h := &earlierRuns{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
 		h.why = "earlier runs are unknown: " + w.Unreached
@@ -67,7 +67,7 @@ func openHistory(whole context.Context, con *term.Console, o target.Options, in 
 // of returns how long the last SUCCEEDED runs of a job's definition took in its
 // queue. Failures are part of the answer, because an estimate without a lower
 // bound is still useful.
-func (h *history) of(j plan.JobReview) cost.History {
+func (h *earlierRuns) of(j plan.JobReview) cost.History {
 	if h.t == nil {
 		return cost.History{Unknown: h.why}
 	}
@@ -100,7 +100,7 @@ func (h *history) of(j plan.JobReview) cost.History {
 
 // seconds returns the duration of the last attempt of each of the latest jobs,
 // and of the children of arrays among them.
-func (h *history) seconds(queue, definition string) (seconds []float64, err error) {
+func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err error) {
 	succeeded := []types.JobStatus{types.JobStatusSucceeded}
 	var jobs []types.JobSummary
 	for job, err := range h.t.List(h.ctx, client.Filter{Queues: []string{queue}, Definition: definition, Statuses: succeeded}) {

@@ -96,11 +96,12 @@ func PlanCommand(con *term.Console) *cli.Command {
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
 			cmdline.JSONFlag(cmdline.JSON[plan.Document](), cmdline.JSONWith[map[string]any]("operation")),
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
+			&cli.BoolFlag{Name: "when", Usage: "forecast when the jobs start, from the queue's jobs and earlier durations"},
 			PricesFlag(), MaxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "also write the plan to this `FILE`, for submit --check"},
 			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
 		Action: with(func(c *cli.Context, o Options) error {
-			return PlanFiles(c.Context, con, o, Print{Out: c.String("out"), Operation: c.String("operation")})
+			return PlanFiles(c.Context, con, o, Print{Out: c.String("out"), Operation: c.String("operation"), When: c.Bool("when")})
 		}),
 	}
 }

@@ -29,6 +29,8 @@ type Print struct {
 	Out string
 	// Operation names the one request that is printed; "" prints the plan.
 	Operation string
+	// When adds when the jobs start.
+	When bool
 }
 
 // PlanFiles is batchctl plan: it plans the files, compares the plan with the
@@ -51,6 +53,11 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 	v, err := review(ctx, con, o, in, planned)
 	if err != nil {
 		return err
+	}
+	if p.When {
+		if err := addWhen(ctx, con, o, in, v); err != nil {
+			return err
+		}
 	}
 	if err := noteLacking(con, o, in, planned); err != nil {
 		return err

@@ -68,6 +68,7 @@ func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 		g.job(j, v.Target)
 	}
 	g.total(v)
+	g.when(v.When)
 	g.policy(v.Policy)
 	for _, problem := range v.Problems() {
 		g.Line("problem", "%s", problem)

@@ -127,13 +127,14 @@ func SubmitCommand(con *term.Console) *cli.Command {
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "if one of several jobs is rejected, `ACTION`: resume keeps the accepted jobs for batchctl resume, stop ends them"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing if anything changed since `PLAN`, a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan does; send nothing"},
+			&cli.BoolFlag{Name: "when", Value: true, Usage: "print when the jobs start, if that is later than in a minute and known within a second; --when=false leaves it out"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the job finishes; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
 				return err
 			}
-			return submit(c.Context, con, submitOptions{Options: o, deliverOptions: delivers(c, o.Format), onFailure: c.String("on-failure"), check: c.String("check"), dryRun: c.Bool("dry-run")})
+			return submit(c.Context, con, submitOptions{Options: o, deliverOptions: delivers(c, o.Format), onFailure: c.String("on-failure"), check: c.String("check"), dryRun: c.Bool("dry-run"), when: c.Bool("when")})
 		},
 	}
 }

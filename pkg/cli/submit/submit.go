@@ -32,6 +32,8 @@ type submitOptions struct {
 	// check is the path of a plan that must still be valid; "" for none.
 	check  string
 	dryRun bool
+	// when prints when the jobs start, if that is known soon.
+	when bool
 }
 
 // deliverOptions say how a command reports and follows the jobs that it submits.
@@ -41,6 +43,8 @@ type deliverOptions struct {
 	idsFile string
 	// wait makes the command follow the jobs until they finish.
 	wait bool
+	// startLine returns a forecast of when accepted jobs start; "" for none.
+	startLine func(context.Context, *target.Target, []once.Submitted) string
 }
 
 // submit is batchctl submit.
@@ -83,8 +87,21 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 	if err := nameEarlier(con, t); err != nil {
 		return err
 	}
+	o.startLine = func(ctx context.Context, t *target.Target, jobs []once.Submitted) string {
+		if !o.when {
+			return ""
+		}
+		prices, err := preview.PricesFor(o.Prices, in)
+		if err != nil {
+			return "" // plan --when reports it
+		}
+		return preview.WhenAccepted(ctx, t, preview.CatalogOf(in), prices, session.WithID(jobs), whenPatience)
+	}
 	return deliver(ctx, con, o.deliverOptions, t, planned)
 }
+
+// whenPatience is how long submit waits for the queue before it leaves out the forecast.
+const whenPatience = time.Second
 
 // deliver submits the plan, prints and records the jobs, and follows them with
 // --wait.
@@ -100,6 +117,11 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 		}
 		if err := checkLate(ctx, con, t, jobs)(); err != nil {
 			return err
+		}
+		if o.startLine != nil {
+			if line := o.startLine(ctx, t, jobs); line != "" {
+				fmt.Fprintln(con.Err, diag.Printable(line))
+			}
 		}
 		nextSteps(con, t, jobs)
 		printOutputs(con, planned, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)

@@ -43,7 +43,7 @@ func (m *Model) Head(queue string) *Task {
 		}
 	}
 	for _, list := range l.waiting {
-		consider(list)
+		consider(*list)
 	}
 	consider(l.parked)
 	return first

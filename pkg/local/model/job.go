@@ -40,6 +40,7 @@ type Job struct {
 	Service *Service
 	Work
 	class      class
+	fit        int               // in Dispatcher.fits
 	Children   []Task            // of an array
 	Tally      [Failed + 1]int32 // children by state
 	TallyAt    int64             // when the tally changed last, epoch milliseconds
@@ -217,10 +218,17 @@ func (o *Ordered) insert(t *Task) {
 
 // remove takes a task out of the list; it must be in it.
 func (o *Ordered) remove(t *Task) {
-	at, ok := slices.BinarySearchFunc(*o, t, (*Task).compare)
+	at, ok := 0, len(*o) > 0 && (*o)[0] == t
+	if !ok {
+		at, ok = slices.BinarySearchFunc(*o, t, (*Task).compare)
+	}
 	switch {
 	case !ok:
 	case at == 0: // jobs mostly leave at the head; nothing is moved then
+		(*o)[0] = nil
+		*o = (*o)[1:]
+	case at < len(*o)/2: // the shorter part moves
+		copy((*o)[1:at+1], (*o)[:at])
 		(*o)[0] = nil
 		*o = (*o)[1:]
 	default:

@@ -78,7 +78,7 @@ func (m *Model) Overdue(now int64) []Event {
 func (l *QueueJobs) runnable() iter.Seq[*Task] {
 	return func(yield func(*Task) bool) {
 		for _, list := range l.waiting {
-			for _, t := range list {
+			for _, t := range *list {
 				if !yield(t) {
 					return
 				}

@@ -5,24 +5,31 @@ type picker struct {
 	priority int32 // of the queue
 	lists    []cursor
 	at       int // index of the list whose head is next; -1: none
-	fair     *fairness
-	quota    *quotas // of a queue with quota shares
+	// first has for each share the index of its list whose head is next; -1: none.
+	first []int
+	fair  *fairness
+	quota *quotas // of a queue with quota shares
 }
 
 // cursor is the remaining tasks of one class.
 type cursor struct {
 	class class
 	tasks Ordered
+	// claim is that of the class's share; nil without a fair-share policy.
+	claim *claim
+	group int // the share's index in picker.first
 }
 
 // fairness decides between the shares of a queue.
 type fairness struct {
-	claims map[string]float64 // as of now
-	weight map[string]float64
-	budget int64 // thousandths of a vCPU that the shares may still take
+	claims []claim // by the number of the share
+	budget int64   // thousandths of a vCPU that the shares may still take
 	// idle is true if no job of the queue runs.
 	idle bool
 }
+
+// claim is how much a share has had, and how much its jobs count.
+type claim struct{ used, weight float64 }
 
 // picker returns an iterator over the tasks of a queue. Jobs of deleted queues come last.
 func (m *Model) picker(name string, now int64, capacity Amount) *picker {
@@ -31,14 +38,29 @@ func (m *Model) picker(name string, now int64, capacity Amount) *picker {
 		p.priority = q.Priority
 	}
 	l := m.Lines[name]
-	for c, tasks := range l.waiting {
-		p.lists = append(p.lists, cursor{c, tasks})
-	}
 	if v := m.PolicyOf(name); v != nil && v.Quota != nil {
 		p.quota = m.quotas(name)
 	} else if v != nil {
 		p.fair = m.fairness(l, v, now, m.Decay(name), m.vcpus(name, capacity))
 	}
+	p.lists = make([]cursor, 0, len(l.waiting))
+	groups, n := make([]int, len(l.shares)+1), 0 // by the number of the share; the last one is for none
+	for c, tasks := range l.waiting {
+		one, number := cursor{class: c, tasks: *tasks}, len(l.shares)
+		if s := l.shares[c.share]; s != nil {
+			number = s.number
+			if p.fair != nil {
+				one.claim = &p.fair.claims[number]
+			}
+		}
+		if groups[number] == 0 {
+			n++
+			groups[number] = n
+		}
+		one.group = groups[number] - 1
+		p.lists = append(p.lists, one)
+	}
+	p.first = make([]int, n)
 	p.choose()
 	return p
 }
@@ -62,14 +84,14 @@ func (m *Model) vcpus(name string, capacity Amount) int64 {
 // fairness computes the claims of a queue's shares now, and what they may still use together.
 // decay is in milliseconds, capacity in thousandths of a vCPU.
 func (m *Model) fairness(l *QueueJobs, p *Policy, now, decay, capacity int64) *fairness {
-	f := &fairness{claims: map[string]float64{}, weight: map[string]float64{}, idle: l.inUse == 0}
+	f := &fairness{claims: make([]claim, len(l.shares)), idle: l.inUse == 0}
 	active := 0
 	for id, s := range l.shares {
 		if s.isActive(now, decay) {
 			active++
 		}
-		f.weight[id] = p.weight(id)
-		f.claims[id] = s.claim(now, decay, f.weight[id])
+		weight := p.weight(id)
+		f.claims[s.number] = claim{s.claim(now, decay, weight), weight}
 	}
 	f.budget = p.usable(capacity, active) - l.inUse
 	return f
@@ -99,8 +121,10 @@ func (p *picker) bars(j *Job) (v verdict, reason string) {
 func (p *picker) next(v verdict) {
 	c := &p.lists[p.at]
 	if f := p.fair; v == starts && f != nil {
-		milli, id := c.tasks[0].Job.load(), c.class.share
-		f.claims[id] += f.weight[id] * float64(milli)
+		milli := c.tasks[0].Job.load()
+		if c.claim != nil {
+			c.claim.used += c.claim.weight * float64(milli)
+		}
 		f.budget -= milli
 		f.idle = false
 	}
@@ -118,31 +142,56 @@ func (p *picker) next(v verdict) {
 	p.choose()
 }
 
-// choose finds the list whose head comes next.
+// choose finds the list whose head comes next: the first of each share, and then the share.
 func (p *picker) choose() {
 	p.at = -1
+	for i := range p.first {
+		p.first[i] = -1
+	}
 	for i := range p.lists {
-		if len(p.lists[i].tasks) > 0 && (p.at < 0 || p.before(&p.lists[i], &p.lists[p.at])) {
+		if one := &p.lists[i]; len(one.tasks) > 0 {
+			if at := p.first[one.group]; at < 0 || p.beforeInShare(one, &p.lists[at]) {
+				p.first[one.group] = i
+			}
+		}
+	}
+	for _, i := range p.first {
+		if i >= 0 && (p.at < 0 || p.beforeInQueue(&p.lists[i], &p.lists[p.at])) {
 			p.at = i
 		}
 	}
 }
 
-// before reports whether the head of a comes before that of b: first a job within the quota of its
-// share, then the share with the lower claim, then the higher priority, then the order of submission.
-func (p *picker) before(a, b *cursor) bool {
-	if p.quota != nil {
-		if x, y := p.quota.owns(a.tasks[0].Job), p.quota.owns(b.tasks[0].Job); x != y {
-			return x
-		}
+// beforeInShare reports whether the head of a comes before that of b, which has the same share: first a job within
+// the quota of its share, then the higher priority, then the order of submission.
+func (p *picker) beforeInShare(a, b *cursor) bool {
+	if first, ok := p.ownsOnly(a, b); ok {
+		return first
 	}
-	if p.fair != nil && a.class.share != b.class.share {
-		if x, y := p.fair.claims[a.class.share], p.fair.claims[b.class.share]; x != y {
-			return x < y
-		}
-	}
-	if a.class.share == b.class.share && a.class.priority != b.class.priority {
+	if a.class.priority != b.class.priority {
 		return a.class.priority > b.class.priority
 	}
 	return a.tasks[0].compare(b.tasks[0]) < 0
+}
+
+// beforeInQueue reports whether the head of a comes before that of b, each the first of its share: first a job
+// within the quota of its share, then the share with the lower claim, then the order of submission. To compare heads
+// that are not the first of their shares has no order: the priority of one share says nothing about another.
+func (p *picker) beforeInQueue(a, b *cursor) bool {
+	if first, ok := p.ownsOnly(a, b); ok {
+		return first
+	}
+	if a.claim != nil && b.claim != nil && a.claim.used != b.claim.used {
+		return a.claim.used < b.claim.used
+	}
+	return a.tasks[0].compare(b.tasks[0]) < 0
+}
+
+// ownsOnly reports whether a's head is within the quota of its share; ok is false if b's is too, or neither.
+func (p *picker) ownsOnly(a, b *cursor) (first, ok bool) {
+	if p.quota == nil {
+		return false, false
+	}
+	x, y := p.quota.owns(a.tasks[0].Job), p.quota.owns(b.tasks[0].Job)
+	return x, x != y
 }

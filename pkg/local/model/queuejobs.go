@@ -9,7 +9,7 @@ import (
 // QueueJobs contains the jobs of one queue.
 type QueueJobs struct {
 	Jobs    [Failed + 1]Ordered // jobs and parents, by state
-	waiting map[class]Ordered   // RUNNABLE tasks that may start
+	waiting map[class]*Ordered  // RUNNABLE tasks that may start
 	parked  Ordered             // RUNNABLE tasks that currently fit no environment
 	shares  map[string]*share   // of a fair-share queue
 	inUse   int64               // thousandths of a vCPU, or of an instance, of the started jobs
@@ -28,7 +28,7 @@ type QueueJobs struct {
 
 // NewLine returns the list of a queue without jobs.
 func NewLine() *QueueJobs {
-	return &QueueJobs{waiting: map[class]Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
+	return &QueueJobs{waiting: map[class]*Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
 }
 
 // index adds a new job to the indexes.
@@ -42,11 +42,18 @@ func (l *QueueJobs) index(j *Job) {
 	l.ByName[name] = append(l.ByName[name], j)
 	l.ByDefinition[definition] = append(l.ByDefinition[definition], j)
 	if id := j.class.share; id != "" {
-		if l.shares[id] == nil {
-			l.shares[id] = &share{}
-		}
-		l.shares[id].open++
+		l.share(id).open++
 	}
+}
+
+// share returns the share with an identifier, and adds it if it is new.
+func (l *QueueJobs) share(id string) *share {
+	s := l.shares[id]
+	if s == nil {
+		s = &share{number: len(l.shares)}
+		l.shares[id] = s
+	}
+	return s
 }
 
 // class is what tasks in one list of a queue have in common: if one of them has to wait for a
@@ -67,8 +74,11 @@ func (l *QueueJobs) enter(t *Task) {
 		return
 	}
 	list := l.waiting[t.Job.class]
+	if list == nil {
+		list = &Ordered{}
+		l.waiting[t.Job.class] = list
+	}
 	list.insert(t)
-	l.waiting[t.Job.class] = list
 }
 
 // leave removes a RUNNABLE task from its list.
@@ -79,11 +89,12 @@ func (l *QueueJobs) leave(t *Task) {
 		return
 	}
 	list := l.waiting[t.Job.class]
-	if list.remove(t); len(list) == 0 {
-		delete(l.waiting, t.Job.class)
+	if list == nil {
 		return
 	}
-	l.waiting[t.Job.class] = list
+	if list.remove(t); len(*list) == 0 {
+		delete(l.waiting, t.Job.class)
+	}
 }
 
 // openShares returns the number of shares that have unfinished jobs.

@@ -10,36 +10,45 @@ import (
 type freeCapacity struct {
 	machine Amount
 	// environments has thousandths of a vCPU or of an instance, for what this pass has examined.
-	environments map[environmentUnit]int64
+	environments []environmentFree
+	// fleet replaces machine where jobs start on several machines; nil in an engine.
+	fleet      Fleet
+	dispatcher *Dispatcher
 	// consumables has the quantities of the resources that this pass has examined.
 	consumables map[string]int64
 	model       *Model
 }
 
-// environmentUnit is an environment with the unit of its limit: "" for vCPUs.
-type environmentUnit struct {
+// environmentFree is the free part of an environment, with the unit of its limit: "" for vCPUs.
+type environmentFree struct {
 	environment *Environment
 	unit        string
+	free        int64
 }
 
 func (m *Model) freeCapacity(free Amount) *freeCapacity {
-	return &freeCapacity{machine: free, environments: map[environmentUnit]int64{}, consumables: map[string]int64{}, model: m}
+	return &freeCapacity{machine: free, consumables: map[string]int64{}, model: m}
+}
+
+// part returns the free part of an environment for j. There are few environments, so it searches a list.
+func (r *freeCapacity) part(v *Environment, j *Job) *int64 {
+	unit := v.unit(j)
+	for i := range r.environments {
+		if e := &r.environments[i]; e.environment == v && e.unit == unit {
+			return &e.free
+		}
+	}
+	r.environments = append(r.environments, environmentFree{v, unit, v.limit(j) - v.inUse(unit)})
+	return &r.environments[len(r.environments)-1].free
 }
 
 // left returns the free part of an environment for j.
-func (r *freeCapacity) left(v *Environment, j *Job) int64 {
-	key := environmentUnit{v, v.unit(j)}
-	n, ok := r.environments[key]
-	if !ok {
-		n = v.limit(j) - v.inUse(key.unit)
-		r.environments[key] = n
-	}
-	return n
-}
+func (r *freeCapacity) left(v *Environment, j *Job) int64 { return *r.part(v, j) }
 
 // take reserves what j requests of an environment, or what is left of it.
 func (r *freeCapacity) take(v *Environment, j *Job) {
-	r.environments[environmentUnit{v, v.unit(j)}] = max(r.left(v, j)-j.load(), 0)
+	part := r.part(v, j)
+	*part = max(*part-j.load(), 0)
 }
 
 // unclaimed returns the free quantity of a consumable resource; 0 if it was deleted.
@@ -73,6 +82,9 @@ func (r *freeCapacity) admit(j *Job, environments []*Environment) (environment *
 		return nil, classWaits, why
 	}
 	r.consume(j)
+	if r.fleet != nil {
+		return r.admitToFleet(j, environments)
+	}
 	at := slices.IndexFunc(environments, func(v *Environment) bool { return r.left(v, j) >= j.load() })
 	if at < 0 {
 		v = classWaits
@@ -135,14 +147,14 @@ func schedule(lines []*picker, r *freeCapacity) []decision {
 	var all []decision
 	for p := foremost(lines); p != nil; p = foremost(lines) {
 		t := p.head()
-		if t.Job.Service == nil && r.machine.exhausted() {
+		if t.Job.Service == nil && r.exhausted() {
 			p.next(queueWaits)
 			continue
 		}
 		d := decision{Task: t}
 		v, reason := p.bars(t.Job)
 		if d.Reason = reason; v == starts {
-			d.Environment, v, d.Reason = r.admit(t.Job, r.model.fitting(t.Job))
+			d.Environment, v, d.Reason = r.admit(t.Job, r.fitting(t.Job))
 		}
 		p.next(v)
 		if v == starts || d.Reason != t.Reason {

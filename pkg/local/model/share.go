@@ -9,10 +9,11 @@ import (
 // Batch does not document how its usage decays. Here past usage halves with every decay period, so
 // it is a single number, however many jobs there are.
 type share struct {
-	open  int     // jobs that have not ended
-	inUse int64   // thousandths of a vCPU
-	mean  float64 // average usage at time at, with the past decayed
-	at    int64   // epoch milliseconds
+	number int     // in the order in which the queue met its shares, from 0
+	open   int     // jobs that have not ended
+	inUse  int64   // thousandths of a vCPU
+	mean   float64 // average usage at time at, with the past decayed
+	at     int64   // epoch milliseconds
 }
 
 // use adds milli to the current usage.

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,10 +45,7 @@ func (s *shared) add(i int, need Amount) {
 	j := &Job{ID: rand.Text(), Seq: int64(s.seq), Work: Work{Need: need}, Request: &awsbatch.SubmitJobInput{JobQueue: aws.String("q")}, class: class{share: id}}
 	j.Task = Task{Job: j, Index: -1, State: Runnable}
 	l := s.m.QueueJobs("q")
-	if l.shares[id] == nil {
-		l.shares[id] = &share{}
-	}
-	l.shares[id].open++
+	l.share(id).open++
 	l.enter(&j.Task)
 }
 
@@ -162,5 +160,31 @@ func TestComputeReservation(t *testing.T) {
 	}
 	if got := (&Policy{Name: "p"}).usable(16000, 3); got != 16000 {
 		t.Errorf("without a reservation: %d", got)
+	}
+}
+
+// TestOrderOfSharesIsOne checks that the order is the same in every pass, also if no share has used anything: the
+// lists of a queue are in a map, and priorities count within a share only.
+func TestOrderOfSharesIsOne(t *testing.T) {
+	for range 100 {
+		s := newShared([]float64{1, 1}, 600)
+		for _, c := range []struct {
+			share    int
+			priority int32
+		}{{0, 0}, {1, 0}, {0, 2}} {
+			s.add(c.share, Amount{MilliCPU: 1000, MemoryMiB: 1})
+			all := s.m.Lines["q"].waiting[class{share: share0(c.share)}]
+			last := (*all)[len(*all)-1]
+			s.m.Lines["q"].leave(last)
+			last.Job.class.priority = c.priority
+			s.m.Lines["q"].enter(last)
+		}
+		var got []int64
+		for p := s.m.picker("q", 1, Amount{MilliCPU: 4000, MemoryMiB: 4}); p.head() != nil; p.next(starts) {
+			got = append(got, p.head().Job.Seq)
+		}
+		if want := []int64{2, 3, 1}; !slices.Equal(got, want) {
+			t.Fatalf("the order is %d, want %d", got, want)
+		}
 	}
 }

@@ -1,0 +1,58 @@
+// Package forecast is the command forecast: what the next hours of a queue bring, and what a change would do.
+package forecast
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	simulate "github.com/batchctl/batchctl/pkg/forecast"
+)
+
+// ForecastCommand is batchctl forecast.
+func ForecastCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "forecast",
+		Usage:     "forecast the use of a queue, and what a change would do",
+		UsageText: "batchctl forecast [FLAGS] [QUEUE]",
+		Description: cmdline.Help("Simulates the queue and all queues that share compute environments with it. The order of jobs comes from the scheduler of the "+
+			"local engine. Durations come from earlier attempts. Figures are medians, with the middle 80 % of the draws in brackets. Jobs that come later "+
+			"are those of the last day at the same time.\n\n"+
+			"--set, --add-jobs, --without-share and --spot-reclaims propose a change. The output then compares both, and ends with a patch for the files of "+
+			"batchctl apply. --set takes a compute environment or a queue, and a member.\n\n"+
+			"--replay runs a trace instead of the queue's jobs: the jobs that the target still lists (history), a file in the Standard Workload Format (.swf), or the "+
+			"columns of Alibaba's GPU trace (.csv). It names the cheapest set of queues that keeps the 95th percentile of waiting below --max-wait.",
+			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --target prod --svg gpu.svg\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
+				"batchctl forecast gpu --add-jobs 'job.json*200'\nbatchctl forecast gpu --set gpu.type=SPOT --spot-reclaims 0.05\n"+
+				"batchctl forecast gpu --replay month.swf --max-wait 30m --html sizing.html\nbatchctl forecast --accuracy"),
+		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[outlookDocument](), cmdline.JSONWith[sizingDocument]("replay"), cmdline.JSONWith[[]simulate.Accuracy]("accuracy")),
+			preview.PricesFlag(),
+			&cli.DurationFlag{Name: "for", Value: defaultSpan, Usage: "forecast this `DURATION`"},
+			&cli.StringSliceFlag{Name: "set", Usage: "propose a `CHANGE`: NAME.MEMBER=VALUE, or += and -= for lists; may be repeated"},
+			&cli.StringSliceFlag{Name: "add-jobs", Usage: "propose the jobs of this `FILE`, with *N that many times; may be repeated"},
+			&cli.StringFlag{Name: "without-share", Usage: "propose to leave out the waiting jobs of this `SHARE`"},
+			&cli.Float64Flag{Name: "spot-reclaims", Usage: "propose that EC2 takes each Spot instance back `N` times an hour"},
+			&cli.StringFlag{Name: "replay", Usage: "run this `TRACE`: history, FILE.swf or FILE.csv"},
+			&cli.DurationFlag{Name: "max-wait", Value: defaultMostWait, Usage: "with --replay, the limit of waiting for 95 % of the jobs, a `DURATION`"},
+			&cli.StringFlag{Name: "svg", Usage: "write the use by share to this `FILE`"},
+			&cli.StringFlag{Name: "html", Usage: "with --replay, write the sizing report to this `FILE`"},
+			&cli.Uint64Flag{Name: "seed", Usage: "the `NUMBER` from which the draws start; the same one gives the same forecast", Value: 1},
+			&cli.BoolFlag{Name: "accuracy", Usage: "compare earlier forecasts with what happened"},
+		)...),
+		Action: func(c *cli.Context) error {
+			of, err := jobs.OptionsOf(c)
+			if err != nil {
+				return err
+			}
+			o := options{Options: of, prices: c.String("prices"), span: c.Duration("for"), set: c.StringSlice("set"), addJobs: c.StringSlice("add-jobs"),
+				withoutShare: c.String("without-share"), reclaims: c.Float64("spot-reclaims"), replay: c.String("replay"), mostWait: c.Duration("max-wait"),
+				svg: c.String("svg"), html: c.String("html"), seed: c.Uint64("seed")}
+			if c.Bool("accuracy") {
+				return showAccuracy(c.Context, con, o)
+			}
+			return forecast(c.Context, con, o)
+		},
+	}
+}

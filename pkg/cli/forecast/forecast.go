@@ -1,0 +1,381 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	simulate "github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/forecast/observe"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+const (
+	defaultSpan     = 6 * time.Hour
+	longestSpan     = 31 * 24 * time.Hour
+	defaultMostWait = 30 * time.Minute
+	// outlookDraws and outlookSteps are how fine the picture is.
+	outlookDraws, outlookSteps = 60, 48
+)
+
+// options are the flags of forecast. Args has at most one queue.
+type options struct {
+	jobs.Options
+	prices       string // path of a file
+	span         time.Duration
+	set          []string
+	addJobs      []string
+	withoutShare string
+	reclaims     float64
+	replay       string
+	mostWait     time.Duration
+	svg, html    string
+	seed         uint64
+}
+
+// proposes reports whether the options propose a change.
+func (o options) proposes() bool {
+	return len(o.set)+len(o.addJobs) > 0 || o.withoutShare != "" || o.reclaims > 0
+}
+
+// check returns the error of options that do not belong together.
+func (o options) check() error {
+	switch {
+	case len(o.Args) > 1:
+		return exit.Usage("forecast takes one queue, not %d", len(o.Args)).Try("name one of: %s; without a name it is for all queues", strings.Join(o.Args, " "))
+	case o.span <= 0 || o.span > longestSpan:
+		return exit.Usage("--for %s: want a duration of more than 0 and at most %s", o.span, longestSpan)
+	case o.reclaims < 0 || o.reclaims > 60 || math.IsNaN(o.reclaims):
+		return exit.Usage("--spot-reclaims %g: want a number from 0 to 60", o.reclaims)
+	case o.html != "" && o.replay == "":
+		return exit.Usage("--html is the sizing report of --replay").Try("add --replay history, or use --svg for the picture of a forecast")
+	case o.replay != "" && (len(o.addJobs) > 0 || o.svg != "" || o.withoutShare != ""):
+		return exit.Usage("--replay has its own jobs and report").Try("leave out --add-jobs, --without-share and --svg")
+	case o.mostWait < 0:
+		return exit.Usage("--max-wait %s is negative", o.mostWait)
+	}
+	return nil
+}
+
+// outlookDocument is the JSON of a forecast.
+type outlookDocument struct {
+	Target string `json:"target"`
+	// Queue is "" for all queues.
+	Queue   string           `json:"queue,omitempty"`
+	Outlook simulate.Outlook `json:"outlook"`
+	// Proposed is the outlook after the proposed change, Patch the change in the form of the files of apply.
+	Proposed *simulate.Outlook `json:"proposed,omitempty"`
+	Patch    map[string]any    `json:"patch,omitempty"`
+	// Costs are the shares whose jobs wait longer after the change.
+	Costs   []costs  `json:"costsOthers,omitempty"`
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// costs is how much longer the jobs of a share wait, on average.
+type costs struct {
+	Share  string  `json:"share"`
+	WaitMs float64 `json:"waitMs"`
+}
+
+// world is what a forecast starts from.
+type world struct {
+	call *jobs.Call
+	seen *observe.Observation
+	// expand returns the instance types of an entry with their prices.
+	expand func(entry string, spot bool) ([]simulate.InstanceType, error)
+}
+
+// forecast is batchctl forecast.
+func forecast(ctx context.Context, con *term.Console, o options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	call, err := jobs.OpenFor(ctx, con, o.Options, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	w, err := observed(ctx, o, call)
+	if err != nil {
+		return err
+	}
+	if o.replay != "" {
+		return replay(ctx, con, o, w)
+	}
+	return show(ctx, con, o, w)
+}
+
+// observed reads the target.
+func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
+	in := &input.Input{Platform: call.Platform}
+	prices, err := preview.PricesFor(o.prices, in)
+	if err != nil {
+		return nil, err
+	}
+	queue := ""
+	if len(o.Args) == 1 {
+		queue = batch.Name(o.Args[0])
+		if call.Platform != nil {
+			if q, ok := call.Platform.Queue(queue); ok {
+				queue = batch.Name(q.Name)
+			}
+		}
+	}
+	types := preview.CatalogOf(in)
+	reader := preview.ReaderOf(call.Target, types, prices)
+	seen, err := reader.Read(ctx, queue, time.Now())
+	if no, ok := errors.AsType[*observe.NoQueueError](err); ok {
+		return nil, exit.Fail(exit.NotDone, "%v", no).Try("see them all: batchctl queues%s", call.Flags)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(seen.State.Queues) == 0 {
+		return nil, exit.Fail(exit.NotDone, "the target has no queue with compute environments")
+	}
+	if _, err := (observe.Store{Dir: call.Submissions.Dir}).Learn(call.Submissions.Target, seen.Started()); err != nil {
+		return nil, err
+	}
+	return &world{call, seen, func(entry string, spot bool) ([]simulate.InstanceType, error) {
+		list := observe.Types(types, prices, reader.Region(), spot, []string{entry})
+		if len(list) == 0 {
+			return nil, fmt.Errorf("the catalogue does not know instance type %s", entry)
+		}
+		return list, nil
+	}}, nil
+}
+
+// show prints the outlook of the queues, and that of the proposed change.
+func show(ctx context.Context, con *term.Console, o options, w *world) error {
+	arrive(w.seen, o.span)
+	d := outlookDocument{Target: w.call.Submissions.Target, Unknown: w.seen.Unknown}
+	if len(o.Args) == 1 {
+		d.Queue = o.Args[0]
+	}
+	var err error
+	if d.Outlook, err = outlook(w.seen.State, o); err != nil {
+		return err
+	}
+	if o.proposes() {
+		next, err := proposed(ctx, con, o, w)
+		if err != nil {
+			return err
+		}
+		after, err := outlook(next, o)
+		if err != nil {
+			return err
+		}
+		d.Proposed, d.Patch, d.Costs = &after, w.seen.State.Patch(next), costsOf(d.Outlook, after)
+	}
+	if o.svg != "" {
+		if err := newfile.Write(o.svg, newfile.ForAll, newfile.Bytes([]byte(picture(d)))); err != nil {
+			return err
+		}
+	}
+	if o.Format == "json" {
+		return con.MaskedJSON(d)
+	}
+	return printOutlook(con, o, d)
+}
+
+// outlook simulates a state for the span of the options.
+func outlook(state *simulate.State, o options) (simulate.Outlook, error) {
+	sim, err := simulate.New(state)
+	if err != nil {
+		return simulate.Outlook{}, exit.Usage("%v", err)
+	}
+	return sim.Outlook(o.seed, state.Now+o.span.Milliseconds(), outlookSteps, outlookDraws, runtime.GOMAXPROCS(0)), nil
+}
+
+// arrive adds the jobs that came in the last day at the time of the forecast, as those that will come.
+func arrive(seen *observe.Observation, span time.Duration) {
+	const day = 24 * int64(time.Hour/time.Millisecond)
+	now, n := seen.State.Now, 0
+	var later []simulate.Job
+	for _, j := range seen.Ended {
+		for at := j.Submitted + day; at < now+span.Milliseconds(); at += day {
+			if at <= now {
+				continue
+			}
+			j.Submitted, j.Started, j.Exact = at, 0, 0
+			later = append(later, j)
+			n++
+		}
+	}
+	slices.SortStableFunc(later, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
+	seen.State.Jobs = append(seen.State.Jobs, later...)
+	if n == 0 {
+		seen.Unknown = append(seen.Unknown, "which jobs come: none ended in the last day, so none are assumed")
+		return
+	}
+	seen.Unknown = append(seen.Unknown, fmt.Sprintf("which jobs come: %d are assumed, as many as came yesterday at this time", n))
+}
+
+// proposed returns the state after the proposed change.
+func proposed(ctx context.Context, con *term.Console, o options, w *world) (*simulate.State, error) {
+	var changes []simulate.Change
+	for _, text := range o.set {
+		c, err := simulate.ParseChange(text)
+		if err != nil {
+			return nil, exit.Usage("--set %v", err)
+		}
+		changes = append(changes, c)
+	}
+	next, err := w.seen.State.Changed(changes, w.expand)
+	if err != nil {
+		return nil, exit.Usage("--set %v", err)
+	}
+	if o.withoutShare != "" {
+		next = next.Without(o.withoutShare)
+	}
+	if o.reclaims > 0 {
+		next = next.Reclaimed(o.reclaims)
+	}
+	for _, arg := range o.addJobs {
+		if next, err = withJobs(ctx, con, o, w, next, arg); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+// withJobs adds the jobs of FILE or FILE*N.
+func withJobs(ctx context.Context, con *term.Console, o options, w *world, state *simulate.State, arg string) (*simulate.State, error) {
+	path, times := arg, 1
+	if at := strings.LastIndexByte(arg, '*'); at > 0 {
+		n, err := strconv.Atoi(arg[at+1:])
+		if err != nil || n < 1 || n > 100_000 {
+			return nil, exit.Usage("--add-jobs %s: want a whole number from 1 to 100000 after *", arg)
+		}
+		path, times = arg[:at], n
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, exit.Usage("--add-jobs %s: %v", arg, err)
+	}
+	of := preview.Options{Options: input.Options{Command: "forecast", Paths: []string{path}, Target: o.Target}}
+	in, err := input.Load(con, of.Options)
+	if err != nil {
+		return nil, err
+	}
+	planned, err := preview.BuildPlan(ctx, con, of, in, w.call.IsLocal())
+	if err != nil {
+		return nil, err
+	}
+	v := preview.ReviewOf(in, planned, w.call.TargetState(ctx, planned), nil)
+	shadow := *w.seen // durations of new definitions belong to the proposed state
+	shadow.State = state
+	next := *state
+	next.Jobs = slices.Clone(state.Jobs)
+	shadow.State = &next
+	for _, j := range v.Jobs {
+		if j.Submit == nil {
+			continue
+		}
+		some := preview.JobsOf(&shadow, j)
+		if len(some) == 0 {
+			return nil, exit.Usage("--add-jobs %s: job %s goes to queue %s, which is not in this forecast", arg, j.Name, batch.Name(*j.Submit.JobQueue))
+		}
+		for range times {
+			for _, one := range some {
+				one.Submitted = next.Now
+				next.Jobs = append(next.Jobs, one)
+			}
+		}
+	}
+	slices.SortStableFunc(next.Jobs, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
+	return &next, nil
+}
+
+// costsOf returns the shares whose jobs wait a minute longer on average after a change, the most first.
+func costsOf(before, after simulate.Outlook) (list []costs) {
+	for _, g := range before.Groups {
+		at := slices.IndexFunc(after.Groups, func(v simulate.Group) bool { return v.Name == g.Name })
+		// With more jobs in the share, the mean is not that of the others.
+		if at < 0 || after.Groups[at].Jobs > g.Jobs {
+			continue
+		}
+		if more := after.Groups[at].WaitMs.Median - g.WaitMs.Median; more >= float64(time.Minute.Milliseconds()) {
+			list = append(list, costs{g.Name, more})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b costs) int { return int(b.WaitMs - a.WaitMs) })
+	return list
+}
+
+// showAccuracy is forecast --accuracy.
+func showAccuracy(ctx context.Context, con *term.Console, o options) error {
+	call, err := jobs.OpenFor(ctx, con, o.Options, target.ToRead)
+	if err != nil {
+		return err
+	}
+	defer call.Close()
+	store := observe.Store{Dir: call.Submissions.Dir}
+	all, err := store.All()
+	if err != nil {
+		return err
+	}
+	// Jobs that the target still has tell when they started.
+	var ids []string
+	for _, p := range all {
+		if p.Started == 0 && p.Target == call.Submissions.Target {
+			ids = append(ids, p.Job)
+		}
+	}
+	started := map[string]int64{}
+	for part := range slices.Chunk(ids, 100) {
+		found, err := call.ByID(ctx, part)
+		if err != nil {
+			return err
+		}
+		for id, d := range found {
+			if d.StartedAt != nil {
+				started[id] = *d.StartedAt
+			}
+		}
+	}
+	if all, err = store.Learn(call.Submissions.Target, started); err != nil {
+		return err
+	}
+	list := simulate.AccuracyOf(call.Submissions.Target, all)
+	if len(o.Args) > 0 {
+		list = slices.DeleteFunc(list, func(a simulate.Accuracy) bool { return !slices.Contains(o.Args, a.Queue) })
+	}
+	if o.Format == "json" {
+		return con.MaskedJSON(list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(con.Err, "no forecasts yet: submit makes one for each job that waits")
+		return nil
+	}
+	t := con.Table("QUEUE", "FORECASTS", "OPEN", "IN 80 % INTERVAL", "LATER THAN MEDIAN", "VERDICT")
+	for _, a := range list {
+		verdict := "good"
+		switch {
+		case a.Forecasts < 30:
+			verdict = "too few to tell"
+		case a.Poor:
+			verdict = "poor: do not rely on it"
+		}
+		coverage, bias := "-", "-"
+		if a.Forecasts > 0 {
+			coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage), brief((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
+		}
+		t.Row(diag.Printable(a.Queue), strconv.Itoa(a.Forecasts), strconv.Itoa(a.Open), coverage, bias, verdict)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,249 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
+	simulate "github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/ui/chart"
+)
+
+// sizingDocument is the JSON of --replay.
+type sizingDocument struct {
+	Target string `json:"target"`
+	Trace  string `json:"trace"`
+	Jobs   int    `json:"jobs"`
+	// Skipped counts the rows of the trace without what a replay needs, by reason.
+	Skipped map[string]int `json:"skipped,omitempty"`
+	// Waited has the 50th and 95th percentile of the waits in the trace, in milliseconds; absent if it has none.
+	Waited []int64 `json:"waitedMs,omitempty"`
+	// MaxWaitMs is the limit for 95 % of the jobs.
+	MaxWaitMs int64 `json:"maxWaitMs"`
+	// Sets are the sets of queues, the cheapest within the limit first.
+	Sets []simulate.Sizing `json:"sets"`
+	// Patch changes the present queues to the first set, if it keeps the limit.
+	Patch map[string]any `json:"patch,omitempty"`
+}
+
+// readTrace reads the trace of --replay.
+func readTrace(o options, w *world) (*simulate.Trace, error) {
+	if o.replay == "history" {
+		return simulate.TraceOf(w.seen.Ended), nil
+	}
+	f, err := os.Open(o.replay)
+	if err != nil {
+		return nil, exit.Usage("--replay: %v", err).Try("name history, or a file .swf or .csv")
+	}
+	defer f.Close()
+	var trace *simulate.Trace
+	switch strings.ToLower(filepath.Ext(o.replay)) {
+	case ".swf":
+		trace, err = simulate.ReadSWF(f)
+	case ".csv":
+		trace, err = simulate.ReadCSV(f)
+	default:
+		return nil, exit.Usage("--replay %s: want history, or a file .swf or .csv", o.replay)
+	}
+	if err != nil {
+		return nil, exit.Fail(exit.Problem, "read %s: %v", o.replay, err)
+	}
+	return trace, nil
+}
+
+// replay is forecast --replay.
+func replay(ctx context.Context, con *term.Console, o options, w *world) error {
+	trace, err := readTrace(o, w)
+	if err != nil {
+		return err
+	}
+	if len(trace.Jobs) == 0 {
+		return exit.Fail(exit.Problem, "%s has no job that a replay can run", o.replay)
+	}
+	queue, err := traceQueue(o, w)
+	if err != nil {
+		return err
+	}
+	state := trace.Replay(w.seen.State, func(j simulate.Job) int {
+		if o.replay == "history" {
+			return j.Queue
+		}
+		return queue
+	})
+	var changes []simulate.Change
+	for _, text := range o.set {
+		c, err := simulate.ParseChange(text)
+		if err != nil {
+			return exit.Usage("--set %v", err)
+		}
+		changes = append(changes, c)
+	}
+	changed, err := state.Changed(changes, w.expand)
+	if err != nil {
+		return exit.Usage("--set %v", err)
+	}
+	if o.reclaims > 0 {
+		changed = changed.Reclaimed(o.reclaims)
+	}
+	sets, err := simulate.Sizings(changed, o.mostWait.Milliseconds(), w.expand, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return exit.Usage("%v", err)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Sets: sets}
+	if waits := slices.DeleteFunc(slices.Clone(trace.Waits), func(v int64) bool { return v < 0 }); len(waits) > 0 {
+		slices.Sort(waits)
+		d.Waited = []int64{simulate.Quantile(waits, 0.5), simulate.Quantile(waits, 0.95)}
+	}
+	if sets[0].Keeps {
+		d.Patch = state.Patch(sets[0].State())
+	}
+	if o.html != "" {
+		if err := newfile.Write(o.html, newfile.ForAll, func(w io.Writer) error { return report(w, d) }); err != nil {
+			return err
+		}
+	}
+	if o.Format == "json" {
+		return con.MaskedJSON(d)
+	}
+	return printSizing(con, d)
+}
+
+// traceQueue returns the index of the queue that the jobs of a trace go to.
+func traceQueue(o options, w *world) (int, error) {
+	if len(o.Args) == 1 {
+		if at := w.seen.Queue(o.Args[0]); at >= 0 {
+			return at, nil
+		}
+	}
+	if len(w.seen.State.Queues) == 1 {
+		return 0, nil
+	}
+	return 0, exit.Usage("the jobs of a trace go to one queue, and the target has %d", len(w.seen.State.Queues)).Try("name it: batchctl forecast QUEUE --replay %s", term.Quoted(o.replay))
+}
+
+// verdict names the cheapest set, or why there is none.
+func verdict(d sizingDocument) string {
+	limit := span(float64(d.MaxWaitMs))
+	if best := d.Sets[0]; best.Keeps {
+		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit, best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
+	}
+	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the nearest: %s, with %s", limit, d.Sets[0].Name, span(d.Sets[0].P95Ms))
+}
+
+// printSizing prints a sizing report as text.
+func printSizing(con *term.Console, d sizingDocument) error {
+	fmt.Fprintf(con.Out, "%s of %s against the queues at %s\n", term.Plural(d.Jobs, "job"), diag.Printable(d.Trace), diag.Printable(d.Target))
+	for why, n := range d.Skipped {
+		fmt.Fprintf(con.Err, "note: %s skipped: %s\n", term.Plural(n, "row"), why)
+	}
+	if d.Waited != nil {
+		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s in the median, 95 %% of them at most %s\n", span(float64(d.Waited[0])), span(float64(d.Waited[1])))
+	}
+	fmt.Fprintln(con.Out)
+	t := con.Table("SET", "MAXVCPUS", "WAIT P95", "COST", "IDLE VCPU HOURS", "FAIRNESS", "KEEPS LIMIT")
+	for _, s := range d.Sets {
+		t.Row(sizingCells(s)...)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(con.Out, "\n%s\n", verdict(d))
+	if len(d.Patch) > 0 {
+		return printPatch(con, d.Patch)
+	}
+	return nil
+}
+
+// sizingCells returns the figures of a set.
+func sizingCells(s simulate.Sizing) []string {
+	keeps := "no"
+	if s.Keeps {
+		keeps = "yes"
+	}
+	return []string{s.Name, fmt.Sprint(s.MaxvCpus), span(s.P95Ms), dollars(s.Outlook.CostUSD.Median), hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
+}
+
+// page is the sizing report.
+var page = template.Must(template.New("sizing").Parse(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Sizing report</title>
+<style>
+body{font-family:sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6em;border-bottom:1px solid #ddd}
+.verdict{font-weight:bold}pre{background:#f4f4f4;padding:1em;overflow:auto}
+{{.Style}}
+</style>
+</head>
+<body>
+<h1>Sizing report</h1>
+<p>{{.Jobs}} jobs of {{.Trace}} against the queues at {{.Target}}, on {{.Day}}.</p>
+<p class="verdict">{{.Verdict}}</p>
+<table>
+<thead><tr><th>Set</th><th>maxvCpus</th><th>Wait p95</th><th>Cost</th><th>Idle vCPU hours</th><th>Fairness</th><th>Keeps the limit</th></tr></thead>
+<tbody>
+{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
+{{end}}</tbody>
+</table>
+<h2>Cost</h2>
+{{.CostChart}}
+<h2>Waiting, 95th percentile in minutes</h2>
+{{.WaitChart}}
+{{if .Patch}}<h2>The change</h2>
+<pre>{{.Patch}}</pre>{{end}}
+</body>
+</html>
+`))
+
+// report writes the sizing report as a page that needs no other file.
+func report(w io.Writer, d sizingDocument) error {
+	bars := func(id, title, unit string, of func(simulate.Sizing) chart.Bar) template.HTML {
+		g := chart.BarGroup{}
+		for _, s := range d.Sets {
+			b := of(s)
+			b.Name = s.Name
+			g.Bars = append(g.Bars, b)
+		}
+		// The chart escapes every text.
+		return template.HTML(chart.Bars{ID: id, Title: title, Unit: unit, Groups: []chart.BarGroup{g}, Width: chartWidth}.SVG())
+	}
+	var rows [][]string
+	for _, s := range d.Sets {
+		rows = append(rows, sizingCells(s))
+	}
+	patch := ""
+	if len(d.Patch) > 0 {
+		text, err := term.JSONText(d.Patch)
+		if err != nil {
+			return err
+		}
+		patch = string(text)
+	}
+	err := page.Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
+		"Verdict": verdict(d), "Rows": rows, "Patch": patch,
+		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
+			c := s.Outlook.CostUSD
+			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}
+		}),
+		"WaitChart": bars("wait", "Waiting of each set", "min", func(s simulate.Sizing) chart.Bar { return chart.Bar{Value: s.P95Ms / 60_000} })})
+	if err != nil {
+		return errors.Join(errors.New("write the sizing report"), err)
+	}
+	return nil
+}

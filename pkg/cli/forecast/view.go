@@ -1,0 +1,195 @@
+package forecast
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
+	simulate "github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/ui/chart"
+)
+
+// span formats milliseconds.
+func span(ms float64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if d >= 10*time.Minute {
+		return brief(d.Round(time.Minute))
+	}
+	return brief(d.Round(time.Second))
+}
+
+// brief formats a duration without the zeros at its end: 2h and not 2h0m0s.
+func brief(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// banded formats a band: its median, and the ends in brackets where they differ.
+func banded(b simulate.Band, format func(float64) string) string {
+	median, low, high := format(b.Median), format(b.Low), format(b.High)
+	if low == high {
+		return median
+	}
+	return fmt.Sprintf("%s (%s to %s)", median, low, high)
+}
+
+func hours(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+func dollars(v float64) string { return fmt.Sprintf("$%.2f", v) }
+
+func index(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+func count(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+// printOutlook prints a forecast as text.
+func printOutlook(con *term.Console, o options, d outlookDocument) error {
+	name := "all queues"
+	if d.Queue != "" {
+		name = "queue " + d.Queue
+	}
+	fmt.Fprintf(con.Out, "%s at %s, the next %s\n\n", diag.Printable(name), diag.Printable(d.Target), brief(o.span))
+	if err := printGroups(con, "SHARE", d.Outlook.Groups, d.Proposed, func(v *simulate.Outlook) []simulate.Group { return v.Groups }); err != nil {
+		return err
+	}
+	if len(d.Outlook.Teams) > 0 {
+		fmt.Fprintln(con.Out)
+		if err := printGroups(con, "TEAM", d.Outlook.Teams, d.Proposed, func(v *simulate.Outlook) []simulate.Group { return v.Teams }); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(con.Out)
+	for _, figure := range []struct {
+		name   string
+		of     func(simulate.Outlook) simulate.Band
+		format func(float64) string
+	}{
+		{"cost", func(v simulate.Outlook) simulate.Band { return v.CostUSD }, dollars},
+		{"idle vCPU hours", func(v simulate.Outlook) simulate.Band { return v.IdleVCPUHours }, hours},
+		{"fairness (Jain's index)", func(v simulate.Outlook) simulate.Band { return v.Fairness }, index},
+		{"jobs that do not start", func(v simulate.Outlook) simulate.Band { return v.Unstarted }, count},
+	} {
+		line := fmt.Sprintf("%-24s %s", figure.name, banded(figure.of(d.Outlook), figure.format))
+		if d.Proposed != nil {
+			line += "  ->  " + banded(figure.of(*d.Proposed), figure.format)
+		}
+		fmt.Fprintln(con.Out, line)
+	}
+	for _, c := range d.Costs {
+		fmt.Fprintf(con.Out, "\nthis costs share %s %s: its jobs wait that much longer on average\n", diag.Printable(c.Share), span(c.WaitMs))
+	}
+	if len(d.Patch) > 0 {
+		if err := printPatch(con, d.Patch); err != nil {
+			return err
+		}
+	}
+	if len(d.Unknown) > 0 {
+		fmt.Fprintln(con.Out)
+	}
+	for _, u := range d.Unknown {
+		fmt.Fprintf(con.Out, "unknown: %s\n", diag.Printable(u))
+	}
+	return nil
+}
+
+// printPatch prints a change for the files of apply.
+func printPatch(con *term.Console, patch map[string]any) error {
+	text, err := json.MarshalIndent(patch, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(con.Out, "\nchange these members in the files of your queues, then run batchctl apply\n%s\n", diag.PrintableJSON(text))
+	return nil
+}
+
+// printGroups prints a table of shares or teams, with the figures after a proposed change beside those before.
+func printGroups(con *term.Console, head string, before []simulate.Group, after *simulate.Outlook, of func(*simulate.Outlook) []simulate.Group) error {
+	t := con.Table(head, "JOBS", "WAIT P50", "WAIT P95", "VCPU HOURS", "COST")
+	var names []string
+	pick := func(list []simulate.Group, name string) (simulate.Group, bool) {
+		for _, g := range list {
+			if g.Name == name {
+				return g, true
+			}
+		}
+		return simulate.Group{}, false
+	}
+	for _, g := range before {
+		names = append(names, g.Name)
+	}
+	if after != nil {
+		for _, g := range of(after) {
+			if _, ok := pick(before, g.Name); !ok {
+				names = append(names, g.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		cells := []string{diag.Printable(name)}
+		now, _ := pick(before, name)
+		var next simulate.Group
+		if after != nil {
+			next, _ = pick(of(after), name)
+		}
+		for i, cell := range cellsOf(now) {
+			if then := cellsOf(next)[i]; after != nil && then != cell {
+				cell += " -> " + then
+			}
+			cells = append(cells, cell)
+		}
+		t.Row(cells...)
+	}
+	return t.Flush()
+}
+
+// cellsOf returns the figures of a group.
+func cellsOf(g simulate.Group) []string {
+	return []string{fmt.Sprint(g.Jobs), banded(g.P50, span), banded(g.P95, span), banded(g.VCPUHours, hours), banded(g.CostUSD, dollars)}
+}
+
+// chartStyle colours the charts of a file that stands alone.
+const chartStyle = `.chart{font-family:sans-serif}.label,.inside{fill:#333}.heading{font-weight:bold}.grid{stroke:#ddd}.axis{stroke:#888}.limit{stroke:#b00}` +
+	`.hatch{stroke:#fff;stroke-opacity:.4}.area.s-low{fill:#2166ac}.area.s-median{fill:#67a9cf}.area.s-high{fill:#d1e5f0}.bar{fill:#2166ac}.error{stroke:#333}`
+
+// chartWidth and chartHeight are the size of one chart.
+const chartWidth, chartHeight = 900, 260
+
+// picture returns an SVG with a chart for each share: what it uses at least, in the median and at most.
+func picture(d outlookDocument) string {
+	type titled struct {
+		title string
+		of    simulate.Outlook
+	}
+	all := []titled{{"", d.Outlook}}
+	if d.Proposed != nil {
+		all = []titled{{" now", d.Outlook}, {" after the change", *d.Proposed}}
+	}
+	var body strings.Builder
+	y := 0
+	for n, one := range all {
+		for i, g := range one.of.Groups {
+			a := chart.Area{ID: fmt.Sprintf("use-%d-%d", n, i), Title: "vCPUs of share " + g.Name + one.title, Unit: "vCPUs of share " + g.Name + one.title, Width: chartWidth, Height: chartHeight,
+				Series: []chart.Series{{Name: "at least", Class: "s-low"}, {Name: "median", Class: "s-median"}, {Name: "at most", Class: "s-high"}}}
+			for k, at := range one.of.Times {
+				a.Times = append(a.Times, time.UnixMilli(at))
+				b := g.Used[k]
+				for s, v := range []float64{b.Low, b.Median - b.Low, b.High - b.Median} {
+					a.Series[s].Values = append(a.Series[s].Values, v)
+				}
+			}
+			place := fmt.Sprintf(`<svg x="0" y="%d" width="%d" height="%d" `, y, chartWidth, chartHeight)
+			body.WriteString(strings.Replace(a.SVG(), "<svg ", place, 1))
+			y += chartHeight + 20
+		}
+	}
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d"><style>%s</style><rect width="100%%" height="100%%" fill="#fff"/>%s</svg>`+"\n",
+		chartWidth, max(y, chartHeight), chartStyle, body.String())
+}

@@ -1,0 +1,257 @@
+//lint:file-ignore SA1019 the deprecated members vcpus and memory are still in answers
+
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+// size is what is known of the jobs of a definition.
+type size struct {
+	need     model.Amount
+	platform types.PlatformCapability
+	priority int32
+	timeout  int64
+	team     string
+}
+
+// entry is a job with its queue, before it has a place in the order.
+type entry struct {
+	types.JobSummary
+	queue int
+	front int
+}
+
+// addJobs adds the jobs of the queues to the State, in the order in which they may start.
+func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) error {
+	var open, ended []entry
+	for i, q := range all {
+		if q.more {
+			o.Unknown = append(o.Unknown, fmt.Sprintf("the jobs of queue %s after the first %d", o.State.Queues[i].Name, mostListed))
+		}
+		for _, j := range q.open {
+			front, ok := q.front[aws.ToString(j.JobId)]
+			if !ok {
+				front = mostListed
+			}
+			open = append(open, entry{j, i, front})
+		}
+		for _, j := range q.ended {
+			ended = append(ended, entry{j, i, 0})
+		}
+	}
+	slices.SortStableFunc(open, func(a, b entry) int {
+		if a.queue == b.queue {
+			return cmp.Or(cmp.Compare(a.front, b.front), cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt)))
+		}
+		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
+	})
+	slices.SortStableFunc(ended, func(a, b entry) int { return cmp.Compare(aws.ToInt64(a.StoppedAt), aws.ToInt64(b.StoppedAt)) })
+	sizes, byJob, err := r.sizes(ctx, open, ended)
+	if err != nil {
+		return err
+	}
+	o.record(r.Attempts, ended)
+	o.addOpen(open, sizes, byJob)
+	for _, j := range ended {
+		s := sizes[definition(j.JobSummary)]
+		if byJob[aws.ToString(j.JobId)] != nil {
+			s = byJob[aws.ToString(j.JobId)]
+		}
+		from, to := aws.ToInt64(j.StartedAt), aws.ToInt64(j.StoppedAt)
+		if s == nil || from == 0 || to < from || j.ArrayProperties != nil && aws.ToInt32(j.ArrayProperties.Size) > 0 {
+			continue
+		}
+		o.Ended = append(o.Ended, forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team,
+			Priority: s.priority, Platform: s.platform, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt), Started: from, Exact: max(to-from, 1)})
+		o.State.Past = append(o.State.Past, forecast.Past{Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), MilliCPU: s.need.MilliCPU, Started: from, Ended: to})
+	}
+	return nil
+}
+
+// definition returns the name of a job's definition, without the revision.
+func definition(j types.JobSummary) string {
+	name, _ := batch.SplitRevision(batch.Name(aws.ToString(j.JobDefinition)))
+	return name
+}
+
+// record builds the record of durations from earlier attempts and the jobs that the target still lists.
+func (o *Observation) record(attempts []history.Attempt, ended []entry) {
+	known := map[string]bool{}
+	for _, a := range attempts {
+		known[a.Job] = true
+	}
+	all := slices.Clone(attempts)
+	for _, j := range ended {
+		if known[aws.ToString(j.JobId)] || j.ArrayProperties != nil && aws.ToInt32(j.ArrayProperties.Size) > 0 {
+			continue
+		}
+		all = append(all, history.Attempt{Job: aws.ToString(j.JobId), Definition: batch.Name(aws.ToString(j.JobDefinition)), Queue: o.State.Queues[j.queue].Name,
+			Status: types.JobStatusSucceeded, StartedAt: aws.ToInt64(j.StartedAt), StoppedAt: aws.ToInt64(j.StoppedAt)})
+	}
+	o.Record = forecast.RecordOf(all)
+}
+
+// sizes describes the running jobs, the front of the queues and one job of each definition.
+func (r Reader) sizes(ctx context.Context, open, ended []entry) (byDefinition, byJob map[string]*size, err error) {
+	var ids []string
+	asked := map[string]bool{}
+	for _, j := range slices.Concat(open, ended) {
+		if d := definition(j.JobSummary); !asked[d] {
+			asked[d] = true
+			ids = append(ids, aws.ToString(j.JobId))
+		}
+	}
+	for _, running := range []bool{true, false} {
+		for _, j := range open {
+			if (j.Status == types.JobStatusRunning) == running && len(ids) < mostDescribed && !slices.Contains(ids, aws.ToString(j.JobId)) {
+				ids = append(ids, aws.ToString(j.JobId))
+			}
+		}
+	}
+	byDefinition, byJob = map[string]*size{}, map[string]*size{}
+	if len(ids) == 0 {
+		return byDefinition, byJob, nil
+	}
+	details, err := r.Client.ByID(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, id := range ids { // in their order: the first job of a definition stands for it
+		d, ok := details[id]
+		if !ok {
+			continue
+		}
+		s := sizeOf(d)
+		byJob[id] = &s
+		name, _ := batch.SplitRevision(batch.Name(aws.ToString(d.JobDefinition)))
+		if byDefinition[name] == nil {
+			byDefinition[name] = &s
+		}
+	}
+	return byDefinition, byJob, nil
+}
+
+// sizeOf returns what a job asks for, of a job with several containers or nodes what they ask for together.
+func sizeOf(d types.JobDetail) size {
+	s := size{platform: types.PlatformCapabilityEc2, priority: aws.ToInt32(d.SchedulingPriority), team: d.Tags["team"]}
+	if slices.Contains(d.PlatformCapabilities, types.PlatformCapabilityFargate) {
+		s.platform = types.PlatformCapabilityFargate
+	}
+	if d.Timeout != nil {
+		s.timeout = int64(aws.ToInt32(d.Timeout.AttemptDurationSeconds))
+	}
+	add := func(c types.ContainerProperties, times int64) {
+		a, _ := model.Requested(&c)
+		s.need.MilliCPU += times * a.MilliCPU
+		s.need.MemoryMiB += times * a.MemoryMiB
+		s.need.GPUs += times * a.GPUs
+	}
+	switch {
+	case d.Container != nil:
+		add(types.ContainerProperties{Vcpus: d.Container.Vcpus, Memory: d.Container.Memory, ResourceRequirements: d.Container.ResourceRequirements}, 1)
+	case d.EcsProperties != nil:
+		for _, t := range d.EcsProperties.TaskProperties {
+			for _, c := range t.Containers {
+				add(types.ContainerProperties{ResourceRequirements: c.ResourceRequirements}, 1)
+			}
+		}
+	case d.NodeProperties != nil:
+		for _, n := range d.NodeProperties.NodeRangeProperties {
+			if n.Container != nil {
+				add(*n.Container, 1)
+			}
+		}
+	}
+	if s.need.MilliCPU == 0 {
+		s.need = model.Amount{MilliCPU: 1000, MemoryMiB: 1024} // a pod, whose need DescribeJobs has in another form
+	}
+	return s
+}
+
+// addOpen adds the jobs that have not ended.
+func (o *Observation) addOpen(open []entry, sizes, byJob map[string]*size) {
+	assumed, blocked := 0, 0
+	for _, j := range open {
+		s, exact := byJob[aws.ToString(j.JobId)], true
+		if s == nil {
+			s, exact = sizes[definition(j.JobSummary)], false
+		}
+		if s == nil {
+			continue
+		}
+		one := forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team, Priority: s.priority,
+			Platform: s.platform, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt)}
+		one.Durations = o.Durations(definition(j.JobSummary), j.queue, s.timeout)
+		waiting, running := 1, 0
+		switch a := j.ArrayProperties; {
+		case a != nil && aws.ToInt32(a.Size) > 0:
+			waiting = int(a.StatusSummary[string(types.JobStatusRunnable)])
+			running = int(a.StatusSummary[string(types.JobStatusRunning)] + a.StatusSummary[string(types.JobStatusStarting)])
+		case j.Status == types.JobStatusRunning || j.Status == types.JobStatusStarting:
+			waiting, running = 0, 1
+		case j.Status != types.JobStatusRunnable:
+			blocked++
+			continue
+		}
+		if !exact {
+			assumed += waiting + running
+		}
+		for range running {
+			started := one
+			started.Started = cmp.Or(aws.ToInt64(j.StartedAt), o.State.Now)
+			o.State.Jobs = append(o.State.Jobs, started)
+		}
+		for range waiting {
+			o.State.Jobs = append(o.State.Jobs, one)
+		}
+	}
+	if assumed > 0 {
+		o.Unknown = append(o.Unknown, fmt.Sprintf("what %d jobs ask for: taken from a job of the same definition", assumed))
+	}
+	if blocked > 0 {
+		o.Unknown = append(o.Unknown, fmt.Sprintf("when %d jobs come that wait for other jobs", blocked))
+	}
+	// A simulation submits jobs in the order of the State; all of these come at once.
+	for i := range o.State.Jobs {
+		o.State.Jobs[i].Submitted = min(o.State.Jobs[i].Submitted, o.State.Now)
+	}
+}
+
+// Durations returns the index of the durations of jobs of a definition in a queue.
+func (o *Observation) Durations(definition string, queue int, timeout int64) int {
+	d := o.Record.Durations(definition, o.State.Queues[queue].Name, timeout)
+	at := slices.IndexFunc(o.State.Durations, func(v forecast.Durations) bool { return v.Source == d.Source && v.Of == d.Of && v.Most == d.Most })
+	if at < 0 {
+		at = len(o.State.Durations)
+		o.State.Durations = append(o.State.Durations, d)
+	}
+	return at
+}
+
+// Queue returns the index of a queue by name or ARN; -1 if it is not there.
+func (o *Observation) Queue(name string) int {
+	name = batch.Name(name)
+	return slices.IndexFunc(o.State.Queues, func(q forecast.Queue) bool { return q.Name == name })
+}
+
+// Add adds jobs that are not submitted yet, and returns their indexes.
+func (o *Observation) Add(jobs ...forecast.Job) (indexes []int) {
+	for _, j := range jobs {
+		j.Submitted = max(j.Submitted, o.State.Now)
+		indexes = append(indexes, len(o.State.Jobs))
+		o.State.Jobs = append(o.State.Jobs, j)
+	}
+	return indexes
+}

@@ -1,0 +1,603 @@
+package forecast
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+// Simulator is a State that is ready for runs. Several goroutines may run it.
+type Simulator struct {
+	state   *State
+	local   bool // one machine, as in an engine
+	fargate bool // an environment starts jobs without instances
+
+	shapes  []shape
+	shapeOf []int32 // of each job
+	// shapesByPriority are the shapes in the order in which scaling serves them.
+	shapesByPriority []int
+	tasks            []*model.Task // of each job, if there are few enough
+	// base has the waiting jobs of the start; every run copies it.
+	base    *model.Dispatcher
+	fits    []bool    // of each shape: whether its jobs ever start
+	choices []choices // by environment
+}
+
+// shape is what scaling knows of jobs: their queue and their size.
+type shape struct {
+	queue        int
+	platform     types.PlatformCapability
+	need         model.Amount
+	environments []int // in which they may run, in order
+}
+
+// choices are the instance types of an environment that fit a size, by price per vCPU.
+type choices map[model.Amount][]int
+
+// keptTasks is how many jobs have a task for all runs; a larger State creates them for each run, to save memory.
+const keptTasks = 50_000
+
+// New prepares a State. It must not change afterwards.
+func New(state *State) (*Simulator, error) {
+	s := &Simulator{state: state, local: state.Machine != nil}
+	names := map[string]int{}
+	for i, e := range state.Environments {
+		names[e.Name] = i
+		s.fargate = s.fargate || !s.local && e.IsFargate()
+	}
+	for _, q := range state.Queues {
+		for _, name := range q.Environments {
+			if _, ok := names[name]; !ok {
+				return nil, fmt.Errorf("queue %s: no compute environment %s", q.Name, name)
+			}
+		}
+	}
+	byShape := map[shapeKey]int32{}
+	s.shapeOf = make([]int32, len(state.Jobs))
+	s.choices = make([]choices, len(state.Environments))
+	for i, j := range state.Jobs {
+		if j.Queue < 0 || j.Queue >= len(state.Queues) {
+			return nil, fmt.Errorf("job %s: no such queue", j.ID)
+		}
+		key := shapeKey{j.Queue, j.Platform, j.Need}
+		at, ok := byShape[key]
+		if !ok {
+			at = int32(len(s.shapes))
+			byShape[key] = at
+			s.shapes = append(s.shapes, s.shapeFor(key, names))
+		}
+		s.shapeOf[i] = at
+		if e, ok := names[j.Environment]; ok && j.Started > 0 && !state.Environments[e].IsFargate() {
+			s.prepareTypes(e, j.Need)
+		}
+	}
+	for i := range s.shapes {
+		s.shapesByPriority = append(s.shapesByPriority, i)
+		s.fits = append(s.fits, s.fitsAnywhere(&s.shapes[i]))
+	}
+	slices.SortStableFunc(s.shapesByPriority, func(a, b int) int {
+		return cmp.Compare(state.Queues[s.shapes[b].queue].Priority, state.Queues[s.shapes[a].queue].Priority)
+	})
+	if len(state.Jobs) <= keptTasks {
+		s.base, _ = s.dispatcher(nil)
+		for i := range state.Jobs {
+			s.tasks = append(s.tasks, s.newTask(s.base, i))
+			s.enter(s.base, s.tasks[i], i, state.Now)
+		}
+	}
+	return s, nil
+}
+
+// enter submits a job that waits at a time.
+func (s *Simulator) enter(d *model.Dispatcher, t *model.Task, job int, now int64) {
+	switch j := &s.state.Jobs[job]; {
+	case j.Started > 0 || j.Submitted > now:
+	case s.Fits(job):
+		d.Submit(t)
+	default:
+		d.Park(t)
+	}
+}
+
+// shapeKey identifies a shape.
+type shapeKey struct {
+	queue    int
+	platform types.PlatformCapability
+	need     model.Amount
+}
+
+// shapeFor returns a shape with the environments that may run it.
+func (s *Simulator) shapeFor(key shapeKey, names map[string]int) shape {
+	v := shape{queue: key.queue, platform: key.platform, need: key.need}
+	for _, name := range s.state.Queues[key.queue].Environments {
+		at := names[name]
+		e := &s.state.Environments[at]
+		if e.Disabled || s.local || e.IsFargate() != (key.platform == types.PlatformCapabilityFargate) {
+			continue
+		}
+		if !e.IsFargate() {
+			s.prepareTypes(at, key.need)
+		}
+		v.environments = append(v.environments, at)
+	}
+	return v
+}
+
+// prepareTypes records the instance types of an environment that fit a size.
+func (s *Simulator) prepareTypes(environment int, need model.Amount) {
+	if s.choices[environment] == nil {
+		s.choices[environment] = choices{}
+	}
+	if _, ok := s.choices[environment][need]; ok {
+		return
+	}
+	list := s.state.Environments[environment].Types
+	fitting := []int{}
+	for i, t := range list {
+		if t.Size.Covers(need) {
+			fitting = append(fitting, i)
+		}
+	}
+	perVCPU := func(i int) float64 { return list[i].Hour / float64(max(list[i].Size.MilliCPU, 1)) }
+	slices.SortStableFunc(fitting, func(a, b int) int {
+		if samePrice(list[a], list[b]) {
+			return cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU)
+		}
+		return cmp.Compare(perVCPU(a), perVCPU(b))
+	})
+	s.choices[environment][need] = fitting
+}
+
+// fittingTypes returns the instance types of an environment that fit a size.
+func (s *Simulator) fittingTypes(environment int, need model.Amount) []int {
+	return s.choices[environment][need]
+}
+
+// Fits reports whether a job may ever start: an environment of its queue has a machine that fits.
+func (s *Simulator) Fits(job int) bool { return s.fits[s.shapeOf[job]] }
+
+// fitsAnywhere is Fits for a shape.
+func (s *Simulator) fitsAnywhere(v *shape) bool {
+	if s.local {
+		return s.state.Machine.Covers(v.need) && slices.ContainsFunc(s.state.Environments, func(e Environment) bool {
+			return slices.Contains(s.state.Queues[v.queue].Environments, e.Name) && !e.Disabled && (e.MaxvCpus == 0 || e.MaxvCpus*1000 >= v.need.MilliCPU)
+		})
+	}
+	for _, e := range v.environments {
+		environment := &s.state.Environments[e]
+		if environment.MaxvCpus*1000 >= v.need.MilliCPU && (environment.IsFargate() || len(s.fittingTypes(e, v.need)) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// dispatcher returns a dispatcher without jobs, and its environments.
+func (s *Simulator) dispatcher(f *fleet) (*model.Dispatcher, []*model.Environment) {
+	var queues []*model.Queue
+	var policies []*model.Policy
+	var environments []*model.Environment
+	capacity := model.Amount{}
+	for _, e := range s.state.Environments {
+		environments = append(environments, &model.Environment{Name: e.Name, Request: requestOf(e, s.local)})
+		capacity.MilliCPU += e.MaxvCpus * 1000
+	}
+	if s.local {
+		capacity = *s.state.Machine
+	}
+	for _, q := range s.state.Queues {
+		v := &model.Queue{QueueSpec: model.QueueSpec{Name: q.Name, Priority: q.Priority, Environments: q.Environments}}
+		if q.Policy != nil {
+			v.Policy = q.Name
+			policies = append(policies, &model.Policy{Name: q.Name, Share: q.Policy})
+		}
+		queues = append(queues, v)
+	}
+	return model.NewDispatcher(queues, environments, policies, capacity, f), environments
+}
+
+// requestOf returns the request that would create an environment, as far as the scheduler reads it. nil is the
+// whole machine of an engine.
+func requestOf(e Environment, local bool) *awsbatch.CreateComputeEnvironmentInput {
+	state := types.CEStateEnabled
+	if e.Disabled {
+		state = types.CEStateDisabled
+	}
+	if local && e.MaxvCpus == 0 && !e.Disabled {
+		return nil
+	}
+	in := &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String(e.Name), State: state}
+	if !local || e.MaxvCpus > 0 {
+		in.ComputeResources = &types.ComputeResource{Type: e.Type, MaxvCpus: aws.Int32(int32(min(e.MaxvCpus, math.MaxInt32)))}
+	}
+	return in
+}
+
+func (s *Simulator) newTask(d *model.Dispatcher, i int) *model.Task {
+	j := &s.state.Jobs[i]
+	platform := j.Platform
+	if platform == "" {
+		platform = types.PlatformCapabilityEc2
+	}
+	return d.NewTask(int64(i), model.Request{Queue: s.state.Queues[j.Queue].Name, Share: j.Share, Priority: j.Priority, Platform: platform, Need: j.Need, Kind: int(s.shapeOf[i])})
+}
+
+// placement is what a run knows of a job that runs.
+type placement struct {
+	started     int64
+	instance    int32
+	environment int16
+	tries       uint16
+}
+
+// run is one simulation.
+type run struct {
+	s           *Simulator
+	now         int64
+	rand        *rand.Rand
+	on          func(Event) bool
+	stopped     bool
+	fleet       *fleet
+	dispatcher  *model.Dispatcher
+	handles     []*model.Environment
+	agenda      agenda
+	order       uint32
+	next        int // the next job to submit
+	attempts    []placement
+	live        map[int]*model.Task // the tasks of a large State
+	waiting     []int32             // jobs of each shape that wait
+	waits, runs int
+	coarse      bool
+	passed      int64 // when the scheduler last ran
+	scaling     bool  // a decision about scaling is planned
+	scarce      []bool
+	pool        []float64
+	factors     []float64 // of each Durations
+	totals      Totals
+}
+
+// Totals are the sums of a run.
+type Totals struct {
+	// Until is when the run stopped.
+	Until int64
+	// Cost is in USD, VCPUHours is what instances and Fargate offered, UsedVCPUHours what jobs used of it.
+	Cost, VCPUHours, UsedVCPUHours float64
+	// Unstarted is how many jobs had not started when the run stopped.
+	Unstarted int
+	hourly    float64 // USD per hour now
+	offered   int64   // thousandths of a vCPU now
+	used      int64
+}
+
+// longest bounds a run without a limit, in case a queue never becomes empty: ten years.
+const longest = 10 * 365 * 24 * 3_600_000
+
+// Options are how long a run is and how exact.
+type Options struct {
+	// Until is when the run stops at the latest; 0 for no limit.
+	Until int64
+	// Coarse lets the scheduler run once for several jobs that end, while a queue is long: for each 400th
+	// part of the waiting jobs. The jobs that start then count from the time at which their instance became free.
+	Coarse bool
+}
+
+// Run simulates until no job is left, the time is over, or on returns false. on gets the events in the order in which
+// they are decided. A Started has the time at which the container runs, which is later than its placement; the jobs
+// that run at the start have times before it.
+func (s *Simulator) Run(seed uint64, o Options, on func(Event) bool) Totals {
+	r := s.start(seed, on)
+	r.coarse = o.Coarse
+	until, limited := o.Until, o.Until != 0
+	if !limited {
+		until = s.state.Now + longest
+	}
+	jobs := s.state.Jobs
+	for !r.stopped {
+		at := int64(math.MaxInt64)
+		if len(r.agenda) > 0 {
+			at = r.agenda[0].at
+		}
+		submits := r.next < len(jobs) && max(jobs[r.next].Submitted, s.state.Now) <= at
+		switch {
+		case submits:
+			at = max(jobs[r.next].Submitted, s.state.Now)
+		case len(r.agenda) == 0:
+			at = until
+		case r.next == len(jobs) && r.totals.used == 0 && !r.dispatcher.Waits():
+			at = until // only idle instances are left
+		}
+		if at >= until {
+			break
+		}
+		r.advance(at)
+		if submits {
+			r.submitAll(at)
+		} else {
+			r.happen(r.agenda.pop())
+		}
+	}
+	if limited && !r.stopped {
+		r.advance(until)
+	}
+	r.totals.Until = r.now
+	for _, n := range r.waiting {
+		r.totals.Unstarted += int(n)
+	}
+	r.totals.Unstarted += len(jobs) - r.next
+	return r.totals
+}
+
+// start returns a run at the time of its State, with the jobs that run.
+func (s *Simulator) start(seed uint64, on func(Event) bool) *run {
+	r := &run{s: s, now: s.state.Now, rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), on: on, fleet: newFleet(s),
+		attempts: make([]placement, len(s.state.Jobs)), live: map[int]*model.Task{}, waiting: make([]int32, len(s.shapes))}
+	r.dispatcher, r.handles = s.dispatcher(r.fleet)
+	if s.base != nil {
+		r.dispatcher.CopyWaiting(s.base)
+	}
+	for i, v := range r.handles {
+		r.fleet.environments[v] = i
+	}
+	for _, e := range s.state.Environments {
+		chance := s.state.Scaling.Scarce
+		if e.IsSpot() {
+			chance *= 2
+		}
+		r.scarce = append(r.scarce, r.rand.Float64() < chance)
+		r.pool = append(r.pool, r.rand.Float64())
+	}
+	for _, d := range s.state.Durations {
+		r.factors = append(r.factors, math.Exp(d.Scatter()*r.rand.NormFloat64()))
+	}
+	r.adopt()
+	return r
+}
+
+// task returns the task of a job.
+func (r *run) task(job int) *model.Task {
+	if r.s.tasks != nil {
+		return r.s.tasks[job]
+	}
+	t := r.live[job]
+	if t == nil {
+		t = r.s.newTask(r.dispatcher, job)
+		r.live[job] = t
+	}
+	return t
+}
+
+func (r *run) push(p pending) {
+	r.order++
+	p.order = r.order
+	r.agenda.push(p)
+}
+
+func (r *run) emit(e Event) {
+	if r.on != nil && !r.stopped && !r.on(e) {
+		r.stopped = true
+	}
+}
+
+// advance moves the clock and adds up what the time cost.
+func (r *run) advance(to int64) {
+	hours := float64(to-r.now) / 3_600_000
+	t := &r.totals
+	t.Cost += hours * t.hourly
+	t.VCPUHours += hours * float64(t.offered) / 1000
+	t.UsedVCPUHours += hours * float64(t.used) / 1000
+	r.now = to
+}
+
+// submitAll submits the jobs of a time and runs the scheduler.
+func (r *run) submitAll(at int64) {
+	jobs := r.s.state.Jobs
+	for ; r.next < len(jobs) && max(jobs[r.next].Submitted, r.s.state.Now) == at && !r.stopped; r.next++ {
+		if jobs[r.next].Started > 0 {
+			continue
+		}
+		copied := r.s.base != nil && jobs[r.next].Submitted <= r.s.state.Now // is in the queue from the start
+		if !copied {
+			r.s.enter(r.dispatcher, r.task(r.next), r.next, at)
+		}
+		if !r.s.Fits(r.next) {
+			r.totals.Unstarted++
+			continue
+		}
+		r.wait(r.next, 1)
+		r.emit(Event{At: at, Kind: Submitted, Job: r.next, Environment: -1, Instance: -1})
+	}
+	r.schedule()
+}
+
+// wait counts a job that waits (n is 1) or no longer does (n is -1).
+func (r *run) wait(job int, n int32) {
+	r.waiting[r.s.shapeOf[job]] += n
+	r.waits += int(n)
+}
+
+// schedule runs one pass of the scheduler, and plans a decision about scaling if jobs wait.
+func (r *run) schedule() {
+	r.fleet.begin()
+	placed := 0
+	r.dispatcher.Schedule(r.now, func(t *model.Task, v *model.Environment) {
+		r.begin(int(t.Job.Seq), r.fleet.environments[v], r.fleet.placed[placed])
+		placed++
+	})
+	r.fleet.end()
+	r.passed = r.now
+	if !r.scaling && !r.s.local && r.mayScale() {
+		s := &r.s.state.Scaling
+		r.scaling = true
+		r.push(pending{at: r.now + s.NoticeLeast + int64(r.rand.Float64()*float64(s.NoticeMost-s.NoticeLeast)), kind: dueScale})
+	}
+}
+
+// mayScale reports whether a job waits for an environment that is below its maxvCpus.
+func (r *run) mayScale() bool {
+	for i, n := range r.waiting {
+		if n == 0 {
+			continue
+		}
+		for _, e := range r.s.shapes[i].environments {
+			if v := &r.s.state.Environments[e]; !v.IsFargate() && r.fleet.vcpus[e] < v.MaxvCpus*1000 && len(r.s.fittingTypes(e, r.s.shapes[i].need)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// begin starts a job that the scheduler placed.
+func (r *run) begin(job, environment, at int) {
+	r.wait(job, -1)
+	started := r.now
+	if r.coarse && at >= 0 && r.fleet.instances[at].freed > r.passed {
+		started = r.fleet.instances[at].freed
+	}
+	if !r.s.local {
+		started += r.startDelay(environment)
+	}
+	r.occupy(job, environment, at, started, 0)
+	r.emit(Event{At: started, Kind: Started, Job: job, Environment: environment, Instance: at})
+}
+
+// occupy records that a job runs, and plans its end.
+func (r *run) occupy(job, environment, at int, started, elapsed int64) {
+	a := &r.attempts[job]
+	a.started, a.environment, a.instance = started, int16(environment), int32(at)
+	a.tries++
+	j := &r.s.state.Jobs[job]
+	ms := j.Exact
+	if ms <= 0 {
+		ms = r.s.state.Durations[j.Durations].draw(r.rand, elapsed, r.factors[j.Durations])
+	}
+	r.push(pending{at: max(started+ms, r.now), kind: dueEnd, job: int32(job), stamp: uint32(a.tries)})
+	r.charge(job, 1)
+	r.runs++
+	if at >= 0 && !r.s.local {
+		v := &r.fleet.instances[at]
+		v.jobs = append(v.jobs, int32(job))
+	}
+}
+
+// charge adds (sign 1) or removes (sign -1) what a running job costs and uses.
+func (r *run) charge(job int, sign int64) {
+	a, j := &r.attempts[job], &r.s.state.Jobs[job]
+	r.totals.used += sign * j.Need.MilliCPU
+	if e := &r.s.state.Environments[a.environment]; a.instance < 0 {
+		r.totals.offered += sign * j.Need.MilliCPU
+		r.totals.hourly += float64(sign) * (float64(j.Need.MilliCPU)/1000*e.VCPUHour + float64(j.Need.MemoryMiB)/1024*e.GiBHour)
+	}
+}
+
+// happen carries out a pending event.
+func (r *run) happen(p pending) {
+	i := int(p.instance)
+	switch p.kind {
+	case dueEnd:
+		if job := int(p.job); uint32(r.attempts[job].tries) == p.stamp {
+			r.finish(job)
+			r.finishMore()
+			r.schedule()
+		}
+	case dueReady:
+		r.ready(i)
+		r.schedule()
+	case dueIdle:
+		if v := &r.fleet.instances[i]; v.open && len(v.jobs) == 0 && v.stamp == p.stamp && r.mayGo(i) {
+			r.terminate(i)
+		}
+	case dueReclaim:
+		if v := &r.fleet.instances[i]; v.open && v.life == p.stamp {
+			r.reclaim(i)
+			r.schedule()
+		}
+	case dueScale:
+		r.scale()
+	}
+}
+
+// finishMore ends the jobs for which a coarse run has no pass of their own.
+func (r *run) finishMore() {
+	if !r.coarse {
+		return
+	}
+	for n := min(r.waits/400, r.runs/20); n > 0 && len(r.agenda) > 0; n-- {
+		next := r.agenda[0]
+		if next.kind != dueEnd || r.next < len(r.s.state.Jobs) && r.s.state.Jobs[r.next].Submitted <= next.at {
+			return
+		}
+		r.advance(next.at)
+		if job := int(r.agenda.pop().job); uint32(r.attempts[job].tries) == next.stamp {
+			r.finish(job)
+		}
+	}
+}
+
+// finish ends a job.
+func (r *run) finish(job int) {
+	a := r.leave(job)
+	r.dispatcher.Finish(r.now, r.task(job), r.handles[a.environment])
+	delete(r.live, job)
+	r.emit(Event{At: r.now, Kind: Ended, Job: job, Environment: int(a.environment), Instance: int(a.instance)})
+}
+
+// leave frees what a running job uses of its instance.
+func (r *run) leave(job int) placement {
+	r.charge(job, -1)
+	r.runs--
+	a := r.attempts[job]
+	if a.instance >= 0 {
+		i := int(a.instance)
+		r.fleet.occupy(i, r.s.state.Jobs[job].Need, -1)
+		r.fleet.instances[i].freed = r.now
+		if v := &r.fleet.instances[i]; !r.s.local {
+			at := slices.Index(v.jobs, int32(job))
+			v.jobs[at] = v.jobs[len(v.jobs)-1]
+			v.jobs = v.jobs[:len(v.jobs)-1]
+			r.idle(i)
+		}
+	}
+	return a
+}
+
+// terminate takes an instance out of service.
+func (r *run) terminate(i int) {
+	v := &r.fleet.instances[i]
+	r.emit(Event{At: r.now, Kind: Terminated, Job: -1, Environment: v.environment, Instance: i})
+	r.pay(v, -1)
+	r.fleet.remove(i)
+}
+
+// pay adds (sign 1) or removes (sign -1) the price of an instance.
+func (r *run) pay(v *instance, sign int64) {
+	r.totals.offered += sign * v.size.MilliCPU
+	r.totals.hourly += float64(sign) * r.s.state.Environments[v.environment].Types[v.kind].Hour
+}
+
+// reclaim ends the jobs of a Spot instance, which return to their queues, and the instance.
+func (r *run) reclaim(i int) {
+	for len(r.fleet.instances[i].jobs) > 0 {
+		job := int(r.fleet.instances[i].jobs[0])
+		a := r.leave(job)
+		r.attempts[job].tries++ // its planned end lapses
+		r.dispatcher.Release(r.now, r.task(job), r.handles[a.environment])
+		r.dispatcher.Requeue(r.task(job))
+		r.wait(job, 1)
+		r.emit(Event{At: r.now, Kind: Interrupted, Job: job, Environment: int(a.environment), Instance: i})
+	}
+	environment, kind := r.fleet.instances[i].environment, r.fleet.instances[i].kind
+	r.terminate(i)
+	e := &r.s.state.Environments[environment]
+	if r.fleet.vcpus[environment] < e.MinvCpus*1000 {
+		r.launch(environment, kind, r.now+r.boot(environment, e.Types[kind]))
+	}
+}

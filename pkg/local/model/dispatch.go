@@ -1,0 +1,239 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// Fleet is the machines on which the jobs of a Dispatcher start. With one machine, it decides as the
+// engine does.
+type Fleet interface {
+	// Exhausted reports that no further job starts in this pass.
+	Exhausted() bool
+	// Place reserves what a job requests on a machine of an environment. It returns false if none fits the job now.
+	Place(v *Environment, need Amount) bool
+	// SetAside keeps the free part of a request for a job that waits, until this pass ends.
+	SetAside(v *Environment, need Amount)
+}
+
+// Dispatcher runs the scheduler of the engine for jobs, queues and machines that are not in a journal: those of
+// a simulation. It keeps the order in queues and the usage of shares and environments; its caller keeps the time,
+// the states of jobs and the machines.
+type Dispatcher struct {
+	model *Model
+	fleet Fleet
+	// capacity is what the machines may have at most, which bounds computeReservation.
+	capacity Amount
+	requests map[string]*awsbatch.SubmitJobInput // by queue: the part of a request that the scheduler reads
+	// fits has the environments in which jobs fit, by Request.Kind.
+	fits [][]*Environment
+	// last is the line that was used last, for the jobs with the request lastOf.
+	last   *QueueJobs
+	lastOf *awsbatch.SubmitJobInput
+}
+
+// NewDispatcher returns a dispatcher for queues, environments and policies in the form in which an engine creates
+// them. capacity is the most that the machines of the fleet may offer together.
+func NewDispatcher(queues []*Queue, environments []*Environment, policies []*Policy, capacity Amount, fleet Fleet) *Dispatcher {
+	m := New(nil)
+	for _, v := range environments {
+		m.Environments[v.Name] = v
+	}
+	for _, p := range policies {
+		m.Policies[p.Name] = p
+	}
+	d := &Dispatcher{model: m, fleet: fleet, capacity: capacity, requests: map[string]*awsbatch.SubmitJobInput{}}
+	for _, q := range queues {
+		m.addQueue(q)
+		d.requests[q.Name] = &awsbatch.SubmitJobInput{JobQueue: aws.String(q.Name)}
+	}
+	return d
+}
+
+// Request is the part of a job that decides where and when it starts.
+type Request struct {
+	Queue    string
+	Share    string // the fair-share identifier; "" in a FIFO queue
+	Priority int32  // in the share, higher first
+	Platform types.PlatformCapability
+	Need     Amount
+	// Kind is a small number that only requests of the same queue, platform and need have in common.
+	Kind int
+}
+
+// NewTask returns a task that a Dispatcher may run. seq is the order of submission. Dispatchers do not change
+// tasks, so several may share one.
+func (d *Dispatcher) NewTask(seq int64, r Request) *Task {
+	j := &Job{Seq: seq, Work: Work{Need: r.Need}, Request: d.requests[r.Queue], class: class{share: r.Share, priority: r.Priority, platform: r.Platform}, fit: r.Kind}
+	j.Task = Task{Job: j, Index: -1, State: Runnable}
+	return &j.Task
+}
+
+// Submit adds a task to its queue.
+func (d *Dispatcher) Submit(t *Task) {
+	d.Park(t)
+	d.Requeue(t)
+}
+
+// Park adds a task that fits no environment: it never starts, but its share has a job.
+func (d *Dispatcher) Park(t *Task) {
+	if l := d.line(t); t.Job.class.share != "" {
+		l.share(t.Job.class.share).open++
+	}
+}
+
+// Requeue returns a task to its place in its queue, after an attempt that ended early.
+func (d *Dispatcher) Requeue(t *Task) { d.line(t).enter(t) }
+
+// Withdraw takes a waiting task out of its queue.
+func (d *Dispatcher) Withdraw(t *Task) {
+	d.line(t).leave(t)
+	d.close(t)
+}
+
+// Start records that a task runs in an environment. A task that waited has left its queue.
+func (d *Dispatcher) Start(now int64, t *Task, v *Environment) { d.model.occupy(now, t, v, 1) }
+
+// Adopt adds a task that already runs.
+func (d *Dispatcher) Adopt(now int64, t *Task, v *Environment) {
+	d.Park(t)
+	d.Start(now, t, v)
+}
+
+// Release records that the attempt of a task has ended.
+func (d *Dispatcher) Release(now int64, t *Task, v *Environment) { d.model.occupy(now, t, v, -1) }
+
+// Finish records that the attempt of a task has ended, and the task with it.
+func (d *Dispatcher) Finish(now int64, t *Task, v *Environment) {
+	d.Release(now, t, v)
+	d.close(t)
+}
+
+// Waits reports whether a task waits in any queue.
+func (d *Dispatcher) Waits() bool {
+	for _, l := range d.model.Lines {
+		if len(l.waiting) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fitting returns the environments of a task's queue in which it fits, in order.
+func (d *Dispatcher) fitting(j *Job) []*Environment {
+	for len(d.fits) <= j.fit {
+		d.fits = append(d.fits, nil)
+	}
+	if d.fits[j.fit] == nil {
+		d.fits[j.fit] = d.model.fitting(j)
+	}
+	return d.fits[j.fit]
+}
+
+// Schedule runs one pass of the scheduler at a time in epoch milliseconds. It calls started for every task that
+// starts, after the task has left its queue and its environment is in use.
+func (d *Dispatcher) Schedule(now int64, started func(*Task, *Environment)) {
+	if d.fleet.Exhausted() {
+		return
+	}
+	var lines []*picker
+	for name, l := range d.model.Lines {
+		if len(l.waiting) > 0 {
+			lines = append(lines, d.model.picker(name, now, d.capacity))
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	r := d.model.freeCapacity(d.capacity)
+	r.fleet, r.dispatcher = d.fleet, d
+	for _, one := range schedule(lines, r) {
+		if one.Environment != nil {
+			d.line(one.Task).leave(one.Task)
+			d.Start(now, one.Task, one.Environment)
+			started(one.Task, one.Environment)
+		}
+	}
+}
+
+// CopyWaiting makes the tasks wait that wait in another dispatcher, which has the same queues. Neither has had any
+// task that started.
+func (d *Dispatcher) CopyWaiting(from *Dispatcher) {
+	for name, l := range from.model.Lines {
+		mine := d.model.QueueJobs(name)
+		for c, tasks := range l.waiting {
+			list := slices.Clone(*tasks)
+			mine.waiting[c] = &list
+		}
+		for id, s := range l.shares {
+			one := *s
+			mine.shares[id] = &one
+		}
+	}
+}
+
+func (d *Dispatcher) line(t *Task) *QueueJobs {
+	if r := t.Job.Request; d.last == nil || d.lastOf != r {
+		d.last, d.lastOf = d.model.QueueJobs(*r.JobQueue), r
+	}
+	return d.last
+}
+
+// close counts a task that has ended.
+func (d *Dispatcher) close(t *Task) {
+	if s := d.line(t).shares[t.Job.class.share]; s != nil {
+		s.open--
+	}
+}
+
+// exhausted reports that no job that needs a machine starts any more in this pass.
+func (r *freeCapacity) exhausted() bool {
+	if r.fleet != nil {
+		return r.fleet.Exhausted()
+	}
+	return r.machine.exhausted()
+}
+
+// fitting returns the environments in which the job fits once they have free capacity.
+func (r *freeCapacity) fitting(j *Job) []*Environment {
+	if r.dispatcher != nil {
+		return r.dispatcher.fitting(j)
+	}
+	return r.model.fitting(j)
+}
+
+// admitToFleet is the part of admit that differs with several machines: an environment with free vCPUs may
+// have no machine for the job yet, and the next one then takes it.
+func (r *freeCapacity) admitToFleet(j *Job, environments []*Environment) (environment *Environment, v verdict, reason string) {
+	at := -1
+	for i, environment := range environments {
+		if r.left(environment, j) < j.load() {
+			continue
+		}
+		if r.fleet.Place(environment, j.Need) {
+			r.take(environment, j)
+			return environment, starts, ""
+		}
+		if at < 0 {
+			at = i
+		}
+	}
+	if at >= 0 {
+		r.take(environments[at], j)
+		r.fleet.SetAside(environments[at], j.Need)
+		return nil, waits, ""
+	}
+	v = classWaits
+	for i, environment := range environments {
+		if i == 0 {
+			r.take(environment, j)
+		}
+		if r.left(environment, j) > 0 {
+			v = waits
+		}
+	}
+	return nil, v, ""
+}
