@@ -142,6 +142,9 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 	if no, ok := errors.AsType[*observe.NoQueueError](err); ok {
 		return nil, exit.Fail(exit.NotDone, "%v", no).Try("see them all: batchctl queues%s", call.Flags)
 	}
+	if errors.Is(err, observe.ErrNoEngine) {
+		return nil, exit.Fail(exit.NotDone, "forecast: %v", err).Try("start it: batchctl serve    or ask another target: --target NAME")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -52,7 +53,7 @@ func writeAdvice(con *term.Console, b *strings.Builder, a jobAdvice) error {
 			text += fmt.Sprintf(", %d out of memory", a.OutOfMemory)
 		}
 		if a.Hours > 0 {
-			text += fmt.Sprintf(", %.3g hours", a.Hours)
+			text += ", " + span(a.Hours)
 		}
 		if a.Queue != "" {
 			text += ", queue " + batch.Name(a.Queue)
@@ -127,9 +128,9 @@ func savingTexts(a advise.Advice) (texts []string) {
 	s := a.Proposal.Saving
 	switch {
 	case s.Unknown == "" && s.USD > 0:
-		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %.3g hours", cost.Figure(s.USD), cost.Figure(s.HourBefore*s.Hours), s.Hours))
+		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", cost.Figure(s.USD), cost.Figure(s.HourBefore*s.Hours), span(s.Hours)))
 	case s.Unknown == "" && s.USD < 0:
-		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %.3g hours", cost.Figure(-s.USD), s.Hours))
+		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %s", cost.Figure(-s.USD), span(s.Hours)))
 	}
 	for _, p := range s.Places {
 		text := ""
@@ -172,4 +173,12 @@ func axisText(axis advise.Axis) string {
 		values = append(values[:mostValues], fmt.Sprintf("and %d more values", more))
 	}
 	return fmt.Sprintf("explains %.0f %% of the differences in memory (%s): consider a job with its own size for each", 100*axis.Explained, strings.Join(values, "; "))
+}
+
+// span formats how long runs took together: in hours, as prices are, or shorter.
+func span(hours float64) string {
+	if hours < 1 {
+		return term.Short(time.Duration(hours * float64(time.Hour)))
+	}
+	return fmt.Sprintf("%.3g hours", hours)
 }

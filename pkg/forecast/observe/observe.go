@@ -3,6 +3,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -61,6 +62,9 @@ type queueJobs struct {
 	front       map[string]int // positions by the id of the job
 }
 
+// ErrNoEngine reports that no local engine serves: its state on disk has queues and jobs, but not the size of a machine.
+var ErrNoEngine = errors.New("no local engine is running, so the size of its machine is unknown")
+
 // Read reads a queue by name, ARN or "" for all, with the queues that share environments with it.
 func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observation, error) {
 	o := &Observation{State: &forecast.State{Now: now.UnixMilli(), Scaling: forecast.DefaultScaling()}}
@@ -79,7 +83,9 @@ func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observa
 		return nil, err
 	}
 	if r.Local {
-		o.State.Machine = r.machine(ctx, o)
+		if o.State.Machine = r.machine(ctx, o); o.State.Machine.MilliCPU == 0 {
+			return nil, ErrNoEngine
+		}
 	}
 	if !r.Local && r.Region() != r.Config.Region {
 		o.Unknown = append(o.Unknown, "the prices of "+r.Config.Region+": those of "+r.Region()+" count")
