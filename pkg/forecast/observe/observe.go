@@ -62,7 +62,7 @@ type queueJobs struct {
 	front       map[string]int // positions by the id of the job
 }
 
-// ErrNoEngine reports that no local engine serves: its state on disk has queues and jobs, but not the size of a machine.
+// ErrNoEngine reports that no local engine runs. Its state on disk has queues and jobs, but not the size of a machine.
 var ErrNoEngine = errors.New("no local engine is running, so the size of its machine is unknown")
 
 // Read reads a queue by name, ARN or "" for all, with the queues that share environments with it.
