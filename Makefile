@@ -53,9 +53,8 @@ explore: ## properties with new seeds and more checks, and every fuzz target for
 buildcost: ## what a cold build and a start cost, against their limits
 	go run ./.ci/buildcost
 
-bench: ## validate against ajv-cli, the engine against xargs and parallel (needs node and npm, parallel)
-	.ci/bench-validate
-	.ci/bench-engine
+bench: ## every benchmark against its peer, in one table; at most 40 minutes
+	.ci/bench
 
 generate: ## the files that are made from others
 	go generate ./...

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkValidate checks a directory of valid job files of about 5 KB, all
-// rules. .ci/bench-validate compares the whole process with ajv-cli.
+// rules. .ci/bench validate compares the whole process with ajv-cli.
 func BenchmarkValidate(b *testing.B) {
 	const files = 1000
 	dir := b.TempDir()

@@ -29,10 +29,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // These benchmarks compare the engine with programs that do the same without it. Run them
-// together, on a quiet machine: .ci/bench-engine, which prints the ratios.
+// together, on a quiet machine: .ci/bench engine, which prints the ratios.
 
 const benchJobs = 10000
 
@@ -244,55 +245,64 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkGrowth sends the same requests to an engine with 1,000 jobs and to one with 100,000.
+// BenchmarkGrowth sends the same requests to engines with 1,000, 100,000 and 1,000,000 jobs. The last one takes long.
 func BenchmarkGrowth(b *testing.B) {
-	for _, kept := range []int{1000, 100000} {
-		e := bench(b, Options{Executor: &script{}})
-		client := awsbatch.NewFromConfig(e.Config(""))
-		var mu sync.Mutex
-		var ids []string
-		together(16, kept, func() {
-			id := submit(b, client, 0)
-			mu.Lock()
-			defer mu.Unlock()
-			ids = append(ids, id)
+	for _, kept := range []int{1000, 100000, 1000000} {
+		b.Run(fmt.Sprintf("%dk", kept/1000), func(b *testing.B) {
+			if kept > 100000 {
+				testtool.Long(b)
+			}
+			growth(b, kept)
 		})
-		finish(b, e)
-		runtime.GC() // otherwise the first calls would pay for a collection after the submits
-		name := fmt.Sprintf("%dk", kept/1000)
-		b.Run("describe/"+name, func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				at := (i * 7919) % (len(ids) - 100)
-				if out, err := client.DescribeJobs(b.Context(), &awsbatch.DescribeJobsInput{Jobs: ids[at : at+100]}); err != nil || len(out.Jobs) != 100 {
+	}
+}
+
+// growth measures requests to an engine that has the given number of jobs.
+func growth(b *testing.B, kept int) {
+	e := bench(b, Options{Executor: &script{}})
+	client := awsbatch.NewFromConfig(e.Config(""))
+	var mu sync.Mutex
+	var ids []string
+	together(16, kept, func() {
+		id := submit(b, client, 0)
+		mu.Lock()
+		defer mu.Unlock()
+		ids = append(ids, id)
+	})
+	finish(b, e)
+	runtime.GC() // otherwise the first calls would pay for a collection after the submits
+	b.Run("describe", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			at := (i * 7919) % (len(ids) - 100)
+			if out, err := client.DescribeJobs(b.Context(), &awsbatch.DescribeJobsInput{Jobs: ids[at : at+100]}); err != nil || len(out.Jobs) != 100 {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, filter := range []string{"", "JOB_NAME", "AFTER_CREATED_AT"} {
+		b.Run("list"+filter, func(b *testing.B) {
+			in := &awsbatch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusSucceeded, MaxResults: aws.Int32(100)}
+			if filter != "" {
+				in.Filters = []types.KeyValuesPair{{Name: &filter, Values: []string{map[string]string{"JOB_NAME": "none", "AFTER_CREATED_AT": "9999999999999"}[filter]}}}
+				in.JobStatus = ""
+			}
+			for b.Loop() {
+				if _, err := client.ListJobs(b.Context(), in); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		for _, filter := range []string{"", "JOB_NAME", "AFTER_CREATED_AT"} {
-			b.Run("list"+filter+"/"+name, func(b *testing.B) {
-				in := &awsbatch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusSucceeded, MaxResults: aws.Int32(100)}
-				if filter != "" {
-					in.Filters = []types.KeyValuesPair{{Name: &filter, Values: []string{map[string]string{"JOB_NAME": "none", "AFTER_CREATED_AT": "9999999999999"}[filter]}}}
-					in.JobStatus = ""
-				}
-				for b.Loop() {
-					if _, err := client.ListJobs(b.Context(), in); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-		b.Run("submit/"+name, func(b *testing.B) {
-			for b.Loop() {
-				submit(b, client, 0)
-			}
-		})
-		finish(b, e)
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		b.Logf("%d jobs: %d MiB alive", kept, m.HeapAlloc>>20)
 	}
+	b.Run("submit", func(b *testing.B) {
+		for b.Loop() {
+			submit(b, client, 0)
+		}
+	})
+	finish(b, e)
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.Logf("%d jobs: %d MiB alive", kept, m.HeapAlloc>>20)
 }
 
 // BenchmarkEvents runs the command true 10,000 times, as separate jobs and as an array, without events and with a file

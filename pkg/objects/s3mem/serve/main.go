@@ -1,4 +1,4 @@
-// Command serve is an in-memory S3 on a local port, for .ci/bench-stage: a bucket with one large
+// Command serve is an in-memory S3 on a local port, for .ci/bench stage: a bucket with one large
 // object and many small ones, and space for uploads.
 package main
 
