@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// submitGroups compares batchctl with the aws CLI, each submitting to the same service, and with the quota of AWS Batch.
-// The engine is a service that recognises repeated requests. At any endpoint but AWS's own, such as that of moto_server,
-// batchctl waits a second and checks that no request was delivered twice, so one submit has no goal there.
+// submitGroups compares batchctl with the aws CLI, each submitting to the same service, and with the quota of AWS
+// Batch. The engine is a service that recognises repeated requests. At any endpoint but AWS's own, such as that of
+// moto_server, batchctl waits a second and checks that no request was delivered twice. One submit has no goal there.
 func (w *workshop) submitGroups() []group {
 	return append(append(w.submitsTo("submit/", "local", w.startEngine, atLeast(12)), w.submitsTo("submit/moto-", "aws", w.startMoto, goal{})...), w.throttledGroup())
 }
