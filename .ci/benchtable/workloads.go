@@ -195,6 +195,8 @@ func imageGoals(name, kernel string, best bool, threads int) (opencv, copied goa
 		return goal{}, goal{}
 	case strings.HasPrefix(name, "blur") && kernel == string(blas.AVX512):
 		return atLeast(1.8), goal{}
+	case name == "blur-2" && threads == 2:
+		return atLeast(2), goal{}
 	case strings.HasPrefix(name, "blur"):
 		return atLeast(1.4), goal{}
 	case name == "lanczos":
