@@ -232,14 +232,24 @@ func (n *needs) addOthers(a history.Attempt) {
 	if u.CPUSeconds != nil && u.Seconds > 0 {
 		n.cpus = append(n.cpus, max(leastCPUs, *u.CPUSeconds/u.Seconds))
 	}
-	memory, busy := 0.0, 0.0
+	memory, busy := 0.0, -1.0
 	for _, g := range u.GPUs {
-		memory, busy = max(memory, float64(g.PeakMemory)/MiB), max(busy, g.Utilization)
+		memory = max(memory, float64(g.PeakMemory)/MiB)
+		if g.Utilization != nil {
+			busy = max(busy, *g.Utilization)
+		}
 	}
 	if len(u.GPUs) > 0 {
-		n.gpuMemory, n.gpuBusy = append(n.gpuMemory, memory), append(n.gpuBusy, busy)
+		n.gpuMemory = append(n.gpuMemory, memory)
+	}
+	if busy >= 0 {
+		n.gpuBusy = append(n.gpuBusy, busy)
 	}
 }
+
+// unusedGPU is more memory in MiB than the driver takes of a GPU that no program uses, and less than a program does that
+// only opens it.
+const unusedGPU = 64
 
 // leastCPUs stands for a run that used no measurable processor time: bounds are of logarithms.
 const leastCPUs = 0.001
@@ -365,7 +375,7 @@ func (a *Advice) note(n needs) {
 	if unmeasured := a.Attempts - a.Runs - a.OutOfMemory; unmeasured > 0 && a.Runs > 0 {
 		add("%s are not in the figures: unmeasured, or FAILED", plural(unmeasured, "attempt"))
 	}
-	if a.GPUUtilization != nil && a.GPUUtilization.Max < 0.01 {
+	if a.GPUUtilization != nil && a.GPUUtilization.Max < 0.01 && a.GPUMemory.Max < unusedGPU {
 		add("no run used its GPU: remove \"gpus\" if the program does not need one")
 	}
 }

@@ -171,7 +171,9 @@ func figures(good, bad Run) (all []Figure) {
 		}
 		for _, g := range u.GPUs {
 			values["GPU memory"] = max(values["GPU memory"], float64(g.PeakMemory))
-			values["GPU busy"] = max(values["GPU busy"], g.Utilization)
+			if g.Utilization != nil {
+				values["GPU busy"] = max(values["GPU busy"], *g.Utilization)
+			}
 		}
 		return values
 	}

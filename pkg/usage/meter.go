@@ -139,7 +139,11 @@ func (m *Meter) Stop(state *os.ProcessState) Usage {
 	if hasRusage && rusage.hasIO && (u.BytesWritten == nil || m.Group.Version == 1) {
 		u.BytesRead, u.BytesWritten = larger(u.BytesRead, rusage.read), larger(u.BytesWritten, rusage.written)
 	}
-	u.GPUs = m.gpus.result()
+	if m.GPUs != nil {
+		m.gpus.add(m.GPUs.Sample(), time.Since(m.last))
+		u.GPUs = m.gpus.result()
+		_ = m.GPUs.Close() // after rusage, which does not count a process that was not waited for
+	}
 	return u
 }
 

@@ -49,8 +49,8 @@ type GPU struct {
 	PeakMemory int64 `json:"peakMemory"`
 	Memory     int64 `json:"memory"`
 	// Utilization is the mean share of time in which a kernel ran, 0 to 1; MaxUtilization is the highest sample.
-	Utilization    float64 `json:"utilization"`
-	MaxUtilization float64 `json:"maxUtilization"`
+	Utilization    *float64 `json:"utilization,omitempty"`
+	MaxUtilization *float64 `json:"maxUtilization,omitempty"`
 }
 
 // prefix begins the line of a measurement in a job's log.

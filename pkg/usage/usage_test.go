@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // write writes files of a control group.
@@ -30,7 +33,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 func TestLine(t *testing.T) {
 	peak, read, cpu := int64(5<<20), int64(0), 1.5
 	u := Usage{Version: 1, Container: "a", Seconds: 2, CPUSeconds: &cpu, PeakMemory: &peak, BytesRead: &read, Source: "cgroup2",
-		GPUs: []GPU{{Name: "H100", PeakMemory: 1, Memory: 2, Utilization: 0.5, MaxUtilization: 1}}}
+		GPUs: []GPU{{Name: "H100", PeakMemory: 1, Memory: 2, Utilization: new(float64), MaxUtilization: &cpu}}}
 	line := u.Line()
 	for _, text := range []string{line, line + "\n", line + "\r\n", "output without a line end" + line} {
 		got, ok := Parse(text)
@@ -148,8 +151,11 @@ type devices int
 
 func (d *devices) Sample() []GPUSample {
 	*d++
-	return []GPUSample{{"A", int64(*d), 100, min(1, float64(*d)/10)}, {"B", 7, 100, 0}}
+	share := min(1, float64(*d)/10)
+	return []GPUSample{{"A", int64(*d), 100, &share}, {"B", 7, 100, nil}}
 }
+
+func (*devices) Close() error { return nil }
 
 func TestGPUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -158,13 +164,43 @@ func TestGPUs(t *testing.T) {
 		m.Start()
 		time.Sleep(10 * time.Minute)
 		u := m.Stop(nil)
-		if len(u.GPUs) != 2 || u.GPUs[0].PeakMemory != int64(d) || u.GPUs[0].MaxUtilization != 1 || u.GPUs[0].Utilization < 0.99 || u.GPUs[1] != (GPU{"B", 7, 100, 0, 0}) {
+		if len(u.GPUs) != 2 || u.GPUs[0].PeakMemory != int64(d) || *u.GPUs[0].MaxUtilization != 1 || *u.GPUs[0].Utilization < 0.99 || u.GPUs[1] != (GPU{"B", 7, 100, nil, nil}) {
 			t.Errorf("%+v", u.GPUs)
 		}
 		if n := int(d); n < 600 || n > 1300 {
 			t.Errorf("%d samples in ten minutes", n)
 		}
 	})
+}
+
+// TestNVIDIA reads a program that prints what nvidia-smi does, and that ends with the measurement.
+func TestNVIDIA(t *testing.T) {
+	if NVIDIA() != nil {
+		t.Skip("this machine has nvidia-smi")
+	}
+	testtool.Need(t, "sh", "sleep")
+	dir := t.TempDir()
+	text := "#!/bin/sh\necho \"$@\" >" + dir + "/args\necho No devices are suspended\necho '1, 7, 81559, [N/A], NVIDIA H100'\necho '0, 1024, 81559, 37, NVIDIA H100'\nexec sleep 1000\n"
+	if err := os.WriteFile(dir+"/nvidia-smi", []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	g := NVIDIA("0", "GPU-1")
+	for len(g.Sample()) < 2 {
+		runtime.Gosched()
+	}
+	share := 0.37
+	want := []GPUSample{{"NVIDIA H100", 1 << 30, 81559 << 20, &share}, {"NVIDIA H100", 7 << 20, 81559 << 20, nil}}
+	if diff := cmp.Diff(want, g.Sample()); diff != "" {
+		t.Error(diff)
+	}
+	if err := g.Close(); err != nil { // returns when the program has ended
+		t.Error(err)
+	}
+	args, err := os.ReadFile(dir + "/args")
+	if err != nil || !strings.Contains(string(args), "--id=0,GPU-1") {
+		t.Errorf("%s, %v", args, err)
+	}
 }
 
 // BenchmarkSample is the cost of one sample: of the control group of this process, and of 10 processes without one.

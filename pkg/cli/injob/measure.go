@@ -86,8 +86,22 @@ func startMeasurement(environ *[]string, unasked bool) *measurement {
 	m := &measurement{meter: &usage.Meter{Group: usage.OwnGroup(), Inside: true, Children: true, Processes: func() []int {
 		return slices.DeleteFunc(usage.Tree(os.Getpid()), func(pid int) bool { return pid == os.Getpid() })
 	}}}
+	if hasGPUs(*environ) {
+		m.meter.GPUs = usage.NVIDIA() // a container sees only its own
+	}
 	m.meter.Start()
 	return m
+}
+
+// hasGPUs reports whether the container runtime gave the container GPUs of NVIDIA (NVIDIA Container Toolkit
+// documentation, "Specialized Configurations with Docker": "void" and "none" mean no GPU).
+func hasGPUs(environ []string) (has bool) {
+	for _, v := range environ {
+		if value, found := strings.CutPrefix(v, "NVIDIA_VISIBLE_DEVICES="); found {
+			has = value != "" && value != "void" && value != "none"
+		}
+	}
+	return has
 }
 
 // exec replaces this process by a program, or runs the program as a child process if it is measured.

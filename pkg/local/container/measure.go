@@ -87,6 +87,9 @@ func (l *life) measure(a attempt.Attempt, around string, now inspected) *usage.M
 		return nil
 	}
 	m := &usage.Meter{Group: g, Fresh: true}
+	if len(a.GPUs) > 0 {
+		m.GPUs = usage.NVIDIA(a.GPUs...)
+	}
 	m.Start()
 	return m
 }

@@ -186,6 +186,9 @@ func meterFor(a attempt.Attempt, t tree, root int) *usage.Meter {
 		return nil
 	}
 	m := meterOf(t, root)
+	if len(a.GPUs) > 0 {
+		m.GPUs = usage.NVIDIA(a.GPUs...)
+	}
 	m.Start()
 	return m
 }
