@@ -247,8 +247,8 @@ func (n *needs) addOthers(a history.Attempt) {
 	}
 }
 
-// unusedGPU is more memory in MiB than the driver takes of a GPU that no program uses, and less than a program does that
-// only opens it.
+// unusedGPU is more memory in MiB than the driver takes of a GPU that no program uses. A program that only opens the
+// GPU takes more.
 const unusedGPU = 64
 
 // leastCPUs stands for a run that used no measurable processor time: bounds are of logarithms.

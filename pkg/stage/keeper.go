@@ -96,6 +96,10 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 	for _, id := range k.contents.Generations {
 		begin := time.Now()
 		m, err := k.restore(ctx, id)
+		if err != nil && ctx.Err() == nil { // a damaged answer is likelier than a damaged object
+			k.Say("checkpoint %s: %v; trying again", id, err)
+			m, err = k.restore(ctx, id)
+		}
 		if err == nil {
 			for _, f := range m.Files {
 				delete(k.suspects, f.SHA256)

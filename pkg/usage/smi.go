@@ -26,8 +26,8 @@ type smi struct {
 // smiEvery is the time between two samples, in milliseconds.
 const smiEvery = 500
 
-// NVIDIA samples NVIDIA's devices with these indices or UUIDs; none means all that this process sees. It is nil if there
-// are none, or if nvidia-smi is not in PATH. The figures of a device include every program that uses it.
+// NVIDIA samples NVIDIA's devices with these indices or UUIDs; none means all that this process sees. It is nil if
+// nvidia-smi is not in PATH. The figures of a device include every program that uses it.
 func NVIDIA(devices ...string) GPUs {
 	path, err := exec.LookPath("nvidia-smi")
 	if err != nil {
