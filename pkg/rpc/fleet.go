@@ -115,6 +115,11 @@ func (c *Client) Instances(ctx context.Context, ids []string) (all []Instance, e
 	for i, id := range ids[:min(len(ids), maxInstances)] {
 		in.Set(fmt.Sprintf("InstanceId.%d", i+1), id)
 	}
+	return c.instances(ctx, in)
+}
+
+// instances calls DescribeInstances.
+func (c *Client) instances(ctx context.Context, in url.Values) (all []Instance, err error) {
 	var out struct {
 		Instances []struct {
 			ID     string `xml:"instanceId"`

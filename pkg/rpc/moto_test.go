@@ -193,6 +193,13 @@ func TestMotoFleet(t *testing.T) {
 	if len(list) != 1 || list[0].Instance != instances[0].Id || list[0].Status != "ACTIVE" {
 		t.Errorf("registered %+v", list)
 	}
+	// Neither an instance nor a cluster that is gone hides what is known of another.
+	arns := the[*awsecs.ListContainerInstancesOutput](t)(clusters.ListContainerInstances(t.Context(), &awsecs.ListContainerInstancesInput{Cluster: aws.String("batch")})).ContainerInstanceArns
+	const prefix = "arn:aws:ecs:eu-central-1:123456789012:container-instance/"
+	machines := the[map[string]Machine](t)(c.Machines(t.Context(), append(arns, prefix+"gone/1", prefix+"without-cluster")))
+	if m := machines[arns[0]]; len(machines) != 1 || m.Spot == nil || *m.Spot {
+		t.Errorf("machines %+v", machines)
+	}
 }
 
 func TestMotoQuota(t *testing.T) {

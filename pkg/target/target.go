@@ -30,6 +30,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/objects"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // Local is the name of the engine in this binary.
@@ -179,6 +180,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 		t.TakesOnce = true
 	} else {
 		t.Replayable = once.CanReplay(ctx, t.Config)
+		t.Machines = rpc.New(t.Config).Machines
 	}
 	if why == ToChange && entry.Name != "" && name != Local && name != AWS {
 		rememberPlatform(t.Submissions, platform, name)

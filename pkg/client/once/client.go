@@ -10,6 +10,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/notify"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // Client submits each job once and keeps a ledger. The embedded client reads and stops jobs.
@@ -46,6 +47,9 @@ type Client struct {
 	// Notify sends a message about the end of jobs to a receiver (plan.Job.Notify). An error is a
 	// warning. Without it, no message is sent.
 	Notify func(ctx context.Context, receiver string, e notify.Event) error
+	// Machines returns the instances behind container instances, for the record of attempts. Without it, they are
+	// unknown.
+	Machines func(ctx context.Context, containerInstances []string) (map[string]rpc.Machine, error)
 	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
 	// It may be nil, and may be called concurrently.
 	Accepted func(Submitted)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -74,6 +75,7 @@ func (c *Client) recordAttempts(jobs []types.JobDetail) error {
 		return nil
 	}
 	r.addHashes(ctx, rows, details)
+	r.addMachines(ctx, rows, details)
 	r.addUsage(ctx, rows, details)
 	return r.store.Add(rows...)
 }
@@ -281,6 +283,51 @@ func variableOf(job types.JobDetail, name string) (value string) {
 		}
 	}
 	return value
+}
+
+// addMachines adds the instance types and whether they were Spot instances. What this user is not allowed to describe,
+// and what AWS has forgotten, remains unknown.
+func (r *recorder) addMachines(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
+	if r.client.Machines == nil {
+		return
+	}
+	at := make([]string, len(rows)) // the container instance of each
+	var all []string
+	for i, a := range rows {
+		job := details[a.Job]
+		if slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate) {
+			rows[i].InstanceType = string(types.PlatformCapabilityFargate)
+			continue
+		}
+		if n := a.Number - 1; n < len(job.Attempts) {
+			at[i] = containerInstance(job.Attempts[n])
+		}
+		if at[i] != "" && !slices.Contains(all, at[i]) {
+			all = append(all, at[i])
+		}
+	}
+	if all == nil {
+		return
+	}
+	machines, _ := r.client.Machines(ctx, all)
+	for i := range rows {
+		if m, ok := machines[at[i]]; ok {
+			rows[i].InstanceType, rows[i].Spot = m.Type, m.Spot
+		}
+	}
+}
+
+// containerInstance returns the ARN of the container instance of an attempt; "" if it has none.
+func containerInstance(a types.AttemptDetail) string {
+	if a.Container != nil && a.Container.ContainerInstanceArn != nil {
+		return *a.Container.ContainerInstanceArn
+	}
+	for _, task := range a.TaskProperties {
+		if task.ContainerInstanceArn != nil {
+			return *task.ContainerInstanceArn
+		}
+	}
+	return ""
 }
 
 // addUsage reads what measured attempts used, from their logs.

@@ -1,6 +1,7 @@
 package once
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
@@ -61,6 +63,13 @@ func TestRecordAttempts(t *testing.T) {
 		m := sweep.Sweep{Kind: sweep.Matrix, Axes: []sweep.Axis{{Name: "n", Values: []string{"a", "b"}}}, Names: []string{"n"}}
 		document := m.Document()
 		retried := attempted("1", measuring(), 3, 0)
+		retried.Attempts[1].Container.ContainerInstanceArn = aws.String("arn:aws:ecs:us-east-1:123456789012:container-instance/c/1")
+		c.Machines = func(_ context.Context, arns []string) (map[string]rpc.Machine, error) {
+			if len(arns) != 1 || arns[0] != *retried.Attempts[1].Container.ContainerInstanceArn {
+				t.Errorf("asks for %q", arns)
+			}
+			return map[string]rpc.Machine{arns[0]: {Type: "m5.large", Spot: aws.Bool(true)}}, nil
+		}
 		child := attempted("2:1", []types.KeyValuePair{{Name: aws.String(sweep.DocumentVariable), Value: &document}}, 137)
 		child.ArrayProperties = &types.ArrayPropertiesDetail{Index: aws.Int32(1)}
 		never := attempted("3", nil)
@@ -93,6 +102,9 @@ func TestRecordAttempts(t *testing.T) {
 			LogStream: "1/1", CreatedAt: 1, StartedAt: first.StartedAt, StoppedAt: first.StartedAt + 1000, Usage: []usage.Usage{{Version: 1, Seconds: 2, Source: "cgroup2"}}}
 		if diff := cmp.Diff(want, first); diff != "" || len(first.Hash) != 16 {
 			t.Error(diff)
+		}
+		if second.InstanceType != "m5.large" || !aws.ToBool(second.Spot) || cell.InstanceType != "" {
+			t.Errorf("instance types %q and %q", second.InstanceType, cell.InstanceType)
 		}
 		if second.Number != 2 || second.Usage != nil || second.Searched || second.Status != "FAILED" && second.Status != "SUCCEEDED" {
 			t.Errorf("%+v", second)
