@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"pkg/cli/submit":                {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/local", "pkg/local/attempt", "pkg/local/container", "pkg/newfile", "pkg/objects", "pkg/plan", "pkg/target"},
 	"pkg/cli/top":                   {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/jobs", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/secret", "pkg/target"},
 	"pkg/cli/term":                  {"pkg/diag", "pkg/exit", "pkg/secret"},
-	"pkg/cli/ui":                    {"pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/exit", "pkg/explain", "pkg/graph", "pkg/heatmap", "pkg/newfile", "pkg/rpc", "pkg/secret", "pkg/sweep", "pkg/target", "pkg/ui/chart", "pkg/ui/joblist", "pkg/ui/logtext", "pkg/ui/web"},
+	"pkg/cli/ui":                    {"pkg/advise", "pkg/batch", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/session", "pkg/cli/term", "pkg/client", "pkg/compare", "pkg/diag", "pkg/doctor", "pkg/document", "pkg/exit", "pkg/explain", "pkg/forecast", "pkg/graph", "pkg/heatmap", "pkg/history", "pkg/newfile", "pkg/rpc", "pkg/secret", "pkg/sweep", "pkg/target", "pkg/ui/chart", "pkg/ui/joblist", "pkg/ui/logtext", "pkg/ui/web", "pkg/usage"},
 	"pkg/ui/chart":                  {},
 	"pkg/ui/joblist":                {},
 	"pkg/ui/logtext":                {},

@@ -121,16 +121,16 @@ func For(g Group, requested history.Resources, m Market) Advice {
 	}
 	n := needsOf(g.Attempts)
 	a.Runs, a.OutOfMemory = len(n.memory), n.outOfMemory
-	a.Memory, a.CPUs = useOf(n.memory), useOf(n.cpus)
-	a.GPUMemory, a.GPUUtilization = useOf(n.gpuMemory), useOf(n.gpuBusy)
+	a.Memory, a.CPUs = UseOf(n.memory), UseOf(n.cpus)
+	a.GPUMemory, a.GPUUtilization = UseOf(n.gpuMemory), UseOf(n.gpuBusy)
 	a.Axes = axesOf(g.Attempts)
 	a.propose(n, m)
 	a.note(n)
 	return a
 }
 
-// useOf returns the nearest-rank percentiles; nil without values.
-func useOf(values []float64) *Use {
+// UseOf returns the nearest-rank percentiles; nil without values.
+func UseOf(values []float64) *Use {
 	if len(values) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -218,7 +219,7 @@ func figureText(unit string, v *float64) string {
 	case v == nil:
 		return "unmeasured"
 	case unit == "bytes":
-		return sizeText(*v / (1 << 20))
+		return advise.SizeText(*v / (1 << 20))
 	}
-	return cpusText(*v)
+	return advise.CPUsText(*v)
 }

@@ -149,17 +149,17 @@ func figuresOf(r attemptRow) figures {
 	used, busy := "-", "-"
 	if len(r.Usage) > 0 {
 		if peak := r.Usage[0].PeakMemory; peak != nil {
-			used = sizeText(float64(*peak) / advise.MiB)
+			used = advise.SizeText(float64(*peak) / advise.MiB)
 		}
 		if seconds := r.Usage[0].CPUSeconds; seconds != nil && r.Usage[0].Seconds > 0 {
-			busy = cpusText(*seconds / r.Usage[0].Seconds)
+			busy = advise.CPUsText(*seconds / r.Usage[0].Seconds)
 		}
 	}
 	vcpus := "-"
 	if r.Requested.VCPUs > 0 {
-		vcpus = cpusText(r.Requested.VCPUs)
+		vcpus = advise.CPUsText(r.Requested.VCPUs)
 	}
-	f := figures{memory: ofText(used, requestText(r.Requested.MemoryMiB)), cpus: ofText(busy, vcpus), usd: "-"}
+	f := figures{memory: ofText(used, advise.RequestText(r.Requested.MemoryMiB)), cpus: ofText(busy, vcpus), usd: "-"}
 	if r.USD != nil {
 		f.usd = cost.Figure(*r.USD)
 	}

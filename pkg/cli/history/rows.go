@@ -95,28 +95,3 @@ const howMeasured = `to measure its attempts, write "measure": true in the job f
 func noAttempts(what string) error {
 	return exit.Fail(exit.NotDone, "no attempt%s is recorded", what).Try("%s", howRecorded)
 }
-
-// sizeText is a size in MiB for people.
-func sizeText(mib float64) string {
-	switch {
-	case mib >= 1024:
-		return fmt.Sprintf("%.4g GiB", mib/1024)
-	case mib > 0 && mib < 1:
-		return fmt.Sprintf("%.4g KiB", mib*1024)
-	}
-	return fmt.Sprintf("%.4g MiB", mib)
-}
-
-// requestText is a requested size in MiB for people; "-" for none.
-func requestText(mib int64) string {
-	switch {
-	case mib == 0:
-		return "-"
-	case mib >= 1024 && mib%256 == 0:
-		return sizeText(float64(mib))
-	}
-	return fmt.Sprintf("%d MiB", mib)
-}
-
-// cpusText is a number of processors for people.
-func cpusText(n float64) string { return fmt.Sprintf("%.3g", n) }

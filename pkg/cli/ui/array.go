@@ -190,10 +190,11 @@ func (x *indexer) shown() []string {
 	return all
 }
 
-// column is a column of results for the grid: a number for each child, or nil.
+// column is a column of results or of measurements for the grid: a number for each child, or nil.
 type column struct {
-	Name   string     `json:"name"`
-	Values []*float64 `json:"values"`
+	Name       string     `json:"name"`
+	Values     []*float64 `json:"values"`
+	IsMeasured bool       `json:"measured,omitempty"`
 }
 
 // childResults answers with the numbers that the children printed as results, by column. It reads the logs of all

@@ -104,9 +104,6 @@ func (s *server) checkText(ctx context.Context, text string) (*checked, error) {
 	return c, nil
 }
 
-// changed is the exit status of plan if something would change, which is no failure.
-const changed = 4
-
 // printed returns what a command prints about a text, or why it failed.
 func (s *server) printed(ctx context.Context, text string, args ...string) (out, problem string) {
 	var b bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -176,8 +177,28 @@ func askJSON[T any](ctx context.Context, c *commander, age time.Duration, args .
 	if err != nil {
 		return v, err
 	}
+	return decodeAnswer[T](c, out, args)
+}
+
+// decodeAnswer decodes what a command printed.
+func decodeAnswer[T any](c *commander, out []byte, args []string) (v T, err error) {
 	if err := json.Unmarshal(out, &v); err != nil {
 		return v, fmt.Errorf("%s: %w", c.line(args...), err)
 	}
 	return v, nil
+}
+
+// changed is the exit status of commands that compare, such as plan, diff and apply --check, if something differs.
+const changed = 4
+
+// askDiffer is askJSON for a command that compares. A difference is no failure.
+func askDiffer[T any](ctx context.Context, c *commander, age time.Duration, args ...string) (v T, err error) {
+	out, err := c.ask(ctx, age, args...)
+	if failed, ok := errors.AsType[*commandError](err); ok && failed.Status == changed {
+		err = nil
+	}
+	if err != nil {
+		return v, err
+	}
+	return decodeAnswer[T](c, out, args)
 }

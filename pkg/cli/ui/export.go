@@ -228,6 +228,14 @@ func (c *copier) job(ctx context.Context, id string) error {
 			own.Verdict = template.HTML(b.String())
 		}
 	}
+	attempts, _ := c.s.attemptsOf(ctx, id) // a copy without the record is still useful
+	if m := measuredOf(id, attempts); m.Measured > 0 {
+		var b bytes.Buffer
+		if err := (page{Template: "measured", Part: true, Server: c.s, Body: m}).write(&b); err != nil {
+			return err
+		}
+		own.Measured = template.HTML(b.String())
+	}
 	p := page{Template: "job", Title: v.Name, Body: v}
 	if v.Size > 0 {
 		if err := c.s.addFailed(ctx, &v); err != nil {
@@ -246,6 +254,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 		if rows, err := askJSON[[]map[string]any](ctx, c.s.c, commandPatience, "results", id, "--output", "json"); err == nil {
 			own.Grid.Results = numericColumns(rows, g.names, v.Size)
 		}
+		own.Grid.Results = append(own.Grid.Results, measuredColumns(id, attempts, v.Size)...)
 		p.Template, p.Body = "array", v
 	} else {
 		own.Log = c.log(ctx, id)
@@ -272,7 +281,7 @@ func (c *copier) log(ctx context.Context, id string) []logLine {
 // write writes a page. own is what only this page has.
 func (c *copier) write(name string, p page, own exported) error {
 	e := c.export
-	e.Verdict, e.Log, e.Grid = own.Verdict, own.Log, own.Grid
+	e.Verdict, e.Measured, e.Log, e.Grid = own.Verdict, own.Measured, own.Log, own.Grid
 	p.Server, p.Export = c.s, &e
 	var b bytes.Buffer
 	if err := p.write(&b); err != nil {

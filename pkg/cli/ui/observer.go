@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -136,7 +134,7 @@ type observer struct {
 	snapshot *snapshot // nil before the first answer
 	failure  error     // of the last query
 	asked    time.Time // when the last query was answered
-	history  map[string]*history
+	history  map[string]*queueHistory
 	changed  chan struct{} // closed and replaced with each answer
 	began    time.Time
 
@@ -149,7 +147,7 @@ type observer struct {
 
 // newObserver returns an observer. The caller starts run.
 func newObserver(c *commander, o jobs.Options, isLocal bool) *observer {
-	return &observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1), history: map[string]*history{}, changed: make(chan struct{}),
+	return &observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1), history: map[string]*queueHistory{}, changed: make(chan struct{}),
 		began: time.Now(), jobsRead: make(chan struct{})}
 }
 
@@ -521,89 +519,4 @@ func withDetail(j joblist.Job, d types.JobDetail) joblist.Job {
 	}
 	j.Reason = session.ListedReason(summary)
 	return j
-}
-
-// sample is the state of a queue at one time.
-type sample struct {
-	at     time.Time
-	jobs   map[string]int
-	inUse  float64
-	shares map[string]float64
-	// isGap marks a time after which no page was open.
-	isGap bool
-}
-
-// value returns a number of the sample; NaN in a gap.
-func (s sample) value(n float64) float64 {
-	if s.isGap {
-		return math.NaN()
-	}
-	return n
-}
-
-// mostSamples bounds the history of a queue. When it is full, half of the samples are dropped, and from then on the
-// samples are twice as far apart: a page that is open for a day needs no more memory than one of an hour.
-const mostSamples = 1000
-
-// history is the past of a queue, the oldest sample first.
-type history struct {
-	samples []sample
-	apart   time.Duration
-}
-
-// add adds a sample, unless the last one is too recent.
-func (h *history) add(s sample) {
-	if n := len(h.samples); n > 0 {
-		switch since := s.at.Sub(h.samples[n-1].at); {
-		case since < h.apart:
-			return
-		case since > max(gap, 4*h.apart): // no page was open
-			h.samples = append(h.samples, sample{at: h.samples[n-1].at.Add(time.Second), isGap: true})
-		}
-	}
-	if len(h.samples) >= mostSamples-1 {
-		kept := h.samples[:0]
-		n := 0
-		for _, old := range h.samples {
-			isSecondGap := len(kept) > 0 && kept[len(kept)-1].isGap
-			if old.isGap && !isSecondGap || !old.isGap && n%2 == 0 {
-				kept = append(kept, old)
-			}
-			if !old.isGap {
-				n++
-			}
-		}
-		clear(h.samples[len(kept):])
-		h.samples = kept
-		h.apart = max(2*h.apart, 2*time.Second)
-	}
-	h.samples = append(h.samples, s)
-}
-
-// remember adds a snapshot to the histories, and forgets queues that no longer exist. The caller holds the lock.
-func (o *observer) remember(s *snapshot) {
-	for _, q := range s.Queues {
-		h := o.history[q.Name]
-		if h == nil {
-			h = &history{}
-			o.history[q.Name] = h
-		}
-		inUse, _ := q.inUse()
-		h.add(sample{at: s.Time, jobs: q.Jobs, inUse: inUse, shares: q.shares()})
-	}
-	for name := range o.history {
-		if !slices.ContainsFunc(s.Queues, func(q queue) bool { return q.Name == name }) {
-			delete(o.history, name)
-		}
-	}
-}
-
-// past returns the history of a queue.
-func (o *observer) past(name string) []sample {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if h := o.history[name]; h != nil {
-		return slices.Clone(h.samples)
-	}
-	return nil
 }

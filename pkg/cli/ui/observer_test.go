@@ -225,7 +225,7 @@ func TestHistoryGap(t *testing.T) {
 // TestGapsAreKept fills histories of two parts with a gap between them, until samples are dropped.
 func TestGapsAreKept(t *testing.T) {
 	for before := range 8 {
-		h := &history{}
+		h := &queueHistory{}
 		at := time.Unix(0, 0)
 		for range 100 + before {
 			at = at.Add(time.Second)
@@ -248,7 +248,7 @@ func TestGapsAreKept(t *testing.T) {
 // TestHistoryIsBounded adds samples at different rates, also with a gap before each. The newest and oldest are kept.
 func TestHistoryIsBounded(t *testing.T) {
 	for _, every := range []time.Duration{time.Second, 5 * time.Second, 3 * time.Minute, time.Hour} {
-		h := &history{}
+		h := &queueHistory{}
 		at := time.Unix(0, 0)
 		for range 20 * mostSamples {
 			at = at.Add(every)

@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -85,20 +86,14 @@ type drift struct {
 func (s *server) driftPart(r *http.Request) (page, error) {
 	p := page{Template: "drift", Part: true}
 	args := []string{"apply", s.options.files, "--check", "--output", "json"}
-	out, err := s.c.ask(r.Context(), 30*time.Second, args...)
-	v := drift{Command: shown(s.c.line("apply", s.options.files, "--check")), Apply: shown(s.c.line("apply", s.options.files))}
-	failed, isFailed := err.(*commandError)
-	switch {
-	case isFailed && strings.HasPrefix(failed.Message, "no file creates resources"):
-		v.None = true
-	case isFailed && failed.Status == changed:
-		err = json.Unmarshal(out, &v)
-	case err == nil:
-		err = json.Unmarshal(out, &v)
+	v, err := askDiffer[drift](r.Context(), s.c, 30*time.Second, args...)
+	if failed, ok := errors.AsType[*commandError](err); ok && strings.HasPrefix(failed.Message, "no file creates resources") {
+		v.None, err = true, nil
 	}
-	if err != nil && !v.None {
+	if err != nil {
 		return p, err
 	}
+	v.Command, v.Apply = shown(s.c.line("apply", s.options.files, "--check")), shown(s.c.line("apply", s.options.files))
 	p.Body = v
 	return p, nil
 }

@@ -96,10 +96,11 @@ type exported struct {
 	Script  template.JS
 	Policy  string // Content-Security-Policy
 	Written time.Time
-	// Verdict is the explanation of a job, Log its lines and Grid the children of an array.
-	Verdict template.HTML
-	Log     []logLine
-	Grid    *copiedGrid
+	// Verdict is the explanation of a job, Measured what its attempts used, Log its lines, and Grid the children of an
+	// array.
+	Verdict, Measured template.HTML
+	Log               []logLine
+	Grid              *copiedGrid
 	// Pages are the names of the files of the jobs that are in the copy, by id.
 	Pages map[string]string
 }

@@ -23,7 +23,8 @@ func TestUnknownAddresses(t *testing.T) {
 	h := s.handler()
 	for address, want := range map[string]int{"/nope": 404, "/queues/nope": 404, "/jobs/nope": 404, "/jobs/nope/explain": 404, "/jobs/nope/results": 404, "/jobs/nope/nope": 404,
 		"/workflows/nope": 404, "/reports/nope": 404, "/reports/benchmark?file=/etc/passwd": 404, "/assets/nope.js": 404, "/assets/frame.html": 404, "/assets/..%2fui.go": 404,
-		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
+		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/reports/sizes?since=1y": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
+		"/jobs/nope/measurements": 404, "/jobs/-x/measurements": 400, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
 		"/jobs/" + prepareID + "/children": 400, "/": 303, "/favicon.ico": 303} {
 		w := get(h, address)
 		if w.Code != want {

@@ -153,29 +153,33 @@ func (s *server) handler() http.Handler {
 	})
 	mux.HandleFunc("GET /events", s.events)
 	for pattern, show := range map[string]func(*http.Request) (page, error){
-		"/queues":            s.queuesPage,
-		"/queues/{name}":     s.queuePage,
-		"/jobs":              s.jobsPage,
-		"/jobs/{id}":         s.jobPage,
-		"/jobs/{id}/explain": s.explainPart,
-		"/jobs/{id}/cost":    s.costPart,
-		"/jobs/{id}/results": s.resultsPage,
-		"/workflows/{id}":    s.workflowPage,
-		"/check":             s.checkPage,
-		"/reports":           s.reportsPage,
-		"/reports/cost":      s.costReport,
-		"/reports/benchmark": s.benchmarkPage,
-		"/platform":          s.platformPage,
-		"/platform/drift":    s.driftPart,
+		"/queues":                 s.queuesPage,
+		"/queues/{name}":          s.queuePage,
+		"/jobs":                   s.jobsPage,
+		"/jobs/{id}":              s.jobPage,
+		"/jobs/{id}/explain":      s.explainPart,
+		"/jobs/{id}/cost":         s.costPart,
+		"/jobs/{id}/results":      s.resultsPage,
+		"/jobs/{id}/measurements": s.measuredPart,
+		"/workflows/{id}":         s.workflowPage,
+		"/check":                  s.checkPage,
+		"/reports":                s.reportsPage,
+		"/reports/cost":           s.costReport,
+		"/reports/sizes":          s.sizesReport,
+		"/reports/compare":        s.comparePage,
+		"/reports/benchmark":      s.benchmarkPage,
+		"/platform":               s.platformPage,
+		"/platform/drift":         s.driftPart,
 	} {
 		mux.HandleFunc("GET "+pattern, s.answer(show))
 	}
 	for pattern, data := range map[string]func(*http.Request) (any, error){
-		"GET /jobs/rows":                 s.jobRows,
-		"GET /jobs/{id}/children":        s.children,
-		"GET /jobs/{id}/children/values": s.childResults,
-		"POST /check":                    s.check,
-		"POST /actions/{action}":         s.act,
+		"GET /jobs/rows":                       s.jobRows,
+		"GET /jobs/{id}/children":              s.children,
+		"GET /jobs/{id}/children/values":       s.childResults,
+		"GET /jobs/{id}/children/measurements": s.childMeasurements,
+		"POST /check":                          s.check,
+		"POST /actions/{action}":               s.act,
 	} {
 		mux.HandleFunc(pattern, s.answerJSON(data))
 	}

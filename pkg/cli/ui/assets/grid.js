@@ -191,7 +191,7 @@
     if (data.labels) text += ', ' + data.labels[child];
     if (data.exits[child] >= 0) text += ', exit code ' + data.exits[child];
     if (data.seconds[child] >= 0) text += ', ran ' + batchctl.duration(data.seconds[child] * 1000);
-    for (const column of results) if (column.values[child] !== null) text += ', ' + column.name + '=' + column.values[child];
+    for (const column of results) if (column.values[child] !== null) text += ', ' + column.name + '=' + (column.measured ? +column.values[child].toPrecision(4) : column.values[child]);
     if (told.textContent !== text) told.textContent = text;
   }
 
@@ -245,27 +245,31 @@
   document.addEventListener('themed', () => { readColors(); draw(); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { readColors(); draw(); });
 
-  section.querySelector('.grid-results')?.addEventListener('click', async (event) => {
-    event.target.disabled = true;
-    told.textContent = 'reading the logs of all children';
-    try {
-      results = await batchctl.get('/jobs/' + encodeURIComponent(section.dataset.grid) + '/children/values');
-      showResults();
-      told.textContent = results.length ? '' : 'the children printed no numbers';
-    } catch (error) {
-      told.textContent = error.message;
-      event.target.disabled = false;
-    }
-  });
+  const empty = {values: 'the children printed no numbers', measurements: 'no child was measured: write "measure": true in the job file'};
+  for (const button of section.querySelectorAll('.grid-read')) {
+    button.addEventListener('click', async () => {
+      button.disabled = true;
+      told.textContent = 'reading';
+      try {
+        const columns = await batchctl.get('/jobs/' + encodeURIComponent(section.dataset.grid) + '/children/' + button.dataset.columns);
+        results = [...results, ...columns];
+        showResults(columns);
+        told.textContent = columns.length ? '' : empty[button.dataset.columns];
+      } catch (error) {
+        told.textContent = error.message;
+        button.disabled = false;
+      }
+    });
+  }
 
-  function showResults() {
-    for (const column of results) {
+  function showResults(columns) {
+    for (const column of columns) {
       if ([...mode.options].some((o) => o.value === column.name)) continue;
-      const o = batchctl.element('option', '', 'result ' + column.name);
+      const o = batchctl.element('option', '', (column.measured ? '' : 'result ') + column.name);
       o.value = column.name;
       mode.append(o);
     }
-    if (results.length && mode.value === 'status') mode.value = results[results.length - 1].name;
+    if (columns.length) mode.value = columns[columns.length - 1].name;
     draw();
   }
 
@@ -273,7 +277,7 @@
     const copy = section.querySelector('.grid-data');
     try {
       data = copy ? JSON.parse(copy.textContent) : await batchctl.get('/jobs/' + encodeURIComponent(section.dataset.grid) + '/children');
-      if (data.results) { results = data.results; showResults(); mode.value = 'status'; }
+      if (data.results) { results = data.results; showResults(results); mode.value = 'status'; }
       draw();
     } catch (error) {
       told.textContent = error.message;

@@ -1,0 +1,140 @@
+package advise
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cost"
+)
+
+// ProposalText is the proposal with its margin and confidence.
+func (a Advice) ProposalText() string {
+	p := a.Proposal
+	var sizes []string
+	if p.MemoryMiB != a.Requested.MemoryMiB {
+		sizes = append(sizes, "memory "+RequestText(p.MemoryMiB))
+	}
+	if p.VCPUs != a.Requested.VCPUs {
+		sizes = append(sizes, catalog.VCPUs(p.VCPUs))
+	}
+	text := strings.Join(sizes, ", ")
+	if p.Confidence == 0 {
+		return fmt.Sprintf("%s: %.0f %% more than the limit that was too low", text, 100*p.Margin)
+	}
+	return fmt.Sprintf("%s: enough for %.0f %% of runs with %.0f %% confidence; %.0f %% above the largest run", text, 100*Quantile, 100*p.Confidence, 100*p.Margin)
+}
+
+// SavingTexts are the lines about money, and about jobs at once.
+func (a Advice) SavingTexts() (texts []string) {
+	s := a.Proposal.Saving
+	if s == nil {
+		s = &Saving{Unknown: "no prices"}
+	}
+	switch {
+	case s.Unknown == "" && s.USD > 0:
+		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", cost.Figure(s.USD), cost.Figure(s.HourBefore*s.Hours), SpanText(s.Hours)))
+	case s.Unknown == "" && s.USD < 0:
+		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %s", cost.Figure(-s.USD), SpanText(s.Hours)))
+	}
+	for _, p := range s.Places {
+		text := ""
+		if p.PerBefore > 0 && p.PerAfter > 0 && (p.Before != p.After || p.PerBefore != p.PerAfter) {
+			text = fmt.Sprintf("%s on %s instead of %d", plural(p.PerAfter, "job"), p.After, p.PerBefore)
+			if p.Before != p.After {
+				text += " on " + p.Before
+			}
+		}
+		if p.AtOnceBefore > 0 && p.AtOnceBefore != p.AtOnceAfter {
+			if text != "" {
+				text += ", "
+			}
+			text += fmt.Sprintf("%d at once up to maxvCpus instead of %d", p.AtOnceAfter, p.AtOnceBefore)
+		}
+		if text != "" && p.Environment != "" {
+			text = p.Environment + ": " + text
+		}
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if freed := a.Requested.MemoryMiB - a.Proposal.MemoryMiB; len(texts) == 0 && freed > 0 {
+		texts = append(texts, RequestText(freed)+" of memory in each run")
+	}
+	return texts
+}
+
+// mostValues is how many values of an axis the text has.
+const mostValues = 8
+
+// Text says what an axis explains, and what its values need.
+func (axis Axis) Text() string {
+	var values []string
+	for _, v := range axis.Values {
+		most := fmt.Sprintf("at most %s in %s", SizeText(v.Max), plural(v.Runs, "run"))
+		if v.Bound > 0 {
+			most = fmt.Sprintf("%s from %s", SizeText(math.Ceil(v.Bound)), plural(v.Runs, "run"))
+		}
+		values = append(values, fmt.Sprintf("%s: %s", v.Value, most))
+	}
+	if more := len(values) - mostValues; more > 0 {
+		values = append(values[:mostValues], fmt.Sprintf("and %d more values", more))
+	}
+	return fmt.Sprintf("explains %.0f %% of the differences in memory (%s): consider a job with its own size for each", 100*axis.Explained, strings.Join(values, "; "))
+}
+
+// Members is a proposal as members of a job file.
+func (p Proposal) Members() string {
+	var sizes []string
+	if p.VCPUs > 0 {
+		sizes = append(sizes, `"vcpus": `+number(p.VCPUs))
+	}
+	if p.MemoryMiB > 0 {
+		sizes = append(sizes, fmt.Sprintf(`"memory": "%d MiB"`, p.MemoryMiB))
+	}
+	return `"resources": { ` + strings.Join(sizes, ", ") + " }"
+}
+
+// SizeText is a size in MiB for people.
+func SizeText(mib float64) string {
+	switch {
+	case mib >= 1024:
+		return fmt.Sprintf("%.4g GiB", mib/1024)
+	case mib > 0 && mib < 1:
+		return fmt.Sprintf("%.4g KiB", mib*1024)
+	}
+	return fmt.Sprintf("%.4g MiB", mib)
+}
+
+// RequestText is a requested size in MiB for people; "-" for none.
+func RequestText(mib int64) string {
+	switch {
+	case mib == 0:
+		return "-"
+	case mib >= 1024 && mib%256 == 0:
+		return SizeText(float64(mib))
+	}
+	return fmt.Sprintf("%d MiB", mib)
+}
+
+// CPUsText is a number of processors for people.
+func CPUsText(n float64) string { return fmt.Sprintf("%.3g", n) }
+
+// SpanText is how long runs took together: in hours, as prices are, or shorter.
+func SpanText(hours float64) string {
+	if hours >= 1 {
+		return fmt.Sprintf("%.3g hours", hours)
+	}
+	d := time.Duration(hours * float64(time.Hour))
+	unit := time.Second
+	if d < time.Second {
+		unit = time.Millisecond
+	}
+	text := d.Round(unit).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
+}

@@ -1,0 +1,90 @@
+// Journeys through measurements and reports, for TestBrowser. They come after those of journeys.js, because they submit jobs.
+'use strict';
+const assert = require('assert/strict');
+const fs = require('fs');
+const path = require('path');
+
+module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, accessible, fits}) => {
+  // checked checks a page with axe, in both themes and on a phone. Its figures differ from run to run, so it has no screenshot.
+  async function checked(page, name) {
+    await loaded(page);
+    for (const colorScheme of ['dark', 'light']) {
+      await page.emulateMedia({colorScheme});
+      await accessible(page, name + ', ' + colorScheme);
+      if (config.seen) await page.screenshot({path: path.join(config.seen, name + '-' + colorScheme + '.png'), fullPage: true});
+    }
+    await page.setViewportSize(phone);
+    await accessible(page, name + ', 390 px');
+    await fits(page, name + ' at 390 px');
+    await page.setViewportSize(desktop);
+  }
+
+  // measured submits jobs with "measure" once, and waits for them.
+  let submitted = false;
+  function measured() {
+    if (submitted) return;
+    submitted = true;
+    const defaults = {image: 'public.ecr.aws/docker/library/busybox:1.36', resources: {vcpus: 1, memory: '64 MiB'}, timeout: '10m', tags: {team: 'vision'}, measure: true};
+    fs.writeFileSync(path.join(config.work, 'measured.json'), JSON.stringify({name: 'measured', defaults, jobs: [
+      {name: 'solo', command: ['sh', '-c', 'sleep 1; echo solo']},
+      {name: 'grid', array: {matrix: {lr: ['1', '2'], seed: ['3', '4']}}, command: ['sh', '-c', 'sleep 1; echo done']},
+    ]}));
+    cli('submit', 'measured.json', '--wait');
+  }
+
+  return {
+    async 'measurements of a job and an array'() {
+      measured();
+      const v = await visitor(config.local);
+      const {page} = v;
+      await v.go('/jobs/' + newest('solo'));
+      await page.waitForSelector('#measured table');
+      assert.match(await page.innerText('#measured tbody'), /^1[^]*SUCCEEDED\s+[\d.]+ [KM]iB of 64 MiB\s+[\d.e-]+ of 1/);
+      assert.ok(Number(await page.locator('#measured meter').first().getAttribute('value')) <= 100);
+      await checked(page, 'measured-job');
+      const grid = newest('grid');
+      await v.go('/jobs/' + grid);
+      await page.waitForSelector('#measured table');
+      assert.match(await page.innerText('#measured tbody'), /peak memory\s+4\s+64 MiB/);
+      await page.focus('text=Read measurements');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('.grid-legend .ramp');
+      const options = await page.locator('.grid-mode option').allTextContents();
+      assert.ok(options.includes('peak memory MiB') && options.includes('busy CPUs'), String(options));
+      await page.selectOption('.grid-mode', 'peak memory MiB');
+      await page.focus('.grid-canvas');
+      await page.keyboard.press('Home');
+      await until(async () => /peak memory MiB=\d/.test(await page.textContent('.grid-child')), 'the grid tells the measurements of a child');
+      await checked(page, 'measured-array');
+      await v.go('/jobs/' + newest('sweep') + ':5');
+      await page.waitForSelector('#measured >> text=Not measured');
+      await v.leave();
+    },
+
+    async 'right-sizing and comparison'() {
+      measured();
+      const v = await visitor(config.local);
+      const {page} = v;
+      await v.go('/reports');
+      await page.click('text=Right-sizing');
+      await page.waitForSelector('h2:has-text("solo")');
+      assert.match(await page.innerText('main'), /No proposal: [^]*"measure": true/);
+      await checked(page, 'right-sizing');
+      const sweep = newest('sweep');
+      await v.go('/jobs/' + sweep + ':5');
+      await page.click('text=Compare with another run');
+      await page.waitForURL('**/reports/compare?*');
+      assert.equal(await page.inputValue('input[name=bad]'), sweep + ':5');
+      await page.focus('input[name=good]');
+      await page.keyboard.type(sweep + ':4');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('text=likely cause');
+      assert.match(await page.innerText('main'), /cell\.seed/);
+      await checked(page, 'comparison');
+      await v.go('/reports/compare?good=' + newest('hostile') + '&bad=' + newest('hostile-results'));
+      await page.waitForSelector('h3:has-text("Differences")');
+      assert.equal(await page.locator('main img, main script').count(), 0);
+      await v.leave();
+    },
+  };
+};
