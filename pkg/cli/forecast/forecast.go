@@ -376,7 +376,7 @@ func showAccuracy(ctx context.Context, con *term.Console, o options) error {
 		}
 		coverage, bias := "-", "-"
 		if a.Forecasts > 0 {
-			coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage), brief((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
+			coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage), simulate.DurationText((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
 		}
 		t.Row(diag.Printable(a.Queue), strconv.Itoa(a.Forecasts), strconv.Itoa(a.Open), coverage, bias, verdict)
 	}

@@ -136,15 +136,6 @@ func traceQueue(o options, w *world) (int, error) {
 	return 0, exit.Usage("the jobs of a trace go to one queue, and the target has %d", len(w.seen.State.Queues)).Try("name it: batchctl forecast QUEUE --replay %s", term.Quoted(o.replay))
 }
 
-// verdict names the cheapest set, or why there is none.
-func verdict(d sizingDocument) string {
-	limit := span(float64(d.MaxWaitMs))
-	if best := d.Sets[0]; best.Keeps {
-		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit, best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
-	}
-	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the nearest: %s, with %s", limit, d.Sets[0].Name, span(d.Sets[0].P95Ms))
-}
-
 // printSizing prints a sizing report as text.
 func printSizing(con *term.Console, d sizingDocument) error {
 	fmt.Fprintf(con.Out, "%s of %s against the queues at %s\n", term.Plural(d.Jobs, "job"), diag.Printable(d.Trace), diag.Printable(d.Target))
@@ -152,30 +143,21 @@ func printSizing(con *term.Console, d sizingDocument) error {
 		fmt.Fprintf(con.Err, "note: %s skipped: %s\n", term.Plural(n, "row"), why)
 	}
 	if d.Waited != nil {
-		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s in the median, 95 %% of them at most %s\n", span(float64(d.Waited[0])), span(float64(d.Waited[1])))
+		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s in the median, 95 %% of them at most %s\n", simulate.WaitText(float64(d.Waited[0])), simulate.WaitText(float64(d.Waited[1])))
 	}
 	fmt.Fprintln(con.Out)
 	t := con.Table("SET", "MAXVCPUS", "WAIT P95", "COST", "IDLE VCPU HOURS", "FAIRNESS", "KEEPS LIMIT")
 	for _, s := range d.Sets {
-		t.Row(sizingCells(s)...)
+		t.Row(s.Cells()...)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Out, "\n%s\n", verdict(d))
+	fmt.Fprintf(con.Out, "\n%s\n", simulate.Verdict(d.Sets, d.MaxWaitMs))
 	if len(d.Patch) > 0 {
 		return printPatch(con, d.Patch)
 	}
 	return nil
-}
-
-// sizingCells returns the figures of a set.
-func sizingCells(s simulate.Sizing) []string {
-	keeps := "no"
-	if s.Keeps {
-		keeps = "yes"
-	}
-	return []string{s.Name, fmt.Sprint(s.MaxvCpus), span(s.P95Ms), dollars(s.Outlook.CostUSD.Median), hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
 }
 
 // page is the sizing report.
@@ -225,7 +207,7 @@ func report(w io.Writer, d sizingDocument) error {
 	}
 	var rows [][]string
 	for _, s := range d.Sets {
-		rows = append(rows, sizingCells(s))
+		rows = append(rows, s.Cells())
 	}
 	patch := ""
 	if len(d.Patch) > 0 {
@@ -236,7 +218,7 @@ func report(w io.Writer, d sizingDocument) error {
 		patch = string(text)
 	}
 	err := page.Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
-		"Verdict": verdict(d), "Rows": rows, "Patch": patch,
+		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Rows": rows, "Patch": patch,
 		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
 			c := s.Outlook.CostUSD
 			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}

@@ -12,51 +12,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
-// span formats milliseconds.
-func span(ms float64) string {
-	d := time.Duration(ms) * time.Millisecond
-	if d >= 10*time.Minute {
-		return brief(d.Round(time.Minute))
-	}
-	return brief(d.Round(time.Second))
-}
-
-// brief formats a duration without the zeros at its end: 2h and not 2h0m0s.
-func brief(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
-// banded formats a band: its median, and the ends in brackets where they differ.
-func banded(b simulate.Band, format func(float64) string) string {
-	median, low, high := format(b.Median), format(b.Low), format(b.High)
-	if low == high {
-		return median
-	}
-	return fmt.Sprintf("%s (%s to %s)", median, low, high)
-}
-
-func hours(v float64) string { return fmt.Sprintf("%.1f", v) }
-
-func dollars(v float64) string { return fmt.Sprintf("$%.2f", v) }
-
-func index(v float64) string { return fmt.Sprintf("%.2f", v) }
-
-func count(v float64) string { return fmt.Sprintf("%.0f", v) }
-
 // printOutlook prints a forecast as text.
 func printOutlook(con *term.Console, o options, d outlookDocument) error {
 	name := "all queues"
 	if d.Queue != "" {
 		name = "queue " + d.Queue
 	}
-	fmt.Fprintf(con.Out, "%s at %s, the next %s\n\n", diag.Printable(name), diag.Printable(d.Target), brief(o.span))
+	fmt.Fprintf(con.Out, "%s at %s, the next %s\n\n", diag.Printable(name), diag.Printable(d.Target), simulate.DurationText(o.span))
 	if err := printGroups(con, "SHARE", d.Outlook.Groups, d.Proposed, func(v *simulate.Outlook) []simulate.Group { return v.Groups }); err != nil {
 		return err
 	}
@@ -67,24 +29,15 @@ func printOutlook(con *term.Console, o options, d outlookDocument) error {
 		}
 	}
 	fmt.Fprintln(con.Out)
-	for _, figure := range []struct {
-		name   string
-		of     func(simulate.Outlook) simulate.Band
-		format func(float64) string
-	}{
-		{"cost", func(v simulate.Outlook) simulate.Band { return v.CostUSD }, dollars},
-		{"idle vCPU hours", func(v simulate.Outlook) simulate.Band { return v.IdleVCPUHours }, hours},
-		{"fairness (Jain's index)", func(v simulate.Outlook) simulate.Band { return v.Fairness }, index},
-		{"jobs that do not start", func(v simulate.Outlook) simulate.Band { return v.Unstarted }, count},
-	} {
-		line := fmt.Sprintf("%-24s %s", figure.name, banded(figure.of(d.Outlook), figure.format))
+	for _, figure := range simulate.Figures {
+		line := fmt.Sprintf("%-24s %s", figure.Name, figure.Text(d.Outlook))
 		if d.Proposed != nil {
-			line += "  ->  " + banded(figure.of(*d.Proposed), figure.format)
+			line += "  ->  " + figure.Text(*d.Proposed)
 		}
 		fmt.Fprintln(con.Out, line)
 	}
 	for _, c := range d.Costs {
-		fmt.Fprintf(con.Out, "\nthis costs share %s %s: its jobs wait that much longer on average\n", diag.Printable(c.Share), span(c.WaitMs))
+		fmt.Fprintf(con.Out, "\nthis costs share %s %s: its jobs wait that much longer on average\n", diag.Printable(c.Share), simulate.WaitText(c.WaitMs))
 	}
 	if len(d.Patch) > 0 {
 		if err := printPatch(con, d.Patch); err != nil {
@@ -139,8 +92,8 @@ func printGroups(con *term.Console, head string, before []simulate.Group, after 
 		if after != nil {
 			next, _ = pick(of(after), name)
 		}
-		for i, cell := range cellsOf(now) {
-			if then := cellsOf(next)[i]; after != nil && then != cell {
+		for i, cell := range now.Cells() {
+			if then := next.Cells()[i]; after != nil && then != cell {
 				cell += " -> " + then
 			}
 			cells = append(cells, cell)
@@ -148,11 +101,6 @@ func printGroups(con *term.Console, head string, before []simulate.Group, after 
 		t.Row(cells...)
 	}
 	return t.Flush()
-}
-
-// cellsOf returns the figures of a group.
-func cellsOf(g simulate.Group) []string {
-	return []string{fmt.Sprint(g.Jobs), banded(g.P50, span), banded(g.P95, span), banded(g.VCPUHours, hours), banded(g.CostUSD, dollars)}
 }
 
 // chartStyle colours the charts of a file that stands alone.
@@ -176,15 +124,8 @@ func picture(d outlookDocument) string {
 	y := 0
 	for n, one := range all {
 		for i, g := range one.of.Groups {
-			a := chart.Area{ID: fmt.Sprintf("use-%d-%d", n, i), Title: "vCPUs of share " + g.Name + one.title, Unit: "vCPUs of share " + g.Name + one.title, Width: chartWidth, Height: chartHeight,
-				Series: []chart.Series{{Name: "at least", Class: "s-low"}, {Name: "median", Class: "s-median"}, {Name: "at most", Class: "s-high"}}}
-			for k, at := range one.of.Times {
-				a.Times = append(a.Times, time.UnixMilli(at))
-				b := g.Used[k]
-				for s, v := range []float64{b.Low, b.Median - b.Low, b.High - b.Median} {
-					a.Series[s].Values = append(a.Series[s].Values, v)
-				}
-			}
+			a := chart.Area{ID: fmt.Sprintf("use-%d-%d", n, i), Title: "vCPUs of share " + g.Name + one.title, Unit: "vCPUs of share " + g.Name + one.title, Width: chartWidth, Height: chartHeight}
+			a.Times, a.Series = steps(one.of.Times), chart.BandSeries(simulate.Limits(g.Used))
 			place := fmt.Sprintf(`<svg x="0" y="%d" width="%d" height="%d" `, y, chartWidth, chartHeight)
 			body.WriteString(strings.Replace(a.SVG(), "<svg ", place, 1))
 			y += chartHeight + 20
@@ -192,4 +133,12 @@ func picture(d outlookDocument) string {
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d"><style>%s</style><rect width="100%%" height="100%%" fill="#fff"/>%s</svg>`+"\n",
 		chartWidth, max(y, chartHeight), chartStyle, body.String())
+}
+
+// steps returns the times of a forecast.
+func steps(times []int64) (all []time.Time) {
+	for _, at := range times {
+		all = append(all, time.UnixMilli(at))
+	}
+	return all
 }

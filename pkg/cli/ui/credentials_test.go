@@ -60,6 +60,8 @@ var replacements = map[string]string{
 	`"reason": "no role"`:                                       `"reason": VALUE`,
 	`"container": "sidecar"`:                                    `"container": VALUE`,
 	`"why": "no measured runs"`:                                 `"why": VALUE`,
+	`"name": "team-a"`:                                          `"name": VALUE`,
+	`"name": "as now"`:                                          `"name": VALUE`,
 	`"new": "echo report"`:                                      `"new": VALUE`,
 }
 
@@ -88,6 +90,9 @@ var places = []place{
 	{"problem of a file", inJSON("validate -", `"message": "unknown member \"commnd\""`), false},
 	{"difference", inJSON("apply . --check", `"to": 2`), false},
 	{"container of a measurement", inJSON("history "+prepareID+" --limit 5000", `"container": "sidecar"`), false},
+	{"team of a forecast", inJSON("forecast default", `"name": "team-a"`), false},
+	{"team of a change", inJSON(whatIfLine, `"name": "team-a"`), false},
+	{"set of queues", inJSON("forecast --replay=history --max-wait=30m default", `"name": "as now"`), false},
 	{"advice", inJSON("advise --since 30d", `"why": "no measured runs"`), false},
 	{"compared value", inJSON("diff "+prepareID+" "+reportID, `"new": "echo report"`), false},
 	{"invalid resource", inJSON("apply . --check", `"reason": "no role"`), false},
@@ -128,6 +133,9 @@ func shows(page, hidden string) bool {
 func TestCredentials(t *testing.T) {
 	r := recording()
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	if err := os.WriteFile("job.json", []byte(exampleJob), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	h := s.handler()
 	original := maps.Clone(r.known)
 	shown := map[string][]string{} // vendors by address

@@ -30,6 +30,10 @@ var views = []struct {
 }{
 	{"/queues", []string{"top"}, 200, []string{"default", "ENABLED", "1.5 of 2 vCPUs", "no role", "a note", "vision 1", "2+"}},
 	{"/queues/default", []string{"top"}, 200, []string{"maxvCpus", "vision", "INVALID", "/jobs/" + reportID}},
+	{"/queues/default?forecast=1&job=job.json", []string{"top"}, 200, []string{`data-load="/queues/default/forecast"`, `data-load="/queues/default/when?job=job.json"`}},
+	{"/queues/default/forecast", []string{"forecast"}, 200, []string{"vCPUs of share vision", "at least", "20m (10m to 40m)", "$3.75 ($2.50 to $5.00)", "team-a", "unknown: which jobs come", "batchctl forecast default"}},
+	{"/queues/default/when?job=job.json", []string{"plan --when"}, 200, []string{"behind 37 jobs of share vision; with maxvCpus 512 of local: at once, for $12.00 an hour more", "31 from definition, 6 from queue", "which jobs come later"}},
+	{"/queues/default/when", nil, 200, []string{"job.json"}},
 	{"/jobs", []string{"top", "status", "list"}, 200, []string{"prepare", "array of 4", "Dependent Job failed"}},
 	{"/jobs?group=tag:team&open=%3Dvision", []string{"status"}, 200, []string{"vision"}},
 	{"/jobs/rows?n=100", []string{"status", "list"}, 200, []string{`"name":"prepare"`}},
@@ -57,15 +61,26 @@ var views = []struct {
 	{"/reports/compare?good=" + prepareID + "&bad=" + reportID, []string{"diff"}, 200, []string{"likely cause", "container.command[2]", "echo preparing", "echo report", "700 MiB", "unmeasured", "same: image, queue",
 		"unknown: the image's digest", "batchctl diff " + prepareID, `label="prepare SUCCEEDED"`}},
 	{"/reports/compare?bad=x", nil, 200, []string{`value="x"`}},
+	{"/reports/whatif", []string{"top"}, 200, []string{"maxvCpus", `value="local"`, `value="job.json"`}},
+	{whatIfAddress, []string{"what-if"}, 200, []string{"20m (10m to 40m)", "→ 2m (1m to 4m)", "→ $7.50", "this costs share vision 12m", `"maxvCpus": 512`, "vCPUs of share audio after the change", "--without-share=vision"}},
+	{"/reports/sizing", []string{"top"}, 200, []string{"jobs that the target lists", "trace.swf"}},
+	{"/reports/sizing?queue=default&trace=history&wait=30m", []string{"sizing"}, 200, []string{"the cheapest set that keeps 95 % of the waits below 30m: maxvCpus halved, maxvCpus 64, $3.75", "120 jobs", "waited 1m in the median",
+		"3 rows skipped: no duration", "as now", `"maxvCpus": 64`}},
 	{"/reports/benchmark?file=bench.json", []string{"file bench.json"}, 200, []string{"gemm", "2.00"}},
 	{"/platform", []string{"file doctor.json"}, 200, []string{"the driver is missing"}},
 	{"/platform/drift", []string{"apply"}, 200, []string{"1 difference", "priority"}},
 }
 
-// writeReports writes a benchmark and a report of doctor to the current directory.
+// whatIfAddress proposes every kind of change.
+const whatIfAddress = "/reports/whatif?queue=default&environment=local&max=512&types=g6e.12xlarge&share=vision&file=job.json&count=200&reclaims=0.05"
+
+// whatIfLine is the command for it.
+const whatIfLine = "forecast --set=local.maxvCpus=512 --set=local.instanceTypes+=g6e.12xlarge --without-share=vision --spot-reclaims=0.05 --add-jobs=job.json*200 default"
+
+// writeReports writes a benchmark, a report of doctor, a job file and a trace to the current directory.
 func writeReports(t *testing.T) {
 	t.Helper()
-	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile} {
+	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile, "job.json": exampleJob, "trace.swf": "; no jobs\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -358,6 +373,14 @@ func commandsOf(address string, commands []string) (lines []string) {
 			lines = append(lines, "apply . --check")
 		case "history":
 			lines = append(lines, "history "+id+" --limit 5000")
+		case "forecast":
+			lines = append(lines, "forecast default")
+		case "what-if":
+			lines = append(lines, whatIfLine)
+		case "plan --when":
+			lines = append(lines, "plan job.json --when")
+		case "sizing":
+			lines = append(lines, "forecast --replay=history --max-wait=30m default")
 		case "advise":
 			lines = append(lines, "advise --since 30d")
 		case "diff":
@@ -479,7 +502,9 @@ func TestHostileRequests(t *testing.T) {
 			"/jobs/" + path + "/children", "/jobs/" + path + "/children/values", "/workflows/" + path, "/jobs?q=" + query, "/jobs?status=" + query, "/jobs?queue=" + query,
 			"/jobs?group=tag:" + query, "/jobs?sort=" + query, "/jobs?from=" + query, "/jobs/rows?q=" + query, "/jobs/rows?group=tag:" + query, "/jobs/rows?open=" + query,
 			"/jobs/" + path + "/measurements", "/jobs/" + path + "/children/measurements", "/reports/sizes?since=" + query, "/reports/compare?good=" + query,
-			"/reports/compare?good=" + query + "&bad=" + query, "/reports/cost?by=" + query, "/reports/cost?by=tag:" + query, "/reports/cost?since=" + query, "/reports/benchmark?file=" + query,
+			"/reports/compare?good=" + query + "&bad=" + query, "/reports/cost?by=" + query, "/reports/cost?by=tag:" + query, "/queues/" + path + "/forecast", "/queues/" + path + "/when", "/queues/default/when?job=" + query,
+			"/queues/default?forecast=1&job=" + query, "/reports/whatif?queue=" + query, "/reports/whatif?share=" + query, "/reports/whatif?max=" + query, "/reports/whatif?environment=local&types=" + query,
+			"/reports/whatif?file=" + query, "/reports/whatif?reclaims=" + query, "/reports/sizing?trace=" + query, "/reports/sizing?queue=" + query, "/reports/sizing?wait=" + query, "/reports/cost?since=" + query, "/reports/benchmark?file=" + query,
 			"/jobs/" + arrayID + "/results?value=" + query, "/" + path, "/assets/" + path} {
 			if bad := problemsOf(h, address, known); bad != "" && bad != "no tag" && !strings.HasPrefix(address, "/assets/") {
 				t.Errorf("%.100s: %s", address, bad)

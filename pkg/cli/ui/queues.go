@@ -104,7 +104,10 @@ func (s *server) queuePage(r *http.Request) (page, error) {
 		queueView
 		Depth, Use string
 		Began      int64
-	}{view, depthChart(past), useChart(past, view), s.o.began.UnixMilli()}
+		// Forecast reports that the user asked for a forecast, and Job is the file whose start is forecast.
+		Forecast bool
+		Job      string
+	}{view, depthChart(past), useChart(past, view), s.o.began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
 	return p, nil
 }
 

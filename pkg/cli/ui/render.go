@@ -318,6 +318,7 @@ var functions = template.FuncMap{
 	"value":      valueOf,
 	"short_time": shortTime,
 	"segment":    url.PathEscape,
+	"query":      url.QueryEscape,
 	"lines":      func(text string) []string { return strings.Split(text, "\n") },
 	"has":        func(list []string, v string) bool { return slices.Contains(list, v) },
 	"list":       func(v ...string) []string { return v },

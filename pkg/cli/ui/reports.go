@@ -16,7 +16,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/doctor"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/heatmap"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
@@ -82,6 +84,8 @@ type benchmarkSummary struct {
 type reports struct {
 	Benchmarks []benchmark
 	Doctors    []doctorReport
+	// JobFiles and Traces are the paths of job files, and of files that a sizing report can read.
+	JobFiles, Traces []string
 	// Problem tells why the directory was not read completely.
 	Problem string
 }
@@ -113,7 +117,14 @@ func findReports(dir string) reports {
 			return nil // another user's directory
 		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || strings.Count(path, "/") >= reportDepth-1 || e.Name() == "node_modules"):
 			return fs.SkipDir
-		case e.IsDir() || filepath.Ext(path) != ".json" || !e.Type().IsRegular():
+		case e.IsDir() || !e.Type().IsRegular() || strings.HasPrefix(path, "-"):
+			return nil
+		case slices.Contains([]string{".swf", ".csv"}, filepath.Ext(path)):
+			if len(found.Traces) < reportFiles {
+				found.Traces = append(found.Traces, path)
+			}
+			return nil
+		case filepath.Ext(path) != ".json":
 			return nil
 		}
 		info, err := e.Info()
@@ -149,7 +160,21 @@ func (r *reports) add(dir, path string, at time.Time) {
 	var d doctor.Report
 	if json.Unmarshal(text, &d) == nil && d.Kind != "" && (len(d.Findings) > 0 || len(d.Unread) > 0) {
 		r.Doctors = append(r.Doctors, doctorReport{path, at, d})
+		return
 	}
+	if isJobFile(path, text) {
+		r.JobFiles = append(r.JobFiles, path)
+	}
+}
+
+// isJobFile reports whether a file has jobs, rather than queues or settings.
+func isJobFile(path string, text []byte) bool {
+	if filepath.Base(path) == document.FileName || document.Recognize(diag.NewSource(path, string(text))) != document.Ours {
+		return false
+	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // a file with comments is a job file until batchctl reads it
+	return !slices.ContainsFunc([]string{"jobQueues", "computeEnvironments", "schedulingPolicies", "jobQueueName", "computeEnvironmentName"}, func(name string) bool { return members[name] != nil })
 }
 
 // reportsPage lists the reports.

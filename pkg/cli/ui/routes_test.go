@@ -23,7 +23,9 @@ func TestUnknownAddresses(t *testing.T) {
 	h := s.handler()
 	for address, want := range map[string]int{"/nope": 404, "/queues/nope": 404, "/jobs/nope": 404, "/jobs/nope/explain": 404, "/jobs/nope/results": 404, "/jobs/nope/nope": 404,
 		"/workflows/nope": 404, "/reports/nope": 404, "/reports/benchmark?file=/etc/passwd": 404, "/assets/nope.js": 404, "/assets/frame.html": 404, "/assets/..%2fui.go": 404,
-		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/reports/sizes?since=1y": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
+		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/reports/sizes?since=1y": 400, "/queues/-x/forecast": 400, "/queues/default/when?job=/etc/passwd": 400,
+		"/reports/whatif?queue=nope": 400, "/reports/whatif?max=512": 400, "/reports/whatif?environment=local&max=x": 400, "/reports/whatif?environment=local&max=-1": 400,
+		"/reports/whatif?file=../x.json": 400, "/reports/whatif?reclaims=x": 400, "/reports/sizing?trace=/etc/passwd": 400, "/reports/sizing?wait=1y": 400, "/reports/sizing?queue=nope": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
 		"/jobs/nope/measurements": 404, "/jobs/-x/measurements": 400, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
 		"/jobs/" + prepareID + "/children": 400, "/": 303, "/favicon.ico": 303} {
 		w := get(h, address)
@@ -55,6 +57,7 @@ func TestUnknownAddresses(t *testing.T) {
 func TestTargetFails(t *testing.T) {
 	r := recording()
 	s := serverOf(t, r, nil)
+	writeReports(t)
 	h := s.handler()
 	for line := range r.known {
 		r.known[line] = reply{err: "batchctl: cannot reach the target\n  start it\n", status: 3}
@@ -191,6 +194,7 @@ func TestBrowserLeaves(t *testing.T) {
 func TestGuardedServer(t *testing.T) {
 	r := recording()
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	writeReports(t)
 	ln, err := web.Listen(0)
 	if err != nil {
 		t.Fatal(err)

@@ -155,6 +155,10 @@ func (s *server) handler() http.Handler {
 	for pattern, show := range map[string]func(*http.Request) (page, error){
 		"/queues":                 s.queuesPage,
 		"/queues/{name}":          s.queuePage,
+		"/queues/{name}/forecast": s.forecastPart,
+		"/queues/{name}/when":     s.whenPart,
+		"/reports/whatif":         s.whatIfPage,
+		"/reports/sizing":         s.sizingPage,
 		"/jobs":                   s.jobsPage,
 		"/jobs/{id}":              s.jobPage,
 		"/jobs/{id}/explain":      s.explainPart,

@@ -26,6 +26,17 @@ type Area struct {
 	Width, Height int
 }
 
+// BandSeries returns the areas of a figure with a band: what it is at least, in the median and at most.
+func BandSeries(low, median, high []float64) []Series {
+	all := []Series{{Name: "at least", Class: "s-low"}, {Name: "median", Class: "s-median"}, {Name: "at most", Class: "s-high"}}
+	for i := range min(len(low), len(median), len(high)) {
+		for n, v := range []float64{low[i], median[i] - low[i], high[i] - median[i]} {
+			all[n].Values = append(all[n].Values, v)
+		}
+	}
+	return all
+}
+
 // SVG draws the chart. Of the times that fall on one pixel it shows the one with the highest stack.
 func (a Area) SVG() string {
 	d := newDrawing(a.ID)

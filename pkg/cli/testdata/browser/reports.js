@@ -86,5 +86,37 @@ module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, 
       assert.equal(await page.locator('main img, main script').count(), 0);
       await v.leave();
     },
+
+    async 'forecast, what-if and sizing'() {
+      const v = await visitor(config.local);
+      const {page} = v;
+      const before = JSON.parse(cli('top', '--output', 'json')).queues.find((q) => q.name === 'cpu-job-queue').maxvCpus;
+      await v.go('/queues/cpu-job-queue');
+      await page.click('text=Forecast usage, waiting time and cost');
+      await page.waitForSelector('#forecast table');
+      await checked(page, 'forecast');
+      await page.selectOption('#when select', 'calibration.json');
+      await page.focus('#when button');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('#when .cause:has-text("starts")');
+      await page.click('text=What if this queue were different?');
+      await page.waitForURL('**/reports/whatif?*');
+      assert.equal(await page.inputValue('select[name=queue]'), 'cpu-job-queue');
+      await page.selectOption('select[name=file]', 'calibration.json');
+      await page.fill('input[name=count]', '20');
+      await page.focus('input[name=max]');
+      await page.keyboard.type('16');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('pre:has-text(\'"maxvCpus": 16\')');
+      assert.match(await page.innerText('main'), /after the change[^]*\u2192/);
+      await checked(page, 'what-if');
+      await v.go('/reports/sizing');
+      await page.focus('form button');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('.cause:has-text("95 % of the waits")');
+      await checked(page, 'sizing');
+      assert.equal(JSON.parse(cli('top', '--output', 'json')).queues.find((q) => q.name === 'cpu-job-queue').maxvCpus, before, 'nothing changed');
+      await v.leave();
+    },
   };
 };

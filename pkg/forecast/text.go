@@ -1,0 +1,99 @@
+package forecast
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// DurationText formats a duration without the zeros at its end: 2h and not 2h0m0s.
+func DurationText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// WaitText formats milliseconds.
+func WaitText(ms float64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if d >= 10*time.Minute {
+		return DurationText(d.Round(time.Minute))
+	}
+	return DurationText(d.Round(time.Second))
+}
+
+// Text formats a band: its median, and the ends in brackets where they differ.
+func (b Band) Text(format func(float64) string) string {
+	median, low, high := format(b.Median), format(b.Low), format(b.High)
+	if low == high {
+		return median
+	}
+	return fmt.Sprintf("%s (%s to %s)", median, low, high)
+}
+
+func hours(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+func dollars(v float64) string { return fmt.Sprintf("$%.2f", v) }
+
+func index(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+func count(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+// Figure is one figure of an outlook as people read it.
+type Figure struct {
+	Name   string
+	of     func(Outlook) Band
+	format func(float64) string
+}
+
+// Text returns the figure of an outlook with its band.
+func (f Figure) Text(v Outlook) string { return f.of(v).Text(f.format) }
+
+// Figures are the figures of an outlook that no share or team has.
+var Figures = []Figure{
+	{"cost", func(v Outlook) Band { return v.CostUSD }, dollars},
+	{"idle vCPU hours", func(v Outlook) Band { return v.IdleVCPUHours }, hours},
+	{"fairness (Jain's index)", func(v Outlook) Band { return v.Fairness }, index},
+	{"jobs that do not start", func(v Outlook) Band { return v.Unstarted }, count},
+}
+
+// Cells returns the figures of a group: jobs, the 50th and 95th percentile of its waits, vCPU hours and cost.
+func (g Group) Cells() []string {
+	return []string{fmt.Sprint(g.Jobs), g.P50.Text(WaitText), g.P95.Text(WaitText), g.VCPUHours.Text(hours), g.CostUSD.Text(dollars)}
+}
+
+// Limits returns the lower ends, the medians and the upper ends of bands.
+func Limits(bands []Band) (low, median, high []float64) {
+	for _, b := range bands {
+		low, median, high = append(low, b.Low), append(median, b.Median), append(high, b.High)
+	}
+	return low, median, high
+}
+
+// Cells returns the figures of a set: its name, maxvCpus, the 95th percentile of the waits, cost, idle vCPU hours,
+// fairness, and whether it keeps the limit.
+func (s Sizing) Cells() []string {
+	keeps := "no"
+	if s.Keeps {
+		keeps = "yes"
+	}
+	return []string{s.Name, fmt.Sprint(s.MaxvCpus), WaitText(s.P95Ms), dollars(s.Outlook.CostUSD.Median), hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
+}
+
+// Verdict names the cheapest set that keeps a limit of waiting, or the nearest. The sets are those of Sizings, the best
+// first.
+func Verdict(sets []Sizing, mostWaitMs int64) string {
+	limit := WaitText(float64(mostWaitMs))
+	if len(sets) == 0 {
+		return "there is no set of queues"
+	}
+	if best := sets[0]; best.Keeps {
+		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit, best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
+	}
+	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the nearest: %s, with %s", limit, sets[0].Name, WaitText(sets[0].P95Ms))
+}
