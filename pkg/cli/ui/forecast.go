@@ -307,7 +307,7 @@ func (s *server) proposed(v whatIfView) (flags []string, err error) {
 	if v.Reclaims != "" {
 		n, err := strconv.ParseFloat(v.Reclaims, 64)
 		if err != nil {
-			return nil, fmt.Errorf("Spot reclaims %s: want a number", shown(v.Reclaims))
+			return nil, fmt.Errorf("reclaims %s: want a number", shown(v.Reclaims))
 		}
 		flags = append(flags, "--spot-reclaims="+strconv.FormatFloat(n, 'g', -1, 64))
 	}

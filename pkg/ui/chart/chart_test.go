@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -386,6 +387,16 @@ func TestLogarithmic(t *testing.T) {
 		svg := Bars{ID: "b", Unit: "seconds", Groups: []BarGroup{{"", []Bar{{Name: "a", Value: 1}, {Name: "b", Value: largest}, {Name: "c"}}}}}.SVG()
 		if got := strings.Contains(svg, "seconds, logarithmic scale</text>"); got != want {
 			t.Errorf("1 to %v: logarithmic is %v, want %v", largest, got, want)
+		}
+	}
+}
+
+func TestBandSeries(t *testing.T) {
+	got := BandSeries([]float64{1, 2}, []float64{3, 2, 9}, []float64{4, 7})
+	want := [][]float64{{1, 2}, {2, 0}, {1, 5}} // stacked, the tops are the ends of the band
+	for i, s := range got {
+		if !slices.Equal(s.Values, want[i]) {
+			t.Errorf("%s: %v, want %v", s.Name, s.Values, want[i])
 		}
 	}
 }
