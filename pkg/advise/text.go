@@ -128,13 +128,8 @@ func SpanText(hours float64) string {
 		return fmt.Sprintf("%.3g hours", hours)
 	}
 	d := time.Duration(hours * float64(time.Hour))
-	unit := time.Second
-	if d < time.Second {
-		unit = time.Millisecond
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
 	}
-	text := d.Round(unit).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	return text
+	return d.Round(time.Second).String()
 }
