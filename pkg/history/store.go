@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
 // format is the version of the rows. They do not name it: later versions only add members. A row that this version
@@ -233,37 +234,13 @@ func (s Store) append(files []int, text []byte) (err error) {
 		number, created = number+1, true
 		files = append(files, number)
 	}
-	f, err := os.OpenFile(s.path(number), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	if torn, err := endsTorn(f); err != nil {
-		return errors.Join(err, f.Close())
-	} else if torn {
-		text = append([]byte("\n"), text...)
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil || !created {
+	if err := jsonlines.Append(s.path(number), text); err != nil || !created {
 		return err
 	}
 	for _, old := range files[:max(0, len(files)-maxFiles)] {
 		_ = os.Remove(s.path(old)) // another process may read it; the next new file removes it
 	}
 	return syncDir(s.Dir)
-}
-
-// endsTorn reports whether the file's last line lacks its line end.
-func endsTorn(f *os.File) (bool, error) {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil || size == 0 {
-		return false, err
-	}
-	last := make([]byte, 1)
-	_, err = f.ReadAt(last, size-1)
-	return last[0] != '\n', err
 }
 
 // syncDir makes changes of a directory durable.

@@ -20,7 +20,7 @@ func (p *peak) ofProcesses(pids []int) {
 		return
 	}
 	if len(pids) > 1 {
-		sum = ownMemory(pids)
+		sum = OwnMemory(pids)
 	}
 	p.bytes = max(p.bytes, sum)
 }
@@ -58,9 +58,10 @@ func kib(text []byte, name string) int64 {
 	return 0
 }
 
-// ownMemory returns the memory of processes that belongs to no file. Memory that n processes share counts as an n-th
+// OwnMemory returns the memory of processes in bytes that belongs to no file, so that the kernel cannot take it back
+// by writing it there: a control group is killed for it. Memory that n processes share counts as an n-th
 // for each. A kernel before Linux 5.3 does not report it.
-func ownMemory(pids []int) (bytes int64) {
+func OwnMemory(pids []int) (bytes int64) {
 	for _, pid := range pids {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 		if err != nil {

@@ -3,6 +3,8 @@ package once
 import (
 	"path/filepath"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
 // A listing that shows a new job immediately proves little: the next job may appear much later. So
@@ -42,7 +44,7 @@ func (l *Ledger) addNote(path string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	return appendSync(path, text)
+	return jsonlines.Append(path, text)
 }
 
 // lagsBehind reports whether listings of the run's target lagged recently. A note from the future

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
 // LedgerFormat is the version of the ledger's files. Their lines have no version, because later versions only add
@@ -90,39 +91,10 @@ func (l *Ledger) Append(entries ...Entry) error {
 	}
 	_, err = os.Stat(l.path())
 	created := errors.Is(err, fs.ErrNotExist)
-	if err := appendSync(l.path(), text); err != nil || !created {
+	if err := jsonlines.Append(l.path(), text); err != nil || !created {
 		return err
 	}
 	return syncDir(l.Dir)
-}
-
-// appendSync writes text with one write, on a new line even after a line that a crash cut off.
-func appendSync(path string, text []byte) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if torn, err := endsTorn(f); err != nil {
-		return err
-	} else if torn {
-		text = append([]byte("\n"), text...)
-	}
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	return f.Sync()
-}
-
-// endsTorn reports whether the file's last line lacks its line end.
-func endsTorn(f *os.File) (bool, error) {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil || size == 0 {
-		return false, err
-	}
-	last := make([]byte, 1)
-	_, err = f.ReadAt(last, size-1)
-	return last[0] != '\n', err
 }
 
 // syncDir makes changes of a directory durable.
@@ -259,7 +231,7 @@ func (l *Ledger) RememberPlatform(target, platform string) error {
 	if err := makeDir(l.Dir); err != nil {
 		return err
 	}
-	return appendSync(l.targetsPath(), text)
+	return jsonlines.Append(l.targetsPath(), text)
 }
 
 // PlatformsOf returns the platform files that defined the target for submissions, latest first. A

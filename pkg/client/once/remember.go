@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
 // keptFor is how long Batch keeps a job that has ended, at least (user guide, job states: seven
@@ -77,7 +78,7 @@ func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return err
 	}
-	return appendSync(l.outcomesPath(), text)
+	return jsonlines.Append(l.outcomesPath(), text)
 }
 
 // outcome returns the record of a job that has ended.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/jsonlines"
 	"github.com/batchctl/batchctl/pkg/ladder"
 )
 
@@ -276,7 +277,7 @@ func (r *runLog) write(lines ...line) error {
 	if err != nil {
 		return err
 	}
-	if torn, err := endsTorn(r.file); err != nil {
+	if torn, err := jsonlines.EndsTorn(r.file); err != nil {
 		return err
 	} else if torn {
 		text = append([]byte("\n"), text...)

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
 // Run is a submission with the dependencies of its jobs. AWS Batch does not have all of that: a
@@ -187,7 +188,7 @@ func (l *Ledger) keepRecord(r *run) error {
 	}
 	_, err = os.Stat(l.runsPath())
 	created := errors.Is(err, fs.ErrNotExist)
-	if err := appendSync(l.runsPath(), text); err != nil || !created {
+	if err := jsonlines.Append(l.runsPath(), text); err != nil || !created {
 		return err
 	}
 	return syncDir(l.Dir)

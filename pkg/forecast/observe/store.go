@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
 // Store keeps forecasts in a file of JSON lines. A later line about a job replaces the earlier one.
@@ -41,12 +42,7 @@ func (s Store) Add(all ...forecast.Prediction) error {
 		}
 		text = append(append(text, line...), '\n')
 	}
-	f, err := os.OpenFile(s.path(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text) // one write, so that lines of several writers do not mix
-	return errors.Join(err, f.Close())
+	return jsonlines.Append(s.path(), text)
 }
 
 // prune drops the older half of a file that is too large.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/batchctl/batchctl/pkg/usage"
 	"golang.org/x/sys/unix"
 )
 
@@ -109,7 +110,7 @@ func TestMemoryWatch(t *testing.T) {
 // other pages do.
 func TestOwnMemory(t *testing.T) {
 	const size = 64 << 20
-	before := ownMemory([]int{os.Getpid()})
+	before := usage.OwnMemory([]int{os.Getpid()})
 	if before == 0 {
 		t.Skip("this kernel does not say what a process shares")
 	}
@@ -130,7 +131,7 @@ func TestOwnMemory(t *testing.T) {
 		for i := 0; i < len(m); i += 4096 {
 			m[i] = 1
 		}
-		return ownMemory([]int{os.Getpid()}) - before
+		return usage.OwnMemory([]int{os.Getpid()}) - before
 	}
 	var in unix.Statfs_t
 	if err := unix.Fstatfs(int(file.Fd()), &in); err != nil {

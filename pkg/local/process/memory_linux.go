@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // canWatchMemory is true: the kernel reports the memory of every process.
@@ -38,7 +40,7 @@ func tooLarge(limits []*memoryLimit) []*memoryLimit {
 		}
 	}
 	return slices.DeleteFunc(limits, func(l *memoryLimit) bool {
-		return resident[l.group] <= l.bytes || ownMemory(members[l.group]) <= l.bytes
+		return resident[l.group] <= l.bytes || usage.OwnMemory(members[l.group]) <= l.bytes
 	})
 }
 
@@ -60,28 +62,4 @@ func processSize(pid int) (group int, pages int64, ok bool) {
 	}
 	pages, err = strconv.ParseInt(string(fields[rss]), 10, 64)
 	return group, pages, err == nil
-}
-
-// ownMemory returns the memory in bytes that cannot be reclaimed by writing it to its file: a
-// control group is killed for that. Memory shared by n processes counts as an n-th for each. A
-// kernel before Linux 5.3 does not report it, and then nothing is killed.
-func ownMemory(pids []int) int64 {
-	var kib int64
-	for _, pid := range pids {
-		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
-		if err != nil {
-			continue // it has ended
-		}
-		for line := range bytes.Lines(text) {
-			name, value, _ := bytes.Cut(line, []byte(":"))
-			if n := string(name); n != "Pss_Anon" && n != "Pss_Shmem" {
-				continue
-			}
-			if fields := bytes.Fields(value); len(fields) > 0 {
-				size, _ := strconv.ParseInt(string(fields[0]), 10, 64)
-				kib += size
-			}
-		}
-	}
-	return kib << 10
 }
