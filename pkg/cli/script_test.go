@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 			if cache, err := os.UserCacheDir(); err == nil { // for go build; HOME is another one here
 				e.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
 			}
+			e.Setenv("GORACE", os.Getenv("GORACE")) // how long each program waits for races at its exit
 			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 			e.Setenv("AWS_CONFIG_FILE", filepath.Join(e.WorkDir, "no-config"))
