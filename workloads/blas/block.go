@@ -79,20 +79,22 @@ const (
 	// sharedWork is the smallest part that is given to a waiting goroutine, which takes some 50
 	// microseconds to wake up.
 	sharedWork = 8 * serialWork
-	// largestBlock is the largest block of B in bytes; see cacheBytes.
+	// largestBlock is the largest block of B in bytes; see blockOf.
 	largestBlock = 704 << 10
 	// leastRows and leastPanels are the smallest tasks that are cut to give every goroutine one. A
 	// packed element of B is used in as many rows, a fetched element of A in as many panels.
 	leastRows, leastPanels = 96, 4
 )
 
-// cacheBytes is the largest size of a block of B: half of the second-level cache, and no more than
-// largestBlock. A and C pass through the other half. The cache sets of a block depend on where the
-// system puts its pages. On a cache of 2 MiB, blocks of 1 MiB lost up to 4 % of a product, in a
-// different part of each process; blocks of 704 KiB lost next to nothing (Emerald Rapids).
-var cacheBytes = sync.OnceValue(func() int {
-	return min(max(level2(), 512<<10)/2, largestBlock)
-})
+// cacheBytes is the largest size of a block of B on this machine.
+var cacheBytes = sync.OnceValue(func() int { return blockOf(level2()) })
+
+// blockOf is the largest size of a block of B for a second-level cache of that many bytes: half of
+// the cache, and no more than largestBlock. A and C pass through the other half. The cache sets of
+// a block depend on where the system puts its pages. On a cache of 2 MiB, blocks of 1 MiB lost up
+// to 4 % of a product, in a different part of each process; blocks of 704 KiB lost next to nothing
+// (Emerald Rapids).
+func blockOf(level2 int) int { return min(max(level2, 512<<10)/2, largestBlock) }
 
 // block cuts a product of m x k by k x n into tasks. size is the bytes of an element, cache the
 // largest block of B in bytes.

@@ -163,8 +163,8 @@ func newBlur(v *simd, weights []int16, src Shape) *blur {
 	return b
 }
 
-// slots is the number of input rows of an output row.
-func (b *blur) slots() int { return 2*len(b.weights) - 1 }
+// slots is the number of input rows of two output rows.
+func (b *blur) slots() int { return 2 * len(b.weights) }
 
 func (b *blur) rows(dst Image, low, high int) {
 	for i, right := range b.starts[1:] {
@@ -182,8 +182,16 @@ func (b *blur) tile(dst Image, low, high, left, right int) {
 			b.fetch(y+1, left, right)
 		}
 		b.load(y, right-left)
-		if middle := y - reach; middle >= low {
-			b.down(dst.Row(middle)[left:right], middle)
+		middle := y - reach
+		out := func(y int) []byte { return dst.Row(y)[left:right] }
+		switch {
+		case middle < low:
+		case b.v == nil || b.v.gaussianPair == nil:
+			b.down(out(middle), middle)
+		case (middle-low)%2 == 1:
+			b.downPair(out(middle-1), out(middle), middle-1)
+		case middle == high-1:
+			b.down(out(middle), middle)
 		}
 	}
 }
@@ -279,6 +287,15 @@ func (b *blur) down(out []byte, y int) {
 	for i, sum := range b.sums {
 		out[i] = toLevel(sum)
 	}
+}
+
+// downPair is down for the rows y and y+1.
+func (b *blur) downPair(out, below []byte, y int) {
+	reach := len(b.weights) - 1
+	upper := &b.window[b.slot(y-reach)+reach]
+	b.blocks(len(out), func(at, word, n int) {
+		b.v.gaussianPair(&out[at], &below[at], upper, &b.both[0], len(b.both), word, n)
+	})
 }
 
 // blocks calls f for whole vectors of n samples: at is the first sample, word the index of its

@@ -25,6 +25,11 @@ func flipAVX2(out *byte, pix *byte, ahead uintptr, n int)
 //go:noescape
 func gaussianDownAVX2(out *byte, rows **int16, weights *int32, terms int, x int, n int)
 
+// gaussianPairAVX2 is gaussianDown for the row that rows points to and, to below, for the row after it.
+//
+//go:noescape
+func gaussianPairAVX2(out *byte, below *byte, rows **int16, weights *int32, terms int, x int, n int)
+
 // gaussianAlongAVX2 computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,
 // rounded. Both halves of a weight's element are equal. The words are in the order of VPUNPCK: first those of the lower half of each lane, then the others.
 //
@@ -128,6 +133,11 @@ func flipAVX512(out *byte, pix *byte, ahead uintptr, n int)
 //
 //go:noescape
 func gaussianDownAVX512(out *byte, rows **int16, weights *int32, terms int, x int, n int)
+
+// gaussianPairAVX512 is gaussianDown for the row that rows points to and, to below, for the row after it.
+//
+//go:noescape
+func gaussianPairAVX512(out *byte, below *byte, rows **int16, weights *int32, terms int, x int, n int)
 
 // gaussianAlongAVX512 computes n words of out, whole vectors of line. Term k is line[i-k*step] + line[i+k*step], times weight k in units of 2^-15,
 // rounded. Both halves of a weight's element are equal. The words are in the order of VPUNPCK: first those of the lower half of each lane, then the others.

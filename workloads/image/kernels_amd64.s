@@ -305,6 +305,110 @@ over1:
 	VZEROUPPER
 	RET
 
+// func gaussianPairAVX2(out *byte, below *byte, rows **int16, weights *int32, terms int, x int, n int)
+// Requires: AVX, AVX2
+TEXT ·gaussianPairAVX2(SB), NOSPLIT, $0-56
+	MOVQ out+0(FP), AX
+	MOVQ below+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ terms+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ n+48(FP), R8
+
+columns1:
+	CMPQ    R8, $0x00000020
+	JLT     over1
+	MOVQ    DX, R9
+	LEAQ    8(DX), R10
+	MOVQ    (R9), R13
+	VMOVDQU (R13)(DI*2), Y6
+	VMOVDQU 32(R13)(DI*2), Y7
+	MOVQ    (R10), R13
+	VMOVDQU (R13)(DI*2), Y4
+	VMOVDQU 32(R13)(DI*2), Y5
+	VPXOR   Y0, Y0, Y0
+	VPXOR   Y1, Y1, Y1
+	VPXOR   Y2, Y2, Y2
+	VPXOR   Y3, Y3, Y3
+	MOVQ    BX, R11
+	MOVQ    SI, R12
+
+terms1:
+	VPBROADCASTD (R11), Y12
+	MOVQ         (R9), R13
+	VMOVDQU      (R13)(DI*2), Y8
+	VMOVDQU      32(R13)(DI*2), Y9
+	MOVQ         (R10), R13
+	VMOVDQU      (R13)(DI*2), Y10
+	VMOVDQU      32(R13)(DI*2), Y11
+	VPADDW       Y8, Y6, Y6
+	VPADDW       Y10, Y4, Y4
+	VPMULHRSW    Y12, Y6, Y6
+	VPADDW       Y6, Y0, Y0
+	VPMULHRSW    Y12, Y4, Y4
+	VPADDW       Y4, Y2, Y2
+	VPADDW       Y9, Y7, Y7
+	VPADDW       Y11, Y5, Y5
+	VPMULHRSW    Y12, Y7, Y7
+	VPADDW       Y7, Y1, Y1
+	VPMULHRSW    Y12, Y5, Y5
+	VPADDW       Y5, Y3, Y3
+	SUBQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JEQ          done1
+	VPBROADCASTD (R11), Y12
+	MOVQ         (R9), R13
+	VMOVDQU      (R13)(DI*2), Y4
+	VMOVDQU      32(R13)(DI*2), Y5
+	MOVQ         (R10), R13
+	VMOVDQU      (R13)(DI*2), Y6
+	VMOVDQU      32(R13)(DI*2), Y7
+	VPADDW       Y4, Y10, Y10
+	VPADDW       Y6, Y8, Y8
+	VPMULHRSW    Y12, Y10, Y10
+	VPADDW       Y10, Y0, Y0
+	VPMULHRSW    Y12, Y8, Y8
+	VPADDW       Y8, Y2, Y2
+	VPADDW       Y5, Y11, Y11
+	VPADDW       Y7, Y9, Y9
+	VPMULHRSW    Y12, Y11, Y11
+	VPADDW       Y11, Y1, Y1
+	VPMULHRSW    Y12, Y9, Y9
+	VPADDW       Y9, Y3, Y3
+	SUBQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JNE          terms1
+
+done1:
+	VPADDW    roundAVX2<>+0(SB), Y0, Y0
+	VPSRAW    $0x07, Y0, Y0
+	VPADDW    roundAVX2<>+0(SB), Y1, Y1
+	VPSRAW    $0x07, Y1, Y1
+	VPACKSSWB Y1, Y0, Y0
+	VPXOR     topAVX2<>+0(SB), Y0, Y0
+	VMOVDQU   Y0, (AX)
+	VPADDW    roundAVX2<>+0(SB), Y2, Y2
+	VPSRAW    $0x07, Y2, Y2
+	VPADDW    roundAVX2<>+0(SB), Y3, Y3
+	VPSRAW    $0x07, Y3, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPXOR     topAVX2<>+0(SB), Y2, Y2
+	VMOVDQU   Y2, (CX)
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000020, R8
+	JMP       columns1
+
+over1:
+	VZEROUPPER
+	RET
+
 DATA scaleAVX2<>+0(SB)/1, $0x80
 DATA scaleAVX2<>+1(SB)/1, $0x80
 DATA scaleAVX2<>+2(SB)/1, $0x80
@@ -2394,6 +2498,254 @@ terms1:
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000040, DI
 	JMP          columns1
+
+over1:
+	VZEROUPPER
+	RET
+
+// func gaussianPairAVX512(out *byte, below *byte, rows **int16, weights *int32, terms int, x int, n int)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·gaussianPairAVX512(SB), NOSPLIT, $0-56
+	MOVQ out+0(FP), AX
+	MOVQ below+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ terms+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ n+48(FP), R8
+
+columns2:
+	CMPQ      R8, $0x00000080
+	JLT       over2
+	MOVQ      DX, R9
+	LEAQ      8(DX), R10
+	MOVQ      (R9), R13
+	VMOVDQU64 (R13)(DI*2), Z12
+	VMOVDQU64 64(R13)(DI*2), Z13
+	VMOVDQU64 128(R13)(DI*2), Z14
+	VMOVDQU64 192(R13)(DI*2), Z15
+	MOVQ      (R10), R13
+	VMOVDQU64 (R13)(DI*2), Z8
+	VMOVDQU64 64(R13)(DI*2), Z9
+	VMOVDQU64 128(R13)(DI*2), Z10
+	VMOVDQU64 192(R13)(DI*2), Z11
+	VPXORQ    Z0, Z0, Z0
+	VPXORQ    Z1, Z1, Z1
+	VPXORQ    Z2, Z2, Z2
+	VPXORQ    Z3, Z3, Z3
+	VPXORQ    Z4, Z4, Z4
+	VPXORQ    Z5, Z5, Z5
+	VPXORQ    Z6, Z6, Z6
+	VPXORQ    Z7, Z7, Z7
+	MOVQ      BX, R11
+	MOVQ      SI, R12
+
+terms2:
+	VPBROADCASTD (R11), Z24
+	MOVQ         (R9), R13
+	VMOVDQU64    (R13)(DI*2), Z16
+	VMOVDQU64    64(R13)(DI*2), Z17
+	VMOVDQU64    128(R13)(DI*2), Z18
+	VMOVDQU64    192(R13)(DI*2), Z19
+	MOVQ         (R10), R13
+	VMOVDQU64    (R13)(DI*2), Z20
+	VMOVDQU64    64(R13)(DI*2), Z21
+	VMOVDQU64    128(R13)(DI*2), Z22
+	VMOVDQU64    192(R13)(DI*2), Z23
+	VPADDW       Z16, Z12, Z12
+	VPADDW       Z20, Z8, Z8
+	VPMULHRSW    Z24, Z12, Z12
+	VPADDW       Z12, Z0, Z0
+	VPMULHRSW    Z24, Z8, Z8
+	VPADDW       Z8, Z4, Z4
+	VPADDW       Z17, Z13, Z13
+	VPADDW       Z21, Z9, Z9
+	VPMULHRSW    Z24, Z13, Z13
+	VPADDW       Z13, Z1, Z1
+	VPMULHRSW    Z24, Z9, Z9
+	VPADDW       Z9, Z5, Z5
+	VPADDW       Z18, Z14, Z14
+	VPADDW       Z22, Z10, Z10
+	VPMULHRSW    Z24, Z14, Z14
+	VPADDW       Z14, Z2, Z2
+	VPMULHRSW    Z24, Z10, Z10
+	VPADDW       Z10, Z6, Z6
+	VPADDW       Z19, Z15, Z15
+	VPADDW       Z23, Z11, Z11
+	VPMULHRSW    Z24, Z15, Z15
+	VPADDW       Z15, Z3, Z3
+	VPMULHRSW    Z24, Z11, Z11
+	VPADDW       Z11, Z7, Z7
+	SUBQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JEQ          done2
+	VPBROADCASTD (R11), Z24
+	MOVQ         (R9), R13
+	VMOVDQU64    (R13)(DI*2), Z8
+	VMOVDQU64    64(R13)(DI*2), Z9
+	VMOVDQU64    128(R13)(DI*2), Z10
+	VMOVDQU64    192(R13)(DI*2), Z11
+	MOVQ         (R10), R13
+	VMOVDQU64    (R13)(DI*2), Z12
+	VMOVDQU64    64(R13)(DI*2), Z13
+	VMOVDQU64    128(R13)(DI*2), Z14
+	VMOVDQU64    192(R13)(DI*2), Z15
+	VPADDW       Z8, Z20, Z20
+	VPADDW       Z12, Z16, Z16
+	VPMULHRSW    Z24, Z20, Z20
+	VPADDW       Z20, Z0, Z0
+	VPMULHRSW    Z24, Z16, Z16
+	VPADDW       Z16, Z4, Z4
+	VPADDW       Z9, Z21, Z21
+	VPADDW       Z13, Z17, Z17
+	VPMULHRSW    Z24, Z21, Z21
+	VPADDW       Z21, Z1, Z1
+	VPMULHRSW    Z24, Z17, Z17
+	VPADDW       Z17, Z5, Z5
+	VPADDW       Z10, Z22, Z22
+	VPADDW       Z14, Z18, Z18
+	VPMULHRSW    Z24, Z22, Z22
+	VPADDW       Z22, Z2, Z2
+	VPMULHRSW    Z24, Z18, Z18
+	VPADDW       Z18, Z6, Z6
+	VPADDW       Z11, Z23, Z23
+	VPADDW       Z15, Z19, Z19
+	VPMULHRSW    Z24, Z23, Z23
+	VPADDW       Z23, Z3, Z3
+	VPMULHRSW    Z24, Z19, Z19
+	VPADDW       Z19, Z7, Z7
+	SUBQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JNE          terms2
+
+done2:
+	VPADDW    roundAVX512<>+0(SB), Z0, Z0
+	VPSRAW    $0x07, Z0, Z0
+	VPADDW    roundAVX512<>+0(SB), Z1, Z1
+	VPSRAW    $0x07, Z1, Z1
+	VPACKSSWB Z1, Z0, Z0
+	VPXORQ    topAVX512<>+0(SB), Z0, Z0
+	VMOVDQU64 Z0, (AX)
+	VPADDW    roundAVX512<>+0(SB), Z4, Z4
+	VPSRAW    $0x07, Z4, Z4
+	VPADDW    roundAVX512<>+0(SB), Z5, Z5
+	VPSRAW    $0x07, Z5, Z5
+	VPACKSSWB Z5, Z4, Z4
+	VPXORQ    topAVX512<>+0(SB), Z4, Z4
+	VMOVDQU64 Z4, (CX)
+	VPADDW    roundAVX512<>+0(SB), Z2, Z2
+	VPSRAW    $0x07, Z2, Z2
+	VPADDW    roundAVX512<>+0(SB), Z3, Z3
+	VPSRAW    $0x07, Z3, Z3
+	VPACKSSWB Z3, Z2, Z2
+	VPXORQ    topAVX512<>+0(SB), Z2, Z2
+	VMOVDQU64 Z2, 64(AX)
+	VPADDW    roundAVX512<>+0(SB), Z6, Z6
+	VPSRAW    $0x07, Z6, Z6
+	VPADDW    roundAVX512<>+0(SB), Z7, Z7
+	VPSRAW    $0x07, Z7, Z7
+	VPACKSSWB Z7, Z6, Z6
+	VPXORQ    topAVX512<>+0(SB), Z6, Z6
+	VMOVDQU64 Z6, 64(CX)
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DI
+	SUBQ      $0x00000080, R8
+	JMP       columns2
+
+over2:
+columns1:
+	CMPQ      R8, $0x00000040
+	JLT       over1
+	MOVQ      DX, R9
+	LEAQ      8(DX), R10
+	MOVQ      (R9), R13
+	VMOVDQU64 (R13)(DI*2), Z2
+	VMOVDQU64 64(R13)(DI*2), Z3
+	MOVQ      (R10), R13
+	VMOVDQU64 (R13)(DI*2), Z0
+	VMOVDQU64 64(R13)(DI*2), Z1
+	VPXORQ    Z25, Z25, Z25
+	VPXORQ    Z26, Z26, Z26
+	VPXORQ    Z27, Z27, Z27
+	VPXORQ    Z28, Z28, Z28
+	MOVQ      BX, R11
+	MOVQ      SI, R12
+
+terms1:
+	VPBROADCASTD (R11), Z8
+	MOVQ         (R9), R13
+	VMOVDQU64    (R13)(DI*2), Z4
+	VMOVDQU64    64(R13)(DI*2), Z5
+	MOVQ         (R10), R13
+	VMOVDQU64    (R13)(DI*2), Z6
+	VMOVDQU64    64(R13)(DI*2), Z7
+	VPADDW       Z4, Z2, Z2
+	VPADDW       Z6, Z0, Z0
+	VPMULHRSW    Z8, Z2, Z2
+	VPADDW       Z2, Z25, Z25
+	VPMULHRSW    Z8, Z0, Z0
+	VPADDW       Z0, Z27, Z27
+	VPADDW       Z5, Z3, Z3
+	VPADDW       Z7, Z1, Z1
+	VPMULHRSW    Z8, Z3, Z3
+	VPADDW       Z3, Z26, Z26
+	VPMULHRSW    Z8, Z1, Z1
+	VPADDW       Z1, Z28, Z28
+	SUBQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JEQ          done1
+	VPBROADCASTD (R11), Z8
+	MOVQ         (R9), R13
+	VMOVDQU64    (R13)(DI*2), Z0
+	VMOVDQU64    64(R13)(DI*2), Z1
+	MOVQ         (R10), R13
+	VMOVDQU64    (R13)(DI*2), Z2
+	VMOVDQU64    64(R13)(DI*2), Z3
+	VPADDW       Z0, Z6, Z6
+	VPADDW       Z2, Z4, Z4
+	VPMULHRSW    Z8, Z6, Z6
+	VPADDW       Z6, Z25, Z25
+	VPMULHRSW    Z8, Z4, Z4
+	VPADDW       Z4, Z27, Z27
+	VPADDW       Z1, Z7, Z7
+	VPADDW       Z3, Z5, Z5
+	VPMULHRSW    Z8, Z7, Z7
+	VPADDW       Z7, Z26, Z26
+	VPMULHRSW    Z8, Z5, Z5
+	VPADDW       Z5, Z28, Z28
+	SUBQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x04, R11
+	DECQ         R12
+	JNE          terms1
+
+done1:
+	VPADDW    roundAVX512<>+0(SB), Z25, Z25
+	VPSRAW    $0x07, Z25, Z25
+	VPADDW    roundAVX512<>+0(SB), Z26, Z26
+	VPSRAW    $0x07, Z26, Z26
+	VPACKSSWB Z26, Z25, Z25
+	VPXORQ    topAVX512<>+0(SB), Z25, Z25
+	VMOVDQU64 Z25, (AX)
+	VPADDW    roundAVX512<>+0(SB), Z27, Z27
+	VPSRAW    $0x07, Z27, Z27
+	VPADDW    roundAVX512<>+0(SB), Z28, Z28
+	VPSRAW    $0x07, Z28, Z28
+	VPACKSSWB Z28, Z27, Z27
+	VPXORQ    topAVX512<>+0(SB), Z27, Z27
+	VMOVDQU64 Z27, (CX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000040, R8
+	JMP       columns1
 
 over1:
 	VZEROUPPER

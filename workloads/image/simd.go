@@ -10,14 +10,16 @@ type simd struct {
 	// bytes is the size of a vector. Rows with fewer samples are left to portable Go.
 	bytes int
 
-	fence                      func() // orders stores past the caches before later stores
-	copy, copyStream           func(dst, src *byte, n int)
-	words, wordsStream         func(dst, src *byte, n int, factor, more, less uint32, shift uint64)
-	scale, scaleStream         func(dst, src *byte, n int, factor, offset float32)
-	float, floatStream         func(dst, src *byte, n int, factor, offset float32)
-	flip                       func(out, pix *byte, ahead uintptr, n int)
-	gaussianAlong              func(out *int16, line *byte, weights *int32, terms, step, n int)
-	gaussianDown               func(out *byte, rows **int16, weights *int32, terms, x, n int)
+	fence              func() // orders stores past the caches before later stores
+	copy, copyStream   func(dst, src *byte, n int)
+	words, wordsStream func(dst, src *byte, n int, factor, more, less uint32, shift uint64)
+	scale, scaleStream func(dst, src *byte, n int, factor, offset float32)
+	float, floatStream func(dst, src *byte, n int, factor, offset float32)
+	flip               func(out, pix *byte, ahead uintptr, n int)
+	gaussianAlong      func(out *int16, line *byte, weights *int32, terms, step, n int)
+	gaussianDown       func(out *byte, rows **int16, weights *int32, terms, x, n int)
+	// gaussianPair is gaussianDown for two rows; nil where only gaussianDown is written.
+	gaussianPair               func(out, below *byte, rows **int16, weights *int32, terms, x, n int)
 	luma                       func(out, pix *byte, n int)
 	sobel                      func(out, outBelow, above, below *byte, apart uintptr, n int)
 	sobelLuma, sobelLumaStream func(next, pix *byte, down, ahead uintptr, out, outBelow, above, below *byte, apart uintptr, n int)

@@ -167,7 +167,11 @@ __device__ __forceinline__ void store_row(typename S::T *to, const typename S::T
 template <typename S, bool Aligned>
 __device__ __forceinline__ void multiply(typename S::T *c, const typename S::T *a, const typename S::T *b, int m, int n, int depth) {
 	__shared__ Step<S> steps[2];
-	Tile tile = tile_of(blockIdx.x, tiles(m, S::M), tiles(n, S::N));
+	// The tile's place stays in shared memory, because the loop needs all registers.
+	__shared__ Tile tile;
+	if (threadIdx.x == 0)
+		tile = tile_of(blockIdx.x, tiles(m, S::M), tiles(n, S::N));
+	__syncthreads();
 	Loader<S, Aligned ? S::Piece : 1> loader = {a, b, m, n, depth, tile.row * S::M, tile.column * S::N, {}, {}};
 	Place<S> place;
 	alignas(16) typename S::T sums[S::ThreadM][S::ThreadN] = {};
@@ -200,9 +204,9 @@ __device__ __forceinline__ void multiply(typename S::T *c, const typename S::T *
 
 #pragma unroll
 	for (int i = 0; i < S::ThreadM; i++) {
-		int row = loader.row + place.row + i / S::Piece * S::LanesM * S::Piece + i % S::Piece;
+		int row = tile.row * S::M + place.row + i / S::Piece * S::LanesM * S::Piece + i % S::Piece;
 		if (row < m)
-			store_row<S, Aligned>(c + (long long)row * n, sums[i], loader.column + place.column, n);
+			store_row<S, Aligned>(c + (long long)row * n, sums[i], tile.column * S::N + place.column, n);
 	}
 }
 
@@ -210,15 +214,8 @@ __device__ __forceinline__ void multiply(typename S::T *c, const typename S::T *
 // keep them busy. Where it multiplies 128, shared memory would become the limit: 16
 // columns for each thread read a quarter less of it.
 //
-// What ptxas 11.8 makes of a step of 8: instructions in the loop, of which multiply-adds
-// and reads of shared memory, and registers, none of which spills:
-//
-//	               sm_70           sm_80           sm_90
-//	gemm_f32       584 512 32 128  588 512 32 127  (not used)
-//	gemm_f32_wide  (not used)      (not used)      1130 1024 48 243
-//	gemm_f64       656 512 64 255  657 512 64 255  644 512 64 252
-//
-// Two blocks fit into a multiprocessor with each.
+// cuda/testdata/assembly.txt has the registers and the loops that ptxas makes of them: 8 steps are 512 multiply-adds, or
+// 1024 with Float32Wide. Two blocks fit into a multiprocessor with each.
 typedef Shape<float, 2, 4, 2, 2> Float32;     // 128x128, 256 threads of 8x8
 typedef Shape<float, 2, 2, 2, 4> Float32Wide; // 128x128, 128 threads of 8x16
 typedef Shape<double, 2, 2, 4, 4> Float64;    // 128x64, 128 threads of 8x8

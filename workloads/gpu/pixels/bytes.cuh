@@ -133,13 +133,13 @@ static __device__ __forceinline__ int nearest(int place, int row) {
 // Column is four samples of each row of an image of RGB, side by side. Some may be outside:
 // then a word holds the nearest ones, and a selector says how they are picked from it.
 struct Column {
-	const byte *src;
-	int place, row, height, bytes;
+	const byte *first; // in row 0
+	int row, height, bytes;
 	unsigned selector;
 	// aligned says that all of them are inside and in one aligned word.
 	bool aligned;
 
-	__device__ __forceinline__ const byte *at(int y) const { return src + (long long)max(0, min(y, height - 1)) * row + place; }
+	__device__ __forceinline__ const byte *at(int y) const { return first + (long long)max(0, min(y, height - 1)) * row; }
 	__device__ __forceinline__ unsigned loadAligned(int y) const { return *reinterpret_cast<const unsigned *>(at(y)); }
 	__device__ __forceinline__ unsigned loadAny(int y) const { return permute(pixels::load(at(y), bytes), 0, selector); }
 	__device__ __forceinline__ unsigned load(int y) const { return aligned ? loadAligned(y) : loadAny(y); }
@@ -149,9 +149,10 @@ struct Column {
 static __device__ __forceinline__ Column column(const byte *src, int place, int width, int height) {
 	const int row = 3 * width;
 	const bool aligned = place >= 0 && place + 4 <= row && row % 4 == 0 && misalignment(src) == 0;
-	Column c = {src, max(0, min(place, row - 4)), row, height, min(4, row), 0, aligned};
+	const int inside = max(0, min(place, row - 4));
+	Column c = {src + inside, row, height, min(4, row), 0, aligned};
 #pragma unroll
-	for (int i = 0; i < 4; i++) c.selector |= unsigned(nearest(place + i, row) - c.place) << 4 * i;
+	for (int i = 0; i < 4; i++) c.selector |= unsigned(nearest(place + i, row) - inside) << 4 * i;
 	return c;
 }
 

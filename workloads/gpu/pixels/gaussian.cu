@@ -9,10 +9,11 @@
 // eight pixels, and every four floats that it loads serve up to all of them. For a sample
 // the scheduler gives these slots at radius 6, and at 15, the halo included (sm_90):
 //
-//	down   dp2a 8.2, 18.7; rounding and storing 1.5, 1.5; rows and addresses 2.7, 3.7
-//	along  multiply-adds 13, 31; loads 0.6, 1.2; rounding and storing 1.9, 1.9; the rest 2.2, 3.2
+//	down   dp2a 8.2, 18.7; rounding and storing 1.5, 1.5
+//	along  multiply-adds 13, 31; loads 0.6, 1.2; rounding and storing 1.9, 1.9
+//	both   rows, addresses and the rest 2.7, 3.6
 //
-// That is 30 and 61, where two passes of multiply-adds alone take 26 and 62.
+// That is 28 and 58, where two passes of multiply-adds alone take 26 and 62.
 namespace pixels {
 
 constexpr int gaussianThreads = 256, gaussianRows = 8, gaussianTile = 256, mostWeights = 16;
@@ -157,6 +158,8 @@ template <int RADIUS> struct Gaussian {
 		BATCHCTL_DYNAMIC_SHARED(float, lines);
 		const int thread = int(threadIdx.x), task = thread % (gaussianTile / taskPixels), taskRow = thread / (gaussianTile / taskPixels);
 		const int x = t.x + task * taskPixels;
+		byte *const dst = t.dst + 3 * ((long long)taskRow * t.width + x);
+		const int end = x < t.width ? t.end - taskRow : t.begin;
 		const bool filled = 4 * thread < 3 * (min(gaussianTile, t.width - t.x) + 2 * halo);
 		const Column c = column(t.src, 3 * (t.x - halo) + 4 * thread, t.width, t.height);
 		const Pairs p = pairs(vertical);
@@ -164,23 +167,29 @@ template <int RADIUS> struct Gaussian {
 		constexpr int ahead = 4 * (windowWords - 2) - RADIUS, early = (windowWords - 1) / 2 * gaussianRows;
 		Window window;
 		unsigned rows[gaussianRows];
-		if (filled) fetch(rows, c, t.begin - early + ahead);
+		// The window is filled in a loop of its own, because the first row, which that loop needs,
+		// would take a register of the other.
+		if (filled) {
+			fetch(rows, c, t.begin - early + ahead);
 #pragma unroll 1
-		for (int y = t.begin - early; y < t.end; y += gaussianRows) {
-			if (filled) {
+			for (int y = t.begin - early; y < t.begin; y += gaussianRows) {
 				push(window, rows);
 				fetch(rows, c, y + gaussianRows + ahead);
 			}
-			if (y < t.begin) continue;
+		}
+#pragma unroll 1
+		for (int y = t.begin; y < t.end; y += gaussianRows) {
 			if (filled) {
+				push(window, rows);
+				fetch(rows, c, y + gaussianRows + ahead);
 				down<false>(lines + padded(4 * thread), window, p);
 				down<true>(lines + padded(4 * thread), window, p);
 			}
 			__syncthreads();
-			if (x < t.width && y + taskRow < t.end) {
+			if (y < end) {
 				unsigned out[taskFloats / 4];
 				along(out, lines + taskRow * pitch + padded(taskFloats) * task, horizontal);
-				store(t.dst + 3 * ((long long)(y + taskRow) * t.width + x), out, 3 * min(taskPixels, t.width - x));
+				store(dst + 3 * ((long long)y * t.width), out, 3 * min(taskPixels, t.width - x));
 			}
 			__syncthreads();
 		}

@@ -142,9 +142,29 @@ func gaussianAlong(v isa) {
 	end()
 }
 
+// levels are the constants that make levels of words.
+type levels struct {
+	v          isa
+	sign, half Mem
+}
+
+// levels defines the constants for v.
+func (v isa) levels() levels { return levels{v, v.bytesOf("top", 0x80), v.bytesOf("round", 64, 0)} }
+
+// store rounds two vectors of words, in the order of VPUNPCK, saturates them to signed levels, adds
+// the 128 again, and writes one vector of levels.
+func (l levels) store(low, high VecVirtual, to Mem) {
+	for _, s := range []VecVirtual{low, high} {
+		VPADDW(l.half, s, s)
+		VPSRAW(Imm(7), s, s)
+	}
+	VPACKSSWB(high, low, low)
+	l.v.xor(l.sign, low)
+	l.v.store(low, to)
+}
+
 // gaussianDown writes the second pass: down the columns of words, to levels.
-func gaussianDown(v isa) {
-	sign, half := v.bytesOf("top", 0x80), v.bytesOf("round", 64, 0)
+func gaussianDown(v isa, l levels) {
 	v.begin("gaussianDown", "out *byte, rows **int16, weights *int32, terms, x, n int",
 		"computes n bytes of out, whole vectors, from the words x and on of rows as gaussianAlong writes them.",
 		"rows points to the middle one: term k is the sum of the rows k before and k after it, times weight k.")
@@ -185,18 +205,92 @@ func gaussianDown(v isa) {
 			ADDQ(Imm(8), down)
 			ADDQ(Imm(4), weight)
 		})
-		// Round, shift, saturate to signed levels and add the 128 again.
 		for i := 0; i < len(sums); i += 2 {
-			for _, s := range sums[i : i+2] {
-				VPADDW(half, s, s)
-				VPSRAW(Imm(7), s, s)
-			}
-			VPACKSSWB(sums[i+1], sums[i], sums[i])
-			v.xor(sign, sums[i])
-			v.store(sums[i], Mem{Base: out, Disp: i / 2 * v.bytes})
+			l.store(sums[i], sums[i+1], Mem{Base: out, Disp: i / 2 * v.bytes})
 		}
 		ADDQ(step32(vectors*v.bytes), out)
 		ADDQ(step32(vectors*v.bytes), x)
+		SUBQ(step32(vectors*v.bytes), n)
+		JMP(LabelRef("columns" + count))
+		Label("over" + count)
+	}
+	end()
+}
+
+// gaussianPair writes the second pass for two rows. Term k of the upper one is of the rows k before
+// and k after it, and term k of the lower one of the rows k-1 before and k+1 after the upper one.
+// So the two rows that a term adds are the other two of the next term, and each is loaded once for
+// both: half of the loads of gaussianDown, which loads limit.
+func gaussianPair(v isa, l levels) {
+	v.begin("gaussianPair", "out, below *byte, rows **int16, weights *int32, terms, x, n int",
+		"is gaussianDown for the row that rows points to and, to below, for the row after it.")
+	out, below, rows, weights, terms, x, n := arg("out"), arg("below"), arg("rows"), arg("weights"), arg("terms"), arg("x"), arg("n")
+	steps := []int{1}
+	if v.wide() {
+		steps = []int{2, 1} // AVX-512 has 32 registers
+	}
+	for _, vectors := range steps { // of levels
+		count := strconv.Itoa(vectors)
+		Label("columns" + count)
+		CMPQ(n, step32(vectors*v.bytes))
+		JLT(LabelRef("over" + count))
+		sums := [2][]VecVirtual{v.regs(2 * vectors), v.regs(2 * vectors)} // of both rows
+		// The rows of the term before and of this one: those before and those after the middle.
+		var before, after [2][]VecVirtual
+		up, down, weight, left, at := GP64(), GP64(), GP64(), GP64(), GP64()
+		for i := range before {
+			before[i], after[i] = v.regs(2*vectors), v.regs(2*vectors)
+		}
+		load := func(row Register, to []VecVirtual) {
+			MOVQ(Mem{Base: row}, at)
+			for i, r := range to {
+				v.load(Mem{Base: at, Index: x, Scale: 2, Disp: i * v.bytes}, r)
+			}
+		}
+		MOVQ(rows, up)
+		LEAQ(Mem{Base: rows, Disp: 8}, down)
+		load(up, after[0])
+		load(down, before[0])
+		for row := range sums {
+			for _, s := range sums[row] {
+				v.zero(s)
+			}
+		}
+		MOVQ(weights, weight)
+		MOVQ(terms, left)
+		Label("terms" + count)
+		for old, fresh := range []int{1, 0} {
+			w := v.reg()
+			VPBROADCASTD(Mem{Base: weight}, w)
+			load(up, before[fresh])
+			load(down, after[fresh])
+			for i := range 2 * vectors {
+				upper, lower := after[old][i], before[old][i]
+				VPADDW(before[fresh][i], upper, upper)
+				VPADDW(after[fresh][i], lower, lower)
+				for row, r := range []VecVirtual{upper, lower} {
+					VPMULHRSW(w, r, r)
+					VPADDW(r, sums[row][i], sums[row][i])
+				}
+			}
+			SUBQ(Imm(8), up)
+			ADDQ(Imm(8), down)
+			ADDQ(Imm(4), weight)
+			DECQ(left)
+			if old == 0 {
+				JEQ(LabelRef("done" + count))
+			} else {
+				JNE(LabelRef("terms" + count))
+			}
+		}
+		Label("done" + count)
+		for i := 0; i < 2*vectors; i += 2 {
+			l.store(sums[0][i], sums[0][i+1], Mem{Base: out, Disp: i / 2 * v.bytes})
+			l.store(sums[1][i], sums[1][i+1], Mem{Base: below, Disp: i / 2 * v.bytes})
+		}
+		for _, r := range []Register{out, below, x} {
+			ADDQ(step32(vectors*v.bytes), r)
+		}
 		SUBQ(step32(vectors*v.bytes), n)
 		JMP(LabelRef("columns" + count))
 		Label("over" + count)

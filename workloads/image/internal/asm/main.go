@@ -175,7 +175,9 @@ func main() {
 	for _, v := range []isa{{"AVX2", 32}, {"AVX512", 64}} {
 		copies(v)
 		flip(v)
-		gaussianDown(v)
+		level := v.levels()
+		gaussianDown(v, level)
+		gaussianPair(v, level)
 		gaussianAlong(v)
 		rgb := rgbConstants(v)
 		edge := edgeTables(v)
