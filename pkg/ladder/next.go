@@ -17,7 +17,9 @@ import (
 
 // Need is what a job requests, as far as a step can change it.
 type Need struct {
-	Queue     string  `json:"queue,omitempty"`
+	Queue string `json:"queue,omitempty"`
+	// Target is the name of the target that a step changed to; "" for that of the submission.
+	Target    string  `json:"target,omitempty"`
 	MemoryMiB int     `json:"memory,omitempty"`
 	VCPUs     float64 `json:"vcpus,omitempty"`
 	// Fargate means that memory and vCPUs must be a size that Fargate offers.
@@ -119,7 +121,10 @@ func (r Rung) next(taken []Step, need Need) (step Step, spent string) {
 		return r.grow(need)
 	case used < r.Attempts:
 		return step, ""
-	case used == r.Attempts && r.Queue != "" && r.Queue != need.Queue:
+	case used == r.Attempts && r.Target != "" && r.Target != need.Target:
+		step.Target, step.Queue = r.Target, orElse(r.Queue, need.Queue)
+		return step, ""
+	case used == r.Attempts && r.Target == "" && r.Queue != "" && r.Queue != need.Queue:
 		step.Queue = r.Queue
 		return step, ""
 	}
@@ -163,7 +168,7 @@ func (l Ladder) Most(need Need) (most Need, jobs int) {
 	for _, r := range l {
 		if r.Cause != OutOfMemory {
 			jobs += r.Attempts
-			if r.Queue != "" {
+			if r.Queue != "" || r.Target != "" {
 				jobs++
 			}
 			continue
@@ -175,17 +180,15 @@ func (l Ladder) Most(need Need) (most Need, jobs int) {
 	return most, min(jobs, MaxSteps+1)
 }
 
-// Patience returns how long a job may wait in RUNNABLE before it changes to another queue. ok is
-// false if it never does.
-func (l Ladder) Patience(taken []Step, need Need) (after time.Duration, ok bool) {
+// Patience returns how long a job may wait in RUNNABLE before it changes to another queue or target,
+// and the step that does. ok is false if it never does.
+func (l Ladder) Patience(taken []Step, need Need) (after time.Duration, step Step, ok bool) {
 	r, ok := l.Rung(NoCapacity)
 	if !ok || len(taken) >= MaxSteps {
-		return 0, false
+		return 0, Step{}, false
 	}
-	if _, spent := r.next(taken, need); spent != "" {
-		return 0, false
-	}
-	return r.After, true
+	step, spent := r.next(taken, need)
+	return r.After, step, spent == ""
 }
 
 // RunnableSince returns since when a RUNNABLE job has waited for capacity. AWS Batch does not report
