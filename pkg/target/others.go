@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/explain"
 )
 
 // opened are the other targets that a command has opened.
@@ -87,4 +88,17 @@ func (t *Target) RecallAt(ctx context.Context, ids []string, at map[string]strin
 		jobs, failed = append(jobs, known...), cmp.Or(failed, err)
 	}
 	return jobs, failed
+}
+
+// whyWaiting returns why a job waits, for rungs. A cause with a low confidence counts as unknown.
+func (t *Target) whyWaiting(ctx context.Context, id string) (cause, summary string) {
+	b, err := explain.NewGatherer(t.Config, t.Label, t.IsLocal()).Gather(ctx, id)
+	if err != nil {
+		return "", ""
+	}
+	v := explain.Explain(b).Verdict
+	if v == nil || v.Confidence == explain.Low {
+		return "", ""
+	}
+	return v.Cause, v.Summary
 }

@@ -182,6 +182,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	t.Close = func() error { return errors.Join(t.others.close(), closeOwn()) }
 	SubmitsWith(con, o, t.Client)
 	t.Notify = notifier(con, t)
+	t.WhyWaiting = t.whyWaiting
 	if t.IsLocal() {
 		t.PollAtMost = 500 * time.Millisecond // no shared quota
 		t.LogsAtOnce = true

@@ -82,6 +82,9 @@ func stepLine(j once.RunJob, status types.JobStatus) string {
 	}
 	if j.Cause != "" {
 		text += "  after " + j.Cause
+		if j.Saw != "" {
+			text += " (" + diag.Printable(j.Saw) + ")"
+		}
 	}
 	if j.Why != "" {
 		text += "  no further step: " + diag.Printable(j.Why)

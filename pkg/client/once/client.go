@@ -50,6 +50,9 @@ type Client struct {
 	// Elsewhere returns the client of another target of the platform file, with a ledger in the same
 	// directory, for rungs that change the target. Without it, such rungs do nothing.
 	Elsewhere func(ctx context.Context, target string) (*Client, error)
+	// WhyWaiting returns why a RUNNABLE job waits, as `batchctl explain` knows it: the cause by its name,
+	// and a sentence. Both are "" for an unknown cause. Without it, rungs go by time alone.
+	WhyWaiting func(ctx context.Context, id string) (cause, summary string)
 	// Machines returns the instances behind container instances, for the record of attempts. Without it, they are
 	// unknown.
 	Machines func(ctx context.Context, containerInstances []string) (map[string]rpc.Machine, error)

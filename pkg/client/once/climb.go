@@ -173,18 +173,27 @@ func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *
 	if !ok || since.IsZero() || time.Since(since) < after {
 		return nil
 	}
-	why, err := c.cannotMove(ctx, r, t, &step)
-	if err != nil {
-		why = err.Error()
+	if time.Since(t.asked) < max(askAgain, after/4) {
+		return nil
+	}
+	t.asked = time.Now()
+	saw, why := c.lacksCapacity(ctx, job)
+	if why != "" {
+		why = "not because of missing capacity: " + why
+	} else if no, err := c.cannotMove(ctx, r, t, &step); no != "" || err != nil {
+		if err != nil {
+			no = err.Error()
+		}
+		why = "and it cannot change to target " + step.Target + ": " + no
 	}
 	if why != "" {
 		if why != t.stays && ctx.Err() == nil {
 			t.stays = why
-			c.progress("job %s (%s): no capacity for %s, but it cannot change to target %s: %s", t.name, batch.ShortID(t.result.ID), after, step.Target, why)
+			c.progress("job %s (%s) stays: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
 		}
 		return nil
 	}
-	reason := ladder.CancelReason + after.String()
+	reason := ladder.Cancellation(after, saw)
 	if err := r.note(t, line{What: lineCancelled, ID: t.result.ID, Reason: reason}); err != nil {
 		return err
 	}
@@ -192,8 +201,34 @@ func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *
 		return client.Failed("CancelJob "+batch.ShortID(t.result.ID), err)
 	}
 	t.cancelled = time.Now()
-	c.progress("job %s (%s): no capacity for %s; cancelled it", t.name, batch.ShortID(t.result.ID), after)
+	text := "no capacity for " + after.String()
+	if saw != "" {
+		text += " (" + saw + ")"
+	}
+	c.progress("job %s (%s): %s; cancelled it", t.name, batch.ShortID(t.result.ID), text)
 	return nil
+}
+
+// askAgain is the shortest pause between two questions why a job waits: an answer takes many requests.
+const askAgain = time.Minute
+
+// lacksCapacity returns what a waiting job was seen to wait for, or why that is no lack of capacity.
+// Both are "" if the cause is unknown: then the time alone decides.
+func (c *Client) lacksCapacity(ctx context.Context, job *types.JobDetail) (saw, no string) {
+	if ladder.Misconfigured(job) {
+		return "", aws.ToString(job.StatusReason)
+	}
+	if c.WhyWaiting == nil {
+		return "", ""
+	}
+	cause, summary := c.WhyWaiting(ctx, aws.ToString(job.JobId))
+	switch {
+	case cause == "":
+		return "", ""
+	case ladder.LacksCapacity(cause):
+		return cause, ""
+	}
+	return "", cause + ", " + summary
 }
 
 // waitsForCapacity reports whether a job, or every child of an array, waits in RUNNABLE.

@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // there is the second target of these tests, by its kind; its name is west.
@@ -161,8 +162,11 @@ func TestMove(t *testing.T) {
 // or before its answer, and resumes with the ledger of that moment. No job runs at both targets, and
 // none twice.
 func TestKilledWhileMoving(t *testing.T) {
-	kills := 0
-	for at, alive := 1, false; !alive; at++ {
+	kills, stride := 0, 7
+	if testtool.IsLong() {
+		stride = 1
+	}
+	for at, alive := 1, false; !alive; at += stride {
 		for _, sent := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				two := newTwoTargets(t)
@@ -199,7 +203,7 @@ func TestKilledWhileMoving(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills", kills)
-	if kills < 60 {
+	if kills*stride < 120 {
 		t.Errorf("only %d kills", kills)
 	}
 }
@@ -335,6 +339,42 @@ func TestMovedElsewhere(t *testing.T) {
 		}
 		if d := cmp.Diff(map[string]int{"far train[0] 64 MiB": 1}, two.counts()); d != "" {
 			t.Error(d)
+		}
+	})
+}
+
+// TestWaitsForAnotherReason leaves a job alone that waits for another reason than capacity, and
+// records the reason that it saw before it cancels one.
+func TestWaitsForAnotherReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		two := newTwoTargets(t)
+		c := two.client(t.TempDir(), nil)
+		var progress []string
+		c.Progress = func(text string) { progress = append(progress, text) }
+		asked := 0
+		c.WhyWaiting = func(context.Context, string) (cause, summary string) {
+			if asked++; asked < 3 {
+				return "environment-invalid", "its compute environment is INVALID"
+			}
+			return "at-maxvcpus", "its compute environment is full"
+		}
+		jobs, err := c.Submit(t.Context(), planOf(defined(climber("train", movingRungs(), "64"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(map[string]int{"far train[0] 64 MiB": 1}, two.counts()); d != "" || asked != 3 {
+			t.Error(d, asked)
+		}
+		all := strings.Join(progress, "\n")
+		for _, text := range []string{"stays: it has been RUNNABLE for 2m0s, not because of missing capacity: environment-invalid, its compute environment is INVALID",
+			"no capacity for 2m0s (at-maxvcpus); cancelled it"} {
+			if strings.Count(all, text) != 1 {
+				t.Errorf("not one %q in:\n%s", text, all)
+			}
+		}
+		runs, err := c.Ledger.RunsOf(jobs[0].ID)
+		if err != nil || len(runs) != 1 || runs[0].Jobs[1].Saw != "at-maxvcpus" {
+			t.Errorf("%+v, %v", runs, err)
 		}
 	})
 }

@@ -83,8 +83,10 @@ type plannedJob struct {
 	// at is the name of the target that a rung moved the job to, and target its account and Region,
 	// as in the ledger; "" for the target of the run.
 	at, target string
-	// stays is the last reason why a job without capacity was not cancelled.
+	// stays is the last reason why a waiting job was not cancelled, and asked when batchctl last asked
+	// why it waits.
 	stays string
+	asked time.Time
 	// seen is when the job was first seen without capacity, and cancelled when it was cancelled.
 	seen, cancelled time.Time
 	// end is SUCCEEDED once a followed job has. left means that nothing is to be done after its end.
