@@ -104,7 +104,7 @@ func (c *Client) cannotMove(ctx context.Context, r *run, t *plannedJob, step *la
 	case t.root().definer < 0:
 		return "its job definition is registered only at its own target", nil
 	case slices.ContainsFunc(t.root().staged, func(s staged) bool { return !isS3(s.URL) }):
-		return "it reads files of this machine", nil
+		return "it reads local files", nil
 	}
 	there, err := c.otherTarget(ctx, r, step.Target)
 	if err != nil {
