@@ -281,14 +281,17 @@ func (c *Contents) Forget(name string) {
 
 // Place returns the place of a job below the location in its job file. names are the variables in the location.
 // origin is the id of the first job of a chain of retries. cell is the index of an array's child; "" for other jobs.
-// Two jobs, and two children, never share a place by accident.
+// Two jobs, and two children, never share a place by accident: beside another variable, an index is not enough, since
+// the values 1 and 11 are those of 11 and 1.
 func Place(location string, names []string, origin, cell string) string {
 	place := strings.TrimSuffix(location, "/")
+	known := slices.Contains(names, indexVariable) && !slices.ContainsFunc(names, func(n string) bool { return n != indexVariable })
 	if slices.Contains(names, jobIDVariable) {
-		return place
+		known = !slices.ContainsFunc(names, func(n string) bool { return n != jobIDVariable })
+	} else {
+		place += "/" + origin
 	}
-	place += "/" + origin
-	if cell != "" && !slices.Contains(names, indexVariable) {
+	if cell != "" && !known {
 		place += "/" + cell
 	}
 	return place

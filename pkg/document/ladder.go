@@ -79,7 +79,7 @@ func causeIn(entry *jsontree.Node) (cause *jsontree.Node) {
 // rung reads the settings of one rung.
 func (l *lowering) rung(n *jsontree.Node) (r ladder.Rung, ok bool) {
 	before := len(l.diags)
-	r = ladder.Rung{Cause: ladder.Cause(n.Name), Attempts: whole(n.Get("attempts")), Queue: n.Get("queue").Str()}
+	r = ladder.Rung{Cause: ladder.Cause(n.Name), Attempts: whole(n.Get("attempts")), Queue: n.Get("queue").Str(), Target: n.Get("target").Str()}
 	if r.Cause == ladder.OutOfMemory {
 		r.Factor = l.factor(n.Get("memory"))
 		if most := n.Get("upTo"); most != nil {
@@ -239,6 +239,9 @@ func rungNode(r ladder.Rung, from *jsontree.Node) *jsontree.Node {
 	}
 	if r.Queue != "" {
 		n.Set("queue", jsontree.NewString(r.Queue, from))
+	}
+	if r.Target != "" {
+		n.Set("target", jsontree.NewString(r.Target, from))
 	}
 	return n
 }

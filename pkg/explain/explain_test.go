@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -240,4 +241,17 @@ func FuzzExplain(f *testing.F) {
 			t.Error("no reason")
 		}
 	})
+}
+
+// TestLacksCapacity checks that the rungs of onFailure know the causes by their names here.
+func TestLacksCapacity(t *testing.T) {
+	n := 0
+	for _, r := range Rules() {
+		if ladder.LacksCapacity(r.Name) {
+			n++
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d causes are a lack of capacity; want 4", n)
+	}
 }

@@ -78,6 +78,9 @@ type Rung struct {
 	After time.Duration
 	// Queue is the queue to change to; "" for none.
 	Queue string
+	// Target is the target of the platform file to change to; "" for none. Queue is then a queue
+	// there; "" means the queue of the same name.
+	Target string
 	// Codes are the exit codes of the program that ExitCodes applies to.
 	Codes []int32
 }
@@ -94,10 +97,10 @@ func (l Ladder) Rung(c Cause) (Rung, bool) {
 	return l[i], true
 }
 
-// Queues returns the queues that steps may change to.
+// Queues returns the queues of the job's own target that steps may change to.
 func (l Ladder) Queues() (names []string) {
 	for _, r := range l {
-		if r.Queue != "" && !slices.Contains(names, r.Queue) {
+		if r.Queue != "" && r.Target == "" && !slices.Contains(names, r.Queue) {
 			names = append(names, r.Queue)
 		}
 	}
@@ -111,6 +114,7 @@ type settings struct {
 	Attempts int     `json:"attempts,omitempty"`
 	After    int     `json:"after,omitempty"`
 	Queue    string  `json:"queue,omitempty"`
+	Target   string  `json:"target,omitempty"`
 	Codes    []int32 `json:"codes,omitempty"`
 }
 
@@ -121,7 +125,7 @@ func (l Ladder) Format() string {
 	}
 	var list []map[Cause]settings
 	for _, r := range l {
-		list = append(list, map[Cause]settings{r.Cause: {r.Factor, r.UpToMiB, r.Attempts, int(r.After / time.Second), r.Queue, r.Codes}})
+		list = append(list, map[Cause]settings{r.Cause: {r.Factor, r.UpToMiB, r.Attempts, int(r.After / time.Second), r.Queue, r.Target, r.Codes}})
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
@@ -148,7 +152,7 @@ func Parse(text string) (Ladder, error) {
 			return nil, fmt.Errorf("%s: a rung has %d causes; want one", Variable, len(one))
 		}
 		for cause, s := range one {
-			l = append(l, Rung{cause, s.Memory, s.UpTo, s.Attempts, time.Duration(s.After) * time.Second, s.Queue, s.Codes})
+			l = append(l, Rung{cause, s.Memory, s.UpTo, s.Attempts, time.Duration(s.After) * time.Second, s.Queue, s.Target, s.Codes})
 		}
 	}
 	if err := l.Check(); err != nil {
@@ -183,8 +187,10 @@ func (r Rung) check() error {
 		return fmt.Errorf("%s: upTo is missing; it limits the memory", r.Cause)
 	case r.Cause == SpotReclaim && r.Attempts == 0 && r.Queue == "":
 		return fmt.Errorf("%s: write attempts, queue, or both", r.Cause)
-	case r.Cause == NoCapacity && (r.After <= 0 || r.Queue == ""):
-		return fmt.Errorf("%s: write after and queue", r.Cause)
+	case r.Cause == NoCapacity && (r.After <= 0 || r.Queue == "" && r.Target == ""):
+		return fmt.Errorf("%s: write after, and queue or target", r.Cause)
+	case r.Cause != NoCapacity && r.Target != "":
+		return fmt.Errorf("%s: only %s changes the target", r.Cause, NoCapacity)
 	case (r.Cause == HostError || r.Cause == ExitCodes) && r.Attempts == 0:
 		return fmt.Errorf("%s: attempts is 0; want at least 1", r.Cause)
 	case r.Cause == ExitCodes && len(r.Codes) == 0:
@@ -207,7 +213,17 @@ func (r Rung) String() string {
 	case r.Cause == OutOfMemory:
 		return fmt.Sprintf("%s: memory x%g, up to %d MiB", r.Cause, r.Factor, r.UpToMiB)
 	case r.Cause == NoCapacity:
-		return fmt.Sprintf("%s for %s: cancel, and submit to queue %s", r.Cause, r.After, r.Queue)
+		text := fmt.Sprintf("%s for %s: cancel, and submit to", r.Cause, r.After)
+		if r.Queue != "" {
+			text += " queue " + r.Queue
+		}
+		if r.Target != "" && r.Queue != "" {
+			text += " of"
+		}
+		if r.Target != "" {
+			text += " target " + r.Target
+		}
+		return text
 	case r.Cause == ExitCodes:
 		return fmt.Sprintf("%s %s: %s", r.Cause, strings.Trim(fmt.Sprint(r.Codes), "[]"), times)
 	case r.Queue != "" && r.Attempts == 0:

@@ -83,19 +83,19 @@ func TestNext(t *testing.T) {
 		want  Step
 		why   string
 	}{
-		"memory":              {nil, a, oom, Step{OutOfMemory, Need{Queue: "a", MemoryMiB: 46080, VCPUs: 4}}, ""},
-		"memory to the limit": {nil, Need{MemoryMiB: 100000}, oom, Step{OutOfMemory, Need{MemoryMiB: 122880}}, ""},
+		"memory":              {nil, a, oom, Step{Cause: OutOfMemory, Need: Need{Queue: "a", MemoryMiB: 46080, VCPUs: 4}}, ""},
+		"memory to the limit": {nil, Need{MemoryMiB: 100000}, oom, Step{Cause: OutOfMemory, Need: Need{MemoryMiB: 122880}}, ""},
 		"memory at the limit": {nil, Need{MemoryMiB: 122880}, oom, Step{}, "outOfMemory: 122880 MiB are the limit"},
-		"memory on Fargate":   {nil, fargate, oom, Step{OutOfMemory, Need{Queue: "f", MemoryMiB: 49152, VCPUs: 8, Fargate: true}}, ""},
+		"memory on Fargate":   {nil, fargate, oom, Step{Cause: OutOfMemory, Need: Need{Queue: "f", MemoryMiB: 49152, VCPUs: 8, Fargate: true}}, ""},
 		"memory unknown":      {nil, Need{}, oom, Step{}, "outOfMemory: 122880 MiB are the limit"},
-		"reclaim":             {nil, a, lost, Step{SpotReclaim, a}, ""},
-		"second reclaim":      {steps(SpotReclaim), a, lost, Step{SpotReclaim, a}, ""},
-		"third reclaim":       {steps(SpotReclaim, SpotReclaim), a, lost, Step{SpotReclaim, Need{Queue: "on-demand", MemoryMiB: 30720, VCPUs: 4}}, ""},
-		"fourth reclaim":      {steps(SpotReclaim, SpotReclaim, SpotReclaim), a, lost, Step{HostError, a}, ""},
+		"reclaim":             {nil, a, lost, Step{Cause: SpotReclaim, Need: a}, ""},
+		"second reclaim":      {steps(SpotReclaim), a, lost, Step{Cause: SpotReclaim, Need: a}, ""},
+		"third reclaim":       {steps(SpotReclaim, SpotReclaim), a, lost, Step{Cause: SpotReclaim, Need: Need{Queue: "on-demand", MemoryMiB: 30720, VCPUs: 4}}, ""},
+		"fourth reclaim":      {steps(SpotReclaim, SpotReclaim, SpotReclaim), a, lost, Step{Cause: HostError, Need: a}, ""},
 		"fifth reclaim":       {steps(SpotReclaim, SpotReclaim, SpotReclaim, HostError), a, lost, Step{}, "hostError: all 1 steps are used"},
-		"no capacity":         {nil, a, waited, Step{NoCapacity, Need{Queue: "b", MemoryMiB: 30720, VCPUs: 4}}, ""},
+		"no capacity":         {nil, a, waited, Step{Cause: NoCapacity, Need: Need{Queue: "b", MemoryMiB: 30720, VCPUs: 4}}, ""},
 		"no capacity there":   {steps(NoCapacity), Need{Queue: "b"}, waited, Step{}, "noCapacity: all 1 steps are used"},
-		"listed code":         {nil, a, failed(75, "", ""), Step{ExitCodes, a}, ""},
+		"listed code":         {nil, a, failed(75, "", ""), Step{Cause: ExitCodes, Need: a}, ""},
 		"other code":          {nil, a, failed(1, "", ""), Step{}, "no rung lists its exit code 1"},
 		"137 without reason":  {nil, a, failed(137, "", ""), Step{}, "no rung lists its exit code 137"},
 		"bounded": {steps(OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory),
@@ -142,7 +142,7 @@ func TestFormat(t *testing.T) {
 		`[{"outOfMemory":{"memory":1.05,"upTo":10}}]`:                 "want a factor",
 		`[{"outOfMemory":{"memory":2}}]`:                              "upTo is missing",
 		`[{"spotReclaim":{}}]`:                                        "write attempts, queue, or both",
-		`[{"noCapacity":{"queue":"b"}}]`:                              "write after and queue",
+		`[{"noCapacity":{"queue":"b"}}]`:                              "write after, and queue or target",
 		`[{"hostError":{"attempts":11}}]`:                             "want 0 to 10",
 		`[{"hostError":{"attempts":1}},{"hostError":{"attempts":1}}]`: "two rungs",
 		`[{"exitCodes":{"attempts":1}}]`:                              "codes is empty",
@@ -158,10 +158,10 @@ func TestFormat(t *testing.T) {
 }
 
 func TestWaiting(t *testing.T) {
-	if _, ok := full.Patience([]Step{{Cause: NoCapacity}}, Need{Queue: "b"}); ok {
+	if _, _, ok := full.Patience([]Step{{Cause: NoCapacity}}, Need{Queue: "b"}); ok {
 		t.Error("a job that has changed its queue would change it again")
 	}
-	if after, ok := full.Patience(nil, Need{Queue: "a"}); !ok || after != 20*time.Minute {
+	if after, _, ok := full.Patience(nil, Need{Queue: "a"}); !ok || after != 20*time.Minute {
 		t.Errorf("patience %v, %v; want 20m", after, ok)
 	}
 	created, seen := time.UnixMilli(1000), time.UnixMilli(5000)
@@ -300,4 +300,25 @@ func queueOf(taken []Step) string {
 		return "spot"
 	}
 	return taken[len(taken)-1].Queue
+}
+
+// TestCancellation reads back what a job was seen to wait for, from the reason that AWS Batch keeps.
+func TestCancellation(t *testing.T) {
+	l := Ladder{{Cause: NoCapacity, After: time.Minute, Target: "west"}}
+	for _, saw := range []string{"", "at-maxvcpus", strings.Repeat("long ", 100)} {
+		reason := Cancellation(time.Minute, saw)
+		if len(reason) > maxReason {
+			t.Errorf("%d characters", len(reason))
+		}
+		step, why := l.Next(nil, Need{Queue: "a"}, &types.JobDetail{StatusReason: &reason, Status: types.JobStatusFailed})
+		if why != "" || !strings.HasPrefix(saw, step.Saw) || saw != "" && step.Saw == "" || step.Target != "west" || step.Queue != "a" {
+			t.Errorf("%q: %+v %s", saw, step, why)
+		}
+		if _, why := l.Next([]Step{step}, step.Need, &types.JobDetail{StatusReason: &reason, Status: types.JobStatusFailed}); why == "" {
+			t.Error("it moves twice")
+		}
+	}
+	if Misconfigured(&types.JobDetail{}) || !Misconfigured(&types.JobDetail{StatusReason: aws.String("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job requires more")}) {
+		t.Error("a wrong setting is a lack of capacity")
+	}
 }

@@ -17,7 +17,9 @@ import (
 
 // Need is what a job requests, as far as a step can change it.
 type Need struct {
-	Queue     string  `json:"queue,omitempty"`
+	Queue string `json:"queue,omitempty"`
+	// Target is the name of the target that a step changed to; "" for that of the submission.
+	Target    string  `json:"target,omitempty"`
 	MemoryMiB int     `json:"memory,omitempty"`
 	VCPUs     float64 `json:"vcpus,omitempty"`
 	// Fargate means that memory and vCPUs must be a size that Fargate offers.
@@ -28,11 +30,45 @@ type Need struct {
 type Step struct {
 	Cause Cause `json:"cause"`
 	Need
+	// Saw is why the failed job had waited, for NoCapacity; "" if that was unknown.
+	Saw string `json:"saw,omitempty"`
 }
 
 // CancelReason begins the reason with which a job without capacity is cancelled. AWS Batch keeps
 // the reason, so the job's end has its cause even if the client is gone.
 const CancelReason = "batchctl: no capacity for "
+
+// maxReason is how long a reason of CancelJob may be (API reference, "up to 256 characters" of the user guide).
+const maxReason = 250
+
+// Cancellation returns the reason with which a job is cancelled that has waited for this time; saw is
+// why it waited, "" if that is unknown.
+func Cancellation(after time.Duration, saw string) string {
+	reason := CancelReason + after.String()
+	if saw != "" {
+		reason += sawMark + saw
+	}
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "")
+	}
+	return reason
+}
+
+// sawMark separates the parts of a Cancellation.
+const sawMark = ": "
+
+// LacksCapacity reports whether a cause of `batchctl explain` is a lack of capacity, which another
+// queue or target may have. Other causes, such as an invalid compute environment, a request that fits
+// no instance type, or the fair share of the user, stay for a person to change.
+func LacksCapacity(cause string) bool {
+	return slices.Contains([]string{"no-capacity", "ec2-quota", "at-maxvcpus", "behind-others"}, cause)
+}
+
+// Misconfigured reports whether AWS Batch itself says that a job waits because of a setting (user
+// guide, blocked job queues: the reasons begin with MISCONFIGURATION).
+func Misconfigured(job *types.JobDetail) bool {
+	return strings.HasPrefix(aws.ToString(job.StatusReason), "MISCONFIGURATION:")
+}
 
 // CausesOf returns the causes that a rung may be about, for a FAILED job or child. It is empty if
 // no rung can apply: a user stopped the job, it reached its timeout, or a dependency failed. A job
@@ -78,6 +114,9 @@ func (l Ladder) Next(taken []Step, need Need, job *types.JobDetail) (step Step, 
 		}
 		step, spent := rung.next(taken, need)
 		if spent == "" {
+			if cause == NoCapacity {
+				_, step.Saw, _ = strings.Cut(strings.TrimPrefix(aws.ToString(job.StatusReason), CancelReason), sawMark)
+			}
 			return step, ""
 		}
 		why = spent
@@ -107,7 +146,7 @@ func exitOf(job *types.JobDetail) int32 {
 
 // next returns the rung's next step, or why the rung has none left.
 func (r Rung) next(taken []Step, need Need) (step Step, spent string) {
-	step = Step{r.Cause, need}
+	step = Step{Cause: r.Cause, Need: need}
 	used := 0
 	for _, t := range taken {
 		if t.Cause == r.Cause {
@@ -119,7 +158,10 @@ func (r Rung) next(taken []Step, need Need) (step Step, spent string) {
 		return r.grow(need)
 	case used < r.Attempts:
 		return step, ""
-	case used == r.Attempts && r.Queue != "" && r.Queue != need.Queue:
+	case used == r.Attempts && r.Target != "" && r.Target != need.Target:
+		step.Target, step.Queue = r.Target, orElse(r.Queue, need.Queue)
+		return step, ""
+	case used == r.Attempts && r.Target == "" && r.Queue != "" && r.Queue != need.Queue:
 		step.Queue = r.Queue
 		return step, ""
 	}
@@ -129,7 +171,7 @@ func (r Rung) next(taken []Step, need Need) (step Step, spent string) {
 // grow returns the step with more memory. On Fargate the memory is the next size that Fargate
 // offers, with more vCPUs where it needs them.
 func (r Rung) grow(need Need) (Step, string) {
-	step := Step{OutOfMemory, need}
+	step := Step{Cause: OutOfMemory, Need: need}
 	step.MemoryMiB = min(int(math.Ceil(float64(need.MemoryMiB)*r.Factor)), r.UpToMiB)
 	if need.Fargate {
 		step.VCPUs, step.MemoryMiB = fargateSize(need, step.MemoryMiB, r.UpToMiB)
@@ -163,7 +205,7 @@ func (l Ladder) Most(need Need) (most Need, jobs int) {
 	for _, r := range l {
 		if r.Cause != OutOfMemory {
 			jobs += r.Attempts
-			if r.Queue != "" {
+			if r.Queue != "" || r.Target != "" {
 				jobs++
 			}
 			continue
@@ -175,17 +217,15 @@ func (l Ladder) Most(need Need) (most Need, jobs int) {
 	return most, min(jobs, MaxSteps+1)
 }
 
-// Patience returns how long a job may wait in RUNNABLE before it changes to another queue. ok is
-// false if it never does.
-func (l Ladder) Patience(taken []Step, need Need) (after time.Duration, ok bool) {
+// Patience returns how long a job may wait in RUNNABLE before it changes to another queue or target,
+// and the step that does. ok is false if it never does.
+func (l Ladder) Patience(taken []Step, need Need) (after time.Duration, step Step, ok bool) {
 	r, ok := l.Rung(NoCapacity)
 	if !ok || len(taken) >= MaxSteps {
-		return 0, false
+		return 0, Step{}, false
 	}
-	if _, spent := r.next(taken, need); spent != "" {
-		return 0, false
-	}
-	return r.After, true
+	step, spent := r.next(taken, need)
+	return r.After, step, spent == ""
 }
 
 // RunnableSince returns since when a RUNNABLE job has waited for capacity. AWS Batch does not report

@@ -42,6 +42,17 @@ func ladderRules() []*Rule {
 			},
 		},
 		{
+			Name: "ladder-target", Severity: diag.Error, Confidence: High,
+			Doc: "The rung noCapacity names a target that the platform file does not have, or the job cannot change its target: it runs a registered definition. " +
+				"A definition in the job file is registered at the new target, too.",
+			Source: ourLadder,
+			Run: func(p *Pass) {
+				for r := range p.rungs() {
+					r.checkTarget(p)
+				}
+			},
+		},
+		{
 			Name: "ladder-limit", Severity: diag.Error, Confidence: High,
 			Doc:    "The upTo of the rung outOfMemory is not more than the memory that the job requests, so the rung has no effect.",
 			Source: ourLadder,
@@ -69,7 +80,7 @@ func ladderRules() []*Rule {
 func (r jobRung) checkQueue(p *Pass) {
 	n := r.Rung.Queue
 	name := r.Rung.Rung.Queue
-	if n == nil || isPlaceholder(name) {
+	if n == nil || isPlaceholder(name) || r.Rung.Target != "" { // it is a queue of the other target
 		return
 	}
 	if own := r.Submit.Get("jobQueue").Str(); own == name {
@@ -83,6 +94,24 @@ func (r jobRung) checkQueue(p *Pass) {
 		r.Report(fmt.Sprintf("no queue %s in the platform file", quote(name)), plan.QueueHint(p.Platform, name), n)
 	} else if !p.Platform.AllowsQueue(name) {
 		r.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(name)), "", n)
+	}
+}
+
+// checkTarget reports a target to which a rung cannot move the job.
+func (r jobRung) checkTarget(p *Pass) {
+	n, name := r.Node.Get("target"), r.Rung.Target
+	if n == nil || isPlaceholder(name) {
+		return
+	}
+	if r.Register == nil {
+		r.Report("the job runs a registered definition, which the target "+quote(name)+" does not have", "write image and command in the job file, or remove target", n)
+		return
+	}
+	if p.Platform == nil || name == "local" || name == "aws" {
+		return
+	}
+	if _, ok := p.Platform.Target(name); !ok {
+		r.Report(fmt.Sprintf("no target %s in the platform file", quote(name)), "add it to targets in the platform file, or name another one", n)
 	}
 }
 

@@ -56,8 +56,10 @@ type Job struct {
 	// Status is that of AWS Batch.
 	Status string `json:"status"`
 	// Reason is the status reason, and ExitCode that of the last attempt.
-	Reason    string `json:"reason,omitempty"`
-	ExitCode  *int32 `json:"exitCode,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// Target is the job's target if a rung moved it to another one than that of the message.
+	Target    string `json:"target,omitempty"`
 	ArraySize int    `json:"arraySize,omitempty"`
 	// StartedAt and StoppedAt are in epoch milliseconds, as in AWS Batch.
 	StartedAt int64 `json:"startedAt,omitempty"`

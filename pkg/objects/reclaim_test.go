@@ -109,9 +109,8 @@ const (
 	steps     = 120
 	interval  = time.Minute
 	longestIO = 500 * time.Millisecond // of one request
-	// mostLost is what a reclaim may cost: the interval, the time until the upload begins and its requests (a list, two
-	// checks and two uploads of contents, the list of generations and the manifest), and the step before it.
-	mostLost = interval + time.Second + 7*longestIO + 2*stepTime
+	// mostLost is what a reclaim may cost: the work of one interval.
+	mostLost = interval
 )
 
 // next is a step of the program: the state follows from the one before, so that a wrong start shows in the result.

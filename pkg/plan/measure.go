@@ -25,6 +25,7 @@ func (b *builder) addMeasure(g *group, job *Job) {
 				containers[k].Environment = set(containers[k].Environment, variable(usage.Variable, "1"))
 			}
 		}
+		job.Measured = true
 		return
 	}
 	d := b.definition(job, g.known)
@@ -38,6 +39,7 @@ func (b *builder) addMeasure(g *group, job *Job) {
 	if b.givesOther(job, j.Measure, "its measure sets", usage.Variable, "1") {
 		return
 	}
+	job.Measured = true
 	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides, variable(usage.Variable, "1"))
 	if command := job.command(d); len(command) > 0 {
 		job.setCommand(j, document.MeasuredCommand(command))

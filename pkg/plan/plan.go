@@ -55,6 +55,8 @@ type Job struct {
 	// Ladder is what the client does after a failure of the job, with the names of AWS queues.
 	// Submit has it as a variable.
 	Ladder ladder.Ladder
+	// Measured reports that each attempt is measured.
+	Measured bool
 	// Notify are the receivers of a message when the job has ended.
 	Notify []string
 	// Published are files of the user's machine that must be at their places before the

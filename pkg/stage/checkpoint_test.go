@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -303,5 +304,36 @@ func TestFreeze(t *testing.T) {
 	}
 	if left, err := os.ReadDir(k.Dir); err != nil || len(left) > 0 {
 		t.Errorf("%v is left: %v", left, err)
+	}
+}
+
+// TestPlacesDiffer gives each job and child a place of its own, whatever variables a location has and whatever their
+// values are.
+func TestPlacesDiffer(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 36))
+	parts := []string{"${AWS_BATCH_JOB_ID}", "${AWS_BATCH_JOB_ARRAY_INDEX}", "${X}", "/", "a", "1", "-"}
+	values := []string{"", "1", "11", "0", ":1", "-"}
+	for range 5000 {
+		to := "s3://bucket/"
+		for range 1 + r.IntN(4) {
+			to += parts[r.IntN(len(parts))]
+		}
+		owners := map[string]string{}
+		for _, job := range []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"} {
+			for _, cell := range []string{"", "0", "1", "10", "11", "110", "111"} {
+				environ := []string{"AWS_BATCH_JOB_ID=" + job, "X=" + values[r.IntN(len(values))]}
+				if cell != "" {
+					environ = append(environ, "AWS_BATCH_JOB_ARRAY_INDEX="+cell)
+				}
+				place, err := PlaceOf(Checkpoint{Path: "/ckpt", To: to}, environ)
+				if err != nil {
+					continue // a location that is refused
+				}
+				if other := owners[place]; other != "" {
+					t.Fatalf("%s: %s is the place of %s and of %s:%s", to, place, other, job, cell)
+				}
+				owners[place] = job + ":" + cell
+			}
+		}
 	}
 }

@@ -46,6 +46,10 @@ const (
 	noticed = 5 * time.Second
 	// soon is how long after a failed save the next one begins, if the interval is not shorter.
 	soon = 30 * time.Second
+	// shortestLead is how long before the end of an interval a save begins at least, or an eighth of a
+	// shorter interval; remembered is how many earlier saves say how long the next one takes.
+	shortestLead = 10 * time.Second
+	remembered   = 4
 )
 
 // Keeper saves the directory of a checkpoint to its place, and restores it. Set its exported fields before use.
@@ -374,11 +378,23 @@ func (k *Keeper) collect(ctx context.Context) {
 	}
 }
 
-// Run saves the directory every Every, at a notice, and after it whenever the directory has changed, until ctx ends.
+// lead returns how long before the end of an interval a save has to begin, so that it is complete by
+// then: half as much again as the slowest of the last saves took.
+func lead(every time.Duration, took []time.Duration) time.Duration {
+	most := min(shortestLead, every/8)
+	for _, d := range took {
+		most = max(most, d+d/2)
+	}
+	return most
+}
+
+// Run saves the directory, at a notice, and after it whenever the directory has changed, until ctx ends. From the
+// moment of one checkpoint to the end of the next upload it takes at most Every, so that a reclaim at any time costs
+// no more. A pause of a quarter of Every remains if the uploads are too slow for that.
 func (k *Keeper) Run(ctx context.Context, notice <-chan string) {
-	timer := time.NewTimer(k.Every)
+	every, took := k.Every, []time.Duration(nil)
+	timer := time.NewTimer(every - lead(every, nil))
 	defer timer.Stop()
-	every := k.Every
 	for {
 		select {
 		case <-ctx.Done():
@@ -392,8 +408,14 @@ func (k *Keeper) Run(ctx context.Context, notice <-chan string) {
 			every = min(every, noticed)
 		case <-timer.C:
 		}
-		_, err := k.Save(ctx, settle)
-		next := every
+		begin := time.Now()
+		saved, err := k.Save(ctx, settle)
+		lasted := time.Since(begin)
+		if saved {
+			took = append(took, lasted)
+			took = took[max(0, len(took)-remembered):]
+		}
+		next := max(every-lead(every, took)-lasted, every/4)
 		if err != nil && ctx.Err() == nil {
 			k.Say("no checkpoint was saved, the next try follows: %v", err)
 			next = min(every, soon)

@@ -60,6 +60,9 @@ type Target struct {
 	// Close ends what Open started.
 	Close func() error
 
+	// others opens other targets of the platform file, for At.
+	others opened
+
 	once     sync.Once
 	store    *objects.Store // by objects
 	secrets  *secretsource.Source
@@ -171,8 +174,15 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	}
 	t.Submissions.Target = t.Kind()
 	t.Ledger, t.Attached, t.Stage = t.Submissions, why == ToRun, t.stage
+	t.others.open = func(ctx context.Context, name string, why Need) (*Target, error) {
+		return Open(ctx, con, o.elsewhere(name), platform, name, why)
+	}
+	t.Elsewhere = t.clientAt
+	closeOwn := t.Close
+	t.Close = func() error { return errors.Join(t.others.close(), closeOwn()) }
 	SubmitsWith(con, o, t.Client)
 	t.Notify = notifier(con, t)
+	t.WhyWaiting = t.whyWaiting
 	if t.IsLocal() {
 		t.PollAtMost = 500 * time.Millisecond // no shared quota
 		t.LogsAtOnce = true

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,18 +26,20 @@ func stepLines(ctx context.Context, t *target.Target, id string) (string, error)
 	}
 	var chain []once.RunJob
 	for _, r := range runs {
-		chain = append(chain, r.Attempts(id)...)
+		for _, j := range r.Attempts(id) {
+			// Seen from the target to which a job moved, the others are elsewhere.
+			if own := cmp.Or(j.Target, r.Target); t.Submissions.Covers(own) {
+				j.At, j.Target = "", ""
+			} else {
+				j.Target = own
+			}
+			chain = append(chain, j)
+		}
 	}
 	if len(chain) == 0 || len(chain) == 1 && chain[0].Why == "" {
 		return "", nil
 	}
-	var ids []string
-	for _, j := range chain {
-		if j.ID != "" {
-			ids = append(ids, j.ID)
-		}
-	}
-	known, err := t.Recall(ctx, ids...)
+	known, err := recallChain(ctx, t, chain)
 	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return "", err
 	}
@@ -51,6 +54,22 @@ func stepLines(ctx context.Context, t *target.Target, id string) (string, error)
 	return b.String(), nil
 }
 
+// recallChain returns what is known about the jobs of a chain. A job of another target is left out
+// if that target has no name here or cannot be read.
+func recallChain(ctx context.Context, t *target.Target, chain []once.RunJob) (known []once.Recalled, err error) {
+	for _, j := range chain {
+		if j.ID == "" || j.At == "" && j.Target != "" {
+			continue
+		}
+		more, failed := t.RecallAt(ctx, []string{j.ID}, map[string]string{j.ID: j.At})
+		if j.At == "" {
+			err = cmp.Or(err, failed)
+		}
+		known = append(known, more...)
+	}
+	return known, err
+}
+
 // stepLine formats a job of a chain: its status, what it requested, and why it ran.
 func stepLine(j once.RunJob, status types.JobStatus) string {
 	text := fmt.Sprintf("  step      %s  %s  %s", diag.Printable(j.Name), batch.ShortID(j.ID), status)
@@ -58,8 +77,14 @@ func stepLine(j once.RunJob, status types.JobStatus) string {
 		text += fmt.Sprintf("  %d MiB", j.MemoryMiB)
 	}
 	text += "  queue " + diag.Printable(j.Queue)
+	if j.At != "" || j.Target != "" {
+		text += "  target " + diag.Printable(cmp.Or(j.At, j.Target))
+	}
 	if j.Cause != "" {
 		text += "  after " + j.Cause
+		if j.Saw != "" {
+			text += " (" + diag.Printable(j.Saw) + ")"
+		}
 	}
 	if j.Why != "" {
 		text += "  no further step: " + diag.Printable(j.Why)

@@ -133,9 +133,31 @@ func followedRun(con *term.Console, t *target.Target, jobs []once.Submitted) (na
 }
 
 // WaitFor follows jobs that continue without this process, and returns the exit
-// status of their result. If the waiting ends earlier, the error says how to
-// continue; no job is stopped.
-func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (int, error) {
+// status of their result. Jobs that moved to another target are followed there. If
+// the waiting ends earlier, the error says how to continue; no job is stopped.
+func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (code int, err error) {
+	byTarget, names := map[string][]once.Submitted{}, []string(nil)
+	for _, j := range jobs {
+		if byTarget[j.At] == nil {
+			names = append(names, j.At)
+		}
+		byTarget[j.At] = append(byTarget[j.At], j)
+	}
+	for _, name := range names {
+		there, err := t.At(ctx, name, target.ToChange)
+		if err != nil {
+			return code, err
+		}
+		verdict, err := waitAt(ctx, con, there, byTarget[name], log)
+		if code = max(code, verdict); err != nil {
+			return code, err
+		}
+	}
+	return code, nil
+}
+
+// waitAt is WaitFor for the jobs of one target.
+func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (int, error) {
 	code, err := NewFollower(con, t, jobs, log).Run(ctx)
 	args := session.ArgsFor(t, jobs)
 	next := fmt.Sprintf("continue waiting: batchctl wait %[1]s    stop: batchctl stop %[1]s", args)

@@ -97,7 +97,11 @@ func VerdictOf(ctx context.Context, t *target.Target, jobs []once.Submitted, cod
 		return code, nil
 	}
 	left := NotHealed(session.WithID(jobs))
-	known, err := t.Recall(ctx, session.IDs(left)...)
+	at := map[string]string{}
+	for _, j := range left {
+		at[j.ID] = j.At
+	}
+	known, err := t.RecallAt(ctx, session.IDs(left), at)
 	if err != nil {
 		return code, err
 	}

@@ -160,6 +160,9 @@ func (g *PlanPage) array(j *plan.Job) {
 	for _, pub := range j.Published {
 		g.Line("  publishes", "%s: %s, to %s", pub.Path, DescribePublished(pub), pub.URL)
 	}
+	if j.Measured {
+		g.Line("  measure", "peak memory, CPU time and I/O of each attempt")
+	}
 	for _, r := range j.Ladder {
 		g.Line("  onFailure", "%s", diag.Printable(r.String()))
 	}

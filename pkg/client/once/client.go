@@ -47,6 +47,12 @@ type Client struct {
 	// Notify sends a message about the end of jobs to a receiver (plan.Job.Notify). An error is a
 	// warning. Without it, no message is sent.
 	Notify func(ctx context.Context, receiver string, e notify.Event) error
+	// Elsewhere returns the client of another target of the platform file, with a ledger in the same
+	// directory, for rungs that change the target. Without it, such rungs do nothing.
+	Elsewhere func(ctx context.Context, target string) (*Client, error)
+	// WhyWaiting returns why a RUNNABLE job waits, as `batchctl explain` knows it: the cause by its name,
+	// and a sentence. Both are "" for an unknown cause. Without it, rungs go by time alone.
+	WhyWaiting func(ctx context.Context, id string) (cause, summary string)
 	// Machines returns the instances behind container instances, for the record of attempts. Without it, they are
 	// unknown.
 	Machines func(ctx context.Context, containerInstances []string) (map[string]rpc.Machine, error)

@@ -128,7 +128,14 @@ func (c *Client) follow(ctx context.Context, r *run, known *ends) (moved bool, i
 		if !t.followed() {
 			continue
 		}
+		c, err := c.clientOf(ctx, r, t)
+		if err != nil {
+			return moved, nil, err
+		}
 		id := t.result.ID
+		if t.at != "" {
+			known.elsewhere[id] = c
+		}
 		switch status := known.status[id]; {
 		case status == "" && t.end == "":
 			ids = append(ids, id)
@@ -161,12 +168,32 @@ func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *
 	if waitsForCapacity(job) && t.seen.IsZero() {
 		t.seen = time.Now()
 	}
-	after, ok := t.rungs.Patience(t.taken(), ladder.NeedOf(job))
+	after, step, ok := t.rungs.Patience(t.taken(), t.need(job))
 	since := ladder.RunnableSince(asWaiting(job), t.seen)
 	if !ok || since.IsZero() || time.Since(since) < after {
 		return nil
 	}
-	reason := ladder.CancelReason + after.String()
+	if time.Since(t.asked) < max(askAgain, after/4) {
+		return nil
+	}
+	t.asked = time.Now()
+	saw, why := c.lacksCapacity(ctx, job)
+	if why != "" {
+		why = "not because of missing capacity: " + why
+	} else if no, err := c.cannotMove(ctx, r, t, &step); no != "" || err != nil {
+		if err != nil {
+			no = err.Error()
+		}
+		why = "and it cannot change to target " + step.Target + ": " + no
+	}
+	if why != "" {
+		if why != t.stays && ctx.Err() == nil {
+			t.stays = why
+			c.progress("job %s (%s) stays: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
+		}
+		return nil
+	}
+	reason := ladder.Cancellation(after, saw)
 	if err := r.note(t, line{What: lineCancelled, ID: t.result.ID, Reason: reason}); err != nil {
 		return err
 	}
@@ -174,8 +201,34 @@ func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *
 		return client.Failed("CancelJob "+batch.ShortID(t.result.ID), err)
 	}
 	t.cancelled = time.Now()
-	c.progress("job %s (%s): no capacity for %s; cancelled it", t.name, batch.ShortID(t.result.ID), after)
+	text := "no capacity for " + after.String()
+	if saw != "" {
+		text += " (" + saw + ")"
+	}
+	c.progress("job %s (%s): %s; cancelled it", t.name, batch.ShortID(t.result.ID), text)
 	return nil
+}
+
+// askAgain is the shortest pause between two questions why a job waits: an answer takes many requests.
+const askAgain = time.Minute
+
+// lacksCapacity returns what a waiting job was seen to wait for, or why that is no lack of capacity.
+// Both are "" if the cause is unknown: then the time alone decides.
+func (c *Client) lacksCapacity(ctx context.Context, job *types.JobDetail) (saw, no string) {
+	if ladder.Misconfigured(job) {
+		return "", aws.ToString(job.StatusReason)
+	}
+	if c.WhyWaiting == nil {
+		return "", ""
+	}
+	cause, summary := c.WhyWaiting(ctx, aws.ToString(job.JobId))
+	switch {
+	case cause == "":
+		return "", ""
+	case ladder.LacksCapacity(cause):
+		return cause, ""
+	}
+	return "", cause + ", " + summary
 }
 
 // waitsForCapacity reports whether a job, or every child of an array, waits in RUNNABLE.
@@ -220,6 +273,9 @@ func (c *Client) climb(ctx context.Context, r *run, t *plannedJob, job *types.Jo
 	}
 	l := line{What: lineClimbed, Reason: why}
 	for _, s := range steps {
+		if s.at != "" {
+			l.What = lineMoved
+		}
 		intent, err := s.intent()
 		if err != nil {
 			return err
@@ -256,13 +312,17 @@ func (t *plannedJob) describe() string {
 	if t.step.MemoryMiB > 0 {
 		text += fmt.Sprintf(", %d MiB", t.step.MemoryMiB)
 	}
-	return text + ", queue " + t.step.Queue
+	text += ", queue " + t.step.Queue
+	if t.at != "" {
+		text += ", target " + t.at
+	}
+	return text
 }
 
 // stepsAfter returns the jobs that run a failed job again, and why the rest of it does not run
 // again; "" if all of it does.
 func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *types.JobDetail) ([]*plannedJob, string, error) {
-	need, taken := ladder.NeedOf(job), t.taken()
+	need, taken := t.need(job), t.taken()
 	again := retrying{client: c, definitions: map[string]types.JobDefinition{}}
 	name := stepNames(r, t)
 	if batch.ArraySize(*job) == 0 {
@@ -274,7 +334,7 @@ func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *typ
 		if err != nil {
 			return nil, "", err
 		}
-		s, err := r.newStep(t, &step, name(), in, !c.TakesOnce)
+		s, err := c.newStep(ctx, r, t, &step, name(), in)
 		return []*plannedJob{s}, "", err
 	}
 	failed, err := again.failed(ctx, t.result.ID, nil)
@@ -303,7 +363,7 @@ func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *typ
 			return nil, "", err
 		}
 		for _, part := range parts {
-			s, err := r.newStep(t, &g.step, name(), part.Submit, !c.TakesOnce)
+			s, err := c.newStep(ctx, r, t, &g.step, name(), part.Submit)
 			if err != nil {
 				return nil, "", err
 			}
@@ -377,7 +437,7 @@ func stepNames(r *run, t *plannedJob) func() string {
 }
 
 // newStep returns a job of the run that runs a failed one again.
-func (r *run) newStep(of *plannedJob, step *ladder.Step, name string, in *awsbatch.SubmitJobInput, named bool) (*plannedJob, error) {
+func (c *Client) newStep(ctx context.Context, r *run, of *plannedJob, step *ladder.Step, name string, in *awsbatch.SubmitJobInput) (*plannedJob, error) {
 	in.JobName, in.JobQueue = &name, &step.Queue
 	in.DependsOn = nil
 	in.ContainerOverrides = cmp.Or(in.ContainerOverrides, &types.ContainerOverrides{})
@@ -393,7 +453,18 @@ func (r *run) newStep(of *plannedJob, step *ladder.Step, name string, in *awsbat
 		in.ConsumableResourcePropertiesOverride = of.submit.ConsumableResourcePropertiesOverride
 		in.Tags[MaxParallelTag] = of.submit.Tags[MaxParallelTag]
 	}
-	s.submit = stamped(in, s.submission, true, named)
+	s.submit = in
+	there := c
+	if of.at != "" {
+		s.at, s.target = of.at, of.target
+	}
+	if step.Target != of.at {
+		if err := c.move(ctx, r, s, step.Target); err != nil {
+			return nil, err
+		}
+		there = r.others[step.Target]
+	}
+	s.submit = stamped(in, s.submission, true, !there.TakesOnce)
 	r.tagTask(s)
 	return s, s.checkSize()
 }

@@ -200,7 +200,10 @@ type killedAt struct {
 	dead     bool
 }
 
-func (m *killedAt) Do(r *http.Request) (*http.Response, error) {
+func (m *killedAt) Do(r *http.Request) (*http.Response, error) { return m.through(m.next, r) }
+
+// through sends a request through one of the networks of the client.
+func (m *killedAt) through(next aws.HTTPClient, r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	m.requests++
 	now, dead := m.requests == m.at, m.dead
@@ -209,10 +212,10 @@ func (m *killedAt) Do(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("killed")
 	}
 	if !now {
-		return m.next.Do(r)
+		return next.Do(r)
 	}
 	if m.sent {
-		if out, err := m.next.Do(r.WithContext(context.WithoutCancel(r.Context()))); err == nil {
+		if out, err := next.Do(r.WithContext(context.WithoutCancel(r.Context()))); err == nil {
 			out.Body.Close()
 		}
 	}

@@ -1,6 +1,7 @@
 package once
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,6 +88,8 @@ type ends struct {
 	client *Client
 	status map[string]types.JobStatus
 	asked  map[string]time.Time // when each job was first queried
+	// elsewhere are the clients of the jobs that have moved to another target.
+	elsewhere map[string]*Client
 	// waiting are the jobs that have not ended, and over those that have, as last seen. over has no
 	// job that the service has forgotten.
 	waiting, over map[string]*types.JobDetail
@@ -94,7 +97,7 @@ type ends struct {
 
 // newEnds returns an empty record of outcomes.
 func (c *Client) newEnds() *ends {
-	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}, map[string]*types.JobDetail{}, map[string]*types.JobDetail{}}
+	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}, map[string]*Client{}, map[string]*types.JobDetail{}, map[string]*types.JobDetail{}}
 }
 
 // query queries the jobs and reports whether any has ended since the last call.
@@ -104,7 +107,24 @@ func (e *ends) query(ctx context.Context, ids []string) (news bool, err error) {
 			e.asked[id] = time.Now()
 		}
 	}
-	jobs, err := e.client.Recall(ctx, ids...)
+	clients := map[*Client][]string{}
+	for _, id := range ids {
+		c := cmp.Or(e.elsewhere[id], e.client)
+		clients[c] = append(clients[c], id)
+	}
+	for c, ids := range clients {
+		more, err := e.queryAt(ctx, c, ids)
+		news = news || more
+		if err != nil {
+			return false, err
+		}
+	}
+	return news, nil
+}
+
+// queryAt queries jobs of one target.
+func (e *ends) queryAt(ctx context.Context, c *Client, ids []string) (news bool, err error) {
+	jobs, err := c.Recall(ctx, ids...)
 	if missing, ok := errors.AsType[*client.MissingError](err); ok {
 		err = e.missing(missing.IDs)
 	}
@@ -127,7 +147,7 @@ func (e *ends) query(ctx context.Context, ids []string) (news bool, err error) {
 			ended = append(ended, job.JobDetail)
 		}
 	}
-	return news, e.client.Keep(ended...)
+	return news, c.Keep(ended...)
 }
 
 // missing returns an error for ids that have been missing for longer than DescribeJobs lags behind

@@ -106,18 +106,18 @@ func (t *plannedJob) lastRequest() time.Time {
 // endDuplicates stops the duplicates that are visible now. A job is marked as checked once
 // lateCheck has passed: by then every duplicate is visible.
 func (c *Client) endDuplicates(ctx context.Context, r *run) error {
-	return r.dueError(c.endVisibleDuplicates(ctx, r))
+	return r.dueError(c.byTarget(ctx, r, func(c *Client, tasks []*plannedJob) error { return c.endVisibleDuplicates(ctx, r, tasks) }))
 }
 
-// endVisibleDuplicates is endDuplicates without the type of its error.
-func (c *Client) endVisibleDuplicates(ctx context.Context, r *run) error {
+// endVisibleDuplicates is endDuplicates for the jobs of one target.
+func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plannedJob) error {
 	if c.Replayable && !c.TakesOnce {
-		if err := c.checkReplays(ctx, r); err != nil {
+		if err := c.checkReplays(ctx, r, tasks); err != nil {
 			return err
 		}
 	}
 	var doubtful, due []*plannedJob
-	for _, t := range r.tasks {
+	for _, t := range tasks {
 		if !t.doubtful() {
 			continue
 		}
@@ -141,8 +141,8 @@ func (c *Client) endVisibleDuplicates(ctx context.Context, r *run) error {
 // checkReplays checks jobs with clear answers for duplicates. If the listing shows every job and
 // did not lag recently, a second check a moment later sees the duplicates. Otherwise the late check
 // does. See also RecheckDuplicates.
-func (c *Client) checkReplays(ctx context.Context, r *run) error {
-	clear := r.clear()
+func (c *Client) checkReplays(ctx context.Context, r *run, tasks []*plannedJob) error {
+	clear := clearOf(tasks)
 	if len(clear) == 0 {
 		return nil
 	}
@@ -178,9 +178,9 @@ func (c *Client) checkReplays(ctx context.Context, r *run) error {
 	return err
 }
 
-// clear returns the accepted jobs with clear answers that were not checked.
-func (r *run) clear() (clear []*plannedJob) {
-	for _, t := range r.tasks {
+// clearOf returns the accepted jobs with clear answers that were not checked.
+func clearOf(tasks []*plannedJob) (clear []*plannedJob) {
+	for _, t := range tasks {
 		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
 			clear = append(clear, t)
 		}
@@ -194,7 +194,7 @@ func (c *Client) leaveReplays(r *run) error {
 	if !c.Replayable || c.TakesOnce {
 		return nil
 	}
-	for _, t := range r.clear() {
+	for _, t := range clearOf(r.tasks) {
 		if err := r.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
 			return err
 		}
@@ -376,6 +376,10 @@ func (c *Client) findLost(ctx context.Context, r *run) error {
 	for _, t := range r.tasks {
 		if !t.lost() {
 			continue
+		}
+		c, err := c.clientOf(ctx, r, t)
+		if err != nil {
+			return err
 		}
 		found, err := c.findPatiently(ctx, t, time.Now().Add(searchPatience))
 		if err != nil {

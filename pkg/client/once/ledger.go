@@ -184,13 +184,14 @@ func acceptedOf(lines []line) (entries []Entry) {
 			target, run, workflow = l.Target, l.Run, l.Name
 		case lineIntent:
 			intents[l.Submission] = l
-		case lineClimbed:
+		case lineClimbed, lineMoved:
 			for _, s := range l.Steps {
 				intents[s.Submission] = s
 			}
 		case lineAccepted:
 			if l.ID != "" {
-				entries = append(entries, Entry{l.Time, target, intents[l.Submission].Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run, workflow})
+				intent := intents[l.Submission]
+				entries = append(entries, Entry{l.Time, cmp.Or(intent.Target, target), intent.Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run, workflow})
 			}
 		}
 	}

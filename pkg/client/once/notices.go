@@ -94,7 +94,7 @@ func (r *run) notice(receiver string, known *ends) (e notify.Event, due bool) {
 // noticed returns the job of a message.
 func (t *plannedJob) noticed(known *ends) notify.Job {
 	id := t.result.ID
-	j := notify.Job{Name: t.name, ID: id, Queue: t.result.Queue, Status: string(cmp.Or(known.status[id], t.end)), ArraySize: t.result.ArraySize}
+	j := notify.Job{Name: t.name, ID: id, Queue: t.result.Queue, Status: string(cmp.Or(known.status[id], t.end)), ArraySize: t.result.ArraySize, Target: t.target}
 	if t.climbed && j.Status == "" {
 		j.Status = string(types.JobStatusFailed)
 	}

@@ -70,7 +70,11 @@ func (c *Client) stopRun(ctx context.Context, r *run, why error) error {
 		if t.submit == nil || !t.sent || t.done || t.dropped || t.held() {
 			continue
 		}
-		if _, err := c.recover(ctx, r, t); err != nil {
+		there, err := c.clientOf(ctx, r, t)
+		if err != nil {
+			return errors.Join(why, err)
+		}
+		if _, err := there.recover(ctx, r, t); err != nil {
 			return errors.Join(why, err)
 		}
 	}
@@ -101,19 +105,21 @@ func reasonOf(err error) string {
 
 // stopAccepted stops the run's jobs and returns those that had not ended before.
 func (c *Client) stopAccepted(ctx context.Context, r *run) (stopped []Submitted, err error) {
-	var jobs []Submitted
-	var ids []string
-	for _, s := range r.results() {
-		if s.ID != "" {
-			jobs, ids = append(jobs, s), append(ids, s.ID)
+	return stopped, c.byTarget(ctx, r, func(c *Client, tasks []*plannedJob) (err error) {
+		var jobs []Submitted
+		var ids []string
+		for _, t := range tasks {
+			if t.done && t.result.ID != "" {
+				jobs, ids = append(jobs, t.result), append(ids, t.result.ID)
+			}
 		}
-	}
-	for i, s := range c.StopAll(ctx, ids, "batchctl: another job of its submission was rejected") {
-		if s.Err != nil {
-			err = errors.Join(err, s.Err)
-		} else if s.Call != "" {
-			stopped = append(stopped, jobs[i])
+		for i, s := range c.StopAll(ctx, ids, "batchctl: another job of its submission was rejected") {
+			if s.Err != nil {
+				err = errors.Join(err, s.Err)
+			} else if s.Call != "" {
+				stopped = append(stopped, jobs[i])
+			}
 		}
-	}
-	return stopped, err
+		return err
+	})
 }

@@ -157,7 +157,7 @@ func (c *Client) makeResource(ctx context.Context, r *run, t *plannedJob, done *
 	if t.resource == "" {
 		return false, nil
 	}
-	return true, done.do(t.resource, func() error {
+	return true, done.do(t.at+" "+t.resource, func() error {
 		if err := r.noteResource(t.resource, t.maxParallel); err != nil {
 			return err
 		}

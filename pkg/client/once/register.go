@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 )
 
-// definitions registers the definitions of one run. It looks for each content once, so that two
+// definitions registers the definitions of one run, at each target. It looks for each content once, so that two
 // jobs with the same content do not register it twice.
 type definitions struct {
 	mu    sync.Mutex
@@ -27,8 +27,8 @@ type registered struct {
 	err   error
 }
 
-// of returns the definition for a request, and registers it if necessary.
-func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
+// of returns the definition for a request at a target, and registers it if necessary.
+func (d *definitions) of(ctx context.Context, c *Client, target string, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
 	hash, err := client.ContentHash(in)
 	if err != nil {
 		return nil, fmt.Errorf("register job definition %s: %w", aws.ToString(in.JobDefinitionName), err)
@@ -37,10 +37,10 @@ func (d *definitions) of(ctx context.Context, c *Client, in *awsbatch.RegisterJo
 	if d.byRef == nil {
 		d.byRef = map[string]*registered{}
 	}
-	r := d.byRef[hash]
+	r := d.byRef[target+hash]
 	if r == nil {
 		r = &registered{}
-		d.byRef[hash] = r
+		d.byRef[target+hash] = r
 	}
 	d.mu.Unlock()
 	r.once.Do(func() { r.arn, r.fresh, r.err = c.definition(ctx, in, hash) })

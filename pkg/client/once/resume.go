@@ -25,7 +25,7 @@ type OpenRun struct {
 	// CheckDue is when the last check for duplicates is due: of the unchecked jobs, and of those
 	// that were sent without a clear answer. It is zero if there are none.
 	CheckDue time.Time
-	// IDs are the ids of the accepted jobs.
+	// IDs are the ids of the accepted jobs, without those that moved to another target.
 	IDs []string
 	// Known are the submission's jobs, for client.FindAmong. Jobs that are not accepted have no id.
 	Known []client.Known
@@ -55,7 +55,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
 			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, Followed: n.followed, CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
 		for _, s := range r.results() {
-			if s.Skipped == "" {
+			if s.Skipped == "" && s.At == "" {
 				o.IDs = append(o.IDs, s.ID)
 			}
 		}

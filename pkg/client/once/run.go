@@ -42,9 +42,11 @@ type run struct {
 	unsealed      bool   // lines of the log have no checksums
 	damaged       string // the outcomes in the log that cannot be read; "" for none
 
-	mu        sync.Mutex      // of resources
+	mu        sync.Mutex      // of resources and others
 	resources map[string]bool // that may have been created
 	twice     []Duplicate     // duplicates that ran until they finished
+	// others are the clients of other targets that jobs of the run have moved to, by name.
+	others map[string]*Client
 }
 
 // plannedJob is one job of a run. While it is sent, only one goroutine uses its fields.
@@ -78,6 +80,13 @@ type plannedJob struct {
 	climbed bool
 	steps   []*plannedJob
 	why     string
+	// at is the name of the target that a rung moved the job to, and target its account and Region,
+	// as in the ledger; "" for the target of the run.
+	at, target string
+	// stays is the last reason why a waiting job was not cancelled, and asked when batchctl last asked
+	// why it waits.
+	stays string
+	asked time.Time
 	// seen is when the job was first seen without capacity, and cancelled when it was cancelled.
 	seen, cancelled time.Time
 	// end is SUCCEEDED once a followed job has. left means that nothing is to be done after its end.
@@ -90,10 +99,10 @@ type plannedJob struct {
 	resource    string
 	maxParallel int
 
-	result  Submitted
-	at      time.Time // when result was recorded
-	done    bool
-	dropped bool
+	result   Submitted
+	accepted time.Time // when result was recorded
+	done     bool
+	dropped  bool
 	// sent means that a SubmitJob for the task may have been accepted.
 	sent bool
 	// unclear is when an answer was last missing; zero if none was.
@@ -146,7 +155,8 @@ func stamp() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // intent returns the job's line in the log.
 func (t *plannedJob) intent() (line, error) {
 	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
-		When: t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify}
+		When: t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify,
+		At: t.at, Target: t.target}
 	if t.resource != "" {
 		l.MaxParallel = t.maxParallel
 	}
@@ -208,7 +218,7 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 			for _, receiver := range l.Notify {
 				r.markNotified(receiver)
 			}
-		case lineClimbed:
+		case lineClimbed, lineMoved:
 			if t := byID[l.Submission]; t != nil {
 				if err := r.replayClimb(t, l, byID); err != nil {
 					return nil, text.damage(text.numbers[i], "%v", err)
@@ -274,6 +284,9 @@ func (r *run) doubtAll() {
 func taskOf(l line) (*plannedJob, error) {
 	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
 		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel, notify: l.Notify}
+	if l.At != "" {
+		t.at, t.target = l.At, l.Target
+	}
 	if l.Definer != nil {
 		t.definer = *l.Definer
 	}
@@ -305,13 +318,14 @@ func taskOf(l line) (*plannedJob, error) {
 func (t *plannedJob) replay(l line) {
 	switch l.What {
 	case lineAccepted:
-		t.done, t.at, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
+		t.done, t.accepted, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
 		if t.submit != nil {
 			t.result.Queue = aws.ToString(t.submit.JobQueue)
 		}
 		if t.again != nil {
 			t.result.Again = t.again.result.ID
 		}
+		t.result.At = t.at
 	case lineRefused:
 		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
 	case lineUnclear:
@@ -345,7 +359,7 @@ func (r *run) note(t *plannedJob, l line) error {
 
 // accepted records that a job has an id, or that a definition alone is registered.
 func (r *run) accepted(t *plannedJob, s Submitted) error {
-	t.result, t.at, t.last, t.done = s, time.Now(), time.Now(), true
+	t.result, t.accepted, t.last, t.done = s, time.Now(), time.Now(), true
 	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize}); err != nil {
 		return fmt.Errorf("job %s was accepted as %s, but batchctl could not record it: %w", s.Name, s.ID, err)
 	}
@@ -449,7 +463,7 @@ func (l *Ledger) keep(r *run) error {
 	var entries []Entry
 	for _, t := range r.tasks {
 		if s := t.result; t.done && s.ID != "" && !known[s.ID] {
-			entries = append(entries, Entry{t.at, r.target, s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name, r.title})
+			entries = append(entries, Entry{t.accepted, cmp.Or(t.target, r.target), s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name, r.title})
 		}
 	}
 	if len(entries) == 0 {

@@ -61,13 +61,14 @@ const (
 	lineResource  = "resource" // a consumable resource of the run is about to be created
 	lineStopping  = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up
 	lineClimbed   = "climbed"  // it FAILED: what its rungs decide, with the jobs that are about to be sent
+	lineMoved     = "moved"    // a climbed job of which a step goes to another target; older versions refuse the log
 	lineCancelled = "cancel"   // it has no capacity and is about to be cancelled
 	lineNotified  = "notified" // a message about its end was sent, or given up
 )
 
 // knownLines are all lines that this version can act on.
 var knownLines = []string{lineRun, lineResumed, lineIntent, lineUnclear, lineAccepted, lineRefused, lineChecked, lineDuplicate, lineDropped, lineDue, lineSkipped,
-	lineResource, lineStopping, lineClimbed, lineCancelled, lineNotified}
+	lineResource, lineStopping, lineClimbed, lineMoved, lineCancelled, lineNotified}
 
 // line is a line of a run's log. Its What determines which members are set.
 type line struct {
@@ -107,6 +108,9 @@ type line struct {
 	// Of a failed job: the intents of the jobs that run it again. Each of those has its Step.
 	Steps []line       `json:"steps,omitempty"`
 	Step  *ladder.Step `json:"step,omitempty"`
+	// At is the name of the target of such a job if it is not that of the run; Target is then its
+	// account and Region.
+	At string `json:"at,omitempty"`
 	// Notify are the receivers of messages about the end of a job.
 	Notify []string `json:"notify,omitempty"`
 

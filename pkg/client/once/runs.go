@@ -42,6 +42,12 @@ type RunJob struct {
 	Again     string `json:"again,omitempty"`
 	Cause     string `json:"cause,omitempty"`
 	MemoryMiB int    `json:"memory,omitempty"`
+	// Saw is why the failed job had waited, if the cause is noCapacity and that was known.
+	Saw string `json:"saw,omitempty"`
+	// At is the name of the target that a rung moved the job to, and Target its account and Region;
+	// "" for the target of the run.
+	At     string `json:"at,omitempty"`
+	Target string `json:"target,omitempty"`
 	// Why is the reason why the rungs of the job did not run it, or a part of it, again.
 	Why string `json:"why,omitempty"`
 	// Pending reports that batchctl has yet to submit the job.
@@ -157,9 +163,9 @@ func (r *run) record() Run {
 			continue
 		}
 		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue), ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
-			Pending: !t.done && !t.dropped && t.skipped == ""}
+			Pending: !t.done && !t.dropped && t.skipped == "", At: t.at, Target: t.target}
 		if j.Why = t.why; t.again != nil {
-			j.Again, j.Cause, j.MemoryMiB = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB
+			j.Again, j.Cause, j.MemoryMiB, j.Saw = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB, t.step.Saw
 		}
 		for _, e := range t.after {
 			j.After = append(j.After, RunEdge{Job: index[e.Job], Type: e.Type})

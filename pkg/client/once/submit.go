@@ -50,6 +50,8 @@ type Submitted struct {
 	// means that the job FAILED, and that the jobs that run it again SUCCEEDED.
 	Again  string
 	Healed bool
+	// At is the name of the target that a rung moved the job to; "" for the target of the submission.
+	At string
 }
 
 // OpenError reports that a submission is unfinished, and why. Resume continues it.
@@ -209,6 +211,10 @@ func (c *Client) carryOutTask(ctx context.Context, r *run, t *plannedJob, s *sha
 // sendTask sends one job with everything that it needs before: definition, staged texts and
 // resource.
 func (c *Client) sendTask(ctx context.Context, r *run, t *plannedJob, s *shared) error {
+	c, err := c.clientOf(ctx, r, t)
+	if err != nil {
+		return err
+	}
 	if t.sent && t.submit != nil {
 		if found, err := c.recover(ctx, r, t); found || err != nil {
 			return err
@@ -216,7 +222,7 @@ func (c *Client) sendTask(ctx context.Context, r *run, t *plannedJob, s *shared)
 	}
 	var definition registered
 	if t.definer >= 0 {
-		d, err := s.definitions.of(ctx, c, r.tasks[t.definer].register)
+		d, err := s.definitions.of(ctx, c, t.at, r.tasks[t.definer].register)
 		if err != nil {
 			return err
 		}
@@ -252,7 +258,7 @@ func (c *Client) report(s Submitted) {
 
 // submitted returns the task's job with its id.
 func (t *plannedJob) submitted(id, definition string) Submitted {
-	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit)}
+	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit), At: t.at}
 	if t.again != nil {
 		s.Again = t.again.result.ID
 	}
