@@ -19,6 +19,7 @@ type Store struct {
 	put   map[string]*putFile // by stream
 
 	emptyMu sync.Mutex // not mu, which is held while events are written
+	below   *os.Root   // the directory logs; nil: not opened. A path from root would be opened part by part each time.
 	empty   []string   // ended attempts whose files are empty and may become those of other attempts
 }
 
@@ -34,16 +35,41 @@ func (s *Store) Limit() int64 { return s.limit }
 // Most short commands print nothing. Their files are used again, since renaming a file costs less than creating one: on
 // ext4, a new file costs as much as starting a process for minutes after many files were removed.
 func (s *Store) Create(stream string) (*Log, error) {
-	file := s.reuse(stream)
+	below, err := s.open()
+	if err != nil {
+		return nil, fmt.Errorf("create log: %w", err)
+	}
+	file := s.reuse(below, stream)
 	if file == nil {
-		var err error
-		if file, err = s.root.OpenFile(logFile(stream), newFile, 0o600); err != nil {
+		if file, err = below.OpenFile(path.Base(logFile(stream)), newFile, 0o600); err != nil {
 			return nil, fmt.Errorf("create log: %w", err)
 		}
 	}
 	l := &Log{store: s, root: s.root, stream: stream, File: file, limit: s.limit}
 	s.watch.add(l)
 	return l, nil
+}
+
+// open returns the directory of the logs.
+func (s *Store) open() (below *os.Root, err error) {
+	s.emptyMu.Lock()
+	defer s.emptyMu.Unlock()
+	if s.below == nil {
+		s.below, err = s.root.OpenRoot("logs")
+	}
+	return s.below, err
+}
+
+// Close closes what is open. No attempt may be running.
+func (s *Store) Close() error {
+	s.emptyMu.Lock()
+	defer s.emptyMu.Unlock()
+	if s.below == nil {
+		return nil
+	}
+	below := s.below
+	s.below = nil
+	return below.Close()
 }
 
 // keptEmpty is how many empty files are kept for other attempts. More would run at the same time only rarely.
@@ -71,12 +97,13 @@ func (s *Store) takeEmpty() (stream string) {
 // reuse makes the empty file of an ended attempt that of a new one. It returns nil if there is none, or if another
 // program has the file open: its output would appear in the wrong log. A process that another attempt is just starting
 // has it open for a moment, so the file is kept for a later attempt.
-func (s *Store) reuse(stream string) *os.File {
+func (s *Store) reuse(below *os.Root, stream string) *os.File {
 	from := s.takeEmpty()
 	if from == "" {
 		return nil
 	}
-	file, err := s.root.OpenFile(logFile(from), os.O_WRONLY|os.O_APPEND, 0)
+	old, name := path.Base(logFile(from)), path.Base(logFile(stream))
+	file, err := below.OpenFile(old, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil
 	}
@@ -84,7 +111,7 @@ func (s *Store) reuse(stream string) *os.File {
 	case !isUnchanged(file):
 	case !isOpenOnce(file):
 		s.keepEmpty(from)
-	case s.root.Rename(logFile(from), logFile(stream)) == nil:
+	case below.Rename(old, name) == nil:
 		return file
 	}
 	_ = file.Close()
