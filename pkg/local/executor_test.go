@@ -234,7 +234,7 @@ func TestNoMoreAttemptsThanFiles(t *testing.T) {
 			t.Errorf("took %v, want 4m: two at once, then the three, which are too many, alone", d)
 		}
 	})
-	for files, want := range map[uint64]int{0: math.MaxInt32, 1: 1, 52: 1, 64: 4, 1024: 244, math.MaxUint64: math.MaxInt32} {
+	for files, want := range map[uint64]int{0: math.MaxInt32, 1: 1, 52: 1, 64: 3, 1024: 195, math.MaxUint64: math.MaxInt32} {
 		if got := attemptsFor(files); got != want {
 			t.Errorf("%d attempts for %d files, want %d", got, files, want)
 		}

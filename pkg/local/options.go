@@ -137,10 +137,10 @@ func (o *Options) measure() error {
 	return nil
 }
 
-// The files that an attempt keeps open (its log, the log's times, its process, and one more while
-// it begins), and those of the engine itself: journal, directories, clients.
+// The files that an attempt keeps open (its log, the log's times, its process, two of its control
+// group), and those of the engine itself: journal, directories, clients.
 const (
-	filesOfAttempt = 4
+	filesOfAttempt = 5
 	filesOfEngine  = 48
 )
 

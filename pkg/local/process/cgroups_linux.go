@@ -413,8 +413,11 @@ func processesOf(dir string) (pids []int) {
 	return pids
 }
 
-// hasGroups reports whether a control group holds others: then its directory has more than two links.
+// hasGroups reports whether a control group holds others.
 func hasGroups(dir string) bool {
 	info, err := os.Stat(dir)
-	return err != nil || info.Sys().(*syscall.Stat_t).Nlink > 2
+	return err != nil || holdsGroups(info)
 }
+
+// holdsGroups reports whether the directory of a control group holds others: then it has more than two links.
+func holdsGroups(dir fs.FileInfo) bool { return dir.Sys().(*syscall.Stat_t).Nlink > 2 }

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -53,7 +55,7 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 		start = p.startMeasured
 	}
 	started, err := start(a.ID, func(attr *syscall.SysProcAttr) (int, error) {
-		cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdout: log, Stderr: log, SysProcAttr: attr}
+		cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdin: noInput(), Stdout: log, Stderr: log, SysProcAttr: attr}
 		if err := startLimited(cmd, a.Container.Ulimits); err != nil {
 			return 0, err
 		}
@@ -66,7 +68,7 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	meter := meterFor(a, started, group)
 	need, _ := model.Requested(a.Container) // SubmitJob has checked it
 	memory := p.memory.add(group, need.MemoryMiB<<20)
-	a.Started(strings.TrimSpace(handle(group) + " " + started.path()))
+	a.Started(handleOf(group, started))
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		signalGroup(group, syscall.SIGTERM)
@@ -152,6 +154,27 @@ func signalGroup(group int, s syscall.Signal) {
 	_ = syscall.Kill(-group, s) // no such group: it has already ended
 }
 
+// noInput returns the standard input of all commands. exec would open one for each, which costs more than the other
+// files of a short job.
+func noInput() io.Reader {
+	if f, err := openNull(); err == nil {
+		return f
+	}
+	return nil // exec opens it, or reports why it cannot
+}
+
+// openNull opens the file that has no input, once.
+var openNull = sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) })
+
+// handleOf returns the handle of an attempt: where the next engine finds its processes, or its process group if only
+// their marks show that.
+func handleOf(group int, started tree) string {
+	if path := started.path(); path != "" {
+		return path
+	}
+	return handle(group)
+}
+
 // handle identifies a process permanently: its number alone may be reused.
 func handle(pid int) string {
 	began, err := processStart(pid)
@@ -164,12 +187,18 @@ func handle(pid int) string {
 // Clear kills everything that is left of an attempt: the process group, if its first process is
 // still the same, and everything that the attempt started.
 func (p Executor) Clear(id, handle string) error {
-	var began, dir string
-	if fields := strings.Fields(handle); len(fields) > 1 {
-		began = strings.Join(fields[:2], " ")
-		dir = strings.Join(fields[2:], "")
-	}
+	began, dir := readHandle(handle)
 	return errors.Join(clearGroup(began), p.family().clear(id, dir))
+}
+
+// readHandle returns the two parts of a handle, each of which may be empty: the process group, and the result of
+// tree.path. Earlier engines recorded both.
+func readHandle(handle string) (group, path string) {
+	fields := strings.Fields(handle)
+	if len(fields) < 2 {
+		return "", handle
+	}
+	return strings.Join(fields[:2], " "), strings.Join(fields[2:], "")
 }
 
 // Close releases what the executor keeps for later attempts. No attempt may be running.

@@ -241,3 +241,17 @@ func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestReadHandle checks that the handles of earlier engines, which have both parts, are still read.
+func TestReadHandle(t *testing.T) {
+	for handle, want := range map[string][2]string{
+		"":                 {"", ""},
+		"12 99@boot":       {"12 99@boot", ""},
+		"12 99@boot /a/b":  {"12 99@boot", "/a/b"},
+		"/cgroup/batchctl": {"", "/cgroup/batchctl"},
+	} {
+		if group, path := readHandle(handle); group != want[0] || path != want[1] {
+			t.Errorf("%q is %q and %q, want %q", handle, group, path, want)
+		}
+	}
+}
