@@ -90,7 +90,27 @@ func (w *workshop) ajv(ctx context.Context) (string, error) {
 
 // validateGroups compares validate with ajv-cli. validate checks all rules, ajv-cli only the schema.
 func (w *workshop) validateGroups() []group {
-	var ajv string
+	var ajv, million string
+	perFile := func(name string, dir func(jobFiles) string, n int) side {
+		s := w.batchctlSide(name, func(f jobFiles) []string { return []string{"validate", dir(f)} })
+		run := s.run
+		s.run = func(ctx context.Context) (figures, error) {
+			f, err := run(ctx)
+			if err == nil {
+				f[microseconds] = []float64{f[ofCPUs][0] / float64(n) * 1e6}
+			}
+			return f, err
+		}
+		return s
+	}
+	many := perFile("million", func(jobFiles) string { return million }, copies*w.size(10000, 200))
+	prepare := many.prepare
+	many.prepare = func(ctx context.Context) (err error) {
+		if err = prepare(ctx); err == nil {
+			million, err = w.linkJobFiles()
+		}
+		return err
+	}
 	return []group{{
 		rounds: 5,
 		rows: []row{
@@ -110,7 +130,45 @@ func (w *workshop) validateGroups() []group {
 			}},
 			w.batchctlSide("few", func(f jobFiles) []string { return []string{"validate", f.few} }),
 		},
+	}, {
+		rounds: 1, long: true,
+		rows: []row{
+			{name: "validate/1000k", peer: "10,000 files", unit: microseconds, ours: figure{"million", microseconds}, theirs: figure{"all", microseconds}, goal: atMost(1.1)},
+			{name: "validate/1000k/peak", unit: mebibytes, ours: figure{"million", mebibytes}, goal: below(700)},
+		},
+		sides: []side{many, perFile("all", func(f jobFiles) string { return f.all }, w.size(10000, 200))},
 	}}
+}
+
+// microseconds is the name of the figure of the time of both CPUs for one file.
+const microseconds = "µs"
+
+// copies is how often the largest check has each job file.
+const copies = 100
+
+// linkJobFiles returns a directory with the job files many times: as links, which take no space.
+func (w *workshop) linkJobFiles() (string, error) {
+	f, err := w.files()
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(f.all)
+	if err != nil {
+		return "", err
+	}
+	root := w.path("million")
+	for i := range copies {
+		dir := filepath.Join(root, fmt.Sprint(i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+		for _, e := range entries {
+			if err := os.Link(filepath.Join(f.all, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+				return "", err
+			}
+		}
+	}
+	return root, nil
 }
 
 // batchctlSide is a run of batchctl with job files.

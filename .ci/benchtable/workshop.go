@@ -193,6 +193,9 @@ var peakUnit = map[bool]float64{true: 1, false: 1024}[runtime.GOOS == "darwin"]
 // mebibytes is the name of the figure of the peak memory.
 const mebibytes = "MiB"
 
+// ofCPUs is the name of the figure of the time that a process spends on all CPUs.
+const ofCPUs = "CPU seconds"
+
 // output runs a program and returns what it prints, and as figures its time and its peak memory. Linux counts the
 // memory of the parent until the child's program starts, so this program must stay smaller than those it measures.
 func (w *workshop) output(ctx context.Context, p program) ([]byte, figures, error) {
@@ -213,7 +216,7 @@ func (w *workshop) output(ctx context.Context, p program) ([]byte, figures, erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w: %s", strings.Join(p.args[:min(3, len(p.args))], " "), err, lastLine(problems.String()))
 	}
-	f := figures{seconds: {took.Seconds()}}
+	f := figures{seconds: {took.Seconds()}, ofCPUs: {(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()}}
 	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		f[mebibytes] = []float64{float64(usage.Maxrss) * peakUnit / (1 << 20)}
 	}

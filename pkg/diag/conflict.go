@@ -48,6 +48,9 @@ func Conflicts(src *Source, rule string) (text string, conflicts List) {
 
 // conflicted reports whether a text has the three markers of a conflict, in their order.
 func conflicted(text string) bool {
+	if !strings.Contains(text, ours) {
+		return false // faster than to look at every line
+	}
 	if !strings.HasPrefix(text, ours) {
 		at := strings.Index(text, "\n"+ours)
 		if at < 0 {

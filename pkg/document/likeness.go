@@ -239,8 +239,12 @@ const FormatVersion = 1
 func withoutVersion(file string) (name string, version int) {
 	kind, rest, _ := strings.Cut(file, ".")
 	digits, suffix, _ := strings.Cut(rest, ".")
-	n, err := strconv.Atoi(strings.TrimPrefix(digits, "v"))
-	if err != nil || digits[0] != 'v' || suffix != "schema.json" {
+	digits, versioned := strings.CutPrefix(digits, "v")
+	if !versioned || suffix != "schema.json" {
+		return file, 1
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil {
 		return file, 1
 	}
 	return kind + "." + suffix, n

@@ -170,6 +170,9 @@ const maxChildren = 10000
 // jsonTypes names the types as schemas do, by jsontree.Kind.
 var jsonTypes = [...]string{"null", "boolean", "number", "string", "array", "object"}
 
+// pointerEscapes decodes the escapes of a JSON pointer (RFC 6901, section 4).
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // tokens splits a JSON pointer as the validator writes it, URL-escaped.
 func tokens(pointer string) []string {
 	if pointer == "" {
@@ -180,7 +183,7 @@ func tokens(pointer string) []string {
 		if u, err := url.PathUnescape(t); err == nil {
 			t = u
 		}
-		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(t)
+		list[i] = pointerEscapes.Replace(t)
 	}
 	return list
 }

@@ -161,13 +161,16 @@ var (
 	capitals     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[A-Z_]+( [A-Z_]+)+\]`) })
 )
 
+// brackets are what strip removes from a text without placeholders in brackets.
+var brackets = strings.NewReplacer("[", " ", "]", " ")
+
 // strip removes strings, whose placeholders are valid, and lists of bare words.
 func strip(text string) string {
 	text = closedString().ReplaceAllString(text, "")
 	if capitals().MatchString(text) {
 		return text
 	}
-	return strings.NewReplacer("[", " ", "]", " ").Replace(text)
+	return brackets.Replace(text)
 }
 
 // touchesPlaceholder reports whether an edit changes a name or a value that has a

@@ -19,7 +19,34 @@ func Check(files []*document.File, platform *document.Platform, rules []Rule) di
 
 // Checker is Check for many files in sequence; it reuses memory. Its zero value is ready.
 // It is for one goroutine.
-type Checker struct{ pass Pass }
+type Checker struct {
+	pass Pass
+	// opened are the numbers of the rules that files with the same names need. Nearly all files of a run have the
+	// members of an earlier one, and reading all gates would evict everything else from the processor's cache.
+	opened map[nameSet][]int32
+	// gates are those that opened was found with.
+	gates []gate
+}
+
+// maxOpened bounds the sets of names whose rules a Checker remembers.
+const maxOpened = 256
+
+// open returns the numbers of the rules whose gates are open for files with these names.
+func (c *Checker) open(gates []gate, names nameSet) []int32 {
+	if len(gates) == 0 || len(c.gates) != len(gates) || &c.gates[0] != &gates[0] || len(c.opened) == maxOpened {
+		c.gates, c.opened = gates, map[nameSet][]int32{}
+	}
+	list, known := c.opened[names]
+	if !known {
+		for i := range gates {
+			if gates[i].open(&names) {
+				list = append(list, int32(i))
+			}
+		}
+		c.opened[names] = list
+	}
+	return list
+}
 
 // Check is the function Check.
 func (c *Checker) Check(files []*document.File, platform *document.Platform, rules []Rule) diag.List {
@@ -31,16 +58,13 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 	if len(rules) == 0 || &rules[0] != &all()[0] || len(rules) != len(gates) {
 		gates = gatesOf(rules)
 	}
-	names := namesIn(files)
 	waivers := platformWaivers(platform, "")
-	for i := range gates {
-		if gates[i].open(&names) {
-			p.rule = &rules[i]
-			first := len(p.found)
-			p.rule.Run(p)
-			for i := first; i < len(p.found) && len(waivers) > 0; i++ {
-				p.rule.waive(&p.found[i], waivers)
-			}
+	for _, i := range c.open(gates, namesIn(files)) {
+		p.rule = &rules[i]
+		first := len(p.found)
+		p.rule.Run(p)
+		for i := first; i < len(p.found) && len(waivers) > 0; i++ {
+			p.rule.waive(&p.found[i], waivers)
 		}
 	}
 	// Templates need a pass of their own: their requests are files that do not exist.

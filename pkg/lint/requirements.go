@@ -12,32 +12,31 @@ import (
 
 // requirement is a value in resourceRequirements.
 type requirement struct {
-	job   Job
-	kind  string
+	Job
 	value *jsontree.Node
 }
 
-// requirements yields the values of one resource type in resourceRequirements of the
-// definitions and of the overrides of submissions.
-//
-//go:noinline
-func (p *Pass) requirements(kind string) iter.Seq2[Job, *jsontree.Node] {
-	return func(yield func(Job, *jsontree.Node) bool) {
-		for _, r := range requirementList.of(p) {
-			if r.kind == kind && !yield(r.job, r.value) {
-				return
-			}
-		}
-	}
-}
+// requirements holds the values in resourceRequirements of the definitions and of the
+// overrides of submissions, by resource type.
+type requirements struct{ vcpus, memory, gpus []requirement }
 
-// requirementList holds the values in resourceRequirements.
-var requirementList = newFact(func(p *Pass, old []requirement) []requirement {
-	all := old[:0]
+// required holds the requirements of all requests.
+var required = newFact(func(p *Pass, all *requirements) *requirements {
+	if all == nil {
+		all = &requirements{}
+	}
+	*all = requirements{all.vcpus[:0], all.memory[:0], all.gpus[:0]}
 	for _, s := range allSites.of(p).requirers {
 		for r := range s.Node.Get("resourceRequirements").Children() {
-			if value := r.Get("value"); value != nil {
-				all = append(all, requirement{s.Job, r.Get("type").Str(), value})
+			one := requirement{s.Job, r.Get("value")}
+			switch kind := r.Get("type").Str(); {
+			case one.value == nil:
+			case kind == "VCPU":
+				all.vcpus = append(all.vcpus, one)
+			case kind == "MEMORY":
+				all.memory = append(all.memory, one)
+			case kind == "GPU":
+				all.gpus = append(all.gpus, one)
 			}
 		}
 	}
@@ -83,17 +82,6 @@ func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 		f.Edits = append(f.Edits, added.Edits...)
 	}
 	return disjoint(f)
-}
-
-// requiring yields all objects that can have resourceRequirements.
-func (p *Pass) requiring() iter.Seq2[Job, *jsontree.Node] {
-	return func(yield func(Job, *jsontree.Node) bool) {
-		for _, s := range allSites.of(p).requirers {
-			if !yield(s.Job, s.Node) {
-				return
-			}
-		}
-	}
 }
 
 // vcpusOnEC2 yields the vCPUs of the containers that are a whole job or node on EC2,

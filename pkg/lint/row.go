@@ -41,14 +41,18 @@ func row(name string, c Confidence, at selector, holds condition, doc, source st
 	if c == Low {
 		r.Severity = diag.Warning
 	}
+	labels := make([]string, len(at.paths))
+	for i, path := range at.paths {
+		labels[i] = path.label()
+	}
 	r.Run = func(p *Pass) {
 		for _, s := range at.scope(p) {
-			for _, path := range at.paths {
+			for i, path := range at.paths {
 				// Most paths have a single value, for which walk would allocate a closure.
 				if n, ok := path.member(s.Node); !ok {
-					path.walk(s.Node, func(n *jsontree.Node) { holds(s, n, path.label()) })
+					path.walk(s.Node, func(n *jsontree.Node) { holds(s, n, labels[i]) })
 				} else if n != nil {
-					holds(s, n, path.label())
+					holds(s, n, labels[i])
 				}
 			}
 		}

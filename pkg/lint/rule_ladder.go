@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -15,18 +14,16 @@ type jobRung struct {
 	document.Rung
 }
 
-// rungs yields the rungs of all jobs.
-func (p *Pass) rungs() iter.Seq[jobRung] {
-	return func(yield func(jobRung) bool) {
-		for _, j := range p.Jobs() {
-			for _, r := range j.Rungs {
-				if !yield(jobRung{j, r}) {
-					return
-				}
-			}
+// rungs holds the rungs of all jobs.
+var rungs = newFact(func(p *Pass, old []jobRung) []jobRung {
+	all := old[:0]
+	for _, j := range p.Jobs() {
+		for _, r := range j.Rungs {
+			all = append(all, jobRung{j, r})
 		}
 	}
-}
+	return all
+})
 
 // ladderRules returns the rules about onFailure, which the client executes.
 func ladderRules() []*Rule {
@@ -36,7 +33,7 @@ func ladderRules() []*Rule {
 			Doc:    "A rung of onFailure names a queue that the platform file does not have or does not allow, or the queue that the job already uses.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
-				for r := range p.rungs() {
+				for _, r := range rungs.of(p) {
 					r.checkQueue(p)
 				}
 			},
@@ -57,7 +54,7 @@ func ladderRules() []*Rule {
 			Doc:    "The upTo of the rung outOfMemory is not more than the memory that the job requests, so the rung has no effect.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
-				for r := range p.rungs() {
+				for _, r := range rungs.of(p) {
 					asked := r.requestsFor("MEMORY").total
 					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
 						r.Report(fmt.Sprintf("outOfMemory goes up to %s, and the job already requests %s", formatMemory(most), formatMemory(asked)),

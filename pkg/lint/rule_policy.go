@@ -172,7 +172,7 @@ func checkMaxArraySize(p *Pass) {
 func checkMaxMemory(p *Pass) {
 	most := p.policy().MaxMemoryMiB
 	p.limit("MEMORY", float64(most), most > 0, formatMemory)
-	for r := range p.rungs() {
+	for _, r := range rungs.of(p) {
 		if most > 0 && r.Rung.UpToMiB > most {
 			r.Report(fmt.Sprintf("policy allows %s; outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
 		}

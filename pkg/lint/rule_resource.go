@@ -93,31 +93,31 @@ func resourceRules() []*Rule {
 
 // checkMinMemory reports less memory than AWS Batch accepts.
 func checkMinMemory(p *Pass) {
-	for j, n := range p.requirements("MEMORY") {
-		if mib, ok := number(n); ok && mib < catalog.MinMemoryMiB {
-			j.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, mib), n)
+	for _, r := range required.of(p).memory {
+		if mib, ok := number(r.value); ok && mib < catalog.MinMemoryMiB {
+			r.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, r.value.Text), inGiB(r.Job, mib), r.value)
 		}
 	}
 }
 
 // checkMinLegacyMemory is checkMinMemory for the deprecated member.
 func checkMinLegacyMemory(p *Pass) {
-	for j, c := range p.requiring() {
-		n := c.Get("memory")
+	for _, s := range requirers(p) {
+		n := s.Node.Get("memory")
 		if mib, ok := n.Int(); ok && mib < catalog.MinMemoryMiB {
-			j.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(j, float64(mib)), n)
+			s.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(s.Job, float64(mib)), n)
 		}
 	}
 }
 
 // checkWholeMemory reports memory with a unit or a fraction. The fix converts it to MiB.
 func checkWholeMemory(p *Pass) {
-	for j, n := range p.requirements("MEMORY") {
-		if n.Is(jsontree.String) && !isWhole(n.Text) {
+	for _, r := range required.of(p).memory {
+		if r.value.Is(jsontree.String) && !isWhole(r.value.Text) {
 			// The hint contains the converted value, which is also the text of the fix.
-			hint := memoryHint(n.Text)
+			hint := memoryHint(r.value.Text)
 			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-			j.ReportFix(fixIf(isWhole(value), n, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(n.Text)), hint, n)
+			r.ReportFix(fixIf(isWhole(value), r.value, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(r.value.Text)), hint, r.value)
 		}
 	}
 }
@@ -144,27 +144,27 @@ func checkWholeVCPUs(p *Pass) {
 
 // checkNumericVCPUs reports vCPUs that are not a decimal number.
 func checkNumericVCPUs(p *Pass) {
-	for j, n := range p.requirements("VCPU") {
-		if n.Is(jsontree.String) && !isDecimal(n.Text) {
-			j.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(n.Text)), `write only digits, such as "4"`, n)
+	for _, r := range required.of(p).vcpus {
+		if r.value.Is(jsontree.String) && !isDecimal(r.value.Text) {
+			r.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(r.value.Text)), `write only digits, such as "4"`, r.value)
 		}
 	}
 }
 
 // checkWholeGPUs reports a number of GPUs that is not whole.
 func checkWholeGPUs(p *Pass) {
-	for j, n := range p.requirements("GPU") {
-		if n.Is(jsontree.String) && !isWhole(n.Text) {
-			j.Report(fmt.Sprintf("GPU must be a whole number, not %s", quote(n.Text)), `write "1"`, n)
+	for _, r := range required.of(p).gpus {
+		if r.value.Is(jsontree.String) && !isWhole(r.value.Text) {
+			r.Report(fmt.Sprintf("GPU must be a whole number, not %s", quote(r.value.Text)), `write "1"`, r.value)
 		}
 	}
 }
 
 // checkPositiveGPUs reports a requirement of no GPUs.
 func checkPositiveGPUs(p *Pass) {
-	for j, n := range p.requirements("GPU") {
-		if v, ok := number(n); ok && v == 0 {
-			j.Report("GPU must be at least 1", "remove it if the job needs no GPU", n)
+	for _, r := range required.of(p).gpus {
+		if v, ok := number(r.value); ok && v == 0 {
+			r.Report("GPU must be at least 1", "remove it if the job needs no GPU", r.value)
 		}
 	}
 }

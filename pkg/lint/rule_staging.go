@@ -3,7 +3,6 @@ package lint
 import (
 	"encoding/hex"
 	"fmt"
-	"iter"
 	"net/url"
 	slash "path"
 	"slices"
@@ -32,21 +31,16 @@ type stagedLocation struct {
 	isCheckpoint bool
 }
 
-// staging yields the inputs and outputs of all jobs.
-func (p *Pass) staging() iter.Seq[stagedLocation] {
-	return func(yield func(stagedLocation) bool) {
-		for _, j := range p.Submits() {
-			if !j.IsStaged() {
-				continue
-			}
-			for _, s := range j.stagedLocations() {
-				if !yield(s) {
-					return
-				}
-			}
+// staging holds the inputs and outputs of all jobs.
+var staging = newFact(func(p *Pass, old []stagedLocation) []stagedLocation {
+	all := old[:0]
+	for _, j := range p.Submits() {
+		if j.IsStaged() {
+			all = append(all, j.stagedLocations()...)
 		}
 	}
-}
+	return all
+})
 
 // stagedLocations returns the inputs of a job, then its outputs, in the order of the file, then its checkpoint.
 func (j Job) stagedLocations() (all []stagedLocation) {
@@ -65,7 +59,7 @@ func (j Job) stagedLocations() (all []stagedLocation) {
 // stagedRule returns a rule about inputs and outputs.
 func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string, checkLocation func(stagedLocation)) *Rule {
 	return &Rule{Name: name, Severity: severity, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
-		for s := range p.staging() {
+		for _, s := range staging.of(p) {
 			checkLocation(s)
 		}
 	}}
@@ -155,7 +149,7 @@ func checkOutputsApart(p *Pass) {
 // checkArrayOutputs reports outputs in S3 that children of an array share. batchctl gives
 // each child its own directory below a local path.
 func checkArrayOutputs(p *Pass) {
-	for s := range p.staging() {
+	for _, s := range staging.of(p) {
 		if !s.isInput && !s.isCheckpoint && isArray(s.Job.Job) && !document.IsLocal(s.location.Text) {
 			s.checkChildLocations()
 		}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,25 +14,12 @@ import (
 
 // tag is a tag with the job or request that it belongs to.
 type tag struct {
-	job  Job
+	Job
 	node *jsontree.Node
 }
 
-// tags yields every tag of every request, once if both requests of a job have it.
-//
-//go:noinline
-func (p *Pass) tags() iter.Seq2[Job, *jsontree.Node] {
-	return func(yield func(Job, *jsontree.Node) bool) {
-		for _, t := range tagList.of(p) {
-			if !yield(t.job, t.node) {
-				return
-			}
-		}
-	}
-}
-
-// tagList holds every tag.
-var tagList = newFact(func(p *Pass, old []tag) []tag {
+// tags holds every tag of every request, once if both requests of a job have it.
+var tags = newFact(func(p *Pass, old []tag) []tag {
 	all := old[:0]
 	for _, j := range p.jobs {
 		registered := j.Register.Get("tags")
@@ -87,12 +73,12 @@ func tagRules() []*Rule {
 			Source: tagSource,
 			Run: func(p *Pass) {
 				const most = "letters, digits, spaces and + - = . _ : / @"
-				for j, t := range p.tags() {
-					if !isTag(t.Name) {
-						j.Report(fmt.Sprintf("the key of a tag contains only %s, not %s", most, quote(t.Name)), "", key(t))
+				for _, t := range tags.of(p) {
+					if !isTag(t.node.Name) {
+						t.Report(fmt.Sprintf("the key of a tag contains only %s, not %s", most, quote(t.node.Name)), "", key(t.node))
 					}
-					if !isTag(t.Str()) {
-						j.Report(fmt.Sprintf("the value of a tag contains only %s, not %s", most, quote(t.Str())), "", t)
+					if !isTag(t.node.Str()) {
+						t.Report(fmt.Sprintf("the value of a tag contains only %s, not %s", most, quote(t.node.Str())), "", t.node)
 					}
 				}
 			},
@@ -125,9 +111,9 @@ func tagRules() []*Rule {
 			Doc:    "The key of a tag is 1 to 128 characters long.",
 			Source: apiReference + ", TagKey; " + tagSource,
 			Run: func(p *Pass) {
-				for j, t := range p.tags() {
-					if n := utf8.RuneCountInString(t.Name); n < 1 || n > catalog.MaxTagKeyLength {
-						j.Report(fmt.Sprintf("the key of a tag must be 1 to %d characters long, not %d", catalog.MaxTagKeyLength, n), "", key(t))
+				for _, t := range tags.of(p) {
+					if n := utf8.RuneCountInString(t.node.Name); n < 1 || n > catalog.MaxTagKeyLength {
+						t.Report(fmt.Sprintf("the key of a tag must be 1 to %d characters long, not %d", catalog.MaxTagKeyLength, n), "", key(t.node))
 					}
 				}
 			},
@@ -137,9 +123,9 @@ func tagRules() []*Rule {
 			Doc:    "The value of a tag is at most 256 characters long.",
 			Source: apiReference + ", TagValue; " + tagSource,
 			Run: func(p *Pass) {
-				for j, t := range p.tags() {
-					if n := utf8.RuneCountInString(t.Str()); n > catalog.MaxTagValueLength {
-						j.Report(fmt.Sprintf("the value of a tag must be at most %d characters long, not %d", catalog.MaxTagValueLength, n), "", t)
+				for _, t := range tags.of(p) {
+					if n := utf8.RuneCountInString(t.node.Str()); n > catalog.MaxTagValueLength {
+						t.Report(fmt.Sprintf("the value of a tag must be at most %d characters long, not %d", catalog.MaxTagValueLength, n), "", t.node)
 					}
 				}
 			},
@@ -149,12 +135,12 @@ func tagRules() []*Rule {
 			Doc:    "Keys and values of tags that start with aws: are reserved for AWS, in upper and lower case.",
 			Source: tagSource,
 			Run: func(p *Pass) {
-				for j, t := range p.tags() {
-					if hasAWSPrefix(t.Name) {
-						j.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.Name)), "write "+quote(t.Name[len("aws:"):]), key(t))
+				for _, t := range tags.of(p) {
+					if hasAWSPrefix(t.node.Name) {
+						t.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.node.Name)), "write "+quote(t.node.Name[len("aws:"):]), key(t.node))
 					}
-					if hasAWSPrefix(t.Str()) {
-						j.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.Str())), "", t)
+					if hasAWSPrefix(t.node.Str()) {
+						t.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.node.Str())), "", t.node)
 					}
 				}
 			},
@@ -164,9 +150,9 @@ func tagRules() []*Rule {
 			Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, in a docker container, in a podman container, or in a container of whichever works. AWS Batch treats it like any other tag.",
 			Source: "pkg/local, ExecutorTag",
 			Run: func(p *Pass) {
-				for j, t := range p.tags() {
-					if t.Name == executorTag {
-						reportEnum(j, t, "tag "+executorTag, "process", "docker", "podman", "container")
+				for _, t := range tags.of(p) {
+					if t.node.Name == executorTag {
+						reportEnum(t.Job, t.node, "tag "+executorTag, "process", "docker", "podman", "container")
 					}
 				}
 			},

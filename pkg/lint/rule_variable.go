@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -54,8 +55,8 @@ func environmentRules() []*Rule {
 			Doc:    "Arguments and variables cannot contain a NUL character, so the program would not start.",
 			Source: "POSIX.1-2024, exec",
 			Run: func(p *Pass) {
-				everyArgument(p, func(s Site, n *jsontree.Node) {
-					if strings.Contains(n.Str(), "\x00") {
+				everyArgument(p, func(s *Site, n *jsontree.Node) {
+					if strings.IndexByte(n.Str(), 0) >= 0 {
 						s.Report("a NUL character ends an argument or variable", "remove \\u0000", n)
 					}
 				})
@@ -66,12 +67,12 @@ func environmentRules() []*Rule {
 			Doc:    "The name of a variable ends at its first equals sign, and a shell cannot read a name with a line break.",
 			Source: "POSIX.1-2024, environment variables",
 			Run: func(p *Pass) {
-				everyVariable(p, func(s Site, entry *jsontree.Node) {
-					if n := entry.Get("name"); strings.ContainsAny(n.Str(), "=\n\r") {
-						s.Report(fmt.Sprintf("variable %s: a name cannot contain an equals sign or a line break", quote(n.Str())),
-							"use only letters, digits and underscores", n)
+				for _, v := range variables.of(p) {
+					if slices.ContainsFunc([]byte(v.name.Str()), func(c byte) bool { return c == '=' || c == '\n' || c == '\r' }) {
+						v.site.Report(fmt.Sprintf("variable %s: a name cannot contain an equals sign or a line break", quote(v.name.Str())),
+							"use only letters, digits and underscores", v.name)
 					}
-				})
+				}
 			},
 		}).onlyWith("environment", "env"),
 		(&Rule{
@@ -89,41 +90,44 @@ func environmentRules() []*Rule {
 	}
 }
 
-// everyVariable visits the entries of all environments: of containers, of overrides and of pods.
-func everyVariable(p *Pass, visit func(s Site, entry *jsontree.Node)) {
-	// The lists of containers are called environment, and those of pods env.
-	each := func(s Site, list *jsontree.Node) {
-		for e := range list.Children() {
-			visit(s, e)
-		}
-	}
-	for _, c := range requirers(p) {
-		each(c, c.Node.Get("environment"))
-	}
-	for _, c := range podParts(p) {
-		each(c, c.Node.Get("env"))
-	}
+// variable is an entry of an environment.
+type variable struct {
+	site        *Site // the container, the override or the pod's container
+	name, value *jsontree.Node
 }
 
-// everyArgument visits the arguments of all commands, and the names and values of all variables.
-func everyArgument(p *Pass, visit func(s Site, n *jsontree.Node)) {
-	everyVariable(p, func(s Site, entry *jsontree.Node) {
-		visit(s, entry.Get("name"))
-		visit(s, entry.Get("value"))
-	})
-	each := func(s Site, lists ...*jsontree.Node) {
-		for _, list := range lists {
-			for arg := range list.Children() {
-				visit(s, arg)
+// variables holds the entries of all environments: of containers, of overrides and of pods.
+var variables = newFact(func(p *Pass, old []variable) []variable {
+	all := old[:0]
+	// The lists of containers are called environment, and those of pods env.
+	add := func(sites []Site, list string) {
+		for i := range sites {
+			for e := range sites[i].Node.Get(list).Children() {
+				all = append(all, variable{&sites[i], e.Get("name"), e.Get("value")})
 			}
 		}
 	}
-	for _, c := range requirers(p) {
-		each(c, c.Node.Get("command"))
+	add(requirers(p), "environment")
+	add(podParts(p), "env")
+	return all
+})
+
+// everyArgument visits the arguments of all commands, and the names and values of all variables.
+func everyArgument(p *Pass, visit func(s *Site, n *jsontree.Node)) {
+	for _, v := range variables.of(p) {
+		visit(v.site, v.name)
+		visit(v.site, v.value)
 	}
-	for _, c := range podParts(p) {
-		each(c, c.Node.Get("command"), c.Node.Get("args"))
+	each := func(sites []Site, list string) {
+		for i := range sites {
+			for arg := range sites[i].Node.Get(list).Children() {
+				visit(&sites[i], arg)
+			}
+		}
 	}
+	each(requirers(p), "command")
+	each(podParts(p), "command")
+	each(podParts(p), "args")
 }
 
 // checkDuplicateNames reports variables of a list that have the name of an earlier one.

@@ -49,10 +49,7 @@ func hasLogin(text string) bool {
 func mayHaveMark(text string) bool {
 	begins, any := markStarts(), false
 	found := func(Credential) bool { any = true; return false }
-	for i := 1; i < len(text); i += 2 {
-		if !begins.hints.has(text[i-1], text[i]) {
-			continue
-		}
+	for i := begins.nextHint(text, 1); i < len(text); i = begins.nextHint(text, i+2) {
 		for at := max(0, i-2); at < i && at+2 < len(text); at++ {
 			if !begins.triples.has(text, at) {
 				continue
@@ -63,6 +60,15 @@ func mayHaveMark(text string) bool {
 		}
 	}
 	return len(text) > 1 && secretWordAt(text, len(text)-2)
+}
+
+// nextHint returns the first of the offsets i, i+2, ... whose byte and the one before are a hint, or one outside of
+// the text.
+func (s *starts) nextHint(text string, i int) int {
+	for i < len(text) && !s.hints.has(text[i-1], text[i]) {
+		i += 2
+	}
+	return i
 }
 
 // longRun reports whether a text has a word that could be a secret access key, or base64

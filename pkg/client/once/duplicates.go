@@ -141,6 +141,10 @@ func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plan
 // checkReplays checks jobs with clear answers for duplicates. If the listing shows every job and
 // did not lag recently, a second check a moment later sees the duplicates. Otherwise the late check
 // does. See also RecheckDuplicates.
+//
+// The pause of secondCheck stays, although it is most of the time of a small submission: status 0 promises that no
+// duplicate runs, and only time shows a request that something on the way delivers again. There is nothing left to
+// overlap it with, since every request is answered by then. AWS's own endpoints and the engine need no pause.
 func (c *Client) checkReplays(ctx context.Context, r *run, tasks []*plannedJob) error {
 	clear := clearOf(tasks)
 	if len(clear) == 0 {

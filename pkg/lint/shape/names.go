@@ -6,9 +6,12 @@ import (
 	"strings"
 )
 
+// separators are what Fold removes.
+var separators = strings.NewReplacer("_", "", "-", "")
+
 // Fold returns a name without case and separators, so that the words of other tools compare equal.
 func Fold(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+	return strings.ToLower(separators.Replace(name))
 }
 
 // deepest is how many levels below an object a name is looked for.
