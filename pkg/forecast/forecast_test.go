@@ -213,7 +213,7 @@ func TestDurations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := Durations{Known: slices.Sorted(slices.Values(rapid.SliceOfN(rapid.Int64Range(1, 1000), 0, 5).Draw(t, "known"))), Most: rapid.SampledFrom([]int64{0, 2000}).Draw(t, "timeout")}
 		elapsed := rapid.Int64Range(0, 1500).Draw(t, "elapsed")
-		ms := d.draw(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), elapsed, rapid.Float64Range(0.3, 3).Draw(t, "factor"))
+		ms := d.draw(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), elapsed, rapid.Float64Range(0.3, 3).Draw(t, "factor"), d.estimate())
 		if ms < 1 || ms < elapsed || d.Most > 0 && ms > max(d.Most, elapsed+d.Most/10) {
 			t.Fatalf("drew %d after %d of %+v", ms, elapsed, d)
 		}

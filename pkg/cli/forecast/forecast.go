@@ -210,7 +210,7 @@ func arrive(seen *observe.Observation, span time.Duration) {
 	const day = 24 * int64(time.Hour/time.Millisecond)
 	now, n := seen.State.Now, 0
 	var later []simulate.Job
-	for _, j := range seen.Ended {
+	for _, j := range seen.State.Past {
 		for at := j.Submitted + day; at < now+span.Milliseconds(); at += day {
 			if at <= now {
 				continue

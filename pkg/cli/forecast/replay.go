@@ -41,7 +41,7 @@ type sizingDocument struct {
 // readTrace reads the trace of --replay.
 func readTrace(o options, w *world) (*simulate.Trace, error) {
 	if o.replay == "history" {
-		return simulate.TraceOf(w.seen.Ended), nil
+		return simulate.TraceOf(w.seen.State.Past), nil
 	}
 	f, err := os.Open(o.replay)
 	if err != nil {
