@@ -263,6 +263,51 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+func TestPlatformPatch(t *testing.T) {
+	s := aFleet(nil)
+	for text, want := range map[string]string{
+		"e.maxvCpus=512": `map[queues:map[alias:map[computeEnvironments:[map[computeEnvironment:e instanceTypes:[small large] maxvCpus:512 type:EC2]] jobQueue:q]]]`,
+		"q.priority=7":   `map[]`,
+		"e.minvCpus=4":   `map[]`,
+		"e.maxvCpus=16":  `map[]`,
+		"q.maxvCpus=0":   `map[queues:map[alias:map[computeEnvironments:[map[computeEnvironment:e instanceTypes:[small large] maxvCpus:0 type:EC2]] jobQueue:q]]]`,
+	} {
+		c, err := ParseChange(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := s.Changed([]Change{c}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sprint(s.PlatformPatch(next, func(string) string { return "alias" })); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestParsePolicy(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name": "p", "fairsharePolicy": {"shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.5}]}}`: "60 a 0.5",
+		`{"shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.5}]}`:                                   "60 a 0.5",
+		`{"name": "p"}`:                          "want a request of CreateSchedulingPolicy",
+		`{"shareDecaySeconds": 60, "colour": 1}`: "unknown field",
+		`{"computeReservation": 100}`:            "want 0 to 99",
+		`{"shareDecaySeconds": -1}`:              "want 0 to 604800",
+		`{"shareDistribution": [{"shareIdentifier": "a", "weightFactor": 1000}]}`: "0.0001 to 999.9999",
+		`{"shareDistribution": [{"weightFactor": 1}]}`:                            "want a shareIdentifier",
+	} {
+		p, err := ParsePolicy([]byte(text))
+		got := sprint(err)
+		if err == nil {
+			got = fmt.Sprintf("%d %s %g", *p.ShareDecaySeconds, *p.ShareDistribution[0].ShareIdentifier, *p.ShareDistribution[0].WeightFactor)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestJain(t *testing.T) {
 	for _, c := range []struct {
 		values []float64

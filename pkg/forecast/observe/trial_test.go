@@ -21,6 +21,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -296,5 +297,30 @@ func TestStore(t *testing.T) {
 	}
 	if all, err = s.All(); err != nil || all[1].Started != 0 {
 		t.Fatalf("an outcome of another target was taken: %+v, %v", all, err)
+	}
+}
+
+// TestReplay checks that the recorded attempts and the listed jobs make one trace, in which each run is there once.
+func TestReplay(t *testing.T) {
+	o := Observation{State: &forecast.State{Queues: []forecast.Queue{{Name: "q", Environments: []string{"e"}}}, Environments: []forecast.Environment{{Name: "e", Type: types.CRTypeFargate}},
+		Past: []forecast.Job{{ID: "both", Submitted: 100, Started: 150, Exact: 50}, {ID: "listed", Submitted: 300, Started: 300, Exact: 10}}}}
+	row := func(job string, number int, created, started, stopped int64) history.Attempt {
+		return history.Attempt{Job: job, Number: number, Queue: "q", Share: "s", Requested: history.Resources{VCPUs: 2, MemoryMiB: 64}, CreatedAt: created, StartedAt: started, StoppedAt: stopped}
+	}
+	elsewhere, unknown := row("elsewhere", 1, 1, 2, 3), row("unknown", 1, 1, 2, 3)
+	elsewhere.Queue, unknown.Requested = "r", history.Resources{}
+	trace := o.Replay([]history.Attempt{row("both", 2, 100, 220, 250), row("both", 1, 100, 150, 200), elsewhere, unknown, row("never", 1, 5, 0, 0)})
+	var got []string
+	for i, j := range trace.Jobs {
+		got = append(got, fmt.Sprint(j.ID, " at ", j.Submitted, " for ", j.Exact, " after ", trace.Waits[i]))
+	}
+	if want := []string{"both at 0 for 50 after 50", "both at 100 for 30 after 20", "listed at 200 for 10 after 0"}; !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if want := map[string]int{"of another queue": 1, "without a run time": 1, "without what they requested": 1}; !maps.Equal(trace.Skipped, want) {
+		t.Errorf("skipped %v, want %v", trace.Skipped, want)
+	}
+	if j := trace.Jobs[0]; j.Need != (model.Amount{MilliCPU: 2000, MemoryMiB: 64}) || j.Share != "s" || j.Platform != types.PlatformCapabilityFargate {
+		t.Errorf("%+v", j)
 	}
 }
