@@ -100,7 +100,9 @@ type world struct {
 	call *jobs.Call
 	seen *observe.Observation
 	// expand returns the instance types of an entry with their prices.
-	expand func(entry string, spot bool) ([]simulate.InstanceType, error)
+	expand simulate.Expander
+	// offers returns instance families that the jobs of a state could use too.
+	offers func(*simulate.State) []string
 }
 
 // platformPatch returns a change in the form of the platform file.
@@ -174,7 +176,7 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 			return nil, fmt.Errorf("the catalogue does not know instance type %s", entry)
 		}
 		return list, nil
-	}}, nil
+	}, reader.Offers}, nil
 }
 
 // show prints the outlook of the queues, and that of the proposed change.

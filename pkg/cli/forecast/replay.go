@@ -33,12 +33,22 @@ type sizingDocument struct {
 	Waited []int64 `json:"waitedMs,omitempty"`
 	// MaxWaitMs is the limit for 95 % of the jobs.
 	MaxWaitMs int64 `json:"maxWaitMs"`
-	// Sets are the sets of queues, the cheapest within the limit first.
-	Sets []simulate.Sizing `json:"sets"`
+	// Tried is how many sets of queues the search tried, and Sets are the best of them: the cheapest within the limit
+	// first.
+	Tried int               `json:"tried"`
+	Sets  []simulate.Sizing `json:"sets"`
 	// Patch changes the present queues to the first set, if it keeps the limit.
 	Patch map[string]any `json:"patch,omitempty"`
 	// PlatformPatch is the change in the form of the platform file.
 	PlatformPatch map[string]any `json:"platformPatch,omitempty"`
+}
+
+// mostSets is how many sets a sizing report has.
+const mostSets = 20
+
+// searched says how the best set was found.
+func (d sizingDocument) searched() string {
+	return fmt.Sprintf("%s tried; the search follows each gain, so a cheaper set may exist", term.Plural(d.Tried, "set"))
 }
 
 // readTrace reads the trace of --replay.
@@ -94,14 +104,14 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 	if err != nil {
 		return err
 	}
-	sets, err := simulate.Sizings(next, o.mostWait.Milliseconds(), w.expand, runtime.GOMAXPROCS(0))
+	sets, err := simulate.Sizings(next, o.mostWait.Milliseconds(), w.offers(next), w.expand, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return exit.Usage("%v", err)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Sets: sets}
+	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Tried: len(sets), Sets: sets[:min(len(sets), mostSets)]}
 	if waits := slices.DeleteFunc(slices.Clone(trace.Waits), func(v int64) bool { return v < 0 }); len(waits) > 0 {
 		slices.Sort(waits)
 		d.Waited = []int64{simulate.Quantile(waits, 0.5), simulate.Quantile(waits, 0.95)}
@@ -154,7 +164,7 @@ func printSizing(con *term.Console, d sizingDocument) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Out, "\n%s\n", simulate.Verdict(d.Sets, d.MaxWaitMs))
+	fmt.Fprintf(con.Out, "\n%s\n%s\n", simulate.Verdict(d.Sets, d.MaxWaitMs), d.searched())
 	if len(d.Patch) > 0 {
 		return printPatch(con, d.Patch, d.PlatformPatch)
 	}
@@ -178,6 +188,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6e
 <h1>Sizing report</h1>
 <p>{{.Jobs}} jobs of {{.Trace}} against the queues at {{.Target}}, on {{.Day}}.</p>
 <p class="verdict">{{.Verdict}}</p>
+<p>{{.Searched}}</p>
 <table>
 <thead><tr><th>Set</th><th>maxvCpus</th><th>Wait p95</th><th>Cost</th><th>Idle vCPU hours</th><th>Fairness</th><th>Keeps the limit</th></tr></thead>
 <tbody>
@@ -219,7 +230,7 @@ func report(w io.Writer, d sizingDocument) error {
 		patch = string(text)
 	}
 	err := page.Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
-		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Rows": rows, "Patch": patch,
+		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": d.searched(), "Rows": rows, "Patch": patch,
 		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
 			c := s.Outlook.CostUSD
 			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}

@@ -2,7 +2,9 @@ package observe
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -56,4 +58,46 @@ func (o *Observation) platform(queue int) types.PlatformCapability {
 		return types.PlatformCapabilityEc2
 	}
 	return o.State.Environments[at].Platform()
+}
+
+// mostOffers is how many families Offers returns.
+const mostOffers = 3
+
+// Offers returns the instance families with the lowest price for a GPU or a vCPU on which all jobs of a State fit, and
+// which no environment has. They have the architecture of the present types.
+func (r Reader) Offers(s *forecast.State) []string {
+	need := model.Amount{}
+	for _, j := range s.Jobs {
+		if j.Platform != types.PlatformCapabilityFargate {
+			need = model.Amount{MilliCPU: max(need.MilliCPU, j.Need.MilliCPU), MemoryMiB: max(need.MemoryMiB, j.Need.MemoryMiB), GPUs: max(need.GPUs, j.Need.GPUs)}
+		}
+	}
+	present, archs := map[string]bool{}, map[string]bool{}
+	for _, e := range s.Environments {
+		for _, t := range e.Types {
+			family, _, _ := strings.Cut(t.Name, ".")
+			present[family] = true
+			if known, ok := r.Catalog.Lookup(t.Name); ok {
+				archs[known.Arch] = true
+			}
+		}
+	}
+	prices := map[string]float64{}
+	for _, entry := range r.Catalog.Entries() {
+		list := r.Catalog.Expand(entry)
+		if strings.ContainsAny(entry, "._") || entry == "optimal" || present[entry] || !archs[list[0].Arch] {
+			continue
+		}
+		for _, t := range Types(r.Catalog, r.Prices, r.Region(), false, []string{entry}) {
+			if t.Hour <= 0 || !t.Size.Covers(need) || need.GPUs == 0 && t.Size.GPUs > 0 {
+				continue
+			}
+			price := t.Hour / float64(cmp.Or(min(need.GPUs, 1)*t.Size.GPUs, t.Size.MilliCPU/1000))
+			if best, ok := prices[entry]; !ok || price < best {
+				prices[entry] = price
+			}
+		}
+	}
+	offers := slices.SortedFunc(maps.Keys(prices), func(a, b string) int { return cmp.Or(cmp.Compare(prices[a], prices[b]), cmp.Compare(a, b)) })
+	return offers[:min(len(offers), mostOffers)]
 }

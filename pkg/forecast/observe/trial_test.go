@@ -324,3 +324,24 @@ func TestReplay(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 }
+
+// TestOffers checks that the offered families are cheap, new to the queue, of its architecture, and large enough.
+func TestOffers(t *testing.T) {
+	r := Reader{Config: aws.Config{Region: "us-east-1"}}
+	s := &forecast.State{Jobs: []forecast.Job{{Need: model.Amount{MilliCPU: 4000, MemoryMiB: 4000, GPUs: 1}}},
+		Environments: []forecast.Environment{{Name: "e", Types: Types(nil, nil, "us-east-1", false, []string{"g5"})}}}
+	offers := r.Offers(s)
+	if len(offers) == 0 || slices.Contains(offers, "g5") {
+		t.Fatalf("offers %v", offers)
+	}
+	for _, family := range offers {
+		list := Types(nil, nil, "us-east-1", false, []string{family})
+		if !slices.ContainsFunc(list, func(v forecast.InstanceType) bool { return v.Size.Covers(s.Jobs[0].Need) && v.Hour > 0 }) {
+			t.Errorf("%s does not fit the job", family)
+		}
+	}
+	s.Jobs[0].Need.GPUs = 100
+	if offers := r.Offers(s); len(offers) > 0 {
+		t.Errorf("offers %v for 100 GPUs", offers)
+	}
+}
