@@ -187,6 +187,49 @@ func TestCoarseRunsAgree(t *testing.T) {
 	}
 }
 
+// TestExpecting checks the jobs that may come: none for a FIFO queue alone, else as many as came before.
+func TestExpecting(t *testing.T) {
+	s := aFleet(nil)
+	s.Now = 10 * 60 * minute
+	for i := range int64(60) {
+		s.Past = append(s.Past, Job{Submitted: i * 10 * minute, Started: i * 10 * minute, Exact: minute, Need: model.Amount{MilliCPU: 1000, MemoryMiB: 1000}})
+	}
+	s.Durations = []Durations{{Source: FromQueue, Known: []int64{minute}}}
+	if next, rate := s.expecting(1, nil); next != s || rate != 0 {
+		t.Errorf("jobs of a FIFO queue are expected: %g an hour", rate)
+	}
+	s.Queues[0].Policy = &types.FairsharePolicy{}
+	next, rate := s.expecting(1, nil)
+	if rate != 6 || len(s.Jobs) > 0 || !slices.IsSortedFunc(next.Jobs, func(a, b Job) int { return int(a.Submitted - b.Submitted) }) || next.Jobs[0].Submitted <= s.Now {
+		t.Fatalf("%g an hour, the first of %d at %d", rate, len(next.Jobs), next.Jobs[0].Submitted)
+	}
+	sim, err := New(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const draws = 400
+	count := 0
+	for seed := range uint64(draws) {
+		sim.Run(seed, Options{Until: s.Now + 5*60*minute}, func(e Event) bool {
+			if e.Kind == Submitted {
+				count++
+			}
+			return true
+		})
+	}
+	// The rates of the draws have a mean of exp(spread*spread/2), and all draws share the same possible jobs.
+	if mean := float64(count) / draws; mean < 22 || mean > 45 {
+		t.Errorf("%.1f jobs come in five hours, want about 30", mean)
+	}
+	if next, rate := s.expecting(1, nil); rate != 6 || next.RateSpread < arrivalsDrift {
+		t.Errorf("the rate is %g and spreads by %g", rate, next.RateSpread)
+	}
+	s.Past = s.Past[:fewestArrivals-1]
+	if _, rate := s.expecting(1, nil); rate != 0 {
+		t.Errorf("%d submissions make a rate of %g", len(s.Past), rate)
+	}
+}
+
 func TestDurations(t *testing.T) {
 	row := func(definition, queue string, ms int64) history.Attempt {
 		return history.Attempt{Definition: definition, Queue: queue, Status: types.JobStatusSucceeded, StartedAt: 1, StoppedAt: 1 + ms}
