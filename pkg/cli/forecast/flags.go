@@ -23,7 +23,7 @@ func ForecastCommand(con *term.Console) *cli.Command {
 			"--set, --policy, --add-jobs, --without-share and --spot-reclaims propose a change. The output then compares both, and ends with a patch for the files of "+
 			"batchctl apply and for the platform file. --set takes a compute environment or a queue, and a member.\n\n"+
 			"--replay runs a trace instead of the queue's jobs. history is the recorded attempts and the jobs that the target still lists. "+
-				"A file has the Standard Workload Format (.swf), or the columns of Alibaba's GPU trace (.csv). It names the cheapest set of queues that keeps the 95th percentile of waiting below --max-wait.",
+			"A file has the Standard Workload Format (.swf), or the columns of Alibaba's GPU trace (.csv). It names the cheapest set of queues that keeps the 95th percentile of waiting below --max-wait.",
 			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --target prod --svg gpu.svg\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
 				"batchctl forecast gpu --add-jobs 'job.json*200'\nbatchctl forecast gpu --set gpu.type=SPOT --spot-reclaims 0.05\n"+
 				"batchctl forecast gpu --replay month.swf --max-wait 30m --html sizing.html\nbatchctl forecast --accuracy"),
