@@ -24,8 +24,8 @@ import (
 
 // traceJobs generates jobs like those of Alibaba's cluster-trace-gpu-v2023. The repository alibaba/clusterdata names no
 // licence, so no excerpt is here. The GPUs of a job are distributed as num_gpu in its openb_pod_list_default.csv,
-// counted in the file: 1088, 6989, 16, 15 and 44 of 8152 tasks. A part of a GPU is a whole one here. Durations have a heavy
-// tail; their distribution is an assumption.
+// counted in the file: 1088, 6989, 16, 15 and 44 of 8152 tasks. A part of a GPU is a whole one here. Durations have
+// a heavy tail; their distribution is an assumption.
 func traceJobs(n int, machine model.Amount) (jobs []Job) {
 	r := rand.New(rand.NewPCG(3, 5))
 	gpus := []struct {
