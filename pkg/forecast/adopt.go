@@ -32,13 +32,15 @@ func (r *run) past() []func() {
 	}
 	var all []moment
 	s := r.s.state
-	for i, p := range s.Past {
-		if p.Queue < 0 || p.Queue >= len(s.Queues) || p.Ended > s.Now {
-			continue
+	for i := range s.Past {
+		p := &s.Past[i]
+		ended := p.Started + p.Exact
+		if p.Queue < 0 || p.Queue >= len(s.Queues) || s.Queues[p.Queue].Policy == nil || ended > s.Now {
+			continue // only shares have a usage
 		}
-		t := r.dispatcher.NewTask(int64(-1-i), model.Request{Queue: s.Queues[p.Queue].Name, Share: p.Share, Need: model.Amount{MilliCPU: p.MilliCPU}})
+		t := r.dispatcher.NewTask(int64(-1-i), model.Request{Queue: s.Queues[p.Queue].Name, Share: p.Share, Need: model.Amount{MilliCPU: p.Need.MilliCPU}})
 		all = append(all, moment{p.Started, func() { r.dispatcher.Adopt(p.Started, t, nil) }},
-			moment{p.Ended, func() { r.dispatcher.Finish(p.Ended, t, nil) }})
+			moment{ended, func() { r.dispatcher.Finish(ended, t, nil) }})
 	}
 	for i := range s.Jobs {
 		if s.Jobs[i].Started > 0 {

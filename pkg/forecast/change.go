@@ -1,6 +1,9 @@
 package forecast
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -301,4 +304,79 @@ func policyPatch(q Queue) map[string]any {
 		fair["shareDistribution"] = shares
 	}
 	return map[string]any{"name": q.Name, "fairsharePolicy": fair}
+}
+
+// PlatformPatch returns what changes in the platform file: the queues whose environments have other members, as the
+// file describes them. alias returns the name of a queue in the file; "" if the file has no such queue.
+func (s *State) PlatformPatch(next *State, alias func(queue string) string) map[string]any {
+	changed := map[string]bool{}
+	for i, e := range next.Environments {
+		was := s.Environments[i]
+		changed[e.Name] = e.MaxvCpus != was.MaxvCpus || e.Type != was.Type || !slices.Equal(e.Entries, was.Entries)
+	}
+	queues := map[string]any{}
+	for i, q := range next.Queues {
+		if slices.Equal(q.Environments, s.Queues[i].Environments) && !slices.ContainsFunc(q.Environments, func(name string) bool { return changed[name] }) {
+			continue
+		}
+		environments := []any{}
+		for _, name := range q.Environments {
+			at := slices.IndexFunc(next.Environments, func(e Environment) bool { return e.Name == name })
+			if at < 0 {
+				continue // New reports it
+			}
+			e := &next.Environments[at]
+			members := map[string]any{"computeEnvironment": name, "type": e.Type, "maxvCpus": e.MaxvCpus}
+			if len(e.Entries) > 0 {
+				members["instanceTypes"] = e.Entries
+			}
+			environments = append(environments, members)
+		}
+		queues[cmp.Or(alias(q.Name), q.Name)] = map[string]any{"jobQueue": q.Name, "computeEnvironments": environments}
+	}
+	if len(queues) == 0 {
+		return nil
+	}
+	return map[string]any{"queues": queues}
+}
+
+// ParsePolicy reads a fair-share policy: the members of fairsharePolicy, or a CreateSchedulingPolicy request with them.
+func ParsePolicy(text []byte) (*types.FairsharePolicy, error) {
+	request := struct {
+		Name, Arn       string
+		Tags            map[string]string
+		FairsharePolicy *types.FairsharePolicy
+	}{}
+	strict := func(into any) error {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		return d.Decode(into)
+	}
+	p := &types.FairsharePolicy{}
+	if err := strict(&request); err == nil && request.FairsharePolicy != nil {
+		p = request.FairsharePolicy
+	} else if bad := strict(p); bad != nil {
+		return nil, fmt.Errorf("want a request of CreateSchedulingPolicy with fairsharePolicy, or its members: %w", bad)
+	}
+	// The limits are those of the API reference of FairsharePolicy and ShareAttributes.
+	if n := aws.ToInt32(p.ComputeReservation); n < 0 || n > 99 {
+		return nil, fmt.Errorf("computeReservation %d: want 0 to 99", n)
+	}
+	if n := aws.ToInt32(p.ShareDecaySeconds); n < 0 || n > 604_800 {
+		return nil, fmt.Errorf("shareDecaySeconds %d: want 0 to 604800", n)
+	}
+	for _, d := range p.ShareDistribution {
+		if w := aws.ToFloat32(d.WeightFactor); aws.ToString(d.ShareIdentifier) == "" || d.WeightFactor != nil && (w < 0.0001 || w > 999.9999) {
+			return nil, fmt.Errorf("share %q with weightFactor %g: want a shareIdentifier, and 0.0001 to 999.9999", aws.ToString(d.ShareIdentifier), w)
+		}
+	}
+	return p, nil
+}
+
+// WithPolicy returns a State in which a queue has a policy.
+func (s *State) WithPolicy(queue int, p *types.FairsharePolicy) *State {
+	next := *s
+	next.Queues = slices.Clone(s.Queues)
+	next.Queues[queue].Policy = p
+	return &next
 }

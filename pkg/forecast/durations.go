@@ -41,23 +41,45 @@ const (
 	leastPart = 0.01
 )
 
-// Scatter is how far the common factor of a draw spreads: with few earlier attempts, the next ones may all be
-// longer or shorter than these were. It is the standard deviation of the factor's logarithm.
-func (d Durations) Scatter() float64 {
-	if len(d.Known) == 0 {
-		return 0
+// estimate is what draws need of Durations with known values.
+type estimate struct {
+	// tail is how fast the parts without an end fall off: the mean of the logarithm there.
+	tail float64
+	// scatter is how far the common factor of a draw spreads: with few earlier attempts, the next ones may all be
+	// longer or shorter than these were. It is the standard deviation of the factor's logarithm, from the error of a
+	// lognormal distribution's mean.
+	scatter float64
+	// scale corrects the mean of the draws, which the tails raise, to that of the known values.
+	scale float64
+}
+
+// estimate returns what draws need of the Durations.
+func (d Durations) estimate() estimate {
+	n := float64(len(d.Known))
+	if n == 0 {
+		return estimate{scale: 1}
 	}
 	spread := 0.5
-	if len(d.Known) > 1 {
-		spread = logSpread(d.Known)
+	if n > 1 {
+		spread = max(logSpread(d.Known), 0.05)
 	}
-	own := max(spread, 0.05) / math.Sqrt(float64(len(d.Known)))
+	e := estimate{tail: min(spread/math.Sqrt(2*math.Log(n+1)), 0.5), scatter: math.Sqrt(math.Expm1(min(spread*spread, 2)) / n)}
 	if d.Source == FromQueue {
 		// Jobs of other definitions need not be like those that ran.
-		own = math.Hypot(own, 0.35)
+		e.scatter = math.Hypot(e.scatter, 0.35)
 	}
-	return own
+	sum := 0.0
+	for _, v := range d.Known {
+		sum += float64(v)
+	}
+	first, last := float64(d.Known[0]), float64(d.Known[len(d.Known)-1])
+	drawn := (sum - (first+last)/2 + first/(1+e.tail) + last/(1-e.tail)) / (n + 1)
+	e.scale = sum / n / drawn
+	return e
 }
+
+// factor draws the common factor of a draw.
+func (e estimate) factor(r *rand.Rand) float64 { return e.scale * math.Exp(e.scatter*r.NormFloat64()) }
 
 // logSpread is the standard deviation of the logarithms.
 func logSpread(sorted []int64) float64 {
@@ -71,8 +93,9 @@ func logSpread(sorted []int64) float64 {
 	return math.Sqrt(max(squares/n-sum/n*(sum/n), 0) * n / max(n-1, 1))
 }
 
-// draw returns a duration. elapsed is how long the job runs already, factor the common factor of the draw.
-func (d Durations) draw(r *rand.Rand, elapsed int64, factor float64) int64 {
+// draw returns a duration. elapsed is how long the job runs already, factor the common factor of the draw, e
+// the estimate of d.
+func (d Durations) draw(r *rand.Rand, elapsed int64, factor float64, e estimate) int64 {
 	if len(d.Known) == 0 {
 		most := d.Most
 		if most == 0 {
@@ -85,23 +108,31 @@ func (d Durations) draw(r *rand.Rand, elapsed int64, factor float64) int64 {
 		// Uniform in the logarithm: every order of magnitude is as likely.
 		return max(int64(math.Exp(math.Log(least)+r.Float64()*(math.Log(float64(most))-math.Log(least)))), 1)
 	}
-	known := d.Known
+	// n attempts divide the durations into n+1 parts, and the next one is in each with the same probability. The
+	// first and the last part have no end: they fall off as a lognormal distribution does there.
+	n := len(d.Known)
+	past := float64(elapsed) / factor
+	at, part := 0, r.Float64()*float64(n+1)-1 // part i is before Known[i+1]
 	if elapsed > 0 {
-		at, _ := slices.BinarySearch(known, int64(float64(elapsed)/factor)+1)
-		if at == len(known) {
-			// It runs longer than any before it: expect as much again, as for a heavy tail.
-			return d.within(elapsed + 1 + int64(r.ExpFloat64()*float64(elapsed)))
-		}
-		known = known[at:]
+		at, _ = slices.BinarySearch(d.Known, int64(past)+1)
+		// The part in which the job is now counts half.
+		part = float64(at) - 0.5 + r.Float64()*(float64(n-at)+0.5)
 	}
-	if len(known) == 1 {
-		return d.within(int64(factor * float64(known[0])))
+	var ms float64
+	switch i := int(math.Floor(part)); {
+	case at == n:
+		ms = past * math.Exp(e.tail*r.ExpFloat64())
+	case part >= float64(n-1):
+		ms = float64(d.Known[n-1]) * math.Exp(e.tail*r.ExpFloat64())
+	case elapsed > 0 && i < at:
+		ms = past + (part-float64(at)+0.5)*2*(float64(d.Known[at])-past)
+	case i < 0:
+		ms = float64(d.Known[0]) * math.Exp(-e.tail*r.ExpFloat64())
+	default:
+		low, high := float64(d.Known[i]), float64(d.Known[i+1])
+		ms = low + (part-float64(i))*(high-low)
 	}
-	// Between two neighbours, so that a handful of attempts is no handful of values.
-	x := r.Float64() * float64(len(known)-1)
-	i := int(x)
-	low, high := float64(known[i]), float64(known[min(i+1, len(known)-1)])
-	return d.within(max(int64(factor*(low+(x-float64(i))*(high-low))), elapsed+1))
+	return max(d.within(int64(factor*ms)), elapsed+1)
 }
 
 // within limits a duration to the timeout.

@@ -187,6 +187,49 @@ func TestCoarseRunsAgree(t *testing.T) {
 	}
 }
 
+// TestExpecting checks the jobs that may come: none for a FIFO queue alone, else as many as came before.
+func TestExpecting(t *testing.T) {
+	s := aFleet(nil)
+	s.Now = 10 * 60 * minute
+	for i := range int64(60) {
+		s.Past = append(s.Past, Job{Submitted: i * 10 * minute, Started: i * 10 * minute, Exact: minute, Need: model.Amount{MilliCPU: 1000, MemoryMiB: 1000}})
+	}
+	s.Durations = []Durations{{Source: FromQueue, Known: []int64{minute}}}
+	if next, rate := s.expecting(1, nil); next != s || rate != 0 {
+		t.Errorf("jobs of a FIFO queue are expected: %g an hour", rate)
+	}
+	s.Queues[0].Policy = &types.FairsharePolicy{}
+	next, rate := s.expecting(1, nil)
+	if rate != 6 || len(s.Jobs) > 0 || !slices.IsSortedFunc(next.Jobs, func(a, b Job) int { return int(a.Submitted - b.Submitted) }) || next.Jobs[0].Submitted <= s.Now {
+		t.Fatalf("%g an hour, the first of %d at %d", rate, len(next.Jobs), next.Jobs[0].Submitted)
+	}
+	sim, err := New(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const draws = 400
+	count := 0
+	for seed := range uint64(draws) {
+		sim.Run(seed, Options{Until: s.Now + 5*60*minute}, func(e Event) bool {
+			if e.Kind == Submitted {
+				count++
+			}
+			return true
+		})
+	}
+	// The rates of the draws have a mean of exp(spread*spread/2), and all draws share the same possible jobs.
+	if mean := float64(count) / draws; mean < 22 || mean > 45 {
+		t.Errorf("%.1f jobs come in five hours, want about 30", mean)
+	}
+	if next, rate := s.expecting(1, nil); rate != 6 || next.RateSpread < arrivalsDrift {
+		t.Errorf("the rate is %g and spreads by %g", rate, next.RateSpread)
+	}
+	s.Past = s.Past[:fewestArrivals-1]
+	if _, rate := s.expecting(1, nil); rate != 0 {
+		t.Errorf("%d submissions make a rate of %g", len(s.Past), rate)
+	}
+}
+
 func TestDurations(t *testing.T) {
 	row := func(definition, queue string, ms int64) history.Attempt {
 		return history.Attempt{Definition: definition, Queue: queue, Status: types.JobStatusSucceeded, StartedAt: 1, StoppedAt: 1 + ms}
@@ -213,7 +256,7 @@ func TestDurations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := Durations{Known: slices.Sorted(slices.Values(rapid.SliceOfN(rapid.Int64Range(1, 1000), 0, 5).Draw(t, "known"))), Most: rapid.SampledFrom([]int64{0, 2000}).Draw(t, "timeout")}
 		elapsed := rapid.Int64Range(0, 1500).Draw(t, "elapsed")
-		ms := d.draw(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), elapsed, rapid.Float64Range(0.3, 3).Draw(t, "factor"))
+		ms := d.draw(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), elapsed, rapid.Float64Range(0.3, 3).Draw(t, "factor"), d.estimate())
 		if ms < 1 || ms < elapsed || d.Most > 0 && ms > max(d.Most, elapsed+d.Most/10) {
 			t.Fatalf("drew %d after %d of %+v", ms, elapsed, d)
 		}
@@ -259,6 +302,51 @@ func TestChanges(t *testing.T) {
 		}
 		if !reflect.DeepEqual(s, aFleet(nil)) {
 			t.Errorf("%s changed the present queues", text)
+		}
+	}
+}
+
+func TestPlatformPatch(t *testing.T) {
+	s := aFleet(nil)
+	for text, want := range map[string]string{
+		"e.maxvCpus=512": `map[queues:map[alias:map[computeEnvironments:[map[computeEnvironment:e instanceTypes:[small large] maxvCpus:512 type:EC2]] jobQueue:q]]]`,
+		"q.priority=7":   `map[]`,
+		"e.minvCpus=4":   `map[]`,
+		"e.maxvCpus=16":  `map[]`,
+		"q.maxvCpus=0":   `map[queues:map[alias:map[computeEnvironments:[map[computeEnvironment:e instanceTypes:[small large] maxvCpus:0 type:EC2]] jobQueue:q]]]`,
+	} {
+		c, err := ParseChange(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := s.Changed([]Change{c}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sprint(s.PlatformPatch(next, func(string) string { return "alias" })); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestParsePolicy(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name": "p", "fairsharePolicy": {"shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.5}]}}`: "60 a 0.5",
+		`{"shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.5}]}`:                                   "60 a 0.5",
+		`{"name": "p"}`:                          "want a request of CreateSchedulingPolicy",
+		`{"shareDecaySeconds": 60, "colour": 1}`: "unknown field",
+		`{"computeReservation": 100}`:            "want 0 to 99",
+		`{"shareDecaySeconds": -1}`:              "want 0 to 604800",
+		`{"shareDistribution": [{"shareIdentifier": "a", "weightFactor": 1000}]}`: "0.0001 to 999.9999",
+		`{"shareDistribution": [{"weightFactor": 1}]}`:                            "want a shareIdentifier",
+	} {
+		p, err := ParsePolicy([]byte(text))
+		got := sprint(err)
+		if err == nil {
+			got = fmt.Sprintf("%d %s %g", *p.ShareDecaySeconds, *p.ShareDistribution[0].ShareIdentifier, *p.ShareDistribution[0].WeightFactor)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Simulator struct {
 	// shapesByPriority are the shapes in the order in which scaling serves them.
 	shapesByPriority []int
 	tasks            []*model.Task // of each job, if there are few enough
+	estimates        []estimate    // of each Durations
 	// base has the waiting jobs of the start; every run copies it.
 	base    *model.Dispatcher
 	fits    []bool    // of each shape: whether its jobs ever start
@@ -78,6 +79,9 @@ func New(state *State) (*Simulator, error) {
 		if e, ok := names[j.Environment]; ok && j.Started > 0 && !state.Environments[e].IsFargate() {
 			s.prepareTypes(e, j.Need)
 		}
+	}
+	for _, d := range state.Durations {
+		s.estimates = append(s.estimates, d.estimate())
 	}
 	for i := range s.shapes {
 		s.shapesByPriority = append(s.shapesByPriority, i)
@@ -261,6 +265,9 @@ type run struct {
 	scarce      []bool
 	pool        []float64
 	factors     []float64 // of each Durations
+	rate        float64   // of the jobs with a Chance, as a part of the usual one
+	comesAt     int64     // the time of which comes tells
+	comes       bool
 	totals      Totals
 }
 
@@ -354,10 +361,14 @@ func (s *Simulator) start(seed uint64, on func(Event) bool) *run {
 		r.scarce = append(r.scarce, r.rand.Float64() < chance)
 		r.pool = append(r.pool, r.rand.Float64())
 	}
-	for _, d := range s.state.Durations {
-		r.factors = append(r.factors, math.Exp(d.Scatter()*r.rand.NormFloat64()))
+	for _, v := range s.estimates {
+		r.factors = append(r.factors, v.factor(r.rand))
+	}
+	if s.state.RateSpread > 0 {
+		r.rate = math.Exp(s.state.RateSpread * r.rand.NormFloat64())
 	}
 	r.adopt()
+	r.skip()
 	return r
 }
 
@@ -398,8 +409,23 @@ func (r *run) advance(to int64) {
 
 // submitAll submits the jobs of a time and runs the scheduler.
 func (r *run) submitAll(at int64) {
+	isGuess := r.s.state.Jobs[r.next].Chance > 0
+	r.enterAll(at)
+	if !isGuess || !r.coarse || r.waits < coarseWaits || r.runs == 0 {
+		r.schedule()
+	}
+}
+
+// coarseWaits is how many jobs wait when a coarse run combines passes of the scheduler.
+const coarseWaits = 400
+
+// enterAll submits the jobs of a time.
+func (r *run) enterAll(at int64) {
 	jobs := r.s.state.Jobs
 	for ; r.next < len(jobs) && max(jobs[r.next].Submitted, r.s.state.Now) == at && !r.stopped; r.next++ {
+		if r.skip(); r.next == len(jobs) || max(jobs[r.next].Submitted, r.s.state.Now) != at {
+			break
+		}
 		if jobs[r.next].Started > 0 {
 			continue
 		}
@@ -414,7 +440,7 @@ func (r *run) submitAll(at int64) {
 		r.wait(r.next, 1)
 		r.emit(Event{At: at, Kind: Submitted, Job: r.next, Environment: -1, Instance: -1})
 	}
-	r.schedule()
+	r.skip()
 }
 
 // wait counts a job that waits (n is 1) or no longer does (n is -1).
@@ -477,7 +503,7 @@ func (r *run) occupy(job, environment, at int, started, elapsed int64) {
 	j := &r.s.state.Jobs[job]
 	ms := j.Exact
 	if ms <= 0 {
-		ms = r.s.state.Durations[j.Durations].draw(r.rand, elapsed, r.factors[j.Durations])
+		ms = r.s.state.Durations[j.Durations].draw(r.rand, elapsed, r.factors[j.Durations], r.s.estimates[j.Durations])
 	}
 	r.push(pending{at: max(started+ms, r.now), kind: dueEnd, job: int32(job), stamp: uint32(a.tries)})
 	r.charge(job, 1)
@@ -530,10 +556,16 @@ func (r *run) finishMore() {
 	if !r.coarse {
 		return
 	}
-	for n := min(r.waits/400, r.runs/20); n > 0 && len(r.agenda) > 0; n-- {
+	for n := min(r.waits/coarseWaits, r.runs/20); n > 0 && len(r.agenda) > 0; n-- {
 		next := r.agenda[0]
-		if next.kind != dueEnd || r.next < len(r.s.state.Jobs) && r.s.state.Jobs[r.next].Submitted <= next.at {
+		if next.kind != dueEnd {
 			return
+		}
+		for r.next < len(r.s.state.Jobs) && r.s.state.Jobs[r.next].Submitted <= next.at && !r.stopped {
+			if r.s.state.Jobs[r.next].Chance == 0 {
+				return
+			}
+			r.enterAll(r.s.state.Jobs[r.next].Submitted)
 		}
 		r.advance(next.at)
 		if job := int(r.agenda.pop().job); uint32(r.attempts[job].tries) == next.stamp {

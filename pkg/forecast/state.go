@@ -13,8 +13,12 @@ type State struct {
 	Environments []Environment
 	// Jobs are those that run, wait or come later, in the order of submission.
 	Jobs []Job
-	// Past are jobs that ended lately, for the usage of the shares.
-	Past []Past
+	// Past are jobs that ended lately, for the usage of the shares and as what may come again: Started and Exact are
+	// what happened.
+	Past []Job
+	// RateSpread is how far the rate of jobs with a Chance varies between draws: the standard deviation of its
+	// logarithm.
+	RateSpread float64
 	// Durations are what jobs refer to that have no exact duration.
 	Durations []Durations
 	// Machine is the only machine of a local engine, which all environments share; nil for AWS.
@@ -89,14 +93,8 @@ type Job struct {
 	// Exact is its duration if it is known; else Durations is the index of the durations to draw from.
 	Exact     int64
 	Durations int
-}
-
-// Past is a job that has ended.
-type Past struct {
-	Queue          int
-	Share          string
-	MilliCPU       int64
-	Started, Ended int64
+	// Chance is the probability that a job that comes later is there in a draw; 0 is a job that is certain.
+	Chance float64
 }
 
 // Kind is the kind of an event.

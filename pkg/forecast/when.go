@@ -49,6 +49,7 @@ const soon = 60_000
 
 // When returns when the last of some jobs of a State starts. workers is how many draws run at the same time.
 func When(state *State, jobs []int, seed uint64, workers int) (Answer, error) {
+	state, perHour := state.expecting(seed, jobs)
 	s, err := New(state)
 	if err != nil {
 		return Answer{}, err
@@ -61,7 +62,7 @@ func When(state *State, jobs []int, seed uint64, workers int) (Answer, error) {
 		a.Start = IntervalOf(started)
 	}
 	s.behind(&a, jobs, seed)
-	a.Unknown = append(a.Unknown, s.unknown(a)...)
+	a.Unknown = append(a.Unknown, s.unknown(a, perHour)...)
 	if len(started) > 0 && a.Start.Median-state.Now > soon {
 		a.Larger, err = s.larger(a, jobs, seed, workers)
 	}
@@ -83,7 +84,7 @@ func (s *Simulator) behind(a *Answer, jobs []int, seed uint64) {
 		switch {
 		case slices.Contains(jobs, e.Job):
 			left--
-		case j.Started == 0:
+		case j.Started == 0 && j.Chance == 0:
 			counts[j.Share]++
 		}
 		return left > 0
@@ -95,7 +96,7 @@ func (s *Simulator) behind(a *Answer, jobs []int, seed uint64) {
 }
 
 // unknown names what this package knows that it cannot know.
-func (s *Simulator) unknown(a Answer) (list []string) {
+func (s *Simulator) unknown(a Answer, perHour float64) (list []string) {
 	if !s.local && slices.ContainsFunc(s.state.Environments, func(e Environment) bool { return !e.IsFargate() }) {
 		list = append(list, "whether EC2 has the capacity")
 	}
@@ -104,6 +105,9 @@ func (s *Simulator) unknown(a Answer) (list []string) {
 	}
 	if n := a.Sources[FromTimeout] + a.Sources[FromNothing]; n > 0 {
 		list = append(list, fmt.Sprintf("how long %d jobs run that have no earlier attempt", n))
+	}
+	if perHour > 0 {
+		return append(list, fmt.Sprintf("which jobs come later: %.2g submissions an hour are assumed, like the earlier ones", perHour))
 	}
 	return append(list, "which jobs come later")
 }

@@ -20,10 +20,10 @@ func ForecastCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Simulates the queue and all queues that share compute environments with it. The order of jobs comes from the scheduler of the "+
 			"local engine. Durations come from earlier attempts. Figures are medians, with the middle 80 % of the draws in brackets. Jobs that come later "+
 			"are those of the last day at the same time.\n\n"+
-			"--set, --add-jobs, --without-share and --spot-reclaims propose a change. The output then compares both, and ends with a patch for the files of "+
-			"batchctl apply. --set takes a compute environment or a queue, and a member.\n\n"+
-			"--replay runs a trace instead of the queue's jobs: the jobs that the target still lists (history), a file in the Standard Workload Format (.swf), or the "+
-			"columns of Alibaba's GPU trace (.csv). It names the cheapest set of queues that keeps the 95th percentile of waiting below --max-wait.",
+			"--set, --policy, --add-jobs, --without-share and --spot-reclaims propose a change. The output then compares both, and ends with a patch for the files of "+
+			"batchctl apply and for the platform file. --set takes a compute environment or a queue, and a member.\n\n"+
+			"--replay runs a trace instead of the queue's jobs. history is the recorded attempts and the jobs that the target still lists. "+
+			"A file has the Standard Workload Format (.swf), or the columns of Alibaba's GPU trace (.csv). It names the cheapest set of queues that keeps the 95th percentile of waiting below --max-wait.",
 			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --target prod --svg gpu.svg\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
 				"batchctl forecast gpu --add-jobs 'job.json*200'\nbatchctl forecast gpu --set gpu.type=SPOT --spot-reclaims 0.05\n"+
 				"batchctl forecast gpu --replay month.swf --max-wait 30m --html sizing.html\nbatchctl forecast --accuracy"),
@@ -32,6 +32,7 @@ func ForecastCommand(con *term.Console) *cli.Command {
 			&cli.DurationFlag{Name: "for", Value: defaultSpan, Usage: "forecast this `DURATION`"},
 			&cli.StringSliceFlag{Name: "set", Usage: "propose a `CHANGE`: NAME.MEMBER=VALUE, or += and -= for lists; may be repeated"},
 			&cli.StringSliceFlag{Name: "add-jobs", Usage: "propose the jobs of this `FILE`, with *N that many times; may be repeated"},
+			&cli.StringFlag{Name: "policy", Usage: "propose the scheduling policy in this `FILE` for the queue"},
 			&cli.StringFlag{Name: "without-share", Usage: "propose to leave out the waiting jobs of this `SHARE`"},
 			&cli.Float64Flag{Name: "spot-reclaims", Usage: "propose that EC2 takes each Spot instance back `N` times an hour"},
 			&cli.StringFlag{Name: "replay", Usage: "run this `TRACE`: history, FILE.swf or FILE.csv"},
@@ -47,7 +48,7 @@ func ForecastCommand(con *term.Console) *cli.Command {
 				return err
 			}
 			o := options{Options: of, prices: c.String("prices"), span: c.Duration("for"), set: c.StringSlice("set"), addJobs: c.StringSlice("add-jobs"),
-				withoutShare: c.String("without-share"), reclaims: c.Float64("spot-reclaims"), replay: c.String("replay"), mostWait: c.Duration("max-wait"),
+				withoutShare: c.String("without-share"), reclaims: c.Float64("spot-reclaims"), policy: c.String("policy"), replay: c.String("replay"), mostWait: c.Duration("max-wait"),
 				svg: c.String("svg"), html: c.String("html"), seed: c.Uint64("seed")}
 			if c.Bool("accuracy") {
 				return showAccuracy(c.Context, con, o)

@@ -42,6 +42,7 @@ type options struct {
 	addJobs      []string
 	withoutShare string
 	reclaims     float64
+	policy       string // path of a file
 	replay       string
 	mostWait     time.Duration
 	svg, html    string
@@ -50,7 +51,7 @@ type options struct {
 
 // proposes reports whether the options propose a change.
 func (o options) proposes() bool {
-	return len(o.set)+len(o.addJobs) > 0 || o.withoutShare != "" || o.reclaims > 0
+	return len(o.set)+len(o.addJobs) > 0 || o.withoutShare != "" || o.reclaims > 0 || o.policy != ""
 }
 
 // check returns the error of options that do not belong together.
@@ -81,6 +82,8 @@ type outlookDocument struct {
 	// Proposed is the outlook after the proposed change, Patch the change in the form of the files of apply.
 	Proposed *simulate.Outlook `json:"proposed,omitempty"`
 	Patch    map[string]any    `json:"patch,omitempty"`
+	// PlatformPatch is the change in the form of the platform file.
+	PlatformPatch map[string]any `json:"platformPatch,omitempty"`
 	// Costs are the shares whose jobs wait longer after the change.
 	Costs   []costs  `json:"costsOthers,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
@@ -97,7 +100,20 @@ type world struct {
 	call *jobs.Call
 	seen *observe.Observation
 	// expand returns the instance types of an entry with their prices.
-	expand func(entry string, spot bool) ([]simulate.InstanceType, error)
+	expand simulate.Expander
+	// offers returns instance families that the jobs of a state could use too.
+	offers func(*simulate.State) []string
+}
+
+// platformPatch returns a change in the form of the platform file.
+func (w *world) platformPatch(before, after *simulate.State) map[string]any {
+	return before.PlatformPatch(after, func(queue string) string {
+		if w.call.Platform == nil {
+			return ""
+		}
+		q, _ := w.call.Platform.Queue(queue)
+		return q.Alias
+	})
 }
 
 // forecast is batchctl forecast.
@@ -160,7 +176,7 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 			return nil, fmt.Errorf("the catalogue does not know instance type %s", entry)
 		}
 		return list, nil
-	}}, nil
+	}, reader.Offers}, nil
 }
 
 // show prints the outlook of the queues, and that of the proposed change.
@@ -184,6 +200,7 @@ func show(ctx context.Context, con *term.Console, o options, w *world) error {
 			return err
 		}
 		d.Proposed, d.Patch, d.Costs = &after, w.seen.State.Patch(next), costsOf(d.Outlook, after)
+		d.PlatformPatch = w.platformPatch(w.seen.State, next)
 	}
 	if o.svg != "" {
 		if err := newfile.Write(o.svg, newfile.ForAll, newfile.Bytes([]byte(picture(d)))); err != nil {
@@ -210,7 +227,7 @@ func arrive(seen *observe.Observation, span time.Duration) {
 	const day = 24 * int64(time.Hour/time.Millisecond)
 	now, n := seen.State.Now, 0
 	var later []simulate.Job
-	for _, j := range seen.Ended {
+	for _, j := range seen.State.Past {
 		for at := j.Submitted + day; at < now+span.Milliseconds(); at += day {
 			if at <= now {
 				continue
@@ -231,6 +248,38 @@ func arrive(seen *observe.Observation, span time.Duration) {
 
 // proposed returns the state after the proposed change.
 func proposed(ctx context.Context, con *term.Console, o options, w *world) (*simulate.State, error) {
+	next, err := changed(o, w, w.seen.State)
+	if err != nil {
+		return nil, err
+	}
+	if o.withoutShare != "" {
+		next = next.Without(o.withoutShare)
+	}
+	for _, arg := range o.addJobs {
+		if next, err = withJobs(ctx, con, o, w, next, arg); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+// changed returns a state with the changes of --policy, --set and --spot-reclaims.
+func changed(o options, w *world, state *simulate.State) (*simulate.State, error) {
+	if o.policy != "" {
+		text, err := os.ReadFile(o.policy)
+		if err != nil {
+			return nil, exit.Usage("--policy: %v", err)
+		}
+		p, err := simulate.ParsePolicy(text)
+		if err != nil {
+			return nil, exit.Usage("--policy %s: %v", o.policy, err)
+		}
+		at, err := onlyQueue(o, w, "--policy is for one queue")
+		if err != nil {
+			return nil, err
+		}
+		state = state.WithPolicy(at, p)
+	}
 	var changes []simulate.Change
 	for _, text := range o.set {
 		c, err := simulate.ParseChange(text)
@@ -239,20 +288,12 @@ func proposed(ctx context.Context, con *term.Console, o options, w *world) (*sim
 		}
 		changes = append(changes, c)
 	}
-	next, err := w.seen.State.Changed(changes, w.expand)
+	next, err := state.Changed(changes, w.expand)
 	if err != nil {
 		return nil, exit.Usage("--set %v", err)
 	}
-	if o.withoutShare != "" {
-		next = next.Without(o.withoutShare)
-	}
 	if o.reclaims > 0 {
 		next = next.Reclaimed(o.reclaims)
-	}
-	for _, arg := range o.addJobs {
-		if next, err = withJobs(ctx, con, o, w, next, arg); err != nil {
-			return nil, err
-		}
 	}
 	return next, nil
 }

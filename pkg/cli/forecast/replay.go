@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
@@ -32,16 +33,34 @@ type sizingDocument struct {
 	Waited []int64 `json:"waitedMs,omitempty"`
 	// MaxWaitMs is the limit for 95 % of the jobs.
 	MaxWaitMs int64 `json:"maxWaitMs"`
-	// Sets are the sets of queues, the cheapest within the limit first.
-	Sets []simulate.Sizing `json:"sets"`
+	// Tried is how many sets of queues the search tried, and Sets are the best of them: the cheapest within the limit
+	// first.
+	Tried int               `json:"tried"`
+	Sets  []simulate.Sizing `json:"sets"`
 	// Patch changes the present queues to the first set, if it keeps the limit.
 	Patch map[string]any `json:"patch,omitempty"`
+	// PlatformPatch is the change in the form of the platform file.
+	PlatformPatch map[string]any `json:"platformPatch,omitempty"`
+}
+
+// mostSets is how many sets a sizing report has.
+const mostSets = 20
+
+// searched says how the best set was found.
+func (d sizingDocument) searched() string {
+	return fmt.Sprintf("%s tried; the search follows each gain, so a cheaper set may exist", term.Plural(d.Tried, "set"))
 }
 
 // readTrace reads the trace of --replay.
 func readTrace(o options, w *world) (*simulate.Trace, error) {
 	if o.replay == "history" {
-		return simulate.TraceOf(w.seen.Ended), nil
+		var attempts []history.Attempt
+		for a, err := range w.call.Ledger.History().All() {
+			if err == nil && w.call.Ledger.Covers(a.Target) { // history reports damaged rows
+				attempts = append(attempts, a)
+			}
+		}
+		return w.seen.Replay(attempts), nil
 	}
 	f, err := os.Open(o.replay)
 	if err != nil {
@@ -72,45 +91,33 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 	if len(trace.Jobs) == 0 {
 		return exit.Fail(exit.Problem, "%s has no job that a replay can run", o.replay)
 	}
-	queue, err := traceQueue(o, w)
+	assign := func(j simulate.Job) int { return j.Queue } // history has the jobs of all queues
+	if o.replay != "history" {
+		queue, err := onlyQueue(o, w, "the jobs of a trace file go to one queue")
+		if err != nil {
+			return err
+		}
+		assign = func(simulate.Job) int { return queue }
+	}
+	state := trace.Replay(w.seen.State, assign)
+	next, err := changed(o, w, state)
 	if err != nil {
 		return err
 	}
-	state := trace.Replay(w.seen.State, func(j simulate.Job) int {
-		if o.replay == "history" {
-			return j.Queue
-		}
-		return queue
-	})
-	var changes []simulate.Change
-	for _, text := range o.set {
-		c, err := simulate.ParseChange(text)
-		if err != nil {
-			return exit.Usage("--set %v", err)
-		}
-		changes = append(changes, c)
-	}
-	changed, err := state.Changed(changes, w.expand)
-	if err != nil {
-		return exit.Usage("--set %v", err)
-	}
-	if o.reclaims > 0 {
-		changed = changed.Reclaimed(o.reclaims)
-	}
-	sets, err := simulate.Sizings(changed, o.mostWait.Milliseconds(), w.expand, runtime.GOMAXPROCS(0))
+	sets, err := simulate.Sizings(next, o.mostWait.Milliseconds(), w.offers(next), w.expand, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return exit.Usage("%v", err)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Sets: sets}
+	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Tried: len(sets), Sets: sets[:min(len(sets), mostSets)]}
 	if waits := slices.DeleteFunc(slices.Clone(trace.Waits), func(v int64) bool { return v < 0 }); len(waits) > 0 {
 		slices.Sort(waits)
 		d.Waited = []int64{simulate.Quantile(waits, 0.5), simulate.Quantile(waits, 0.95)}
 	}
 	if sets[0].Keeps {
-		d.Patch = state.Patch(sets[0].State())
+		d.Patch, d.PlatformPatch = state.Patch(sets[0].State()), w.platformPatch(state, sets[0].State())
 	}
 	if o.html != "" {
 		if err := newfile.Write(o.html, newfile.ForAll, func(w io.Writer) error { return report(w, d) }); err != nil {
@@ -123,8 +130,8 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 	return printSizing(con, d)
 }
 
-// traceQueue returns the index of the queue that the jobs of a trace go to.
-func traceQueue(o options, w *world) (int, error) {
+// onlyQueue returns the index of the queue that is named, or the only one. why says what needs one queue.
+func onlyQueue(o options, w *world, why string) (int, error) {
 	if len(o.Args) == 1 {
 		if at := w.seen.Queue(o.Args[0]); at >= 0 {
 			return at, nil
@@ -133,7 +140,11 @@ func traceQueue(o options, w *world) (int, error) {
 	if len(w.seen.State.Queues) == 1 {
 		return 0, nil
 	}
-	return 0, exit.Usage("the jobs of a trace go to one queue, and the target has %d", len(w.seen.State.Queues)).Try("name it: batchctl forecast QUEUE --replay %s", term.Quoted(o.replay))
+	var names []string
+	for _, q := range w.seen.State.Queues {
+		names = append(names, diag.Printable(q.Name))
+	}
+	return 0, exit.Usage("%s, and the target has %d: %s", why, len(names), strings.Join(names, " ")).Try("name it: batchctl forecast QUEUE")
 }
 
 // printSizing prints a sizing report as text.
@@ -153,9 +164,9 @@ func printSizing(con *term.Console, d sizingDocument) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Out, "\n%s\n", simulate.Verdict(d.Sets, d.MaxWaitMs))
+	fmt.Fprintf(con.Out, "\n%s\n%s\n", simulate.Verdict(d.Sets, d.MaxWaitMs), d.searched())
 	if len(d.Patch) > 0 {
-		return printPatch(con, d.Patch)
+		return printPatch(con, d.Patch, d.PlatformPatch)
 	}
 	return nil
 }
@@ -177,6 +188,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6e
 <h1>Sizing report</h1>
 <p>{{.Jobs}} jobs of {{.Trace}} against the queues at {{.Target}}, on {{.Day}}.</p>
 <p class="verdict">{{.Verdict}}</p>
+<p>{{.Searched}}</p>
 <table>
 <thead><tr><th>Set</th><th>maxvCpus</th><th>Wait p95</th><th>Cost</th><th>Idle vCPU hours</th><th>Fairness</th><th>Keeps the limit</th></tr></thead>
 <tbody>
@@ -218,7 +230,7 @@ func report(w io.Writer, d sizingDocument) error {
 		patch = string(text)
 	}
 	err := page.Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
-		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Rows": rows, "Patch": patch,
+		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": d.searched(), "Rows": rows, "Patch": patch,
 		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
 			c := s.Outlook.CostUSD
 			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}

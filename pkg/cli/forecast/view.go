@@ -40,7 +40,7 @@ func printOutlook(con *term.Console, o options, d outlookDocument) error {
 		fmt.Fprintf(con.Out, "\nthis costs share %s %s: its jobs wait that much longer on average\n", diag.Printable(c.Share), simulate.WaitText(c.WaitMs))
 	}
 	if len(d.Patch) > 0 {
-		if err := printPatch(con, d.Patch); err != nil {
+		if err := printPatch(con, d.Patch, d.PlatformPatch); err != nil {
 			return err
 		}
 	}
@@ -53,13 +53,20 @@ func printOutlook(con *term.Console, o options, d outlookDocument) error {
 	return nil
 }
 
-// printPatch prints a change for the files of apply.
-func printPatch(con *term.Console, patch map[string]any) error {
+// printPatch prints a change for the files of apply, and for the platform file.
+func printPatch(con *term.Console, patch, platform map[string]any) error {
 	text, err := json.MarshalIndent(patch, "", "  ")
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(con.Out, "\nchange these members in the files of your queues, then run batchctl apply\n%s\n", diag.PrintableJSON(text))
+	if len(platform) == 0 {
+		return nil
+	}
+	if text, err = json.MarshalIndent(platform, "", "  "); err != nil {
+		return err
+	}
+	fmt.Fprintf(con.Out, "\nif your platform file describes the queue, change it there too\n%s\n", diag.PrintableJSON(text))
 	return nil
 }
 

@@ -73,7 +73,7 @@ func RetryCommand(con *term.Console) *cli.Command {
 			"the last submission.",
 			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
 				"batchctl results pi-sweep pi-sweep-retry"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[plan.Document]("dry-run"))...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[plan.Document]("dry-run"))...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(), settleFlag(), whenFlag(),
 			&cli.BoolFlag{Name: "failed", Usage: "retry the FAILED children (the default and only choice)"},
 			&cli.BoolFlag{Name: "partial", Usage: "for an unfinished array, retry the children that have failed so far"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan --json does; send nothing"},
@@ -127,16 +127,21 @@ func SubmitCommand(con *term.Console) *cli.Command {
 			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "if one of several jobs is rejected, `ACTION`: resume keeps the accepted jobs for batchctl resume, stop ends them"},
 			&cli.StringFlag{Name: "check", Usage: "send nothing if anything changed since `PLAN`, a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan does; send nothing"},
-			&cli.BoolFlag{Name: "when", Value: true, Usage: "print when the jobs start, if that is later than in a minute and known within a second; --when=false leaves it out"},
+			whenFlag(),
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the job finishes; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
 				return err
 			}
-			return submit(c.Context, con, submitOptions{Options: o, deliverOptions: delivers(c, o.Format), onFailure: c.String("on-failure"), check: c.String("check"), dryRun: c.Bool("dry-run"), when: c.Bool("when")})
+			return submit(c.Context, con, submitOptions{Options: o, deliverOptions: delivers(c, o.Format), onFailure: c.String("on-failure"), check: c.String("check"), dryRun: c.Bool("dry-run")})
 		},
 	}
+}
+
+// whenFlag is --when.
+func whenFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "when", Value: true, Usage: "print when the jobs start, if that is later than in a minute and known within a second; --when=false leaves it out"}
 }
 
 // settleFlag is --settle, how long batchctl checks for a job after a missing
@@ -149,5 +154,5 @@ func settleFlag() cli.Flag {
 // delivers reads the flags that say how a command reports and follows the jobs
 // that it submits.
 func delivers(c *cli.Context, format string) deliverOptions {
-	return deliverOptions{format: format, idsFile: cmdline.IDsFile(c), wait: c.Bool("wait")}
+	return deliverOptions{format: format, idsFile: cmdline.IDsFile(c), wait: c.Bool("wait"), when: c.Bool("when")}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -45,7 +46,7 @@ func retry(ctx context.Context, con *term.Console, o retryOptions) error {
 		_, err = con.Out.Write(append(diag.PrintableJSON(document), '\n'))
 		return err
 	}
-	return deliver(ctx, con, o.deliverOptions, call.Target, planned)
+	return deliver(ctx, con, o.deliverOptions, call.Target, planned, &input.Input{Platform: call.Platform})
 }
 
 // retryFailure returns an exit.Failure for the errors that mean that there is

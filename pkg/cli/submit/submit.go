@@ -32,8 +32,6 @@ type submitOptions struct {
 	// check is the path of a plan that must still be valid; "" for none.
 	check  string
 	dryRun bool
-	// when prints when the jobs start, if that is known soon.
-	when bool
 }
 
 // deliverOptions say how a command reports and follows the jobs that it submits.
@@ -43,8 +41,10 @@ type deliverOptions struct {
 	idsFile string
 	// wait makes the command follow the jobs until they finish.
 	wait bool
-	// startLine returns a forecast of when accepted jobs start; "" for none.
-	startLine func(context.Context, *target.Target, []once.Submitted) string
+	// when makes the command print when the jobs start, if that is known soon.
+	when bool
+	// prices is the path of a price list for the forecast; "" for batchctl's own.
+	prices string
 }
 
 // submit is batchctl submit.
@@ -87,25 +87,31 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 	if err := nameEarlier(con, t); err != nil {
 		return err
 	}
-	o.startLine = func(ctx context.Context, t *target.Target, jobs []once.Submitted) string {
-		if !o.when {
-			return ""
-		}
-		prices, err := preview.PricesFor(o.Prices, in)
-		if err != nil {
-			return "" // plan --when reports it
-		}
-		return preview.WhenAccepted(ctx, t, preview.CatalogOf(in), prices, session.WithID(jobs), whenPatience)
+	o.prices = o.Prices
+	return deliver(ctx, con, o.deliverOptions, t, planned, in)
+}
+
+// printStart prints a forecast of when accepted jobs start, unless stdout is for JSON. It prints nothing if they start
+// at once, or if the answer takes longer than whenPatience.
+func (o deliverOptions) printStart(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, accepted []once.Submitted) {
+	if !o.when || o.format == "json" {
+		return
 	}
-	return deliver(ctx, con, o.deliverOptions, t, planned)
+	prices, err := preview.PricesFor(o.prices, in)
+	if err != nil {
+		return // plan --when reports it
+	}
+	if line := preview.WhenAccepted(ctx, t, preview.CatalogOf(in), prices, session.WithID(accepted), whenPatience); line != "" {
+		fmt.Fprintln(con.Err, diag.Printable(line))
+	}
 }
 
 // whenPatience is how long submit waits for the queue before it leaves out the forecast.
 const whenPatience = time.Second
 
 // deliver submits the plan, prints and records the jobs, and follows them with
-// --wait.
-func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, planned *plan.Plan) error {
+// --wait. in has the platform file.
+func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, planned *plan.Plan, in *input.Input) error {
 	s := &Sending{con, t, planned}
 	d := &delivery{con: con, t: t, format: o.format, path: o.idsFile, whole: !o.wait || !s.HoldsBack()}
 	// Print the ids first; the check for duplicates waits.
@@ -118,11 +124,7 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 		if err := checkLate(ctx, con, t, jobs)(); err != nil {
 			return err
 		}
-		if o.startLine != nil {
-			if line := o.startLine(ctx, t, jobs); line != "" {
-				fmt.Fprintln(con.Err, diag.Printable(line))
-			}
-		}
+		o.printStart(ctx, con, t, in, jobs)
 		nextSteps(con, t, jobs)
 		printOutputs(con, planned, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)
 		return nil
@@ -135,6 +137,7 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 		if d.whole {
 			check = checkLate(ctx, con, t, accepted)
 		}
+		o.printStart(ctx, con, t, in, accepted)
 		return jobs.WaitFor(ctx, con, t, accepted, d.log())
 	})
 	if err == nil && code != exit.OK {

@@ -73,9 +73,9 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 		if s == nil || from == 0 || to < from || j.ArrayProperties != nil && aws.ToInt32(j.ArrayProperties.Size) > 0 {
 			continue
 		}
-		o.Ended = append(o.Ended, forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team,
-			Priority: s.priority, Platform: s.platform, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt), Started: from, Exact: max(to-from, 1)})
-		o.State.Past = append(o.State.Past, forecast.Past{Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), MilliCPU: s.need.MilliCPU, Started: from, Ended: to})
+		o.State.Past = append(o.State.Past, forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team,
+			Priority: s.priority, Platform: s.platform, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt), Started: from, Exact: max(to-from, 1),
+			Durations: o.Durations(definition(j.JobSummary), j.queue, s.timeout)})
 	}
 	return nil
 }

@@ -45,8 +45,6 @@ type Observation struct {
 	// Queues and Environments are as the target described them.
 	Queues       []types.JobQueueDetail
 	Environments []types.ComputeEnvironmentDetail
-	// Ended are the jobs that ended lately, with what they asked for.
-	Ended []forecast.Job
 }
 
 // The bounds of an observation: a person waits for it.

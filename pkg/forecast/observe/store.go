@@ -117,7 +117,7 @@ func (o *Observation) Started() map[string]int64 {
 			all[j.ID] = j.Started
 		}
 	}
-	for _, j := range o.Ended {
+	for _, j := range o.State.Past {
 		all[j.ID] = j.Started
 	}
 	return all
