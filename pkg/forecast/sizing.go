@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Sizing is one set of queues in a sizing report.
@@ -68,7 +70,7 @@ func Sizings(s *State, limit int64, expand func(entry string, spot bool) ([]Inst
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Sizing) int {
+	stable.Sort(all, func(a, b Sizing) int {
 		switch {
 		case a.Keeps != b.Keeps && a.Keeps:
 			return -1
