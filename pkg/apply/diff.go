@@ -11,6 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Change is a member of a resource whose value in the account differs from the file.
@@ -96,7 +97,7 @@ func sortSet(o object, path []string, by string) {
 		path = path[1:]
 	}
 	list := listOf(o[path[0]])
-	slices.SortStableFunc(list, func(a, b any) int {
+	stable.Sort(list, func(a, b any) int {
 		if by != "" {
 			x, _ := a.(object)
 			y, _ := b.(object)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Choose returns the state with the resources of these names, in files or in the account, and with the environments
@@ -110,7 +111,7 @@ func (s *State) newest(k document.Kind) (all []*Resource) {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b *Resource) int { return strings.Compare(a.Logical, b.Logical) })
+	stable.Sort(all, func(a, b *Resource) int { return strings.Compare(a.Logical, b.Logical) })
 	return all
 }
 

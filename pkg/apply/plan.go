@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Options say what apply may do.
@@ -101,7 +102,7 @@ func NewPlan(files []*document.File, state *State, o Options) (*Plan, diag.List)
 	p.references()
 	p.platforms()
 	// Creations go from policies to queues, deletions the other way.
-	slices.SortStableFunc(p.plan.Steps, func(a, b *Step) int { return cmp.Compare(a.position(), b.position()) })
+	stable.Sort(p.plan.Steps, func(a, b *Step) int { return cmp.Compare(a.position(), b.position()) })
 	p.problems.Sort()
 	return &p.plan, p.problems
 }

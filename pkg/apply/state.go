@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The tags that apply puts on resources.
@@ -274,7 +275,7 @@ func (s *State) named(k *kind, logical string) (all []*Resource) {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b *Resource) int { return cmp.Compare(b.generation(), a.generation()) })
+	stable.Sort(all, func(a, b *Resource) int { return cmp.Compare(b.generation(), a.generation()) })
 	return all
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Curve is one operation by size: all its pairs that differ in nothing else.
@@ -71,7 +73,7 @@ func curves(pairs []*Pair) []*Curve {
 		all[i].Pairs = append(all[i].Pairs, p)
 	}
 	for _, c := range all {
-		slices.SortStableFunc(c.Pairs, func(a, b *Pair) int { return cmp.Compare(a.Length, b.Length) })
+		stable.Sort(c.Pairs, func(a, b *Pair) int { return cmp.Compare(a.Length, b.Length) })
 		c.fit()
 	}
 	return all

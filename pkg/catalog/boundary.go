@@ -1,6 +1,10 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/stable"
+)
 
 // Saving is the gain of a slightly smaller request.
 type Saving struct {
@@ -39,7 +43,7 @@ func JustOver(environments []Environment, r Request, now Placement) (s Saving, o
 		types = append(types, some...)
 	}
 	types = slices.DeleteFunc(types, func(t InstanceType) bool { return !t.suits(r) })
-	slices.SortFunc(types, bySize)
+	stable.Sort(types, bySize)
 	for _, t := range slices.Backward(types) {
 		if c, over := r.justOver(t, 1); over && t.smallerThan(now.Instance) {
 			return Saving{c, t, 1}, true

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Place compares a request with the environment's instance types. An environment whose
@@ -142,7 +144,7 @@ func (e Environment) expand() (types []InstanceType, unknown []string) {
 		}
 		types = append(types, list...)
 	}
-	slices.SortFunc(types, bySize)
+	stable.Sort(types, bySize)
 	return types, unknown
 }
 

@@ -26,6 +26,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The bounds of "every", the time between two checkpoints, and its default.
@@ -235,7 +237,7 @@ func Sort(names []string) Contents {
 			c.Generations = append(c.Generations, id)
 		}
 	}
-	slices.SortFunc(c.Generations, func(a, b ID) int { return b.Compare(a) })
+	stable.Sort(c.Generations, func(a, b ID) int { return b.Compare(a) })
 	return c
 }
 
@@ -265,7 +267,7 @@ func (c Contents) Garbage(good []Manifest) (names []string) {
 			names = append(names, DataName(hash))
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) }) // "generations" before "data"
+	stable.Sort(names, func(a, b string) int { return strings.Compare(b, a) }) // "generations" before "data"
 	return names
 }
 

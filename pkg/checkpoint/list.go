@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // List returns the files of the directory, in the order of their paths, without those that Skips names. Sockets,
@@ -37,7 +38,7 @@ func List(dir fs.FS) (files []File, err error) {
 		}
 		return err
 	})
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	stable.Sort(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, err
 }
 

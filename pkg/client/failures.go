@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
 
@@ -197,7 +198,7 @@ func cluster(all []*failed) []Failure {
 		}
 		failures[i].Count++
 	}
-	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
+	stable.Sort(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
 	return failures
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // QueueSnapshot returns the use of a queue's capacity by its jobs, and the jobs at its front.
@@ -56,7 +58,7 @@ func (c *Client) QueueStatus(ctx context.Context, queue string) (*QueueStatus, e
 			state.More = append(state.More, status)
 		}
 	}
-	slices.SortStableFunc(state.Jobs, func(a, b types.JobSummary) int {
+	stable.Sort(state.Jobs, func(a, b types.JobSummary) int {
 		return slices.Index(NotEnded, b.Status) - slices.Index(NotEnded, a.Status)
 	})
 	var err error

@@ -16,6 +16,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 var (
@@ -323,7 +324,7 @@ func (f *finder) matches() (*Matches, error) {
 	m := &Matches{Handle: f.handle, known: f.seen, part: f.part, atService: f.atService}
 	switch {
 	case len(f.byID) > 1:
-		slices.SortStableFunc(f.byID, newestFirst)
+		stable.Sort(f.byID, newestFirst)
 		return nil, &AmbiguousIDError{f.base, f.byID}
 	case len(f.byID) == 1:
 		m.Jobs = f.byID
@@ -336,7 +337,7 @@ func (f *finder) matches() (*Matches, error) {
 	// Reversed, because of jobs with equal times the one that was recorded last is the newest.
 	m.Jobs = slices.Clone(f.byName)
 	slices.Reverse(m.Jobs)
-	slices.SortStableFunc(m.Jobs, newestFirst)
+	stable.Sort(m.Jobs, newestFirst)
 	last := map[string]time.Time{} // of each submission
 	for _, k := range f.members {
 		if k.Submitted.After(last[k.Run]) {
@@ -344,7 +345,7 @@ func (f *finder) matches() (*Matches, error) {
 		}
 	}
 	m.Members = slices.Clone(f.members)
-	slices.SortStableFunc(m.Members, func(a, b Known) int {
+	stable.Sort(m.Members, func(a, b Known) int {
 		return cmp.Or(last[b.Run].Compare(last[a.Run]), strings.Compare(a.Run, b.Run))
 	})
 	return m, nil

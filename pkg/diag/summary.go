@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Tally is the number of problems of one rule.
@@ -42,7 +43,7 @@ func Summary(l List) []Tally {
 		}
 		tallies[i].Count++
 	}
-	slices.SortStableFunc(tallies, func(a, b Tally) int {
+	stable.Sort(tallies, func(a, b Tally) int {
 		return cmp.Or(waivedLast(a, b), cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Count, a.Count), strings.Compare(a.Rule, b.Rule))
 	})
 	return tallies

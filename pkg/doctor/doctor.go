@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Severity is how much a finding matters.
@@ -238,7 +240,7 @@ func Examine(ctx context.Context, h Host) Report {
 		r.Unread = append(r.Unread, l.unread...)
 	}
 	r.Unread = once(r.Unread)
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+	stable.Sort(r.Findings, func(a, b Finding) int {
 		return slices.Index(Severities(), a.Severity) - slices.Index(Severities(), b.Severity)
 	})
 	return r

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Prediction is a forecast for a job, and later what happened: one line of a file in the state directory.
@@ -56,7 +58,7 @@ func AccuracyOf(target string, all []Prediction) []Accuracy {
 	for queue, predictions := range byQueue {
 		list = append(list, accuracyOf(queue, predictions))
 	}
-	slices.SortFunc(list, func(a, b Accuracy) int { return cmp.Compare(a.Queue, b.Queue) })
+	stable.Sort(list, func(a, b Accuracy) int { return cmp.Compare(a.Queue, b.Queue) })
 	return list
 }
 
@@ -70,7 +72,7 @@ func accuracyOf(queue string, all []Prediction) Accuracy {
 			known = append(known, p)
 		}
 	}
-	slices.SortStableFunc(known, func(x, y Prediction) int { return cmp.Compare(x.Made, y.Made) })
+	stable.Sort(known, func(x, y Prediction) int { return cmp.Compare(x.Made, y.Made) })
 	known = known[max(len(known)-countedOutcomes, 0):]
 	if a.Forecasts = len(known); a.Forecasts == 0 {
 		return a

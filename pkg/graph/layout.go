@@ -3,6 +3,8 @@ package graph
 import (
 	"math"
 	"slices"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Distances of the page in tenths of a pixel.
@@ -155,7 +157,7 @@ func (l *layered) ports() map[int]ends {
 	}
 	ports := map[int]ends{}
 	spread := func(s int, links []int, next func(way []int) int, set func(link, offset int)) {
-		slices.SortStableFunc(links, func(a, b int) int { return l.slots[next(l.ways[a])].centre - l.slots[next(l.ways[b])].centre })
+		stable.Sort(links, func(a, b int) int { return l.slots[next(l.ways[a])].centre - l.slots[next(l.ways[b])].centre })
 		step := min(portGap, (l.slots[s].height-2*padding)/len(links))
 		for i, link := range links {
 			set(link, (2*i-len(links)+1)*step/2)

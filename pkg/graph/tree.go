@@ -3,6 +3,8 @@ package graph
 import (
 	"cmp"
 	"slices"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // branch is a node in its place in the tree of the text.
@@ -41,7 +43,7 @@ func (c *checked) tree() []*branch {
 				waits[to]--
 			}
 		}
-		slices.SortFunc(ready, func(k, l int) int { return byReach(c.links[k].to, c.links[l].to) })
+		stable.Sort(ready, func(k, l int) int { return byReach(c.links[k].to, c.links[l].to) })
 		for _, l := range ready {
 			b.below = append(b.below, plant(c.links[l].to, l))
 		}
@@ -54,7 +56,7 @@ func (c *checked) tree() []*branch {
 			starts = append(starts, i)
 		}
 	}
-	slices.SortFunc(starts, byReach)
+	stable.Sort(starts, byReach)
 	for _, i := range starts {
 		roots = append(roots, plant(i, -1))
 	}

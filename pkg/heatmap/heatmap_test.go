@@ -16,11 +16,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/packed"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -396,4 +400,22 @@ func TestLayoutProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The archive in the program must be the font of the module.
+func TestFont(t *testing.T) {
+	module := fstest.MapFS{fontFile: {Data: liberationsansregular.TTF}}
+	if *update {
+		archive, err := packed.Pack(module, fontFile)
+		if err == nil {
+			err = os.WriteFile("font.zip.gz", archive, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if stale, err := packed.Stale(fontArchive, module, fontFile); err != nil || len(stale) > 0 {
+		t.Fatalf("the archive differs from the module (%q, %v); run go test ./pkg/heatmap -run TestFont -update", stale, err)
+	}
 }

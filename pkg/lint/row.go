@@ -23,6 +23,8 @@ type selector struct {
 
 // in returns a selector. A path is members joined by dots; "[]" after a name stands for
 // every element, "*" for every member. An empty path is the object itself.
+//
+//go:noinline
 func in(of scope, paths ...string) selector {
 	pl := selector{scope: of}
 	for _, p := range paths {

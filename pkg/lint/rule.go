@@ -59,6 +59,8 @@ const placementTopic = "stuck-runnable"
 
 // onlyWith restricts the rule to members: if none of the paths can occur in a file's
 // requests, the rule is skipped.
+//
+//go:noinline
 func (r *Rule) onlyWith(paths ...path) *Rule {
 	r.about = nil
 	for _, p := range paths {

@@ -85,6 +85,8 @@ func creates(p *Pass) []Site { return allSites.of(p).creates }
 
 // where returns the scope of the sites that satisfy a condition. It filters again in each
 // run.
+//
+//go:noinline
 func where(of scope, keep func(Site) bool) scope {
 	return func(p *Pass) []Site {
 		var out []Site

@@ -15,6 +15,8 @@ import (
 )
 
 // quote quotes a text as in the file and cuts a long one.
+//
+//go:noinline
 func quote(s string) string { return diag.Quote(s) }
 
 // quoteAll quotes each text of a list.

@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 const (
@@ -113,6 +114,6 @@ func entries(files []hashed) []entry {
 	for _, f := range files {
 		all = append(all, entry{path: f.name, sha256: f.sha(), size: f.size, executable: f.executable()})
 	}
-	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	stable.Sort(all, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	return all
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -267,7 +267,7 @@ func rangesOf(list *jsontree.Node, count int) (ranges []nodeRange) {
 			ranges = append(ranges, nodeRange{g, a, b})
 		}
 	}
-	slices.SortStableFunc(ranges, func(a, b nodeRange) int { return cmp.Compare(a.last-a.first, b.last-b.first) })
+	stable.Sort(ranges, func(a, b nodeRange) int { return cmp.Compare(a.last-a.first, b.last-b.first) })
 	return ranges
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Secrets holds the credentials of a text. A nil Secrets has none; all methods accept it.
@@ -152,7 +154,7 @@ func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
 
 // merged sorts spans and joins those that overlap.
 func merged(spans []Span) []Span {
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	stable.Sort(spans, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	out := spans[:1]
 	for _, p := range spans[1:] {
 		if last := &out[len(out)-1]; p.Start <= last.End {

@@ -22,6 +22,7 @@ import (
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/forecast/observe"
 	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -237,7 +238,7 @@ func arrive(seen *observe.Observation, span time.Duration) {
 			n++
 		}
 	}
-	slices.SortStableFunc(later, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
+	stable.Sort(later, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
 	seen.State.Jobs = append(seen.State.Jobs, later...)
 	if n == 0 {
 		seen.Unknown = append(seen.Unknown, "which jobs come: none ended in the last day, so none are assumed")
@@ -341,7 +342,7 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 			}
 		}
 	}
-	slices.SortStableFunc(next.Jobs, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
+	stable.Sort(next.Jobs, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
 	return &next, nil
 }
 
@@ -357,7 +358,7 @@ func costsOf(before, after simulate.Outlook) (list []costs) {
 			list = append(list, costs{g.Name, more})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b costs) int { return int(b.WaitMs - a.WaitMs) })
+	stable.Sort(list, func(a, b costs) int { return int(b.WaitMs - a.WaitMs) })
 	return list
 }
 

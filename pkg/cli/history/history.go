@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	record "github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -68,7 +69,7 @@ func list(con *term.Console, o listOptions) error {
 	} else if len(all) == 0 {
 		fmt.Fprintf(con.Err, "note: none of %s matches\n", term.Plural(recorded, "recorded attempt"))
 	}
-	slices.SortStableFunc(all, func(a, b record.Attempt) int {
+	stable.Sort(all, func(a, b record.Attempt) int {
 		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.CreatedAt, a.CreatedAt))
 	})
 	hidden := 0

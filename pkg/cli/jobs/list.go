@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -79,7 +80,7 @@ func (call *Call) newest(ctx context.Context, con *term.Console, array string, f
 		return nil, err
 	}
 	jobs = append(jobs, old...)
-	slices.SortStableFunc(jobs, func(a, b types.JobSummary) int {
+	stable.Sort(jobs, func(a, b types.JobSummary) int {
 		return cmp.Compare(aws.ToInt64(b.CreatedAt), aws.ToInt64(a.CreatedAt))
 	})
 	return jobs, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -241,7 +242,7 @@ func (call *Call) Described(ctx context.Context, names []string) ([]QueueState, 
 			return nil, exit.Fail(exit.NotDone, "no queue %s here", arg).Try("see them all: batchctl queues%s", call.Flags)
 		}
 	}
-	slices.SortFunc(states, func(a, b QueueState) int { return cmp.Compare(a.Name, b.Name) })
+	stable.Sort(states, func(a, b QueueState) int { return cmp.Compare(a.Name, b.Name) })
 	return states, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Marker is the first line of the Markdown of plan. A client of GitHub or GitLab
@@ -64,7 +65,7 @@ func markdownOf(files []*fileReport) string {
 		return b.String()
 	}
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b *fileReport) int { return a.rank() - b.rank() })
+	stable.Sort(files, func(a, b *fileReport) int { return a.rank() - b.rank() })
 	fmt.Fprintf(&b, "%s\n\n| file | verdict | jobs | runs on | price |\n| --- | --- | --- | --- | --- |\n", summary(files))
 	hidden := 0
 	for _, f := range files {

@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -350,7 +351,7 @@ func (f *fileReport) details() string {
 		fmt.Fprintf(&b, "- **blocked**: %s\n", f.shown(text))
 	}
 	sorted := slices.Clone(f.problems)
-	slices.SortStableFunc(sorted, func(a, b diag.Diagnostic) int { return cmp.Compare(weight(a), weight(b)) })
+	stable.Sort(sorted, func(a, b diag.Diagnostic) int { return cmp.Compare(weight(a), weight(b)) })
 	for i, d := range sorted {
 		if i == mostProblems {
 			fmt.Fprintf(&b, "- %s more\n", term.Plural(len(sorted)-i, "problem"))

@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -175,7 +176,7 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	if err := r.chosen.filter(r.call, s); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(s.Jobs, firstInLife)
+	stable.Sort(s.Jobs, firstInLife)
 	if len(s.Jobs) > topJobs {
 		s.Jobs, s.MoreJobs = s.Jobs[:topJobs], true
 	}

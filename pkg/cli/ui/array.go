@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -245,6 +246,6 @@ func numericColumns(rows []map[string]any, axes []string, size int) []column {
 	for _, c := range byName {
 		columns = append(columns, *c)
 	}
-	slices.SortFunc(columns, func(a, b column) int { return cmp.Compare(a.Name, b.Name) })
+	stable.Sort(columns, func(a, b column) int { return cmp.Compare(a.Name, b.Name) })
 	return columns
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"time"
+
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -26,8 +28,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
-	"time"
 )
 
 const (
@@ -168,7 +170,7 @@ func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(listed, func(a, b types.JobSummary) int {
+	stable.Sort(listed, func(a, b types.JobSummary) int {
 		failed := func(j types.JobSummary) int {
 			return map[bool]int{true: 0, false: 1}[j.Status == types.JobStatusFailed]
 		}

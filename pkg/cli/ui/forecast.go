@@ -13,6 +13,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
@@ -119,7 +120,7 @@ func useCharts(id, suffix string, o forecast.Outlook) (charts []titledChart) {
 		times = append(times, time.UnixMilli(at))
 	}
 	groups := slices.Clone(o.Groups)
-	slices.SortStableFunc(groups, func(a, b forecast.Group) int { return b.Jobs - a.Jobs })
+	stable.Sort(groups, func(a, b forecast.Group) int { return b.Jobs - a.Jobs })
 	for i, g := range groups[:min(len(groups), mostShares)] {
 		title := "vCPUs of share " + shown(g.Name) + suffix
 		used := g.Used[:min(len(g.Used), len(times))]

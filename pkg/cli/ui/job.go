@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
@@ -162,7 +163,7 @@ func (s *server) addFailed(ctx context.Context, v *jobView) error {
 	for _, child := range children {
 		v.Failed = append(v.Failed, aws.ToString(child.JobId))
 	}
-	slices.SortFunc(v.Failed, func(a, b string) int {
+	stable.Sort(v.Failed, func(a, b string) int {
 		_, i, _ := batch.SplitChildID(a)
 		_, j, _ := batch.SplitChildID(b)
 		return cmp.Compare(i, j)
@@ -194,7 +195,7 @@ func (s *server) viewOfJob(d types.JobDetail) jobView {
 	for name, value := range d.Tags {
 		v.Tags = append(v.Tags, variable{name, value})
 	}
-	slices.SortFunc(v.Tags, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
+	stable.Sort(v.Tags, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
 	for i, a := range d.Attempts {
 		view := attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt, Reason: aws.ToString(a.StatusReason)}
 		if c := a.Container; c != nil {

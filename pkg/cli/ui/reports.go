@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/heatmap"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -141,7 +142,7 @@ func findReports(dir string) reports {
 	if err != nil {
 		found.Problem = shown(fmt.Sprintf("read %s: %v", dir, exit.Cause(err)))
 	}
-	slices.SortFunc(found.Doctors, func(a, b doctorReport) int { return b.At.Compare(a.At) })
+	stable.Sort(found.Doctors, func(a, b doctorReport) int { return b.At.Compare(a.At) })
 	return found
 }
 
@@ -215,7 +216,7 @@ func (s *server) costReport(r *http.Request) (page, error) {
 	if err != nil {
 		return p, err
 	}
-	slices.SortStableFunc(found.Rows, func(a, b costRow) int { return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD) })
+	stable.Sort(found.Rows, func(a, b costRow) int { return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD) })
 	shownBars := chart.Bars{ID: "costs", Title: "Cost by " + shown(by), Unit: "USD"}
 	for i, row := range found.Rows {
 		if i == 20 {

@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/jsonlines"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // keptFor is how long Batch keeps a job that has ended, at least (user guide, job states: seven
@@ -305,7 +306,7 @@ func (m memory) newest() []Entry {
 	for _, e := range m.entries {
 		entries = append(entries, e)
 	}
-	slices.SortFunc(entries, func(a, b Entry) int { return b.Time.Compare(a.Time) })
+	stable.Sort(entries, func(a, b Entry) int { return b.Time.Compare(a.Time) })
 	return entries
 }
 

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/jsonlines"
 	"github.com/batchctl/batchctl/pkg/ladder"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The log of a run, <Ledger.Dir>/open/<run>.jsonl, exists while something of the run is open. Its
@@ -321,7 +321,7 @@ func (l *Ledger) openRuns() ([]string, error) {
 			runs = append(runs, aged{name, info.ModTime()})
 		}
 	}
-	slices.SortFunc(runs, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
+	stable.Sort(runs, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
 	var names []string
 	for _, r := range runs {
 		names = append(names, r.name)

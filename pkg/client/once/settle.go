@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 const (
@@ -101,7 +101,7 @@ func (t *plannedJob) sighted(job types.JobSummary, details map[string]types.JobD
 
 // sortSightings sorts by creation, oldest first.
 func sortSightings(found []sighting) {
-	slices.SortFunc(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
+	stable.Sort(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
 }
 
 // findSoon is find with a time limit.

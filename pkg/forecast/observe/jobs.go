@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // size is what is known of the jobs of a definition.
@@ -51,13 +52,13 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 			ended = append(ended, entry{j, i, 0})
 		}
 	}
-	slices.SortStableFunc(open, func(a, b entry) int {
+	stable.Sort(open, func(a, b entry) int {
 		if a.queue == b.queue {
 			return cmp.Or(cmp.Compare(a.front, b.front), cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt)))
 		}
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
-	slices.SortStableFunc(ended, func(a, b entry) int { return cmp.Compare(aws.ToInt64(a.StoppedAt), aws.ToInt64(b.StoppedAt)) })
+	stable.Sort(ended, func(a, b entry) int { return cmp.Compare(aws.ToInt64(a.StoppedAt), aws.ToInt64(b.StoppedAt)) })
 	sizes, byJob, err := r.sizes(ctx, open, ended)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Reader reads a target.
@@ -94,7 +95,7 @@ func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observa
 	for _, q := range o.Queues {
 		v := forecast.Queue{Name: aws.ToString(q.JobQueueName), Priority: aws.ToInt32(q.Priority), Policy: policies[aws.ToString(q.SchedulingPolicyArn)]}
 		order := slices.Clone(q.ComputeEnvironmentOrder)
-		slices.SortStableFunc(order, func(a, b types.ComputeEnvironmentOrder) int { return int(aws.ToInt32(a.Order) - aws.ToInt32(b.Order)) })
+		stable.Sort(order, func(a, b types.ComputeEnvironmentOrder) int { return int(aws.ToInt32(a.Order) - aws.ToInt32(b.Order)) })
 		for _, e := range order {
 			v.Environments = append(v.Environments, batch.Name(aws.ToString(e.ComputeEnvironment)))
 		}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -69,7 +69,7 @@ func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEve
 		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ingested})
 	}
 	if log.IsPut() {
-		slices.SortStableFunc(out.Events, func(a, b wire.OutputLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+		stable.Sort(out.Events, func(a, b wire.OutputLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	}
 	return out, nil
 }

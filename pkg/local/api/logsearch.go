@@ -12,6 +12,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -52,7 +53,7 @@ func (x *streamIndex) update(m *model.Model) []model.LogStream {
 		return x.sorted
 	}
 	fresh := slices.Clone(all[len(x.sorted):])
-	slices.SortFunc(fresh, byName)
+	stable.Sort(fresh, byName)
 	old, both := x.sorted, make([]model.LogStream, 0, len(all))
 	for len(old) > 0 && len(fresh) > 0 {
 		if byName(old[0], fresh[0]) < 0 {
@@ -287,7 +288,7 @@ func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.Fil
 		out.NextToken = aws.String(newToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
 	}
 	// Streams are read one after the other, so their events are interleaved only here.
-	slices.SortStableFunc(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	stable.Sort(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	return out, nil
 }
 

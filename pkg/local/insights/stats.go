@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // aggregateFunctions are the functions of stats, with their number of arguments (user guide, "stats").
@@ -151,7 +153,7 @@ func (s *statsStage) finish() {
 	for _, g := range s.groups {
 		groups = append(groups, g)
 	}
-	slices.SortFunc(groups, func(a, b *group) int {
+	stable.Sort(groups, func(a, b *group) int {
 		for i := range a.by {
 			if c := natural(a.by[i], b.by[i]); c != 0 {
 				return c

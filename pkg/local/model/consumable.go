@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Types of consumable resources.
@@ -106,7 +108,7 @@ func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJob
 	for _, r := range p.ConsumableResourceList {
 		all = append(all, Requirement{ResourceName(aws.ToString(r.ConsumableResource), KindConsumable), aws.ToInt64(r.Quantity)})
 	}
-	slices.SortFunc(all, func(a, b Requirement) int { return strings.Compare(a.Name, b.Name) })
+	stable.Sort(all, func(a, b Requirement) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // ECSTask is the ECS task that AWS Batch would start for an attempt. Each node of a multi-node job
@@ -127,7 +129,7 @@ func (m *Model) Instances(cluster string) []Instance {
 			all = append(all, i)
 		}
 	}
-	slices.SortFunc(all, func(a, b Instance) int { return strings.Compare(a.Executor, b.Executor) })
+	stable.Sort(all, func(a, b Instance) int { return strings.Compare(a.Executor, b.Executor) })
 	return all
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // QuotaShare is a part of the capacity of a queue for service jobs.
@@ -59,7 +61,7 @@ func (m *Model) SharesOf(queue string) []*QuotaShare {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b *QuotaShare) int { return cmp.Compare(a.Name, b.Name) })
+	stable.Sort(all, func(a, b *QuotaShare) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
@@ -221,7 +223,7 @@ func (m *Model) preemptionsOf(queue *Queue) (events []Event) {
 			}
 		}
 	}
-	slices.SortFunc(r.running, func(a, b *Task) int {
+	stable.Sort(r.running, func(a, b *Task) int {
 		return cmp.Or(cmp.Compare(a.Job.class.priority, b.Job.class.priority), -a.compare(b))
 	})
 	for p := m.picker(queue.Name, 0, Amount{}); p.head() != nil; {

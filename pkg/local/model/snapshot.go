@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // frontOfQueue is how many jobs a snapshot shows.
@@ -92,7 +94,7 @@ func (l *QueueJobs) Utilization(now int64, p *Policy, decay int64, serves bool) 
 		}
 		f.TopCapacityUtilization = append(f.TopCapacityUtilization, u)
 	}
-	slices.SortStableFunc(f.TopCapacityUtilization, func(a, b types.FairshareCapacityUtilization) int {
+	stable.Sort(f.TopCapacityUtilization, func(a, b types.FairshareCapacityUtilization) int {
 		return cmp.Compare(l.shares[*b.ShareIdentifier].inUse, l.shares[*a.ShareIdentifier].inUse)
 	})
 	f.TopCapacityUtilization = f.TopCapacityUtilization[:min(len(f.TopCapacityUtilization), 20)]

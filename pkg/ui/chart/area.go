@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Series is the values of one area. NaN is a gap, negative values count as 0.
@@ -154,7 +156,7 @@ func (a Area) sample(total []float64, scale timeScale) []int {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return a.Times[i].Compare(a.Times[j]) })
+	stable.Sort(order, func(i, j int) int { return a.Times[i].Compare(a.Times[j]) })
 	if float64(len(order)) <= scale.right-scale.left {
 		return order
 	}
