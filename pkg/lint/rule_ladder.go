@@ -44,7 +44,7 @@ func ladderRules() []*Rule {
 				"A definition in the job file is registered at the new target, too.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
-				for r := range p.rungs() {
+				for _, r := range rungs.of(p) {
 					r.checkTarget(p)
 				}
 			},
