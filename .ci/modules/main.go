@@ -79,7 +79,7 @@ func built() ([]module, error) {
 	// The modules differ by system.
 	seen := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		list := exec.Command("go", "list", "-deps", "-tags", "cuda", "-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/...")
+		list := exec.Command("go", "list", "-deps", "-tags", "cuda", "-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/...", packed)
 		list.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		if system == "linux" { // the tag cuda needs cgo
 			list.Env = append(list.Env, "CGO_ENABLED=1")
@@ -239,6 +239,9 @@ func parts(a, b string) int {
 	}
 	return 0
 }
+
+// packed is a package that the programs do not import although its file is in them: pkg/heatmap has the font compressed.
+const packed = "codeberg.org/go-fonts/liberation/liberationsansregular"
 
 // known recognises a licence by a phrase that no other of these has. The order matters: BSD-3-Clause
 // contains BSD-2-Clause.

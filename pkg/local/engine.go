@@ -607,7 +607,7 @@ func (e *Engine) release() error {
 		errs = append(errs, e.lock.Close())
 	}
 	if e.root != nil {
-		errs = append(errs, e.scratch.Close(), e.logs.Close(), e.root.Close())
+		errs = append(errs, e.scratch.Close(), e.root.Close())
 	}
 	if e.listener != nil {
 		e.listener.Close() // Serve has closed it already, if it was called

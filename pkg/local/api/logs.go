@@ -87,7 +87,6 @@ func (a *API) openStream(group, name string) (*logs.Stream, error) {
 	m, done := a.backend.View()
 	exists := m.LogGroups[group] != nil
 	s, stopped := m.FindStream(group, name)
-	launched := s != nil && s.Task != nil && s.Task.Attempts[s.Attempt].StartedAt > 0
 	done()
 	switch {
 	case !exists:
@@ -98,7 +97,7 @@ func (a *API) openStream(group, name string) (*logs.Stream, error) {
 	if s.Task == nil {
 		return a.Logs.OpenPut(s.File)
 	}
-	log, err := a.Logs.Open(s.File, stopped, launched)
+	log, err := a.Logs.Open(s.File, stopped)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errNoStream
 	}

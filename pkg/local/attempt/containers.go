@@ -170,7 +170,7 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 		return lacking(err)
 	}
 	exit, launched, err := g.life.execute(ctx, x, measured(a, p.Name(), log), log.File)
-	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: closeLog(log, launched, err), Without: without(x, a.Container)}
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container)}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}

@@ -142,7 +142,7 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 		return lacking(err)
 	}
 	exit, launched, err := l.execute(ctx, x, measured(a, "", log), log.File)
-	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: closeLog(log, launched, err), Without: without(x, a.Container)}
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container)}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}
@@ -156,14 +156,6 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 		o.StatusReason = model.ReasonNotStarted
 	}
 	return o
-}
-
-// closeLog closes the log of a command that has ended, and reports whether it was cut.
-func closeLog(log *logs.Log, launched bool, err error) (cut bool) {
-	if launched && err == nil {
-		return log.CloseLaunched()
-	}
-	return log.Close() // processes may be left, or the log is all that exists of the attempt
 }
 
 // provide adds the secrets to a. The error is the reason of a container that cannot start here.

@@ -13,7 +13,7 @@ import (
 // engine can lose its last output. The times of the lines come from a second file, which records
 // how long the log was at which time. A log over its limit is cut back every sampleEvery.
 type Log struct {
-	store  *Store
+	watch  *watch
 	root   *os.Root
 	stream string
 	// File is what the command writes to.
@@ -129,35 +129,18 @@ func SizeText(n int64) string {
 // Close ends the watch. Output after the last sample needs no sample: its time is that of the file.
 // So a short job costs one file, not two. Close reports whether the log was cut at its limit.
 func (l *Log) Close() (cut bool) {
-	l.finish()
-	_ = l.File.Close()
-	return l.cut
-}
-
-// CloseLaunched closes the log of an attempt whose command ran and left no process. If the command wrote nothing,
-// another attempt gets the file (see Store.Create). The log then has no file, but it still exists: that its command ran
-// shows that it is empty.
-func (l *Log) CloseLaunched() (cut bool) {
-	l.finish()
-	empty := l.times == nil && isUnchanged(l.File)
-	if err := l.File.Close(); err == nil && empty {
-		l.store.keepEmpty(l.stream)
-	}
-	return l.cut
-}
-
-// finish does what is left to do before the file is closed.
-func (l *Log) finish() {
-	l.store.watch.remove(l)
+	l.watch.remove(l)
 	if info, err := l.File.Stat(); err == nil && l.limit > 0 && info.Size() > l.limit {
 		l.keepLimit()
 	}
 	if l.last != "" {
 		l.writeLast()
 	}
+	_ = l.File.Close()
 	if l.times != nil {
 		_ = l.times.Close()
 	}
+	return l.cut
 }
 
 // End sets the last line of the log, which Close writes, also after the limit.
