@@ -97,3 +97,29 @@ func Verdict(sets []Sizing, mostWaitMs int64) string {
 	}
 	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the nearest: %s, with %s", limit, sets[0].Name, WaitText(sets[0].P95Ms))
 }
+
+// Searched reports how many sets of queues a sizing report tried, and that a cheaper one may exist.
+func Searched(tried int) string {
+	sets := "sets"
+	if tried == 1 {
+		sets = "set"
+	}
+	return fmt.Sprintf("%d %s tried; the search follows each gain, so a cheaper set may exist", tried, sets)
+}
+
+// Cells returns the figures of the forecasts for a queue: those with an outcome, those without, the part that started
+// in its interval, how much later than the median, and a verdict.
+func (a Accuracy) Cells() []string {
+	verdict := "good"
+	switch {
+	case a.Forecasts < enoughOutcomes:
+		verdict = "too few to tell"
+	case a.Poor:
+		verdict = "poor: do not rely on it"
+	}
+	coverage, bias := "-", "-"
+	if a.Forecasts > 0 {
+		coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage), DurationText((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
+	}
+	return []string{fmt.Sprint(a.Forecasts), fmt.Sprint(a.Open), coverage, bias, verdict}
+}

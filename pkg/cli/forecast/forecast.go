@@ -409,18 +409,7 @@ func showAccuracy(ctx context.Context, con *term.Console, o options) error {
 	}
 	t := con.Table("QUEUE", "FORECASTS", "OPEN", "IN 80 % INTERVAL", "LATER THAN MEDIAN", "VERDICT")
 	for _, a := range list {
-		verdict := "good"
-		switch {
-		case a.Forecasts < 30:
-			verdict = "too few to tell"
-		case a.Poor:
-			verdict = "poor: do not rely on it"
-		}
-		coverage, bias := "-", "-"
-		if a.Forecasts > 0 {
-			coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage), simulate.DurationText((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
-		}
-		t.Row(diag.Printable(a.Queue), strconv.Itoa(a.Forecasts), strconv.Itoa(a.Open), coverage, bias, verdict)
+		t.Row(append([]string{diag.Printable(a.Queue)}, a.Cells()...)...)
 	}
 	return t.Flush()
 }

@@ -46,11 +46,6 @@ type sizingDocument struct {
 // mostSets is how many sets a sizing report has.
 const mostSets = 20
 
-// searched says how the best set was found.
-func (d sizingDocument) searched() string {
-	return fmt.Sprintf("%s tried; the search follows each gain, so a cheaper set may exist", term.Plural(d.Tried, "set"))
-}
-
 // readTrace reads the trace of --replay.
 func readTrace(o options, w *world) (*simulate.Trace, error) {
 	if o.replay == "history" {
@@ -164,7 +159,7 @@ func printSizing(con *term.Console, d sizingDocument) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Out, "\n%s\n%s\n", simulate.Verdict(d.Sets, d.MaxWaitMs), d.searched())
+	fmt.Fprintf(con.Out, "\n%s\n%s\n", simulate.Verdict(d.Sets, d.MaxWaitMs), simulate.Searched(d.Tried))
 	if len(d.Patch) > 0 {
 		return printPatch(con, d.Patch, d.PlatformPatch)
 	}
@@ -200,7 +195,10 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6e
 <h2>Waiting, 95th percentile in minutes</h2>
 {{.WaitChart}}
 {{if .Patch}}<h2>The change</h2>
-<pre>{{.Patch}}</pre>{{end}}
+<p>Change these members in the files of your queues, then run <code>batchctl apply</code>.</p>
+<pre>{{.Patch}}</pre>
+{{if .PlatformPatch}}<p>If your platform file describes the queue, change it there too.</p>
+<pre>{{.PlatformPatch}}</pre>{{end}}{{end}}
 </body>
 </html>
 `))
@@ -221,16 +219,16 @@ func report(w io.Writer, d sizingDocument) error {
 	for _, s := range d.Sets {
 		rows = append(rows, s.Cells())
 	}
-	patch := ""
-	if len(d.Patch) > 0 {
-		text, err := term.JSONText(d.Patch)
-		if err != nil {
-			return err
-		}
-		patch = string(text)
+	patch, err := patchText(d.Patch)
+	if err != nil {
+		return err
 	}
-	err := page.Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
-		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": d.searched(), "Rows": rows, "Patch": patch,
+	platform, err := patchText(d.PlatformPatch)
+	if err != nil {
+		return err
+	}
+	err = page.Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
+		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": simulate.Searched(d.Tried), "Rows": rows, "Patch": patch, "PlatformPatch": platform,
 		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
 			c := s.Outlook.CostUSD
 			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}
@@ -240,4 +238,13 @@ func report(w io.Writer, d sizingDocument) error {
 		return errors.Join(errors.New("write the sizing report"), err)
 	}
 	return nil
+}
+
+// patchText returns a change as it goes into a file; "" without one.
+func patchText(patch map[string]any) (string, error) {
+	if len(patch) == 0 {
+		return "", nil
+	}
+	text, err := term.JSONText(patch)
+	return string(text), err
 }
