@@ -61,7 +61,8 @@ var replacements = map[string]string{
 	`"container": "sidecar"`:                                    `"container": VALUE`,
 	`"why": "no measured runs"`:                                 `"why": VALUE`,
 	`"name": "team-a"`:                                          `"name": VALUE`,
-	`"name": "as now"`:                                          `"name": VALUE`,
+	`"name": "the present vCPUs"`:                               `"name": VALUE`,
+	`"queue": "new"`:                                            `"queue": VALUE`,
 	`"new": "echo report"`:                                      `"new": VALUE`,
 }
 
@@ -92,7 +93,8 @@ var places = []place{
 	{"container of a measurement", inJSON("history "+prepareID+" --limit 5000", `"container": "sidecar"`), false},
 	{"team of a forecast", inJSON("forecast default", `"name": "team-a"`), false},
 	{"team of a change", inJSON(whatIfLine, `"name": "team-a"`), false},
-	{"set of queues", inJSON("forecast --replay=history --max-wait=30m default", `"name": "as now"`), false},
+	{"queue with forecasts", inJSON("forecast --accuracy", `"queue": "new"`), false},
+	{"set of queues", inJSON("forecast --replay=history --max-wait=30m default", `"name": "the present vCPUs"`), false},
 	{"advice", inJSON("advise --since 30d", `"why": "no measured runs"`), false},
 	{"compared value", inJSON("diff "+prepareID+" "+reportID, `"new": "echo report"`), false},
 	{"invalid resource", inJSON("apply . --check", `"reason": "no role"`), false},

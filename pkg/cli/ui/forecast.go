@@ -29,12 +29,34 @@ const (
 type outlookDocument struct {
 	Outlook  forecast.Outlook  `json:"outlook"`
 	Proposed *forecast.Outlook `json:"proposed"`
-	Patch    map[string]any    `json:"patch"`
-	Costs    []struct {
+	patches
+	Costs []struct {
 		Share  string  `json:"share"`
 		WaitMs float64 `json:"waitMs"`
 	} `json:"costsOthers"`
 	Unknown []string `json:"unknown"`
+}
+
+// patches are a change for the files of apply, and for the platform file. Empty ones are absent.
+type patches struct {
+	Patch         map[string]any `json:"patch"`
+	PlatformPatch map[string]any `json:"platformPatch"`
+}
+
+// patchView is a change as a page shows it.
+type patchView struct {
+	IsPlatform bool // for the platform file
+	Text       string
+}
+
+// views returns the changes as pages show them.
+func (p patches) views() (list []patchView) {
+	for _, v := range []patchView{{false, patchText(p.Patch)}, {true, patchText(p.PlatformPatch)}} {
+		if v.Text != "" {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // outlookView is a forecast, and that of a proposed change beside it.
@@ -44,8 +66,11 @@ type outlookView struct {
 	Tables     []groupTable
 	Figures    []figureView // Good is the figure now, Bad the one after the change
 	Costs      []string
-	Patch      string
+	Patches    []patchView
 	Unknown    []string
+	// Accuracy says how good the earlier forecasts for the queue were; "" if that is unknown.
+	Accuracy string
+	IsPoor   bool // they cannot be relied on
 	// Command shows the same in a terminal.
 	Command string
 }
@@ -94,14 +119,14 @@ func forecastOf(d outlookDocument, command string) outlookView {
 	for _, c := range d.Costs[:min(len(d.Costs), mostGroups)] {
 		v.Costs = append(v.Costs, shown(fmt.Sprintf("this costs share %s %s: its jobs wait that much longer on average", c.Share, forecast.WaitText(c.WaitMs))))
 	}
-	v.Patch = patchText(d.Patch)
+	v.Patches = d.views()
 	for _, text := range d.Unknown[:min(len(d.Unknown), mostUnknown)] {
 		v.Unknown = append(v.Unknown, shown(text))
 	}
 	return v
 }
 
-// patchText returns a change for the files of apply; "" without one.
+// patchText returns a change as it goes into a file; "" without one.
 func patchText(patch map[string]any) string {
 	if len(patch) == 0 {
 		return ""
@@ -172,7 +197,55 @@ func (s *server) forecastPart(r *http.Request) (page, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Body = forecastOf(d, shown(s.c.line("forecast", name)))
+	v := forecastOf(d, shown(s.c.line("forecast", name)))
+	past, err := askJSON[[]forecast.Accuracy](r.Context(), s.c, forecastAge, "forecast", "--accuracy", name, "--output", "json")
+	if err != nil {
+		v.Unknown = append(v.Unknown, shown(fmt.Sprintf("how good earlier forecasts were: %v", err)))
+	}
+	for _, a := range past {
+		if a.Queue == name && a.Forecasts > 0 {
+			v.Accuracy, v.IsPoor = accuracyText(a), a.Poor
+		}
+	}
+	p.Body = v
+	return p, nil
+}
+
+// accuracyText says how good the forecasts for a queue were.
+func accuracyText(a forecast.Accuracy) string {
+	cells := a.Cells()
+	later := cells[3] + " later"
+	if early, ok := strings.CutPrefix(cells[3], "-"); ok {
+		later = early + " earlier"
+	}
+	return fmt.Sprintf("Of %d earlier forecasts, %s were right: those jobs started in their 80 %% interval. In the median, jobs started %s than forecast.", a.Forecasts, cells[2], later)
+}
+
+// accuracyPage compares earlier forecasts of all queues with what happened.
+func (s *server) accuracyPage(r *http.Request) (page, error) {
+	p := page{Template: "accuracy", Title: "Accuracy of forecasts", Section: "reports"}
+	list, err := askJSON[[]forecast.Accuracy](r.Context(), s.c, forecastAge, "forecast", "--accuracy", "--output", "json")
+	if err != nil {
+		return p, err
+	}
+	type row struct {
+		Queue, Name string
+		IsPoor      bool
+		Cells       []string
+	}
+	v := struct {
+		Rows    []row
+		More    int
+		Poor    []string
+		Command string
+	}{More: max(len(list)-mostGroups, 0), Command: shown(s.c.line("forecast", "--accuracy"))}
+	for _, a := range list[:len(list)-v.More] {
+		v.Rows = append(v.Rows, row{a.Queue, shown(a.Queue), a.Poor, a.Cells()})
+		if a.Poor {
+			v.Poor = append(v.Poor, shown(a.Queue))
+		}
+	}
+	p.Body = v
 	return p, nil
 }
 
@@ -237,20 +310,23 @@ func (s *server) jobFile(name string) (string, error) {
 // whatIf is the form of a proposed change. All members are as typed; "" changes nothing.
 type whatIf struct {
 	Queue, Environment, MaxvCpus, Types, Share, File, Count, Reclaims string
+	// Type is EC2 or SPOT. Policy is none, fair or a file, and Weight the factor of a share, such as vision:0.5.
+	Type, Policy, Weight string
 }
 
 // whatIfView is what the page about proposed changes shows.
 type whatIfView struct {
 	whatIf
-	Queues, Environments, Files []string
-	Outlook                     *outlookView
+	Queues, Environments, Files, Policies []string
+	Outlook                               *outlookView
 }
 
 // whatIfPage shows what a change of a queue would do. It changes nothing.
 func (s *server) whatIfPage(r *http.Request) (page, error) {
 	p := page{Template: "whatif", Title: "What if", Section: "reports"}
 	v := whatIfView{whatIf: whatIf{Queue: r.FormValue("queue"), Environment: r.FormValue("environment"), MaxvCpus: strings.TrimSpace(r.FormValue("max")), Types: strings.TrimSpace(r.FormValue("types")),
-		Share: strings.TrimSpace(r.FormValue("share")), File: r.FormValue("file"), Count: strings.TrimSpace(r.FormValue("count")), Reclaims: strings.TrimSpace(r.FormValue("reclaims"))}}
+		Share: strings.TrimSpace(r.FormValue("share")), File: r.FormValue("file"), Count: strings.TrimSpace(r.FormValue("count")), Reclaims: strings.TrimSpace(r.FormValue("reclaims")),
+		Type: r.FormValue("type"), Policy: r.FormValue("policy"), Weight: strings.TrimSpace(r.FormValue("weight"))}}
 	snapshot, err := s.o.latest(r.Context())
 	if err != nil {
 		return p, err
@@ -263,7 +339,8 @@ func (s *server) whatIfPage(r *http.Request) (page, error) {
 			}
 		}
 	}
-	v.Files = findReports(s.options.files).JobFiles
+	found := findReports(s.options.files)
+	v.Files, v.Policies = found.JobFiles, found.Policies
 	proposed, err := s.proposed(v)
 	if err != nil {
 		return p, badRequest{err}
@@ -289,7 +366,7 @@ func (s *server) proposed(v whatIfView) (flags []string, err error) {
 	if v.Queue != "" && !slices.Contains(v.Queues, v.Queue) {
 		return nil, fmt.Errorf("queue %s: choose one of the target's", shown(v.Queue))
 	}
-	if v.MaxvCpus+v.Types != "" && !slices.Contains(v.Environments, v.Environment) {
+	if v.MaxvCpus+v.Types+v.Type != "" && !slices.Contains(v.Environments, v.Environment) {
 		return nil, fmt.Errorf("choose the compute environment to change")
 	}
 	if v.MaxvCpus != "" {
@@ -302,6 +379,17 @@ func (s *server) proposed(v whatIfView) (flags []string, err error) {
 	for _, name := range strings.FieldsFunc(v.Types, func(r rune) bool { return r == ',' || r == ' ' }) {
 		flags = append(flags, fmt.Sprintf("--set=%s.instanceTypes+=%s", v.Environment, name))
 	}
+	if v.Type != "" {
+		if v.Type != "EC2" && v.Type != "SPOT" {
+			return nil, fmt.Errorf("type %s: want EC2 or SPOT", shown(v.Type))
+		}
+		flags = append(flags, fmt.Sprintf("--set=%s.type=%s", v.Environment, v.Type))
+	}
+	policy, err := s.proposedPolicy(v)
+	if err != nil {
+		return nil, err
+	}
+	flags = append(flags, policy...)
 	if v.Share != "" {
 		flags = append(flags, "--without-share="+v.Share)
 	}
@@ -328,14 +416,46 @@ func (s *server) proposed(v whatIfView) (flags []string, err error) {
 	return append(flags, fmt.Sprintf("--add-jobs=%s*%d", path, n)), nil
 }
 
+// proposedPolicy returns the flags of forecast for the scheduling policy of the form.
+func (s *server) proposedPolicy(v whatIfView) (flags []string, err error) {
+	if v.Policy+v.Weight == "" {
+		return nil, nil
+	}
+	queue := v.Queue
+	if queue == "" && len(v.Queues) == 1 {
+		queue = v.Queues[0]
+	}
+	if queue == "" {
+		return nil, fmt.Errorf("choose the queue whose policy changes")
+	}
+	switch {
+	case v.Policy == "":
+	case v.Policy == "none" || v.Policy == "fair":
+		flags = append(flags, fmt.Sprintf("--set=%s.schedulingPolicy=%s", queue, v.Policy))
+	case slices.Contains(v.Policies, v.Policy):
+		flags = append(flags, "--policy="+filepath.Join(s.options.files, v.Policy))
+	default:
+		return nil, fmt.Errorf("%s is not a scheduling policy below %s", shown(v.Policy), s.FilesDirectory())
+	}
+	if v.Weight != "" {
+		share, text, ok := strings.Cut(v.Weight, ":")
+		if _, err := strconv.ParseFloat(text, 64); err != nil || !ok || share == "" {
+			return nil, fmt.Errorf("weight %s: want a share and its factor, such as vision:0.5", shown(v.Weight))
+		}
+		flags = append(flags, fmt.Sprintf("--set=%s.weightFactor=%s", queue, v.Weight))
+	}
+	return flags, nil
+}
+
 // sizingDocument is the part of what `batchctl forecast --replay --output json` prints that the page shows.
 type sizingDocument struct {
 	Jobs      int               `json:"jobs"`
 	Skipped   map[string]int    `json:"skipped"`
 	Waited    []int64           `json:"waitedMs"`
 	MaxWaitMs int64             `json:"maxWaitMs"`
+	Tried     int               `json:"tried"`
 	Sets      []forecast.Sizing `json:"sets"`
-	Patch     map[string]any    `json:"patch"`
+	patches
 }
 
 // sizingView is what the page of the sizing report shows.
@@ -343,10 +463,11 @@ type sizingView struct {
 	Queue, Trace, MaxWait   string
 	Queues, Traces, Choices []string
 	// Verdict names the cheapest set of queues; "" before a trace was chosen.
-	Verdict, Jobs, Waited, Patch, Command string
-	Skipped                               []string
-	Rows                                  [][]string
-	Cost, Wait                            string // charts; "" if all are 0
+	Verdict, Searched, Jobs, Waited, Command string
+	Skipped                                  []string
+	Rows                                     [][]string
+	Cost, Wait                               string // charts; "" if all are 0
+	Patches                                  []patchView
 }
 
 // maxWaits are the choices for the limit of waiting.
@@ -377,6 +498,8 @@ func (s *server) sizingPage(r *http.Request) (page, error) {
 		return p, badRequest{fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", "))}
 	case v.Trace != "" && !slices.Contains(v.Traces, v.Trace):
 		return p, badRequest{fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace, s.FilesDirectory())}
+	case v.Trace != "" && v.Trace != "history" && v.Queue == "" && len(v.Queues) > 1:
+		return p, badRequest{fmt.Errorf("choose the queue for the jobs of %s", shown(v.Trace))}
 	}
 	if v.Trace != "" {
 		trace := v.Trace
@@ -400,7 +523,7 @@ func (s *server) sizingPage(r *http.Request) (page, error) {
 
 // fill adds the report.
 func (v *sizingView) fill(d sizingDocument) {
-	v.Verdict, v.Patch, v.Jobs = shown(forecast.Verdict(d.Sets, d.MaxWaitMs)), patchText(d.Patch), strconv.Itoa(d.Jobs)
+	v.Verdict, v.Searched, v.Jobs, v.Patches = shown(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), strconv.Itoa(d.Jobs), d.views()
 	if len(d.Waited) == 2 {
 		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s in the median, 95 %% of them at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}

@@ -31,7 +31,7 @@ var views = []struct {
 	{"/queues", []string{"top"}, 200, []string{"default", "ENABLED", "1.5 of 2 vCPUs", "no role", "a note", "vision 1", "2+"}},
 	{"/queues/default", []string{"top"}, 200, []string{"maxvCpus", "vision", "INVALID", "/jobs/" + reportID}},
 	{"/queues/default?forecast=1&job=job.json", []string{"top"}, 200, []string{`data-load="/queues/default/forecast"`, `data-load="/queues/default/when?job=job.json"`}},
-	{"/queues/default/forecast", []string{"forecast"}, 200, []string{"vCPUs of share vision", "at least", "20m (10m to 40m)", "$3.75 ($2.50 to $5.00)", "team-a", "unknown: which jobs come", "batchctl forecast default"}},
+	{"/queues/default/forecast", []string{"forecast", "accuracy of default"}, 200, []string{"Of 40 earlier forecasts, 55 % were right", "started 4m later than forecast", "Do not rely on this forecast", "vCPUs of share vision", "at least", "20m (10m to 40m)", "$3.75 ($2.50 to $5.00)", "team-a", "unknown: which jobs come", "batchctl forecast default"}},
 	{"/queues/default/when?job=job.json", []string{"plan --when"}, 200, []string{"behind 37 jobs of share vision; with maxvCpus 512 of local: at once, for $12.00 an hour more", "31 from definition, 6 from queue", "which jobs come later"}},
 	{"/queues/default/when", nil, 200, []string{"job.json"}},
 	{"/jobs", []string{"top", "status", "list"}, 200, []string{"prepare", "array of 4", "Dependent Job failed"}},
@@ -62,33 +62,40 @@ var views = []struct {
 		"unknown: the image's digest", "batchctl diff " + prepareID, `label="prepare SUCCEEDED"`}},
 	{"/reports/compare?bad=x", nil, 200, []string{`value="x"`}},
 	{"/reports/whatif", []string{"top"}, 200, []string{"maxvCpus", `value="local"`, `value="job.json"`}},
-	{whatIfAddress, []string{"what-if"}, 200, []string{"20m (10m to 40m)", "→ 2m (1m to 4m)", "→ $7.50", "this costs share vision 12m", `"maxvCpus": 512`, "vCPUs of share audio after the change", "--without-share=vision"}},
-	{"/reports/sizing", []string{"top"}, 200, []string{"jobs that the target lists", "trace.swf"}},
-	{"/reports/sizing?queue=default&trace=history&wait=30m", []string{"sizing"}, 200, []string{"the cheapest set that keeps 95 % of the waits below 30m: maxvCpus halved, maxvCpus 64, $3.75", "120 jobs", "waited 1m in the median",
-		"3 rows skipped: no duration", "as now", `"maxvCpus": 64`}},
+	{whatIfAddress, []string{"what-if"}, 200, []string{"20m (10m to 40m)", "→ 2m (1m to 4m)", "→ $7.50", "this costs share vision 12m", `"maxvCpus": 512`, "vCPUs of share audio after the change", "--without-share=vision",
+		`"computeEnvironmentName": "local"`, "Copy for apply", `"jobQueue": "default"`, "Copy for the platform file", `<option value="SPOT" selected>`, `<option value="fair" selected>`, `value="vision:0.5"`}},
+	{"/reports/whatif?queue=default&policy=policy.json", []string{"policy"}, 200, []string{`<option value="policy.json" selected>`, "batchctl forecast --policy=policy.json default"}},
+	{"/reports/sizing", []string{"top"}, 200, []string{"recorded history", "trace.swf", "Each run counts once"}},
+	{"/reports/sizing?queue=default&trace=history&wait=30m", []string{"sizing"}, 200, []string{"the cheapest set that keeps 95 % of the waits below 30m: local maxvCpus 64 with t3a, maxvCpus 64, $3.75", "23 sets tried", "a cheaper set may exist", "120 jobs", "waited 1m in the median",
+		"3 rows skipped: no duration", "the present vCPUs", `"computeResources": {`, "Copy for apply", `"computeEnvironment": "local"`, "Copy for the platform file"}},
+	{"/reports/accuracy", []string{"accuracy"}, 200, []string{"Queue default has <strong>poor forecasts</strong>", "82 %", "-12s", "poor: do not rely on it", "55 %", "4m", "too few to tell", "batchctl forecast --accuracy"}},
 	{"/reports/benchmark?file=bench.json", []string{"file bench.json"}, 200, []string{"gemm", "2.00"}},
 	{"/platform", []string{"file doctor.json"}, 200, []string{"the driver is missing"}},
 	{"/platform/drift", []string{"apply"}, 200, []string{"1 difference", "priority"}},
 }
 
 // whatIfAddress proposes every kind of change.
-const whatIfAddress = "/reports/whatif?queue=default&environment=local&max=512&types=g6e.12xlarge&share=vision&file=job.json&count=200&reclaims=0.05"
+const whatIfAddress = "/reports/whatif?queue=default&environment=local&max=512&types=g6e.12xlarge&share=vision&file=job.json&count=200&reclaims=0.05&type=SPOT&policy=fair&weight=vision:0.5"
 
 // whatIfLine is the command for it.
-const whatIfLine = "forecast --set=local.maxvCpus=512 --set=local.instanceTypes+=g6e.12xlarge --without-share=vision --spot-reclaims=0.05 --add-jobs=job.json*200 default"
+const whatIfLine = "forecast --set=local.maxvCpus=512 --set=local.instanceTypes+=g6e.12xlarge --set=local.type=SPOT --set=default.schedulingPolicy=fair --set=default.weightFactor=vision:0.5 --without-share=vision --spot-reclaims=0.05 --add-jobs=job.json*200 default"
 
-// writeReports writes a benchmark, a report of doctor, a job file and a trace to the current directory.
+// policyLine is the command for a policy file.
+const policyLine = "forecast --policy=policy.json default"
+
+// writeReports writes a benchmark, a report of doctor, a job file, a scheduling policy and a trace to the current directory.
 func writeReports(t *testing.T) {
 	t.Helper()
-	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile, "job.json": exampleJob, "trace.swf": "; no jobs\n"} {
+	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile, "job.json": exampleJob, "policy.json": policyFile, "trace.swf": "; no jobs\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// benchmarkFile and doctorFile are files that the pages recognise.
+// benchmarkFile, doctorFile and policyFile are files that the pages recognise.
 const (
+	policyFile    = `{"name":"fair","fairsharePolicy":{"shareDecaySeconds":60}}`
 	benchmarkFile = `{"title":"CPU and GPU","comparison":{"base":{"name":"cpu"},"other":{"name":"gpu"},"pairs":[{"title":"gemm","base":{"repeats":3,"min":1,"median":2,"max":3},
 "other":{"repeats":3,"min":0.5,"median":1,"max":1.5},"speedUp":{"value":2,"interval":{"low":1.5,"high":2.5}}}],"unpaired":[{"title":"fft","reason":"not measured"}],
 "warnings":["the machine was busy"]},"decision":{"words":["use the GPU","because"]},"notes":["a note"]}`
@@ -375,6 +382,12 @@ func commandsOf(address string, commands []string) (lines []string) {
 			lines = append(lines, "history "+id+" --limit 5000")
 		case "forecast":
 			lines = append(lines, "forecast default")
+		case "accuracy":
+			lines = append(lines, "forecast --accuracy")
+		case "accuracy of default":
+			lines = append(lines, "forecast --accuracy default")
+		case "policy":
+			lines = append(lines, policyLine)
 		case "what-if":
 			lines = append(lines, whatIfLine)
 		case "plan --when":
@@ -504,7 +517,7 @@ func TestHostileRequests(t *testing.T) {
 			"/jobs/" + path + "/measurements", "/jobs/" + path + "/children/measurements", "/reports/sizes?since=" + query, "/reports/compare?good=" + query,
 			"/reports/compare?good=" + query + "&bad=" + query, "/reports/cost?by=" + query, "/reports/cost?by=tag:" + query, "/queues/" + path + "/forecast", "/queues/" + path + "/when", "/queues/default/when?job=" + query,
 			"/queues/default?forecast=1&job=" + query, "/reports/whatif?queue=" + query, "/reports/whatif?share=" + query, "/reports/whatif?max=" + query, "/reports/whatif?environment=local&types=" + query,
-			"/reports/whatif?file=" + query, "/reports/whatif?reclaims=" + query, "/reports/sizing?trace=" + query, "/reports/sizing?queue=" + query, "/reports/sizing?wait=" + query, "/reports/cost?since=" + query, "/reports/benchmark?file=" + query,
+			"/reports/whatif?file=" + query, "/reports/whatif?reclaims=" + query, "/reports/whatif?policy=" + query, "/reports/whatif?type=" + query, "/reports/whatif?queue=default&weight=" + query, "/reports/whatif?queue=default&weight=1:" + query, "/reports/sizing?trace=" + query, "/reports/sizing?queue=" + query, "/reports/sizing?wait=" + query, "/reports/cost?since=" + query, "/reports/benchmark?file=" + query,
 			"/jobs/" + arrayID + "/results?value=" + query, "/" + path, "/assets/" + path} {
 			if bad := problemsOf(h, address, known); bad != "" && bad != "no tag" && !strings.HasPrefix(address, "/assets/") {
 				t.Errorf("%.100s: %s", address, bad)

@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/doctor"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/heatmap"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
@@ -85,8 +86,9 @@ type benchmarkSummary struct {
 type reports struct {
 	Benchmarks []benchmark
 	Doctors    []doctorReport
-	// JobFiles and Traces are the paths of job files, and of files that a sizing report can read.
-	JobFiles, Traces []string
+	// JobFiles, Policies and Traces are the paths of job files, of scheduling policies, and of files that a sizing
+	// report can read.
+	JobFiles, Policies, Traces []string
 	// Problem tells why the directory was not read completely.
 	Problem string
 }
@@ -161,6 +163,11 @@ func (r *reports) add(dir, path string, at time.Time) {
 	var d doctor.Report
 	if json.Unmarshal(text, &d) == nil && d.Kind != "" && (len(d.Findings) > 0 || len(d.Unread) > 0) {
 		r.Doctors = append(r.Doctors, doctorReport{path, at, d})
+		return
+	}
+	// A policy without members is also any empty object.
+	if p, err := forecast.ParsePolicy(text); err == nil && (p.ComputeReservation != nil || p.ShareDecaySeconds != nil || p.ShareDistribution != nil) {
+		r.Policies = append(r.Policies, path)
 		return
 	}
 	if isJobFile(path, text) {

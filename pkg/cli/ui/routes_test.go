@@ -25,7 +25,9 @@ func TestUnknownAddresses(t *testing.T) {
 		"/workflows/nope": 404, "/reports/nope": 404, "/reports/benchmark?file=/etc/passwd": 404, "/assets/nope.js": 404, "/assets/frame.html": 404, "/assets/..%2fui.go": 404,
 		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/reports/sizes?since=1y": 400, "/queues/-x/forecast": 400, "/queues/default/when?job=/etc/passwd": 400,
 		"/reports/whatif?queue=nope": 400, "/reports/whatif?max=512": 400, "/reports/whatif?environment=local&max=x": 400, "/reports/whatif?environment=local&max=-1": 400,
-		"/reports/whatif?file=../x.json": 400, "/reports/whatif?reclaims=x": 400, "/reports/sizing?trace=/etc/passwd": 400, "/reports/sizing?wait=1y": 400, "/reports/sizing?queue=nope": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
+		"/reports/whatif?file=../x.json": 400, "/reports/whatif?reclaims=x": 400, "/reports/whatif?environment=local&type=ec2": 400, "/reports/whatif?type=SPOT": 400,
+		"/reports/whatif?policy=/etc/passwd": 400, "/reports/whatif?queue=default&weight=vision": 400, "/reports/whatif?queue=default&weight=:2": 400,
+		"/reports/sizing?trace=/etc/passwd": 400, "/reports/sizing?wait=1y": 400, "/reports/sizing?queue=nope": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
 		"/jobs/nope/measurements": 404, "/jobs/-x/measurements": 400, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
 		"/jobs/" + prepareID + "/children": 400, "/": 303, "/favicon.ico": 303} {
 		w := get(h, address)

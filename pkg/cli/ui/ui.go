@@ -159,6 +159,7 @@ func (s *server) handler() http.Handler {
 		"/queues/{name}/when":     s.whenPart,
 		"/reports/whatif":         s.whatIfPage,
 		"/reports/sizing":         s.sizingPage,
+		"/reports/accuracy":       s.accuracyPage,
 		"/jobs":                   s.jobsPage,
 		"/jobs/{id}":              s.jobPage,
 		"/jobs/{id}/explain":      s.explainPart,

@@ -42,7 +42,7 @@ type valueScale struct {
 
 // SVG draws the chart.
 func (b Bars) SVG() string {
-	const pitch, thick, gap = 24.0, 14.0, 10.0
+	const thick, gap = 14.0, 10.0
 	d := newDrawing(b.ID)
 	width := bounded(b.Width, 640, 200)
 	left, right := 0.0, 0.0
@@ -55,7 +55,12 @@ func (b Bars) SVG() string {
 		d.text(width/2, 16, "middle", "label", "no data")
 		return d.svg(width, 24, b.Title, "No data.")
 	}
-	left, right = min(left, width*0.35), width-max(min(right, width*0.35), 20)
+	// Names that do not fit beside the bars go above them: clipped names can look alike.
+	pitch, nameHeight := 24.0, 0.0
+	if left > width*0.35 {
+		left, pitch, nameHeight = 0, 40, 16
+	}
+	right = width - max(min(right, width*0.35), 20)
 	scale := b.scale(int((right - left) / 70))
 	x := func(v float64) float64 { return left + scale.share(v)*(right-left) }
 
@@ -67,7 +72,7 @@ func (b Bars) SVG() string {
 		}
 		if g.Name != "" {
 			d.text(0, y+13, "start", "label heading", clip(g.Name, width))
-			y += pitch
+			y += 24
 			desc.WriteString(g.Name + ": ")
 		}
 		for _, v := range scale.ticks() {
@@ -77,20 +82,24 @@ func (b Bars) SVG() string {
 		for _, bar := range g.Bars {
 			d.open("g")
 			d.element("title", bar.describe(b.Unit))
-			d.text(left-10, y+pitch/2+4, "end", "label", clip(bar.Name, left-10))
-			end := left
+			if nameHeight > 0 {
+				d.text(0, y+nameHeight-2, "start", "label", clip(bar.Name, width))
+			} else {
+				d.text(left-10, y+pitch/2+4, "end", "label", bar.Name)
+			}
+			end, middle := left, y+nameHeight+(pitch-nameHeight)/2
 			if v := amount(bar.Value); !math.IsNaN(v) {
 				end = x(v)
-				d.shape("path", "class", "bar "+bar.Class, "d", rectangle(left, y+(pitch-thick)/2, end-left, thick))
+				d.shape("path", "class", "bar "+bar.Class, "d", rectangle(left, middle-thick/2, end-left, thick))
 			}
 			if bar.hasError() {
-				low, high, middle := x(amount(bar.Low)), x(amount(bar.High)), y+pitch/2
+				low, high := x(amount(bar.Low)), x(amount(bar.High))
 				d.line("error", low, middle, high, middle)
 				d.line("error", low, middle-3, low, middle+3)
 				d.line("error", high, middle-3, high, middle+3)
 				end = max(end, high)
 			}
-			d.text(end+6, y+pitch/2+4, "start", "label", clip(bar.text(), width-end-6))
+			d.text(end+6, middle+4, "start", "label", clip(bar.text(), width-end-6))
 			d.close("g")
 			desc.WriteString(bar.describe(b.Unit) + ". ")
 			y += pitch

@@ -56,6 +56,8 @@ func samples() map[string]interface{ SVG() string } {
 		"bars": Bars{ID: "b", Title: "Matrix product", Unit: "seconds", Groups: []BarGroup{{"n = 4096", []Bar{
 			{Name: "c7a.4xlarge", Value: 41.2, Low: 39, High: 44, Class: "cpu"},
 			{Name: "g5.xlarge", Value: 12.3, Class: "gpu", Text: "12.3 s (3.3 times as fast)"}, {Name: "failed", Value: gap}}}}},
+		"bars-long-names": Bars{ID: "b", Title: "Cost of each set", Unit: "USD", Width: 340, Groups: []BarGroup{{"", []Bar{
+			{Name: "local maxvCpus 2 on Spot with t3a", Value: 1, Low: 0.5, High: 2}, {Name: "local maxvCpus 4 on Spot with t3a", Value: 3}}}}},
 		"bars-log": Bars{ID: "b", Title: "Matrix product", Unit: "seconds", Width: 320, Groups: []BarGroup{
 			{"", []Bar{{Name: "c7a.4xlarge", Value: 1100, Class: "cpu"}, {Name: "g5.xlarge", Value: 0.3, Low: 0.2, High: 0.4, Class: "gpu"}}}}},
 	}

@@ -136,6 +136,21 @@ const batchctl = (() => {
     }, 1000);
   }
 
+  // A button with data-copy copies the text before it. Browsers allow that only on a secure origin, such as 127.0.0.1.
+  document.addEventListener('click', async (event) => {
+    const button = event.target.closest('[data-copy]');
+    if (!button) return;
+    const from = button.closest('.patch').querySelector('pre');
+    const told = button.parentElement.querySelector('output');
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+      told.textContent = '✓ copied';
+    } catch {
+      getSelection().selectAllChildren(from);
+      told.textContent = 'selected: copy it with the keyboard';
+    }
+  });
+
   // A part that scrolls sideways must be reachable with the keyboard.
   function reachable() {
     for (const box of document.querySelectorAll('.scroll:not(.graph)')) {
