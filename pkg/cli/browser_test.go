@@ -27,6 +27,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -55,7 +56,7 @@ func TestBrowser(t *testing.T) {
 	}
 	input, err := json.Marshal(map[string]any{
 		"chromium": chromium, "screens": screens, "seen": os.Getenv(screensEnv), "journey": os.Getenv(journeyEnv), "work": local.dir,
-		"local": local.opens("--allow-changes"), "readOnly": local.opens(), "aws": cloud.opens("--target", "aws"),
+		"local": local.opens("--allow-changes"), "readOnly": local.opens(), "aws": cloud.opens("--target", "aws"), "account": local.asAccount().opens(),
 		"array": manyArray, "hostile": hostileIDs, "copy": filepath.Join(local.dir, "copy", "index.html"),
 	})
 	if err != nil {
@@ -187,6 +188,8 @@ func newBrowserUser(t *testing.T) *user {
   "command": ["sh", "-c", "printf '<img src=x onerror=pwned(13)>\\n</script><script>pwned(14)</script>\\n\\033[31mred\\033[0m \\033[1;44mbold on blue\\033[0m\\n'; printf 'user\\342\\200\\256txt.exe\\n'; printf 'a\\000b\\n'; head -c 10000000 /dev/zero | tr '\\000' x; echo; echo last line"] }`,
 		"hostile-results.json": `{ "name": "hostile-results", ` + browserJob + `, "array": { "size": 2 },
   "command": ["sh", "-c", "echo '{\"<img src=x onerror=pwned(15)>\": 1, \"score\": 2, \"text\": \"</script><script>pwned(16)</script>\"}'"] }`,
+		"fair.json": `{ "shareDecaySeconds": 600 }`,
+		"trace.swf": "; UnixStartTime: 0\n1 0 0 600 1 -1 -1 1 900 -1 1 7 1 1 1 -1 -1 -1\n2 60 60 600 1 -1 1024 1 900 -1 1 7 1 1 1 -1 -1 -1\n3 120 90 600 1 -1 -1 1 900 -1 1 8 1 1 1 -1 -1 -1\n",
 	} {
 		u.write(name, text)
 	}
@@ -200,7 +203,45 @@ func newBrowserUser(t *testing.T) *user {
 	u.types(0, "submit hostile.json hostile-results.json --wait")
 	u.types(0, "submit train.json")
 	u.types(0, "submit pipeline.json")
+	u.forecastPoorly("night")
 	return u
+}
+
+// forecastPoorly records 40 forecasts for a queue of which 22 were right.
+func (u *user) forecastPoorly(queue string) {
+	u.t.Helper()
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(u.dir), "state", "forecasts.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	for i := range 40 {
+		p := forecast.Prediction{Target: "local", Queue: queue, Job: fmt.Sprintf("cccccccc-0000-4000-8000-%012d", i), Made: manyBegan, Start: forecast.Interval{Low: manyBegan + 60_000, Median: manyBegan + 120_000, High: manyBegan + 180_000}}
+		p.Started = p.Start.High
+		if i >= 22 {
+			p.Started += 240_000
+		}
+		if err := json.NewEncoder(f).Encode(p); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// asAccount returns a user to whom the local engine is an account, whose environments scale.
+func (u *user) asAccount() *user {
+	u.t.Helper()
+	out, _ := u.types(0, "env --output json")
+	var set map[string]string
+	if err := json.Unmarshal([]byte(out), &set); err != nil {
+		u.t.Fatal(err)
+	}
+	other := &user{u.t, u.dir, append(slices.Clone(u.environ), "BATCHCTL_TARGET=aws", "BATCHCTL_STATE_DIR="+u.t.TempDir())}
+	for name, value := range set {
+		other.environ = append(other.environ, name+"="+value)
+	}
+	return other
 }
 
 const (

@@ -662,7 +662,7 @@ const journeys = {
     for (const options of [{viewport: {width: 720, height: 450}, deviceScaleFactor: 2}, {viewport: {width: 390, height: 844}, isMobile: true, hasTouch: true}, {viewport: {width: 320, height: 640}}]) {
       const zoomed = await visitor(config.local, options);
       for (const to of ['/queues', '/queues/cpu-job-queue', '/jobs', '/jobs?group=workflow', '/jobs/' + sweep, '/jobs/' + sweep + ':5', '/jobs/' + sweep + '/results', '/jobs/' + newest('hostile'), workflow(), '/check', '/reports',
-        '/reports/cost', '/reports/sizes', `/reports/compare?good=${sweep}:4&bad=${sweep}:5`, '/queues/cpu-job-queue?forecast=1', '/reports/whatif', '/reports/sizing', '/reports/benchmark?file=benchmark.json', '/platform', '/nowhere']) {
+        '/reports/cost', '/reports/sizes', `/reports/compare?good=${sweep}:4&bad=${sweep}:5`, '/queues/cpu-job-queue?forecast=1', '/reports/whatif', '/reports/sizing', '/reports/accuracy', '/reports/benchmark?file=benchmark.json', '/platform', '/nowhere']) {
         if (to === '/nowhere') { await zoomed.page.goto(new URL(config.local.address).origin + to); zoomed.problems.length = 0; } else await zoomed.go(to);
         await fits(zoomed.page, to + ' at ' + options.viewport.width);
       }
@@ -673,7 +673,7 @@ const journeys = {
   async 'keyboard only'() {
     const v = await visitor(config.local);
     const {page} = v;
-    for (const to of ['/queues', '/jobs', '/jobs/' + newest('sweep') + ':5', '/jobs/' + newest('sweep'), workflow(), '/check', '/reports', '/reports/sizes', '/reports/compare', '/reports/whatif', '/reports/sizing', '/platform']) {
+    for (const to of ['/queues', '/jobs', '/jobs/' + newest('sweep') + ':5', '/jobs/' + newest('sweep'), workflow(), '/check', '/reports', '/reports/sizes', '/reports/compare', '/reports/whatif', '/reports/sizing', '/reports/accuracy', '/platform']) {
       await v.go(to);
       await page.keyboard.press('Tab');
       assert.equal(await page.evaluate(() => document.activeElement.className), 'skip', to + ': the first is the skip link');

@@ -13,9 +13,12 @@ module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, 
       await accessible(page, name + ', ' + colorScheme);
       if (config.seen) await page.screenshot({path: path.join(config.seen, name + '-' + colorScheme + '.png'), fullPage: true});
     }
-    await page.setViewportSize(phone);
-    await accessible(page, name + ', 390 px');
-    await fits(page, name + ' at 390 px');
+    for (const size of [{width: 800, height: 900}, phone]) {
+      await page.setViewportSize(size);
+      await accessible(page, `${name}, ${size.width} px`);
+      await fits(page, `${name} at ${size.width} px`);
+      if (config.seen) await page.screenshot({path: path.join(config.seen, `${name}-${size.width}.png`), fullPage: true});
+    }
     await page.setViewportSize(desktop);
   }
 
@@ -116,6 +119,54 @@ module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, 
       await page.waitForSelector('.cause:has-text("95 % of the waits")');
       await checked(page, 'sizing');
       assert.equal(JSON.parse(cli('top', '--output', 'json')).queues.find((q) => q.name === 'cpu-job-queue').maxvCpus, before, 'nothing changed');
+      await v.leave();
+    },
+
+    async 'accuracy of forecasts'() {
+      const v = await visitor(config.local);
+      const {page} = v;
+      await v.go('/queues/night?forecast=1');
+      await page.waitForSelector('#forecast .note:has-text("Do not rely on this forecast")');
+      assert.match(await page.innerText('#forecast'), /Of 40 earlier forecasts, 55 % were right[^]* 1m later than forecast/);
+      await checked(page, 'forecast-poor');
+      await page.click('text=All queues');
+      await page.waitForURL('**/reports/accuracy');
+      assert.match(await page.innerText('tbody'), /night\s+40\s+0\s+55 %\s+1m\s+poor: do not rely on it/);
+      await checked(page, 'accuracy');
+      await v.leave();
+    },
+
+    async 'Spot, a policy and patches'() {
+      const v = await visitor(config.account, {permissions: ['clipboard-read', 'clipboard-write']});
+      const {page} = v;
+      await v.go('/reports/whatif?queue=cpu-job-queue');
+      await page.selectOption('select[name=type]', 'SPOT');
+      await page.fill('input[name=reclaims]', '0.05');
+      await page.selectOption('select[name=policy]', 'fair.json');
+      await page.focus('form button');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('pre:has-text(\'"shareDecaySeconds": 600\')');
+      assert.match(await page.innerText('pre >> nth=0'), /"type": "SPOT"/);
+      assert.deepEqual(Object.keys(JSON.parse(await page.innerText('pre >> nth=1')).queues), ['cpu']);
+      for (const [at, name] of ['Copy for apply', 'Copy for the platform file'].entries()) {
+        await page.focus('text=' + name);
+        await page.keyboard.press('Enter');
+        await until(async () => await page.locator('.patch output').nth(at).textContent() === '\u2713 copied', 'the button says that it copied');
+        assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await page.locator('.patch pre').nth(at).textContent());
+      }
+      await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed')); });
+      await page.click('text=Copy for apply');
+      await until(async () => await page.evaluate(() => getSelection().toString()) === await page.innerText('.patch pre >> nth=0'), 'without the permission, the text is selected');
+      await checked(page, 'what-if-account');
+      await v.go('/reports/sizing');
+      await page.selectOption('select[name=trace]', 'trace.swf');
+      await page.selectOption('select[name=queue]', 'cpu-job-queue');
+      await page.selectOption('select[name=wait]', '8h');
+      await page.focus('form button');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('.cause:has-text("on Spot")');
+      assert.match(await page.innerText('main'), /\d+ sets tried; [^]*"cpu": \{\s+"computeEnvironments"/);
+      await checked(page, 'sizing-account');
       await v.leave();
     },
   };
