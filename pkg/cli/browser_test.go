@@ -203,7 +203,7 @@ func newBrowserUser(t *testing.T) *user {
 	u.types(0, "submit hostile.json hostile-results.json --wait")
 	u.types(0, "submit train.json")
 	u.types(0, "submit pipeline.json")
-	u.forecastPoorly("night")
+	u.forecastPoorly("default")
 	return u
 }
 
@@ -232,14 +232,12 @@ func (u *user) forecastPoorly(queue string) {
 // asAccount returns a user to whom the local engine is an account, whose environments scale.
 func (u *user) asAccount() *user {
 	u.t.Helper()
-	out, _ := u.types(0, "env --output json")
-	var set map[string]string
-	if err := json.Unmarshal([]byte(out), &set); err != nil {
-		u.t.Fatal(err)
-	}
 	other := &user{u.t, u.dir, append(slices.Clone(u.environ), "BATCHCTL_TARGET=aws", "BATCHCTL_STATE_DIR="+u.t.TempDir())}
-	for name, value := range set {
-		other.environ = append(other.environ, name+"="+value)
+	out, _ := u.types(0, "env")
+	for line := range strings.Lines(out) {
+		if set, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
+			other.environ = append(other.environ, set)
+		}
 	}
 	return other
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
@@ -523,12 +524,12 @@ func (s *server) sizingPage(r *http.Request) (page, error) {
 
 // fill adds the report.
 func (v *sizingView) fill(d sizingDocument) {
-	v.Verdict, v.Searched, v.Jobs, v.Patches = shown(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), strconv.Itoa(d.Jobs), d.views()
+	v.Verdict, v.Searched, v.Jobs, v.Patches = shown(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
 	if len(d.Waited) == 2 {
 		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s in the median, 95 %% of them at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
-		v.Skipped = append(v.Skipped, shown(fmt.Sprintf("%d rows skipped: %s", d.Skipped[why], why)))
+		v.Skipped = append(v.Skipped, shown(term.Plural(d.Skipped[why], "row") + " skipped: " + why))
 	}
 	cost, wait := chart.BarGroup{}, chart.BarGroup{}
 	for _, set := range d.Sets[:min(len(d.Sets), mostSets)] {

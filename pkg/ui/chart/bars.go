@@ -83,7 +83,7 @@ func (b Bars) SVG() string {
 			d.open("g")
 			d.element("title", bar.describe(b.Unit))
 			if nameHeight > 0 {
-				d.text(0, y+nameHeight-2, "start", "label", clip(bar.Name, width))
+				d.text(6, y+nameHeight-2, "start", "label", clip(bar.Name, width-6))
 			} else {
 				d.text(left-10, y+pitch/2+4, "end", "label", bar.Name)
 			}

@@ -125,13 +125,13 @@ module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, 
     async 'accuracy of forecasts'() {
       const v = await visitor(config.local);
       const {page} = v;
-      await v.go('/queues/night?forecast=1');
+      await v.go('/queues/default?forecast=1');
       await page.waitForSelector('#forecast .note:has-text("Do not rely on this forecast")');
       assert.match(await page.innerText('#forecast'), /Of 40 earlier forecasts, 55 % were right[^]* 1m later than forecast/);
       await checked(page, 'forecast-poor');
       await page.click('text=All queues');
       await page.waitForURL('**/reports/accuracy');
-      assert.match(await page.innerText('tbody'), /night\s+40\s+0\s+55 %\s+1m\s+poor: do not rely on it/);
+      assert.match(await page.innerText('tbody'), /default\s+40\s+0\s+55 %\s+1m\s+poor: do not rely on it/);
       await checked(page, 'accuracy');
       await v.leave();
     },
@@ -147,7 +147,7 @@ module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, 
       await page.keyboard.press('Enter');
       await page.waitForSelector('pre:has-text(\'"shareDecaySeconds": 600\')');
       assert.match(await page.innerText('pre >> nth=0'), /"type": "SPOT"/);
-      assert.deepEqual(Object.keys(JSON.parse(await page.innerText('pre >> nth=1')).queues), ['cpu']);
+      assert.deepEqual(Object.keys(JSON.parse(await page.innerText('pre >> nth=1')).queues), ['cpu', 'default']);
       for (const [at, name] of ['Copy for apply', 'Copy for the platform file'].entries()) {
         await page.focus('text=' + name);
         await page.keyboard.press('Enter');
