@@ -389,13 +389,16 @@ func TestFindReports(t *testing.T) {
 	write("a.json", benchmarkFile)
 	write("b/host.json", doctorFile)
 	write("b/c/a.json", benchmarkFile)
+	write("b/policy.json", policyFile)
+	write("b/members.json", `{"computeReservation":10}`)
 	write("b/c/d/deep.json", benchmarkFile)
 	write(".git/a.json", benchmarkFile)
 	write("node_modules/a.json", benchmarkFile)
 	write("a.JSON", benchmarkFile)
 	write("a.txt", benchmarkFile)
 	write("large.json", strings.Replace(benchmarkFile, "CPU and GPU", strings.Repeat("x", reportSize), 1))
-	for i, text := range []string{"", "[]", "{}", "null", "7", "{", `{"comparison":{}}`, `{"comparison":7}`, `{"kind":"machine"}`, `{"kind":"machine","findings":[]}`, `{"findings":[{"id":"x"}]}`, `{"name":"x","image":"y"}`} {
+	for i, text := range []string{"", "[]", "{}", "null", "7", "{", `{"comparison":{}}`, `{"comparison":7}`, `{"kind":"machine"}`, `{"kind":"machine","findings":[]}`, `{"findings":[{"id":"x"}]}`, `{"name":"x","image":"y"}`, `{"fairsharePolicy":{}}`, `{"fairsharePolicy":{"computeReservation":100}}`,
+		`{"shareDecaySeconds":60,"colour":1}`} {
 		write(fmt.Sprintf("none%d.json", i), text)
 	}
 	for _, link := range [][2]string{{outside, "link"}, {filepath.Join(outside, "secret.json"), "link.json"}, {dir, "loop"}} {
@@ -410,6 +413,9 @@ func TestFindReports(t *testing.T) {
 	}
 	if !slices.Equal(paths, []string{"a.json", "b/c/a.json"}) || len(found.Doctors) != 1 || found.Doctors[0].Path != "b/host.json" || found.Problem != "" {
 		t.Errorf("benchmarks %q, doctors %v, problem %q", paths, found.Doctors, found.Problem)
+	}
+	if !slices.Equal(found.Policies, []string{"b/members.json", "b/policy.json"}) {
+		t.Errorf("policies %q", found.Policies)
 	}
 	if b := found.Benchmarks[0]; b.Title != "CPU and GPU" || b.Comparison.Base.Name != "cpu" || b.Comparison.Pairs[0].SpeedUp.Interval.High != 2.5 || b.Comparison.Pairs[0].Other.Median != 1 {
 		t.Errorf("%+v", b)

@@ -311,7 +311,7 @@ func (s *server) jobFile(name string) (string, error) {
 // whatIf is the form of a proposed change. All members are as typed; "" changes nothing.
 type whatIf struct {
 	Queue, Environment, MaxvCpus, Types, Share, File, Count, Reclaims string
-	// Type is EC2 or SPOT. Policy is none, fair or a file, and Weight the factor of a share, such as vision:0.5.
+	// Type is EC2 or SPOT. Policy can be none, fair or a file. Weight is the factor of a share, such as vision:0.5.
 	Type, Policy, Weight string
 }
 
@@ -529,7 +529,7 @@ func (v *sizingView) fill(d sizingDocument) {
 		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s in the median, 95 %% of them at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
-		v.Skipped = append(v.Skipped, shown(term.Plural(d.Skipped[why], "row") + " skipped: " + why))
+		v.Skipped = append(v.Skipped, shown(term.Plural(d.Skipped[why], "row")+" skipped: "+why))
 	}
 	cost, wait := chart.BarGroup{}, chart.BarGroup{}
 	for _, set := range d.Sets[:min(len(d.Sets), mostSets)] {

@@ -83,7 +83,7 @@ const whatIfLine = "forecast --set=local.maxvCpus=512 --set=local.instanceTypes+
 // policyLine is the command for a policy file.
 const policyLine = "forecast --policy=policy.json default"
 
-// writeReports writes a benchmark, a report of doctor, a job file, a scheduling policy and a trace to the current directory.
+// writeReports writes one file of each kind that the pages recognise to the current directory.
 func writeReports(t *testing.T) {
 	t.Helper()
 	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile, "job.json": exampleJob, "policy.json": policyFile, "trace.swf": "; no jobs\n"} {
