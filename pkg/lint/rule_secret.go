@@ -74,35 +74,45 @@ type credentialLocation struct {
 	start  int
 }
 
-// cleanSources tells the files that hold no credential.
-var cleanSources = newFact(func(*Pass, *sourceSet) *sourceSet { return &sourceSet{} })
+// cleanSources tells the files that hold no credential. Strings of YAML are never clean, since they can be
+// split over lines.
+var cleanSources = newFact(func(*Pass, *sourceSet) *sourceSet {
+	return &sourceSet{test: func(text string) bool {
+		return strings.HasPrefix(strings.TrimSpace(text), "{") && !secret.MayHold(text)
+	}}
+})
 
-// sourceSet tells whether a file is clean, and tests each file once.
+// sourceSet is the set of files whose text passes a test. It tests each file once.
 type sourceSet struct {
+	test  func(text string) bool
 	last  *diag.Source // most passes have one file
 	clean bool
 	known map[*diag.Source]bool // the files before the last
 }
 
-// has reports whether no string of a file can hold a credential. Strings of YAML are never clean, since they can be
-// split over lines.
+// has reports whether a file is in the set.
 func (s *sourceSet) has(src *diag.Source) bool {
-	switch clean, ok := s.known[src]; {
+	if src == s.last && src != nil {
+		return s.clean
+	}
+	return s.find(src)
+}
+
+// find is has for a file that is not the last one.
+func (s *sourceSet) find(src *diag.Source) bool {
+	clean, ok := s.known[src]
+	switch {
 	case src == nil:
 		return false
-	case src == s.last:
 	case ok:
 		return clean
-	default:
-		if s.last != nil {
-			if s.known == nil {
-				s.known = map[*diag.Source]bool{}
-			}
-			s.known[s.last] = s.clean
+	case s.last != nil:
+		if s.known == nil {
+			s.known = map[*diag.Source]bool{}
 		}
-		isJSON := strings.HasPrefix(strings.TrimSpace(src.Text), "{")
-		s.last, s.clean = src, isJSON && !secret.MayHold(src.Text)
+		s.known[s.last] = s.clean
 	}
+	s.last, s.clean = src, s.test(src.Text)
 	return s.clean
 }
 
