@@ -220,7 +220,7 @@ var toARNs = routes("jobQueue", "jobDefinition", "schedulingPolicyArn", "compute
 var arnLocation = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
 // jobsAndQueues returns the requests that refer to other resources of AWS Batch.
-func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
+func jobsAndQueues(p *Pass) []Site { return allSites.of(p).jobsAndQueues }
 
 // defining holds the directories of native definitions.
 var defining = newFact(func(p *Pass, _ map[string]bool) map[string]bool {

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -36,7 +35,7 @@ func secretRules() []*Rule {
 			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
 			Source: guide("specifying sensitive data"),
 			Run: func(p *Pass) {
-				w := secretWalk{clean: cleanSources.of(p), seen: map[credentialLocation]bool{}}
+				w := secretWalk{clean: cleanSources.of(p)}
 				// A job of a workflow has two requests, with most of their text in common.
 				var last *jsontree.Node
 				for _, s := range creates(p) {
@@ -224,6 +223,9 @@ func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Nod
 	if w.seen[at] {
 		return
 	}
+	if w.seen == nil {
+		w.seen = map[credentialLocation]bool{}
+	}
 	w.seen[at] = true
 	w.site.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", subject, c.What, c.Sure()),
 		"store it in Secrets Manager, add it to \"secrets\", and read that variable in the program or its shell", n)
@@ -275,9 +277,7 @@ func (j Job) cellSecrets() {
 }
 
 // environmentHolders returns everything that has plain variables.
-func environmentHolders(p *Pass) []Site {
-	return slices.Concat(requirers(p), podParts(p))
-}
+func environmentHolders(p *Pass) []Site { return allSites.of(p).withVariables }
 
 // secretHint says where to store the value of a variable, in the form of the file. Pods
 // have no secrets member, and neither have overrides.
