@@ -12,6 +12,9 @@ type nameSet [16]uint64
 // hostMark is in the names of a file about hosts, in place of its members.
 const hostMark = "UserData"
 
+// kindMark is in the names of a file with a request of that kind, beside its members.
+func kindMark(k document.Kind) string { return "$" + string(k) }
+
 // isHosts reports whether a file of that kind describes hosts: a CloudFormation template,
 // a launch template or user data.
 func isHosts(k document.Kind) bool {
@@ -60,6 +63,7 @@ func namesIn(files []*document.File) (s nameSet) {
 			s.addAll(j.Submit)
 		}
 		for _, r := range f.Requests {
+			s.add(kindMark(r.Kind))
 			s.addAll(r.Node)
 		}
 		if isHosts(f.Kind) {
