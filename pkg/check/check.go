@@ -113,27 +113,36 @@ type Result struct {
 	FirstUnknown string
 }
 
-// verdict is the outcome for one document.
+// verdict is the outcome for one document. There is one for each document of a check, so it is small.
 type verdict struct {
-	checked bool
-	// unchecked says what a document is that is recognized and not checked.
-	unchecked string
-	problems  diag.List
-	err       error
-	unplaced  bool
+	platform *Platform
+	problems diag.List
+	// file is the document if it is kept.
+	file *document.File
+	// registers are the names of the definitions that a document registers that was checked alone.
+	registers []string
+	*rare
 	// recognized is how surely the document is ours; Ours for one that the user named.
 	recognized document.Recognition
-	platform   *Platform
-	// alone reports whether the document was checked without others. registers are then
-	// the names of the definitions that it registers.
-	alone     bool
-	registers []string
-	// file is the document if it is kept, and source its text with Options.Keep.
-	file   *document.File
-	source *diag.Source
+	checked    bool
+	// alone reports whether the document was checked without others.
+	alone    bool
+	unplaced bool
 	// queueless reports whether one of the jobs names no queue.
 	queueless bool
 }
+
+// rare is the part of a verdict that few documents have.
+type rare struct {
+	// unchecked says what a document is that is recognized and not checked.
+	unchecked string
+	err       error
+	// source is the text of the document with Options.Keep.
+	source *diag.Source
+}
+
+// nothingRare is the part of the other documents.
+var nothingRare = &rare{}
 
 const (
 	// few is the number of documents up to which the garbage collector runs as usual.
@@ -142,8 +151,8 @@ const (
 	// the collector takes less than a tenth of the time. The program keeps about keptAlways bytes, and keptEach of each
 	// document.
 	garbage    = 12 << 20
-	keptAlways = 3 << 20
-	keptEach   = 256
+	keptAlways = 4 << 20
+	keptEach   = 192
 )
 
 // collectorPercent returns how much garbage there may be in a check of n documents, as a percentage of the memory in
@@ -286,20 +295,20 @@ const keptText = 1 << 20
 func (w *worker) check(d Document) verdict {
 	src, err := w.read(d)
 	if err != nil {
-		return verdict{err: err}
+		return verdict{rare: &rare{err: err}}
 	}
-	var v verdict
+	v := verdict{rare: nothingRare}
 	p, err := w.PlatformOf(d)
 	switch {
 	case err != nil:
-		v.err = err
+		v.rare = &rare{err: err}
 	case p.is(d.Path):
 		v.checked, v.platform = true, p // its problems are in p
 	default:
 		v = w.checkText(d, src, p)
 	}
 	if w.options.Keep {
-		v.source = src
+		v.rare = &rare{v.unchecked, v.err, src}
 	}
 	return v
 }
@@ -332,11 +341,11 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 		problems = lint.Waive(file, p.Content, problems)
 	}
 	if file != nil && file.Unchecked != "" {
-		unchecked := verdict{unchecked: file.Unchecked, problems: problems, platform: p}
+		unchecked := verdict{rare: &rare{unchecked: file.Unchecked}, problems: problems, platform: p}
 		w.arena.Reset()
 		return unchecked
 	}
-	v := verdict{checked: file != nil || !recognize || len(problems) > 0, problems: problems, platform: p, recognized: recognized}
+	v := verdict{rare: nothingRare, checked: file != nil || !recognize || len(problems) > 0, problems: problems, platform: p, recognized: recognized}
 	switch {
 	case file == nil:
 	case !w.options.Keep && isIndependent(file):

@@ -63,7 +63,7 @@ type Options struct {
 // Recognition is the result of Recognize: whether a text that a walk through a directory
 // found belongs to batchctl. A directory also contains JSON of other tools, which must not
 // be checked.
-type Recognition int
+type Recognition uint8
 
 // The results of Recognize.
 const (

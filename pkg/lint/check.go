@@ -21,26 +21,32 @@ func Check(files []*document.File, platform *document.Platform, rules []Rule) di
 // It is for one goroutine.
 type Checker struct {
 	pass Pass
-	// opened are the numbers of the rules that files with the same names need. Nearly all files of a run have the
+	// opened are the rules that files with the same names need. Nearly all files of a run have the
 	// members of an earlier one, and reading all gates would evict everything else from the processor's cache.
-	opened map[nameSet][]int32
+	opened map[nameSet][]openRule
 	// gates are those that opened was found with.
 	gates []gate
+}
+
+// openRule is a rule that a file needs. The functions are adjacent, so that the processor reads few of the rules.
+type openRule struct {
+	run  func(*Pass)
+	rule *Rule
 }
 
 // maxOpened bounds the sets of names whose rules a Checker remembers.
 const maxOpened = 256
 
-// open returns the numbers of the rules whose gates are open for files with these names.
-func (c *Checker) open(gates []gate, names nameSet) []int32 {
+// open returns the rules whose gates are open for files with these names.
+func (c *Checker) open(rules []Rule, gates []gate, names nameSet) []openRule {
 	if len(gates) == 0 || len(c.gates) != len(gates) || &c.gates[0] != &gates[0] || len(c.opened) == maxOpened {
-		c.gates, c.opened = gates, map[nameSet][]int32{}
+		c.gates, c.opened = gates, map[nameSet][]openRule{}
 	}
 	list, known := c.opened[names]
 	if !known {
 		for i := range gates {
 			if gates[i].open(&names) {
-				list = append(list, int32(i))
+				list = append(list, openRule{rules[i].Run, &rules[i]})
 			}
 		}
 		c.opened[names] = list
@@ -59,10 +65,10 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 		gates = gatesOf(rules)
 	}
 	waivers := platformWaivers(platform, "")
-	for _, i := range c.open(gates, namesIn(files)) {
-		p.rule = &rules[i]
+	for _, open := range c.open(rules, gates, namesIn(files)) {
+		p.rule = open.rule
 		first := len(p.found)
-		p.rule.Run(p)
+		open.run(p)
 		for i := first; i < len(p.found) && len(waivers) > 0; i++ {
 			p.rule.waive(&p.found[i], waivers)
 		}

@@ -42,3 +42,12 @@ type foundFact[T any] struct {
 
 // expire marks the value as that of an earlier run.
 func (f *foundFact[T]) expire() { f.known = false }
+
+// emptied returns the memory of a map without its entries.
+func emptied[K comparable, V any](old map[K]V) map[K]V {
+	if old == nil {
+		return map[K]V{}
+	}
+	clear(old)
+	return old
+}

@@ -18,11 +18,11 @@ type gate struct {
 
 // open reports whether the rule may find something in files with these names.
 func (g *gate) open(names *nameSet) bool {
-	if names.holds(g.names) {
+	if names.holds(&g.names) {
 		return true
 	}
 	for i := range g.or {
-		if names.holds(g.or[i]) {
+		if names.holds(&g.or[i]) {
 			return true
 		}
 	}

@@ -74,8 +74,8 @@ func resolve[T interface{ directory() string }](list []T, from Job) (one T, ok b
 }
 
 // runs maps definitions to the submissions that run them.
-var runs = newFact(func(p *Pass, _ map[*jsontree.Node][]Job) map[*jsontree.Node][]Job {
-	by := map[*jsontree.Node][]Job{}
+var runs = newFact(func(p *Pass, old map[*jsontree.Node][]Job) map[*jsontree.Node][]Job {
+	by := emptied(old)
 	for _, j := range p.submits {
 		if d := j.Known(); d != nil {
 			by[d] = append(by[d], j)

@@ -5,12 +5,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// nameSet is an approximate set of names: each name is one of 256 bits. A rule that runs
+// nameSet is an approximate set of names: each name is one of 1024 bits. A rule that runs
 // because of a collision finds nothing.
-type nameSet [4]uint64
+type nameSet [16]uint64
 
 // hostMark is in the names of a file about hosts, in place of its members.
 const hostMark = "UserData"
+
+// kindMark is in the names of a file with a request of that kind, beside its members.
+func kindMark(k document.Kind) string { return "$" + string(k) }
 
 // isHosts reports whether a file of that kind describes hosts: a CloudFormation template,
 // a launch template or user data.
@@ -25,16 +28,21 @@ func (s *nameSet) add(name string) {
 }
 
 // holds reports whether all of the names may be in the set.
-func (s *nameSet) holds(names nameSet) bool {
-	return names[0]&^s[0]|names[1]&^s[1]|names[2]&^s[2]|names[3]&^s[3] == 0
+func (s *nameSet) holds(names *nameSet) bool {
+	for i, bits := range names {
+		if bits&^s[i] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // nameBit spreads names by their length and three of their letters.
-func nameBit(name string) uint8 {
+func nameBit(name string) uint16 {
 	if name == "" {
 		return 0
 	}
-	return uint8(len(name)*29 + int(name[0])*7 + int(name[len(name)/2])*13 + int(name[len(name)-1])*3)
+	return uint16(len(name)*619+int(name[0])*151+int(name[len(name)/2])*397+int(name[len(name)-1])*37) % 1024
 }
 
 // addAll adds the names of all members below n.
@@ -55,6 +63,7 @@ func namesIn(files []*document.File) (s nameSet) {
 			s.addAll(j.Submit)
 		}
 		for _, r := range f.Requests {
+			s.add(kindMark(r.Kind))
 			s.addAll(r.Node)
 		}
 		if isHosts(f.Kind) {

@@ -21,6 +21,8 @@ type Pass struct {
 	// definitions and submits are the jobs with a RegisterJobDefinition and a SubmitJob
 	// request. Most jobs of job files are in both.
 	jobs, definitions, submits []Job
+	// reached has the nodes that the running row checks.
+	reached []*jsontree.Node
 	// facts holds the values of facts by their slot; an entry is nil before the first use.
 	facts []expiring
 	// waived holds the waivers that have silenced a problem.
@@ -37,7 +39,7 @@ func (p *Pass) begin(files []*document.File, platform *document.Platform) {
 			f.expire()
 		}
 	}
-	*p = Pass{Files: files, Platform: platform, jobs: p.jobs[:0], definitions: p.definitions[:0], submits: p.submits[:0], facts: p.facts}
+	*p = Pass{Files: files, Platform: platform, jobs: p.jobs[:0], definitions: p.definitions[:0], submits: p.submits[:0], facts: p.facts, reached: p.reached}
 	for _, f := range files {
 		for _, j := range f.Jobs {
 			p.add(Job{Job: j, File: f, pass: p})

@@ -14,7 +14,7 @@ type path string
 func (p path) names() (s nameSet) {
 	for rest := p; rest != ""; {
 		var name path
-		name, rest = rest.step()
+		name, rest = rest.first()
 		if name != "*" {
 			s.add(string(name))
 		}
@@ -22,8 +22,8 @@ func (p path) names() (s nameSet) {
 	return s
 }
 
-// step cuts the first member off a path.
-func (p path) step() (name, rest path) {
+// first cuts the first member off a path.
+func (p path) first() (name, rest path) {
 	end := 0
 	for end < len(p) && p[end] != '.' && p[end] != '[' {
 		end++
@@ -37,54 +37,62 @@ func (p path) step() (name, rest path) {
 
 // walk visits the nodes at a path. It skips absent members.
 func (p path) walk(n *jsontree.Node, visit func(*jsontree.Node)) {
-	for p != "" {
-		if n == nil {
-			return
+	for _, reached := range p.route().appendFrom(nil, n) {
+		visit(reached)
+	}
+}
+
+// route is a path, cut into its steps.
+type route []step
+
+// step goes to a member of an object, or stays at the node if the name is "". Then it goes to every child if each is
+// true.
+type step struct {
+	name string
+	each bool
+}
+
+// route returns the steps of a path.
+func (p path) route() (r route) {
+	for rest := string(p); rest != ""; {
+		var name string
+		name, rest, _ = strings.Cut(rest, ".")
+		if name == "*" {
+			r = append(r, step{"", true})
+			continue
 		}
-		step, rest, _ := strings.Cut(string(p), ".")
-		p = path(rest)
-		name, each := strings.CutSuffix(step, "[]")
-		if name != "*" {
-			n = n.Get(name)
+		name, each := strings.CutSuffix(name, "[]")
+		r = append(r, step{name, each})
+	}
+	return r
+}
+
+// routes returns the steps of several paths.
+func routes(paths ...string) []route {
+	list := make([]route, len(paths))
+	for i, p := range paths {
+		list[i] = path(p).route()
+	}
+	return list
+}
+
+// appendFrom appends the nodes that the route reaches from n to a list. It skips absent members.
+func (r route) appendFrom(list []*jsontree.Node, n *jsontree.Node) []*jsontree.Node {
+	for i, s := range r {
+		if s.name != "" {
+			n = n.Get(s.name)
 		}
-		if each || name == "*" {
-			p.walkEach(n, visit)
-			return
+		if s.each {
+			for c := range n.Children() {
+				list = r[i+1:].appendFrom(list, c)
+			}
+			return list
 		}
 	}
 	if n != nil {
-		visit(n)
+		list = append(list, n)
 	}
-}
-
-// member returns the node at a path of single members; ok is false for a path with lists
-// or maps. Most paths have single members only, and a file needs hundreds of them.
-func (p path) member(n *jsontree.Node) (m *jsontree.Node, ok bool) {
-	for p != "" && n != nil {
-		i := 0
-		for i < len(p) && p[i] != '.' {
-			if p[i] == '[' || p[i] == '*' {
-				return nil, false
-			}
-			i++
-		}
-		n = n.Get(string(p[:i]))
-		p = p[min(i+1, len(p)):]
-	}
-	return n, true
-}
-
-// walkEach walks from every child of n. Most such paths have one more step, which is
-// parsed only once.
-func (p path) walkEach(n *jsontree.Node, visit func(*jsontree.Node)) {
-	last := p != "" && p != "*" && !strings.ContainsAny(string(p), ".[")
-	for c := range n.Children() {
-		if !last {
-			p.walk(c, visit)
-		} else if m := c.Get(string(p)); m != nil {
-			visit(m)
-		}
-	}
+	return list
 }
 
 // label returns the name for messages: the last member of a path.

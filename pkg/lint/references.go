@@ -21,11 +21,11 @@ type reference struct {
 
 // commandReferences holds the placeholders in the commands of definitions and of
 // overrides, by request.
-var commandReferences = newFact(func(p *Pass, _ map[*jsontree.Node][]reference) map[*jsontree.Node][]reference {
-	all := map[*jsontree.Node][]reference{}
+var commandReferences = newFact(func(p *Pass, old map[*jsontree.Node][]reference) map[*jsontree.Node][]reference {
+	all := emptied(old)
 	add := func(request *jsontree.Node, command *jsontree.Node) {
-		if found := addReferences(nil, command); found != nil {
-			all[request] = append(all[request], found...)
+		if found := addReferences(all[request], command); found != nil {
+			all[request] = found
 		}
 	}
 	for _, s := range allSites.of(p).containers {

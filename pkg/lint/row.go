@@ -19,6 +19,9 @@ import (
 type selector struct {
 	scope scope
 	paths []path
+	// routes and labels belong to the paths. Rules run so often that they are computed in advance.
+	routes []route
+	labels []string
 }
 
 // in returns a selector. A path is members joined by dots; "[]" after a name stands for
@@ -26,9 +29,10 @@ type selector struct {
 //
 //go:noinline
 func in(of scope, paths ...string) selector {
-	pl := selector{scope: of}
+	pl := selector{scope: of, routes: routes(paths...)}
 	for _, p := range paths {
 		pl.paths = append(pl.paths, path(p))
+		pl.labels = append(pl.labels, path(p).label())
 	}
 	return pl
 }
@@ -43,18 +47,12 @@ func row(name string, c Confidence, at selector, holds condition, doc, source st
 	if c == Low {
 		r.Severity = diag.Warning
 	}
-	labels := make([]string, len(at.paths))
-	for i, path := range at.paths {
-		labels[i] = path.label()
-	}
 	r.Run = func(p *Pass) {
 		for _, s := range at.scope(p) {
-			for i, path := range at.paths {
-				// Most paths have a single value, for which walk would allocate a closure.
-				if n, ok := path.member(s.Node); !ok {
-					path.walk(s.Node, func(n *jsontree.Node) { holds(s, n, labels[i]) })
-				} else if n != nil {
-					holds(s, n, labels[i])
+			for i, route := range at.routes {
+				p.reached = route.appendFrom(p.reached[:0], s.Node)
+				for _, n := range p.reached {
+					holds(s, n, at.labels[i])
 				}
 			}
 		}

@@ -53,8 +53,11 @@ func checkpointRules() []*Rule {
 func checkSpotCheckpoints(p *Pass) {
 	for _, j := range p.Submits() {
 		at := p.placementOf(j)
+		if at.queue == "" || j.Checkpoint != nil {
+			continue
+		}
 		need, known := plan.NeedOf(j.Known(), j.Submit)
-		if j.Checkpoint != nil || !known || need.MultiNode || at.queue == "" || need.TimeoutSeconds > 0 && need.TimeoutSeconds <= longOnSpot {
+		if !known || need.MultiNode || need.TimeoutSeconds > 0 && need.TimeoutSeconds <= longOnSpot {
 			continue
 		}
 		environment, cost, ok := plan.SpotCost(at.types, at.in, need)

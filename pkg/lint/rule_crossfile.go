@@ -194,11 +194,11 @@ func checkImageArchitecture(s Site) {
 func checkARNLocations(s Site) {
 	// first is the Region and account of the first ARN, member the name of its member.
 	first, member := "", ""
-	for _, at := range []path{"jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
-		"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"} {
-		at.walk(s.Node, func(n *jsontree.Node) {
+	for _, route := range toARNs {
+		s.pass.reached = route.appendFrom(s.pass.reached[:0], s.Node)
+		for _, n := range s.pass.reached {
 			if !batch.IsARN(n.Str()) {
-				return
+				continue
 			}
 			m := arnLocation().FindStringSubmatch(n.Str())
 			switch {
@@ -208,15 +208,19 @@ func checkARNLocations(s Site) {
 			case m[1] != first:
 				s.Report(fmt.Sprintf("this ARN is in %s, but the ARN in %s is in %s", m[1], member, first), "use the Region and account that the request goes to", n)
 			}
-		})
+		}
 	}
 }
+
+// toARNs lead to the members of a request that can be ARNs of AWS Batch.
+var toARNs = routes("jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
+	"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource")
 
 // arnLocation matches an ARN of AWS Batch; its group is the Region with the account.
 var arnLocation = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
 
 // jobsAndQueues returns the requests that refer to other resources of AWS Batch.
-func jobsAndQueues(p *Pass) []Site { return slices.Concat(jobs(p), queues(p)) }
+func jobsAndQueues(p *Pass) []Site { return allSites.of(p).jobsAndQueues }
 
 // defining holds the directories of native definitions.
 var defining = newFact(func(p *Pass, _ map[string]bool) map[string]bool {

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -101,7 +100,7 @@ func jobdefRules() []*Rule {
 }
 
 // allContainers returns the containers of ECS and of pods.
-func allContainers(p *Pass) []Site { return slices.Concat(containers(p), podContainers(p)) }
+func allContainers(p *Pass) []Site { return allSites.of(p).allContainers }
 
 // containersIn returns the containers that are the member of that name.
 func containersIn(member string) scope {

@@ -105,14 +105,15 @@ func stringMap(name string, paths []string, doc, source string) *Rule {
 	at := in(nil, paths...)
 	return &Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
 		p.everyText(func(j Job, root *jsontree.Node) {
-			for _, path := range at.paths {
-				path.walk(root, func(m *jsontree.Node) {
+			for _, route := range at.routes {
+				p.reached = route.appendFrom(p.reached[:0], root)
+				for _, m := range p.reached {
 					for v := range m.Children() {
 						if m.Is(jsontree.Object) && !v.Is(jsontree.String) && !strings.HasPrefix(v.Name, "$") {
 							j.wrongType(v, jsontree.String)
 						}
 					}
-				})
+				}
 			}
 		})
 	}}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -36,7 +35,7 @@ func secretRules() []*Rule {
 			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
 			Source: guide("specifying sensitive data"),
 			Run: func(p *Pass) {
-				w := secretWalk{clean: cleanSources.of(p), seen: map[credentialLocation]bool{}}
+				w := secretWalk{clean: cleanSources.of(p)}
 				// A job of a workflow has two requests, with most of their text in common.
 				var last *jsontree.Node
 				for _, s := range creates(p) {
@@ -74,35 +73,45 @@ type credentialLocation struct {
 	start  int
 }
 
-// cleanSources tells the files that hold no credential.
-var cleanSources = newFact(func(*Pass, *sourceSet) *sourceSet { return &sourceSet{} })
+// cleanSources tells the files that hold no credential. Strings of YAML are never clean, since they can be
+// split over lines.
+var cleanSources = newFact(func(*Pass, *sourceSet) *sourceSet {
+	return &sourceSet{test: func(text string) bool {
+		return strings.HasPrefix(strings.TrimSpace(text), "{") && !secret.MayHold(text)
+	}}
+})
 
-// sourceSet tells whether a file is clean, and tests each file once.
+// sourceSet is the set of files whose text passes a test. It tests each file once.
 type sourceSet struct {
+	test  func(text string) bool
 	last  *diag.Source // most passes have one file
 	clean bool
 	known map[*diag.Source]bool // the files before the last
 }
 
-// has reports whether no string of a file can hold a credential. Strings of YAML are never clean, since they can be
-// split over lines.
+// has reports whether a file is in the set.
 func (s *sourceSet) has(src *diag.Source) bool {
-	switch clean, ok := s.known[src]; {
+	if src == s.last && src != nil {
+		return s.clean
+	}
+	return s.find(src)
+}
+
+// find is has for a file that is not the last one.
+func (s *sourceSet) find(src *diag.Source) bool {
+	clean, ok := s.known[src]
+	switch {
 	case src == nil:
 		return false
-	case src == s.last:
 	case ok:
 		return clean
-	default:
-		if s.last != nil {
-			if s.known == nil {
-				s.known = map[*diag.Source]bool{}
-			}
-			s.known[s.last] = s.clean
+	case s.last != nil:
+		if s.known == nil {
+			s.known = map[*diag.Source]bool{}
 		}
-		isJSON := strings.HasPrefix(strings.TrimSpace(src.Text), "{")
-		s.last, s.clean = src, isJSON && !secret.MayHold(src.Text)
+		s.known[s.last] = s.clean
 	}
+	s.last, s.clean = src, s.test(src.Text)
 	return s.clean
 }
 
@@ -214,6 +223,9 @@ func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Nod
 	if w.seen[at] {
 		return
 	}
+	if w.seen == nil {
+		w.seen = map[credentialLocation]bool{}
+	}
 	w.seen[at] = true
 	w.site.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", subject, c.What, c.Sure()),
 		"store it in Secrets Manager, add it to \"secrets\", and read that variable in the program or its shell", n)
@@ -265,9 +277,7 @@ func (j Job) cellSecrets() {
 }
 
 // environmentHolders returns everything that has plain variables.
-func environmentHolders(p *Pass) []Site {
-	return slices.Concat(requirers(p), podParts(p))
-}
+func environmentHolders(p *Pass) []Site { return allSites.of(p).withVariables }
 
 // secretHint says where to store the value of a variable, in the form of the file. Pods
 // have no secrets member, and neither have overrides.

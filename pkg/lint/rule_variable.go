@@ -55,8 +55,9 @@ func environmentRules() []*Rule {
 			Doc:    "Arguments and variables cannot contain a NUL character, so the program would not start.",
 			Source: "POSIX.1-2024, exec",
 			Run: func(p *Pass) {
+				without := sourcesWithoutNUL.of(p)
 				everyArgument(p, func(s *Site, n *jsontree.Node) {
-					if strings.IndexByte(n.Str(), 0) >= 0 {
+					if n != nil && !without.has(n.Source) && strings.IndexByte(n.Str(), 0) >= 0 {
 						s.Report("a NUL character ends an argument or variable", "remove \\u0000", n)
 					}
 				})
@@ -89,6 +90,11 @@ func environmentRules() []*Rule {
 		}).onlyWith("secrets"),
 	}
 }
+
+// sourcesWithoutNUL tells the files none of whose strings has a NUL character: few files have one, or an escape.
+var sourcesWithoutNUL = newFact(func(*Pass, *sourceSet) *sourceSet {
+	return &sourceSet{test: func(text string) bool { return strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, 0) < 0 }}
+})
 
 // variable is an entry of an environment.
 type variable struct {

@@ -2,6 +2,8 @@ package lint
 
 import (
 	"sync"
+
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // Rules returns every rule, in the order of the topics. To add a rule, add it to the list
@@ -36,8 +38,12 @@ var all = sync.OnceValue(func() []Rule {
 	add("dependencies", dependencyRules())
 	add("tags", tagRules())
 	add("queue", jobQueueRules())
+	// One of them counts environments too.
+	allOnlyWith(rules, "queue", ofKind(document.KindJobQueue), ofKind(document.KindComputeEnvironment))
 	add("compute-env", environmentFileRules(), eksEnvironmentRules(), launchTemplateRules())
+	allOnlyWith(rules, "compute-env", ofKind(document.KindComputeEnvironment))
 	add("scheduling-policy", sharingRules())
+	allOnlyWith(rules, "scheduling-policy", ofKind(document.KindSchedulingPolicy))
 	add("cross-file", crossRules())
 	add(placementTopic, queueRules(), stuckRules())
 	add(policyTopic, policyRules())
@@ -50,3 +56,6 @@ var all = sync.OnceValue(func() []Rule {
 	add(waiverTopic, waiverRules()) // last: they read the problems of the others
 	return rules
 })
+
+// ofKind returns the path that only files with a request of that kind have.
+func ofKind(k document.Kind) path { return path(kindMark(k)) }

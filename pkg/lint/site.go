@@ -2,7 +2,6 @@ package lint
 
 import (
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -32,7 +31,8 @@ type sites struct {
 	policies, consumables []Site
 
 	// Unions of the above.
-	bodies, requirers, podParts, jobs, requests, creates []Site
+	bodies, requirers, podParts, jobs, requests, creates  []Site
+	allContainers, allParts, withVariables, jobsAndQueues []Site
 }
 
 // emptied returns the same memory without sites.
@@ -41,6 +41,7 @@ func (s sites) emptied() sites {
 		&s.definitions, &s.submits, &s.containers, &s.wholes, &s.tasks, &s.nodes, &s.groups, &s.pods, &s.podContainers,
 		&s.overrides, &s.podOverrides, &s.retries, &s.environments, &s.queues, &s.policies, &s.consumables,
 		&s.bodies, &s.requirers, &s.podParts, &s.jobs, &s.requests, &s.creates,
+		&s.allContainers, &s.allParts, &s.withVariables, &s.jobsAndQueues,
 	} {
 		*list = (*list)[:0]
 	}
@@ -143,9 +144,8 @@ var allSites = newFact(func(p *Pass, old *sites) *sites {
 	if old == nil {
 		old = &sites{}
 	}
-	s := old.emptied()
-	collect(p, &s)
-	*old = s
+	*old = old.emptied()
+	collect(p, old)
 	return old
 })
 
@@ -172,6 +172,10 @@ func collect(p *Pass, s *sites) {
 	s.jobs = append(append(s.jobs, s.definitions...), s.submits...)
 	s.requests = append(append(append(append(s.requests, s.environments...), s.queues...), s.policies...), s.consumables...)
 	s.creates = append(append(s.creates, s.jobs...), s.requests...)
+	s.allContainers = append(append(s.allContainers, s.containers...), s.podContainers...)
+	s.allParts = append(append(s.allParts, s.wholes...), s.overrides...)
+	s.withVariables = append(append(s.withVariables, s.requirers...), s.podParts...)
+	s.jobsAndQueues = append(append(s.jobsAndQueues, s.jobs...), s.queues...)
 }
 
 // collectRequest adds a request that creates something other than a job.
@@ -365,7 +369,7 @@ func (j Job) overrides() iter.Seq[*jsontree.Node] {
 }
 
 // allParts returns the containers that are a whole job, and overrides in submissions.
-func allParts(p *Pass) []Site { return slices.Concat(wholes(p), overrides(p)) }
+func allParts(p *Pass) []Site { return allSites.of(p).allParts }
 
 // runsWindows reports whether the site's job has Windows containers.
 func (s Site) runsWindows() bool {
