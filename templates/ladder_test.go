@@ -269,6 +269,7 @@ func (a *account) climbs(m *machine, input object) string {
 
 // TestLadder executes the state machines: every state, with the jobs of an account.
 func TestLadder(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	for name, test := range map[string]func(*testing.T, *machine){"steps": ladderSteps, "arrays": ladderArrays, "request": ladderRequest,
 		"refuses": ladderRefuses, "no capacity": ladderNoCapacity, "dispatch": ladderDispatch} {
