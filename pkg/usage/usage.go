@@ -59,7 +59,7 @@ const prefix = "batchctl: measured "
 // Line returns the line of a log for the measurement, without a newline.
 func (u Usage) Line() string { return prefix + u.Text() }
 
-// Text returns the measurement as JSON, as it is in a line and in an object.
+// Text returns the measurement as JSON, for a line or an object.
 func (u Usage) Text() string {
 	text, err := json.Marshal(u)
 	if err != nil { // only figures that are not finite, which no clock or counter gives
@@ -68,7 +68,7 @@ func (u Usage) Text() string {
 	return string(text)
 }
 
-// ParseText reads the JSON of a measurement. ok is false if it is none.
+// ParseText reads the JSON of a measurement. ok is false for other text.
 func ParseText(text string) (u Usage, ok bool) {
 	if json.Unmarshal([]byte(text), &u) != nil || u.Version < 1 {
 		return Usage{}, false
