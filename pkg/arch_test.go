@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"pkg/client":                    {"pkg/batch", "pkg/diag", "pkg/plan", "pkg/rpc", "pkg/stable", "pkg/usage", "pkg/wire"},
 	"pkg/compare":                   {"pkg/batch", "pkg/client", "pkg/diag", "pkg/history", "pkg/jsontree", "pkg/plan", "pkg/stable", "pkg/stage", "pkg/sweep", "pkg/wire"},
 	"pkg/client/clienttest":         {"pkg/plan", "pkg/wire"},
-	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/checkpoint", "pkg/client", "pkg/document", "pkg/history", "pkg/jsonlines", "pkg/ladder", "pkg/notify", "pkg/plan", "pkg/rpc", "pkg/stable", "pkg/stage", "pkg/sweep", "pkg/wire"},
+	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/checkpoint", "pkg/client", "pkg/document", "pkg/history", "pkg/jsonlines", "pkg/ladder", "pkg/notify", "pkg/plan", "pkg/rpc", "pkg/stable", "pkg/stage", "pkg/sweep", "pkg/usage", "pkg/wire"},
 	"pkg/ecs":                       {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
 	"pkg/explain":                   {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/rpc", "pkg/secret", "pkg/stable", "pkg/usage", "pkg/wire"},
 	"pkg/doctor":                    {"pkg/diag", "pkg/lint/userdata", "pkg/secret", "pkg/stable"},

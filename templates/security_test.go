@@ -17,7 +17,7 @@ var excused = map[string]string{
 	"star-resource iam.ExecutionRole/Token":        "ecr:GetAuthorizationToken has no resource level",
 	"star-resource iam.SubmitterPolicy/Look":       "these batch:Describe* and batch:List* have no resource level, and only read",
 	"star-resource ecs.TaskPolicy/TaskDefinitions": "ecs:DescribeTaskDefinition has no resource level, and only reads",
-	"star-resource ladder.LadderRole/Look":         "batch:DescribeJobs has no resource level, and only reads",
+	"star-resource ladder.LadderRole/Look":         "batch:DescribeJobs and batch:ListJobs have no resource level, and only read",
 	"trust-account iam.InstanceRole":               "EC2 hands a role to its own instance and sends no aws:SourceAccount; iam:PassRole decides who may attach the role",
 	"trust-account gpu-image.BuildRole":            "the same: a role of instances",
 	"egress-world network.HostSecurityGroup":       "Amazon S3 has public addresses and its prefix list differs by Region: S3PrefixListId narrows it; without NAT there is no route to anywhere else",

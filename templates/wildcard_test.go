@@ -20,10 +20,11 @@ var wildcards = map[string]string{
 	"data.BucketPolicy/OnlyTLS12 Resource ${Bucket.Arn}/*":      "a Deny: every object",
 	"iam.InstanceRole/LogGroup Resource log-group:" + batchLogs: "CloudWatch Logs writes the ARN of a log group with :* at the end",
 
-	"ladder.LadderRole/Look Resource *":                        "batch:DescribeJobs has no resource level, and only reads",
+	"ladder.LadderRole/Look Resource *":                        "batch:DescribeJobs and batch:ListJobs have no resource level, and only read",
 	"ladder.LadderRole/Submit Resource job-queue/${Project}-*": "the queues of this project",
 	"ladder.LadderRole/Submit Resource job-definition/*":       "the definition of the failed job, which may have any name",
 	"ladder.LadderRole/Submit Resource job/*":                  "job ids are chosen by AWS Batch; needed for tags at submission",
+	"ladder.LadderRole/Cancel Resource job/*":                  "the same; a condition allows only jobs with the tag of the state machine",
 
 	"iam.ExecutionRole/ Condition ecs:*":                                "tasks have random ids and run in any cluster of this account; AWS Batch creates its own clusters",
 	"iam.ExecutionRole/Token Resource *":                                "ecr:GetAuthorizationToken has no resource level",

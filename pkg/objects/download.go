@@ -113,6 +113,8 @@ func (t *download) prefix(ctx context.Context, from location) error {
 	err := t.list(ctx, from, func(o *object) error {
 		name := o.key[len(from.key):]
 		switch dir, mark := strings.CutSuffix(name, "/"); {
+		case stage.IsMeasurement(name):
+			return nil
 		case name == "" && o.size == 0:
 			marked = true // the marker object of the prefix itself
 			return nil

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // Found is a file that List found.
@@ -65,7 +67,7 @@ func (s *Store) listBucket(ctx context.Context, p location, own string) (found [
 		}
 	}
 	err = s.list(ctx, below, func(o *object) error {
-		if name := o.key[len(below.key):]; name != "" && !strings.HasSuffix(name, "/") {
+		if name := o.key[len(below.key):]; name != "" && !strings.HasSuffix(name, "/") && !stage.IsMeasurement(name) {
 			found = append(found, Found{o.String(), name, o.size, o.modified})
 		}
 		return nil

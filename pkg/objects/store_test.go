@@ -344,6 +344,9 @@ func TestPrefix(t *testing.T) {
 	server.Put("bucket/pre/fix/packed", &s3mem.Object{Body: []byte("packed"), Header: http.Header{"Content-Encoding": {"gzip"}}})
 	want["packed"] = "packed"
 	server.Put("bucket/pre/fixed", &s3mem.Object{Body: []byte("not this")})
+	for _, measured := range []string{".batchctl-measured/a/1.json", "d0/.batchctl-measured/a/7/1.json"} {
+		server.Put("bucket/pre/fix/"+measured, &s3mem.Object{Body: []byte("{}")}) // beside the files, and none of them
+	}
 	dir := t.TempDir()
 	moved := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir}))
 	if moved.Files != 21 || moved.Unverified != 0 {
@@ -355,6 +358,9 @@ func TestPrefix(t *testing.T) {
 	}
 	if again := the[stage.Moved](t)(s.Download(t.Context(), stage.Input{From: "s3://bucket/pre/fix/", To: dir})); again.Kept != 21 {
 		t.Errorf("%+v", again)
+	}
+	if found, _, err := s.List(t.Context(), "s3://bucket/pre/fix/", ""); len(found) != 21 || err != nil {
+		t.Errorf("%d files are listed: %v", len(found), err)
 	}
 	_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/nothing/", To: dir})
 	wants(t, err, "s3://bucket/nothing/", "no object is below it")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,6 +65,20 @@ func (t *Target) stage(ctx context.Context, url, text string) error {
 	// The owner can read the directory, and everyone the file: a container may run as another user,
 	// and gets only the file.
 	return newfile.Write(url, newfile.ForAll, newfile.Bytes([]byte(text)))
+}
+
+// maxMeasurement is how much of an object is read as a measurement. A line of a log with 8 GPUs has about 2 KiB.
+const maxMeasurement = 64 << 10
+
+// measured reads the measurement that a job's launcher stored.
+func (t *Target) measured(ctx context.Context, url string) (string, error) {
+	r, err := t.Objects().Open(ctx, url)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxMeasurement))
+	return string(text), err
 }
 
 // Upload writes a text to a bucket, for a service that reads it at the URL.

@@ -190,7 +190,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 		t.TakesOnce = true
 	} else {
 		t.Replayable = once.CanReplay(ctx, t.Config)
-		t.Machines = rpc.New(t.Config).Machines
+		t.Machines, t.Measured = rpc.New(t.Config).Machines, t.measured
 	}
 	if why == ToChange && entry.Name != "" && name != Local && name != AWS {
 		rememberPlatform(t.Submissions, platform, name)

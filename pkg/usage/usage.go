@@ -57,12 +57,23 @@ type GPU struct {
 const prefix = "batchctl: measured "
 
 // Line returns the line of a log for the measurement, without a newline.
-func (u Usage) Line() string {
+func (u Usage) Line() string { return prefix + u.Text() }
+
+// Text returns the measurement as JSON, for a line or an object.
+func (u Usage) Text() string {
 	text, err := json.Marshal(u)
 	if err != nil { // only figures that are not finite, which no clock or counter gives
-		return prefix + "{}"
+		return "{}"
 	}
-	return prefix + string(text)
+	return string(text)
+}
+
+// ParseText reads the JSON of a measurement. ok is false for other text.
+func ParseText(text string) (u Usage, ok bool) {
+	if json.Unmarshal([]byte(text), &u) != nil || u.Version < 1 {
+		return Usage{}, false
+	}
+	return u, true
 }
 
 // Parse reads a line of a log. ok is false if it is no measurement. A newer version may have more members.
@@ -72,11 +83,7 @@ func Parse(line string) (u Usage, ok bool) {
 	if at < 0 {
 		return Usage{}, false
 	}
-	text := strings.TrimRight(line[at+len(prefix):], "\r\n")
-	if json.Unmarshal([]byte(text), &u) != nil || u.Version < 1 {
-		return Usage{}, false
-	}
-	return u, true
+	return ParseText(strings.TrimRight(line[at+len(prefix):], "\r\n"))
 }
 
 // Cut finds a measurement at the end of a line of a log. before is the output without a line end that is in front of

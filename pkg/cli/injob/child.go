@@ -23,7 +23,10 @@ func child(ctx context.Context, con *term.Console, args []string) error {
 	// The list of a sweep may be in S3, which Open reads with the container's
 	// role.
 	environ := os.Environ()
-	m := startMeasurement(&environ, false)
+	m := &measurement{}
+	if !stages(args) { // which also stores the measurement beside the outputs
+		m = startMeasurement(&environ, false)
+	}
 	child := &sweep.Child{
 		Environ: environ, Args: args, Exec: m.exec, Signals: signals, Stdout: con.Out, Stderr: term.Unmasked(con.Err),
 		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}).Open,

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -122,9 +124,33 @@ func (m *measurement) exec(path string, argv, env []string) error {
 	return err
 }
 
-// finish prints the measurement after the program's output.
-func (m *measurement) finish(con *term.Console) {
-	if m.meter != nil {
-		fmt.Fprintln(term.Unmasked(con.Err), m.meter.Stop(nil).Line())
+// finish prints the measurement after the program's output, and returns it. It is nil if nothing was measured.
+func (m *measurement) finish(con *term.Console) *usage.Usage {
+	if m.meter == nil {
+		return nil
 	}
+	used := m.meter.Stop(nil)
+	fmt.Fprintln(term.Unmasked(con.Err), used.Line())
+	return &used
+}
+
+// storing is how long the launcher tries to store a measurement. AWS Batch sends SIGKILL half a minute after SIGTERM.
+const storing = 10 * time.Second
+
+// store writes the measurement as an object, if the job has a place for it. The line in the log is there already, so
+// an error changes nothing else.
+func store(ctx context.Context, con *term.Console, used *usage.Usage, at string, put func(ctx context.Context, url, text string) error) {
+	if used == nil || at == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storing)
+	defer cancel()
+	if err := put(ctx, at, used.Text()+"\n"); err != nil {
+		fmt.Fprintf(term.Unmasked(con.Err), "batchctl: the measurement is only in the log, not at %s: %v\n", at, exit.Cause(err))
+	}
+}
+
+// stages reports whether a command starts with batchctl stage, which measures itself.
+func stages(args []string) bool {
+	return len(args) > 1 && filepath.Base(args[0]) == "batchctl" && args[1] == "stage"
 }

@@ -61,15 +61,15 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 	if mode == "--" {
 		measured = startMeasurement(&environ, false)
 	}
-	store := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}
-	s := &stage.Stager{Environ: environ, Dir: dir, Carrier: store, Checkpoints: store, Exec: measured.exec, Signals: signals,
+	bucket := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}
+	s := &stage.Stager{Environ: environ, Dir: dir, Carrier: bucket, Checkpoints: bucket, Exec: measured.exec, Signals: signals,
 		Reclaim: func(ctx context.Context) string { return reclaimNotice(ctx, imds()) },
 		TaskID:  func(endpoint string) (string, error) { return taskID(ctx, endpoint) },
 		Stdin:   con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
 	ctx = context.WithoutCancel(ctx) // signals go to the job's program
 	if mode == "--" {
 		code, err := s.Run(ctx, args)
-		measured.finish(con)
+		store(ctx, con, measured.finish(con), s.MeasuredAt(), bucket.Put)
 		if err != nil {
 			return exit.Fail(code, "%v", err)
 		}

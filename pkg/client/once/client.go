@@ -56,6 +56,9 @@ type Client struct {
 	// Machines returns the instances behind container instances, for the record of attempts. Without it, they are
 	// unknown.
 	Machines func(ctx context.Context, containerInstances []string) (map[string]rpc.Machine, error)
+	// Measured returns the text of an object at an s3:// URL: the measurement of an attempt whose log has none. Without
+	// it, only logs have measurements.
+	Measured func(ctx context.Context, url string) (text string, err error)
 	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
 	// It may be nil, and may be called concurrently.
 	Accepted func(Submitted)

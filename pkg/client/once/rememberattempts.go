@@ -17,7 +17,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // Bounds of what one command does for the history. Of a larger array, children at equal distances are recorded.
@@ -225,19 +227,8 @@ func (r *recorder) cell(job types.JobDetail) map[string]string {
 	if s == nil || len(s.Names) == 0 {
 		return nil
 	}
-	cell := 0
-	if job.ArrayProperties != nil {
-		cell = int(aws.ToInt32(job.ArrayProperties.Index))
-	}
-	if text := variableOf(job, sweep.CellsVariable); text != "" {
-		cells, err := sweep.ParseCells(text)
-		at, ok := cells.At(cell)
-		if err != nil || !ok {
-			return nil
-		}
-		cell = at
-	}
-	if cell >= s.Len() {
+	cell, ok := cellIndex(job)
+	if !ok || cell >= s.Len() {
 		return nil
 	}
 	values := map[string]string{}
@@ -330,11 +321,16 @@ func containerInstance(a types.AttemptDetail) string {
 	return ""
 }
 
-// addUsage reads what measured attempts used, from their logs.
+// addUsage reads what measured attempts used, from their logs. Where a log has no measurement, or is gone, the object
+// beside the outputs has it.
 func (r *recorder) addUsage(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
 	var readers sync.WaitGroup
 	var once sync.Once
 	free := make(chan struct{}, readersOfLogs)
+	places := make([]string, len(rows))
+	for i, a := range rows {
+		places[i] = r.measuredAt(details[a.Job], a.Number)
+	}
 	left := maxMeasured
 	if r.client.LogsAtOnce { // the local engine, which has no quota
 		left = sampledChildren
@@ -350,6 +346,11 @@ func (r *recorder) addUsage(ctx context.Context, rows []history.Attempt, details
 		readers.Go(func() {
 			defer func() { <-free }()
 			used, err := r.client.Usage(ctx, job, rows[i].Number)
+			if used == nil && places[i] != "" {
+				if stored := r.stored(ctx, places[i]); stored != nil {
+					used, err = stored, nil
+				}
+			}
 			if err != nil {
 				once.Do(func() { r.warn(fmt.Errorf("the history lacks what some attempts used: %w", err)) })
 				return
@@ -358,6 +359,69 @@ func (r *recorder) addUsage(ctx context.Context, rows []history.Attempt, details
 		})
 	}
 	readers.Wait()
+}
+
+// stored reads a measurement beside the outputs of a job. It is nil if there is none: the launcher may be older, or
+// may lack the permission to write it.
+func (r *recorder) stored(ctx context.Context, at string) []usage.Usage {
+	text, err := r.client.Measured(ctx, at)
+	if err != nil {
+		return nil
+	}
+	if u, ok := usage.ParseText(text); ok {
+		return []usage.Usage{u}
+	}
+	return nil
+}
+
+// measuredAt returns where the launcher stores the measurement of an attempt; "" for no place. DescribeJobs does not
+// report the variables that AWS Batch and the launcher set, so it rebuilds them.
+func (r *recorder) measuredAt(job types.JobDetail, number int) string {
+	text := variableOf(job, stage.Variable)
+	if r.client.Measured == nil || text == "" || !client.IsMeasured(job) {
+		return ""
+	}
+	look := map[string]string{}
+	for _, v := range job.Container.Environment {
+		look[aws.ToString(v.Name)] = aws.ToString(v.Value)
+	}
+	look["AWS_BATCH_JQ_NAME"] = batch.Name(aws.ToString(job.JobQueue))
+	look["AWS_BATCH_JOB_ID"], look["AWS_BATCH_JOB_ATTEMPT"] = aws.ToString(job.JobId), strconv.Itoa(number)
+	cell, ok := cellIndex(job)
+	if !ok {
+		return ""
+	}
+	isChild := job.ArrayProperties != nil && job.ArrayProperties.Index != nil
+	if s := r.sweep(job); s != nil && cell < s.Len() {
+		isChild = true
+		for i, value := range s.Cell(cell) {
+			look[sweep.Variable(s.Names[i])] = value
+		}
+		if slices.Contains(s.Templates, stage.Variable) {
+			text = s.Replace(cell, text)
+		}
+	}
+	if isChild { // the launcher sets the index to the cell's
+		look["AWS_BATCH_JOB_ARRAY_INDEX"], look[sweep.CellVariable] = strconv.Itoa(cell), strconv.Itoa(cell)
+	}
+	d, err := stage.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return d.MeasuredAt(func(name string) (string, bool) { value, ok := look[name]; return value, ok })
+}
+
+// cellIndex returns the cell of a child; 0 for a job that is no child. ok is false if its cells cannot be read.
+func cellIndex(job types.JobDetail) (cell int, ok bool) {
+	if job.ArrayProperties != nil {
+		cell = int(aws.ToInt32(job.ArrayProperties.Index))
+	}
+	if text := variableOf(job, sweep.CellsVariable); text != "" {
+		cells, err := sweep.ParseCells(text)
+		at, found := cells.At(cell)
+		return at, err == nil && found
+	}
+	return cell, true
 }
 
 // warn reports a problem that the command survives.

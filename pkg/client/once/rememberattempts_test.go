@@ -2,8 +2,11 @@ package once
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
@@ -122,6 +126,65 @@ func TestRecordAttempts(t *testing.T) {
 		keep()
 		if len(f.Calls) != calls {
 			t.Errorf("%q for jobs whose attempts are known", f.Calls[calls:])
+		}
+	})
+}
+
+// TestRecordStored checks that the object beside the outputs replaces a log that is gone, or that was cut, and is not
+// read otherwise.
+func TestRecordStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := remembering(t, nil)
+		variable := func(name, value string) types.KeyValuePair { return types.KeyValuePair{Name: &name, Value: &value} }
+		staged := func(to string) types.KeyValuePair {
+			return variable(stage.Variable, `{"version":1,"outputs":[{"from":"out","to":"`+to+`"}]}`)
+		}
+		m := sweep.Sweep{Kind: sweep.Matrix, Axes: []sweep.Axis{{Name: "n", Values: []string{"a", "b", "c"}}}, Names: []string{"n"}, Templates: []string{stage.Variable}}
+		child := func(id string, index int32, environment ...types.KeyValuePair) types.JobDetail {
+			job := attempted(id, measuring(environment...), 0)
+			job.ArrayProperties = &types.ArrayPropertiesDetail{Index: &index}
+			return job
+		}
+		gone := attempted("1", measuring(staged("s3://b/${RUN}/${AWS_BATCH_JOB_ID}/"), variable("RUN", "r")), 3, 0)
+		f.Events["1/2"] = func(time.Duration) []string { return []string{"out", "batchctl: measured {\"version\":1,\"sec"} }
+		plain := child("2:5", 5, staged("s3://b/p/${AWS_BATCH_JOB_ARRAY_INDEX}/x"))
+		cell := child("3:1", 1, staged("s3://b/${"+sweep.Variable("n")+"}/"), variable(sweep.DocumentVariable, m.Document()), variable(sweep.CellsVariable, "0 2"))
+		logged := attempted("4", measuring(staged("s3://b/k/")), 0)
+		f.Events["4/1"] = func(time.Duration) []string {
+			return []string{usage.Usage{Version: 1, Seconds: 2, Source: "cgroup2"}.Line()}
+		}
+		none := attempted("5", measuring(staged("s3://b/k/")), 0)
+		unmeasured := attempted("6", []types.KeyValuePair{staged("s3://b/k/")}, 0)
+		damaged := attempted("7", measuring(variable(stage.Variable, "{")), 0)
+		damagedCells := child("8:1", 1, staged("s3://b/k/"), variable(sweep.CellsVariable, "x"))
+		var mu sync.Mutex
+		var asked []string
+		c.Measured = func(_ context.Context, url string) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, url)
+			if strings.Contains(url, "measured/5/") {
+				return "", errors.New("no such object")
+			}
+			return usage.Usage{Version: 1, Seconds: 7, Source: "cgroup2"}.Text() + "\n", nil
+		}
+		if err := c.Keep(gone, plain, cell, logged, none, unmeasured, damaged, damagedCells); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(asked)
+		want := []string{"s3://b/c/.batchctl-measured/3/1/1.json", "s3://b/k/.batchctl-measured/5/1.json", "s3://b/p/5/.batchctl-measured/2/5/1.json",
+			"s3://b/r/1/.batchctl-measured/1/1.json", "s3://b/r/1/.batchctl-measured/1/2.json"}
+		if diff := cmp.Diff(want, asked); diff != "" {
+			t.Error(diff)
+		}
+		seconds := map[string]float64{}
+		for _, a := range recorded(t, c) {
+			if len(a.Usage) > 0 {
+				seconds[a.Job+" "+strconv.Itoa(a.Number)] = a.Usage[0].Seconds
+			}
+		}
+		if diff := cmp.Diff(map[string]float64{"1 1": 7, "1 2": 7, "2:5 1": 7, "3:1 1": 7, "4 1": 2}, seconds); diff != "" {
+			t.Error(diff)
 		}
 	})
 }
