@@ -56,6 +56,9 @@ type Client struct {
 	// Machines returns the instances behind container instances, for the record of attempts. Without it, they are
 	// unknown.
 	Machines func(ctx context.Context, containerInstances []string) (map[string]rpc.Machine, error)
+	// ImageDigests returns the digests of the images of ECS tasks, by the task and the container's name, for the record
+	// of attempts. Without it, they are unknown.
+	ImageDigests func(ctx context.Context, tasks []string) (map[string]map[string]string, error)
 	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
 	// It may be nil, and may be called concurrently.
 	Accepted func(Submitted)
