@@ -5,6 +5,7 @@ package compare
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,21 +82,23 @@ type Figure struct {
 func Runs(good, bad Run) (Comparison, error) {
 	c := Comparison{Good: good.side(), Bad: bad.side(), Changes: []Change{}, Same: []string{}}
 	scope := scopeOf(good, bad)
-	a, err := good.document(scope)
+	digests := haveDigests(good, bad)
+	a, err := good.document(scope, digests)
 	if err != nil {
 		return c, err
 	}
-	b, err := bad.document(scope)
+	b, err := bad.document(scope, digests)
 	if err != nil {
 		return c, err
 	}
 	c.Unknown = unknown(good, bad, scope)
 	differ := map[string]bool{}
 	s := symptomOf(c.Bad)
+	sameImage := digests && maps.Equal(good.last().ImageDigests, bad.last().ImageDigests)
 	for _, change := range plan.Diff(a, b) {
 		topic := topicOf(change.Path)
 		differ[topic] = true
-		c.Changes = append(c.Changes, Change{Topic: topic, Change: change, Likely: s.explainedBy(topic, change)})
+		c.Changes = append(c.Changes, Change{Topic: topic, Change: change, Likely: s.explainedBy(topic, change) && !(sameImage && topic == imageTopic)})
 	}
 	stable.Sort(c.Changes, func(x, y Change) int {
 		return cmp.Or(-compareBools(x.Likely, y.Likely), cmp.Compare(s.rank(x.Topic), s.rank(y.Topic)))
@@ -229,23 +232,29 @@ func symptomOf(s Side) symptom {
 	return failedItself
 }
 
+// The topics of an image: its name, and the content that ran.
+const (
+	imageTopic  = "image"
+	digestTopic = "image digest"
+)
+
 // topics are in the order in which they explain that a program failed.
-var topics = [...]string{"cell", "image", "command", "inputs", "parameters", "environment", "secrets", "memory", "vcpus", "gpus", "container", "array",
+var topics = [...]string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets", "memory", "vcpus", "gpus", "container", "array",
 	"instance type", "queue", "timeout", "retries", "share", "outputs", "definition", "tags", "name"}
 
 // causes are the topics that explain a symptom, the best first.
 func (s symptom) causes() []string {
 	switch s {
 	case outOfMemory:
-		return []string{"memory", "cell", "inputs", "command", "parameters", "image"}
+		return []string{"memory", "cell", "inputs", "command", "parameters", imageTopic, digestTopic}
 	case noImage:
-		return []string{"image", "container", "instance type"}
+		return []string{imageTopic, "container", "instance type"}
 	case timedOut:
 		return []string{"timeout", "cell", "inputs", "vcpus", "gpus", "instance type", "command", "parameters"}
 	case lostHost:
 		return []string{"instance type", "queue", "retries"}
 	case failedItself:
-		return []string{"cell", "image", "command", "inputs", "parameters", "environment", "secrets", "container"}
+		return []string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets", "container"}
 	}
 	return nil
 }

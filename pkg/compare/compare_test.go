@@ -262,6 +262,46 @@ func TestLikelyCauseFirst(t *testing.T) {
 	}
 }
 
+// TestImageDigests compares the images that ran, besides their names.
+func TestImageDigests(t *testing.T) {
+	for name, c := range map[string]struct {
+		tag, good, bad string
+		topics, likely string
+		unknown        bool
+	}{
+		"a moved tag":               {"1.4", "sha256:1", "sha256:2", "image digest", "image digest", false},
+		"equal":                     {"1.4", "sha256:1", "sha256:1", "", "", false},
+		"another tag, same content": {"1.5", "sha256:1", "sha256:1", "image", "", false},
+		"another tag and content":   {"1.5", "sha256:1", "sha256:2", "image image digest", "image image digest", false},
+		"recorded for one":          {"1.4", "sha256:1", "", "", "", true},
+		"an old record":             {"1.4", "", "", "", "", true},
+	} {
+		good, bad := runOf(jobOf(t, described)), runOf(jobOf(t, strings.Replace(described, "train:1.4", "train:"+c.tag, 1)))
+		bad.Job.Status, bad.Job.StatusReason = types.JobStatusFailed, aws.String("Essential container in task exited")
+		record := func(run *Run, digest string) {
+			if digest != "" {
+				run.Attempts[0].ImageDigests = map[string]string{"default": digest}
+			}
+		}
+		record(&good, c.good)
+		record(&bad, c.bad)
+		got := compared(t, good, bad)
+		var topics, likely []string
+		for _, change := range got.Changes {
+			topics = append(topics, change.Topic)
+			if change.Likely {
+				likely = append(likely, change.Topic)
+			}
+		}
+		if strings.Join(topics, " ") != c.topics || strings.Join(likely, " ") != c.likely || (len(got.Unknown) > 0) != c.unknown {
+			t.Errorf("%s: changes %q, likely %q, unknown %q", name, topics, likely, got.Unknown)
+		}
+		if same := slices.Contains(got.Same, "image digest"); same != (c.good == c.bad && c.good != "") {
+			t.Errorf("%s: the same is %q", name, got.Same)
+		}
+	}
+}
+
 // TestForgottenRuns compares what the ledger and the record have.
 func TestForgottenRuns(t *testing.T) {
 	good, bad := runOf(jobOf(t, described)), runOf(types.JobDetail{JobId: aws.String("9"), JobName: aws.String("train"), JobQueue: aws.String("gpu"), JobDefinition: aws.String("train:8"), Status: types.JobStatusFailed})

@@ -54,7 +54,7 @@ func unknown(good, bad Run, s scope) (list []string) {
 		list = append(list, "command, environment, inputs and other members: the target no longer has both jobs or their definitions")
 	}
 	image := imageOf(good)
-	if image != "" && image == imageOf(bad) && !strings.Contains(image, "@") {
+	if !haveDigests(good, bad) && image != "" && image == imageOf(bad) && !strings.Contains(image, "@") {
 		list = append(list, fmt.Sprintf("the content of the image: both runs name %s, and a tag can move; a digest (image@sha256:...) cannot", image))
 	}
 	if (good.last().InstanceType == "") != (bad.last().InstanceType == "") {
@@ -82,8 +82,23 @@ var perRun = [...]string{"attempts", "containerInstanceArn", "createdAt", "depen
 // chosen are members whose own members have names that the user chose.
 var chosen = [...]string{"tags", "parameters", "options", "labels", "annotations", "limits", "requests"}
 
-// document returns the members of the run that another can have in common.
-func (r Run) document(s scope) (*jsontree.Node, error) {
+// haveDigests reports whether the digests of both images are recorded.
+func haveDigests(good, bad Run) bool {
+	return len(good.last().ImageDigests) > 0 && len(bad.last().ImageDigests) > 0
+}
+
+// textsOf returns an object of texts.
+func textsOf(texts map[string]string) *jsontree.Node {
+	object := jsontree.NewObject(nil)
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		object.Set(name, jsontree.NewString(texts[name], nil))
+	}
+	return object
+}
+
+// document returns the members of the run that another can have in common. The digests of images are only members if
+// both runs have them.
+func (r Run) document(s scope, digests bool) (*jsontree.Node, error) {
 	object := jsontree.NewObject(nil)
 	switch s {
 	case whole:
@@ -117,12 +132,11 @@ func (r Run) document(s scope) (*jsontree.Node, error) {
 	if last.Spot != nil {
 		text("purchase", map[bool]string{true: "Spot", false: "on demand"}[*last.Spot])
 	}
+	if digests {
+		object.Set("imageDigests", textsOf(last.ImageDigests))
+	}
 	if len(r.Cell) > 0 {
-		cell := jsontree.NewObject(nil)
-		for _, name := range slices.Sorted(maps.Keys(r.Cell)) {
-			cell.Set(name, jsontree.NewString(r.Cell[name], nil))
-		}
-		object.Set("cell", cell)
+		object.Set("cell", textsOf(r.Cell))
 	}
 	return object, nil
 }
@@ -335,6 +349,8 @@ func topicOf(path string) string {
 		return "definition"
 	case has("jobName"):
 		return "name"
+	case has("imageDigests"):
+		return digestTopic
 	case has("instanceType", "purchase"):
 		return "instance type"
 	case has("timeout"):

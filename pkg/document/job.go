@@ -99,6 +99,7 @@ type Job struct {
 
 // The values of Job.When.
 const (
+	WhenSuccess = "success" // the default, which Job.When does not have
 	WhenAlways  = "always"
 	WhenFailure = "failure"
 )

@@ -30,6 +30,8 @@ type Attempt struct {
 	Definition string `json:"definition,omitempty"`
 	Hash       string `json:"hash,omitempty"`
 	Image      string `json:"image,omitempty"`
+	// ImageDigests are the digests of the images that ran, by container; the only one is "default". nil is unknown.
+	ImageDigests map[string]string `json:"imageDigests,omitempty"`
 	// Cell has the values of a child of a matrix or a table.
 	Cell map[string]string `json:"cell,omitempty"`
 	// InstanceType is that of the machine; "" is unknown. Spot is whether it was a Spot instance; nil is unknown.

@@ -169,13 +169,16 @@ func (a Attempt) isValid() bool { return a.Target != "" && a.Job != "" && a.Numb
 func (a Attempt) with(later Attempt) Attempt {
 	text, err := json.Marshal(later)
 	merged := a
-	merged.Cell, merged.Usage = nil, nil // Unmarshal would write into those of a
+	merged.Cell, merged.ImageDigests, merged.Usage = nil, nil, nil // Unmarshal would write into those of a
 	merged.Spot, merged.ExitCode = clone(a.Spot), clone(a.ExitCode)
 	if err != nil || json.Unmarshal(text, &merged) != nil {
 		return a // it was encoded once, or decoded
 	}
 	if merged.Cell == nil {
 		merged.Cell = a.Cell
+	}
+	if merged.ImageDigests == nil {
+		merged.ImageDigests = a.ImageDigests
 	}
 	if merged.Usage == nil {
 		merged.Usage = a.Usage

@@ -32,8 +32,8 @@ func (e *Engine) run(t *model.Task, noted int64) {
 		Secret:    e.secretOf(t.Job),
 		OthersRun: func() bool { return e.othersRun(t) },
 		Preparing: func() { e.report(model.Preparing(t)) },
-		Launched: func(handle string) {
-			e.report(model.Event{Launched: &model.Launch{Job: t.ID(), Handle: handle}})
+		Launched: func(handle, imageDigest string) {
+			e.report(model.Event{Launched: &model.Launch{Job: t.ID(), Handle: handle, ImageDigest: imageDigest}})
 			e.strike(ctx, t, end)
 		}}
 	e.ready = append(e.ready, func() ready {
@@ -58,7 +58,7 @@ func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next rea
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.runners, t)
-	e.struck(t, cause)
+	e.struck(t, o, cause)
 	ended := attempt.Concluded(t, o, cause)
 	if o.LogCut { // after the retry strategy has matched AWS Batch's reason
 		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(e.options.LogLimit)

@@ -17,6 +17,8 @@ type drill struct {
 	reference map[RunKey]time.Duration
 	// done is how many failures a task has had.
 	done map[*model.Task]int
+	// outlived are the tasks that succeeded after the SIGTERM of a failure.
+	outlived map[*model.Task]bool
 }
 
 // RunKey names a job or a child in two runs of the same file.
@@ -30,7 +32,7 @@ type RunKey struct {
 func (e *Engine) Drill(blows []attempt.Blow, reference map[RunKey]time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.drill = &drill{blows: blows, reference: reference, done: map[*model.Task]int{}}
+	e.drill = &drill{blows: blows, reference: reference, done: map[*model.Task]int{}, outlived: map[*model.Task]bool{}}
 }
 
 // RunningTimes returns how long the attempts of jobs, and of their children, ran in total.
@@ -60,8 +62,15 @@ func (k RunKey) String() string {
 	return fmt.Sprintf("%s:%d", k.Name, k.Index)
 }
 
-// Unharmed returns the jobs and children that ended before all failures of the drill.
-func (e *Engine) Unharmed(ids ...string) (keys []RunKey) {
+// Unharmed is a job or child that did not have all failures of a drill.
+type Unharmed struct {
+	RunKey
+	// Outlived means that it succeeded in the time between SIGTERM and SIGKILL. Otherwise it ended before a failure.
+	Outlived bool
+}
+
+// Unharmed returns the jobs and children that did not have all failures of the drill.
+func (e *Engine) Unharmed(ids ...string) (tasks []Unharmed) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range ids {
@@ -70,15 +79,15 @@ func (e *Engine) Unharmed(ids ...string) (keys []RunKey) {
 			continue
 		}
 		if !t.IsParent() && e.drill.done[t] < len(e.drill.blows) {
-			keys = append(keys, runKey(t))
+			tasks = append(tasks, Unharmed{runKey(t), e.drill.outlived[t]})
 		}
 		for i := range t.Job.Children {
 			if child := &t.Job.Children[i]; e.drill.done[child] < len(e.drill.blows) {
-				keys = append(keys, runKey(child))
+				tasks = append(tasks, Unharmed{runKey(child), e.drill.outlived[child]})
 			}
 		}
 	}
-	return keys
+	return tasks
 }
 
 // runKey returns the key of a task.
@@ -108,9 +117,14 @@ func (e *Engine) strike(ctx context.Context, t *model.Task, end context.CancelCa
 	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 
-// struck records that a failure of a drill ended an attempt. The caller holds e.mu.
-func (e *Engine) struck(t *model.Task, cause error) {
-	if e.drill != nil && (errors.Is(cause, attempt.ErrReclaimed) || errors.Is(cause, attempt.ErrOutOfMemory)) {
+// struck records that a failure of a drill ended an attempt, or that the attempt succeeded nevertheless. The caller
+// holds e.mu.
+func (e *Engine) struck(t *model.Task, o model.Outcome, cause error) {
+	switch {
+	case e.drill == nil || !errors.Is(cause, attempt.ErrReclaimed) && !errors.Is(cause, attempt.ErrOutOfMemory):
+	case attempt.Succeeded(o):
+		e.drill.outlived[t] = true
+	default:
 		e.drill.done[t]++
 	}
 }

@@ -91,8 +91,26 @@ func TestDrillTooLate(t *testing.T) {
 		w.engine.Drill([]attempt.Blow{{Cause: attempt.ErrReclaimed, At: time.Minute}}, nil)
 		id := w.submit("work", attempts(2), words("30s", "90s"), array(2))
 		w.idle()
-		if early := w.engine.Unharmed(id); len(early) != 1 || early[0].Index != 0 {
+		if early := w.engine.Unharmed(id); len(early) != 1 || early[0].Index != 0 || early[0].Outlived {
 			t.Errorf("%v ended before the failure, want child 0", early)
+		}
+	})
+}
+
+// TestDrillOutlived checks that a reclaim counts only if the attempt failed: this program succeeds after SIGTERM.
+func TestDrillOutlived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{Executor: &script{run: func(context.Context, attempt.Attempt, *os.File) (int, error) {
+			time.Sleep(time.Minute + attempt.StopTimeout/2)
+			return 0, nil
+		}}})
+		w.register("work", "1", "512")
+		w.engine.Drill([]attempt.Blow{{Cause: attempt.ErrReclaimed, At: time.Minute}}, nil)
+		id := w.submit("work", attempts(2), words("x"))
+		w.idle()
+		w.want(id, types.JobStatusSucceeded, model.ReasonExited)
+		if early := w.engine.Unharmed(id); len(early) != 1 || !early[0].Outlived || early[0].Index != -1 {
+			t.Errorf("%v had not all failures, want the job", early)
 		}
 	})
 }

@@ -33,11 +33,16 @@ type script struct {
 	cleared []string
 	// run replaces the simulation. Two jobs call it at the same time only if it allows that.
 	run func(ctx context.Context, a attempt.Attempt, log *os.File) (int, error)
+	// digest is that of each image; "" if the executor uses none.
+	digest string
 }
 
 func (s *script) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
 	s.count(a, 1)
 	defer s.count(a, -1)
+	if s.digest != "" {
+		a.Pulled(s.digest)
+	}
 	a.Started("script " + a.Job)
 	if s.run != nil {
 		return s.run(ctx, a, log)

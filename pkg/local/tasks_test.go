@@ -94,7 +94,7 @@ func TestTaskOfAnAttempt(t *testing.T) {
 		s := &script{run: func(ctx context.Context, a attempt.Attempt, _ *os.File) (int, error) {
 			<-release
 			return play(ctx, a, a.Command[0])
-		}}
+		}, digest: "sha256:1"}
 		w := open(t, Options{Executor: s})
 		w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 			in.RetryStrategy, in.Tags = &types.RetryStrategy{Attempts: aws.Int32(2)}, map[string]string{"of": "definition", "a": "1"}
@@ -107,7 +107,7 @@ func TestTaskOfAnAttempt(t *testing.T) {
 		got := w.task(w.job(id).Container.TaskArn)
 		c := got.Containers[0]
 		if *got.LastStatus != "RUNNING" || *got.DesiredStatus != "RUNNING" || got.StoppedAt != nil || *c.LastStatus != "RUNNING" || c.ExitCode != nil ||
-			*c.Name != "default" || *c.Image != "busybox:1" || *c.Cpu != "1024" || *c.Memory != "64" || *got.Cpu != "1024" || *got.Memory != "64" ||
+			*c.Name != "default" || *c.Image != "busybox:1" || aws.ToString(c.ImageDigest) != "sha256:1" || *c.Cpu != "1024" || *c.Memory != "64" || *got.Cpu != "1024" || *got.Memory != "64" ||
 			got.LaunchType != "EC2" || *got.StartedBy != id || *got.Group != "family:work" || !got.CreatedAt.Equal(created) || *c.TaskArn != *got.TaskArn ||
 			*got.ContainerInstanceArn != *w.job(id).Container.ContainerInstanceArn || got.StopCode != "" {
 			t.Errorf("running: %+v, container %+v", got, c)
@@ -241,7 +241,7 @@ func (w *testEngine) cluster(environment string) *string {
 // restart.
 func TestTasksOfAllKindsOfJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Dir: filepath.Join(t.TempDir(), "state"), VCPUs: 16, MemoryMiB: 4096, GPUs: []string{"gpu0", "gpu1"}}
+		o := Options{Dir: filepath.Join(t.TempDir(), "state"), VCPUs: 16, MemoryMiB: 4096, GPUs: []string{"gpu0", "gpu1"}, Executor: &script{digest: "sha256:1"}}
 		w := open(t, o)
 		jobs := w.submitAllKinds()
 		before := w.taskARNs(jobs)
@@ -276,6 +276,11 @@ func TestTasksOfAllKindsOfJobs(t *testing.T) {
 		for name, arn := range before {
 			if got := w.task(arn); *after[name] != *arn || *got.LastStatus != "STOPPED" {
 				t.Errorf("%s: %s after a restart, %s before; %s", name, *after[name], *arn, *got.LastStatus)
+			}
+			for _, c := range w.task(arn).Containers {
+				if aws.ToString(c.ImageDigest) != "sha256:1" {
+					t.Errorf("%s: container %s has the image %s", name, *c.Name, aws.ToString(c.ImageDigest))
+				}
 			}
 		}
 		if got := w.task(before["single"]); got.StopCode != "TerminationNotice" {

@@ -26,7 +26,8 @@ type Request struct {
 	// ${earlier:name}.
 	Input any
 	// When, After and MaxParallel are what the client does beside the request, see Job. After
-	// has ids in the form of Input.
+	// has ids in the form of Input. When is document.WhenSuccess if the client awaits the rungs of
+	// the jobs in After.
 	When        string   `json:",omitempty"`
 	After       []string `json:",omitempty"`
 	MaxParallel int      `json:",omitempty"`
@@ -35,12 +36,13 @@ type Request struct {
 // Requests returns the plan's requests in the order in which they can be sent.
 func (p *Plan) Requests() []Request {
 	var list []Request
+	awaited := Awaited(p.Jobs...)
 	for _, j := range p.Jobs {
 		if j.Register != nil {
 			list = append(list, request(j, document.KindJobDefinition, j.Register))
 		}
 		if j.Submit != nil {
-			list = append(list, j.submission())
+			list = append(list, j.submission(awaited[j]))
 		}
 	}
 	return list
@@ -52,16 +54,19 @@ func request(j *Job, kind document.Kind, input any) Request {
 }
 
 // submission returns the SubmitJob with its dependencies by name. If the client waits for them,
-// they are in After.
-func (j *Job) submission() Request {
+// as for the awaited ones, they are in After.
+func (j *Job) submission(awaited []string) Request {
 	in := *j.Submit
 	in.DependsOn = slices.Clone(j.Submit.DependsOn)
 	r := request(j, document.KindSubmitJob, &in)
 	r.When, r.MaxParallel = j.When, j.MaxParallel
+	if len(awaited) > 0 {
+		r.When = document.WhenSuccess
+	}
 	add := func(list []document.Dependency, before string) {
 		for _, d := range list {
 			id := before + d.Job + "}"
-			if j.When != "" {
+			if j.When != "" || before == "${" && slices.Contains(awaited, d.Job) {
 				r.After = append(r.After, id)
 				continue
 			}

@@ -58,6 +58,21 @@ func (b *builder) queueName(name string) string {
 	return name
 }
 
+// Awaited returns, by job, the jobs in After whose last rung the client awaits before it submits the job. AWS Batch
+// would fail the job when the first of them fails, although it then runs again.
+func Awaited(jobs ...*Job) map[*Job][]string {
+	awaited, climbs := map[*Job][]string{}, map[string]bool{}
+	for _, j := range jobs {
+		for _, d := range j.After {
+			if climbs[d.Job] && j.When == "" {
+				awaited[j] = append(awaited[j], d.Job)
+			}
+		}
+		climbs[j.Name] = j.Climbs()
+	}
+	return awaited
+}
+
 // Climbs reports whether the client executes the job's rungs.
 func (j *Job) Climbs() bool {
 	return len(j.Ladder) > 0 && j.Submit != nil && j.Submit.Tags[ladder.Tag] != ladder.ByStateMachine

@@ -23,6 +23,46 @@ type Machine struct {
 // typeAttribute is an attribute that the agent sets (ECS developer guide, "Amazon ECS container instance attributes").
 const typeAttribute = "ecs.instance-type"
 
+// maxTasks is how many tasks DescribeTasks takes (API reference of ECS).
+const maxTasks = 100
+
+// ImageDigests returns the digests of the images that the containers of ECS tasks run, by the task's ARN and the
+// container's name. ECS describes a task for about an hour after its end.
+func (c *Client) ImageDigests(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	clusters := map[string][]string{}
+	for _, arn := range arns {
+		_, path, _ := strings.Cut(arn, ":task/")
+		if cluster, _, ok := strings.Cut(path, "/"); ok { // older ARNs have no cluster
+			clusters[cluster] = append(clusters[cluster], arn)
+		}
+	}
+	api := awsecs.NewFromConfig(c.inRegion())
+	digests := map[string]map[string]string{}
+	for cluster, arns := range clusters {
+		for some := range slices.Chunk(arns, maxTasks) {
+			out, err := Again(ctx, api.DescribeTasks, &awsecs.DescribeTasksInput{Cluster: &cluster, Tasks: some})
+			if Missing(err) {
+				break
+			}
+			if err != nil {
+				return digests, err
+			}
+			for _, t := range out.Tasks {
+				found := map[string]string{}
+				for _, c := range t.Containers {
+					if digest := aws.ToString(c.ImageDigest); digest != "" {
+						found[aws.ToString(c.Name)] = digest
+					}
+				}
+				if len(found) > 0 {
+					digests[aws.ToString(t.TaskArn)] = found
+				}
+			}
+		}
+	}
+	return digests, nil
+}
+
 // mostFiltered is how many values a filter of EC2 takes (API reference, DescribeInstances).
 const mostFiltered = 200
 

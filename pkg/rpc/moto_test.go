@@ -200,6 +200,10 @@ func TestMotoFleet(t *testing.T) {
 	if m := machines[arns[0]]; len(machines) != 1 || m.Spot == nil || *m.Spot {
 		t.Errorf("machines %+v", machines)
 	}
+	const tasks = "arn:aws:ecs:eu-central-1:123456789012:task/"
+	if digests := the[map[string]map[string]string](t)(c.ImageDigests(t.Context(), []string{tasks + "gone/1", tasks + "batch/gone", tasks + "1"})); len(digests) != 0 {
+		t.Errorf("digests of tasks that are gone: %v", digests)
+	}
 }
 
 func TestMotoQuota(t *testing.T) {

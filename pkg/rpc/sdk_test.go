@@ -2,10 +2,13 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,6 +62,48 @@ func TestSDKErrors(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// cluster answers DescribeTasks for a cluster, whose tasks each have an image of their own.
+type cluster struct{ asked []int }
+
+func (c *cluster) Do(r *http.Request) (*http.Response, error) {
+	var in struct {
+		Cluster string
+		Tasks   []string
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return nil, err
+	}
+	c.asked = append(c.asked, len(in.Tasks))
+	var all []string
+	for _, arn := range in.Tasks {
+		_, id, _ := strings.Cut(arn, in.Cluster+"/")
+		all = append(all, fmt.Sprintf(`{"taskArn":%q,"containers":[{"name":"default","imageDigest":"sha256:%s"},{"name":"unpulled"}]}`, arn, id))
+	}
+	body, status := `{"tasks":[`+strings.Join(all, ",")+`]}`, http.StatusOK
+	if in.Cluster == "gone" {
+		body, status = `{"__type":"ClusterNotFoundException"}`, http.StatusBadRequest
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.1"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// TestImageDigests checks that 100 tasks need one request, and that a deleted cluster hides nothing of another.
+func TestImageDigests(t *testing.T) {
+	const prefix = "arn:aws:ecs:us-east-1:123456789012:task/"
+	var arns []string
+	for i := range 150 {
+		arns = append(arns, fmt.Sprint(prefix, "c/", i))
+	}
+	http := &cluster{}
+	c := New(aws.Config{Region: "us-east-1", HTTPClient: http, BaseEndpoint: aws.String("http://127.0.0.1:5000"), Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
+	digests, err := c.ImageDigests(t.Context(), append(arns, prefix+"gone/1", prefix+"without-cluster"))
+	if err != nil || len(digests) != 150 || len(digests[prefix+"c/7"]) != 1 || digests[prefix+"c/149"]["default"] != "sha256:149" {
+		t.Errorf("%v, %d digests, %v", err, len(digests), digests[prefix+"c/149"])
+	}
+	if slices.Sort(http.asked); !slices.Equal(http.asked, []int{1, 50, 100}) {
+		t.Errorf("asked for %v tasks", http.asked)
 	}
 }
 

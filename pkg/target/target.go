@@ -183,6 +183,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	SubmitsWith(con, o, t.Client)
 	t.Notify = notifier(con, t)
 	t.WhyWaiting = t.whyWaiting
+	t.ImageDigests = rpc.New(t.Config).ImageDigests
 	if t.IsLocal() {
 		t.PollAtMost = 500 * time.Millisecond // no shared quota
 		t.LogsAtOnce = true

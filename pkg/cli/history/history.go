@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,7 +208,7 @@ func writeCSV(con *term.Console, rows []attemptRow) error {
 	var text strings.Builder
 	w := csv.NewWriter(&text)
 	if err := w.Write(strings.Fields("target job attempt name definition queue instance_type status exit_code started_ms stopped_ms seconds " +
-		"requested_mib requested_vcpus requested_gpus peak_bytes cpu_seconds read_bytes written_bytes usd")); err != nil {
+		"requested_mib requested_vcpus requested_gpus peak_bytes cpu_seconds read_bytes written_bytes usd image image_digest")); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -223,12 +224,24 @@ func writeCSV(con *term.Console, rows []attemptRow) error {
 			u := r.Usage[0]
 			peak, read, written, seconds = u.PeakMemory, u.BytesRead, u.BytesWritten, u.CPUSeconds
 		}
-		if err := w.Write(append(line, optional(peak), optional(seconds), optional(read), optional(written), optional(r.USD))); err != nil {
+		if err := w.Write(append(line, optional(peak), optional(seconds), optional(read), optional(written), optional(r.USD), r.Image, digestText(r.ImageDigests))); err != nil {
 			return err
 		}
 	}
 	w.Flush()
 	return con.Print(text.String())
+}
+
+// digestText returns the digest of the only container's image, or those of several as NAME=DIGEST.
+func digestText(digests map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(digests)) {
+		if len(digests) == 1 {
+			return digests[name]
+		}
+		all = append(all, name+"="+digests[name])
+	}
+	return strings.Join(all, " ")
 }
 
 // whole writes a number whose 0 is unknown.

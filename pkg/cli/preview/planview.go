@@ -64,8 +64,13 @@ func fold(line string, width int) string {
 func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 	g := &PlanPage{Con: con, Width: term.Width(con.Out)}
 	g.target(v.Target)
+	var all []*plan.Job
 	for _, j := range v.Jobs {
-		g.job(j, v.Target)
+		all = append(all, j.Job)
+	}
+	awaited := plan.Awaited(all...)
+	for _, j := range v.Jobs {
+		g.job(j, v.Target, awaited[j.Job])
 	}
 	g.total(v)
 	g.when(v.When)
@@ -104,8 +109,8 @@ func targetText(w *plan.TargetState) string {
 }
 
 // job adds the lines of one job: its requests, queue, machines, price and
-// dependencies.
-func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState) {
+// dependencies. batchctl awaits some of those (plan.Awaited).
+func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState, awaited []string) {
 	g.Text.WriteString(diag.Printable(g.Con.Redacted(describeJob(j.Job))) + "\n")
 	if j.Register != nil {
 		g.Line("  register", "%s", describeDefinition(j.Job))
@@ -138,6 +143,9 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState) {
 		g.Line("  when", "always: batchctl submits it when these have finished")
 	case document.WhenFailure:
 		g.Line("  when", "failure: batchctl submits it when these have finished and one of them has failed")
+	}
+	if len(awaited) > 0 {
+		g.Line("  when", "success: batchctl submits it once %s or one of its rungs has succeeded", strings.Join(awaited, " and "))
 	}
 	g.Text.WriteString("\n")
 }

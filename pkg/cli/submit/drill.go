@@ -121,8 +121,11 @@ func drillText(blows []attempt.Blow) string {
 // printVerdict prints what the failures cost, and whether the outputs are those of the run without failures. before
 // has its jobs, if there was one.
 func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, reference map[local.RunKey]time.Duration, before, list []once.Submitted) error {
-	if early := t.Engine.Unharmed(session.IDs(list)...); len(early) > 0 {
-		return exit.Fail(exit.Problem, "drill: %s finished before all failures, so it proves nothing", early[0]).
+	if early := t.Engine.Unharmed(session.IDs(list)...); len(early) > 0 && early[0].Outlived {
+		return exit.Fail(exit.Problem, "drill: %s exited with 0 within %v after SIGTERM, so no attempt failed and this proves nothing", early[0].RunKey, attempt.StopTimeout).
+			Try("exit with an error at SIGTERM, which a shell ignores as the first process of a container; or use oom, which kills at once")
+	} else if len(early) > 0 {
+		return exit.Fail(exit.Problem, "drill: %s finished before all failures, so it proves nothing", early[0].RunKey).
 			Try("use an earlier time, or a percentage: --drill reclaim@40%%")
 	}
 	fmt.Fprintf(con.Err, "drill: the job survived %s\n", drillText(blows))

@@ -59,6 +59,9 @@ type Client struct {
 	// Measured returns the text of an object at an s3:// URL: the measurement of an attempt whose log has none. Without
 	// it, only logs have measurements.
 	Measured func(ctx context.Context, url string) (text string, err error)
+	// ImageDigests returns the digests of the images of ECS tasks, by the task and the container's name, for the record
+	// of attempts. Without it, they are unknown.
+	ImageDigests func(ctx context.Context, tasks []string) (map[string]map[string]string, error)
 	// Accepted is called for each job that gets an id or is skipped, while Submit or Resume runs.
 	// It may be nil, and may be called concurrently.
 	Accepted func(Submitted)

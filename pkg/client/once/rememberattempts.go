@@ -78,6 +78,7 @@ func (c *Client) recordAttempts(jobs []types.JobDetail) error {
 	}
 	r.addHashes(ctx, rows, details)
 	r.addMachines(ctx, rows, details)
+	r.addImageDigests(ctx, rows, details)
 	r.addUsage(ctx, rows, details)
 	return r.store.Add(rows...)
 }
@@ -306,6 +307,41 @@ func (r *recorder) addMachines(ctx context.Context, rows []history.Attempt, deta
 			rows[i].InstanceType, rows[i].Spot = m.Type, m.Spot
 		}
 	}
+}
+
+// addImageDigests adds the digests of the images. They remain unknown where addMachines leaves the machine unknown, and
+// for pods, of which AWS Batch has no digest.
+func (r *recorder) addImageDigests(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
+	if r.client.ImageDigests == nil {
+		return
+	}
+	tasks := make([]string, len(rows)) // of each attempt
+	for i, a := range rows {
+		if job, n := details[a.Job], a.Number-1; n < len(job.Attempts) {
+			tasks[i] = ecsTaskOf(job.Attempts[n])
+		}
+	}
+	all := slices.DeleteFunc(slices.Clone(tasks), func(arn string) bool { return arn == "" })
+	if len(all) == 0 {
+		return
+	}
+	digests, _ := r.client.ImageDigests(ctx, all)
+	for i := range rows {
+		rows[i].ImageDigests = digests[tasks[i]]
+	}
+}
+
+// ecsTaskOf returns the ARN of the ECS task of an attempt; "" if it has none.
+func ecsTaskOf(a types.AttemptDetail) string {
+	if a.Container != nil && a.Container.TaskArn != nil {
+		return *a.Container.TaskArn
+	}
+	for _, task := range a.TaskProperties {
+		if task.TaskArn != nil {
+			return *task.TaskArn
+		}
+	}
+	return ""
 }
 
 // containerInstance returns the ARN of the container instance of an attempt; "" if it has none.

@@ -74,6 +74,14 @@ func TestRecordAttempts(t *testing.T) {
 			}
 			return map[string]rpc.Machine{arns[0]: {Type: "m5.large", Spot: aws.Bool(true)}}, nil
 		}
+		const task = "arn:aws:ecs:us-east-1:123456789012:task/c/1"
+		retried.Attempts[1].Container.TaskArn = aws.String(task)
+		c.ImageDigests = func(_ context.Context, arns []string) (map[string]map[string]string, error) {
+			if len(arns) != 1 || arns[0] != task {
+				t.Errorf("asks for the images of %q", arns)
+			}
+			return map[string]map[string]string{task: {"default": "sha256:1"}}, nil
+		}
 		child := attempted("2:1", []types.KeyValuePair{{Name: aws.String(sweep.DocumentVariable), Value: &document}}, 137)
 		child.ArrayProperties = &types.ArrayPropertiesDetail{Index: aws.Int32(1)}
 		never := attempted("3", nil)
@@ -109,6 +117,9 @@ func TestRecordAttempts(t *testing.T) {
 		}
 		if second.InstanceType != "m5.large" || !aws.ToBool(second.Spot) || cell.InstanceType != "" {
 			t.Errorf("instance types %q and %q", second.InstanceType, cell.InstanceType)
+		}
+		if second.ImageDigests["default"] != "sha256:1" || cell.ImageDigests != nil {
+			t.Errorf("digests %v and %v", second.ImageDigests, cell.ImageDigests)
 		}
 		if second.Number != 2 || second.Usage != nil || second.Searched || second.Status != "FAILED" && second.Status != "SUCCEEDED" {
 			t.Errorf("%+v", second)

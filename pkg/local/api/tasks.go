@@ -85,6 +85,7 @@ type ecsContainer struct {
 	GpuIds            []string
 	HealthStatus      *string
 	Image             *string
+	ImageDigest       *string
 	LastStatus        *string
 	Memory            *string
 	Name              *string
@@ -311,6 +312,7 @@ func ecsContainerOf(e model.ECSTask, i int) (c ecsContainer, need model.Amount) 
 		ExitCode:          at.Exit,
 		HealthStatus:      aws.String("UNKNOWN"), // as for containers without health checks
 		Image:             properties.Image,
+		ImageDigest:       optional(at.ImageDigest),
 		Memory:            aws.String(strconv.FormatInt(need.MemoryMiB, 10)),
 		Name:              aws.String(containerName(t.Job, i)),
 		NetworkBindings:   []attachment{},
@@ -322,6 +324,7 @@ func ecsContainerOf(e model.ECSTask, i int) (c ecsContainer, need model.Amount) 
 		c.ExitCode, c.Reason = nil, nil
 		if i < len(at.Containers) {
 			c.ExitCode, c.Reason = at.Containers[i].Exit, optional(at.Containers[i].Reason)
+			c.ImageDigest = optional(at.Containers[i].ImageDigest)
 		}
 	}
 	return c, need

@@ -117,7 +117,7 @@ func (g *group) conclude(i int, o model.Outcome) {
 			g.without = append(g.without, name)
 		}
 	}
-	g.ends[i] = model.ContainerEnd{Name: g.parts[i].Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil}
+	g.ends[i] = model.ContainerEnd{Name: g.parts[i].Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil, ImageDigest: o.ImageDigest}
 	g.results[i] = o
 	decides := g.parts[i].Essential() && g.parts[i].Pod == nil // a pod ends with its last container
 	if decides && g.decided == nil {
@@ -156,8 +156,10 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 	if p.Node {
 		a.Environment = merged(a.Environment, nodeVariables(g.life.Task.Job, i))
 	}
+	digest := ""
+	a.Pulled = func(d string) { digest = d }
 	a.Started = func(handle string) {
-		g.once.Do(func() { g.life.begun(g.whole, handle) })
+		g.once.Do(func() { g.life.begun(g.whole, handle, "") })
 		close(g.started[i])
 	}
 	x, err := g.life.Executor(ctx)
@@ -170,7 +172,7 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 		return lacking(err)
 	}
 	exit, launched, err := g.life.execute(ctx, x, measured(a, p.Name(), log), log.File)
-	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container)}
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container), ImageDigest: digest}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}

@@ -123,6 +123,9 @@ type Attempt struct {
 	// Started reports to the engine that the command runs, with a handle that finds it again after
 	// the engine has died.
 	Started func(handle string)
+	// Pulled takes the digest of the container's image, before Started is called. It is nil if no one asks for it. An
+	// executor without images does not call it.
+	Pulled func(digest string)
 	// Measured takes what the container used, when its command has ended and before Run returns. It is nil if the job
 	// does not ask for it. The command then must not measure itself.
 	Measured func(usage.Usage)

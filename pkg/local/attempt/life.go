@@ -52,8 +52,9 @@ type Life struct {
 	OthersRun func() bool
 	// Preparing is called before anything is done for a service job.
 	Preparing func()
-	// Launched is called once when a command of the attempt runs, with the executor's handle.
-	Launched func(handle string)
+	// Launched is called once when a command of the attempt runs, with the executor's handle, and the digest of the
+	// image if the attempt has only one container.
+	Launched func(handle, imageDigest string)
 }
 
 // Run carries out the attempt and returns how it ended.
@@ -127,7 +128,9 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 	kill, over := KillAfter(ctx, grace, l.Hurry)
 	defer over()
 	a.Kill = kill
-	a.Started = func(handle string) { l.begun(ctx, handle) }
+	digest := ""
+	a.Pulled = func(d string) { digest = d }
+	a.Started = func(handle string) { l.begun(ctx, handle, digest) }
 	x, err := l.Executor(ctx)
 	if err != nil {
 		log.Close()
@@ -250,8 +253,8 @@ func TooFull(err error) bool {
 }
 
 // begun records that the command runs; its time counts from now on.
-func (l *Life) begun(ctx context.Context, handle string) {
-	l.Launched(handle)
+func (l *Life) begun(ctx context.Context, handle, imageDigest string) {
+	l.Launched(handle, imageDigest)
 	if s := l.Task.Job.Timeout(); s > 0 {
 		timer := time.AfterFunc(time.Duration(s)*time.Second, func() { l.End(ErrTimeout) })
 		context.AfterFunc(ctx, func() { timer.Stop() })
@@ -283,6 +286,9 @@ func KillAfter(ctx context.Context, grace time.Duration, hurry <-chan struct{}) 
 	}
 }
 
+// Succeeded reports whether an attempt that nothing else ended succeeded.
+func Succeeded(o model.Outcome) bool { return o.Exit != nil && *o.Exit == 0 && o.Reason == "" }
+
 // Concluded returns the event of the end of t's attempt, given why the engine ended it, if it did.
 func Concluded(t *model.Task, o model.Outcome, cause error) model.Event {
 	to := model.Failed
@@ -296,7 +302,7 @@ func Concluded(t *model.Task, o model.Outcome, cause error) model.Event {
 	case errors.Is(cause, ErrEngineClosing):
 		o.StatusReason = model.ReasonHost
 		return model.Ending(t, o)
-	case o.Exit != nil && *o.Exit == 0 && o.Reason == "":
+	case Succeeded(o):
 		to = model.Succeeded
 	case isDrill(cause):
 		return model.Ending(t, drilled(o, cause))

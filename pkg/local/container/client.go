@@ -192,8 +192,10 @@ func (c client) remove(name string) error {
 
 // inspected are the members of inspect that are needed here.
 type inspected struct {
-	ID    string `json:"Id"`
-	State struct {
+	ID string `json:"Id"`
+	// Image is the id of the image, ImageDigest the digest of its manifest, which only podman has here.
+	Image, ImageDigest string
+	State              struct {
 		Running   bool
 		Pid       int
 		OOMKilled bool

@@ -41,6 +41,7 @@ type Executor struct {
 	options Options
 	volumes *sync.Mutex // while volumes of pods are created
 	groups  *groups
+	digests *sync.Map // the digests of docker's images, by name and id
 }
 
 // New finds the program and checks that it can run containers. The error is an *UnavailableError if
@@ -54,7 +55,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{client: c, options: o, volumes: new(sync.Mutex), groups: new(groups)}, nil
+	return &Executor{client: c, options: o, volumes: new(sync.Mutex), groups: new(groups), digests: new(sync.Map)}, nil
 }
 
 // resolved returns the options with the real paths of the directories.

@@ -154,6 +154,7 @@ func TestExecutor(t *testing.T) {
 		t.Run("program gone", func(t *testing.T) { testProgramGone(t, x) })
 		t.Run("choice", func(t *testing.T) { testChoice(t, program) })
 		t.Run("task of two", func(t *testing.T) { testTask(t, program) })
+		t.Run("drill", func(t *testing.T) { testDrill(t, program) })
 		t.Run("end", func(t *testing.T) { testEnd(t, x) })
 		t.Run("leftovers", func(t *testing.T) { testLeftovers(t, x) })
 		t.Run("killed engine", func(t *testing.T) { testKilledEngine(t, program) })

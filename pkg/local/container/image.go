@@ -1,6 +1,7 @@
 package container
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -157,4 +158,44 @@ func (t *tail) Write(b []byte) (int, error) {
 		t.text = t.text[over:]
 	}
 	return len(b), nil
+}
+
+// digestOf returns the digest of a container's image as ECS reports it: that of the manifest in the registry. An image
+// that was built on this machine has none there. podman then has the digest of its own manifest. docker has none, so
+// the image's id takes its place, which also changes with the content. It returns "" if the program does not answer.
+func (x *Executor) digestOf(image string, now inspected) string {
+	id := now.Image
+	if id != "" && !strings.Contains(id, ":") { // podman leaves the algorithm out
+		id = "sha256:" + id
+	}
+	if now.ImageDigest != "" || x.kind == Podman || id == "" {
+		return cmp.Or(now.ImageDigest, id)
+	}
+	key := image + " " + id
+	if known, ok := x.digests.Load(key); ok {
+		return known.(string)
+	}
+	text, err := x.quickly("image", "inspect", "--format", "{{json .RepoDigests}}", "--", id)
+	var inRegistries []string
+	if err != nil || json.Unmarshal([]byte(text), &inRegistries) != nil {
+		return ""
+	}
+	digest := id
+	for _, name := range inRegistries {
+		repository, d, ok := strings.Cut(name, "@")
+		if ok && (digest == id || repository == repositoryOf(image)) {
+			digest = d
+		}
+	}
+	x.digests.Store(key, digest)
+	return digest
+}
+
+// repositoryOf returns the repository of an image in the short form that docker prints.
+func repositoryOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if tag := strings.LastIndexByte(image, ':'); tag > strings.LastIndexByte(image, '/') {
+		image = image[:tag]
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(image, "docker.io/"), "library/")
 }

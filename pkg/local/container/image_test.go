@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,6 +129,31 @@ func TestImages(t *testing.T) {
 			if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), `"cpu-1"`) {
 				t.Errorf("the registry has %s: %v", text, err)
 			}
+			// A container's image has the digest of the registry. podman compresses what it pushes, so it knows that
+			// digest once it has pulled the image.
+			if kind == Podman {
+				logins := filepath.Join(t.TempDir(), "auth.json")
+				if err := os.WriteFile(logins, []byte("{}"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				for _, args := range [][]string{{"rmi", name}, {"pull", "--quiet", "--authfile", logins, "--creds", "AWS:" + password, name}} {
+					if _, err := i.output(t.Context(), args...); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			digest := registryDigest(t, "http://"+host+"/v2/team/workloads/manifests/cpu-1", password)
+			id, err := i.output(t.Context(), "create", name, "/program")
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := i.inspect(strings.TrimSpace(id))
+			if x := (&Executor{client: i.client, digests: new(sync.Map)}); err != nil || x.digestOf(name, now) != digest || x.digestOf(name, now) != digest {
+				t.Errorf("the image's digest is %s, %s in the registry; %v", x.digestOf(name, now), digest, err)
+			}
+			if err := i.remove(strings.TrimSpace(id)); err != nil {
+				t.Error(err)
+			}
 			if strings.Contains(story.String(), password) {
 				t.Error("the output contains the password")
 			}
@@ -140,5 +166,31 @@ func TestImages(t *testing.T) {
 				t.Error("pulled what is not there")
 			}
 		})
+	}
+}
+
+// registryDigest returns the digest with which a registry answers a request for a manifest.
+func registryDigest(t *testing.T, url, password string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth("AWS", password)
+	r.Header.Set("Accept", "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.Header.Get("Docker-Content-Digest")
+}
+
+func TestRepositoryOf(t *testing.T) {
+	for image, want := range map[string]string{"busybox": "busybox", "busybox:1.37": "busybox", "docker.io/library/busybox:1": "busybox", "docker.io/team/a": "team/a",
+		"localhost:5000/team/a": "localhost:5000/team/a", "localhost:5000/team/a:1@sha256:00": "localhost:5000/team/a"} {
+		if got := repositoryOf(image); got != want {
+			t.Errorf("%s: %s, want %s", image, got, want)
+		}
 	}
 }

@@ -8,13 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // openEngine opens an engine on dir that runs containers.
@@ -136,5 +139,59 @@ func testKilledEngine(t *testing.T, program string) {
 	job, err := describe(t.Context(), client, id)
 	if err != nil || job.Status != types.JobStatusFailed {
 		t.Errorf("the job is %s, %v", job.Status, err)
+	}
+}
+
+// testDrill lets the drill of an engine end containers: one after SIGTERM, and one at once. The ECS tasks name the
+// digest of the image.
+func testDrill(t *testing.T, program string) {
+	engine, client, err := openEngine(t.Context(), stateDir(t), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close(context.Background())
+	blows, err := attempt.ParseDrill("reclaim@300ms,oom@2s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine.Drill(blows, nil)
+	requirement := func(kind types.ResourceType, value string) types.ResourceRequirement {
+		return types.ResourceRequirement{Type: kind, Value: &value}
+	}
+	id, err := register(t.Context(), client, &awsbatch.RegisterJobDefinitionInput{
+		JobDefinitionName: aws.String("drilled"), Type: types.JobDefinitionTypeContainer, RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(3)},
+		ContainerProperties: &types.ContainerProperties{Image: aws.String(testImage), Command: []string{"/job", "outlast", "2"},
+			ResourceRequirements: []types.ResourceRequirement{requirement(types.ResourceTypeVcpu, "1"), requirement(types.ResourceTypeMemory, "64")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := ended(t, client, id)
+	if job.Status != types.JobStatusSucceeded || len(job.Attempts) != 3 || len(engine.Unharmed(id)) > 0 {
+		t.Fatalf("the job is %s (%s) after %d attempts, %v had not all failures", job.Status, aws.ToString(job.StatusReason), len(job.Attempts), engine.Unharmed(id))
+	}
+	reclaimed, full := job.Attempts[0], job.Attempts[1]
+	if reclaimed.Container.ExitCode != nil || !strings.HasPrefix(aws.ToString(reclaimed.StatusReason), "Host EC2") {
+		t.Errorf("reclaimed: exit %v, %s", reclaimed.Container.ExitCode, aws.ToString(reclaimed.StatusReason))
+	}
+	if aws.ToInt32(full.Container.ExitCode) != 137 || aws.ToString(full.Container.Reason) != outOfMemory {
+		t.Errorf("out of memory: exit %v, %s", full.Container.ExitCode, aws.ToString(full.Container.Reason))
+	}
+	var arns []string
+	for _, a := range job.Attempts {
+		arns = append(arns, aws.ToString(a.Container.TaskArn))
+	}
+	cluster := strings.Split(arns[0], "/")[1]
+	tasks, err := ecs.NewFromConfig(engine.Config("")).DescribeTasks(t.Context(), &ecs.DescribeTasksInput{Cluster: &cluster, Tasks: arns})
+	if err != nil || len(tasks.Tasks) != 3 {
+		t.Fatalf("%+v, %v", tasks, err)
+	}
+	for _, task := range tasks.Tasks {
+		if d := aws.ToString(task.Containers[0].ImageDigest); !isHash(strings.TrimPrefix(d, "sha256:"), "") || d != *tasks.Tasks[0].Containers[0].ImageDigest {
+			t.Errorf("the image's digest is %q", d)
+		}
+	}
+	if left := containers(t, program); len(left) > 0 {
+		t.Errorf("%q are left", left)
 	}
 }

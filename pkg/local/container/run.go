@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
@@ -54,6 +56,9 @@ func (x *Executor) carryOut(ctx context.Context, name, around string, a attempt.
 	}
 	now, err := l.begin(a)
 	if err == nil && now.begun() {
+		if a.Pulled != nil {
+			a.Pulled(x.digestOf(aws.ToString(a.Container.Image), now))
+		}
 		a.Started(x.handle(name))
 		meter := l.measure(a, around, now)
 		defer func() { report(meter, a, err) }()

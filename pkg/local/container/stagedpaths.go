@@ -102,12 +102,17 @@ func valueOf(a attempt.Attempt, name string) (value string, ok bool) {
 // isName reports whether a job's id can be a file name.
 func isName(id string) bool { return filepath.IsLocal(id) && filepath.Base(id) == id && id != "." }
 
-// isStagedDir reports whether a directory, as written, is the engine's.
+// isStagedDir reports whether a directory, as written, is the engine's. It need not exist: a job without inputs may be
+// the first to write there.
 func (x *Executor) isStagedDir(dir string) bool {
 	if dir == "" || dir == "." {
 		return false
 	}
 	real, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Base(dir) == StagedDir {
+		real, err = filepath.EvalSymlinks(filepath.Dir(dir))
+		real = filepath.Join(real, StagedDir)
+	}
 	return err == nil && real == filepath.Join(x.options.Dir, StagedDir)
 }
 

@@ -203,6 +203,8 @@ type Launch struct {
 	Job string `json:"job"`
 	// Handle finds the attempt after a restart, through the executor.
 	Handle string `json:"handle,omitempty"`
+	// ImageDigest is that of the only container; "" if the executor uses no image, and in journals of older engines.
+	ImageDigest string `json:"imageDigest,omitempty"`
 }
 
 // end is the end of an attempt and the next state of the job.

@@ -107,9 +107,11 @@ type Task struct {
 
 // Attempt is one run of a task.
 type Attempt struct {
-	Stream string   // UUID of the log stream
-	Handle string   // by which the executor finds it
-	GPUs   []string // devices
+	Stream string // UUID of the log stream
+	Handle string // by which the executor finds it
+	// ImageDigest is that of the only container; "" is unknown.
+	ImageDigest string
+	GPUs        []string // devices
 	// Environment is nil in journals of engines that had only one.
 	Environment  *Environment
 	CreatedAt    int64  // epoch milliseconds

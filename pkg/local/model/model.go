@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unique"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -378,6 +379,9 @@ func (m *Model) launch(at int64, t *Task, l *Launch) error {
 	}
 	a := t.Last()
 	a.Handle, a.StartedAt, t.StartedAt = l.Handle, at, at
+	if l.ImageDigest != "" {
+		a.ImageDigest = unique.Make(l.ImageDigest).Value() // many attempts have the same
+	}
 	return nil
 }
 

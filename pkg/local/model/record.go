@@ -124,6 +124,7 @@ func (s *Start) append(text []byte) []byte {
 func (l *Launch) append(text []byte) []byte {
 	text = appendMember(text, `{"launched":{"job":`, l.Job)
 	text = appendGiven(text, `,"handle":`, l.Handle)
+	text = appendGiven(text, `,"imageDigest":`, l.ImageDigest)
 	return append(text, "}}"...)
 }
 

@@ -39,7 +39,7 @@ func TestRecordText(t *testing.T) {
 			return Event{Started: &Start{Job: id.Draw(t, "id"), Stream: id.Draw(t, "stream"), Environment: word.Draw(t, "place"), Executor: word.Draw(t, "executor"),
 				GPUs: rapid.SliceOfN(word, 0, 2).Draw(t, "gpus")}}
 		case 3:
-			return Event{Launched: &Launch{Job: id.Draw(t, "id"), Handle: word.Draw(t, "handle")}}
+			return Event{Launched: &Launch{Job: id.Draw(t, "id"), Handle: word.Draw(t, "handle"), ImageDigest: word.Draw(t, "digest")}}
 		case 4:
 			e := &end{Job: id.Draw(t, "id"), Reason: word.Draw(t, "reason"), StatusReason: word.Draw(t, "status"), To: to.Draw(t, "to"), Executor: word.Draw(t, "executor")}
 			if rapid.Bool().Draw(t, "exited") {

@@ -26,7 +26,8 @@ type Outcome struct {
 	Reason       string // of the container
 	StatusReason string // of the attempt
 	Containers   []ContainerEnd
-	LogCut       bool // the log has reached its limit
+	ImageDigest  string // of one container of several
+	LogCut       bool   // the log has reached its limit
 	// Without are members of the container that were not applied, and whose absence can let a job
 	// succeed that fails on AWS.
 	Without []string
@@ -112,4 +113,6 @@ type ContainerEnd struct {
 	Reason string `json:"reason,omitempty"`
 	// Stopped means that it was asked to end because the task ended.
 	Stopped bool `json:"stopped,omitempty"`
+	// ImageDigest is that of its image; "" is unknown.
+	ImageDigest string `json:"imageDigest,omitempty"`
 }

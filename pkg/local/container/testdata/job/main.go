@@ -53,6 +53,10 @@ func run(what string, args []string) error {
 		return err
 	case "wait", "ignore": // for SIGTERM
 		return wait(what == "ignore")
+	case "outlast": // ATTEMPTS that end before their work is done
+		if os.Getenv("AWS_BATCH_JOB_ATTEMPT") <= args[0] {
+			return wait(false)
+		}
 	case "write": // FILE ...
 		for _, name := range args {
 			err := os.WriteFile(name, []byte("written\n"), 0o600)
