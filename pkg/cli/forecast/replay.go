@@ -195,7 +195,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6e
 <h2>Waiting, 95th percentile in minutes</h2>
 {{.WaitChart}}
 {{if .Patch}}<h2>The change</h2>
-<p>Change these members in the files of your queues, then run <code>batchctl apply</code>.</p>
+<p>Change these members in the files that <code>apply</code> creates your queues from.</p>
 <pre>{{.Patch}}</pre>
 {{if .PlatformPatch}}<p>If your platform file describes the queue, change it there too.</p>
 <pre>{{.PlatformPatch}}</pre>{{end}}{{end}}
