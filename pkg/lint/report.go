@@ -11,7 +11,7 @@ import (
 )
 
 // The functions of this file are not inlined: hundreds of calls, none of which a correct file reaches, would
-// make the program 0.3 MB larger.
+// make the program larger.
 
 // Report reports a problem of the running rule at a node. Of an object or array it
 // marks only the opening bracket, for example if a member is missing.

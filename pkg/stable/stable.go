@@ -1,7 +1,7 @@
 // Package stable sorts slices with little code.
 //
 // The generic functions of package slices are compiled again for each type of element: about 15 functions and 10 KB
-// of machine code. For the 60 types that batchctl sorts, these were 2 % of the program.
+// of machine code. For batchctl's types they were 0.7 MB.
 package stable
 
 import (

@@ -417,12 +417,12 @@ func (r *recorder) measuredAt(job types.JobDetail, number int) string {
 	if r.client.Measured == nil || text == "" || !client.IsMeasured(job) {
 		return ""
 	}
-	look := map[string]string{}
+	environ := map[string]string{}
 	for _, v := range job.Container.Environment {
-		look[aws.ToString(v.Name)] = aws.ToString(v.Value)
+		environ[aws.ToString(v.Name)] = aws.ToString(v.Value)
 	}
-	look["AWS_BATCH_JQ_NAME"] = batch.Name(aws.ToString(job.JobQueue))
-	look["AWS_BATCH_JOB_ID"], look["AWS_BATCH_JOB_ATTEMPT"] = aws.ToString(job.JobId), strconv.Itoa(number)
+	environ["AWS_BATCH_JQ_NAME"] = batch.Name(aws.ToString(job.JobQueue))
+	environ["AWS_BATCH_JOB_ID"], environ["AWS_BATCH_JOB_ATTEMPT"] = aws.ToString(job.JobId), strconv.Itoa(number)
 	cell, ok := cellIndex(job)
 	if !ok {
 		return ""
@@ -431,20 +431,20 @@ func (r *recorder) measuredAt(job types.JobDetail, number int) string {
 	if s := r.sweep(job); s != nil && cell < s.Len() {
 		isChild = true
 		for i, value := range s.Cell(cell) {
-			look[sweep.Variable(s.Names[i])] = value
+			environ[sweep.Variable(s.Names[i])] = value
 		}
 		if slices.Contains(s.Templates, stage.Variable) {
 			text = s.Replace(cell, text)
 		}
 	}
 	if isChild { // the launcher sets the index to the cell's
-		look["AWS_BATCH_JOB_ARRAY_INDEX"], look[sweep.CellVariable] = strconv.Itoa(cell), strconv.Itoa(cell)
+		environ["AWS_BATCH_JOB_ARRAY_INDEX"], environ[sweep.CellVariable] = strconv.Itoa(cell), strconv.Itoa(cell)
 	}
 	d, err := stage.Parse(text)
 	if err != nil {
 		return ""
 	}
-	return d.MeasuredAt(func(name string) (string, bool) { value, ok := look[name]; return value, ok })
+	return d.MeasuredAt(func(name string) (string, bool) { value, ok := environ[name]; return value, ok })
 }
 
 // cellIndex returns the cell of a child; 0 for a job that is no child. ok is false if its cells cannot be read.
