@@ -255,25 +255,32 @@ func TestKilledWhileClimbing(t *testing.T) {
 				kills++
 				c = New(s.Config())
 				c.Ledger = &Ledger{Dir: second, Target: here}
-				if _, err := resumeAll(t, c); err != nil {
-					t.Fatalf("killed at request %d: %v", at, err)
-				}
-				runs := h.counts()
-				if len(runs) == 0 {
-					return // it was killed before the intents
-				}
-				if d := cmp.Diff(climbed, runs); d != "" {
-					t.Errorf("killed at request %d (sent: %v): %s", at, sent, d)
-				}
-				if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
-					t.Errorf("killed at request %d: %+v, %v", at, open, err)
-				}
+				checkResumed(t, c, h.counts, climbed, at, sent)
 			})
 		}
 	}
 	t.Logf("%d kills", kills)
 	if kills < 40 {
 		t.Errorf("only %d kills", kills)
+	}
+}
+
+// checkResumed resumes what a killed client left, and checks that each job runs as often as it should. counts returns
+// how often the jobs ran.
+func checkResumed(t *testing.T, c *Client, counts func() map[string]int, want map[string]int, at int, sent bool) {
+	t.Helper()
+	if _, err := resumeAll(t, c); err != nil {
+		t.Fatalf("killed at request %d: %v", at, err)
+	}
+	runs := counts()
+	if len(runs) == 0 {
+		return // it was killed before the intents
+	}
+	if d := cmp.Diff(want, runs); d != "" {
+		t.Errorf("killed at request %d (sent: %v): %s", at, sent, d)
+	}
+	if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
+		t.Errorf("killed at request %d: %+v, %v", at, open, err)
 	}
 }
 

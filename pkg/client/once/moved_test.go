@@ -186,19 +186,7 @@ func TestKilledWhileMoving(t *testing.T) {
 				}
 				kills++
 				c = two.client(second, nil)
-				if _, err := resumeAll(t, c); err != nil {
-					t.Fatalf("killed at request %d: %v", at, err)
-				}
-				runs := two.counts()
-				if len(runs) == 0 {
-					return // it was killed before the intents
-				}
-				if d := cmp.Diff(moved, runs); d != "" {
-					t.Errorf("killed at request %d (sent: %v): %s", at, sent, d)
-				}
-				if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
-					t.Errorf("killed at request %d: %+v, %v", at, open, err)
-				}
+				checkResumed(t, c, two.counts, moved, at, sent)
 			})
 		}
 	}
